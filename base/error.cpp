@@ -1,0 +1,29 @@
+#include "base/error.h"
+
+#include <cerrno>
+#include <cstring>
+
+namespace weft {
+
+int64_t div_exact(int64_t a, int64_t b, const char* what) {
+  require<InternalError>(b != 0 && a % b == 0, "{}: {} is not divisible by {}", what, a, b);
+  return a / b;
+}
+
+void throw_errno(const std::string& call, const std::string& path) {
+  const int code = errno;
+  std::string hint;
+  if (code == ENOSPC || code == EDQUOT) hint = "free some space on that file system or choose another directory";
+  if (code == EACCES || code == EROFS) hint = "check the permissions of that path";
+  throw DataError(fmt::format("{} {}: {}", call, path, std::strerror(code)), hint);
+}
+
+std::string describe(const std::exception& error) {
+  std::string text = error.what();
+  if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) {
+    text += "\n  hint: " + ours->hint();
+  }
+  return text;
+}
+
+}  // namespace weft

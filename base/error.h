@@ -1,0 +1,84 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace weft {
+
+// What the process ends with. Documented in README and `weft --help`; scripts and schedulers depend on them.
+enum class ExitCode : int {
+  Done = 0,
+  Internal = 1,
+  BadConfig = 2,
+  BadData = 3,
+  Divergence = 4,
+  PeerDied = 5,
+  Preempted = 75,  // EX_TEMPFAIL: saved, run me again
+};
+
+// Every error that weft throws says what is wrong and where; `hint` says what to do when that is known.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& what, std::string hint = {})
+      : std::runtime_error(what), code_(code), hint_(std::move(hint)) {}
+  ExitCode code() const { return code_; }
+  const std::string& hint() const { return hint_; }
+
+ private:
+  ExitCode code_;
+  std::string hint_;
+};
+
+// The job file or the command line is wrong (exit 2).
+class ConfigError : public Error {
+ public:
+  explicit ConfigError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::BadConfig, what, std::move(hint)) {}
+};
+
+// A file that weft read is missing, damaged, foreign or does not fit its partner; or one it writes has no room (exit 3).
+class DataError : public Error {
+ public:
+  explicit DataError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::BadData, what, std::move(hint)) {}
+};
+
+// Training no longer makes sense: too many non-finite steps in a row (exit 4).
+class DivergenceError : public Error {
+ public:
+  explicit DivergenceError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::Divergence, what, std::move(hint)) {}
+};
+
+// Another rank died, hung or disagreed (exit 5).
+class PeerError : public Error {
+ public:
+  explicit PeerError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::PeerDied, what, std::move(hint)) {}
+};
+
+// weft called itself wrongly: shapes, dtypes or states that no user input should reach (exit 1).
+class InternalError : public Error {
+ public:
+  explicit InternalError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::Internal, what, std::move(hint)) {}
+};
+
+// require<DataError>(size == n, "{}: {} bytes, expected {}", path, size, n)
+template <class E, class... Args>
+void require(bool condition, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) throw E(fmt::format(format, std::forward<Args>(args)...));
+}
+
+// a / b where b must divide a; `what` names the quantity in the error.
+int64_t div_exact(int64_t a, int64_t b, const char* what);
+
+// "strerror(errno)" of a failed call on a path, as a DataError: "open PATH: No such file or directory".
+[[noreturn]] void throw_errno(const std::string& call, const std::string& path);
+
+// The message and hint as a user reads them, several lines.
+std::string describe(const std::exception& error);
+
+}  // namespace weft

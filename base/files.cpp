@@ -1,0 +1,126 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace weft {
+
+File::File(fs::path path, Mode mode) : path_(std::move(path)) {
+  int flags = O_CLOEXEC;
+  switch (mode) {
+    case Mode::Read: flags |= O_RDONLY; break;
+    case Mode::Create: flags |= O_RDWR | O_CREAT | O_TRUNC; break;
+    case Mode::ReadWrite: flags |= O_RDWR | O_CREAT; break;
+  }
+  descriptor_ = ::open(path_.c_str(), flags, 0644);
+  if (descriptor_ < 0) throw_errno("open", path_);
+}
+
+File::~File() {
+  if (descriptor_ >= 0 && ::close(descriptor_) != 0) log_error("close {}: failed", path_.string());
+}
+
+File::File(File&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+uint64_t File::size() const {
+  struct stat info {};
+  if (::fstat(descriptor_, &info) != 0) throw_errno("stat", path_);
+  return static_cast<uint64_t>(info.st_size);
+}
+
+void File::read_at(uint64_t offset, void* into, size_t bytes) const {
+  auto* at = static_cast<char*>(into);
+  while (bytes > 0) {
+    const ssize_t n = ::pread(descriptor_, at, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_errno("read", path_);
+    require<DataError>(n > 0, "read {}: the file ends at byte {}, {} more were expected", path_.string(), offset, bytes);
+    at += n, offset += static_cast<uint64_t>(n), bytes -= static_cast<size_t>(n);
+  }
+}
+
+void File::write_at(uint64_t offset, const void* from, size_t bytes) {
+  const auto* at = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t n = ::pwrite(descriptor_, at, bytes, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_errno("write", path_);
+    at += n, offset += static_cast<uint64_t>(n), bytes -= static_cast<size_t>(n);
+  }
+}
+
+void File::append(std::string_view bytes) { write_at(size(), bytes.data(), bytes.size()); }
+
+void File::sync() {
+  if (::fsync(descriptor_) != 0) throw_errno("fsync", path_);
+}
+
+MappedFile::MappedFile(const fs::path& path) {
+  const File file(path, File::Mode::Read);
+  size_ = file.size();
+  if (size_ == 0) return;
+  void* at = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  if (at == MAP_FAILED) throw_errno("mmap", path);
+  data_ = static_cast<const char*>(at);
+}
+
+MappedFile::~MappedFile() {
+  if (data_) ::munmap(const_cast<char*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+std::string read_file(const fs::path& path) {
+  const File file(path, File::Mode::Read);
+  if (fs::is_directory(path)) throw DataError(path.string() + " is a directory, not a file");
+  std::string bytes(file.size(), '\0');
+  file.read_at(0, bytes.data(), bytes.size());
+  return bytes;
+}
+
+void write_file_atomically(const fs::path& path, std::string_view bytes) {
+  const fs::path temporary = path.string() + ".tmp";
+  try {
+    File file(temporary, File::Mode::Create);
+    file.write_at(0, bytes.data(), bytes.size());
+    file.sync();
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    throw;
+  }
+  rename_durably(temporary, path);
+}
+
+void sync_directory(const fs::path& directory) {
+  const fs::path target = directory.empty() ? fs::path(".") : directory;
+  const int descriptor = ::open(target.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw_errno("open", target);
+  const bool failed = ::fsync(descriptor) != 0;
+  ::close(descriptor);
+  if (failed) throw_errno("fsync", target);
+}
+
+void rename_durably(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) throw_errno("rename " + from.string() + " to", to);
+  sync_directory(to.parent_path());
+}
+
+uint64_t free_bytes(const fs::path& directory) {
+  std::error_code error;
+  const auto space = fs::space(directory.empty() ? fs::path(".") : directory, error);
+  require<DataError>(!error, "free space of {}: {}", directory.string(), error.message());
+  return space.available;
+}
+
+}  // namespace weft

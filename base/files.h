@@ -1,0 +1,60 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+namespace fs = std::filesystem;
+
+// An open file descriptor; closes on destruction (errors at close are logged: use sync() where they matter).
+class File {
+ public:
+  enum class Mode { Read, Create, ReadWrite };
+  File(fs::path path, Mode mode);
+  ~File();
+  File(File&& other) noexcept;
+  File& operator=(File&&) = delete;
+  File(const File&) = delete;
+
+  uint64_t size() const;
+  void read_at(uint64_t offset, void* into, size_t bytes) const;  // all of it, or DataError (truncated, EIO)
+  void write_at(uint64_t offset, const void* from, size_t bytes);  // all of it, or DataError (ENOSPC names the path)
+  void append(std::string_view bytes);
+  void sync();  // fsync
+  int descriptor() const { return descriptor_; }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+  int descriptor_ = -1;
+};
+
+// A read-only mapping of a whole file; empty for an empty file.
+class MappedFile {
+ public:
+  explicit MappedFile(const fs::path& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&&) = delete;
+  MappedFile(const MappedFile&) = delete;
+  std::string_view bytes() const { return {data_, size_}; }
+
+ private:
+  const char* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+std::string read_file(const fs::path& path);
+
+// Writes PATH.tmp, fsyncs it, renames it to PATH, fsyncs the directory: readers see the old file or the new one.
+void write_file_atomically(const fs::path& path, std::string_view bytes);
+void sync_directory(const fs::path& directory);
+// rename(2) and fsync of the parent directory.
+void rename_durably(const fs::path& from, const fs::path& to);
+uint64_t free_bytes(const fs::path& directory);
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+
+namespace weft {
+
+// Console logging over spdlog's default logger, to stderr. Rank 0 alone speaks, except for warnings and errors,
+// which carry rank and host once start_logging() has been told them.
+void start_logging(int rank, int world_size, bool quiet = false);
+
+void log_text(int level, const std::string& text);  // 0 info, 1 warning, 2 error
+
+template <class... Args>
+void log_info(fmt::format_string<Args...> format, Args&&... args) {
+  log_text(0, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_warning(fmt::format_string<Args...> format, Args&&... args) {
+  log_text(1, fmt::format(format, std::forward<Args>(args)...));
+}
+template <class... Args>
+void log_error(fmt::format_string<Args...> format, Args&&... args) {
+  log_text(2, fmt::format(format, std::forward<Args>(args)...));
+}
+
+std::string host_name();
+
+}  // namespace weft

@@ -1,0 +1,51 @@
+#include "base/files.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+TEST(Files, AtomicWriteReplacesAndLeavesNoTemporary) {
+  const fs::path directory = fs::path(testing::TempDir()) / "weft_files";
+  fs::create_directories(directory);
+  const fs::path path = directory / "a.txt";
+  write_file_atomically(path, "one");
+  write_file_atomically(path, "two");
+  EXPECT_EQ(read_file(path), "two");
+  EXPECT_FALSE(fs::exists(path.string() + ".tmp"));
+  fs::remove_all(directory);
+}
+
+TEST(Files, MissingFileNamesThePath) {
+  try {
+    read_file("/nonexistent/file");
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("/nonexistent/file: No such file"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Files, FullDeviceIsADataErrorWithTheReason) {
+  File full("/dev/full", File::Mode::ReadWrite);
+  try {
+    full.write_at(0, "x", 1);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("No space left"), std::string::npos);
+    EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+TEST(Files, ShortFileIsNamedAsTruncated) {
+  const fs::path path = fs::path(testing::TempDir()) / "weft_short";
+  write_file_atomically(path, "abc");
+  const File file(path, File::Mode::Read);
+  char into[8];
+  EXPECT_THROW(file.read_at(0, into, 8), DataError);
+  fs::remove(path);
+}
+
+}  // namespace
+}  // namespace weft
