@@ -38,7 +38,8 @@ class ConfigError : public Error {
       : Error(ExitCode::BadConfig, what, std::move(hint)) {}
 };
 
-// A file that weft read is missing, damaged, foreign or does not fit its partner; or one it writes has no room (exit 3).
+// A file that weft read is missing, damaged, foreign or does not fit its partner; or one it writes has no room (exit
+// 3).
 class DataError : public Error {
  public:
   explicit DataError(const std::string& what, std::string hint = {})

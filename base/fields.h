@@ -39,7 +39,9 @@ template <class E>
 struct EnumNames;
 
 template <class E>
-concept NamedEnum = requires { EnumNames<E>::kNames; };
+concept NamedEnum = requires {
+  EnumNames<E>::kNames;
+};
 
 template <NamedEnum E>
 constexpr std::string_view enum_name(E value) {
@@ -54,6 +56,8 @@ struct AnyVisitor {
   void field(const char*, T&, const char*, Range = {}) {}
 };
 template <class T>
-concept Section = requires(T& section, AnyVisitor& v) { section.fields(v); };
+concept Section = requires(T& section, AnyVisitor& v) {
+  section.fields(v);
+};
 
 }  // namespace weft

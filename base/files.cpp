@@ -16,9 +16,15 @@ namespace weft {
 File::File(fs::path path, Mode mode) : path_(std::move(path)) {
   int flags = O_CLOEXEC;
   switch (mode) {
-    case Mode::Read: flags |= O_RDONLY; break;
-    case Mode::Create: flags |= O_RDWR | O_CREAT | O_TRUNC; break;
-    case Mode::ReadWrite: flags |= O_RDWR | O_CREAT; break;
+    case Mode::Read:
+      flags |= O_RDONLY;
+      break;
+    case Mode::Create:
+      flags |= O_RDWR | O_CREAT | O_TRUNC;
+      break;
+    case Mode::ReadWrite:
+      flags |= O_RDWR | O_CREAT;
+      break;
   }
   descriptor_ = ::open(path_.c_str(), flags, 0644);
   if (descriptor_ < 0) throw_errno("open", path_);
@@ -28,8 +34,7 @@ File::~File() {
   if (descriptor_ >= 0 && ::close(descriptor_) != 0) log_error("close {}: failed", path_.string());
 }
 
-File::File(File&& other) noexcept
-    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+File::File(File&& other) noexcept : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 uint64_t File::size() const {
   struct stat info {};
@@ -43,7 +48,8 @@ void File::read_at(uint64_t offset, void* into, size_t bytes) const {
     const ssize_t n = ::pread(descriptor_, at, bytes, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw_errno("read", path_);
-    require<DataError>(n > 0, "read {}: the file ends at byte {}, {} more were expected", path_.string(), offset, bytes);
+    require<DataError>(n > 0, "read {}: the file ends at byte {}, {} more were expected", path_.string(), offset,
+                       bytes);
     at += n, offset += static_cast<uint64_t>(n), bytes -= static_cast<size_t>(n);
   }
 }

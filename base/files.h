@@ -21,7 +21,7 @@ class File {
   File(const File&) = delete;
 
   uint64_t size() const;
-  void read_at(uint64_t offset, void* into, size_t bytes) const;  // all of it, or DataError (truncated, EIO)
+  void read_at(uint64_t offset, void* into, size_t bytes) const;   // all of it, or DataError (truncated, EIO)
   void write_at(uint64_t offset, const void* from, size_t bytes);  // all of it, or DataError (ENOSPC names the path)
   void append(std::string_view bytes);
   void sync();  // fsync

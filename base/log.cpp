@@ -27,9 +27,15 @@ void start_logging(int rank, int world_size, bool quiet) {
 
 void log_text(int level, const std::string& text) {
   switch (level) {
-    case 0: spdlog::info("{}", text); break;
-    case 1: spdlog::warn("warning: {}", text); break;
-    default: spdlog::error("error: {}", text); break;
+    case 0:
+      spdlog::info("{}", text);
+      break;
+    case 1:
+      spdlog::warn("warning: {}", text);
+      break;
+    default:
+      spdlog::error("error: {}", text);
+      break;
   }
 }
 

@@ -12,8 +12,7 @@ struct Philox {
   uint32_t key0 = 0;
   uint32_t key1 = 0;
 
-  explicit constexpr Philox(uint64_t key)
-      : key0(static_cast<uint32_t>(key)), key1(static_cast<uint32_t>(key >> 32)) {}
+  explicit constexpr Philox(uint64_t key) : key0(static_cast<uint32_t>(key)), key1(static_cast<uint32_t>(key >> 32)) {}
 
   constexpr Counter operator()(Counter c) const {
     uint32_t k0 = key0, k1 = key1;

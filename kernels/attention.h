@@ -1,0 +1,81 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/context.h"
+#include "kernels/step_state.h"
+
+namespace weft {
+
+// Rows of a micro-batch are sequences laid end to end, without padding: sequence s is rows offsets[s]..offsets[s + 1].
+// The host copy is shape information (costs, grid sizes); it is never the result of a device computation.
+using Offsets = std::vector<int32_t>;
+
+// How heads lie in a row. kv_heads groups of `queries` query heads (grouped-query attention where queries > 1).
+// packed QKV row: for each group: `queries` query heads, one key head, one value head, each head_dim wide
+//   (the fused weight's shape (kv_heads, queries + 2, head_dim, width)).
+// Q row (cross-attention): (kv_heads, queries, head_dim); packed KV row: (kv_heads, 2, head_dim).
+// output row: (kv_heads, queries, head_dim).
+struct HeadLayout {
+  int64_t kv_heads = 1;
+  int64_t queries = 1;
+  int64_t head_dim = 1;
+  int64_t heads() const { return kv_heads * queries; }
+};
+
+// out = softmax(scale q k^T + mask) v per sequence and head, dropout on the weights. The score matrix is never stored:
+// blocks with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). Masked weights are exactly 0;
+// a query with no key to see gives 0.
+// Attention dropout: key as in Dropout with position = query position, channel = key position, head = first_head +
+// head.
+struct AttentionForward {
+  Tensor qkv;  // self: packed QKV [rows, kv_heads (queries + 2) head_dim]; absent for cross
+  Tensor q;    // cross: [query rows, heads head_dim]
+  Tensor kv;   // cross: [key rows, kv_heads 2 head_dim]
+  HeadLayout heads;
+  const Offsets* query_offsets = nullptr;
+  const Offsets* key_offsets = nullptr;  // self: the same
+  bool causal = false;                   // query i of a sequence sees keys 0..i (self-attention only)
+  double scale = 1;                      // usually 1 / sqrt(head_dim)
+  Dropout dropout;
+  int64_t first_head = 0;  // global index of head 0 here
+  Tensor out;              // [query rows, heads head_dim], written
+  Tensor log_sum;          // accumulator dtype [heads, query rows]: log of the softmax's denominator, written
+};
+void attention_forward(Context& context, const AttentionForward& args);
+
+struct AttentionBackward {
+  Tensor dout;
+  Tensor qkv, q, kv;
+  HeadLayout heads;
+  const Offsets* query_offsets = nullptr;
+  const Offsets* key_offsets = nullptr;
+  bool causal = false;
+  double scale = 1;
+  Dropout dropout;
+  int64_t first_head = 0;
+  Tensor out, log_sum;  // as forward wrote them
+  Tensor dqkv;          // self; written (all of it)
+  Tensor dq, dkv;       // cross; written
+  Accumulate dkv_mode = Accumulate::Overwrite;
+};
+void attention_backward(Context& context, const AttentionBackward& args);
+
+// Decoding: new queries against a key/value cache. Row block s (rows query_offsets[s]..) belongs to cache slot
+// slots[s], which holds past[s] positions. Self: the rows' keys and values are appended at past[s].. first, and query
+// i sees positions 0 .. past[s] + i. Cross (`append` false): q alone is given, and all past[s] positions are seen.
+// A row's result does not depend on which other rows are in the call.
+struct CachedAttention {
+  Tensor qkv;  // self, packed; absent for cross
+  Tensor q;    // cross
+  HeadLayout heads;
+  const Offsets* query_offsets = nullptr;
+  const std::vector<int32_t>* slots = nullptr;
+  const std::vector<int32_t>* past = nullptr;
+  double scale = 1;
+  Tensor cache;  // compute dtype [slots, capacity, kv_heads 2 head_dim]
+  Tensor out;    // [rows, heads head_dim]
+};
+void cached_attention(Context& context, const CachedAttention& args);
+
+}  // namespace weft

@@ -1,0 +1,85 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include "kernels/ledger.h"
+#include "kernels/tensor.h"
+
+namespace weft {
+
+namespace cpu {
+class MatmulEngine;  // oneDNN's engine, stream and primitive cache
+}
+
+struct MemoryUse {
+  size_t now = 0;     // bytes held by live tensors
+  size_t peak = 0;    // the largest `now` since reset_peak()
+  size_t cached = 0;  // bytes kept for reuse
+};
+
+// Lends blocks of memory and takes them back for reuse: after the first steps a training step allocates nothing.
+// Thread-safe, since a tensor may be released by a checkpoint's thread.
+class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
+ public:
+  explicit MemoryPool(Device device);
+  ~MemoryPool();
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
+  std::shared_ptr<Storage> allocate(size_t bytes);
+  MemoryUse use() const;
+  void reset_peak();
+
+ private:
+  struct Blocks;
+  Device device_;
+  std::unique_ptr<Blocks> blocks_;
+};
+
+// One device as one rank sees it: memory, threads, the vendor library's state, the cost ledger.
+// Every operation takes it first. Not shared between rank threads.
+class Context {
+ public:
+  explicit Context(Device device = {}, int threads = 1);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  Device device() const { return device_; }
+  bool meta() const { return device_.kind == DeviceKind::Meta; }
+  int threads() const { return threads_; }
+  Tensor empty(Shape shape, DType dtype);  // contents undefined
+  Tensor zeros(Shape shape, DType dtype);
+  MemoryPool& memory() { return *pool_; }
+  Ledger& ledger() { return ledger_; }
+  cpu::MatmulEngine& matmul() { return *matmul_; }
+  // Times each operation on the host into the ledger (off by default: two clock reads an operation).
+  void time_operations(bool on) { timed_ = on; }
+  bool timed() const { return timed_; }
+
+ private:
+  Device device_;
+  int threads_;
+  bool timed_ = false;
+  std::shared_ptr<MemoryPool> pool_;
+  std::unique_ptr<cpu::MatmulEngine> matmul_;
+  Ledger ledger_;
+};
+
+// Records one operation in the ledger when it goes out of scope. `dry()` tells the operation to stop here.
+class Operation {
+ public:
+  Operation(Context& context, const char* name, double flops, double bytes);
+  ~Operation();
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  bool dry() const { return context_.meta(); }
+
+ private:
+  Context& context_;
+  const char* name_;
+  double flops_, bytes_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+#pragma once
+#include "kernels/context.h"
+
+namespace weft {
+
+// Cross-entropy over a chunk of the vocabulary, in two halves so that chunks and tensor-parallel shards combine.
+// Logits are of the accumulator dtype. Columns at or beyond `valid_columns` are padding: they count as -inf.
+// Loss of a row with target t, smoothing e, vocabulary V (as torch.nn.CrossEntropyLoss defines label smoothing):
+//   log Z - (1 - e) logit[t] - e / V sum_v logit[v],   Z = sum_v exp(logit[v]).
+// target < 0: the row counts for nothing, loss and gradient 0.
+struct CrossEntropyStats {
+  Tensor logits;              // [rows, columns]
+  Tensor targets;             // i32[rows], global token ids
+  int64_t first_column = 0;   // global id of column 0
+  int64_t valid_columns = 0;  // of this chunk
+  Tensor row_max;             // [rows], written: maximum over this chunk
+  Tensor row_sum;             // [rows], written: sum of exp(logit - row_max)
+  Tensor row_target;          // [rows], written: logit[target], or 0 where the target is not in this chunk
+  Tensor row_total;           // [rows], written: sum of logits (label smoothing), or absent
+};
+void cross_entropy_stats(Context& context, const CrossEntropyStats& args);
+
+// loss[r] from statistics of the whole vocabulary; nothing is averaged here.
+struct CrossEntropyLoss {
+  Tensor targets;
+  Tensor row_max, row_sum, row_target, row_total;
+  double smoothing = 0;
+  int64_t vocabulary = 0;
+  Tensor loss;  // [rows], written
+};
+void cross_entropy_loss(Context& context, const CrossEntropyLoss& args);
+
+// dlogits = scale (softmax - (1 - e) onehot(target) - e / V); padding columns and ignored rows get 0.
+struct CrossEntropyGradient {
+  Tensor logits;
+  Tensor targets;
+  int64_t first_column = 0;
+  int64_t valid_columns = 0;
+  Tensor row_max, row_sum;  // of the whole vocabulary
+  double smoothing = 0;
+  int64_t vocabulary = 0;
+  double scale = 1;
+  Tensor dlogits;  // [rows, columns], compute dtype; may be the memory of logits where the dtypes are equal
+};
+void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args);
+
+}  // namespace weft

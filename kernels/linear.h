@@ -1,0 +1,38 @@
+#pragma once
+#include "kernels/activation.h"
+#include "kernels/context.h"
+#include "kernels/step_state.h"
+
+namespace weft {
+
+// y = dropout(act(x W^T + b)). Rows of x are tokens; weight is [out, in] (leading dims flattened into out).
+// x, weight, y, pre share the compute dtype (f32, bf16, f64); bias is of the compute dtype too.
+struct LinearForward {
+  Tensor x;       // [rows, in]
+  Tensor weight;  // [..., in], elements = out * in
+  Tensor bias;    // [out] or absent
+  Activation activation = Activation::None;
+  Dropout dropout;  // after the activation
+  Tensor y;         // [rows, out], written
+  Tensor pre;       // [rows, out], written with x W^T + b; needed where activation is not None and a backward follows
+};
+void linear_forward(Context& context, const LinearForward& args);
+
+// d_pre = dropout'(dy) * act'(pre); dx = d_pre W; dweight = d_pre^T x; dbias = column sums of d_pre.
+struct LinearBackward {
+  Tensor dy;  // [rows, out]
+  Tensor x;   // [rows, in]
+  Tensor weight;
+  Tensor pre;  // where activation is not None
+  Activation activation = Activation::None;
+  Dropout dropout;
+  Tensor dx;  // [rows, in] or absent
+  Accumulate dx_mode = Accumulate::Overwrite;
+  Tensor dweight;  // accumulator dtype, [..., in], or absent
+  Accumulate dweight_mode = Accumulate::Add;
+  Tensor dbias;  // accumulator dtype, [out], or absent
+  Accumulate dbias_mode = Accumulate::Add;
+};
+void linear_backward(Context& context, const LinearBackward& args);
+
+}  // namespace weft

@@ -1,0 +1,16 @@
+#pragma once
+#include "kernels/context.h"
+
+namespace weft {
+
+// c = op(a) op(b) (+ c where Add), row-major matrices [rows, columns]. dtypes: all f32, all bf16, all f64, or a and b
+// bf16 with c f32. bf16 accumulates in fp32. The plain product that `linear` and the output projection are made of.
+struct Matmul {
+  Tensor a, b, c;
+  bool transpose_a = false;
+  bool transpose_b = false;
+  Accumulate mode = Accumulate::Overwrite;
+};
+void matmul(Context& context, const Matmul& args);
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+#pragma once
+#include "kernels/context.h"
+#include "kernels/step_state.h"
+
+namespace weft {
+
+// sum = residual + dropout(x + bias); normed = (sum - mean) * rstd * gamma + beta (Ba et al., "Layer normalization",
+// 2016). Each part is optional: no residual, bias or dropout gives a plain norm (then `sum` is x itself and need not
+// be given); no `normed` gives a plain residual sum. Statistics are taken in two passes in the accumulator dtype.
+struct ResidualNormForward {
+  Tensor x;     // [rows, width]
+  Tensor bias;  // [width] or absent: the bias of the row-parallel product that made x
+  Dropout dropout;
+  Tensor residual;  // [rows, width] or absent
+  Tensor gamma;     // [width], compute dtype; present where normed is
+  Tensor beta;      // [width] or absent
+  double epsilon = 1e-5;
+  Tensor sum;     // [rows, width], written, or absent (plain norm)
+  Tensor normed;  // [rows, width], written, or absent (plain residual sum)
+  Tensor mean;    // accumulator dtype [rows], written where normed is
+  Tensor rstd;    // accumulator dtype [rows]
+};
+void residual_norm_forward(Context& context, const ResidualNormForward& args);
+
+// d_total = dsum + norm'(dnormed); dresidual = d_total; dx = dropout'(d_total); dbias = column sums of dx.
+struct ResidualNormBackward {
+  Tensor dsum;     // gradient that reached `sum` by other ways (the residual stream), or absent
+  Tensor dnormed;  // or absent
+  Tensor sum;      // as forward wrote it (x itself for a plain norm); needed where dnormed is present
+  Tensor gamma, mean, rstd;
+  Dropout dropout;
+  Tensor dx;  // or absent
+  Accumulate dx_mode = Accumulate::Overwrite;
+  Tensor dresidual;  // or absent; may be the same memory as dsum (Overwrite)
+  Accumulate dresidual_mode = Accumulate::Overwrite;
+  Tensor dbias;  // accumulator dtype, or absent
+  Accumulate dbias_mode = Accumulate::Add;
+  Tensor dgamma;                            // accumulator dtype, or absent
+  Tensor dbeta;                             // accumulator dtype, or absent
+  Accumulate dnorm_mode = Accumulate::Add;  // of dgamma and dbeta
+};
+void residual_norm_backward(Context& context, const ResidualNormBackward& args);
+
+}  // namespace weft

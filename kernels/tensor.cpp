@@ -1,0 +1,87 @@
+#include "kernels/tensor.h"
+
+#include <algorithm>
+
+namespace weft {
+
+std::string_view name(DType dtype) {
+  switch (dtype) {
+    case DType::F32:
+      return "f32";
+    case DType::BF16:
+      return "bf16";
+    case DType::F64:
+      return "f64";
+    case DType::I32:
+      return "i32";
+    case DType::I64:
+      return "i64";
+  }
+  return "?";
+}
+
+size_t size_of(DType dtype) {
+  switch (dtype) {
+    case DType::BF16:
+      return 2;
+    case DType::F32:
+    case DType::I32:
+      return 4;
+    case DType::F64:
+    case DType::I64:
+      return 8;
+  }
+  return 0;
+}
+
+Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+
+Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
+  require<InternalError>(dims.size() <= kMaxRank, "a tensor has at most {} dims, got {}", kMaxRank, dims.size());
+  std::copy(dims.begin(), dims.end(), dims_.begin());
+  for (const int64_t d : dims) require<InternalError>(d >= 0, "negative dimension in shape {}", text());
+}
+
+int64_t Shape::elements() const {
+  int64_t n = 1;
+  for (const int64_t d : dims()) n *= d;
+  return n;
+}
+
+std::string Shape::text() const { return fmt::format("[{}]", fmt::join(dims(), ", ")); }
+
+bool Shape::operator==(const Shape& other) const { return std::ranges::equal(dims(), other.dims()); }
+
+Tensor::Tensor(std::shared_ptr<Storage> storage, int64_t byte_offset, Shape shape, DType dtype)
+    : storage_(std::move(storage)), byte_offset_(byte_offset), shape_(shape), dtype_(dtype) {
+  require<InternalError>(byte_offset_ >= 0 && static_cast<size_t>(byte_offset_) + bytes() <= storage_->bytes(),
+                         "view {} at byte {} leaves its storage of {} bytes", text(), byte_offset_, storage_->bytes());
+}
+
+Tensor Tensor::view(Shape shape) const {
+  require<InternalError>(shape.elements() == elements(), "view of {} as {}", text(), shape.text());
+  return {storage_, byte_offset_, shape, dtype_};
+}
+
+Tensor Tensor::slice(int64_t begin, int64_t end) const {
+  require<InternalError>(shape_.rank() > 0 && 0 <= begin && begin <= end && end <= shape_[0], "slice {}..{} of {}",
+                         begin, end, text());
+  Shape shape = shape_;
+  shape[0] = end - begin;
+  const int64_t row = shape_[0] == 0 ? 0 : elements() / shape_[0];
+  return {storage_, byte_offset_ + begin * row * static_cast<int64_t>(size_of(dtype_)), shape, dtype_};
+}
+
+Tensor Tensor::flat(int64_t begin, Shape shape) const {
+  require<InternalError>(0 <= begin && begin + shape.elements() <= elements(), "flat {} + {} of {}", begin,
+                         shape.text(), text());
+  return {storage_, byte_offset_ + begin * static_cast<int64_t>(size_of(dtype_)), shape, dtype_};
+}
+
+std::string Tensor::text() const { return storage_ ? std::string(name(dtype_)) + shape_.text() : "(absent)"; }
+
+void Tensor::wrong_type(DType asked) const {
+  throw InternalError(fmt::format("tensor {} read as {}", text(), name(asked)));
+}
+
+}  // namespace weft
