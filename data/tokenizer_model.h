@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+
+namespace weft {
+
+// What a Tokenizer does with plain text, one class per kind. Specials are the Tokenizer's own business: a model knows
+// only the id of unk, where text that it does not know goes. Immutable; const methods are called from many threads.
+class TokenizerModel {
+ public:
+  virtual ~TokenizerModel() = default;
+
+  virtual std::string_view kind() const = 0;
+  // `offset` is where `text` begins in the caller's text: for messages.
+  virtual void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const = 0;
+  virtual int64_t vocabulary() const = 0;  // highest id of its own + 1
+  virtual bool knows(int32_t id) const = 0;
+  virtual std::string_view bytes(int32_t id) const = 0;  // of an id that it knows
+  virtual std::string_view separator() const { return {}; }  // decode puts it between tokens
+  virtual void hash_into(Hasher& hasher) const = 0;
+  virtual void write_json(nlohmann::json& json) const = 0;
+};
+
+}  // namespace weft
