@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,7 +25,7 @@ struct SpecialToken {
 };
 
 struct SpecialTokens {
-  std::vector<SpecialToken> tokens;              // ascending ids, names and ids unique
+  std::vector<SpecialToken> tokens;             // ascending ids, names and ids unique
   std::array<std::optional<int32_t>, 4> roles;  // by SpecialRole; several roles may share one token
   bool operator==(const SpecialTokens&) const = default;
 };
@@ -88,8 +89,8 @@ class TokenizerTrainer {
   TokenizerTrainer(const TokenizerConfig& config, int threads);
   ~TokenizerTrainer();
 
-  bool needs_text() const;         // false for bytes, gpt2 and tiktoken: finish() needs no add()
-  void add(std::string_view text);  // the text is not kept
+  bool needs_text() const;                    // false for bytes, gpt2 and tiktoken: finish() needs no add()
+  void add(std::string_view text);            // the text is not kept
   std::shared_ptr<const Tokenizer> finish();  // once, last; DataError where no text came
 
  private:

@@ -48,7 +48,8 @@ struct TokenizerConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("kind", kind, "bpe, bytes, chars and words are made from the text; gpt2 and tiktoken are loaded from files.");
+    v.field("kind", kind,
+            "bpe, bytes, chars and words are made from the text; gpt2 and tiktoken are loaded from files.");
     v.field("vocabulary", vocabulary,
             "Ids at most, bytes and specials included (bpe, words). 0: as many as `merges` says, or no limit.",
             Range{.min = 0, .max = 1 << 24});
@@ -66,7 +67,8 @@ struct TokenizerConfig {
     v.field("bos", bos, "The special that begins a text; empty: none.");
     v.field("eos", eos, "The special that ends a text or a document; empty: none.");
     v.field("pad", pad, "The special that pads; empty: none.");
-    v.field("unk", unk, "The special that stands for what chars and words do not know; empty: unknown text is an error.");
+    v.field("unk", unk,
+            "The special that stands for what chars and words do not know; empty: unknown text is an error.");
   }
 
   // ConfigError where fields contradict each other or one that `kind` needs is missing.

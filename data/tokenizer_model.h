@@ -20,7 +20,7 @@ class TokenizerModel {
   virtual void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const = 0;
   virtual int64_t vocabulary() const = 0;  // highest id of its own + 1
   virtual bool knows(int32_t id) const = 0;
-  virtual std::string_view bytes(int32_t id) const = 0;  // of an id that it knows
+  virtual std::string_view bytes(int32_t id) const = 0;      // of an id that it knows
   virtual std::string_view separator() const { return {}; }  // decode puts it between tokens
   virtual void hash_into(Hasher& hasher) const = 0;
   virtual void write_json(nlohmann::json& json) const = 0;
