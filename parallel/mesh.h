@@ -1,0 +1,32 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "parallel/communicator.h"
+
+namespace weft {
+
+// The ranks of a job as a grid with named axes: dp (replicas of the model, different data) by tp (shards of one
+// model). tp is the inner axis, so that its ranks are neighbours on a node: world rank = dp rank * tp size + tp rank.
+class Mesh {
+ public:
+  Mesh(std::unique_ptr<Communicator> world, std::unique_ptr<Communicator> dp, std::unique_ptr<Communicator> tp);
+  Communicator& world() { return *world_; }
+  Communicator& dp() { return *dp_; }
+  Communicator& tp() { return *tp_; }
+  void progress();
+
+  static Mesh single();
+
+ private:
+  std::unique_ptr<Communicator> world_, dp_, tp_;
+};
+
+// The grid position of a world rank; ConfigError with the layouts that fit where dp * tp is not the world's size.
+struct MeshLayout {
+  int dp = 1;
+  int tp = 1;
+};
+MeshLayout layout_for(int world_size, int tp);
+
+}  // namespace weft
