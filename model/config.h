@@ -1,0 +1,137 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "base/fields.h"
+#include "kernels/activation.h"
+#include "kernels/embed.h"
+
+namespace weft {
+
+enum class NormPlacement : uint8_t { Pre, Post };
+enum class Positions : uint8_t { Learned, Sinusoidal, None };
+enum class Tying : uint8_t { None, Output, All };
+enum class InitScheme : uint8_t { Gpt2, Xavier };
+
+template <>
+struct EnumNames<NormPlacement> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, NormPlacement>>(
+      {{"pre", NormPlacement::Pre}, {"post", NormPlacement::Post}});
+};
+template <>
+struct EnumNames<Positions> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, Positions>>(
+      {{"learned", Positions::Learned}, {"sinusoidal", Positions::Sinusoidal}, {"none", Positions::None}});
+};
+template <>
+struct EnumNames<SinusoidForm> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, SinusoidForm>>(
+      {{"interleaved", SinusoidForm::Interleaved}, {"halves", SinusoidForm::Halves}});
+};
+template <>
+struct EnumNames<Tying> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, Tying>>(
+      {{"none", Tying::None}, {"output", Tying::Output}, {"all", Tying::All}});
+};
+template <>
+struct EnumNames<InitScheme> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, InitScheme>>(
+      {{"gpt2", InitScheme::Gpt2}, {"xavier", InitScheme::Xavier}});
+};
+
+struct DropoutConfig {
+  double embedding = 0;
+  double residual = 0;
+  double ffn = 0;
+  double attention = 0;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    const Range probability{.min = 0, .max = 0.95};
+    v.field("embedding", embedding, "Probability of dropping an element after the embedding.", probability);
+    v.field("residual", residual, "Probability of dropping an element of a branch before it joins the residual.",
+            probability);
+    v.field("ffn", ffn, "Probability of dropping an element after the feed-forward activation.", probability);
+    v.field("attention", attention, "Probability of dropping an attention weight.", probability);
+  }
+};
+
+// The shapes and options of both models. Decoder-only where encoder_layers is 0. "0" sizes are derived: see each field.
+struct TransformerConfig {
+  int64_t layers = 4;
+  int64_t encoder_layers = 0;
+  int64_t width = 128;
+  int64_t heads = 4;
+  int64_t kv_heads = 0;
+  int64_t head_dim = 0;
+  int64_t ffn = 0;
+  int64_t embedding_width = 0;
+  int64_t max_length = 256;
+  NormPlacement norm = NormPlacement::Pre;
+  bool final_norm = true;
+  double norm_epsilon = 1e-5;
+  Positions positions = Positions::Learned;
+  SinusoidForm sinusoid_form = SinusoidForm::Interleaved;
+  double sinusoid_base = 10000;
+  Activation activation = Activation::GeluTanh;
+  bool bias = true;
+  bool norm_bias = true;
+  bool output_bias = false;
+  Tying tying = Tying::Output;
+  bool scale_embedding = false;
+  DropoutConfig dropout;
+  InitScheme init = InitScheme::Gpt2;
+  double init_deviation = 0.02;
+
+  int64_t derived_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }
+  int64_t derived_head_dim() const { return head_dim > 0 ? head_dim : width / heads; }
+  int64_t derived_ffn() const { return ffn > 0 ? ffn : 4 * width; }
+  int64_t derived_embedding_width() const { return embedding_width > 0 ? embedding_width : width; }
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    const Range size{.min = 1, .max = 1 << 20};
+    const Range optional_size{.min = 0, .max = 1 << 20};
+    v.field("layers", layers, "Blocks of the decoder (of the only stack in GPT).", Range{.min = 1, .max = 1000});
+    v.field("encoder_layers", encoder_layers, "Blocks of the encoder; translation needs at least 1, GPT has 0.",
+            Range{.min = 0, .max = 1000});
+    v.field("width", width, "Features of a row of the residual stream.", size);
+    v.field("heads", heads, "Attention heads.", size);
+    v.field("kv_heads", kv_heads, "Key/value heads (grouped-query attention); 0 means as many as heads.",
+            optional_size);
+    v.field("head_dim", head_dim, "Features of one head; 0 means width / heads.", optional_size);
+    v.field("ffn", ffn, "Hidden features of the feed-forward layer; 0 means 4 x width.",
+            Range{.min = 0, .max = 1 << 22});
+    v.field("embedding_width", embedding_width,
+            "Features of the token embedding, projected to the width where they differ; 0 means width.", optional_size);
+    v.field("max_length", max_length, "Longest sequence in tokens: the size of the position table.",
+            Range{.min = 1, .max = 1 << 24});
+    v.field("norm", norm, "LayerNorm before each branch (pre) or after each residual sum (post).");
+    v.field("final_norm", final_norm, "A LayerNorm after the last block of each stack.");
+    v.field("norm_epsilon", norm_epsilon, "Added to the variance in LayerNorm.", Range{.min = 1e-12, .max = 1});
+    v.field("positions", positions, "How positions enter: a learned table, sinusoids, or not at all.");
+    v.field("sinusoid_form", sinusoid_form, "Order of sines and cosines in sinusoidal positions.");
+    v.field("sinusoid_base", sinusoid_base, "Longest wavelength of sinusoidal positions, over 2 pi.",
+            Range{.min = 1.5, .max = 1e9});
+    v.field("activation", activation, "Activation of the feed-forward layer.");
+    v.field("bias", bias, "Biases in attention and feed-forward products.");
+    v.field("norm_bias", norm_bias, "Biases in LayerNorm.");
+    v.field("output_bias", output_bias, "A bias on the logits.");
+    v.field("tying", tying,
+            "Embeddings that share one table: none, output (target with output), all (source, target and output).");
+    v.field("scale_embedding", scale_embedding, "Multiply token embeddings by sqrt(width) before positions are added.");
+    v.field("dropout", dropout, "Dropout probabilities.");
+    v.field("init", init,
+            "gpt2: normal, residual projections divided by sqrt(2 layers); xavier: uniform (Glorot and Bengio 2010), "
+            "embeddings normal with deviation 1/sqrt(width).");
+    v.field("init_deviation", init_deviation, "Standard deviation of the gpt2 scheme.", Range{.min = 0, .max = 10});
+  }
+};
+
+// What a model must know of its data besides its configuration.
+struct Vocabularies {
+  int64_t source = 0;  // 0 for GPT
+  int64_t target = 0;
+};
+
+}  // namespace weft
