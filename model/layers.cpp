@@ -1,0 +1,149 @@
+#include "model/layers.h"
+
+#include <cmath>
+
+#include "kernels/linear.h"
+#include "kernels/plain.h"
+#include "kernels/residual_norm.h"
+
+namespace weft {
+
+Dropout Pass::dropout(double probability, uint32_t operation, const Rows& rows) const {
+  if (!tape.training() || probability <= 0) return {};
+  return {.probability = probability, .operation = operation, .first_channel = 0, .state = state, .rows = rows.ids};
+}
+
+Init Builder::weight_init(int64_t in, int64_t out, bool residual_branch) const {
+  if (config.init == InitScheme::Xavier) return Init::uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
+  const double branches = 2.0 * static_cast<double>(config.layers);
+  return Init::normal(config.init_deviation / (residual_branch ? std::sqrt(branches) : 1.0));
+}
+
+Init Builder::embedding_init(int64_t width) const {
+  if (config.init == InitScheme::Xavier) return Init::normal(1 / std::sqrt(static_cast<double>(width)));
+  return Init::normal(config.init_deviation);
+}
+
+Linear::Linear(Builder& builder, const Options& o)
+    : weight_(&builder.registry.add({.name = o.name + ".weight", .shape = o.shape, .init = o.init, .decays = true,
+                                     .tp_dim = o.tp_dim})),
+      bias_in_residual_(o.bias_in_residual),
+      activation_(o.activation),
+      dropout_(o.dropout),
+      site_(builder.sites.next()) {
+  if (!o.bias) return;
+  const Shape out(o.shape.dims().first(o.shape.rank() - 1));
+  const bool sharded = o.tp_dim >= 0 && o.tp_dim < out.rank();
+  bias_ = &builder.registry.add({.name = o.name + ".bias", .shape = out, .tp_dim = sharded ? o.tp_dim : -1});
+}
+
+Var Linear::operator()(Pass& pass, const Var& x, const Rows& rows) const {
+  Tape& tape = pass.tape;
+  const int64_t out = weight_->local_shape().elements() / weight_->local_shape()[-1];
+  const int64_t n = x->value.rows();
+  Parameter* bias = bias_in_residual_ ? nullptr : bias_;
+  const DType dtype = x->value.dtype();
+  Tensor pre;
+  if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
+  const Var y = tape.variable(tape.context().empty({n, out}, dtype));
+  const Dropout dropout = pass.dropout(dropout_, site_, rows);
+  linear_forward(tape.context(), {.x = x->value, .weight = weight_->value(), .bias = bias ? bias->value() : Tensor{},
+                                  .activation = activation_, .dropout = dropout, .y = y->value, .pre = pre});
+  tape.use(*weight_);
+  if (bias) tape.use(*bias);
+  tape.push([&tape, x, y, pre, dropout, bias, weight = weight_, activation = activation_] {
+    const GradientSlot dx = tape.slot(x);
+    LinearBackward back{.dy = y->gradient, .x = x->value, .weight = weight->value(), .pre = pre,
+                        .activation = activation, .dropout = dropout, .dx = dx.tensor, .dx_mode = dx.mode};
+    back.dweight = weight->gradient();
+    back.dweight_mode = weight->gradient_mode();
+    if (bias) back.dbias = bias->gradient(), back.dbias_mode = bias->gradient_mode();
+    linear_backward(tape.context(), back);
+    tape.contributed(*weight);
+    if (bias) tape.contributed(*bias);
+  });
+  return y;
+}
+
+Norm::Norm(Builder& builder, const std::string& name)
+    : gamma_(&builder.registry.add({.name = name + ".weight", .shape = {builder.config.width}, .init = Init::ones()})),
+      epsilon_(builder.config.norm_epsilon) {
+  if (builder.config.norm_bias) {
+    beta_ = &builder.registry.add({.name = name + ".bias", .shape = {builder.config.width}});
+  }
+}
+
+void Residual::add(Var branch, Parameter* bias, double dropout, uint32_t site) {
+  branch_ = std::move(branch);
+  bias_ = bias;
+  dropout_ = dropout;
+  site_ = site;
+}
+
+Var Residual::normed(Pass& pass, const Norm& norm, const Rows& rows) { return join(pass, &norm, rows, true); }
+
+void Residual::normalise(Pass& pass, const Norm& norm, const Rows& rows) { value_ = join(pass, &norm, rows, false); }
+
+Var Residual::value(Pass& pass, const Rows& rows) {
+  if (branch_) join(pass, nullptr, rows, true);
+  return value_;
+}
+
+// One residual_norm: what is absent (branch, norm) is left out. With keep_sum the stream's value becomes the sum.
+Var Residual::join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum) {
+  Tape& tape = pass.tape;
+  Context& context = tape.context();
+  const Var residual = branch_ ? value_ : nullptr;
+  const Var x = branch_ ? branch_ : value_;
+  const Shape shape = x->value.shape();
+  const DType dtype = x->value.dtype();
+  const Var sum = branch_ ? tape.variable(context.empty(shape, dtype)) : x;
+  const Var out = norm ? tape.variable(context.empty(shape, dtype)) : nullptr;
+  Tensor mean, rstd;
+  if (norm) {
+    mean = context.empty({shape[0]}, accumulator_of(dtype));
+    rstd = context.empty({shape[0]}, accumulator_of(dtype));
+  }
+  Parameter* bias = branch_ ? bias_ : nullptr;
+  const Dropout dropout = branch_ ? pass.dropout(dropout_, site_, rows) : Dropout{};
+  residual_norm_forward(context, {.x = x->value, .bias = bias ? bias->value() : Tensor{}, .dropout = dropout,
+                                  .residual = residual ? residual->value : Tensor{},
+                                  .gamma = norm ? norm->gamma().value() : Tensor{},
+                                  .beta = norm && norm->beta() ? norm->beta()->value() : Tensor{},
+                                  .epsilon = norm ? norm->epsilon() : 1e-5,
+                                  .sum = branch_ ? sum->value : Tensor{},
+                                  .normed = out ? out->value : Tensor{}, .mean = mean, .rstd = rstd});
+  Parameter* gamma = norm ? &norm->gamma() : nullptr;
+  Parameter* beta = norm ? norm->beta() : nullptr;
+  for (Parameter* p : {bias, gamma, beta}) {
+    if (p) tape.use(*p);
+  }
+  tape.push([&tape, x, residual, sum, out, mean, rstd, dropout, bias, gamma, beta] {
+    ResidualNormBackward back{.dnormed = out ? out->gradient : Tensor{}, .sum = sum->value,
+                              .gamma = gamma ? gamma->value() : Tensor{}, .mean = mean, .rstd = rstd,
+                              .dropout = dropout};
+    // Without a branch the norm reads the stream itself: its gradient joins what has come to x by other ways.
+    if (residual) back.dsum = sum->gradient;
+    const GradientSlot dx = tape.slot(x);
+    back.dx = dx.tensor, back.dx_mode = dx.mode;
+    if (residual && residual->needs_gradient) {
+      if (!residual->gradient && sum->gradient) residual->gradient = sum->gradient, back.dresidual = sum->gradient;
+      else {
+        const GradientSlot slot = tape.slot(residual);
+        back.dresidual = slot.tensor, back.dresidual_mode = slot.mode;
+      }
+    }
+    if (bias) back.dbias = bias->gradient(), back.dbias_mode = bias->gradient_mode();
+    if (gamma) back.dgamma = gamma->gradient(), back.dnorm_mode = gamma->gradient_mode();
+    if (beta) back.dbeta = beta->gradient(), beta->gradient_mode();
+    residual_norm_backward(tape.context(), back);
+    for (Parameter* p : {bias, gamma, beta}) {
+      if (p) tape.contributed(*p);
+    }
+  });
+  if (keep_sum) value_ = sum;
+  branch_ = nullptr;
+  return out;
+}
+
+}  // namespace weft

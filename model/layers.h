@@ -1,0 +1,127 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "model/config.h"
+#include "model/rows.h"
+#include "model/tape.h"
+
+namespace weft {
+
+class KeyValueCache;
+
+// What layers need to run once: the tape, this step's state, and while decoding the cache.
+struct Pass {
+  Tape& tape;
+  const StepState* state = nullptr;
+  KeyValueCache* cache = nullptr;
+
+  Context& context() const { return tape.context(); }
+  // A dropout site of a layer; inactive outside training.
+  Dropout dropout(double probability, uint32_t operation, const Rows& rows) const;
+};
+
+// Numbers the dropout sites of a model in the order of construction: the same on every layout.
+class DropoutSites {
+ public:
+  uint32_t next() { return next_++; }
+
+ private:
+  uint32_t next_ = 0;
+};
+
+// What constructors of layers share.
+struct Builder {
+  ParameterRegistry& registry;
+  const TransformerConfig& config;
+  DropoutSites& sites;
+
+  Init weight_init(int64_t in, int64_t out, bool residual_branch = false) const;
+  Init embedding_init(int64_t width) const;
+};
+
+// y = dropout(act(x W^T + b)). `shape` is the weight's global shape, its last dim the input's width.
+class Linear {
+ public:
+  struct Options {
+    std::string name;
+    Shape shape;
+    Init init;
+    bool bias = true;
+    // The bias is declared here but added by the residual_norm that follows (row-parallel: after the reduce).
+    bool bias_in_residual = false;
+    int tp_dim = -1;
+    Activation activation = Activation::None;
+    double dropout = 0;
+  };
+  Linear(Builder& builder, const Options& options);
+  Var operator()(Pass& pass, const Var& x, const Rows& rows) const;
+  Parameter* residual_bias() const { return bias_in_residual_ ? bias_ : nullptr; }
+
+ private:
+  Parameter* weight_;
+  Parameter* bias_ = nullptr;
+  bool bias_in_residual_;
+  Activation activation_;
+  double dropout_;
+  uint32_t site_;
+};
+
+class Norm {
+ public:
+  Norm(Builder& builder, const std::string& name);
+  Parameter& gamma() const { return *gamma_; }
+  Parameter* beta() const { return beta_; }
+  double epsilon() const { return epsilon_; }
+
+ private:
+  Parameter* gamma_;
+  Parameter* beta_ = nullptr;
+  double epsilon_;
+};
+
+// The residual stream of a stack: a value, and a branch that has not joined it yet, so that the sum and the next norm
+// are one operation.
+class Residual {
+ public:
+  explicit Residual(Var value) : value_(std::move(value)) {}
+  // The branch, its bias and dropout join at the next call below.
+  void add(Var branch, Parameter* bias, double dropout, uint32_t site);
+  Var normed(Pass& pass, const Norm& norm, const Rows& rows);     // pre-LN: joins, returns norm(value)
+  void normalise(Pass& pass, const Norm& norm, const Rows& rows); // post-LN: value = norm(value + branch)
+  Var value(Pass& pass, const Rows& rows);                        // joins without a norm
+
+ private:
+  friend class Segment;
+  Var join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum);
+  Var value_, branch_;
+  Parameter* bias_ = nullptr;
+  double dropout_ = 0;
+  uint32_t site_ = 0;
+};
+
+// Token embedding (projected where its width differs from the model's), scale, positions, dropout.
+class Embedding {
+ public:
+  Embedding(Builder& builder, const std::string& name, int64_t vocabulary, Parameter* shared_table = nullptr,
+            Parameter* shared_positions = nullptr);
+  Var operator()(Pass& pass, const Rows& rows) const;
+  Parameter& table() const { return *table_; }
+  // Constant tables live outside the registry; made once the registry is allocated.
+  void prepare(Context& context, DType compute);
+
+ private:
+  Var lookup(Pass& pass, const Rows& rows, bool with_positions) const;
+  Var add_positions(Pass& pass, const Var& x, const Rows& rows) const;
+  Tensor position_table() const { return learned_ ? learned_->value() : sinusoids_; }
+
+  const TransformerConfig& config_;
+  Parameter* table_;
+  Parameter* learned_ = nullptr;
+  std::optional<Linear> projection_;
+  Tensor sinusoids_;
+  double scale_;
+  uint32_t site_;
+};
+
+}  // namespace weft

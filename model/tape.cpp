@@ -1,0 +1,66 @@
+#include "model/tape.h"
+
+#include <utility>
+
+#include "kernels/plain.h"
+
+namespace weft {
+
+void Tape::use(Parameter& parameter) {
+  if (buckets_ && (mode_ == Mode::Record || mode_ == Mode::Discard)) buckets_->expect(parameter);
+}
+
+void Tape::contributed(Parameter& parameter) {
+  if (buckets_) buckets_->contributed(parameter);
+}
+
+void Tape::push(std::function<void()> backward) {
+  if (recording()) closures_.push_back(std::move(backward));
+}
+
+void Tape::backward() {
+  while (!closures_.empty()) {
+    // Moved out first, so that what the closure holds is freed before the next one allocates.
+    const auto closure = std::move(closures_.back());
+    closures_.pop_back();
+    closure();
+    if (buckets_) buckets_->progress();
+  }
+}
+
+GradientSlot Tape::slot(const Var& variable) const {
+  if (!variable->needs_gradient) return {};
+  if (variable->gradient) return {variable->gradient, Accumulate::Add};
+  variable->gradient = context_.empty(variable->value.shape(), variable->value.dtype());
+  return {variable->gradient, Accumulate::Overwrite};
+}
+
+std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Segment segment) {
+  if (mode_ != Mode::Record) return segment(*this, inputs);
+  Tape first(context_, Mode::Discard, buckets_);
+  std::vector<Var> outputs;
+  for (const Var& v : segment(first, inputs)) outputs.push_back(v ? variable(v->value) : nullptr);
+  push([this, inputs, outputs, segment = std::move(segment)] {
+    Tape second(context_, Mode::Replay, buckets_);
+    std::vector<Var> again_in;
+    for (const Var& v : inputs) {
+      again_in.push_back(v ? std::make_shared<Variable>(Variable{v->value, {}, v->needs_gradient}) : nullptr);
+    }
+    const std::vector<Var> again_out = segment(second, again_in);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (again_out[i]) again_out[i]->gradient = std::move(outputs[i]->gradient);
+    }
+    second.backward();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!again_in[i] || !again_in[i]->gradient) continue;
+      if (inputs[i]->gradient) {
+        add_scaled(context_, again_in[i]->gradient, 1, inputs[i]->gradient);
+      } else {
+        inputs[i]->gradient = std::move(again_in[i]->gradient);
+      }
+    }
+  });
+  return outputs;
+}
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "kernels/context.h"
+#include "parallel/mesh.h"
+#include "parallel/parameter.h"
+
+namespace weft {
+
+// An activation on the tape: its value, and during backward its gradient once something has contributed to it.
+struct Variable {
+  Tensor value;
+  Tensor gradient;
+  bool needs_gradient = false;
+};
+using Var = std::shared_ptr<Variable>;
+
+// Where a gradient goes: replaced by the first contribution, added to by later ones.
+struct GradientSlot {
+  Tensor tensor;
+  Accumulate mode = Accumulate::Overwrite;
+};
+
+// Records what backward has to do while model code writes forward only. An operation pushes a closure that holds the
+// tensors its backward needs; they are freed as soon as it has run. Collectives move on between closures.
+class Tape {
+ public:
+  enum class Mode : uint8_t {
+    Record,   // training: remember closures, count uses of parameters
+    Discard,  // the first pass of a recomputed segment: count uses, remember nothing
+    Replay,   // the second pass: remember closures; the uses are counted already
+    Off,      // evaluation and decoding
+  };
+  Tape(Context& context, Mode mode, GradientBuckets* buckets = nullptr)
+      : context_(context), mode_(mode), buckets_(buckets) {}
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  Context& context() const { return context_; }
+  bool training() const { return mode_ != Mode::Off; }
+  bool recording() const { return mode_ == Mode::Record || mode_ == Mode::Replay; }
+
+  Var constant(Tensor value) const { return std::make_shared<Variable>(Variable{std::move(value), {}, false}); }
+  Var variable(Tensor value) const { return std::make_shared<Variable>(Variable{std::move(value), {}, recording()}); }
+
+  // Each parameter that an operation reads: once in forward (use) and, if recording, once in backward (contributed).
+  void use(Parameter& parameter);
+  void contributed(Parameter& parameter);
+
+  void push(std::function<void()> backward);
+  void backward();
+
+  // The gradient tensor of a variable, allocated on first use.
+  GradientSlot slot(const Var& variable) const;
+
+  // Runs `segment` without keeping its activations; backward runs it once more and goes through it. Bit-identical to
+  // running it directly, since dropout depends on logical indices alone.
+  using Segment = std::function<std::vector<Var>(Tape&, const std::vector<Var>&)>;
+  std::vector<Var> recompute(const std::vector<Var>& inputs, Segment segment);
+
+ private:
+  Context& context_;
+  Mode mode_;
+  GradientBuckets* buckets_;
+  std::vector<std::function<void()>> closures_;
+};
+
+}  // namespace weft
