@@ -1,0 +1,85 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+
+namespace weft {
+
+class Tokenizer;
+
+enum class DatasetKind {
+  Stream,  // documents end to end, for language models
+  Pairs,   // source and target rows, for translation
+};
+
+// What the ids of one side mean.
+struct DatasetSide {
+  uint64_t tokenizer_hash = 0;
+  int64_t vocabulary = 0;  // every id is in [0, vocabulary)
+  std::optional<int32_t> bos, eos, pad, unk;
+  int64_t num_tokens = 0;      // of this split, specials included
+  int64_t longest = 0;         // Pairs: tokens in the longest row
+  std::string tokenizer_file;  // within the dataset's directory
+};
+
+// One split, as its manifest and its shards state it.
+struct DatasetHeader {
+  int version = 0;
+  DatasetKind kind = DatasetKind::Stream;
+  std::string split;
+  DatasetSide source;         // Stream: the only side
+  DatasetSide target;         // Stream: equal to source
+  int token_bytes = 0;        // on disk: 2 (unsigned, both vocabularies at most 65536) or 4
+  int64_t num_tokens = 0;     // of both sides
+  int64_t num_documents = 0;  // Stream
+  int64_t num_pairs = 0;      // Pairs
+  int64_t num_shards = 0;
+};
+
+// One split of a prepared directory (docs/formats.md "Dataset"), read-only: any number of processes may read it at
+// once, nothing is locked and nothing is written beside it. Sizes and the checksums of everything but the tokens are
+// checked on opening, before HDF5 sees a file; verify_dataset() re-reads the tokens too. Every method may be called
+// from many threads at once. Bad arguments are InternalErrors; damage is a DataError that names the file.
+//
+// Rows of Pairs are as the model sees them: the source with the specials that its preparation chose, the target as
+// bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels.
+class Dataset {
+ public:
+  static Dataset open(const fs::path& directory, std::string_view split);  // train, valid or test
+  static std::vector<std::string> splits(const fs::path& directory);       // that the directory holds
+  ~Dataset();
+  Dataset(Dataset&&) noexcept;
+  Dataset& operator=(Dataset&&) noexcept;
+
+  const DatasetHeader& header() const;
+  const fs::path& directory() const;
+
+  // Stream: all documents end to end, each followed by the tokenizer's eos where it has one.
+  int64_t num_tokens() const;
+  void read_tokens(int64_t first, std::span<int32_t> into) const;
+  int64_t document_begin(int64_t document) const;  // index of its first token; O(log shards)
+
+  // Pairs. Spans are exactly as long as the row.
+  int64_t num_pairs() const;
+  int32_t source_length(int64_t pair) const;  // O(log shards)
+  int32_t target_length(int64_t pair) const;
+  void read_source(int64_t pair, std::span<int32_t> into) const;
+  void read_target(int64_t pair, std::span<int32_t> into) const;
+
+  // The directory's own tokenizers; DataError where a file's hash is not the one that made the ids.
+  std::shared_ptr<const Tokenizer> load_source_tokenizer() const;
+  std::shared_ptr<const Tokenizer> load_target_tokenizer() const;
+
+ private:
+  class State;
+  explicit Dataset(std::unique_ptr<const State> state);
+  std::unique_ptr<const State> state_;
+};
+
+}  // namespace weft
