@@ -12,17 +12,23 @@ Embedding::Embedding(Builder& builder, const std::string& name, int64_t vocabula
   const TransformerConfig& c = builder.config;
   const int64_t width = c.derived_embedding_width();
   if (!table_) {
-    table_ = &builder.registry.add({.name = name + ".tokens", .shape = {vocabulary, width},
-                                    .init = builder.embedding_init(width), .decays = true});
+    table_ = &builder.registry.add({.name = name + ".tokens",
+                                    .shape = {vocabulary, width},
+                                    .init = builder.embedding_init(width),
+                                    .decays = true});
   }
   if (c.positions == Positions::Learned) {
     learned_ = shared_positions ? shared_positions
-                                : &builder.registry.add({.name = name + ".positions", .shape = {c.max_length, c.width},
-                                                         .init = builder.embedding_init(c.width), .decays = true});
+                                : &builder.registry.add({.name = name + ".positions",
+                                                         .shape = {c.max_length, c.width},
+                                                         .init = builder.embedding_init(c.width),
+                                                         .decays = true});
   }
   if (width != c.width) {
-    projection_.emplace(builder, Linear::Options{.name = name + ".projection", .shape = {c.width, width},
-                                                 .init = builder.weight_init(width, c.width), .bias = c.bias});
+    projection_.emplace(builder, Linear::Options{.name = name + ".projection",
+                                                 .shape = {c.width, width},
+                                                 .init = builder.weight_init(width, c.width),
+                                                 .bias = c.bias});
   }
   scale_ = c.scale_embedding ? std::sqrt(static_cast<double>(c.width)) : 1.0;
 }
@@ -49,14 +55,18 @@ Var Embedding::lookup(Pass& pass, const Rows& rows, bool with_positions) const {
   const Dropout dropout = with_positions ? pass.dropout(config_.dropout.embedding, site_, rows) : Dropout{};
   const double scale = with_positions ? scale_ : 1.0;
   Parameter* learned = with_positions ? learned_ : nullptr;
-  embed_forward(tape.context(), {.tokens = rows.tokens, .table = table, .scale = scale,
-                                 .positions = with_positions ? position_table() : Tensor{}, .dropout = dropout,
-                                 .row_positions = rows.ids.position, .y = y->value});
+  embed_forward(tape.context(), {.tokens = rows.tokens,
+                                 .table = table,
+                                 .scale = scale,
+                                 .positions = with_positions ? position_table() : Tensor{},
+                                 .dropout = dropout,
+                                 .row_positions = rows.ids.position,
+                                 .y = y->value});
   tape.use(*table_);
   if (learned) tape.use(*learned);
   tape.push([&tape, y, scale, dropout, learned, tokens = rows.tokens, position = rows.ids.position, table = table_] {
-    EmbedBackward back{.dy = y->gradient, .tokens = tokens, .scale = scale, .dropout = dropout,
-                       .row_positions = position};
+    EmbedBackward back{
+        .dy = y->gradient, .tokens = tokens, .scale = scale, .dropout = dropout, .row_positions = position};
     back.dtable = table->gradient(), back.dtable_mode = table->gradient_mode();
     if (learned) back.dpositions = learned->gradient(), back.dpositions_mode = learned->gradient_mode();
     embed_backward(tape.context(), back);
@@ -70,13 +80,21 @@ Var Embedding::add_positions(Pass& pass, const Var& x, const Rows& rows) const {
   Tape& tape = pass.tape;
   const Var y = tape.variable(tape.context().empty(x->value.shape(), x->value.dtype()));
   const Dropout dropout = pass.dropout(config_.dropout.embedding, site_, rows);
-  add_positions_forward(tape.context(), {.x = x->value, .scale = scale_, .positions = position_table(),
-                                         .row_positions = rows.ids.position, .dropout = dropout, .y = y->value});
+  add_positions_forward(tape.context(), {.x = x->value,
+                                         .scale = scale_,
+                                         .positions = position_table(),
+                                         .row_positions = rows.ids.position,
+                                         .dropout = dropout,
+                                         .y = y->value});
   if (learned_) tape.use(*learned_);
   tape.push([&tape, x, y, dropout, scale = scale_, learned = learned_, position = rows.ids.position] {
     const GradientSlot dx = tape.slot(x);
-    AddPositionsBackward back{.dy = y->gradient, .scale = scale, .row_positions = position, .dropout = dropout,
-                              .dx = dx.tensor, .dx_mode = dx.mode};
+    AddPositionsBackward back{.dy = y->gradient,
+                              .scale = scale,
+                              .row_positions = position,
+                              .dropout = dropout,
+                              .dx = dx.tensor,
+                              .dx_mode = dx.mode};
     if (learned) back.dpositions = learned->gradient(), back.dpositions_mode = learned->gradient_mode();
     add_positions_backward(tape.context(), back);
     if (learned) tape.contributed(*learned);

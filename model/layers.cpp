@@ -1,5 +1,6 @@
 #include "model/layers.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/linear.h"
@@ -25,8 +26,8 @@ Init Builder::embedding_init(int64_t width) const {
 }
 
 Linear::Linear(Builder& builder, const Options& o)
-    : weight_(&builder.registry.add({.name = o.name + ".weight", .shape = o.shape, .init = o.init, .decays = true,
-                                     .tp_dim = o.tp_dim})),
+    : weight_(&builder.registry.add(
+          {.name = o.name + ".weight", .shape = o.shape, .init = o.init, .decays = true, .tp_dim = o.tp_dim})),
       bias_in_residual_(o.bias_in_residual),
       activation_(o.activation),
       dropout_(o.dropout),
@@ -35,6 +36,31 @@ Linear::Linear(Builder& builder, const Options& o)
   const Shape out(o.shape.dims().first(o.shape.rank() - 1));
   const bool sharded = o.tp_dim >= 0 && o.tp_dim < out.rank();
   bias_ = &builder.registry.add({.name = o.name + ".bias", .shape = out, .tp_dim = sharded ? o.tp_dim : -1});
+}
+
+namespace {
+constexpr int64_t kFixedRows = 16;
+
+// The product in blocks of kFixedRows rows, the last one filled up with zeros.
+void fixed_block_linear(Context& context, const LinearForward& args) {
+  const int64_t rows = args.x.size(0);
+  for (int64_t begin = 0; begin < rows; begin += kFixedRows) {
+    const int64_t n = std::min(kFixedRows, rows - begin);
+    LinearForward block = args;
+    block.x = args.x.slice(begin, begin + n), block.y = args.y.slice(begin, begin + n);
+    if (n < kFixedRows) {
+      block.x = context.zeros({kFixedRows, args.x.columns()}, args.x.dtype());
+      block.y = context.empty({kFixedRows, args.y.columns()}, args.y.dtype());
+      convert(context, args.x.slice(begin, begin + n), block.x.slice(0, n));
+    }
+    linear_forward(context, block);
+    if (n < kFixedRows) convert(context, block.y.slice(0, n), args.y.slice(begin, begin + n));
+  }
+}
+}  // namespace
+
+void product(Pass& pass, const LinearForward& args) {
+  pass.fixed_blocks ? fixed_block_linear(pass.context(), args) : linear_forward(pass.context(), args);
 }
 
 Var Linear::operator()(Pass& pass, const Var& x, const Rows& rows) const {
@@ -47,14 +73,25 @@ Var Linear::operator()(Pass& pass, const Var& x, const Rows& rows) const {
   if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
   const Var y = tape.variable(tape.context().empty({n, out}, dtype));
   const Dropout dropout = pass.dropout(dropout_, site_, rows);
-  linear_forward(tape.context(), {.x = x->value, .weight = weight_->value(), .bias = bias ? bias->value() : Tensor{},
-                                  .activation = activation_, .dropout = dropout, .y = y->value, .pre = pre});
+  product(pass, {.x = x->value,
+                 .weight = weight_->value(),
+                 .bias = bias ? bias->value() : Tensor{},
+                 .activation = activation_,
+                 .dropout = dropout,
+                 .y = y->value,
+                 .pre = pre});
   tape.use(*weight_);
   if (bias) tape.use(*bias);
   tape.push([&tape, x, y, pre, dropout, bias, weight = weight_, activation = activation_] {
     const GradientSlot dx = tape.slot(x);
-    LinearBackward back{.dy = y->gradient, .x = x->value, .weight = weight->value(), .pre = pre,
-                        .activation = activation, .dropout = dropout, .dx = dx.tensor, .dx_mode = dx.mode};
+    LinearBackward back{.dy = y->gradient,
+                        .x = x->value,
+                        .weight = weight->value(),
+                        .pre = pre,
+                        .activation = activation,
+                        .dropout = dropout,
+                        .dx = dx.tensor,
+                        .dx_mode = dx.mode};
     back.dweight = weight->gradient();
     back.dweight_mode = weight->gradient_mode();
     if (bias) back.dbias = bias->gradient(), back.dbias_mode = bias->gradient_mode();
@@ -89,6 +126,25 @@ Var Residual::value(Pass& pass, const Rows& rows) {
   return value_;
 }
 
+void Residual::segment(Pass& pass, const Var& memory, const Body& body) {
+  if (!pass.recompute_blocks || !pass.tape.training()) return body(pass, *this, memory);
+  const auto before = std::make_shared<const Residual>(*this);
+  const auto after = std::make_shared<Residual>(*this);
+  const Pass outer = pass;
+  const auto run = [before, after, outer, body](Tape& tape, const std::vector<Var>& in) -> std::vector<Var> {
+    Pass inner{tape, outer.state};
+    Residual stream = *before;
+    stream.value_ = in[0], stream.branch_ = in[1];
+    body(inner, stream, in[2]);
+    *after = stream;
+    return {stream.value_, stream.branch_};
+  };
+  const auto out = pass.tape.recompute({value_, branch_, memory}, run);
+  *this = *after;
+  value_ = out[0], branch_ = out[1];
+  after->value_ = nullptr, after->branch_ = nullptr;
+}
+
 // One residual_norm: what is absent (branch, norm) is left out. With keep_sum the stream's value becomes the sum.
 Var Residual::join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum) {
   Tape& tape = pass.tape;
@@ -106,28 +162,36 @@ Var Residual::join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum
   }
   Parameter* bias = branch_ ? bias_ : nullptr;
   const Dropout dropout = branch_ ? pass.dropout(dropout_, site_, rows) : Dropout{};
-  residual_norm_forward(context, {.x = x->value, .bias = bias ? bias->value() : Tensor{}, .dropout = dropout,
+  residual_norm_forward(context, {.x = x->value,
+                                  .bias = bias ? bias->value() : Tensor{},
+                                  .dropout = dropout,
                                   .residual = residual ? residual->value : Tensor{},
                                   .gamma = norm ? norm->gamma().value() : Tensor{},
                                   .beta = norm && norm->beta() ? norm->beta()->value() : Tensor{},
                                   .epsilon = norm ? norm->epsilon() : 1e-5,
                                   .sum = branch_ ? sum->value : Tensor{},
-                                  .normed = out ? out->value : Tensor{}, .mean = mean, .rstd = rstd});
+                                  .normed = out ? out->value : Tensor{},
+                                  .mean = mean,
+                                  .rstd = rstd});
   Parameter* gamma = norm ? &norm->gamma() : nullptr;
   Parameter* beta = norm ? norm->beta() : nullptr;
   for (Parameter* p : {bias, gamma, beta}) {
     if (p) tape.use(*p);
   }
   tape.push([&tape, x, residual, sum, out, mean, rstd, dropout, bias, gamma, beta] {
-    ResidualNormBackward back{.dnormed = out ? out->gradient : Tensor{}, .sum = sum->value,
-                              .gamma = gamma ? gamma->value() : Tensor{}, .mean = mean, .rstd = rstd,
+    ResidualNormBackward back{.dnormed = out ? out->gradient : Tensor{},
+                              .sum = sum->value,
+                              .gamma = gamma ? gamma->value() : Tensor{},
+                              .mean = mean,
+                              .rstd = rstd,
                               .dropout = dropout};
     // Without a branch the norm reads the stream itself: its gradient joins what has come to x by other ways.
     if (residual) back.dsum = sum->gradient;
     const GradientSlot dx = tape.slot(x);
     back.dx = dx.tensor, back.dx_mode = dx.mode;
     if (residual && residual->needs_gradient) {
-      if (!residual->gradient && sum->gradient) residual->gradient = sum->gradient, back.dresidual = sum->gradient;
+      if (!residual->gradient && sum->gradient)
+        residual->gradient = sum->gradient, back.dresidual = sum->gradient;
       else {
         const GradientSlot slot = tape.slot(residual);
         back.dresidual = slot.tensor, back.dresidual_mode = slot.mode;

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,9 @@ struct Pass {
   Tape& tape;
   const StepState* state = nullptr;
   KeyValueCache* cache = nullptr;
+  // Products in blocks of a fixed number of rows: a row's bits then do not depend on the rows beside it (decoding).
+  bool fixed_blocks = false;
+  bool recompute_blocks = false;  // do not keep the activations inside a block; run it again in backward
 
   Context& context() const { return tape.context(); }
   // A dropout site of a layer; inactive outside training.
@@ -39,6 +43,10 @@ struct Builder {
   Init weight_init(int64_t in, int64_t out, bool residual_branch = false) const;
   Init embedding_init(int64_t width) const;
 };
+
+// linear_forward, in fixed blocks where the pass asks for them.
+struct LinearForward;
+void product(Pass& pass, const LinearForward& args);
 
 // y = dropout(act(x W^T + b)). `shape` is the weight's global shape, its last dim the input's width.
 class Linear {
@@ -87,12 +95,15 @@ class Residual {
   explicit Residual(Var value) : value_(std::move(value)) {}
   // The branch, its bias and dropout join at the next call below.
   void add(Var branch, Parameter* bias, double dropout, uint32_t site);
-  Var normed(Pass& pass, const Norm& norm, const Rows& rows);     // pre-LN: joins, returns norm(value)
-  void normalise(Pass& pass, const Norm& norm, const Rows& rows); // post-LN: value = norm(value + branch)
-  Var value(Pass& pass, const Rows& rows);                        // joins without a norm
+  Var normed(Pass& pass, const Norm& norm, const Rows& rows);      // pre-LN: joins, returns norm(value)
+  void normalise(Pass& pass, const Norm& norm, const Rows& rows);  // post-LN: value = norm(value + branch)
+  Var value(Pass& pass, const Rows& rows);                         // joins without a norm
+
+  // Runs body(pass, stream, memory), which may use the stream and the memory alone, as a recomputed segment.
+  using Body = std::function<void(Pass&, Residual&, const Var& memory)>;
+  void segment(Pass& pass, const Var& memory, const Body& body);
 
  private:
-  friend class Segment;
   Var join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum);
   Var value_, branch_;
   Parameter* bias_ = nullptr;

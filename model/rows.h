@@ -7,9 +7,9 @@ namespace weft {
 
 // Sequences laid end to end without padding, as the model sees them.
 struct Rows {
-  Offsets offsets;    // sequences + 1
-  Tensor tokens;      // i32[rows]
-  RowIds ids;         // sample and position of each row
+  Offsets offsets;  // sequences + 1
+  Tensor tokens;    // i32[rows]
+  RowIds ids;       // sample and position of each row
   int64_t count() const { return offsets.empty() ? 0 : offsets.back(); }
   int64_t sequences() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
 };

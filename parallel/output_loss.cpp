@@ -16,7 +16,8 @@ struct Statistics {
 
 Statistics make_statistics(Context& context, int64_t rows, DType wide) {
   const Shape shape{rows};
-  return {context.empty(shape, wide), context.empty(shape, wide), context.empty(shape, wide), context.empty(shape, wide)};
+  return {context.empty(shape, wide), context.empty(shape, wide), context.empty(shape, wide),
+          context.empty(shape, wide)};
 }
 
 // Logits in the accumulator dtype, for f32 sums of exponentials under bf16 products.
@@ -34,11 +35,20 @@ void chunk_gradients(Context& context, const OutputLoss& a, const Tensor& hidden
   const int64_t vocabulary = a.weight.size(0);
   const DType compute = a.hidden.dtype();
   const Tensor dlogits = compute == logits.dtype() ? logits : context.empty(logits.shape(), compute);
-  cross_entropy_gradient(context, {.logits = logits, .targets = targets, .valid_columns = vocabulary,
-                                   .row_max = s.max, .row_sum = s.sum, .smoothing = a.smoothing,
-                                   .vocabulary = vocabulary, .scale = a.scale, .dlogits = dlogits});
+  cross_entropy_gradient(context, {.logits = logits,
+                                   .targets = targets,
+                                   .valid_columns = vocabulary,
+                                   .row_max = s.max,
+                                   .row_sum = s.sum,
+                                   .smoothing = a.smoothing,
+                                   .vocabulary = vocabulary,
+                                   .scale = a.scale,
+                                   .dlogits = dlogits});
   matmul(context, {.a = dlogits, .b = a.weight, .c = dhidden});
-  matmul(context, {.a = dlogits, .b = hidden, .c = a.dweight, .transpose_a = true,
+  matmul(context, {.a = dlogits,
+                   .b = hidden,
+                   .c = a.dweight,
+                   .transpose_a = true,
                    .mode = first ? a.dweight_mode : Accumulate::Add});
   if (a.dbias) sum_rows(context, dlogits, a.dbias, first ? a.dbias_mode : Accumulate::Add);
 }
@@ -56,12 +66,21 @@ void output_loss(Context& context, const OutputLoss& a) {
     const Tensor hidden = a.hidden.slice(begin, end), targets = a.targets.slice(begin, end);
     const Statistics s = make_statistics(context, end - begin, wide);
     const Tensor logits = chunk_logits(context, a, hidden);
-    cross_entropy_stats(context, {.logits = logits, .targets = targets, .valid_columns = vocabulary,
-                                  .row_max = s.max, .row_sum = s.sum, .row_target = s.target,
+    cross_entropy_stats(context, {.logits = logits,
+                                  .targets = targets,
+                                  .valid_columns = vocabulary,
+                                  .row_max = s.max,
+                                  .row_sum = s.sum,
+                                  .row_target = s.target,
                                   .row_total = a.smoothing > 0 ? s.total : Tensor{}});
-    CrossEntropyLoss loss{.targets = targets, .row_max = s.max, .row_sum = s.sum, .row_target = s.target,
-                          .row_total = a.smoothing > 0 ? s.total : Tensor{}, .smoothing = a.smoothing,
-                          .vocabulary = vocabulary, .loss = a.loss.slice(begin, end)};
+    CrossEntropyLoss loss{.targets = targets,
+                          .row_max = s.max,
+                          .row_sum = s.sum,
+                          .row_target = s.target,
+                          .row_total = a.smoothing > 0 ? s.total : Tensor{},
+                          .smoothing = a.smoothing,
+                          .vocabulary = vocabulary,
+                          .loss = a.loss.slice(begin, end)};
     cross_entropy_loss(context, loss);
     if (a.nll) {
       loss.smoothing = 0, loss.row_total = {}, loss.loss = a.nll.slice(begin, end);

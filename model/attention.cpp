@@ -1,0 +1,187 @@
+#include "model/attention.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "kernels/attention.h"
+#include "kernels/plain.h"
+#include "model/cache.h"
+
+namespace weft {
+namespace {
+
+HeadLayout layout_of(const TransformerConfig& c) {
+  const int64_t kv_heads = c.derived_kv_heads();
+  return {.kv_heads = kv_heads,
+          .queries = div_exact(c.heads, kv_heads, "heads / kv_heads"),
+          .head_dim = c.derived_head_dim()};
+}
+
+double score_scale(const HeadLayout& heads) { return 1 / std::sqrt(static_cast<double>(heads.head_dim)); }
+
+// A projection to `parts` heads a group (queries, keys, values). Under Xavier each part is a matrix of its own; where
+// queries, keys and values share the input, fairseq's gain 1/sqrt(2) is the bound of their joint product.
+Linear::Options projection(const Builder& b, const std::string& name, const HeadLayout& heads, int64_t parts) {
+  const TransformerConfig& c = b.config;
+  Init init = b.weight_init(c.width, heads.heads() * heads.head_dim);
+  if (c.init == InitScheme::Xavier) init.spread /= std::sqrt(2.0);
+  return {.name = name,
+          .shape = {heads.kv_heads, parts, heads.head_dim, c.width},
+          .init = init,
+          .bias = c.bias,
+          .tp_dim = 0};
+}
+
+Linear::Options output_projection(const Builder& b, const std::string& name, const HeadLayout& heads) {
+  const int64_t in = heads.heads() * heads.head_dim;
+  return {.name = name,
+          .shape = {b.config.width, in},
+          .init = b.weight_init(in, b.config.width, true),
+          .bias = b.config.bias,
+          .bias_in_residual = true,
+          .tp_dim = 1};
+}
+
+// What one attention leaves for its backward.
+struct Saved {
+  Var qkv, q, kv, out;
+  Tensor log_sum;
+  Offsets query_offsets, key_offsets;
+  bool causal = false;
+  Dropout dropout;
+};
+
+Var attend(Tape& tape, Saved s, const HeadLayout& heads) {
+  Context& context = tape.context();
+  const Tensor& queries = s.qkv ? s.qkv->value : s.q->value;
+  const int64_t rows = queries.size(0);
+  s.out = tape.variable(context.empty({rows, heads.heads() * heads.head_dim}, queries.dtype()));
+  s.log_sum = context.empty({heads.heads(), rows}, accumulator_of(queries.dtype()));
+  const auto value = [](const Var& v) { return v ? v->value : Tensor{}; };
+  attention_forward(context, {.qkv = value(s.qkv),
+                              .q = value(s.q),
+                              .kv = value(s.kv),
+                              .heads = heads,
+                              .query_offsets = &s.query_offsets,
+                              .key_offsets = &s.key_offsets,
+                              .causal = s.causal,
+                              .scale = score_scale(heads),
+                              .dropout = s.dropout,
+                              .out = s.out->value,
+                              .log_sum = s.log_sum});
+  const Var out = s.out;
+  tape.push([&tape, s = std::move(s), heads, value] {
+    AttentionBackward back{.dout = s.out->gradient,
+                           .qkv = value(s.qkv),
+                           .q = value(s.q),
+                           .kv = value(s.kv),
+                           .heads = heads,
+                           .query_offsets = &s.query_offsets,
+                           .key_offsets = &s.key_offsets,
+                           .causal = s.causal,
+                           .scale = score_scale(heads),
+                           .dropout = s.dropout,
+                           .out = s.out->value,
+                           .log_sum = s.log_sum};
+    // Queries, keys and values come from products that nothing else reads: their gradients are overwritten.
+    if (s.qkv) back.dqkv = tape.slot(s.qkv).tensor;
+    if (s.q) back.dq = tape.slot(s.q).tensor;
+    if (s.kv) back.dkv = tape.slot(s.kv).tensor;
+    attention_backward(tape.context(), back);
+  });
+  return out;
+}
+
+}  // namespace
+
+SelfAttention::SelfAttention(Builder& builder, const std::string& name, bool causal, int layer)
+    : heads_(layout_of(builder.config)),
+      qkv_(builder, projection(builder, name + ".qkv", heads_, heads_.queries + 2)),
+      output_(builder, output_projection(builder, name + ".output", heads_)),
+      causal_(causal),
+      layer_(layer),
+      dropout_(builder.config.dropout.attention),
+      site_(builder.sites.next()) {}
+
+Var SelfAttention::operator()(Pass& pass, const Var& x, const Rows& rows) const {
+  Tape& tape = pass.tape;
+  const Var qkv = qkv_(pass, x, rows);
+  if (pass.cache && causal_) {
+    const Var out =
+        tape.constant(tape.context().empty({rows.count(), heads_.heads() * heads_.head_dim}, qkv->value.dtype()));
+    cached_attention(tape.context(), {.qkv = qkv->value,
+                                      .heads = heads_,
+                                      .query_offsets = &rows.offsets,
+                                      .slots = &pass.cache->slots(),
+                                      .past = &pass.cache->past(),
+                                      .scale = score_scale(heads_),
+                                      .cache = pass.cache->self(layer_),
+                                      .out = out->value});
+    return output_(pass, out, rows);
+  }
+  const Var out = attend(tape,
+                         {.qkv = qkv,
+                          .query_offsets = rows.offsets,
+                          .key_offsets = rows.offsets,
+                          .causal = causal_,
+                          .dropout = pass.dropout(dropout_, site_, rows)},
+                         heads_);
+  return output_(pass, out, rows);
+}
+
+CrossAttention::CrossAttention(Builder& builder, const std::string& name, int layer)
+    : heads_(layout_of(builder.config)),
+      q_(builder, projection(builder, name + ".q", heads_, heads_.queries)),
+      kv_(builder, projection(builder, name + ".kv", heads_, 2)),
+      output_(builder, output_projection(builder, name + ".output", heads_)),
+      layer_(layer),
+      dropout_(builder.config.dropout.attention),
+      site_(builder.sites.next()) {}
+
+Var CrossAttention::keys_and_values(Pass& pass, const Var& memory, const Rows& memory_rows) const {
+  return kv_(pass, memory, memory_rows);
+}
+
+Var CrossAttention::operator()(Pass& pass, const Var& x, const Rows& rows, const Var& memory,
+                               const Rows& memory_rows) const {
+  Tape& tape = pass.tape;
+  const Var q = q_(pass, x, rows);
+  if (pass.cache) {
+    const Var out = tape.constant(tape.context().empty(q->value.shape(), q->value.dtype()));
+    const std::vector<int32_t> lengths = pass.cache->memory_lengths();
+    cached_attention(tape.context(), {.q = q->value,
+                                      .heads = heads_,
+                                      .query_offsets = &rows.offsets,
+                                      .slots = &pass.cache->sources(),
+                                      .past = &lengths,
+                                      .scale = score_scale(heads_),
+                                      .cache = pass.cache->memory(layer_),
+                                      .out = out->value});
+    return output_(pass, out, rows);
+  }
+  const Var out = attend(tape,
+                         {.q = q,
+                          .kv = keys_and_values(pass, memory, memory_rows),
+                          .query_offsets = rows.offsets,
+                          .key_offsets = memory_rows.offsets,
+                          .dropout = pass.dropout(dropout_, site_, rows)},
+                         heads_);
+  return output_(pass, out, rows);
+}
+
+FeedForward::FeedForward(Builder& builder, const std::string& name)
+    : up_(builder, {.name = name + ".up",
+                    .shape = {builder.config.derived_ffn(), builder.config.width},
+                    .init = builder.weight_init(builder.config.width, builder.config.derived_ffn()),
+                    .bias = builder.config.bias,
+                    .tp_dim = 0,
+                    .activation = builder.config.activation,
+                    .dropout = builder.config.dropout.ffn}),
+      down_(builder, {.name = name + ".down",
+                      .shape = {builder.config.width, builder.config.derived_ffn()},
+                      .init = builder.weight_init(builder.config.derived_ffn(), builder.config.width, true),
+                      .bias = builder.config.bias,
+                      .bias_in_residual = true,
+                      .tp_dim = 1}) {}
+
+}  // namespace weft

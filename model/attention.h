@@ -1,0 +1,51 @@
+#pragma once
+#include "model/layers.h"
+
+namespace weft {
+
+// Multi-head attention: packed query-key-value product, attention over ragged rows, output product whose bias joins
+// with the residual sum.
+class SelfAttention {
+ public:
+  SelfAttention(Builder& builder, const std::string& name, bool causal, int layer);
+  // The branch's output without the output bias; see output_bias().
+  Var operator()(Pass& pass, const Var& x, const Rows& rows) const;
+  Parameter* output_bias() const { return output_.residual_bias(); }
+
+ private:
+  HeadLayout heads_;
+  Linear qkv_, output_;
+  bool causal_;
+  int layer_;
+  double dropout_;
+  uint32_t site_;
+};
+
+// Queries from the decoder, keys and values from the encoder's output ("memory").
+class CrossAttention {
+ public:
+  CrossAttention(Builder& builder, const std::string& name, int layer);
+  Var operator()(Pass& pass, const Var& x, const Rows& rows, const Var& memory, const Rows& memory_rows) const;
+  // While decoding: the keys and values of the memory, computed once.
+  Var keys_and_values(Pass& pass, const Var& memory, const Rows& memory_rows) const;
+  Parameter* output_bias() const { return output_.residual_bias(); }
+
+ private:
+  HeadLayout heads_;
+  Linear q_, kv_, output_;
+  int layer_;
+  double dropout_;
+  uint32_t site_;
+};
+
+class FeedForward {
+ public:
+  FeedForward(Builder& builder, const std::string& name);
+  Var operator()(Pass& pass, const Var& x, const Rows& rows) const { return down_(pass, up_(pass, x, rows), rows); }
+  Parameter* output_bias() const { return down_.residual_bias(); }
+
+ private:
+  Linear up_, down_;
+};
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+#include "model/cache.h"
+
+#include <cstring>
+
+namespace weft {
+
+KeyValueCache::KeyValueCache(Context& context, int64_t layers, int64_t rows, int64_t slots, int64_t capacity,
+                             int64_t kv_width, DType dtype)
+    : capacity_(capacity) {
+  for (int64_t l = 0; l < layers; ++l) self_.push_back(context.empty({slots, capacity, kv_width}, dtype));
+  for (int64_t s = slots - 1; s >= rows; --s) free_.push_back(static_cast<int32_t>(s));
+  for (int64_t s = 0; s < rows; ++s) {
+    slots_.push_back(static_cast<int32_t>(s));
+    past_.push_back(0);
+    sources_.push_back(static_cast<int32_t>(s));
+  }
+}
+
+void KeyValueCache::set_memory(std::vector<Tensor> keys_and_values, std::vector<int32_t> lengths) {
+  memory_ = std::move(keys_and_values);
+  lengths_ = std::move(lengths);
+}
+
+std::vector<int32_t> KeyValueCache::memory_lengths() const {
+  std::vector<int32_t> lengths;
+  for (const int32_t s : sources_) lengths.push_back(lengths_[s]);
+  return lengths;
+}
+
+void KeyValueCache::reorder(std::span<const int32_t> parents) {
+  std::vector<int32_t> uses(slots_.size(), 0);
+  for (const int32_t p : parents) {
+    require<InternalError>(p >= 0 && p < rows(), "cache: parent {} of {} rows", p, rows());
+    uses[p] += 1;
+  }
+  for (size_t r = 0; r < uses.size(); ++r) {
+    if (uses[r] == 0) free_.push_back(slots_[r]);
+  }
+  std::vector<int32_t> slots, past, sources;
+  std::vector<bool> kept(slots_.size(), false);
+  for (const int32_t p : parents) {
+    int32_t slot = slots_[p];
+    if (kept[p]) {
+      require<InternalError>(!free_.empty(), "cache: {} rows do not fit its slots", parents.size());
+      slot = free_.back();
+      free_.pop_back();
+      copy_slot(slots_[p], slot, past_[p]);
+    }
+    kept[p] = true;
+    slots.push_back(slot), past.push_back(past_[p]), sources.push_back(sources_[p]);
+  }
+  slots_ = std::move(slots), past_ = std::move(past), sources_ = std::move(sources);
+}
+
+void KeyValueCache::copy_slot(int32_t from, int32_t to, int32_t positions) {
+  for (const Tensor& layer : self_) {
+    const auto slot_bytes = layer.bytes() / static_cast<size_t>(layer.size(0));
+    const auto used = slot_bytes / static_cast<size_t>(capacity_) * static_cast<size_t>(positions);
+    std::memcpy(layer.raw() + slot_bytes * to, layer.raw() + slot_bytes * from, used);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "kernels/context.h"
+
+namespace weft {
+
+// Keys and values of the sequences being decoded. A row (hypothesis) owns one slot of every layer's self tensor; the
+// keys and values of the encoder's output are shared by all hypotheses of a source sentence.
+class KeyValueCache {
+ public:
+  // `rows` alive rows, empty; room for `slots` >= rows after reorder().
+  KeyValueCache(Context& context, int64_t layers, int64_t rows, int64_t slots, int64_t capacity, int64_t kv_width,
+                DType dtype);
+
+  const Tensor& self(int layer) const { return self_[layer]; }
+  const std::vector<int32_t>& slots() const { return slots_; }  // of the alive rows
+  const std::vector<int32_t>& past() const { return past_; }    // positions held by each alive row
+  int64_t rows() const { return static_cast<int64_t>(slots_.size()); }
+  int64_t capacity() const { return capacity_; }
+  void advance(int64_t row, int32_t positions) { past_[row] += positions; }
+
+  // Row i continues what row parents[i] held. A parent that goes on once keeps its slot; further children get a copy.
+  void reorder(std::span<const int32_t> parents);
+
+  // Cross-attention: [sources, longest source, kv_width] per layer, and which source each row translates.
+  void set_memory(std::vector<Tensor> keys_and_values, std::vector<int32_t> lengths);
+  bool has_memory() const { return !memory_.empty(); }
+  const Tensor& memory(int layer) const { return memory_[layer]; }
+  const std::vector<int32_t>& sources() const { return sources_; }
+  std::vector<int32_t> memory_lengths() const;  // by row
+
+ private:
+  void copy_slot(int32_t from, int32_t to, int32_t positions);
+
+  int64_t capacity_;
+  std::vector<Tensor> self_, memory_;
+  std::vector<int32_t> slots_, past_, free_;
+  std::vector<int32_t> sources_, lengths_;
+};
+
+}  // namespace weft

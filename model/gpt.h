@@ -1,0 +1,23 @@
+#pragma once
+#include "model/transformer.h"
+
+namespace weft {
+
+// Decoder-only language model (Radford et al. 2019): embedding, causal blocks, output projection.
+class Gpt : public Transformer {
+ public:
+  Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies);
+  Var hidden(Pass& pass, const ModelBatch& batch) override;
+  std::unique_ptr<KeyValueCache> begin_decoding(const Rows& source, int64_t rows, int64_t slots,
+                                                int64_t capacity) override;
+
+ protected:
+  Var decoder(Pass& pass, const Rows& rows, const Var& memory, const Rows& memory_rows) override;
+  void prepare_embeddings(DType compute) override { embedding_.prepare(context_, compute); }
+
+ private:
+  Embedding embedding_;
+  Stack stack_;
+};
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+#pragma once
+#include "model/transformer.h"
+
+namespace weft {
+
+// Encoder-decoder for translation (Vaswani et al. 2017): the encoder sees the whole source, the decoder attends to its
+// output and to what it has written.
+class Seq2Seq : public Transformer {
+ public:
+  Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies);
+  Var hidden(Pass& pass, const ModelBatch& batch) override;
+  std::unique_ptr<KeyValueCache> begin_decoding(const Rows& source, int64_t rows, int64_t slots,
+                                                int64_t capacity) override;
+
+ protected:
+  Var decoder(Pass& pass, const Rows& rows, const Var& memory, const Rows& memory_rows) override;
+  void prepare_embeddings(DType compute) override;
+
+ private:
+  Var encode(Pass& pass, const Rows& source);
+
+  Embedding source_embedding_, target_embedding_;
+  Stack encoder_, decoder_;
+};
+
+}  // namespace weft

@@ -1,0 +1,110 @@
+#include "model/transformer.h"
+
+#include "kernels/linear.h"
+#include "kernels/plain.h"
+#include "model/gpt.h"
+#include "model/seq2seq.h"
+#include "parallel/output_loss.h"
+
+namespace weft {
+
+Transformer::Transformer(Context& context, Mesh& mesh, const TransformerConfig& config,
+                         const Vocabularies& vocabularies)
+    : context_(context),
+      config_(config),
+      vocabularies_(vocabularies),
+      registry_(context, mesh),
+      builder_{registry_, config_, sites_} {}
+
+// Called by the models once their embeddings exist: `output_weight_` is then set where it is tied.
+void Transformer::declare_output() {
+  const int64_t vocabulary = vocabularies_.target;
+  if (!output_weight_) {
+    output_weight_ = &registry_.add({.name = "output.weight",
+                                     .shape = {vocabulary, config_.width},
+                                     .init = builder_.weight_init(config_.width, vocabulary),
+                                     .decays = true});
+  }
+  if (config_.output_bias) output_bias_ = &registry_.add({.name = "output.bias", .shape = {vocabulary}});
+}
+
+void Transformer::allocate(Precision precision, bool training) {
+  registry_.allocate(precision, training);
+  prepare_embeddings(compute_dtype(precision));
+}
+
+LossSums Transformer::loss(Pass& pass, const ModelBatch& batch, const LossOptions& options) {
+  Tape& tape = pass.tape;
+  const Var h = hidden(pass, batch);
+  const int64_t rows = h->value.size(0);
+  const DType wide = accumulator_of(h->value.dtype());
+  const Tensor loss = context_.empty({rows}, wide), nll = context_.empty({rows}, wide);
+  OutputLoss args{.hidden = h->value,
+                  .weight = output_weight_->value(),
+                  .bias = output_bias(),
+                  .targets = batch.targets,
+                  .smoothing = options.smoothing,
+                  .scale = options.scale,
+                  .loss = loss,
+                  .nll = nll};
+  tape.use(*output_weight_);
+  if (output_bias_) tape.use(*output_bias_);
+  if (tape.recording()) {
+    args.dhidden = context_.empty(h->value.shape(), h->value.dtype());
+    args.dweight = output_weight_->gradient(), args.dweight_mode = output_weight_->gradient_mode();
+    if (output_bias_) args.dbias = output_bias_->gradient(), args.dbias_mode = output_bias_->gradient_mode();
+  }
+  output_loss(context_, args);
+  tape.push([this, &tape, h, dhidden = args.dhidden] {
+    h->gradient = dhidden;
+    tape.contributed(*output_weight_);
+    if (output_bias_) tape.contributed(*output_bias_);
+  });
+  LossSums sums{context_.empty({1}, DType::F64), context_.empty({1}, DType::F64)};
+  sum_all(context_, loss, sums.loss);
+  sum_all(context_, nll, sums.nll);
+  return sums;
+}
+
+namespace {
+// The last row of each sequence.
+Tensor last_rows(Context& context, const Tensor& hidden, const Offsets& offsets) {
+  const auto sequences = static_cast<int64_t>(offsets.size()) - 1;
+  const Tensor index = context.empty({sequences}, DType::I32);
+  for (int64_t s = 0; s < sequences && !context.meta(); ++s) index.data<int32_t>()[s] = offsets[s + 1] - 1;
+  const Tensor out = context.empty({sequences, hidden.columns()}, hidden.dtype());
+  gather_rows(context, hidden, index, out);
+  return out;
+}
+}  // namespace
+
+Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets) {
+  require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1, "decode: {} rows, cache has {}",
+                         offsets.size() - 1, cache.rows());
+  Tape tape(context_, Tape::Mode::Off);
+  Pass pass{.tape = tape, .cache = &cache, .fixed_blocks = true};
+  const Rows rows = make_rows(context_, tokens, offsets, {}, cache.past());
+  for (int64_t r = 0; r < cache.rows(); ++r) {
+    const int32_t n = offsets[r + 1] - offsets[r];
+    require<InternalError>(n > 0 && cache.past()[r] + n <= cache.capacity(),
+                           "decode: row {} has {} + {} of {} positions", r, cache.past()[r], n, cache.capacity());
+  }
+  const Var h = decoder(pass, rows, nullptr, {});
+  for (int64_t r = 0; r < cache.rows(); ++r) cache.advance(r, offsets[r + 1] - offsets[r]);
+  const Tensor last = last_rows(context_, h->value, rows.offsets);
+  const DType dtype = last.dtype(), wide = accumulator_of(dtype);
+  const Tensor logits = context_.empty({last.size(0), vocabularies_.target}, dtype);
+  product(pass, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  if (dtype == wide) return logits;
+  const Tensor wide_logits = context_.empty(logits.shape(), wide);
+  convert(context_, logits, wide_logits);
+  return wide_logits;
+}
+
+std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
+                                        const Vocabularies& vocabularies) {
+  if (config.encoder_layers == 0) return std::make_unique<Gpt>(context, mesh, config, vocabularies);
+  return std::make_unique<Seq2Seq>(context, mesh, config, vocabularies);
+}
+
+}  // namespace weft

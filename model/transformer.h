@@ -1,0 +1,81 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "model/cache.h"
+#include "model/config.h"
+#include "model/stack.h"
+
+namespace weft {
+
+// One micro-batch on the device.
+struct ModelBatch {
+  Rows source;     // translation; empty for GPT
+  Rows input;      // decoder inputs
+  Tensor targets;  // i32[rows of input]; < 0 where nothing is to be predicted
+};
+
+struct LossOptions {
+  double smoothing = 0;
+  double scale = 1;  // 1 / (valid target tokens of the step): of the gradients, not of the sums below
+};
+
+struct LossSums {
+  Tensor loss;  // f64[1]: sum over valid targets, with label smoothing, in nats
+  Tensor nll;   // f64[1]: the same without smoothing
+};
+
+// A transformer with an output projection: Gpt has a decoder stack alone, Seq2Seq an encoder before it. Model code
+// writes forward only and names no rank; gradients come from the tape.
+class Transformer {
+ public:
+  virtual ~Transformer() = default;
+  Transformer(const Transformer&) = delete;
+  Transformer& operator=(const Transformer&) = delete;
+
+  const TransformerConfig& config() const { return config_; }
+  const Vocabularies& vocabularies() const { return vocabularies_; }
+  ParameterRegistry& parameters() { return registry_; }
+  Context& context() { return context_; }
+
+  // Buffers and constant tables; then initialise() the registry or load a checkpoint.
+  void allocate(Precision precision, bool training);
+
+  // Forward to the loss. Where the tape records, the output layer's gradients are made too, and tape.backward() does
+  // the rest.
+  LossSums loss(Pass& pass, const ModelBatch& batch, const LossOptions& options);
+
+  // The decoder's last hidden states (after the final norm), [rows, width].
+  virtual Var hidden(Pass& pass, const ModelBatch& batch) = 0;
+
+  // Decoding. begin_decoding makes a cache with one row a source sentence (Seq2Seq; the encoder runs here) or `rows`
+  // empty rows (GPT), with room for `slots` hypotheses of `capacity` positions.
+  virtual std::unique_ptr<KeyValueCache> begin_decoding(const Rows& source, int64_t rows, int64_t slots,
+                                                        int64_t capacity) = 0;
+  // Feeds each alive row its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
+  // [alive rows, vocabulary]. Bit-identical whatever rows are decoded together.
+  Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
+
+ protected:
+  Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies);
+  void declare_output();
+  virtual Var decoder(Pass& pass, const Rows& rows, const Var& memory, const Rows& memory_rows) = 0;
+  virtual void prepare_embeddings(DType compute) = 0;
+  Tensor output_bias() const { return output_bias_ ? output_bias_->value() : Tensor{}; }
+
+  Context& context_;
+  TransformerConfig config_;
+  Vocabularies vocabularies_;
+  ParameterRegistry registry_;
+  DropoutSites sites_;
+  Builder builder_;
+  Parameter* output_weight_ = nullptr;
+  Parameter* output_bias_ = nullptr;
+};
+
+// Gpt where config.encoder_layers is 0, Seq2Seq otherwise.
+std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
+                                        const Vocabularies& vocabularies);
+
+}  // namespace weft
