@@ -17,7 +17,8 @@ void parallel_for(int threads, int64_t n, int64_t grain, Body&& body) {
     if (n > 0) body(int64_t{0}, n);
     return;
   }
-#pragma omp parallel for num_threads(pieces) schedule(static, 1)
+  // The team always has `threads` members, idle ones included: libgomp ends and restarts threads when a team shrinks.
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int p = 0; p < pieces; ++p) body(n * p / pieces, n * (p + 1) / pieces);
 }
 

@@ -1,0 +1,141 @@
+#pragma once
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/activation.h"
+#include "kernels/cpu/convert.h"
+
+// Elementary functions without branches or calls, so that loops over float vectorise; over double, the library's.
+// Polynomials interpolate at Chebyshev nodes. Unqualified calls inside weft::cpu find these.
+namespace weft::cpu {
+
+// Relative error below 2e-7. exp(-inf) = 0, overflow gives inf, denormal results are kept, NaN stays NaN.
+inline float exp(float x) {
+  constexpr float kLog2e = 1.44269504f;
+  constexpr float kLn2High = 0.693145752f, kLn2Low = 1.42860677e-6f;
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, held in the low bits
+  float c = x < -105.0f ? -105.0f : x;
+  c = c > 89.0f ? 89.0f : c;
+  const float shifted = c * kLog2e + kRound;
+  const float n = shifted - kRound;
+  const float r = (c - n * kLn2High) - n * kLn2Low;
+  float p = 1.392620089e-3f;
+  p = p * r + 8.363232832e-3f;
+  p = p * r + 4.166655440e-2f;
+  p = p * r + 1.666657667e-1f;
+  p = p * r + 0.5f;
+  p = (p * r) * r + r + 1.0f;
+  // 2^n in two factors, since 2^128 and 2^-150 are not floats.
+  const int32_t whole = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(kRound);
+  const int32_t half = whole >> 1;
+  const auto power = [](int32_t e) { return std::bit_cast<float>(static_cast<uint32_t>(e + 127) << 23); };
+  return p * power(half) * power(whole - half);
+}
+inline double exp(double x) { return std::exp(x); }
+
+// Absolute error below 2e-7, relative error below 1e-6.
+inline float tanh(float x) {
+  const float t = std::fabs(x);
+  const float far = 1.0f - 2.0f / (exp(2.0f * t) + 1.0f);
+  const float s = x * x;
+  float p = -5.923726206e-3f;
+  p = p * s + 2.087346058e-2f;
+  p = p * s - 5.382375887e-2f;
+  p = p * s + 1.333258371e-1f;
+  p = p * s - 3.333332702e-1f;
+  const float near = x + x * (p * s);
+  const float signed_far = std::copysign(far, x);
+  return t < 0.625f ? near : signed_far;
+}
+inline double tanh(double x) { return std::tanh(x); }
+
+// Absolute error below 2e-7, relative error below 1e-6: x P(x^2) near 0, 1 - exp(log erfc) farther out.
+inline float erf(float x) {
+  const float s = x * x;
+  float p = 7.875875050e-5f;
+  p = p * s - 8.016864283e-4f;
+  p = p * s + 5.189087423e-3f;
+  p = p * s - 2.685421201e-2f;
+  p = p * s + 1.128359472e-1f;
+  p = p * s - 3.761262667e-1f;
+  p = p * s + 1.128379166e+0f;
+  const float near = x * p;
+  const float magnitude = std::fabs(x);
+  const float t = magnitude > 4.0f ? 4.0f : magnitude;
+  float q = 1.327236181e-5f;
+  q = q * t - 3.169370225e-4f;
+  q = q * t + 3.432351381e-3f;
+  q = q * t - 2.260477224e-2f;
+  q = q * t + 1.032811176e-1f;
+  q = q * t + 6.391412576e-1f;
+  q = q * t + 1.125893652e+0f;
+  q = q * t + 7.658977797e-4f;
+  const float signed_far = std::copysign(1.0f - exp(-q), x);
+  return t < 1.0f ? near : signed_far;
+}
+inline double erf(double x) { return std::erf(x); }
+
+inline float log(float x) { return std::log(x); }
+inline double log(double x) { return std::log(x); }
+
+// 1 / (1 + exp(-x))
+template <class T>
+T sigmoid(T x) {
+  return T(1) / (T(1) + exp(-x));
+}
+
+// y = act(x) and its derivative at x, for T float or double.
+template <Activation A, class T>
+T activated(T x) {
+  if constexpr (A == Activation::Relu) return x < T(0) ? T(0) : x;  // NaN stays NaN
+  if constexpr (A == Activation::Gelu) return T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752440)));
+  if constexpr (A == Activation::GeluTanh) {
+    // x (1 + tanh u) / 2 = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3)
+    return x * sigmoid(T(1.5957691216057307117) * (x + T(0.044715) * x * x * x));
+  }
+  return x;
+}
+
+template <Activation A, class T>
+T activation_slope(T x) {
+  if constexpr (A == Activation::Relu) return x > T(0) ? T(1) : T(0);
+  if constexpr (A == Activation::Gelu) {
+    const T below = T(0.5) * (T(1) + erf(x * T(0.70710678118654752440)));
+    return below + x * T(0.39894228040143267794) * exp(T(-0.5) * x * x);
+  }
+  if constexpr (A == Activation::GeluTanh) {
+    const T s = sigmoid(T(1.5957691216057307117) * (x + T(0.044715) * x * x * x));
+    // sigmoid underflows to 0 where x^3 grows large: there the product is 0, and never 0 times infinity.
+    const T inner = T(1.5957691216057307117) * (T(1) + T(0.134145) * x * x);
+    return s + x * inner * s * (T(1) - s);
+  }
+  return T(1);
+}
+
+// Calls f.template operator()<A>() with the activation as a constant.
+template <class F>
+decltype(auto) with_activation(Activation activation, F&& f) {
+  switch (activation) {
+    case Activation::Relu:
+      return f.template operator()<Activation::Relu>();
+    case Activation::Gelu:
+      return f.template operator()<Activation::Gelu>();
+    case Activation::GeluTanh:
+      return f.template operator()<Activation::GeluTanh>();
+    default:
+      return f.template operator()<Activation::None>();
+  }
+}
+
+// y[i] = act(x[i]); y may be x.
+template <class T>
+void activate(Activation activation, const T* x, T* y, int64_t n) {
+  using Acc = Accumulator<T>;
+  if (activation == Activation::None && x == y) return;
+  with_activation(activation, [&]<Activation A>() {
+    for (int64_t i = 0; i < n; ++i) y[i] = element_cast<T>(activated<A>(element_cast<Acc>(x[i])));
+  });
+}
+
+}  // namespace weft::cpu
