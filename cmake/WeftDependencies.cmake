@@ -19,6 +19,8 @@ find_package(MPI QUIET COMPONENTS CXX)
 if(NOT MPI_CXX_FOUND)
   message(FATAL_ERROR "weft needs MPI: install the Debian packages libopenmpi-dev openmpi-bin (or set -DMPI_CXX_COMPILER=...)")
 endif()
+# The C++ bindings that MPI dropped in version 3 are neither used nor warned about.
+target_compile_definitions(MPI::MPI_CXX INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 set(HDF5_PREFER_PARALLEL OFF)
 find_package(HDF5 QUIET COMPONENTS C)
 if(NOT HDF5_FOUND)

@@ -1,0 +1,241 @@
+#include "parallel/in_process.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What one rank brought to a collective: a copy, so that everyone can read it while results are written.
+struct Contribution {
+  std::string operation;
+  DType dtype = DType::F32;
+  int64_t elements = 0;
+  std::vector<std::byte> bytes;
+};
+
+// Where the ranks of one communicator meet. Collectives are numbered; each number has a place for every rank.
+class Meeting {
+ public:
+  Meeting(std::string axis, int size, const InProcessOptions& options)
+      : axis_(std::move(axis)), size_(size), options_(options) {}
+
+  const std::string& axis() const { return axis_; }
+  int size() const { return size_; }
+
+  void post(int64_t number, int rank, Contribution contribution) {
+    const std::lock_guard lock(mutex_);
+    Round& round = rounds_[number];
+    if (round.given.empty()) round.given.resize(static_cast<size_t>(size_));
+    for (int other = 0; other < size_; ++other) {
+      const auto& theirs = round.given[other];
+      if (!theirs) continue;
+      require<InternalError>(theirs->operation == contribution.operation && theirs->dtype == contribution.dtype &&
+                                 theirs->elements == contribution.elements,
+                             "collective {} over {}: rank {} brings {} of {} {}, rank {} {} of {} {}", number, axis_,
+                             rank, contribution.operation, contribution.elements, name(contribution.dtype), other,
+                             theirs->operation, theirs->elements, name(theirs->dtype));
+    }
+    round.given[rank] = std::move(contribution);
+    round.arrived += 1;
+    round.ready_at = Clock::now() +
+                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.delay_seconds));
+    changed_.notify_all();
+  }
+
+  bool ready(int64_t number) {
+    const std::lock_guard lock(mutex_);
+    const auto at = rounds_.find(number);
+    return at != rounds_.end() && at->second.arrived == size_ && Clock::now() >= at->second.ready_at;
+  }
+
+  // Waits for everyone, calls use(contributions) and lets the round go once all ranks have.
+  template <class Use>
+  void meet(int64_t number, int rank, Use&& use) {
+    std::unique_lock lock(mutex_);
+    Round& round = rounds_[number];
+    const auto deadline = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
+    changed_.wait_until(lock, deadline, [&] { return failed_ || round.arrived == size_; });
+    if (failed_ && round.arrived < size_) throw PeerError(fmt::format("another rank of {} failed", axis_));
+    require<PeerError>(round.arrived == size_, "rank {} waited {} s over {}: {} of {} ranks came", rank,
+                       options_.timeout_seconds, axis_, round.arrived, size_);
+    const auto ready_at = round.ready_at;
+    lock.unlock();
+    std::this_thread::sleep_until(ready_at);
+    use(round.given);
+    lock.lock();
+    if (++round.used == size_) rounds_.erase(number);
+  }
+
+  void fail() {
+    const std::lock_guard lock(mutex_);
+    failed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  struct Round {
+    std::vector<std::optional<Contribution>> given;
+    int arrived = 0;
+    int used = 0;
+    Clock::time_point ready_at;
+  };
+  std::string axis_;
+  int size_;
+  InProcessOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<int64_t, Round> rounds_;
+  bool failed_ = false;
+};
+
+using Given = std::vector<std::optional<Contribution>>;
+
+template <class T>
+void reduce_range(const Given& given, int64_t first, ReduceOp op, const Tensor& out) {
+  T* to = out.data<T>();
+  for (int64_t i = 0; i < out.elements(); ++i) {
+    const auto value = [&](size_t rank) { return reinterpret_cast<const T*>(given[rank]->bytes.data())[first + i]; };
+    T sum = value(0);
+    for (size_t r = 1; r < given.size(); ++r) sum = op == ReduceOp::Sum ? sum + value(r) : std::max(sum, value(r));
+    to[i] = sum;
+  }
+}
+
+void reduce(const Given& given, int64_t first, ReduceOp op, const Tensor& out) {
+  switch (out.dtype()) {
+    case DType::F32:
+      return reduce_range<float>(given, first, op, out);
+    case DType::F64:
+      return reduce_range<double>(given, first, op, out);
+    case DType::I32:
+      return reduce_range<int32_t>(given, first, op, out);
+    case DType::I64:
+      return reduce_range<int64_t>(given, first, op, out);
+    case DType::BF16:
+      throw InternalError("bf16 is not reduced: reduce in fp32");
+  }
+}
+
+class InProcessPending : public Pending {
+ public:
+  using Finish = std::function<void(const Given&)>;
+  InProcessPending(std::shared_ptr<Meeting> meeting, int64_t number, int rank, Traffic::Entry& entry, Finish finish)
+      : meeting_(std::move(meeting)), number_(number), rank_(rank), entry_(entry), finish_(std::move(finish)) {}
+  bool done() override { return !finish_ || meeting_->ready(number_); }
+  void wait() override {
+    if (!finish_) return;
+    const auto start = Clock::now();
+    const Finish finish = std::move(finish_);
+    finish_ = nullptr;
+    meeting_->meet(number_, rank_, finish);
+    entry_.wait_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+ private:
+  std::shared_ptr<Meeting> meeting_;
+  int64_t number_;
+  int rank_;
+  Traffic::Entry& entry_;
+  Finish finish_;
+};
+
+class InProcessCommunicator : public Communicator {
+ public:
+  InProcessCommunicator(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
+  const std::string& axis() const override { return meeting_->axis(); }
+  int rank() const override { return rank_; }
+  int size() const override { return meeting_->size(); }
+
+  std::unique_ptr<Pending> start_all_reduce(const Tensor& t, ReduceOp op) override {
+    return start("all_reduce", t, t, [t, op](const Given& given) { reduce(given, 0, op, t); });
+  }
+  std::unique_ptr<Pending> start_reduce_scatter(const Tensor& in, const Tensor& out) override {
+    fit("reduce_scatter", in.elements(), out.elements() * size(), in, out);
+    const int64_t first = out.elements() * rank_;
+    return start("reduce_scatter", in, in,
+                 [out, first](const Given& given) { reduce(given, first, ReduceOp::Sum, out); });
+  }
+  std::unique_ptr<Pending> start_all_gather(const Tensor& in, const Tensor& out) override {
+    fit("all_gather", in.elements() * size(), out.elements(), in, out);
+    return start("all_gather", in, out, [out](const Given& given) {
+      std::byte* to = out.raw();
+      for (const auto& part : given) to = std::copy(part->bytes.begin(), part->bytes.end(), to);
+    });
+  }
+  void broadcast(const Tensor& t, int root) override {
+    start("broadcast", t, t, [t, root](const Given& given) {
+      std::memcpy(t.raw(), given[root]->bytes.data(), t.bytes());
+    })->wait();
+  }
+  void barrier() override {
+    Contribution nothing{.operation = "barrier"};
+    meeting_->post(number_, rank_, std::move(nothing));
+    meeting_->meet(number_++, rank_, [](const Given&) {});
+  }
+  void progress() override {}
+
+ private:
+  void fit(const char* what, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const {
+    require<InternalError>(a == b && in.dtype() == out.dtype(), "{} over {} (rank {} of {}): {} does not fit {}", what,
+                           axis(), rank_, size(), in.text(), out.text());
+  }
+
+  std::unique_ptr<Pending> start(const char* what, const Tensor& in, const Tensor& counted,
+                                 InProcessPending::Finish finish) {
+    Traffic::Entry& entry = traffic().entries[what];
+    entry.calls += 1;
+    entry.bytes += static_cast<int64_t>(counted.bytes());
+    Contribution mine{
+        .operation = what, .dtype = in.dtype(), .elements = in.elements(), .bytes = {in.raw(), in.raw() + in.bytes()}};
+    meeting_->post(number_, rank_, std::move(mine));
+    return std::make_unique<InProcessPending>(meeting_, number_++, rank_, entry, std::move(finish));
+  }
+
+  std::shared_ptr<Meeting> meeting_;
+  int rank_;
+  int64_t number_ = 0;
+};
+
+}  // namespace
+
+void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
+                    const InProcessOptions& options) {
+  const int world_size = layout.dp * layout.tp;
+  const auto world = std::make_shared<Meeting>("world", world_size, options);
+  std::vector<std::shared_ptr<Meeting>> dp, tp;
+  for (int t = 0; t < layout.tp; ++t) dp.push_back(std::make_shared<Meeting>("dp", layout.dp, options));
+  for (int d = 0; d < layout.dp; ++d) tp.push_back(std::make_shared<Meeting>("tp", layout.tp, options));
+  std::mutex mutex;
+  std::exception_ptr first;
+  const auto run = [&](int rank) {
+    const int d = rank / layout.tp, t = rank % layout.tp;
+    try {
+      Mesh mesh(std::make_unique<InProcessCommunicator>(world, rank), std::make_unique<InProcessCommunicator>(dp[t], d),
+                std::make_unique<InProcessCommunicator>(tp[d], t));
+      body(mesh, rank);
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex);
+        if (!first) first = std::current_exception();
+      }
+      world->fail();
+      for (const auto& m : dp) m->fail();
+      for (const auto& m : tp) m->fail();
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < world_size; ++rank) threads.emplace_back(run, rank);
+  for (auto& thread : threads) thread.join();
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace weft

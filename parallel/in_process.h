@@ -1,0 +1,20 @@
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "parallel/mesh.h"
+
+namespace weft {
+
+// Ranks as threads of one process, for tests of any layout in one binary: body(mesh, rank) runs once per world rank,
+// each with its own mesh. Sums are made in rank order by every rank for itself, so all hold the same bits.
+// If a body throws, the ranks that wait for it get a PeerError, all threads are joined, and the first error is thrown
+// on. A collective that some rank never joins fails after timeout_seconds.
+struct InProcessOptions {
+  double timeout_seconds = 60;
+  double delay_seconds = 0;  // a started collective is not done before this much time has passed: a slow network
+};
+void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
+                    const InProcessOptions& options = {});
+
+}  // namespace weft
