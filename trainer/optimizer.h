@@ -1,0 +1,40 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "kernels/step_state.h"
+#include "parallel/parameter.h"
+#include "trainer/optimizer_config.h"
+
+namespace weft {
+
+// A named flat buffer beside the parameters, laid out as they are: what a checkpoint stores with each of them.
+struct OptimizerBuffer {
+  std::string name;  // moment1, moment2, momentum
+  Tensor flat;
+};
+
+// Updates the master weights from the flat gradients. Walks the registry once, at construction, into ranges that
+// share their weight decay.
+class Optimizer {
+ public:
+  Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config);
+  // Reads learning rate, clip, bias corrections and skip from the state; then refreshes the compute values.
+  void update(const StepState& state);
+  // Sets the bias corrections for update number `update` (from 1; skipped steps do not count).
+  void correct_bias(StepState& state, int64_t update) const;
+  const std::vector<OptimizerBuffer>& buffers() const { return buffers_; }
+
+ private:
+  struct Span {
+    int64_t begin, end;  // elements of the flat buffers
+    double weight_decay;
+  };
+  Context& context_;
+  ParameterRegistry& registry_;
+  OptimizerConfig config_;
+  std::vector<Span> spans_;
+  std::vector<OptimizerBuffer> buffers_;
+};
+
+}  // namespace weft

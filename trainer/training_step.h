@@ -1,0 +1,58 @@
+#pragma once
+#include <cstdint>
+
+#include "data/batch.h"
+#include "model/transformer.h"
+#include "parallel/parameter.h"
+#include "trainer/optimizer.h"
+
+namespace weft {
+
+// Copies a host micro-batch to the model's device.
+ModelBatch to_device(Context& context, const MicroBatch& batch);
+
+struct StepOptions {
+  double label_smoothing = 0;
+  double clip_norm = 0;  // 0: gradients are not clipped
+  bool recompute = false;
+  int64_t bucket_bytes = int64_t{8} << 20;
+};
+
+// What all ranks know after the one control all-reduce of a step.
+struct StepReport {
+  double loss = 0;           // mean over the step's target tokens, label smoothing included, nats
+  double nll = 0;            // the same without smoothing
+  int64_t target_tokens = 0; // of the whole step
+  int64_t rows = 0;          // source and target rows of the whole step
+  double gradient_norm = 0;  // before clipping
+  bool skipped = false;      // loss or norm was not finite somewhere: nothing changed
+  bool stop = false;         // some rank was asked to stop
+  double step_seconds_max = 0, step_seconds_mean = 0;  // over ranks, forward to the end of the reduction
+  double data_seconds_max = 0;                         // longest wait for data
+  double exposed_seconds_max = 0;                      // longest wait for gradients at the end of backward
+};
+
+// One optimizer step of one rank: forward and backward over its micro-batches while gradient buckets are summed over
+// dp, the control all-reduce, clipping, the update.
+class TrainingStep {
+ public:
+  TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options);
+  // state.step, learning_rate, dropout_key are the caller's; the rest is set here. `updates` counts the updates done
+  // so far and goes up unless the step is skipped.
+  StepReport run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds, bool stop_asked);
+
+ private:
+  struct LocalSums {
+    double loss = 0, nll = 0;
+    int64_t rows = 0;
+  };
+  LocalSums forward_backward(const StepBatches& batches, const StepState& state);
+  double gradient_norm();
+
+  Transformer& model_;
+  Optimizer& optimizer_;
+  StepOptions options_;
+  GradientBuckets buckets_;
+};
+
+}  // namespace weft
