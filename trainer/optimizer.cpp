@@ -37,13 +37,23 @@ void Optimizer::update(const StepState& state) {
     const auto piece = [&](const Tensor& flat) { return flat.flat(span.begin, shape); };
     const Tensor parameter = piece(registry_.flat_master()), gradient = piece(registry_.flat_gradient());
     if (config_.kind == OptimizerKind::Sgd) {
-      sgd_update(context_, {.parameter = parameter, .gradient = gradient, .buffer = piece(buffers_[0].flat),
-                            .momentum = config_.momentum, .weight_decay = span.weight_decay, .state = &state});
+      sgd_update(context_, {.parameter = parameter,
+                            .gradient = gradient,
+                            .buffer = piece(buffers_[0].flat),
+                            .momentum = config_.momentum,
+                            .weight_decay = span.weight_decay,
+                            .state = &state});
     } else {
-      adam_update(context_, {.parameter = parameter, .gradient = gradient, .moment1 = piece(buffers_[0].flat),
-                             .moment2 = piece(buffers_[1].flat), .beta1 = config_.beta1, .beta2 = config_.beta2,
-                             .epsilon = config_.epsilon, .weight_decay = span.weight_decay,
-                             .coupled = config_.kind == OptimizerKind::Adam, .state = &state});
+      adam_update(context_, {.parameter = parameter,
+                             .gradient = gradient,
+                             .moment1 = piece(buffers_[0].flat),
+                             .moment2 = piece(buffers_[1].flat),
+                             .beta1 = config_.beta1,
+                             .beta2 = config_.beta2,
+                             .epsilon = config_.epsilon,
+                             .weight_decay = span.weight_decay,
+                             .coupled = config_.kind == OptimizerKind::Adam,
+                             .state = &state});
     }
   }
   registry_.refresh_values();

@@ -28,10 +28,7 @@ ModelBatch to_device(Context& context, const MicroBatch& batch) {
 }
 
 TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options)
-    : model_(model),
-      optimizer_(optimizer),
-      options_(options),
-      buckets_(model.parameters(), options.bucket_bytes) {}
+    : model_(model), optimizer_(optimizer), options_(options), buckets_(model.parameters(), options.bucket_bytes) {}
 
 TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batches, const StepState& state) {
   Context& context = model_.context();
@@ -68,22 +65,28 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
   const double exposed = buckets_.finish();
   const double seconds = seconds_since(start);
 
-  Mesh& mesh = model_.parameters().mesh();
-  std::array<double, 6> total = {sums.loss, sums.nll, static_cast<double>(sums.rows), stop_asked ? 1.0 : 0.0, seconds,
-                                 0};
-  mesh.world().all_reduce_host(total.data(), static_cast<int64_t>(total.size()), ReduceOp::Sum);
+  // The one control all-reduce: sums, requests, and a place for each rank's timings.
+  Communicator& world = model_.parameters().mesh().world();
+  const auto ranks = static_cast<size_t>(world.size()), me = static_cast<size_t>(world.rank());
+  constexpr size_t kSums = 4;
+  std::vector<double> control(kSums + 3 * ranks, 0);
+  control[0] = sums.loss, control[1] = sums.nll, control[2] = static_cast<double>(sums.rows), control[3] = stop_asked;
+  const std::array<double, 3> mine = {seconds, data_seconds, exposed};
+  for (size_t i = 0; i < mine.size(); ++i) control[kSums + i * ranks + me] = mine[i];
+  world.all_reduce_host(control.data(), static_cast<int64_t>(control.size()), ReduceOp::Sum);
 
   StepReport report;
   report.gradient_norm = gradient_norm();  // of the summed gradients: the same on every rank
-  report.loss = total[0] * state.inverse_divisor;
-  report.nll = total[1] * state.inverse_divisor;
-  report.rows = static_cast<int64_t>(total[2]);
-  report.stop = total[3] > 0;
+  report.loss = control[0] * state.inverse_divisor;
+  report.nll = control[1] * state.inverse_divisor;
+  report.rows = static_cast<int64_t>(control[2]);
+  report.stop = control[3] > 0;
   report.target_tokens = batches.step_target_tokens;
-  report.step_seconds_mean = total[4] / mesh.world().size();
-  report.step_seconds_max = seconds;
-  report.data_seconds_max = data_seconds;
-  report.exposed_seconds_max = exposed;
+  const auto by_rank = [&](size_t i) {
+    const auto first = control.begin() + static_cast<int64_t>(kSums + i * ranks);
+    return std::vector<double>(first, first + static_cast<int64_t>(ranks));
+  };
+  report.step_seconds = by_rank(0), report.data_seconds = by_rank(1), report.exposed_seconds = by_rank(2);
   report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);
 
   state.skip = report.skipped;

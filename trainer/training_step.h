@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "data/batch.h"
 #include "model/transformer.h"
@@ -20,16 +21,15 @@ struct StepOptions {
 
 // What all ranks know after the one control all-reduce of a step.
 struct StepReport {
-  double loss = 0;           // mean over the step's target tokens, label smoothing included, nats
-  double nll = 0;            // the same without smoothing
-  int64_t target_tokens = 0; // of the whole step
-  int64_t rows = 0;          // source and target rows of the whole step
-  double gradient_norm = 0;  // before clipping
-  bool skipped = false;      // loss or norm was not finite somewhere: nothing changed
-  bool stop = false;         // some rank was asked to stop
-  double step_seconds_max = 0, step_seconds_mean = 0;  // over ranks, forward to the end of the reduction
-  double data_seconds_max = 0;                         // longest wait for data
-  double exposed_seconds_max = 0;                      // longest wait for gradients at the end of backward
+  double loss = 0;            // mean over the step's target tokens, label smoothing included, nats
+  double nll = 0;             // the same without smoothing
+  int64_t target_tokens = 0;  // of the whole step
+  int64_t rows = 0;           // source and target rows of the whole step
+  double gradient_norm = 0;   // before clipping
+  bool skipped = false;       // loss or norm was not finite somewhere: nothing changed
+  bool stop = false;          // some rank was asked to stop
+  // By world rank: forward to the end of the reduction, the wait for data before it, the wait for gradients at its end.
+  std::vector<double> step_seconds, data_seconds, exposed_seconds;
 };
 
 // One optimizer step of one rank: forward and backward over its micro-batches while gradient buckets are summed over

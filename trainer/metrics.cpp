@@ -1,0 +1,82 @@
+#include "trainer/metrics.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+fs::path log_path(const fs::path& directory) { return directory / "metrics.jsonl"; }
+
+std::vector<Json> whole_lines(const fs::path& path) {
+  std::vector<Json> lines;
+  if (!fs::exists(path)) return lines;
+  const std::string text = read_file(path);
+  size_t begin = 0;
+  for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    Json line = Json::parse(text.begin() + static_cast<int64_t>(begin), text.begin() + static_cast<int64_t>(end),
+                            nullptr, false);
+    const bool ours = line.is_object() && line.contains("event") && line["event"].is_string() &&
+                      line.contains("step") && line["step"].is_number_integer() && line.contains("attempt") &&
+                      line["attempt"].is_number_integer();
+    if (ours) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace
+
+MetricsLog::MetricsLog(const fs::path& directory, std::string run, int64_t attempt)
+    : run_(std::move(run)), attempt_(attempt) {
+  try {
+    const fs::path path = log_path(directory);
+    if (fs::exists(path)) {
+      const std::string text = read_file(path);
+      const size_t end = text.rfind('\n');
+      fs::resize_file(path, end == std::string::npos ? 0 : end + 1);
+    }
+    file_ = std::make_unique<File>(path, File::Mode::ReadWrite);
+  } catch (const std::exception& error) {
+    log_warning("metrics are not written: {}", error.what());
+  }
+}
+
+MetricsLog::~MetricsLog() = default;
+
+void MetricsLog::write(const char* event, int64_t step, Json fields) {
+  if (!file_) return;
+  Json line = {{"run", run_}, {"attempt", attempt_}, {"event", event}, {"step", step}};
+  line.update(fields);
+  try {
+    file_->append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  } catch (const std::exception& error) {
+    log_warning("metrics are not written from step {} on: {}", step, error.what());
+    file_.reset();
+  }
+}
+
+int64_t next_attempt(const fs::path& directory) {
+  int64_t next = 0;
+  for (const Json& line : whole_lines(log_path(directory))) {
+    next = std::max(next, line["attempt"].get<int64_t>() + 1);
+  }
+  return next;
+}
+
+std::vector<Json> read_metrics(const fs::path& directory, const std::string& event) {
+  std::vector<Json> series;
+  for (Json& line : whole_lines(log_path(directory))) {
+    if (line["event"] != event) continue;
+    const auto step = line["step"].get<int64_t>();
+    while (!series.empty() && series.back()["step"].get<int64_t>() >= step) series.pop_back();
+    series.push_back(std::move(line));
+  }
+  return series;
+}
+
+}  // namespace weft

@@ -1,0 +1,32 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+// "3 s", "2 min 05 s", "1 h 20 min".
+std::string format_duration(double seconds);
+// "950", "12.3k", "4.56M".
+std::string format_count(double value);
+
+// The console of a long job: on a terminal one line that is rewritten in place; elsewhere whole lines, at most one
+// every `quiet_seconds`.
+class Progress {
+ public:
+  explicit Progress(bool speaks, double quiet_seconds = 10);
+  ~Progress();
+  void show(const std::string& line, bool last = false);
+  // Ends the line in place, so that something else can be printed.
+  void clear();
+  // Wall time left at the pace since construction, for work done of total that began at `first`.
+  double seconds_left(int64_t first, int64_t done, int64_t total) const;
+
+ private:
+  bool speaks_, terminal_;
+  double quiet_seconds_;
+  bool open_ = false;
+  std::chrono::steady_clock::time_point start_, shown_;
+};
+
+}  // namespace weft
