@@ -1,6 +1,5 @@
 #pragma once
 #include <array>
-#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -21,9 +20,10 @@
 //     }
 //   };
 //
-// The same declaration reads YAML and `--set a.b=c`, prints help, the resolved job, the docs table and differences.
-// Supported types: bool, int64_t, double, std::string, enums with EnumNames, std::optional and std::vector of these,
-// structs with fields() (a nested section), and std::vector of such structs.
+// The same declaration reads YAML and `--set a.b=c` (base/config_reader.h), prints help, the resolved job, the docs
+// table and differences (base/config_writer.h).
+// Supported types: bool, int64_t, double, std::string, enums with EnumNames, structs with fields() (a nested section),
+// and std::optional and std::vector of these. `meaning` is one sentence with the unit; a Range includes its ends.
 namespace weft {
 
 struct Range {
