@@ -11,9 +11,9 @@ namespace weft {
 class Mesh {
  public:
   Mesh(std::unique_ptr<Communicator> world, std::unique_ptr<Communicator> dp, std::unique_ptr<Communicator> tp);
-  Communicator& world() { return *world_; }
-  Communicator& dp() { return *dp_; }
-  Communicator& tp() { return *tp_; }
+  Communicator& world() const { return *world_; }
+  Communicator& dp() const { return *dp_; }
+  Communicator& tp() const { return *tp_; }
   void progress();
 
   static Mesh single();

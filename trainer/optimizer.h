@@ -1,18 +1,12 @@
 #pragma once
-#include <string>
 #include <vector>
 
+#include "checkpoint/parameters.h"
 #include "kernels/step_state.h"
 #include "parallel/parameter.h"
 #include "trainer/optimizer_config.h"
 
 namespace weft {
-
-// A named flat buffer beside the parameters, laid out as they are: what a checkpoint stores with each of them.
-struct OptimizerBuffer {
-  std::string name;  // moment1, moment2, momentum
-  Tensor flat;
-};
 
 // Updates the master weights from the flat gradients. Walks the registry once, at construction, into ranges that
 // share their weight decay.
@@ -23,7 +17,8 @@ class Optimizer {
   void update(const StepState& state);
   // Sets the bias corrections for update number `update` (from 1; skipped steps do not count).
   void correct_bias(StepState& state, int64_t update) const;
-  const std::vector<OptimizerBuffer>& buffers() const { return buffers_; }
+  // Flat moments (moment1, moment2 or momentum), laid out as the parameters.
+  const std::vector<NamedBuffer>& buffers() const { return buffers_; }
 
  private:
   struct Span {
@@ -34,7 +29,7 @@ class Optimizer {
   ParameterRegistry& registry_;
   OptimizerConfig config_;
   std::vector<Span> spans_;
-  std::vector<OptimizerBuffer> buffers_;
+  std::vector<NamedBuffer> buffers_;
 };
 
 }  // namespace weft

@@ -1,0 +1,25 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/tensor.h"
+
+namespace weft {
+
+// A piece of a logical tensor: the box that begins at `origin` in the global tensor `shape`, contiguous in `data`
+// (whose shape is the box's extent). Buffers of one parameter ("master", "moment1", ...) share name and shape.
+struct TensorBox {
+  std::string buffer;
+  std::string name;
+  Shape shape;
+  std::vector<int64_t> origin;
+  Tensor data;
+};
+
+// Copies what two boxes of one tensor have in common, row by row: `from` holds the box at from_origin with
+// from_extent. Returns the number of elements copied.
+int64_t copy_overlap(const std::byte* from, const std::vector<int64_t>& from_origin, const Shape& from_extent,
+                     const TensorBox& to);
+
+}  // namespace weft

@@ -1,0 +1,135 @@
+#include "checkpoint/manifest.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<int64_t> dims_of(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
+
+Shape shape_from(const Json& json) {
+  const auto dims = json.get<std::vector<int64_t>>();
+  require<DataError>(dims.size() <= Shape::kMaxRank, "a shape of {} dims", dims.size());
+  for (const int64_t d : dims) require<DataError>(d >= 0 && d <= (int64_t{1} << 40), "a dimension of {}", d);
+  return Shape(dims);
+}
+
+StoredSlice slice_from_json(const Json& json) {
+  StoredSlice s;
+  s.buffer = json.at("buffer").get<std::string>();
+  s.name = json.at("name").get<std::string>();
+  const auto dtype = json.at("dtype").get<std::string>();
+  require<DataError>(dtype == "f32" || dtype == "f64", "dtype {} of {}", dtype, s.name);
+  s.dtype = dtype == "f32" ? DType::F32 : DType::F64;
+  s.shape = shape_from(json.at("shape"));
+  s.origin = json.at("origin").get<std::vector<int64_t>>();
+  s.extent = shape_from(json.at("extent"));
+  s.offset = json.at("offset").get<uint64_t>();
+  s.hash = std::stoull(json.at("hash").get<std::string>(), nullptr, 16);
+  return s;
+}
+
+void check_slice(const StoredSlice& s, const StoredFile& file) {
+  const auto rank = s.shape.rank();
+  require<DataError>(static_cast<int>(s.origin.size()) == rank && s.extent.rank() == rank, "{}: ranks of {} disagree",
+                     file.name, s.name);
+  for (int d = 0; d < rank; ++d) {
+    require<DataError>(s.origin[d] >= 0 && s.origin[d] + s.extent[d] <= s.shape[d], "{}: slice of {} leaves the tensor",
+                       file.name, s.name);
+  }
+  require<DataError>(s.offset <= file.bytes && s.bytes() <= file.bytes - s.offset, "{}: slice of {} leaves the file",
+                     file.name, s.name);
+}
+
+Manifest parse_manifest(const Json& json) {
+  const int version = json.at("version").get<int>();
+  require<DataError>(version == Manifest::kVersion, "format version {}; this build reads version {}", version,
+                     Manifest::kVersion);
+  Manifest m;
+  m.step = json.at("step").get<int64_t>();
+  m.state = json.at("state");
+  m.job = json.at("job").get<std::string>();
+  m.fingerprint = json.at("fingerprint");
+  for (const Json& file : json.at("files")) m.files.push_back(file_from_json(file));
+  return m;
+}
+
+}  // namespace
+
+Json file_to_json(const StoredFile& file) {
+  Json slices = Json::array();
+  for (const StoredSlice& s : file.slices) {
+    slices.push_back({{"buffer", s.buffer},
+                      {"name", s.name},
+                      {"dtype", std::string(name(s.dtype))},
+                      {"shape", dims_of(s.shape)},
+                      {"origin", s.origin},
+                      {"extent", dims_of(s.extent)},
+                      {"offset", s.offset},
+                      {"hash", hash_hex(s.hash)}});
+  }
+  return {{"name", file.name}, {"bytes", file.bytes}, {"slices", slices}};
+}
+
+StoredFile file_from_json(const Json& json) {
+  StoredFile file;
+  file.name = json.at("name").get<std::string>();
+  const bool plain = !file.name.empty() && file.name.find('/') == std::string::npos && file.name[0] != '.';
+  require<DataError>(plain, "file name '{}'", file.name);
+  file.bytes = json.at("bytes").get<uint64_t>();
+  for (const Json& slice : json.at("slices")) {
+    file.slices.push_back(slice_from_json(slice));
+    check_slice(file.slices.back(), file);
+  }
+  return file;
+}
+
+// The body and a hash of it, so that a damaged manifest is not mistaken for a smaller one.
+std::string manifest_to_text(const Manifest& m) {
+  Json files = Json::array();
+  for (const StoredFile& file : m.files) files.push_back(file_to_json(file));
+  const Json body = {{"version", Manifest::kVersion}, {"step", m.step}, {"state", m.state}, {"job", m.job},
+                     {"fingerprint", m.fingerprint},  {"files", files}};
+  const std::string text = body.dump();
+  return Json{{"weft_checkpoint", body}, {"hash", hash_hex(hash64(text))}}.dump() + "\n";
+}
+
+Manifest read_manifest(const fs::path& checkpoint) {
+  const fs::path path = checkpoint / "manifest.json";
+  require<DataError>(fs::exists(path), "{}: not a committed checkpoint (no manifest.json)", checkpoint.string());
+  try {
+    const Json json = Json::parse(read_file(path));
+    const Json& body = json.at("weft_checkpoint");
+    require<DataError>(json.at("hash").get<std::string>() == hash_hex(hash64(body.dump())), "its hash does not fit");
+    Manifest manifest = parse_manifest(body);
+    for (const StoredFile& file : manifest.files) {
+      std::error_code error;
+      const uint64_t bytes = fs::file_size(checkpoint / file.name, error);
+      require<DataError>(!error && bytes == file.bytes, "{} has {} bytes, {} were written", file.name,
+                         error ? 0 : bytes, file.bytes);
+    }
+    return manifest;
+  } catch (const std::exception& error) {
+    throw DataError(fmt::format("{}: {}", path.string(), error.what()),
+                    "use another checkpoint of the run; `weft inspect DIR --verify` lists what is damaged");
+  }
+}
+
+void verify_checkpoint(const fs::path& checkpoint, const Manifest& manifest) {
+  std::vector<std::byte> bytes;
+  for (const StoredFile& stored : manifest.files) {
+    const File file(checkpoint / stored.name, File::Mode::Read);
+    for (const StoredSlice& s : stored.slices) {
+      bytes.resize(s.bytes());
+      file.read_at(s.offset, bytes.data(), bytes.size());
+      const uint64_t hash = hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      require<DataError>(hash == s.hash, "{}: {} of {} is damaged (its checksum differs)", file.path().string(),
+                         s.buffer, s.name);
+    }
+  }
+}
+
+}  // namespace weft

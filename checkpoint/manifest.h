@@ -1,0 +1,51 @@
+#pragma once
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "kernels/tensor.h"
+
+namespace weft {
+
+// A slice as it lies in a file: a contiguous array of dtype, row-major.
+struct StoredSlice {
+  std::string buffer, name;
+  DType dtype = DType::F32;  // F32 or F64
+  Shape shape;               // global
+  std::vector<int64_t> origin;
+  Shape extent;
+  uint64_t offset = 0;  // of its first byte in the file
+  uint64_t hash = 0;    // XXH3 of its bytes
+  uint64_t bytes() const { return static_cast<uint64_t>(extent.elements()) * size_of(dtype); }
+};
+
+struct StoredFile {
+  std::string name;  // rank-00000.h5, within the checkpoint's directory
+  uint64_t bytes = 0;
+  std::vector<StoredSlice> slices;
+};
+
+// manifest.json, written last: a directory without it is not a checkpoint.
+struct Manifest {
+  static constexpr int kVersion = 1;
+  int64_t step = 0;
+  nlohmann::ordered_json state;        // what the trainer needs besides tensors
+  std::string job;                     // the resolved job, YAML
+  nlohmann::ordered_json fingerprint;  // of the run's numerics
+  std::vector<StoredFile> files;
+};
+
+nlohmann::ordered_json file_to_json(const StoredFile& file);
+StoredFile file_from_json(const nlohmann::ordered_json& json);  // throws nlohmann or weft errors; see read_manifest
+std::string manifest_to_text(const Manifest& manifest);
+
+// Reads and checks a checkpoint's manifest: version, its own hash, sizes of the files, slices inside their files and
+// tensors. DataError with the path and what is wrong.
+Manifest read_manifest(const fs::path& checkpoint);
+
+// Reads every slice and compares its hash; DataError naming the file and tensor.
+void verify_checkpoint(const fs::path& checkpoint, const Manifest& manifest);
+
+}  // namespace weft

@@ -1,0 +1,21 @@
+#pragma once
+#include <span>
+
+#include "checkpoint/box.h"
+#include "parallel/parameter.h"
+
+namespace weft {
+
+// One flat buffer laid out as the registry's parameters, under the name that its tensors have in a checkpoint.
+struct NamedBuffer {
+  std::string name;
+  Tensor flat;
+};
+
+// This rank's part of every parameter in every buffer: what it reads on resume.
+std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
+
+// The boxes that this rank writes: dp replicas hold the same bits, so each writes a share of about equal size.
+std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
+
+}  // namespace weft

@@ -1,0 +1,94 @@
+#include "checkpoint/reader.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+
+namespace weft {
+
+std::vector<fs::path> list_checkpoints(const fs::path& directory) {
+  std::vector<fs::path> found;
+  if (!fs::is_directory(directory)) return found;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    const bool ours = name.starts_with("step-") && name.size() > 5 &&
+                      std::all_of(name.begin() + 5, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (ours && fs::exists(entry.path() / "manifest.json")) found.push_back(entry.path());
+  }
+  // Steps of more than eight digits are longer names, not later in the alphabet.
+  std::ranges::sort(found, [](const fs::path& a, const fs::path& b) {
+    const std::string x = a.filename(), y = b.filename();
+    return x.size() != y.size() ? x.size() < y.size() : x < y;
+  });
+  return found;
+}
+
+Checkpoint Checkpoint::open(const fs::path& path) {
+  require<DataError>(fs::is_directory(path), "{}: no such checkpoint directory", path.string());
+  Checkpoint checkpoint;
+  checkpoint.path_ = path;
+  checkpoint.manifest_ = read_manifest(path);
+  return checkpoint;
+}
+
+std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string& buffer) const {
+  std::map<std::string, Shape> found;
+  for (const StoredFile& file : manifest_.files) {
+    for (const StoredSlice& s : file.slices) {
+      if (s.buffer == buffer) found[s.name] = s.shape;
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+void Checkpoint::read(const std::vector<TensorBox>& boxes) const {
+  std::map<std::pair<std::string, std::string>, std::vector<const TensorBox*>> wanted;
+  for (const TensorBox& box : boxes) wanted[{box.buffer, box.name}].push_back(&box);
+  std::map<const TensorBox*, int64_t> filled;
+  std::vector<std::byte> bytes;
+  for (const StoredFile& stored : manifest_.files) {
+    const File file(path_ / stored.name, File::Mode::Read);
+    for (const StoredSlice& s : stored.slices) {
+      const auto at = wanted.find({s.buffer, s.name});
+      if (at == wanted.end()) continue;
+      bytes.clear();
+      for (const TensorBox* box : at->second) {
+        require<DataError>(s.shape == box->shape && s.dtype == box->data.dtype(),
+                           "{}: {} is {}{} in the checkpoint and {}{} in the model", path_.string(), s.name,
+                           name(s.dtype), s.shape.text(), name(box->data.dtype()), box->shape.text());
+        if (bytes.empty()) {
+          bytes.resize(s.bytes());
+          file.read_at(s.offset, bytes.data(), bytes.size());
+          const uint64_t hash = hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+          require<DataError>(hash == s.hash, "{}: {} of {} is damaged (its checksum differs)", file.path().string(),
+                             s.buffer, s.name);
+        }
+        filled[box] += copy_overlap(bytes.data(), s.origin, s.extent, *box);
+      }
+    }
+  }
+  for (const TensorBox& box : boxes) {
+    require<DataError>(filled[&box] == box.data.elements(), "{}: {} of {} has {} of {} elements in the checkpoint",
+                       path_.string(), box.buffer, box.name, filled[&box], box.data.elements());
+  }
+}
+
+std::optional<Checkpoint> latest_valid(const fs::path& directory) {
+  auto candidates = list_checkpoints(directory);
+  std::ranges::reverse(candidates);
+  for (const fs::path& path : candidates) {
+    try {
+      Checkpoint checkpoint = Checkpoint::open(path);
+      verify_checkpoint(path, checkpoint.manifest());
+      return checkpoint;
+    } catch (const DataError& error) {
+      log_warning("{} is passed over: {}", path.string(), error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft

@@ -1,0 +1,159 @@
+#include "checkpoint/writer.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/hdf5.h"
+#include "base/log.h"
+
+namespace weft {
+namespace {
+
+std::string part_name(int rank) { return fmt::format("rank-{:05}", rank); }
+
+Hdf5Type hdf5_type(DType dtype) {
+  require<InternalError>(dtype == DType::F32 || dtype == DType::F64, "checkpoints hold f32 and f64, not {}",
+                         name(dtype));
+  return dtype == DType::F32 ? Hdf5Type::F32 : Hdf5Type::F64;
+}
+
+std::vector<int64_t> dims_of(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
+
+// HDF5 lays out the file: /buffer/tensor/box with the box's place in the tensor as attributes.
+std::vector<std::string> write_structure(const fs::path& path, const std::vector<TensorBox>& boxes) {
+  Hdf5File file = Hdf5File::create(path);
+  file.set_attribute("/", "weft_checkpoint_part", int64_t{Manifest::kVersion});
+  std::vector<std::string> arrays;
+  for (const TensorBox& box : boxes) {
+    const std::string buffer = "/" + box.buffer, tensor = buffer + "/" + box.name;
+    if (!file.exists(buffer)) file.create_group(buffer);
+    if (!file.exists(tensor)) file.create_group(tensor);
+    const std::string array = fmt::format("{}/{}", tensor, file.children(tensor).size());
+    file.create_array(array, hdf5_type(box.data.dtype()), dims_of(box.data.shape()));
+    file.set_attribute(array, "shape", box.shape.text());
+    file.set_attribute(array, "origin", Shape(box.origin).text());
+    arrays.push_back(array);
+  }
+  file.close();
+  return arrays;
+}
+
+}  // namespace
+
+fs::path checkpoint_path(const fs::path& directory, int64_t step) {
+  return directory / fmt::format("step-{:08}", step);
+}
+
+CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communicator& world)
+    : directory_(std::move(directory)), context_(context), world_(world) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  if (thread_.joinable()) thread_.join();
+}
+
+bool CheckpointWriter::written() const { return written_; }
+
+void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBox>& owned) {
+  require<InternalError>(!busy(), "a save is under way");
+  const fs::path temporary = checkpoint_path(directory_, header.step).string() + ".tmp";
+  std::string problem;
+  if (world_.rank() == 0) {
+    std::error_code error;
+    fs::remove_all(temporary, error);
+    fs::create_directories(temporary, error);
+    if (error) problem = fmt::format("create {}: {}", temporary.string(), error.message());
+  }
+  problem = world_.broadcast_text(problem, 0);
+  if (!problem.empty()) throw DataError(problem, "check the path and the free space of the run directory");
+  snapshot_.clear();
+  for (const TensorBox& box : owned) {
+    TensorBox copy = box;
+    copy.data = context_.empty(box.data.shape(), box.data.dtype());
+    std::memcpy(copy.data.raw(), box.data.raw(), box.data.bytes());
+    snapshot_.push_back(std::move(copy));
+  }
+  header_ = std::move(header);
+  written_ = false;
+  failure_.clear();
+  thread_ = std::thread([this, temporary] {
+    try {
+      write_part(temporary);
+    } catch (const std::exception& error) {
+      failure_ = fmt::format("rank {} on {}: {}", world_.rank(), host_name(), describe(error));
+    }
+    written_ = true;
+  });
+}
+
+// The payload goes past HDF5, which has one lock for the whole process. What the part holds is left in a small file
+// beside it for rank 0 to put into the manifest.
+void CheckpointWriter::write_part(const fs::path& directory) {
+  const fs::path path = directory / (part_name(world_.rank()) + ".h5");
+  const std::vector<std::string> arrays = write_structure(path, snapshot_);
+  StoredFile stored{.name = path.filename()};
+  std::vector<uint64_t> offsets;
+  {
+    const Hdf5File structure = Hdf5File::open(path);
+    for (const std::string& array : arrays) offsets.push_back(structure.array(array).offset);
+  }
+  File file(path, File::Mode::ReadWrite);
+  for (size_t i = 0; i < snapshot_.size(); ++i) {
+    const TensorBox& box = snapshot_[i];
+    file.write_at(offsets[i], box.data.raw(), box.data.bytes());
+    const uint64_t hash = hash64({reinterpret_cast<const char*>(box.data.raw()), box.data.bytes()});
+    stored.slices.push_back({.buffer = box.buffer,
+                             .name = box.name,
+                             .dtype = box.data.dtype(),
+                             .shape = box.shape,
+                             .origin = box.origin,
+                             .extent = box.data.shape(),
+                             .offset = offsets[i],
+                             .hash = hash});
+  }
+  file.sync();
+  stored.bytes = file.size();
+  write_file_atomically(directory / (part_name(world_.rank()) + ".json"), file_to_json(stored).dump());
+}
+
+fs::path CheckpointWriter::finish() {
+  require<InternalError>(busy(), "no save is under way");
+  thread_.join();
+  snapshot_.clear();
+  const CheckpointHeader header = std::move(*header_);
+  header_.reset();
+  const fs::path target = checkpoint_path(directory_, header.step), temporary = target.string() + ".tmp";
+  std::string problem;
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    const std::string theirs = world_.broadcast_text(failure_, rank);
+    if (problem.empty()) problem = theirs;
+  }
+  if (world_.rank() == 0) {
+    try {
+      if (problem.empty()) {
+        Manifest manifest{
+            .step = header.step, .state = header.state, .job = header.job, .fingerprint = header.fingerprint};
+        for (int rank = 0; rank < world_.size(); ++rank) {
+          const fs::path part = temporary / (part_name(rank) + ".json");
+          manifest.files.push_back(file_from_json(nlohmann::ordered_json::parse(read_file(part))));
+          fs::remove(part);
+        }
+        write_file_atomically(temporary / "manifest.json", manifest_to_text(manifest));
+        fs::remove_all(target);  // of the same step: what a resume from before it left
+        rename_durably(temporary, target);
+      }
+    } catch (const std::exception& error) {
+      problem = describe(error);
+    }
+    std::error_code ignored;
+    if (!problem.empty()) fs::remove_all(temporary, ignored);
+  }
+  problem = world_.broadcast_text(problem, 0);
+  if (!problem.empty()) {
+    throw DataError(fmt::format("checkpoint {} was not saved: {}", target.string(), problem),
+                    "the checkpoints saved before are untouched");
+  }
+  return target;
+}
+
+}  // namespace weft

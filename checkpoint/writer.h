@@ -1,0 +1,50 @@
+#pragma once
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include "checkpoint/box.h"
+#include "checkpoint/manifest.h"
+#include "parallel/communicator.h"
+
+namespace weft {
+
+// What a checkpoint holds besides tensors; the same on every rank.
+struct CheckpointHeader {
+  int64_t step = 0;
+  nlohmann::ordered_json state;
+  std::string job;
+  nlohmann::ordered_json fingerprint;
+};
+
+fs::path checkpoint_path(const fs::path& directory, int64_t step);  // DIR/step-00001000
+
+// Writes checkpoints of all ranks in two phases. start() copies the boxes that this rank owns and returns; a thread
+// writes them to DIR/step-N.tmp/rank-R.h5 and syncs. finish() is collective: once every rank has written, rank 0
+// writes the manifest and renames the directory; if one failed, the .tmp directory goes and the error says why, and
+// what was there before stays. One save at a time.
+class CheckpointWriter {
+ public:
+  CheckpointWriter(fs::path directory, Context& context, Communicator& world);
+  ~CheckpointWriter();
+
+  void start(CheckpointHeader header, const std::vector<TensorBox>& owned);
+  bool busy() const { return header_.has_value(); }
+  bool written() const;  // this rank's part is written, or failed
+  // Waits for all ranks and commits. Returns the checkpoint's path; throws the same DataError on every rank.
+  fs::path finish();
+
+ private:
+  void write_part(const fs::path& directory);
+
+  fs::path directory_;
+  Context& context_;
+  Communicator& world_;
+  std::optional<CheckpointHeader> header_;
+  std::vector<TensorBox> snapshot_;
+  std::thread thread_;
+  std::atomic<bool> written_{false};
+  std::string failure_;  // of this rank's part; read once the thread is joined
+};
+
+}  // namespace weft
