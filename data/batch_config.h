@@ -1,0 +1,84 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/fields.h"
+
+namespace weft {
+
+enum class BatchOrder {
+  Shuffled,  // every sequence once an epoch, in random order
+  Bucketed,  // every pair once an epoch, pairs of similar length together, the groups in random order
+  Random,    // windows that begin anywhere, drawn with replacement
+};
+template <>
+struct EnumNames<BatchOrder> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, BatchOrder>>(
+      {{"shuffled", BatchOrder::Shuffled}, {"bucketed", BatchOrder::Bucketed}, {"random", BatchOrder::Random}});
+};
+
+enum class TokenCount {
+  Target,  // sum of the target tokens to be predicted
+  Total,   // that, and the source tokens
+  Padded,  // sequences x the longest source or target among them, as if they were padded (fairseq's max-tokens)
+};
+template <>
+struct EnumNames<TokenCount> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, TokenCount>>(
+      {{"target", TokenCount::Target}, {"total", TokenCount::Total}, {"padded", TokenCount::Padded}});
+};
+
+enum class LastBatch { Keep, Drop };
+template <>
+struct EnumNames<LastBatch> {
+  static constexpr auto kNames =
+      std::to_array<std::pair<std::string_view, LastBatch>>({{"keep", LastBatch::Keep}, {"drop", LastBatch::Drop}});
+};
+
+// What one optimizer step takes, whatever the layout. docs/batches.md explains each choice.
+struct BatchConfig {
+  int64_t sequences = 0;
+  int64_t tokens = 0;
+  TokenCount count = TokenCount::Target;
+  BatchOrder order = BatchOrder::Shuffled;
+  int64_t groups = 1;
+  int64_t context = 0;
+  bool shift_windows = true;
+  LastBatch last = LastBatch::Keep;
+  int64_t micro_tokens = 8192;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("sequences", sequences, "Windows or pairs a step, over all ranks. 0: as many as `tokens` says.",
+            Range{.min = 0, .max = 1 << 30});
+    v.field("tokens", tokens,
+            "Token budget of a step, over all ranks, instead of `sequences`; for windows a multiple of `context`.",
+            Range{.min = 0, .max = 1LL << 40});
+    v.field("count", count,
+            "What `tokens` counts (pairs): target tokens, source and target (total), or pairs x the longest row "
+            "(padded).");
+    v.field("order", order,
+            "shuffled: each sequence once an epoch; bucketed: so, with pairs of similar length together; random: "
+            "windows drawn with replacement.");
+    v.field("groups", groups,
+            "Groups of similar length that make up a step, each with its share of `sequences` or `tokens` (bucketed).",
+            Range{.min = 1, .max = 1 << 20});
+    v.field("context", context, "Input tokens a window (streams). 0: the model's max_length.",
+            Range{.min = 0, .max = 1 << 24});
+    v.field("shift_windows", shift_windows,
+            "Shuffled windows begin at another random offset every epoch, so that they differ.");
+    v.field("last", last, "keep: an epoch's last step may be smaller; drop: what does not fill a step is left out.");
+    v.field("micro_tokens", micro_tokens,
+            "Rows (source and target) that a rank takes through the model at once: a memory limit that changes no "
+            "result. 0: its whole share.",
+            Range{.min = 0, .max = 1LL << 31});
+  }
+
+  // ConfigError where fields contradict each other or do not suit the data: a stream, or pairs.
+  void check_for_windows() const;
+  void check_for_pairs() const;
+};
+
+}  // namespace weft

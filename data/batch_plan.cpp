@@ -1,0 +1,109 @@
+#include "data/batch_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "data/batch_plan_slice.h"
+
+namespace weft {
+namespace {
+
+// Least, mean and most of what is added.
+class Spread {
+ public:
+  void add(int64_t value) {
+    least_ = std::min(least_, value);
+    most_ = std::max(most_, value);
+    sum_ += value;
+    ++count_;
+  }
+  std::string text() const {
+    if (count_ == 0) return "none";
+    if (least_ == most_) return fmt::format("{}", least_);
+    return fmt::format("{} to {} (mean {:.1f})", least_, most_,
+                       static_cast<double>(sum_) / static_cast<double>(count_));
+  }
+
+ private:
+  int64_t least_ = std::numeric_limits<int64_t>::max();
+  int64_t most_ = 0;
+  int64_t sum_ = 0;
+  int64_t count_ = 0;
+};
+
+}  // namespace
+
+int64_t PlannedStep::target_tokens() const {
+  int64_t count = 0;
+  for (const PlannedSequence& s : sequences) count += s.scored();
+  return count;
+}
+
+int64_t PlannedStep::rows() const {
+  int64_t count = 0;
+  for (const PlannedSequence& s : sequences) count += s.rows();
+  return count;
+}
+
+Position BatchPlan::normalised(Position position) const {
+  const int64_t steps = steps_per_epoch(position.epoch);
+  require<InternalError>(position.epoch >= 0 && position.step >= 0 && position.step <= steps,
+                         "batch plan: epoch {}, step {} of {} is no position", position.epoch, position.step, steps);
+  return position.step == steps ? Position{position.epoch + 1, 0} : position;
+}
+
+Position BatchPlan::after(Position position) const { return normalised({position.epoch, position.step + 1}); }
+
+void BatchPlan::check_step(int64_t step, int64_t steps) {
+  require<InternalError>(step >= 0 && step < steps, "batch plan: step {} of an epoch of {}", step, steps);
+}
+
+std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_tokens) {
+  constexpr int64_t kLooked = 64;
+  const int64_t steps = plan.steps_per_epoch(0);
+  const int64_t looked = std::min(steps, kLooked);
+  Spread sequences, targets, rank_sequences, micro_batches, micro_rows;
+  int64_t planned = 0;
+  double busiest = 0;  // dearest rank over the mean, worst step
+  for (int64_t i = 0; i < looked; ++i) {
+    const PlannedStep step = plan.step(0, looked == 1 ? 0 : i * (steps - 1) / (looked - 1));
+    sequences.add(static_cast<int64_t>(step.sequences.size()));
+    targets.add(step.target_tokens());
+    planned += static_cast<int64_t>(step.sequences.size());
+    int64_t sum = 0, most = 0;
+    for (int64_t rank = 0; rank < dp_size; ++rank) {
+      const auto slice = slice_step(step, rank, dp_size);
+      const auto micro = cut_micro_batches(step, slice, micro_tokens);
+      rank_sequences.add(static_cast<int64_t>(slice.size()));
+      micro_batches.add(static_cast<int64_t>(micro.size()));
+      int64_t cost = 0;
+      for (int64_t place : slice) cost += sequence_cost(step.sequences[place]);
+      for (const auto& part : micro) {
+        int64_t rows = 0;
+        for (int64_t place : part) rows += step.sequences[place].rows();
+        micro_rows.add(rows);
+      }
+      sum += cost;
+      most = std::max(most, cost);
+    }
+    busiest = std::max(busiest, static_cast<double>(most) * static_cast<double>(dp_size) / static_cast<double>(sum));
+  }
+  std::string text =
+      fmt::format("order: {}; {} sequences, {} steps an epoch\n", plan.order_text(), plan.sequences_per_epoch(), steps);
+  text += fmt::format("a step: {} sequences, {} target tokens\n", sequences.text(), targets.text());
+  text +=
+      fmt::format("each of {} ranks: {} sequences in {} micro-batches of {} rows; the busiest has {:.3f} x the mean\n",
+                  dp_size, rank_sequences.text(), micro_batches.text(), micro_rows.text(), busiest);
+  if (looked == steps) {
+    const int64_t left_out = plan.sequences_per_epoch() - planned;
+    text += fmt::format("left out of an epoch: {} sequences; padding: none\n", left_out);
+  } else {
+    text += fmt::format("(figures of {} steps of epoch 0); padding: none\n", looked);
+  }
+  return text;
+}
+
+}  // namespace weft

@@ -1,0 +1,283 @@
+// Plans over pairs of a source and a target: training by shuffled or bucketed groups, and evaluation in order.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+#include "data/batch_plan.h"
+#include "data/permutation.h"
+
+namespace weft {
+namespace {
+
+void check_lengths(const PairLengths& lengths) {
+  const size_t pairs = lengths.source.size();
+  require<InternalError>(pairs == lengths.target.size(), "batch plan: {} sources, {} targets", pairs,
+                         lengths.target.size());
+  require<DataError>(pairs > 0, "batch plan: the split has no pairs");
+  require<DataError>(pairs < std::numeric_limits<uint32_t>::max(), "batch plan: {} pairs; at most 2^32 - 2 fit", pairs);
+  for (size_t i = 0; i < pairs; ++i) {
+    require<DataError>(lengths.source[i] >= 1, "pair {}: its source is empty", i);
+    require<DataError>(lengths.target[i] >= 2, "pair {}: its target has {} tokens; 2 are needed to predict one", i,
+                       lengths.target[i]);
+  }
+}
+
+PlannedSequence planned(const PairLengths& lengths, int64_t pair) {
+  return {.index = pair, .source_rows = lengths.source[pair], .target_rows = lengths.target[pair] - 1};
+}
+
+// What a group of pairs counts against its budget.
+class GroupSize {
+ public:
+  explicit GroupSize(TokenCount count) : count_(count) {}
+
+  int64_t with(const PlannedSequence& s) const {
+    switch (count_) {
+      case TokenCount::Target:
+        return sum_ + s.target_rows;
+      case TokenCount::Total:
+        return sum_ + s.rows();
+      case TokenCount::Padded:
+        return (pairs_ + 1) * std::max<int64_t>(longest_, std::max(s.source_rows, s.target_rows));
+    }
+    throw InternalError("unknown token count");
+  }
+  void add(const PlannedSequence& s) {
+    sum_ += count_ == TokenCount::Target ? s.target_rows : s.rows();
+    longest_ = std::max<int64_t>(longest_, std::max(s.source_rows, s.target_rows));
+    ++pairs_;
+  }
+
+ private:
+  TokenCount count_;
+  int64_t sum_ = 0;
+  int64_t longest_ = 0;
+  int64_t pairs_ = 0;
+};
+
+// One epoch: pairs in an order that groups are cut from. Step s takes groups s x groups_a_step and on, after `permute`.
+struct PairEpoch {
+  std::vector<uint32_t> order;
+  std::vector<int64_t> group_begin;  // groups + 1
+  Permutation permute{0, 0};         // of groups; unused where they are random already
+  int64_t steps = 0;
+  int64_t groups() const { return static_cast<int64_t>(group_begin.size()) - 1; }
+};
+
+class PairPlan final : public BatchPlan {
+ public:
+  PairPlan(const BatchConfig& config, PairLengths lengths, uint64_t seed)
+      : config_(config), lengths_(std::move(lengths)), seed_(seed) {
+    if (count_steps(*epoch(0)) > 0) return;
+    throw DataError(fmt::format("the split's {} pairs do not fill one step", lengths_.source.size()),
+                    "lower batch.sequences or batch.tokens, or set batch.last: keep");
+  }
+
+  int64_t steps_per_epoch(int64_t e) const override { return epoch(e)->steps; }
+  int64_t sequences_per_epoch() const override { return static_cast<int64_t>(lengths_.source.size()); }
+
+  PlannedStep step(int64_t e, int64_t step_in_epoch) const override { return step(*epoch(e), e, step_in_epoch); }
+
+  int64_t largest_step(int64_t e) const override {
+    const auto index = epoch(e);
+    int64_t largest = 0, most = -1;
+    for (int64_t s = 0; s < index->steps; ++s) {
+      int64_t rows = 0;
+      for_each_group(*index, s, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) rows += planned(lengths_, index->order[i]).rows();
+      });
+      if (rows > most) {
+        most = rows;
+        largest = s;
+      }
+    }
+    return largest;
+  }
+
+  std::string order_text() const override {
+    if (!bucketed()) return "pairs in random order, each once an epoch";
+    return fmt::format("pairs of similar length together, each once an epoch, {} group{} a step", config_.groups,
+                       config_.groups == 1 ? "" : "s");
+  }
+
+ private:
+  bool bucketed() const { return config_.order == BatchOrder::Bucketed; }
+
+  template <class F>
+  void for_each_group(const PairEpoch& index, int64_t s, F&& visit) const {
+    const int64_t end = std::min((s + 1) * config_.groups, index.groups());
+    for (int64_t g = s * config_.groups; g < end; ++g) {
+      const int64_t group = bucketed() ? static_cast<int64_t>(index.permute(g)) : g;
+      visit(index.group_begin[group], index.group_begin[group + 1]);
+    }
+  }
+
+  PlannedStep step(const PairEpoch& index, int64_t e, int64_t s) const {
+    check_step(s, index.steps);
+    PlannedStep result{.epoch = e, .step_in_epoch = s};
+    for_each_group(index, s, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) result.sequences.push_back(planned(lengths_, index.order[i]));
+    });
+    return result;
+  }
+
+  // The loader reads ahead over an epoch's end while others ask about this one: two are kept.
+  std::shared_ptr<const PairEpoch> epoch(int64_t e) const {
+    const std::lock_guard lock(mutex_);
+    auto& entry = epochs_[e];
+    if (!entry) entry = build(e);
+    const auto result = entry;
+    while (epochs_.size() > 2) epochs_.erase(epochs_.begin()->first == e ? std::prev(epochs_.end()) : epochs_.begin());
+    return result;
+  }
+
+  std::shared_ptr<const PairEpoch> build(int64_t e) const {
+    auto index = std::make_shared<PairEpoch>();
+    index->order = order(e);
+    index->group_begin = cut(index->order);
+    index->permute = Permutation(index->groups(), derive_key(seed_, DataStream::GroupOrder, e));
+    // A token budget may cut epochs into different numbers of steps; a small split's would be none in some of them.
+    index->steps = std::max<int64_t>(1, count_steps(*index));
+    return index;
+  }
+
+  int64_t count_steps(const PairEpoch& index) const {
+    const int64_t groups = index.groups();
+    if (config_.last == LastBatch::Keep) return divide_up(groups, config_.groups);
+    // Bucketed with `sequences`: order() left the remainder out, every group is full.
+    if (bucketed()) return groups / config_.groups;
+    const bool full = config_.sequences > 0 && static_cast<int64_t>(index.order.size()) % config_.sequences == 0;
+    return full ? groups : groups - 1;
+  }
+
+  std::vector<uint32_t> order(int64_t e) const;
+  std::vector<bool> left_out(int64_t e) const;
+  std::vector<int64_t> cut(const std::vector<uint32_t>& order) const;
+
+  BatchConfig config_;
+  PairLengths lengths_;
+  uint64_t seed_;
+  mutable std::mutex mutex_;
+  mutable std::map<int64_t, std::shared_ptr<const PairEpoch>> epochs_;
+};
+
+// With last: drop, groups of similar length and a fixed count, what does not fill a step is chosen at random, another
+// remainder every epoch: cutting the tail off would always lose the longest pairs.
+std::vector<bool> PairPlan::left_out(int64_t e) const {
+  const int64_t pairs = static_cast<int64_t>(lengths_.source.size());
+  std::vector<bool> out(pairs, false);
+  if (!bucketed() || config_.last != LastBatch::Drop || config_.sequences == 0) return out;
+  const Permutation chosen(pairs, derive_key(seed_, DataStream::PairRemainder, e));
+  for (int64_t i = 0; i < pairs % config_.sequences; ++i) out[chosen(i)] = true;
+  return out;
+}
+
+std::vector<uint32_t> PairPlan::order(int64_t e) const {
+  struct Key {
+    uint64_t lengths;  // target, source: 0 where the order is random
+    uint32_t noise;
+    uint32_t pair;
+    auto operator<=>(const Key&) const = default;
+  };
+  const auto out = left_out(e);
+  const Philox noise(derive_key(seed_, DataStream::PairOrder, e));
+  std::vector<Key> keys;
+  keys.reserve(out.size());
+  for (uint32_t pair = 0; pair < out.size(); ++pair) {
+    if (out[pair]) continue;
+    uint64_t lengths = 0;
+    if (bucketed()) {
+      lengths = static_cast<uint64_t>(lengths_.target[pair]) << 32;
+      // As padding counts, sources must be near each other too; otherwise chance decides among equal targets, which
+      // mixes the groups more.
+      if (config_.tokens > 0 && config_.count == TokenCount::Padded)
+        lengths |= static_cast<uint32_t>(lengths_.source[pair]);
+    }
+    keys.push_back({lengths, noise({pair, 0, 0, 0})[0], pair});
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<uint32_t> result(keys.size());
+  for (size_t i = 0; i < keys.size(); ++i) result[i] = keys[i].pair;
+  return result;
+}
+
+std::vector<int64_t> PairPlan::cut(const std::vector<uint32_t>& order) const {
+  const int64_t pairs = static_cast<int64_t>(order.size());
+  std::vector<int64_t> begin{0};
+  if (config_.sequences > 0) {
+    const int64_t group = config_.sequences / config_.groups;
+    for (int64_t i = group; i < pairs; i += group) begin.push_back(i);
+  } else {
+    const int64_t budget = config_.tokens / config_.groups;
+    GroupSize size(config_.count);
+    for (int64_t i = 0; i < pairs; ++i) {
+      const PlannedSequence s = planned(lengths_, order[i]);
+      if (size.with(s) > budget && i > begin.back()) {
+        begin.push_back(i);
+        size = GroupSize(config_.count);
+      }
+      size.add(s);
+    }
+  }
+  if (pairs > 0) begin.push_back(pairs);
+  return begin;
+}
+
+class PairEvaluation final : public BatchPlan {
+ public:
+  PairEvaluation(const EvaluationOptions& options, PairLengths lengths) : lengths_(std::move(lengths)) {
+    int64_t pairs = static_cast<int64_t>(lengths_.source.size());
+    if (options.max_sequences > 0) pairs = std::min(pairs, options.max_sequences);
+    int64_t rows = 0, most = 0;
+    for (int64_t i = 0; i < pairs; ++i) {
+      const int64_t more = planned(lengths_, i).rows();
+      if (rows + more > options.step_rows && i > begin_.back()) {
+        begin_.push_back(i);
+        rows = 0;
+      }
+      rows += more;
+      if (rows > most) {
+        most = rows;
+        largest_ = static_cast<int64_t>(begin_.size()) - 1;
+      }
+    }
+    begin_.push_back(pairs);
+  }
+
+  int64_t steps_per_epoch(int64_t) const override { return static_cast<int64_t>(begin_.size()) - 1; }
+  int64_t largest_step(int64_t) const override { return largest_; }
+  int64_t sequences_per_epoch() const override { return begin_.back(); }
+  std::string order_text() const override { return "evaluation pairs in order"; }
+
+  PlannedStep step(int64_t e, int64_t s) const override {
+    check_step(s, steps_per_epoch(e));
+    PlannedStep result{.epoch = e, .step_in_epoch = s};
+    for (int64_t i = begin_[s]; i < begin_[s + 1]; ++i) result.sequences.push_back(planned(lengths_, i));
+    return result;
+  }
+
+ private:
+  PairLengths lengths_;
+  std::vector<int64_t> begin_{0};
+  int64_t largest_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const BatchPlan> make_pair_plan(const BatchConfig& config, PairLengths lengths, uint64_t seed) {
+  config.check_for_pairs();
+  check_lengths(lengths);
+  return std::make_shared<PairPlan>(config, std::move(lengths), seed);
+}
+
+std::shared_ptr<const BatchPlan> make_pair_evaluation(const EvaluationOptions& options, PairLengths lengths) {
+  check_lengths(lengths);
+  return std::make_shared<PairEvaluation>(options, std::move(lengths));
+}
+
+}  // namespace weft

@@ -1,0 +1,81 @@
+#include "data/batch_plan_slice.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+// Rows at which attention costs as much as the products, about: 6 x width of a model of width 340.
+constexpr int64_t kLinearCost = 2048;
+
+}  // namespace
+
+int64_t sequence_cost(const PlannedSequence& s) {
+  const int64_t source = s.source_rows, target = s.target_rows;
+  return source * (kLinearCost + source) + target * (kLinearCost + target + source);
+}
+
+std::vector<std::vector<int64_t>> balanced_parts(std::span<const int64_t> costs, int64_t parts) {
+  require<InternalError>(parts > 0, "balanced_parts: {} parts", parts);
+  std::vector<int64_t> order(costs.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return costs[a] > costs[b]; });
+
+  using Load = std::tuple<int64_t, int64_t>;  // cost, part: ties go to the lower part
+  std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
+  for (int64_t part = 0; part < parts; ++part) loads.emplace(0, part);
+  std::vector<std::vector<int64_t>> result(parts);
+  for (int64_t index : order) {
+    const auto [cost, part] = loads.top();
+    loads.pop();
+    result[part].push_back(index);
+    loads.emplace(cost + costs[index], part);
+  }
+  for (auto& part : result) std::sort(part.begin(), part.end());
+  return result;
+}
+
+std::vector<int64_t> slice_step(const PlannedStep& step, int64_t rank, int64_t size) {
+  require<InternalError>(rank >= 0 && rank < size, "slice_step: rank {} of {}", rank, size);
+  std::vector<int64_t> costs;
+  costs.reserve(step.sequences.size());
+  for (const PlannedSequence& s : step.sequences) costs.push_back(sequence_cost(s));
+  return std::move(balanced_parts(costs, size)[rank]);
+}
+
+std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std::span<const int64_t> slice,
+                                                    int64_t max_rows) {
+  if (slice.empty()) return {};
+  if (max_rows <= 0) return {std::vector<int64_t>(slice.begin(), slice.end())};
+  std::vector<int64_t> rows;
+  rows.reserve(slice.size());
+  for (int64_t place : slice) rows.push_back(step.sequences[place].rows());
+  const int64_t total = std::accumulate(rows.begin(), rows.end(), int64_t{0});
+  const int64_t sequences = static_cast<int64_t>(rows.size());
+  const int64_t most_in_one = std::max<int64_t>(1, max_rows / *std::min_element(rows.begin(), rows.end()));
+  // No fewer than this can do; for equal rows it does.
+  const int64_t fewest = std::max(divide_up(total, max_rows), divide_up(sequences, most_in_one));
+
+  const auto fits = [&](const std::vector<int64_t>& part) {
+    int64_t sum = 0;
+    for (int64_t i : part) sum += rows[i];
+    return part.size() <= 1 || sum <= max_rows;
+  };
+  for (int64_t count = fewest;; count += 1 + count / 32) {
+    // Ends at the latest with a part for every sequence.
+    auto parts = balanced_parts(rows, std::min(count, sequences));
+    if (!std::all_of(parts.begin(), parts.end(), fits)) continue;
+    std::erase_if(parts, [](const auto& part) { return part.empty(); });
+    for (auto& part : parts) {
+      for (int64_t& i : part) i = slice[i];
+    }
+    return parts;
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+#include "data/batch_plan_slice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "data/batch_plan.h"
+#include "tests/data/batch_plan_testing.h"
+
+namespace weft {
+namespace {
+
+TEST(Slices, AreBalanced) {
+  const auto plan =
+      make_pair_plan({.tokens = 4096, .order = BatchOrder::Bucketed, .groups = 2}, ragged_lengths(1003), 1);
+  for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
+    const auto step = plan->step(0, s);
+    int64_t total = 0, dearest = 0;
+    for (const auto& p : step.sequences) {
+      total += sequence_cost(p);
+      dearest = std::max(dearest, sequence_cost(p));
+    }
+    for (int64_t dp : {2, 3, 4, 8}) {
+      for (int64_t rank = 0; rank < dp; ++rank) {
+        int64_t cost = 0;
+        for (int64_t place : slice_step(step, rank, dp)) cost += sequence_cost(step.sequences[place]);
+        EXPECT_LT(cost, total / dp + dearest);
+        // Within 3 % of even where there are many sequences.
+        const bool many = static_cast<int64_t>(step.sequences.size()) >= 16 * dp;
+        if (many) {
+          EXPECT_LT(cost, 1.03 * total / dp + 1);
+        }
+      }
+    }
+  }
+}
+
+TEST(Slices, OfEqualWindowsDifferByOneAtMost) {
+  const auto step = make_window_plan({.sequences = 13, .context = 8}, 1000, 1)->step(0, 0);
+  for (int64_t dp : {1, 2, 3, 4, 8, 13, 20}) {
+    size_t least = 100, most = 0;
+    for (int64_t rank = 0; rank < dp; ++rank) {
+      const size_t size = slice_step(step, rank, dp).size();
+      least = std::min(least, size);
+      most = std::max(most, size);
+    }
+    EXPECT_LE(most - least, 1u) << dp;
+  }
+  EXPECT_THROW(slice_step(step, 2, 2), InternalError);
+}
+
+TEST(MicroBatches, CoverTheSliceWithinTheLimit) {
+  const auto step = make_pair_plan({.sequences = 300}, ragged_lengths(1003), 1)->step(0, 0);
+  const auto slice = slice_step(step, 1, 3);
+  int64_t slice_rows = 0;
+  for (int64_t place : slice) slice_rows += step.sequences[place].rows();
+  for (int64_t limit : {1, 50, 200, 1000, 100000}) {
+    const auto parts = cut_micro_batches(step, slice, limit);
+    std::vector<int64_t> places;
+    for (const auto& part : parts) {
+      ASSERT_FALSE(part.empty());
+      int64_t rows = 0;
+      for (int64_t place : part) rows += step.sequences[place].rows();
+      EXPECT_TRUE(rows <= limit || part.size() == 1) << rows;
+      places.insert(places.end(), part.begin(), part.end());
+    }
+    EXPECT_EQ(sorted(places), slice) << limit;
+    if (limit >= 200) {
+      EXPECT_LE(static_cast<int64_t>(parts.size()), divide_up(slice_rows, limit) * 5 / 4 + 1);
+    }
+  }
+  EXPECT_EQ(cut_micro_batches(step, slice, 0).size(), 1u);
+  EXPECT_TRUE(cut_micro_batches(step, {}, 100).empty());
+}
+
+TEST(MicroBatches, OfEqualWindowsAreAsFewAsPossible) {
+  const auto step = make_window_plan({.sequences = 4096, .context = 7}, 40000, 1)->step(0, 0);
+  std::vector<int64_t> slice(4096);
+  std::iota(slice.begin(), slice.end(), 0);
+  EXPECT_EQ(cut_micro_batches(step, slice, 10).size(), 4096u);
+  EXPECT_EQ(cut_micro_batches(step, slice, 20).size(), 2048u);
+  EXPECT_EQ(cut_micro_batches(step, slice, 7 * 1000).size(), 5u);
+}
+
+}  // namespace
+}  // namespace weft
