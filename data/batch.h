@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+// Sequences laid end to end: nothing is padded. Sequence i is tokens[offsets[i] .. offsets[i + 1]).
+struct PackedSequences {
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> offsets;  // sequences + 1, the first is 0
+
+  int64_t sequences() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
+  int64_t rows() const { return static_cast<int64_t>(tokens.size()); }
+};
+
+// What one rank takes through the model at once.
+struct MicroBatch {
+  std::vector<int64_t> samples;  // of each sequence, its place in the step's list: < 2^32, unique within the step and
+                                 // the same on any layout, so dropout keys may use it
+  PackedSequences source;        // of the encoder; without sequences for a stream
+  PackedSequences input;         // of the decoder
+  std::vector<int32_t> targets;  // one a row of input: the token that follows it; -1 where nothing is to be predicted
+
+  int64_t sequences() const { return static_cast<int64_t>(samples.size()); }
+  int64_t target_tokens() const {
+    int64_t count = 0;
+    for (int32_t target : targets) count += target >= 0;
+    return count;
+  }
+};
+
+// One rank's share of one step, with the totals of the whole step. A rank may have no micro-batch at all.
+struct StepBatches {
+  int64_t epoch = 0;
+  int64_t step_in_epoch = 0;
+  int64_t step_target_tokens = 0;  // targets >= 0 over all ranks: what the loss is divided by
+  int64_t step_sequences = 0;      // over all ranks
+  std::vector<MicroBatch> micro;
+
+  int64_t target_tokens() const {
+    int64_t count = 0;
+    for (const MicroBatch& m : micro) count += m.target_tokens();
+    return count;
+  }
+};
+
+}  // namespace weft

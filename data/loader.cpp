@@ -1,0 +1,123 @@
+#include "data/loader.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "data/batch_plan_slice.h"
+
+namespace weft {
+namespace {
+
+MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> places, const SequenceReader& reader) {
+  MicroBatch micro;
+  int64_t source_rows = 0, target_rows = 0;
+  for (int64_t place : places) {
+    source_rows += step.sequences[place].source_rows;
+    target_rows += step.sequences[place].target_rows;
+  }
+  micro.samples.assign(places.begin(), places.end());
+  micro.source.tokens.resize(source_rows);
+  micro.input.tokens.reserve(target_rows);
+  micro.targets.reserve(target_rows);
+  micro.input.offsets.push_back(0);
+  if (source_rows > 0) micro.source.offsets.push_back(0);
+
+  int64_t source_at = 0;
+  std::vector<int32_t> tokens;
+  for (int64_t place : places) {
+    const PlannedSequence& s = step.sequences[place];
+    tokens.resize(s.target_rows + 1);
+    reader.read(s, std::span(micro.source.tokens).subspan(source_at, s.source_rows), tokens);
+    source_at += s.source_rows;
+    if (source_rows > 0) micro.source.offsets.push_back(static_cast<int32_t>(source_at));
+    micro.input.tokens.insert(micro.input.tokens.end(), tokens.begin(), tokens.end() - 1);
+    micro.input.offsets.push_back(static_cast<int32_t>(micro.input.tokens.size()));
+    micro.targets.insert(micro.targets.end(), s.unscored, -1);
+    micro.targets.insert(micro.targets.end(), tokens.begin() + 1 + s.unscored, tokens.end());
+  }
+  return micro;
+}
+
+}  // namespace
+
+StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
+                      int64_t micro_tokens) {
+  StepBatches result{.epoch = step.epoch,
+                     .step_in_epoch = step.step_in_epoch,
+                     .step_target_tokens = step.target_tokens(),
+                     .step_sequences = static_cast<int64_t>(step.sequences.size())};
+  const auto slice = slice_step(step, dp_rank, dp_size);
+  for (const auto& places : cut_micro_batches(step, slice, micro_tokens)) {
+    result.micro.push_back(read_micro_batch(step, places, reader));
+  }
+  return result;
+}
+
+Loader::Loader(LoaderOptions options) : options_(std::move(options)) {
+  require<InternalError>(options_.plan && options_.reader, "loader: no plan or no reader");
+  require<InternalError>(options_.steps_ahead >= 1, "loader: {} steps ahead", options_.steps_ahead);
+  position_ = options_.plan->normalised(options_.start);
+  thread_ = std::thread([this, start = position_] { run(start); });
+}
+
+Loader::~Loader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+bool Loader::wait_for_room() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_ || static_cast<int64_t>(ready_.size()) < options_.steps_ahead; });
+  return !stopping_;
+}
+
+void Loader::run(Position position) {
+  std::exception_ptr failure;
+  try {
+    while ((!options_.end_epoch || position.epoch < *options_.end_epoch) && wait_for_room()) {
+      StepBatches step = read_step(options_.plan->step(position.epoch, position.step), *options_.reader,
+                                   options_.dp_rank, options_.dp_size, options_.micro_tokens);
+      position = options_.plan->after(position);
+      {
+        const std::lock_guard lock(mutex_);
+        ready_.push_back({std::move(step), position});
+      }
+      changed_.notify_all();
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    failure_ = failure;
+    finished_ = true;
+  }
+  changed_.notify_all();
+}
+
+std::optional<StepBatches> Loader::next() {
+  std::unique_lock lock(mutex_);
+  const auto ready = [&] { return finished_ || !ready_.empty(); };
+  if (!ready()) {
+    const auto begin = std::chrono::steady_clock::now();
+    changed_.wait(lock, ready);
+    waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  if (ready_.empty()) {
+    if (failure_) std::rethrow_exception(failure_);
+    return std::nullopt;
+  }
+  StepBatches step = std::move(ready_.front().step);
+  position_ = ready_.front().next;
+  ready_.pop_front();
+  lock.unlock();
+  changed_.notify_all();
+  return step;
+}
+
+}  // namespace weft

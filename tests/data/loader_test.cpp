@@ -1,0 +1,256 @@
+#include "data/loader.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <map>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Token t of the stream is t; a pair's tokens name the pair and the place: pair x 1000 + place, targets from 500.
+class FakeReader final : public SequenceReader {
+ public:
+  void read(const PlannedSequence& s, std::span<int32_t> source, std::span<int32_t> target) const override {
+    const int64_t reads = ++reads_;
+    if (fail_at_ > 0 && reads == fail_at_) throw DataError("shard 3 is truncated", "copy it again");
+    if (pause_ > 0ms) std::this_thread::sleep_for(pause_);
+    if (source.empty()) {
+      for (size_t i = 0; i < target.size(); ++i) target[i] = static_cast<int32_t>(s.index + i);
+      return;
+    }
+    for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<int32_t>(s.index * 1000 + i);
+    for (size_t i = 0; i < target.size(); ++i) target[i] = static_cast<int32_t>(s.index * 1000 + 500 + i);
+  }
+  int64_t reads() const { return reads_; }
+
+  int64_t fail_at_ = 0;  // the read, counted from 1, that throws
+  std::chrono::milliseconds pause_{0};
+
+ private:
+  mutable std::atomic<int64_t> reads_{0};
+};
+
+void wait_for_reads(const FakeReader& reader, int64_t reads) {
+  for (int i = 0; i < 10000 && reader.reads() < reads; ++i) std::this_thread::sleep_for(1ms);
+}
+
+PairLengths lengths(int64_t pairs) {
+  PairLengths result;
+  for (int32_t i = 0; i < pairs; ++i) {
+    result.source.push_back(1 + i % 11);
+    result.target.push_back(2 + i % 7);
+  }
+  return result;
+}
+
+std::shared_ptr<const BatchPlan> windows() { return make_window_plan({.sequences = 5, .context = 8}, 200, 1); }
+std::shared_ptr<const BatchPlan> pairs() {
+  return make_pair_plan({.tokens = 60, .order = BatchOrder::Bucketed}, lengths(97), 1);
+}
+
+// U-12.5
+TEST(ReadStep, AWindowOfOneMoreTokenGivesInputsAndTheNextTokens) {
+  const auto plan = windows();
+  const auto step = plan->step(0, 0);
+  const auto batches = read_step(step, FakeReader(), 0, 1, 16);
+  EXPECT_EQ(batches.step_sequences, 5);
+  EXPECT_EQ(batches.step_target_tokens, 40);
+  EXPECT_EQ(batches.micro.size(), 3u);  // two windows of 8 rows at most
+  for (const MicroBatch& micro : batches.micro) {
+    EXPECT_EQ(micro.source.sequences(), 0);
+    EXPECT_TRUE(micro.source.tokens.empty());
+    ASSERT_EQ(micro.input.sequences(), micro.sequences());
+    for (int64_t i = 0; i < micro.sequences(); ++i) {
+      EXPECT_EQ(micro.input.offsets[i], 8 * i);
+      EXPECT_EQ(micro.input.tokens[8 * i], step.sequences[micro.samples[i]].index);
+    }
+    ASSERT_EQ(micro.targets.size(), micro.input.tokens.size());
+    for (size_t row = 0; row < micro.targets.size(); ++row) EXPECT_EQ(micro.targets[row], micro.input.tokens[row] + 1);
+  }
+}
+
+TEST(ReadStep, PairsLieEndToEnd) {
+  const auto step = pairs()->step(0, 3);
+  const auto batches = read_step(step, FakeReader(), 0, 1, 0);
+  ASSERT_EQ(batches.micro.size(), 1u);
+  const MicroBatch& micro = batches.micro[0];
+  ASSERT_EQ(micro.sequences(), static_cast<int64_t>(step.sequences.size()));
+  for (int64_t i = 0; i < micro.sequences(); ++i) {
+    const PlannedSequence& s = step.sequences[micro.samples[i]];
+    ASSERT_EQ(micro.source.offsets[i + 1] - micro.source.offsets[i], s.source_rows);
+    ASSERT_EQ(micro.input.offsets[i + 1] - micro.input.offsets[i], s.target_rows);
+    for (int32_t t = 0; t < s.source_rows; ++t) {
+      EXPECT_EQ(micro.source.tokens[micro.source.offsets[i] + t], s.index * 1000 + t);
+    }
+    for (int32_t t = 0; t < s.target_rows; ++t) {
+      EXPECT_EQ(micro.input.tokens[micro.input.offsets[i] + t], s.index * 1000 + 500 + t);
+      EXPECT_EQ(micro.targets[micro.input.offsets[i] + t], s.index * 1000 + 500 + t + 1);
+    }
+  }
+  EXPECT_EQ(micro.source.rows(), micro.source.offsets.back());
+  EXPECT_EQ(micro.input.rows(), micro.input.offsets.back());
+}
+
+// U-6.3: what the loss is divided by is what the ranks hold together.
+TEST(ReadStep, TotalsOfThePlanAreWhatAllRanksHold) {
+  const std::vector<std::shared_ptr<const BatchPlan>> plans = {
+      windows(), pairs(), make_window_evaluation({.context = 8, .stride = 3, .step_rows = 40}, 77),
+      make_pair_evaluation({.step_rows = 100}, lengths(97))};
+  for (const auto& plan : plans) {
+    for (int64_t dp : {1, 2, 3, 4, 8, 40}) {
+      for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
+        const auto step = plan->step(0, s);
+        int64_t tokens = 0, sequences = 0;
+        std::vector<int64_t> samples;
+        for (int64_t rank = 0; rank < dp; ++rank) {
+          const auto batches = read_step(step, FakeReader(), rank, dp, 20);
+          EXPECT_EQ(batches.step_target_tokens, step.target_tokens());
+          tokens += batches.target_tokens();
+          for (const auto& micro : batches.micro) {
+            sequences += micro.sequences();
+            samples.insert(samples.end(), micro.samples.begin(), micro.samples.end());
+          }
+        }
+        EXPECT_EQ(tokens, step.target_tokens());
+        EXPECT_EQ(sequences, static_cast<int64_t>(step.sequences.size()));
+        std::sort(samples.begin(), samples.end());
+        for (size_t i = 0; i < samples.size(); ++i) EXPECT_EQ(samples[i], static_cast<int64_t>(i));
+      }
+    }
+  }
+}
+
+TEST(ReadStep, ASampleHoldsTheSameTokensOnAnyLayout) {
+  const auto step = pairs()->step(1, 2);
+  const auto by_sample = [&](int64_t dp, int64_t micro_tokens) {
+    std::map<int64_t, std::vector<int32_t>> inputs;
+    for (int64_t rank = 0; rank < dp; ++rank) {
+      for (const auto& micro : read_step(step, FakeReader(), rank, dp, micro_tokens).micro) {
+        for (int64_t i = 0; i < micro.sequences(); ++i) {
+          const auto begin = micro.input.tokens.begin();
+          inputs[micro.samples[i]].assign(begin + micro.input.offsets[i], begin + micro.input.offsets[i + 1]);
+        }
+      }
+    }
+    return inputs;
+  };
+  const auto one = by_sample(1, 0);
+  EXPECT_EQ(by_sample(3, 0), one);
+  EXPECT_EQ(by_sample(2, 15), one);
+  EXPECT_EQ(by_sample(50, 1), one);
+}
+
+TEST(ReadStep, ContextOnlyTargetsAreMinusOne) {
+  const auto plan = make_window_evaluation({.context = 8, .stride = 3, .step_rows = 16}, 20);
+  const auto batches = read_step(plan->step(0, 0), FakeReader(), 0, 1, 0);
+  const std::vector<int32_t> expected = {1, 2, 3, 4, 5, 6, 7, 8, -1, -1, -1, -1, -1, 9, 10, 11};
+  EXPECT_EQ(batches.micro[0].targets, expected);
+  EXPECT_EQ(batches.micro[0].target_tokens(), 11);
+}
+
+TEST(Loader, YieldsEveryStepInOrderFromAnyPosition) {
+  for (const auto& plan : {windows(), pairs()}) {
+    const int64_t steps = plan->steps_per_epoch(0);
+    for (const Position start :
+         {Position{0, 0}, Position{0, 2}, Position{0, steps - 1}, Position{0, steps}, Position{1, 1}}) {
+      Loader loader({.plan = plan, .reader = std::make_shared<FakeReader>(), .start = start, .end_epoch = 3});
+      Position at = plan->normalised(start);
+      EXPECT_EQ(loader.position(), at);
+      while (at.epoch < 3) {
+        const auto step = loader.next();
+        ASSERT_TRUE(step);
+        EXPECT_EQ((Position{step->epoch, step->step_in_epoch}), at);
+        const auto expected = read_step(plan->step(at.epoch, at.step), FakeReader(), 0, 1, 0);
+        EXPECT_EQ(step->micro[0].input.tokens, expected.micro[0].input.tokens);
+        at = plan->after(at);
+        EXPECT_EQ(loader.position(), at);
+      }
+      EXPECT_FALSE(loader.next());
+      EXPECT_FALSE(loader.next());
+    }
+  }
+}
+
+TEST(Loader, RunsWithoutEndWhereNoneIsGiven) {
+  Loader loader({.plan = windows(), .reader = std::make_shared<FakeReader>()});
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(loader.next());
+}
+
+TEST(Loader, MoreRanksThanSequencesLeavesSomeWithNothing) {
+  int empty = 0;
+  for (int64_t rank = 0; rank < 7; ++rank) {
+    Loader loader({.plan = windows(), .reader = std::make_shared<FakeReader>(), .dp_rank = rank, .dp_size = 7});
+    const auto step = loader.next();
+    EXPECT_EQ(step->step_target_tokens, 40);
+    empty += step->micro.empty();
+  }
+  EXPECT_EQ(empty, 2);
+}
+
+TEST(Loader, ReadsNoFurtherAheadThanAsked) {
+  const auto reader = std::make_shared<FakeReader>();
+  Loader loader({.plan = windows(), .reader = reader, .steps_ahead = 2});
+  ASSERT_TRUE(loader.next());
+  wait_for_reads(*reader, 15);
+  std::this_thread::sleep_for(20ms);
+  EXPECT_EQ(reader->reads(), 15);  // one step taken and two ready, five windows each
+}
+
+TEST(Loader, AFailedReadSurfacesAfterTheStepsBeforeIt) {
+  const auto reader = std::make_shared<FakeReader>();
+  reader->fail_at_ = 13;  // in the third step
+  Loader loader({.plan = windows(), .reader = reader});
+  ASSERT_TRUE(loader.next());
+  ASSERT_TRUE(loader.next());
+  for (int again = 0; again < 2; ++again) {
+    try {
+      loader.next();
+      FAIL();
+    } catch (const DataError& error) {
+      EXPECT_STREQ(error.what(), "shard 3 is truncated");
+      EXPECT_EQ(error.hint(), "copy it again");
+    }
+  }
+}
+
+TEST(Loader, EndsWhileItsThreadWaitsOrReads) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (auto pause : {0ms, 5ms}) {
+    const auto reader = std::make_shared<FakeReader>();
+    reader->pause_ = pause;
+    for (int taken = 0; taken < 3; ++taken) {
+      Loader loader({.plan = windows(), .reader = reader});
+      for (int i = 0; i < taken; ++i) loader.next();
+    }
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 5s);
+}
+
+TEST(Loader, CountsTheTimeItWaited) {
+  const auto reader = std::make_shared<FakeReader>();
+  reader->pause_ = 10ms;
+  Loader loader({.plan = windows(), .reader = reader});
+  loader.next();
+  EXPECT_GE(loader.waited_seconds(), 0.03);
+  // Once everything is ready nothing is waited for.
+  const auto quick = std::make_shared<FakeReader>();
+  Loader ready({.plan = windows(), .reader = quick, .steps_ahead = 4});
+  wait_for_reads(*quick, 20);
+  ready.next();
+  EXPECT_EQ(ready.waited_seconds(), 0);
+}
+
+TEST(Loader, RefusesAPositionOutsideTheEpoch) {
+  EXPECT_THROW(Loader({.plan = windows(), .reader = std::make_shared<FakeReader>(), .start = {0, 99}}), InternalError);
+  EXPECT_THROW(Loader({.plan = windows()}), InternalError);
+}
+
+}  // namespace
+}  // namespace weft
