@@ -17,8 +17,8 @@ Shape shape_from(const Json& json) {
   return Shape(dims);
 }
 
-StoredSlice slice_from_json(const Json& json) {
-  StoredSlice s;
+CheckpointSlice slice_from_json(const Json& json) {
+  CheckpointSlice s;
   s.buffer = json.at("buffer").get<std::string>();
   s.name = json.at("name").get<std::string>();
   const auto dtype = json.at("dtype").get<std::string>();
@@ -32,7 +32,7 @@ StoredSlice slice_from_json(const Json& json) {
   return s;
 }
 
-void check_slice(const StoredSlice& s, const StoredFile& file) {
+void check_slice(const CheckpointSlice& s, const CheckpointFile& file) {
   const auto rank = s.shape.rank();
   require<DataError>(static_cast<int>(s.origin.size()) == rank && s.extent.rank() == rank, "{}: ranks of {} disagree",
                      file.name, s.name);
@@ -44,11 +44,11 @@ void check_slice(const StoredSlice& s, const StoredFile& file) {
                      file.name, s.name);
 }
 
-Manifest parse_manifest(const Json& json) {
+CheckpointManifest parse_checkpoint_manifest(const Json& json) {
   const int version = json.at("version").get<int>();
-  require<DataError>(version == Manifest::kVersion, "format version {}; this build reads version {}", version,
-                     Manifest::kVersion);
-  Manifest m;
+  require<DataError>(version == CheckpointManifest::kVersion, "format version {}; this build reads version {}", version,
+                     CheckpointManifest::kVersion);
+  CheckpointManifest m;
   m.step = json.at("step").get<int64_t>();
   m.state = json.at("state");
   m.job = json.at("job").get<std::string>();
@@ -59,9 +59,9 @@ Manifest parse_manifest(const Json& json) {
 
 }  // namespace
 
-Json file_to_json(const StoredFile& file) {
+Json file_to_json(const CheckpointFile& file) {
   Json slices = Json::array();
-  for (const StoredSlice& s : file.slices) {
+  for (const CheckpointSlice& s : file.slices) {
     slices.push_back({{"buffer", s.buffer},
                       {"name", s.name},
                       {"dtype", std::string(name(s.dtype))},
@@ -74,8 +74,8 @@ Json file_to_json(const StoredFile& file) {
   return {{"name", file.name}, {"bytes", file.bytes}, {"slices", slices}};
 }
 
-StoredFile file_from_json(const Json& json) {
-  StoredFile file;
+CheckpointFile file_from_json(const Json& json) {
+  CheckpointFile file;
   file.name = json.at("name").get<std::string>();
   const bool plain = !file.name.empty() && file.name.find('/') == std::string::npos && file.name[0] != '.';
   require<DataError>(plain, "file name '{}'", file.name);
@@ -88,24 +88,28 @@ StoredFile file_from_json(const Json& json) {
 }
 
 // The body and a hash of it, so that a damaged manifest is not mistaken for a smaller one.
-std::string manifest_to_text(const Manifest& m) {
+std::string checkpoint_manifest_text(const CheckpointManifest& m) {
   Json files = Json::array();
-  for (const StoredFile& file : m.files) files.push_back(file_to_json(file));
-  const Json body = {{"version", Manifest::kVersion}, {"step", m.step}, {"state", m.state}, {"job", m.job},
-                     {"fingerprint", m.fingerprint},  {"files", files}};
+  for (const CheckpointFile& file : m.files) files.push_back(file_to_json(file));
+  const Json body = {{"version", CheckpointManifest::kVersion},
+                     {"step", m.step},
+                     {"state", m.state},
+                     {"job", m.job},
+                     {"fingerprint", m.fingerprint},
+                     {"files", files}};
   const std::string text = body.dump();
   return Json{{"weft_checkpoint", body}, {"hash", hash_hex(hash64(text))}}.dump() + "\n";
 }
 
-Manifest read_manifest(const fs::path& checkpoint) {
+CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint) {
   const fs::path path = checkpoint / "manifest.json";
   require<DataError>(fs::exists(path), "{}: not a committed checkpoint (no manifest.json)", checkpoint.string());
   try {
     const Json json = Json::parse(read_file(path));
     const Json& body = json.at("weft_checkpoint");
     require<DataError>(json.at("hash").get<std::string>() == hash_hex(hash64(body.dump())), "its hash does not fit");
-    Manifest manifest = parse_manifest(body);
-    for (const StoredFile& file : manifest.files) {
+    CheckpointManifest manifest = parse_checkpoint_manifest(body);
+    for (const CheckpointFile& file : manifest.files) {
       std::error_code error;
       const uint64_t bytes = fs::file_size(checkpoint / file.name, error);
       require<DataError>(!error && bytes == file.bytes, "{} has {} bytes, {} were written", file.name,
@@ -118,11 +122,11 @@ Manifest read_manifest(const fs::path& checkpoint) {
   }
 }
 
-void verify_checkpoint(const fs::path& checkpoint, const Manifest& manifest) {
+void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest) {
   std::vector<std::byte> bytes;
-  for (const StoredFile& stored : manifest.files) {
+  for (const CheckpointFile& stored : manifest.files) {
     const File file(checkpoint / stored.name, File::Mode::Read);
-    for (const StoredSlice& s : stored.slices) {
+    for (const CheckpointSlice& s : stored.slices) {
       bytes.resize(s.bytes());
       file.read_at(s.offset, bytes.data(), bytes.size());
       const uint64_t hash = hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});

@@ -10,7 +10,7 @@
 namespace weft {
 
 // A slice as it lies in a file: a contiguous array of dtype, row-major.
-struct StoredSlice {
+struct CheckpointSlice {
   std::string buffer, name;
   DType dtype = DType::F32;  // F32 or F64
   Shape shape;               // global
@@ -21,31 +21,32 @@ struct StoredSlice {
   uint64_t bytes() const { return static_cast<uint64_t>(extent.elements()) * size_of(dtype); }
 };
 
-struct StoredFile {
+struct CheckpointFile {
   std::string name;  // rank-00000.h5, within the checkpoint's directory
   uint64_t bytes = 0;
-  std::vector<StoredSlice> slices;
+  std::vector<CheckpointSlice> slices;
 };
 
 // manifest.json, written last: a directory without it is not a checkpoint.
-struct Manifest {
+struct CheckpointManifest {
   static constexpr int kVersion = 1;
   int64_t step = 0;
   nlohmann::ordered_json state;        // what the trainer needs besides tensors
   std::string job;                     // the resolved job, YAML
   nlohmann::ordered_json fingerprint;  // of the run's numerics
-  std::vector<StoredFile> files;
+  std::vector<CheckpointFile> files;
 };
 
-nlohmann::ordered_json file_to_json(const StoredFile& file);
-StoredFile file_from_json(const nlohmann::ordered_json& json);  // throws nlohmann or weft errors; see read_manifest
-std::string manifest_to_text(const Manifest& manifest);
+nlohmann::ordered_json file_to_json(const CheckpointFile& file);
+CheckpointFile file_from_json(
+    const nlohmann::ordered_json& json);  // throws nlohmann or weft errors; see read_checkpoint_manifest
+std::string checkpoint_manifest_text(const CheckpointManifest& manifest);
 
 // Reads and checks a checkpoint's manifest: version, its own hash, sizes of the files, slices inside their files and
 // tensors. DataError with the path and what is wrong.
-Manifest read_manifest(const fs::path& checkpoint);
+CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint);
 
 // Reads every slice and compares its hash; DataError naming the file and tensor.
-void verify_checkpoint(const fs::path& checkpoint, const Manifest& manifest);
+void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest);
 
 }  // namespace weft

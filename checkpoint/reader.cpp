@@ -30,14 +30,14 @@ Checkpoint Checkpoint::open(const fs::path& path) {
   require<DataError>(fs::is_directory(path), "{}: no such checkpoint directory", path.string());
   Checkpoint checkpoint;
   checkpoint.path_ = path;
-  checkpoint.manifest_ = read_manifest(path);
+  checkpoint.manifest_ = read_checkpoint_manifest(path);
   return checkpoint;
 }
 
 std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string& buffer) const {
   std::map<std::string, Shape> found;
-  for (const StoredFile& file : manifest_.files) {
-    for (const StoredSlice& s : file.slices) {
+  for (const CheckpointFile& file : manifest_.files) {
+    for (const CheckpointSlice& s : file.slices) {
       if (s.buffer == buffer) found[s.name] = s.shape;
     }
   }
@@ -49,9 +49,9 @@ void Checkpoint::read(const std::vector<TensorBox>& boxes) const {
   for (const TensorBox& box : boxes) wanted[{box.buffer, box.name}].push_back(&box);
   std::map<const TensorBox*, int64_t> filled;
   std::vector<std::byte> bytes;
-  for (const StoredFile& stored : manifest_.files) {
+  for (const CheckpointFile& stored : manifest_.files) {
     const File file(path_ / stored.name, File::Mode::Read);
-    for (const StoredSlice& s : stored.slices) {
+    for (const CheckpointSlice& s : stored.slices) {
       const auto at = wanted.find({s.buffer, s.name});
       if (at == wanted.end()) continue;
       bytes.clear();

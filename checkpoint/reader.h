@@ -14,7 +14,7 @@ class Checkpoint {
  public:
   static Checkpoint open(const fs::path& path);
   const fs::path& path() const { return path_; }
-  const Manifest& manifest() const { return manifest_; }
+  const CheckpointManifest& manifest() const { return manifest_; }
 
   // Fills the boxes from whatever slices the checkpoint holds, on any layout; each slice that is needed is read whole
   // and its checksum compared. DataError where a tensor is missing, has another shape or dtype, or is damaged.
@@ -24,7 +24,7 @@ class Checkpoint {
 
  private:
   fs::path path_;
-  Manifest manifest_;
+  CheckpointManifest manifest_;
 };
 
 // The newest checkpoint whose every slice is intact; damaged ones are told and passed over. Nothing where none is.

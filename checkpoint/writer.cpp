@@ -23,7 +23,7 @@ std::vector<int64_t> dims_of(const Shape& shape) { return {shape.dims().begin(),
 // HDF5 lays out the file: /buffer/tensor/box with the box's place in the tensor as attributes.
 std::vector<std::string> write_structure(const fs::path& path, const std::vector<TensorBox>& boxes) {
   Hdf5File file = Hdf5File::create(path);
-  file.set_attribute("/", "weft_checkpoint_part", int64_t{Manifest::kVersion});
+  file.set_attribute("/", "weft_checkpoint_part", int64_t{CheckpointManifest::kVersion});
   std::vector<std::string> arrays;
   for (const TensorBox& box : boxes) {
     const std::string buffer = "/" + box.buffer, tensor = buffer + "/" + box.name;
@@ -91,7 +91,7 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBo
 void CheckpointWriter::write_part(const fs::path& directory) {
   const fs::path path = directory / (part_name(world_.rank()) + ".h5");
   const std::vector<std::string> arrays = write_structure(path, snapshot_);
-  StoredFile stored{.name = path.filename()};
+  CheckpointFile stored{.name = path.filename()};
   std::vector<uint64_t> offsets;
   {
     const Hdf5File structure = Hdf5File::open(path);
@@ -131,14 +131,14 @@ fs::path CheckpointWriter::finish() {
   if (world_.rank() == 0) {
     try {
       if (problem.empty()) {
-        Manifest manifest{
+        CheckpointManifest manifest{
             .step = header.step, .state = header.state, .job = header.job, .fingerprint = header.fingerprint};
         for (int rank = 0; rank < world_.size(); ++rank) {
           const fs::path part = temporary / (part_name(rank) + ".json");
           manifest.files.push_back(file_from_json(nlohmann::ordered_json::parse(read_file(part))));
           fs::remove(part);
         }
-        write_file_atomically(temporary / "manifest.json", manifest_to_text(manifest));
+        write_file_atomically(temporary / "manifest.json", checkpoint_manifest_text(manifest));
         fs::remove_all(target);  // of the same step: what a resume from before it left
         rename_durably(temporary, target);
       }

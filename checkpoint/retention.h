@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/files.h"
+
+namespace weft {
+
+// What retention must know of a committed checkpoint.
+struct KeptCheckpoint {
+  int64_t step = 0;
+  bool epoch_end = false;
+  fs::path path;
+};
+
+struct RetentionRule {
+  int64_t keep = 1;                  // the latest so many; at least one is always left
+  int64_t keep_epochs = 0;           // besides, the latest so many of an epoch's end
+  std::optional<int64_t> best_step;  // besides, this one
+};
+
+// The checkpoints that the rule does not keep, of `all` in ascending order of step.
+std::vector<KeptCheckpoint> superseded(const std::vector<KeptCheckpoint>& all, const RetentionRule& rule);
+
+// Deletes them: renamed to .tmp first, so that a kill half-way leaves nothing that looks like a checkpoint. Failures
+// are warnings. For rank 0 alone, after the newest checkpoint is committed.
+void apply_retention(const fs::path& directory, const RetentionRule& rule);
+
+}  // namespace weft

@@ -1,0 +1,25 @@
+#pragma once
+#include <cstdint>
+
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "model/transformer.h"
+
+namespace weft {
+
+// Sums over a split: every target that is scored, once, whatever the layout.
+struct LossReport {
+  double nll = 0;   // nats
+  double loss = 0;  // with label smoothing, nats
+  int64_t targets = 0;
+  int64_t sequences = 0;
+  double seconds = 0;
+  double mean_nll() const { return targets > 0 ? nll / static_cast<double>(targets) : 0; }
+  double mean_loss() const { return targets > 0 ? loss / static_cast<double>(targets) : 0; }
+};
+
+// Collective over the mesh: dp ranks take slices of each step of the plan, and the sums are reduced at the end.
+LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> dataset, const EvaluationOptions& options,
+                         double label_smoothing);
+
+}  // namespace weft

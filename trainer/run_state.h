@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "data/batch_plan.h"
+
+namespace weft {
+
+// What a run is besides its tensors: stored with every checkpoint, equal on all ranks.
+struct RunState {
+  std::string run;      // id of the run, the same over all attempts
+  int64_t step = 0;     // optimizer steps done, skipped ones included
+  int64_t updates = 0;  // steps that changed the weights
+  Position position;    // of the next step
+  int64_t target_tokens = 0;
+  int64_t skips = 0, skips_in_row = 0;
+  double best_loss = std::numeric_limits<double>::infinity();
+  int64_t best_step = -1;
+  int64_t without_gain = 0;  // evaluations since the best one
+  bool epoch_end = false;    // the step before ended an epoch
+
+  bool operator==(const RunState&) const = default;
+};
+
+nlohmann::ordered_json to_json(const RunState& state);
+RunState run_state_from(const nlohmann::ordered_json& json, const std::string& where);  // DataError
+
+}  // namespace weft
