@@ -1,6 +1,8 @@
 // The one file that knows oneDNN, and the difference between its versions 2 and 3.
 #include "kernels/cpu/matmul.h"
 
+#include <cstdlib>
+#include <cstring>
 #include <dnnl.hpp>
 #include <list>
 #include <unordered_map>
@@ -30,10 +32,9 @@ struct KeyHash {
 };
 
 Key key_of(const Gemm& g) {
-  uint32_t traits =
-      static_cast<uint32_t>(g.input) | static_cast<uint32_t>(g.output) << 3 | static_cast<uint32_t>(g.activation) << 6;
-  traits |= uint32_t{g.transpose_a} << 16 | uint32_t{g.transpose_b} << 17 | uint32_t{g.add} << 18 |
-            uint32_t{g.bias != nullptr} << 19;
+  const uint32_t traits = static_cast<uint32_t>(g.input) | static_cast<uint32_t>(g.output) << 4 |
+                          uint32_t{g.transpose_a} << 8 | uint32_t{g.transpose_b} << 9 | uint32_t{g.add} << 10 |
+                          uint32_t{g.bias != nullptr} << 11;
   return {g.m, g.n, g.k, traits};
 }
 
@@ -46,30 +47,6 @@ dnnl::memory::desc matrix(int64_t rows, int64_t columns, DType dtype, bool trans
   return {{rows, columns}, type_of(dtype), strides};
 }
 
-void append_activation(dnnl::post_ops& ops, Activation activation) {
-  using dnnl::algorithm;
-  const auto append = [&](algorithm a) {
-#if DNNL_VERSION_MAJOR >= 3
-    ops.append_eltwise(a, 0, 0);
-#else
-    ops.append_eltwise(1, a, 0, 0);
-#endif
-  };
-  switch (activation) {
-    case Activation::None:
-      break;
-    case Activation::Relu:
-      append(algorithm::eltwise_relu);
-      break;
-    case Activation::Gelu:
-      append(algorithm::eltwise_gelu_erf);
-      break;
-    case Activation::GeluTanh:
-      append(algorithm::eltwise_gelu_tanh);
-      break;
-  }
-}
-
 dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const Gemm& g) {
   const auto a = matrix(g.m, g.k, g.input, g.transpose_a);
   const auto b = matrix(g.k, g.n, g.input, g.transpose_b);
@@ -77,7 +54,6 @@ dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const Gemm& g)
   const auto bias = g.bias ? matrix(1, g.n, g.input, false) : dnnl::memory::desc();
   dnnl::post_ops ops;
   if (g.add) ops.append_sum(1);
-  append_activation(ops, g.activation);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attr.set_post_ops(ops);
@@ -211,6 +187,11 @@ MatmulEngine::~MatmulEngine() = default;
 
 void MatmulEngine::run(const Gemm& g) {
   if (g.m == 0 || g.n == 0) return;
+  if (g.k == 0) {
+    require<InternalError>(!g.bias, "a product over nothing with a bias");
+    if (!g.add) std::memset(g.c, 0, static_cast<size_t>(g.m * g.n) * size_of(g.output));
+    return;
+  }
   if (g.input == DType::F64) return matmul_f64(g, state_->threads);
   set_thread_count(state_->threads);
   try {

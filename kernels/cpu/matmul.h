@@ -3,12 +3,11 @@
 #include <memory>
 #include <string>
 
-#include "kernels/activation.h"
 #include "kernels/dtype.h"
 
 namespace weft::cpu {
 
-// c [m, n] = activation(op(a) [m, k] op(b) [k, n] + bias [n]), or c += op(a) op(b) where `add`. Row-major, dense.
+// c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], or c += op(a) op(b) where `add`. Row-major, dense.
 // Types: input and output both f32, both bf16 or both f64; or input bf16 with output f32. bias is of the input type.
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
@@ -20,8 +19,7 @@ struct Gemm {
   bool transpose_b = false;  // b lies in memory as [n, k]
   void* c = nullptr;
   const void* bias = nullptr;
-  Activation activation = Activation::None;
-  bool add = false;  // without bias and activation
+  bool add = false;  // without bias
 };
 
 // Matrix products: oneDNN for f32 and bf16, plain loops for f64. Keeps the primitives it has built, the memory they

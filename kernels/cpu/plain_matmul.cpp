@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/math.h"
 #include "kernels/cpu/parallel_for.h"
 
 namespace weft::cpu {
@@ -30,7 +29,6 @@ void matmul_f64(const Gemm& g, int threads) {
         }
       }
       for (int64_t j = 0; bias && j < g.n; ++j) row[j] += bias[j];
-      activate(g.activation, row, row, g.n);
     }
   });
 }

@@ -1,0 +1,30 @@
+#pragma once
+#include "kernels/context.h"
+#include "kernels/step_state.h"
+
+namespace weft {
+
+// The checks of one operation's arguments. Each throws InternalError naming the operation, the tensor, what it is and
+// what it should have been. Shapes are checked as matrices (Tensor::rows, Tensor::columns): leading dims do not matter.
+class Checks {
+ public:
+  Checks(const Context& context, const char* operation) : context_(context), operation_(operation) {}
+
+  void present(const char* name, const Tensor& t) const;  // and on the context's device
+  void floating(const char* name, const Tensor& t) const;
+  void matrix(const char* name, const Tensor& t, int64_t rows, int64_t columns, DType dtype) const;
+  void vector(const char* name, const Tensor& t, int64_t elements, DType dtype) const;  // any shape of that size
+  void dropout(const Dropout& d, int64_t rows) const;  // probability in [0, 1), state and row ids where it is active
+  template <class... Args>
+  void that(bool condition, fmt::format_string<Args...> format, Args&&... args) const {
+    if (!condition) fail(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const;
+
+  const Context& context_;
+  const char* operation_;
+};
+
+}  // namespace weft

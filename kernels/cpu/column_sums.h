@@ -1,0 +1,34 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/cpu/parallel_for.h"
+
+// Sums over rows, repeatable for a given number of threads: each thread adds its own contiguous rows to a row of
+// `partial`, then the rows of `partial` are added in order.
+namespace weft::cpu {
+
+inline constexpr int64_t kRowGrain = 8;
+
+// Calls body(begin, end, sums) for pieces of rows; sums [columns] starts at zero. Afterwards partial's rows hold the
+// sums of all pieces (rows of pieces that were never started hold zero). partial: [threads, columns].
+template <class Acc, class Body>
+void row_pieces(int threads, int64_t rows, int64_t columns, Acc* partial, Body&& body) {
+  std::fill_n(partial, threads * columns, Acc{0});
+  const int64_t pieces = std::clamp<int64_t>(rows / kRowGrain, 1, threads);
+  parallel_for(threads, pieces, 1, [&](int64_t first, int64_t last) {
+    for (int64_t p = first; p < last; ++p) body(rows * p / pieces, rows * (p + 1) / pieces, partial + p * columns);
+  });
+}
+
+// out = (out +) the sum of partial's rows.
+template <class Acc>
+void add_pieces(int threads, int64_t columns, const Acc* partial, Acc* out, bool add) {
+  for (int64_t c = 0; c < columns; ++c) {
+    Acc sum = add ? out[c] : Acc{0};
+    for (int p = 0; p < threads; ++p) sum += partial[p * columns + c];
+    out[c] = sum;
+  }
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,122 @@
+#include "kernels/cpu/cross_entropy.h"
+
+#include <limits>
+
+#include "kernels/cpu/math.h"
+#include "kernels/cpu/parallel_for.h"
+
+namespace weft::cpu {
+namespace {
+
+template <class A>
+constexpr A kMinusInfinity = -std::numeric_limits<A>::infinity();
+
+// A NaN is passed over here and caught by the sum: exp(NaN - max) is NaN.
+template <class A>
+A maximum(const A* x, int64_t n) {
+  A most = kMinusInfinity<A>;
+#pragma omp simd reduction(max : most)
+  for (int64_t i = 0; i < n; ++i) most = x[i] > most ? x[i] : most;
+  return most;
+}
+
+template <class A>
+A sum_of_exponentials(const A* x, int64_t n, A most) {
+  if (most == kMinusInfinity<A>) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (x[i] != x[i]) return x[i];
+    }
+    return A{0};  // an empty or fully masked chunk adds nothing to the whole row's sum
+  }
+  A sum{0};
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += exp(x[i] - most);
+  return sum;
+}
+
+template <class A>
+A sum_of(const A* x, int64_t n) {
+  A sum{0};
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+
+template <class A>
+void stats(const CrossEntropyStats& args, int threads) {
+  const int64_t columns = args.logits.columns(), valid = args.valid_columns;
+  const A* logits = args.logits.data<A>();
+  const int32_t* targets = args.targets.data<int32_t>();
+  A *most = args.row_max.data<A>(), *sum = args.row_sum.data<A>(), *target = args.row_target.data<A>();
+  A* total = args.row_total ? args.row_total.data<A>() : nullptr;
+  parallel_for(threads, args.logits.rows(), 1, [=, first = args.first_column](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const A* row = logits + r * columns;
+      most[r] = maximum(row, valid);
+      sum[r] = sum_of_exponentials(row, valid, most[r]);
+      const int64_t t = targets[r] - first;
+      target[r] = targets[r] >= 0 && t >= 0 && t < valid ? row[t] : A{0};
+      if (total) total[r] = sum_of(row, valid);
+    }
+  });
+}
+
+template <class A>
+void loss(const CrossEntropyLoss& args) {
+  const int32_t* targets = args.targets.data<int32_t>();
+  const A *most = args.row_max.data<A>(), *sum = args.row_sum.data<A>(), *target = args.row_target.data<A>();
+  const A* total = args.row_total ? args.row_total.data<A>() : nullptr;
+  const double uniform = args.smoothing / static_cast<double>(args.vocabulary);
+  A* loss = args.loss.data<A>();
+  for (int64_t r = 0; r < args.loss.elements(); ++r) {
+    const double log_z = std::log(static_cast<double>(sum[r])) + static_cast<double>(most[r]);
+    double value = log_z - (1 - args.smoothing) * static_cast<double>(target[r]);
+    if (total) value -= uniform * static_cast<double>(total[r]);
+    loss[r] = targets[r] < 0 ? A{0} : static_cast<A>(value);
+  }
+}
+
+template <class A, class T>
+void gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* out) {
+  const int64_t columns = args.logits.columns(), valid = args.valid_columns;
+  const int32_t target = args.targets.data<int32_t>()[r];
+  if (target < 0) {
+    std::fill_n(out, columns, T{});
+    return;
+  }
+  const A most = args.row_max.data<A>()[r];
+  const A factor = static_cast<A>(args.scale / static_cast<double>(args.row_sum.data<A>()[r]));
+  const A uniform = static_cast<A>(args.scale * args.smoothing / static_cast<double>(args.vocabulary));
+  const int64_t t = target - args.first_column;
+  const bool here = t >= 0 && t < valid;
+  const A target_logit = here ? row[t] : A{0};  // read before `out`, which may be the same memory
+  for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(exp(row[c] - most) * factor - uniform);
+  std::fill(out + valid, out + columns, T{});
+  if (!here) return;
+  const A one_hot = static_cast<A>(args.scale * (1 - args.smoothing));
+  out[t] = element_cast<T>(exp(target_logit - most) * factor - uniform - one_hot);
+}
+
+}  // namespace
+
+void cross_entropy_stats(const CrossEntropyStats& args, int threads) {
+  args.logits.dtype() == DType::F64 ? stats<double>(args, threads) : stats<float>(args, threads);
+}
+
+void cross_entropy_loss(const CrossEntropyLoss& args) {
+  args.loss.dtype() == DType::F64 ? loss<double>(args) : loss<float>(args);
+}
+
+void cross_entropy_gradient(const CrossEntropyGradient& args, int threads) {
+  with_float_type(args.dlogits.dtype(), [&]<class T>() {
+    using A = Accumulator<T>;
+    const int64_t columns = args.logits.columns();
+    const A* logits = args.logits.data<A>();
+    T* out = args.dlogits.data<T>();
+    parallel_for(threads, args.logits.rows(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) gradient_row(args, r, logits + r * columns, out + r * columns);
+    });
+  });
+}
+
+}  // namespace weft::cpu

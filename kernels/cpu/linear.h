@@ -1,0 +1,13 @@
+#pragma once
+#include "kernels/cpu/matmul.h"
+#include "kernels/linear.h"
+
+namespace weft::cpu {
+
+void linear_forward(MatmulEngine& engine, const LinearForward& args, int threads);
+// dpre [rows, out]: scratch where there is an activation or dropout. partial [threads, out], accumulator dtype: scratch
+// where dbias is present.
+void linear_backward(MatmulEngine& engine, const LinearBackward& args, const Tensor& dpre, const Tensor& partial,
+                     int threads);
+
+}  // namespace weft::cpu

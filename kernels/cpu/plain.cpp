@@ -1,0 +1,143 @@
+#include "kernels/cpu/plain.h"
+
+#include <cstring>
+
+#include "kernels/cpu/column_sums.h"
+#include "kernels/cpu/convert.h"
+
+namespace weft::cpu {
+
+void fill(const Tensor& t, double value, int threads) {
+  with_float_type(t.dtype(), [&]<class T>() {
+    T* y = t.data<T>();
+    const T v = element_cast<T>(value);
+    parallel_for(threads, t.elements(), kElementGrain,
+                 [=](int64_t begin, int64_t end) { std::fill(y + begin, y + end, v); });
+  });
+}
+
+void convert(const Tensor& from, const Tensor& to, int threads) {
+  if (from.dtype() == to.dtype()) {
+    if (from.raw() == to.raw()) return;
+    parallel_for(threads, static_cast<int64_t>(from.bytes()), kElementGrain * 4, [&](int64_t begin, int64_t end) {
+      std::memcpy(to.raw() + begin, from.raw() + begin, static_cast<size_t>(end - begin));
+    });
+    return;
+  }
+  with_float_type(from.dtype(), [&]<class From>() {
+    with_float_type(to.dtype(),
+                    [&]<class To>() { convert_elements(from.data<From>(), to.data<To>(), from.elements(), threads); });
+  });
+}
+
+void add_scaled(const Tensor& x, double scale, const Tensor& y, int threads) {
+  with_float_type(y.dtype(), [&]<class T>() {
+    using Acc = Accumulator<T>;
+    const T* from = x.data<T>();
+    T* to = y.data<T>();
+    const Acc s = static_cast<Acc>(scale);
+    parallel_for(threads, y.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        to[i] = element_cast<T>(element_cast<Acc>(to[i]) + s * element_cast<Acc>(from[i]));
+      }
+    });
+  });
+}
+
+void scale_in_place(const Tensor& y, double scale, int threads) {
+  with_float_type(y.dtype(), [&]<class T>() {
+    using Acc = Accumulator<T>;
+    T* to = y.data<T>();
+    const Acc s = static_cast<Acc>(scale);
+    parallel_for(threads, y.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = element_cast<T>(s * element_cast<Acc>(to[i]));
+    });
+  });
+}
+
+void gather_rows(const Tensor& from, const Tensor& index, const Tensor& to, int threads) {
+  const auto row_bytes = static_cast<int64_t>(size_of(from.dtype())) * from.columns();
+  const int32_t* rows = index.data<int32_t>();
+  const int64_t limit = from.rows();
+  const int64_t grain = kElementGrain * 4 / std::max<int64_t>(row_bytes, 1) + 1;
+  for (int64_t i = 0; i < index.elements(); ++i) {
+    require<InternalError>(0 <= rows[i] && rows[i] < limit, "gather_rows: index {} of {} rows", rows[i], limit);
+  }
+  parallel_for(threads, index.elements(), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      std::memcpy(to.raw() + i * row_bytes, from.raw() + rows[i] * row_bytes, static_cast<size_t>(row_bytes));
+    }
+  });
+}
+
+void add_row(const Tensor& row, const Tensor& y, int threads) {
+  with_float_type(y.dtype(), [&]<class T>() {
+    with_float_type(row.dtype(), [&]<class R>() {
+      using Acc = Accumulator<T>;
+      const int64_t columns = y.columns();
+      const R* addend = row.data<R>();
+      T* to = y.data<T>();
+      parallel_for(threads, y.rows(), kElementGrain / std::max<int64_t>(columns, 1) + 1,
+                   [=](int64_t first, int64_t last) {
+                     for (int64_t r = first; r < last; ++r) {
+                       T* out = to + r * columns;
+                       for (int64_t c = 0; c < columns; ++c) {
+                         out[c] = element_cast<T>(element_cast<Acc>(out[c]) + element_cast<Acc>(addend[c]));
+                       }
+                     }
+                   });
+    });
+  });
+}
+
+void sum_rows(const Tensor& x, const Tensor& out, bool add, const Tensor& partial, int threads) {
+  with_float_type(x.dtype(), [&]<class T>() {
+    using Acc = Accumulator<T>;
+    const int64_t columns = x.columns();
+    const T* from = x.data<T>();
+    row_pieces(threads, x.rows(), columns, partial.data<Acc>(), [=](int64_t begin, int64_t end, Acc* sums) {
+      for (int64_t r = begin; r < end; ++r) {
+        for (int64_t c = 0; c < columns; ++c) sums[c] += element_cast<Acc>(from[r * columns + c]);
+      }
+    });
+    add_pieces(threads, columns, partial.data<Acc>(), out.data<Acc>(), add);
+  });
+}
+
+namespace {
+constexpr int64_t kSumBlock = 16384;
+}
+
+int64_t sum_blocks(int64_t elements) { return (elements + kSumBlock - 1) / kSumBlock; }
+
+// Blocks of a fixed length, so that the sum does not depend on the number of threads.
+void sum_all(const Tensor& x, bool squares, const Tensor& out, const Tensor& partial, int threads) {
+  with_float_type(x.dtype(), [&]<class T>() {
+    using Acc = Accumulator<T>;
+    const T* from = x.data<T>();
+    double* sums = partial.data<double>();
+    const int64_t n = x.elements(), blocks = sum_blocks(n);
+    parallel_for(threads, blocks, 2, [=](int64_t first, int64_t last) {
+      for (int64_t b = first; b < last; ++b) {
+        const int64_t end = std::min(n, (b + 1) * kSumBlock);
+        double sum = 0;
+        if (squares) {
+#pragma omp simd reduction(+ : sum)
+          for (int64_t i = b * kSumBlock; i < end; ++i) {
+            const double v = static_cast<double>(element_cast<Acc>(from[i]));
+            sum += v * v;
+          }
+        } else {
+#pragma omp simd reduction(+ : sum)
+          for (int64_t i = b * kSumBlock; i < end; ++i) sum += static_cast<double>(element_cast<Acc>(from[i]));
+        }
+        sums[b] = sum;
+      }
+    });
+    double total = 0;
+    for (int64_t b = 0; b < blocks; ++b) total += sums[b];
+    *out.data<double>() = total;
+  });
+}
+
+}  // namespace weft::cpu

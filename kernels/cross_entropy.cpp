@@ -1,0 +1,76 @@
+#include "kernels/cross_entropy.h"
+
+#include "kernels/checks.h"
+#include "kernels/cpu/cross_entropy.h"
+
+namespace weft {
+namespace {
+
+void check_chunk(const Checks& check, const Tensor& logits, const Tensor& targets, int64_t valid_columns) {
+  check.present("logits", logits);
+  const bool wide = logits.dtype() == DType::F32 || logits.dtype() == DType::F64;
+  check.that(wide && logits.shape().rank() == 2, "logits {} are not a matrix of f32 or f64", logits.text());
+  check.that(0 <= valid_columns && valid_columns <= logits.columns(), "{} valid columns of logits {}", valid_columns,
+             logits.text());
+  check.vector("targets", targets, logits.size(0), DType::I32);
+}
+
+void check_smoothing(const Checks& check, double smoothing, int64_t vocabulary) {
+  check.that(smoothing >= 0 && smoothing < 1, "smoothing {} is outside [0, 1)", smoothing);
+  check.that(vocabulary > 0, "a vocabulary of {}", vocabulary);
+}
+
+}  // namespace
+
+void cross_entropy_stats(Context& context, const CrossEntropyStats& args) {
+  const Checks check(context, "cross_entropy_stats");
+  check_chunk(check, args.logits, args.targets, args.valid_columns);
+  const int64_t rows = args.logits.size(0);
+  const DType dtype = args.logits.dtype();
+  check.vector("row_max", args.row_max, rows, dtype);
+  check.vector("row_sum", args.row_sum, rows, dtype);
+  check.vector("row_target", args.row_target, rows, dtype);
+  if (args.row_total) check.vector("row_total", args.row_total, rows, dtype);
+  Operation op(context, "cross_entropy_stats", 4.0 * static_cast<double>(args.logits.elements()),
+               static_cast<double>(args.logits.bytes()));
+  if (op.dry()) return;
+  cpu::cross_entropy_stats(args, context.threads());
+}
+
+void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
+  const Checks check(context, "cross_entropy_loss");
+  check.floating("loss", args.loss);
+  const int64_t rows = args.loss.elements();
+  const DType dtype = args.loss.dtype();
+  check.that(dtype == accumulator_of(dtype), "loss {} is not of an accumulator dtype", args.loss.text());
+  check.vector("targets", args.targets, rows, DType::I32);
+  check.vector("row_max", args.row_max, rows, dtype);
+  check.vector("row_sum", args.row_sum, rows, dtype);
+  check.vector("row_target", args.row_target, rows, dtype);
+  check_smoothing(check, args.smoothing, args.vocabulary);
+  if (args.smoothing > 0) check.vector("row_total", args.row_total, rows, dtype);
+  Operation op(context, "cross_entropy_loss", 6.0 * static_cast<double>(rows),
+               6.0 * static_cast<double>(args.loss.bytes()));
+  if (op.dry()) return;
+  cpu::cross_entropy_loss(args);
+}
+
+void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) {
+  const Checks check(context, "cross_entropy_gradient");
+  check_chunk(check, args.logits, args.targets, args.valid_columns);
+  const int64_t rows = args.logits.size(0);
+  const DType wide = args.logits.dtype();
+  check.vector("row_max", args.row_max, rows, wide);
+  check.vector("row_sum", args.row_sum, rows, wide);
+  check.floating("dlogits", args.dlogits);
+  check.that(accumulator_of(args.dlogits.dtype()) == wide, "dlogits {} for logits {}", args.dlogits.text(),
+             args.logits.text());
+  check.matrix("dlogits", args.dlogits, rows, args.logits.columns(), args.dlogits.dtype());
+  check_smoothing(check, args.smoothing, args.vocabulary);
+  Operation op(context, "cross_entropy_gradient", 4.0 * static_cast<double>(args.logits.elements()),
+               static_cast<double>(args.logits.bytes() + args.dlogits.bytes()));
+  if (op.dry()) return;
+  cpu::cross_entropy_gradient(args, context.threads());
+}
+
+}  // namespace weft

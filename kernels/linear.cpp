@@ -1,0 +1,74 @@
+#include "kernels/linear.h"
+
+#include "kernels/checks.h"
+#include "kernels/cpu/linear.h"
+
+namespace weft {
+namespace {
+
+// Tensor::rows() is 0 where there are no columns; a product over nothing has rows all the same.
+int64_t leading(const Tensor& t) {
+  int64_t n = 1;
+  for (int d = 0; d + 1 < t.shape().rank(); ++d) n *= t.size(d);
+  return n;
+}
+
+double product_flops(int64_t rows, int64_t in, int64_t out) {
+  return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
+}
+
+double bytes_of(std::initializer_list<Tensor> tensors) {
+  double sum = 0;
+  for (const Tensor& t : tensors) {
+    if (t) sum += static_cast<double>(t.bytes());
+  }
+  return sum;
+}
+
+}  // namespace
+
+void linear_forward(Context& context, const LinearForward& args) {
+  const Checks check(context, "linear_forward");
+  check.floating("x", args.x);
+  check.present("weight", args.weight);
+  const DType dtype = args.x.dtype();
+  const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
+  check.that(in > 0 && out > 0, "x {} times weight {}", args.x.text(), args.weight.text());
+  check.matrix("weight", args.weight, out, in, dtype);
+  check.matrix("y", args.y, rows, out, dtype);
+  if (args.bias) check.vector("bias", args.bias, out, dtype);
+  if (args.pre) check.matrix("pre", args.pre, rows, out, dtype);
+  check.dropout(args.dropout, rows);
+  Operation op(context, "linear_forward", product_flops(rows, in, out),
+               bytes_of({args.x, args.weight, args.bias, args.y, args.pre}));
+  if (op.dry() || rows == 0) return;
+  cpu::linear_forward(context.matmul(), args, context.threads());
+}
+
+void linear_backward(Context& context, const LinearBackward& args) {
+  const Checks check(context, "linear_backward");
+  check.floating("dy", args.dy);
+  check.present("x", args.x);
+  check.present("weight", args.weight);
+  const DType dtype = args.dy.dtype(), wide = accumulator_of(dtype);
+  const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
+  check.that(in > 0 && out > 0, "x {} times weight {}", args.x.text(), args.weight.text());
+  check.matrix("x", args.x, rows, in, dtype);
+  check.matrix("weight", args.weight, out, in, dtype);
+  check.matrix("dy", args.dy, rows, out, dtype);
+  if (args.activation != Activation::None) check.matrix("pre", args.pre, rows, out, dtype);
+  if (args.dx) check.matrix("dx", args.dx, rows, in, dtype);
+  if (args.dweight) check.matrix("dweight", args.dweight, out, in, wide);
+  if (args.dbias) check.vector("dbias", args.dbias, out, wide);
+  check.dropout(args.dropout, rows);
+  const int products = (args.dx ? 1 : 0) + (args.dweight ? 1 : 0);
+  Operation op(context, "linear_backward", products * product_flops(rows, in, out),
+               bytes_of({args.dy, args.x, args.weight, args.pre, args.dx, args.dweight, args.dbias}));
+  const bool changed = args.activation != Activation::None || args.dropout.active();
+  const Tensor dpre = changed ? context.empty({rows, out}, dtype) : Tensor{};
+  const Tensor partial = args.dbias ? context.empty({context.threads(), out}, wide) : Tensor{};
+  if (op.dry()) return;
+  cpu::linear_backward(context.matmul(), args, dpre, partial, context.threads());
+}
+
+}  // namespace weft

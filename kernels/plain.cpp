@@ -1,0 +1,85 @@
+#include "kernels/plain.h"
+
+#include "kernels/checks.h"
+#include "kernels/cpu/plain.h"
+
+namespace weft {
+
+void fill(Context& context, Tensor t, double value) {
+  const Checks check(context, "fill");
+  check.floating("t", t);
+  Operation op(context, "fill", 0, static_cast<double>(t.bytes()));
+  if (op.dry()) return;
+  cpu::fill(t, value, context.threads());
+}
+
+void convert(Context& context, const Tensor& from, const Tensor& to) {
+  const Checks check(context, "convert");
+  check.present("from", from);
+  if (!to || from.dtype() != to.dtype()) check.floating("from", from), check.floating("to", to);
+  check.that(from.elements() == to.elements(), "{} to {}", from.text(), to.text());
+  Operation op(context, "convert", 0, static_cast<double>(from.bytes() + to.bytes()));
+  if (op.dry()) return;
+  cpu::convert(from, to, context.threads());
+}
+
+void add_scaled(Context& context, const Tensor& x, double scale, const Tensor& y) {
+  const Checks check(context, "add_scaled");
+  check.floating("y", y);
+  check.vector("x", x, y.elements(), y.dtype());
+  Operation op(context, "add_scaled", 2.0 * static_cast<double>(y.elements()), 3.0 * static_cast<double>(y.bytes()));
+  if (op.dry()) return;
+  cpu::add_scaled(x, scale, y, context.threads());
+}
+
+void scale_in_place(Context& context, const Tensor& y, double scale) {
+  const Checks check(context, "scale_in_place");
+  check.floating("y", y);
+  Operation op(context, "scale_in_place", static_cast<double>(y.elements()), 2.0 * static_cast<double>(y.bytes()));
+  if (op.dry()) return;
+  cpu::scale_in_place(y, scale, context.threads());
+}
+
+void gather_rows(Context& context, const Tensor& from, const Tensor& index, const Tensor& to) {
+  const Checks check(context, "gather_rows");
+  check.present("from", from);
+  check.present("index", index);
+  check.vector("index", index, index.elements(), DType::I32);
+  check.matrix("to", to, index.elements(), from.columns(), from.dtype());
+  Operation op(context, "gather_rows", 0, 2.0 * static_cast<double>(to.bytes()));
+  if (op.dry()) return;
+  cpu::gather_rows(from, index, to, context.threads());
+}
+
+void add_row(Context& context, const Tensor& row, const Tensor& y) {
+  const Checks check(context, "add_row");
+  check.floating("y", y);
+  check.floating("row", row);
+  check.that(row.elements() == y.columns(), "row {} to each row of {}", row.text(), y.text());
+  Operation op(context, "add_row", static_cast<double>(y.elements()),
+               2.0 * static_cast<double>(y.bytes()) + static_cast<double>(row.bytes()));
+  if (op.dry()) return;
+  cpu::add_row(row, y, context.threads());
+}
+
+void sum_rows(Context& context, const Tensor& x, const Tensor& out, Accumulate mode) {
+  const Checks check(context, "sum_rows");
+  check.floating("x", x);
+  check.vector("out", out, x.columns(), accumulator_of(x.dtype()));
+  Operation op(context, "sum_rows", static_cast<double>(x.elements()), static_cast<double>(x.bytes() + out.bytes()));
+  const Tensor partial = context.empty({context.threads(), x.columns()}, out.dtype());
+  if (op.dry()) return;
+  cpu::sum_rows(x, out, mode == Accumulate::Add, partial, context.threads());
+}
+
+void sum_all(Context& context, const Tensor& x, const Tensor& out) {
+  const Checks check(context, "sum_all");
+  check.floating("x", x);
+  check.vector("out", out, 1, DType::F64);
+  Operation op(context, "sum_all", static_cast<double>(x.elements()), static_cast<double>(x.bytes()));
+  const Tensor partial = context.empty({cpu::sum_blocks(x.elements())}, DType::F64);
+  if (op.dry()) return;
+  cpu::sum_all(x, false, out, partial, context.threads());
+}
+
+}  // namespace weft

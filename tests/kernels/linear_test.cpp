@@ -1,0 +1,256 @@
+#include "kernels/linear.h"
+
+#include "kernels/cpu/matmul.h"
+#include "tests/kernels/check.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+struct Case {
+  int64_t rows, in, out;
+  Activation activation = Activation::None;
+  bool bias = true;
+  double dropout = 0;
+  friend void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.rows << "x" << c.in << "x" << c.out << " " << enum_name(c.activation) << (c.bias ? " bias" : "")
+         << (c.dropout > 0 ? " dropout" : "");
+  }
+};
+
+// Inputs of one case in a dtype, all drawn in f64 from the same seeds and rounded.
+struct Problem {
+  Context& context;
+  Case c;
+  DType dtype;
+  StepState state;
+  Tensor x, weight, bias, dy;
+  Dropout dropout;
+
+  Problem(Context& context, const Case& c, DType dtype) : context(context), c(c), dtype(dtype) {
+    const double scale = 1 / std::sqrt(static_cast<double>(c.in));
+    x = random(context, {c.rows, c.in}, dtype, 1);
+    weight = random(context, {c.out, c.in}, dtype, 2, scale);
+    if (c.bias) bias = random(context, {c.out}, dtype, 3);
+    dy = random(context, {c.rows, c.out}, dtype, 4);
+    state.dropout_key = 77;
+    dropout = {.probability = c.dropout, .operation = 5, .state = &state, .rows = row_ids(context, c.rows)};
+  }
+  // The same numbers, in f64.
+  Problem widened() const {
+    Problem p = *this;
+    p.dtype = DType::F64;
+    p.x = copy_as(context, x, DType::F64), p.weight = copy_as(context, weight, DType::F64);
+    if (bias) p.bias = copy_as(context, bias, DType::F64);
+    p.dy = copy_as(context, dy, DType::F64);
+    return p;
+  }
+};
+
+struct Result {
+  Tensor y, pre, dx, dweight, dbias;
+};
+
+Result forward(const Problem& p) {
+  Result r{.y = p.context.empty({p.c.rows, p.c.out}, p.dtype)};
+  if (p.c.activation != Activation::None) r.pre = p.context.empty(r.y.shape(), p.dtype);
+  linear_forward(p.context, {.x = p.x,
+                             .weight = p.weight,
+                             .bias = p.bias,
+                             .activation = p.c.activation,
+                             .dropout = p.dropout,
+                             .y = r.y,
+                             .pre = r.pre});
+  return r;
+}
+
+void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
+  const DType wide = accumulator_of(p.dtype);
+  if (!r.dx) {
+    r.dx = p.context.zeros(p.x.shape(), p.dtype);
+    r.dweight = p.context.zeros(p.weight.shape(), wide);
+    if (p.bias) r.dbias = p.context.zeros(p.bias.shape(), wide);
+  }
+  linear_backward(p.context, {.dy = p.dy,
+                              .x = p.x,
+                              .weight = p.weight,
+                              .pre = r.pre,
+                              .activation = p.c.activation,
+                              .dropout = p.dropout,
+                              .dx = r.dx,
+                              .dx_mode = mode,
+                              .dweight = r.dweight,
+                              .dweight_mode = mode,
+                              .dbias = r.dbias,
+                              .dbias_mode = mode});
+}
+
+Result run(const Problem& p) {
+  Result r = forward(p);
+  backward(p, r);
+  return r;
+}
+
+std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> outputs(const Result& a, const Result& b) {
+  std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> all{
+      {"y", {a.y, b.y}}, {"dx", {a.dx, b.dx}}, {"dweight", {a.dweight, b.dweight}}};
+  if (a.pre) all.push_back({"pre", {a.pre, b.pre}});
+  if (a.dbias) all.push_back({"dbias", {a.dbias, b.dbias}});
+  return all;
+}
+
+class Linear : public testing::TestWithParam<Case> {};
+
+TEST_P(Linear, GradientsMatchFiniteDifferences) {
+  Context context;
+  const Problem p(context, GetParam(), DType::F64);
+  const Result r = run(p);
+  const auto loss = [&] { return dot(forward(p).y, p.dy); };
+  EXPECT_TRUE(gradient_matches(p.x, r.dx, loss, 60)) << "dx";
+  EXPECT_TRUE(gradient_matches(p.weight, r.dweight, loss, 60)) << "dweight";
+  if (p.bias) {
+    EXPECT_TRUE(gradient_matches(p.bias, r.dbias, loss, 60)) << "dbias";
+  }
+}
+
+TEST_P(Linear, AgreesWithF64) {
+  for (const DType dtype : {DType::F32, DType::BF16}) {
+    for (const bool emulate : {false, true}) {
+      for (const int threads : {1, 2}) {
+        Context context({}, threads);
+        if (emulate) context.matmul().emulate_bf16(true);
+        const Problem p(context, GetParam(), dtype);
+        const Result r = run(p), exact = run(p.widened());
+        for (const auto& [name, pair] : outputs(r, exact)) {
+          EXPECT_TRUE(close(pair.first, pair.second, tolerance(dtype)))
+              << name << " " << weft::name(dtype) << " threads " << threads << " emulate " << emulate;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Linear, IsRepeatable) {
+  for (const int threads : {1, 2}) {
+    Context first({}, threads), second({}, threads);
+    const Problem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
+    for (const auto& [name, pair] : outputs(run(p), run(q))) EXPECT_TRUE(same_bits(pair.first, pair.second)) << name;
+  }
+}
+
+TEST_P(Linear, AddingTwiceIsTwiceTheGradient) {
+  for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
+    Context context({}, 2);
+    const Problem p(context, GetParam(), dtype);
+    const Result once = run(p);
+    Result twice = forward(p);
+    backward(p, twice, Accumulate::Overwrite);
+    backward(p, twice, Accumulate::Add);
+    for (const auto& [name, pair] : outputs(twice, once)) {
+      if (name == "y" || name == "pre") continue;
+      scale_in_place(context, pair.second, 2);
+      // An f32 sum that starts from what is there may round its last bit differently.
+      const double allowed = dtype == DType::BF16 ? (name == "dx" ? 1e-2 : 1e-5) : dtype == DType::F32 ? 1e-6 : 1e-14;
+      EXPECT_TRUE(close(pair.first, pair.second, allowed)) << name << " " << weft::name(dtype);
+    }
+  }
+}
+
+TEST_P(Linear, GivesTheSameBitsWithoutPre) {
+  for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
+    Context context;
+    const Problem p(context, GetParam(), dtype);
+    const Tensor y = context.empty({p.c.rows, p.c.out}, dtype);
+    linear_forward(
+        context,
+        {.x = p.x, .weight = p.weight, .bias = p.bias, .activation = p.c.activation, .dropout = p.dropout, .y = y});
+    EXPECT_TRUE(same_bits(y, forward(p).y)) << name(dtype);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Linear,
+    testing::Values(Case{1, 1, 1}, Case{7, 7, 7, Activation::Relu}, Case{129, 33, 17, Activation::Gelu},
+                    Case{17, 129, 7, Activation::GeluTanh}, Case{7, 17, 129, Activation::Gelu, false},
+                    Case{33, 24, 40, Activation::GeluTanh, true, 0.25}, Case{33, 24, 40, Activation::Relu, true, 0.5},
+                    Case{13, 8, 16, Activation::None, true, 0.1}, Case{129, 129, 129, Activation::None, false}),
+    [](const auto& info) { return printable(testing::PrintToString(info.param)); });
+
+TEST(LinearEdges, NoRowsGiveNoGradient) {
+  Context context;
+  const Problem p(context, {.rows = 0, .in = 3, .out = 2, .activation = Activation::Relu}, DType::F32);
+  Result r = forward(p);
+  backward(p, r);
+  EXPECT_EQ(values(r.dweight), std::vector<double>(6, 0.0));
+  EXPECT_EQ(values(r.dbias), std::vector<double>(2, 0.0));
+}
+
+TEST(LinearEdges, DropoutKeepsScalesAndFollowsTheKey) {
+  Context context;
+  Problem p(context, {.rows = 64, .in = 1, .out = 64, .bias = false, .dropout = 0.25}, DType::F32);
+  fill(context, p.x, 1), fill(context, p.weight, 1);
+  const Tensor y = forward(p).y;
+  int64_t dropped = 0;
+  for (const double v : values(y)) {
+    ASSERT_TRUE(v == 0 || std::abs(v - 4.0 / 3) < 1e-6) << v;
+    dropped += v == 0;
+  }
+  EXPECT_NEAR(static_cast<double>(dropped) / 4096, 0.25, 0.03);
+  p.state.dropout_key = 78;
+  EXPECT_FALSE(same_bits(y, forward(p).y));
+}
+
+TEST(LinearEdges, LeadingDimsOfTheWeightAreFlattened) {
+  Context context;
+  const Problem p(context, {.rows = 3, .in = 4, .out = 12}, DType::F32);
+  const Tensor y = context.empty({3, 12}, DType::F32);
+  linear_forward(context, {.x = p.x, .weight = p.weight.view({2, 3, 2, 4}), .bias = p.bias.view({2, 6}), .y = y});
+  EXPECT_TRUE(same_bits(y, forward(p).y));
+}
+
+std::string message(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(LinearEdges, MisfitsAreNamed) {
+  Context context;
+  const Tensor x = context.zeros({3, 4}, DType::F32), w = context.zeros({5, 4}, DType::F32);
+  const Tensor y = context.zeros({3, 5}, DType::F32), b = context.zeros({4}, DType::F32);
+  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = w, .y = x}); }),
+            "linear_forward: y is f32[3, 4], expected f32[3, 5]");
+  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = w, .bias = b, .y = y}); }),
+            "linear_forward: bias is f32[4], expected 5 elements of f32");
+  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = y, .y = y}); }),
+            "linear_forward: weight is f32[3, 5], expected f32[3, 4]");
+  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = w}); }), "linear_forward: y is absent");
+  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = w, .dropout = {.probability = 0.1}, .y = y}); }),
+            "linear_forward: dropout 0.1 needs a step state");
+  EXPECT_EQ(message([&] {
+              linear_backward(context, {.dy = y, .x = x, .weight = w, .activation = Activation::Gelu, .dx = x});
+            }),
+            "linear_backward: pre is absent");
+  Context dry(Device{DeviceKind::Meta});
+  EXPECT_EQ(message([&] { linear_forward(dry, {.x = x, .weight = w, .y = y}); }),
+            "linear_forward: x f32[3, 4] lies on another device");
+}
+
+TEST(LinearEdges, TheDryDeviceCountsAndTouchesNothing) {
+  Context dry(Device{DeviceKind::Meta});
+  const Tensor x = dry.empty({1000, 4000}, DType::BF16), w = dry.empty({8000, 4000}, DType::BF16);
+  const Tensor y = dry.empty({1000, 8000}, DType::BF16);
+  linear_forward(dry, {.x = x, .weight = w, .y = y});
+  EXPECT_EQ(dry.ledger().total().flops, 2.0 * 1000 * 4000 * 8000);
+  EXPECT_EQ(dry.ledger().total().bytes, 2.0 * (1000.0 * 4000 + 8000.0 * 4000 + 1000.0 * 8000));
+  linear_backward(dry, {.dy = y, .x = x, .weight = w, .dx = x, .dweight = dry.empty({8000, 4000}, DType::F32)});
+  EXPECT_EQ(dry.ledger().total().flops, 6.0 * 1000 * 4000 * 8000);
+  EXPECT_EQ(dry.ledger().entries().at("linear_backward").calls, 1);
+}
+
+}  // namespace
+}  // namespace weft
