@@ -29,34 +29,44 @@ SearchTokens search_tokens(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> Writer::write(const std::vector<std::string>& texts,
-                                                   const SearchConfig& search_config,
-                                                   const std::function<void(int64_t)>& on_progress) const {
-  const bool translation = job.task == Task::Translation;
+std::vector<std::vector<Hypothesis>> Writer::translate(std::vector<std::vector<int32_t>> sources,
+                                                       const SearchConfig& search_config,
+                                                       const std::function<void(int64_t)>& on_progress) const {
   std::vector<SearchInput> inputs;
-  std::vector<std::vector<int32_t>> sources;
-  for (const std::string& text : texts) {
-    SearchInput input{.id = static_cast<int64_t>(inputs.size())};
-    if (translation) {
-      sources.push_back(source_row(text, source_tokenizer, job.data));
-      if (static_cast<int64_t>(sources.back().size()) > job.model.max_length) {
-        throw DataError(fmt::format("text {} has {} tokens; the model's longest is {}", inputs.size() + 1,
-                                    sources.back().size(), job.model.max_length),
-                        "cut it into sentences");
-      }
-      input.prompt = {*target_tokenizer.special(SpecialRole::Bos)};
-      input.source_length = text.empty() ? 0 : static_cast<int64_t>(sources.back().size());
-    } else {
-      input.prompt = target_tokenizer.encode(text);
-      const auto eos = target_tokenizer.special(SpecialRole::Eos);
-      // Documents are separated by the end token, so it also begins one.
-      if (input.prompt.empty() && eos) input.prompt = {*eos};
-      require<DataError>(!input.prompt.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
+  for (const std::vector<int32_t>& source : sources) {
+    if (static_cast<int64_t>(source.size()) > job.model.max_length) {
+      throw DataError(fmt::format("text {} has {} tokens; the model's longest is {}", inputs.size() + 1, source.size(),
+                                  job.model.max_length),
+                      "cut it into sentences");
     }
-    inputs.push_back(std::move(input));
+    inputs.push_back({.id = static_cast<int64_t>(inputs.size()),
+                      .prompt = {*target_tokenizer.special(SpecialRole::Bos)},
+                      .source_length = static_cast<int64_t>(source.size())});
   }
   return search(inputs, decoder_factory(model, std::move(sources)), search_config, search_tokens(target_tokenizer),
                 on_progress);
+}
+
+std::vector<std::vector<Hypothesis>> Writer::write(const std::vector<std::string>& texts,
+                                                   const SearchConfig& search_config,
+                                                   const std::function<void(int64_t)>& on_progress) const {
+  if (job.is_translation()) {
+    std::vector<std::vector<int32_t>> sources;
+    for (const std::string& text : texts) {
+      sources.push_back(text.empty() ? std::vector<int32_t>{} : source_row(text, source_tokenizer, job.data));
+    }
+    return translate(std::move(sources), search_config, on_progress);
+  }
+  std::vector<SearchInput> inputs;
+  const auto eos = target_tokenizer.special(SpecialRole::Eos);
+  for (const std::string& text : texts) {
+    SearchInput input{.id = static_cast<int64_t>(inputs.size()), .prompt = target_tokenizer.encode(text)};
+    // Documents are separated by the end token, so it also begins one.
+    if (input.prompt.empty() && eos) input.prompt = {*eos};
+    require<DataError>(!input.prompt.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
+    inputs.push_back(std::move(input));
+  }
+  return search(inputs, decoder_factory(model), search_config, search_tokens(target_tokenizer), on_progress);
 }
 
 std::string Writer::text(const Hypothesis& hypothesis) const { return target_tokenizer.decode(hypothesis.tokens); }

@@ -18,6 +18,9 @@ struct Writer {
 
   std::vector<std::vector<Hypothesis>> write(const std::vector<std::string>& texts, const SearchConfig& search,
                                              const std::function<void(int64_t)>& on_progress = {}) const;
+  // The same from source rows that preparation made.
+  std::vector<std::vector<Hypothesis>> translate(std::vector<std::vector<int32_t>> sources, const SearchConfig& search,
+                                                 const std::function<void(int64_t)>& on_progress = {}) const;
   std::string text(const Hypothesis& hypothesis) const;
 };
 

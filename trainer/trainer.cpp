@@ -23,7 +23,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job)
     : context_(context),
       mesh_(mesh),
       job_(job),
-      directory_(job.run_dir),
+      directory_(job.run_directory()),
       checkpoints_(directory_ / "checkpoints"),
       progress_(mesh.world().rank() == 0) {
   train_ = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "train"));
