@@ -29,4 +29,24 @@ void parallel_tasks(int threads, int64_t n, Body&& body) {
   for (int64_t i = 0; i < n; ++i) body(i);
 }
 
+// The same, calling body(i, worker): worker, below `threads`, is the index of the thread that runs the task, for
+// scratch of its own.
+template <class Body>
+void parallel_workers(int threads, int64_t n, Body&& body) {
+  if (threads <= 1 || n <= 1) {
+    for (int64_t i = 0; i < n; ++i) body(i, 0);
+    return;
+  }
+#pragma omp parallel num_threads(threads)
+  {
+#ifdef _OPENMP
+    const int worker = omp_get_thread_num();
+#else
+    const int worker = 0;
+#endif
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t i = 0; i < n; ++i) body(i, worker);
+  }
+}
+
 }  // namespace weft::cpu

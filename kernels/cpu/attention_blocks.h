@@ -1,0 +1,185 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/attention.h"
+#include "kernels/cpu/math.h"
+#include "kernels/cpu/tile.h"
+#include "kernels/cpu/transpose.h"
+#include "kernels/cpu/vec.h"
+
+// What forward, backward and cached attention share: where heads lie, scratch, and a block of scores.
+namespace weft::cpu {
+
+inline constexpr int64_t kQueryBlock = 48;  // rows of a block of scores; a multiple of the tile's rows
+
+// Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be
+// absent where it is not asked for).
+template <class T>
+class HeadRows {
+ public:
+  HeadRows(const Tensor& qkv, const Tensor& q, const Tensor& kv, const HeadLayout& heads) : width_(heads.head_dim) {
+    const int64_t queries = heads.queries * width_;
+    if (qkv) {
+      query_group_ = key_group_ = queries + 2 * width_;
+      query_row_ = key_row_ = heads.kv_heads * query_group_;
+      queries_ = qkv.data<std::remove_const_t<T>>();
+      keys_ = queries_ + queries;
+      return;
+    }
+    query_group_ = queries, key_group_ = 2 * width_;
+    query_row_ = heads.kv_heads * query_group_, key_row_ = heads.kv_heads * key_group_;
+    if (q) queries_ = q.data<std::remove_const_t<T>>();
+    if (kv) keys_ = kv.data<std::remove_const_t<T>>();
+  }
+  T* query(int64_t row, int64_t group, int64_t query) const {
+    return queries_ + row * query_row_ + group * query_group_ + query * width_;
+  }
+  T* key(int64_t row, int64_t group) const { return keys_ + row * key_row_ + group * key_group_; }
+  T* value(int64_t row, int64_t group) const { return key(row, group) + width_; }
+  int64_t query_row() const { return query_row_; }  // elements from one row to the next
+  int64_t key_row() const { return key_row_; }
+
+ private:
+  int64_t width_, query_row_ = 0, key_row_ = 0, query_group_ = 0, key_group_ = 0;
+  T* queries_ = nullptr;
+  T* keys_ = nullptr;
+};
+
+// Cuts scratch into pieces that start at whole cache lines. With no memory it only counts.
+template <class A>
+class Carver {
+ public:
+  explicit Carver(A* memory) : memory_(memory) {}
+  A* take(int64_t elements) {
+    A* piece = memory_ ? memory_ + taken_ : nullptr;
+    taken_ += (elements + kLine - 1) / kLine * kLine;
+    return piece;
+  }
+  int64_t taken() const { return taken_; }
+
+ private:
+  static constexpr int64_t kLine = 64 / sizeof(A);
+  A* memory_;
+  int64_t taken_ = 0;
+};
+
+inline int64_t longest(const Offsets& offsets) {
+  int64_t most = 0;
+  for (size_t s = 0; s + 1 < offsets.size(); ++s) most = std::max<int64_t>(most, offsets[s + 1] - offsets[s]);
+  return most;
+}
+
+// The longest sequences of a call: scratch is sized for them.
+struct Extent {
+  int64_t queries = 0, keys = 0;
+};
+
+template <class Args>
+Extent extent_of(const Args& args) {
+  return {longest(*args.query_offsets), longest(*args.key_offsets)};
+}
+
+// One block of scores: `rows` queries from position query_begin on, `keys` keys from position key_begin on.
+struct ScoreBlock {
+  int64_t query_begin = 0, rows = 0;
+  int64_t key_begin = 0, keys = 0;
+  bool causal = false;
+  // How many of the block's keys row r sees: the first ones.
+  int64_t visible(int64_t r) const {
+    return causal ? std::clamp<int64_t>(query_begin + r + 1 - key_begin, 0, keys) : keys;
+  }
+  bool full() const { return visible(0) == keys; }
+};
+
+// Calls body(first_row, rows, keys) for pieces of a block's rows that see the same number of keys, or nearly: whole
+// blocks away from the diagonal, tiles of rows along it, so that little is computed behind the mask. `keys` is what
+// the last row of the piece sees, and not 0.
+template <class Body>
+void for_each_row_piece(const ScoreBlock& block, Body&& body) {
+  if (block.full()) return body(int64_t{0}, block.rows, block.keys);
+  for (int64_t r = 0; r < block.rows; r += kTileRows) {
+    const int64_t rows = std::min<int64_t>(kTileRows, block.rows - r);
+    if (const int64_t keys = block.visible(r + rows - 1); keys > 0) body(r, rows, keys);
+  }
+}
+
+// scores[r][j] = query[r] . key[j], for the keys that each piece of rows sees, widened to whole vectors.
+template <class A>
+void block_scores(const ScoreBlock& block, int64_t width, const A* queries, int64_t query_row, const A* keys_transposed,
+                  int64_t key_row, A* scores, int64_t score_row) {
+  for_each_row_piece(block, [&](int64_t r, int64_t rows, int64_t keys) {
+    tile_product<A>({.m = rows,
+                     .n = padded<A>(keys),
+                     .k = width,
+                     .a = queries + r * query_row,
+                     .a_row = query_row,
+                     .b = keys_transposed,
+                     .b_row = key_row,
+                     .c = scores + r * score_row,
+                     .c_row = score_row});
+  });
+}
+
+// sums[r] += weights[r] . values over the keys that each piece of rows sees; columns are whole vectors.
+template <class A>
+void add_weighted(const ScoreBlock& block, int64_t columns, const A* weights, int64_t weight_row, const A* values,
+                  int64_t value_row, A* sums, int64_t sum_row) {
+  for_each_row_piece(block, [&](int64_t r, int64_t rows, int64_t keys) {
+    tile_product<A>({.m = rows,
+                     .n = columns,
+                     .k = keys,
+                     .a = weights + r * weight_row,
+                     .a_row = weight_row,
+                     .b = values,
+                     .b_row = value_row,
+                     .c = sums + r * sum_row,
+                     .c_row = sum_row,
+                     .add = true});
+  });
+}
+
+// The softmax of a row that arrives in blocks: sum holds exp(score - max) over the keys seen so far.
+template <class A>
+struct RunningSoftmax {
+  A max = -std::numeric_limits<A>::infinity();
+  A sum = 0;
+};
+
+// Turns a row's scores into exp(score - max), exactly 0 from `visible` up to `width` (whole vectors; visible > 0).
+// Returns what the sums over earlier blocks must be multiplied by, since the maximum may have grown.
+template <class A>
+A soften(RunningSoftmax<A>& state, A* scores, int64_t visible, int64_t width) {
+  constexpr int64_t kLanes = kVecLanes<A>;
+  const int64_t whole = padded<A>(visible);
+  for (int64_t j = visible; j < whole; ++j) scores[j] = scores[0];  // harmless until they are cleared below
+  Vec<A> most = load(scores);
+  for (int64_t j = kLanes; j < whole; j += kLanes) {
+    const Vec<A> s = load(scores + j);
+    most = most < s ? s : most;
+  }
+  const A block_max = max_of<A>(most);
+  const A max = state.max < block_max ? block_max : state.max;
+  for (int64_t j = 0; j < whole; ++j) scores[j] = exp(scores[j] - max);
+  for (int64_t j = visible; j < width; ++j) scores[j] = 0;
+  Vec<A> total = {};
+  for (int64_t j = 0; j < whole; j += kLanes) total += load(scores + j);
+  const A shrink = state.max == max ? A{1} : exp(state.max - max);
+  state.max = max;
+  state.sum = state.sum * shrink + sum_of<A>(total);
+  return shrink;
+}
+
+template <class A>
+void multiply_row(A* x, const A* factors, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) x[j] *= factors[j];
+}
+
+template <class A>
+void scale_row(A* x, A factor, int64_t n) {
+  for (int64_t j = 0; j < n; ++j) x[j] *= factor;
+}
+
+}  // namespace weft::cpu

@@ -1,0 +1,176 @@
+#include "kernels/cpu/attention.h"
+#include "kernels/cpu/attention_blocks.h"
+#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/parallel_for.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int64_t kKeyBlock = 128;
+constexpr int64_t kChunk = 4 * kQueryBlock;  // query rows of a task: they share the packing of keys and values
+
+// One thread's scratch: the state of a task's rows (all query heads of a group), and one block of keys.
+template <class A>
+struct Scratch {
+  int64_t columns;    // head_dim in whole vectors
+  int64_t score_row;  // elements from one row of scores (and of transposed keys) to the next
+  A *queries, *sums, *keys, *values, *scores, *kept;
+  RunningSoftmax<A>* softmax;
+  int64_t taken;
+
+  Scratch(const HeadLayout& heads, Extent extent, A* memory) {
+    const int64_t block = padded<A>(std::min(kKeyBlock, extent.keys));
+    const int64_t chunk = std::min(kChunk, extent.queries) * heads.queries;
+    columns = padded<A>(heads.head_dim);
+    score_row = block + kVecLanes<A>;
+    Carver<A> carver(memory);
+    queries = carver.take(chunk * columns);
+    sums = carver.take(chunk * columns);
+    keys = carver.take(columns * score_row);
+    values = carver.take(block * columns);
+    scores = carver.take(kQueryBlock * score_row);
+    kept = carver.take(block);
+    static_assert(sizeof(RunningSoftmax<A>) == 2 * sizeof(A));
+    softmax = reinterpret_cast<RunningSoftmax<A>*>(carver.take(2 * chunk));
+    taken = carver.taken();
+  }
+};
+
+// A run of queries of one sequence with all query heads of a group, against the sequence's keys in blocks.
+template <class T>
+class ForwardTask {
+ public:
+  using A = Accumulator<T>;
+  ForwardTask(const AttentionForward& args, const HeadRows<const T>& from, const DropoutMask& mask,
+              const Scratch<A>& scratch, int64_t sequence, int64_t group, int64_t chunk)
+      : args_(args),
+        from_(from),
+        mask_(mask),
+        s_(scratch),
+        group_(group),
+        query_start_((*args.query_offsets)[sequence]),
+        key_start_((*args.key_offsets)[sequence]),
+        keys_((*args.key_offsets)[sequence + 1] - key_start_),
+        begin_(chunk * kChunk),
+        rows_(std::min<int64_t>(kChunk, (*args.query_offsets)[sequence + 1] - query_start_ - begin_)) {}
+
+  void run() {
+    if (rows_ <= 0) return;
+    start();
+    const int64_t end = args_.causal ? std::min(keys_, begin_ + rows_) : keys_;
+    for (int64_t key = 0; key < end; key += kKeyBlock) key_block(key, std::min(kKeyBlock, end - key));
+    finish();
+  }
+
+ private:
+  void start() {
+    const int64_t width = args_.heads.head_dim;
+    for (int64_t q = 0; q < args_.heads.queries; ++q) {
+      pack_rows<A>(from_.query(query_start_ + begin_, group_, q), from_.query_row(), rows_, width,
+                   static_cast<A>(args_.scale), s_.queries + q * rows_ * s_.columns, s_.columns);
+    }
+    const int64_t state = args_.heads.queries * rows_;
+    std::fill_n(s_.sums, state * s_.columns, A{0});
+    std::fill_n(s_.softmax, state, RunningSoftmax<A>{});
+  }
+
+  void key_block(int64_t key, int64_t keys) {
+    const int64_t width = args_.heads.head_dim, row = key_start_ + key;
+    pack_transposed<A>(from_.key(row, group_), from_.key_row(), keys, width, s_.keys, s_.score_row);
+    pack_rows<A>(from_.value(row, group_), from_.key_row(), keys, width, A{1}, s_.values, s_.columns);
+    for (int64_t q = 0; q < args_.heads.queries; ++q) {
+      for (int64_t r = 0; r < rows_; r += kQueryBlock) {
+        const ScoreBlock block{.query_begin = begin_ + r,
+                               .rows = std::min(kQueryBlock, rows_ - r),
+                               .key_begin = key,
+                               .keys = keys,
+                               .causal = args_.causal};
+        if (block.visible(block.rows - 1) > 0) attend(block, q, q * rows_ + r);
+      }
+    }
+  }
+
+  void attend(const ScoreBlock& block, int64_t query_head, int64_t state) {
+    A* sums = s_.sums + state * s_.columns;
+    block_scores(block, args_.heads.head_dim, s_.queries + state * s_.columns, s_.columns, s_.keys, s_.score_row,
+                 s_.scores, s_.score_row);
+    for_each_row_piece(block, [&](int64_t first, int64_t rows, int64_t keys) {
+      for (int64_t r = first; r < first + rows; ++r) {
+        A* scores = s_.scores + r * s_.score_row;
+        const int64_t visible = block.visible(r);
+        if (visible == 0) {
+          std::fill_n(scores, padded<A>(keys), A{0});
+          continue;
+        }
+        const A shrink = soften(s_.softmax[state + r], scores, visible, padded<A>(keys));
+        if (shrink != A{1}) scale_row(sums + r * s_.columns, shrink, s_.columns);
+        if (mask_.active()) drop(block, r, query_head, visible, scores);
+      }
+    });
+    add_weighted(block, s_.columns, s_.scores, s_.score_row, s_.values, s_.columns, sums, s_.columns);
+  }
+
+  void drop(const ScoreBlock& block, int64_t r, int64_t query_head, int64_t visible, A* weights) const {
+    const int64_t head = args_.first_head + group_ * args_.heads.queries + query_head;
+    mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, visible, s_.kept,
+                      static_cast<uint32_t>(head));
+    multiply_row(weights, s_.kept, visible);
+  }
+
+  void finish() {
+    const int64_t width = args_.heads.head_dim, heads = args_.heads.heads();
+    T* out = args_.out.data<T>();
+    A* log_sum = args_.log_sum.data<A>();
+    const int64_t all_rows = args_.out.rows();
+    for (int64_t q = 0; q < args_.heads.queries; ++q) {
+      const int64_t head = group_ * args_.heads.queries + q;
+      for (int64_t r = 0; r < rows_; ++r) {
+        const int64_t row = query_start_ + begin_ + r;
+        const RunningSoftmax<A>& softmax = s_.softmax[q * rows_ + r];
+        const A* sums = s_.sums + (q * rows_ + r) * s_.columns;
+        const A inverse = softmax.sum == 0 ? A{0} : A{1} / softmax.sum;
+        T* to = out + (row * heads + head) * width;
+        for (int64_t c = 0; c < width; ++c) to[c] = element_cast<T>(sums[c] * inverse);
+        log_sum[head * all_rows + row] = softmax.max + std::log(softmax.sum);
+      }
+    }
+  }
+
+  const AttentionForward& args_;
+  const HeadRows<const T>& from_;
+  const DropoutMask& mask_;
+  const Scratch<A>& s_;
+  int64_t group_, query_start_, key_start_, keys_, begin_, rows_;
+};
+
+}  // namespace
+
+int64_t attention_forward_scratch(const AttentionForward& args, DType dtype) {
+  const Extent extent = extent_of(args);
+  return dtype == DType::F64 ? Scratch<double>(args.heads, extent, nullptr).taken
+                             : Scratch<float>(args.heads, extent, nullptr).taken;
+}
+
+template <class T>
+void attention_forward(const AttentionForward& args, Accumulator<T>* scratch, int threads) {
+  const HeadRows<const T> from(args.qkv, args.q, args.kv, args.heads);
+  const DropoutMask mask(args.dropout);
+  const int64_t sequences = static_cast<int64_t>(args.query_offsets->size()) - 1;
+  const Extent extent = extent_of(args);
+  const int64_t chunks = (extent.queries + kChunk - 1) / kChunk;
+  const int64_t groups = args.heads.kv_heads;
+  const int64_t each = Scratch<Accumulator<T>>(args.heads, extent, nullptr).taken;
+  // The last chunks of a causal sequence see the most keys: they go first, so that threads end together.
+  parallel_workers(threads, chunks * sequences * groups, [&](int64_t task, int worker) {
+    const Scratch<Accumulator<T>> mine(args.heads, extent, scratch + worker * each);
+    ForwardTask<T>(args, from, mask, mine, task / groups % sequences, task % groups,
+                   chunks - 1 - task / groups / sequences)
+        .run();
+  });
+}
+
+template void attention_forward<float>(const AttentionForward&, float*, int);
+template void attention_forward<BFloat16>(const AttentionForward&, float*, int);
+template void attention_forward<double>(const AttentionForward&, double*, int);
+
+}  // namespace weft::cpu
