@@ -1,0 +1,250 @@
+#include "kernels/cpu/residual_norm.h"
+
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/cpu/convert.h"
+#include "kernels/cpu/dropout.h"
+#include "kernels/cpu/parallel_for.h"
+#include "kernels/cpu/vec.h"
+
+namespace weft::cpu {
+namespace {
+
+constexpr int64_t kRowsPerRun = 16;  // the least rows of a run of column sums
+constexpr int64_t kRuns = 64;        // the most runs
+
+template <class T>
+const T* data_or_null(const Tensor& t) {
+  return t ? t.data<T>() : nullptr;
+}
+template <class T>
+T* row_or_null(const Tensor& t, int64_t row, int64_t width) {
+  return t ? t.data<T>() + row * width : nullptr;
+}
+
+// sum of f(x[c]) over a row, in four running vectors and a tail: one order for every row of a width.
+template <class A, class F>
+A row_sum(const A* x, int64_t n, F&& f) {
+  constexpr int64_t kLanes = kVecLanes<A>;
+  Vec<A> s0 = {}, s1 = {}, s2 = {}, s3 = {};
+  int64_t c = 0;
+  for (; c + 4 * kLanes <= n; c += 4 * kLanes) {
+    s0 += f(load(x + c)), s1 += f(load(x + c + kLanes));
+    s2 += f(load(x + c + 2 * kLanes)), s3 += f(load(x + c + 3 * kLanes));
+  }
+  for (; c + kLanes <= n; c += kLanes) s0 += f(load(x + c));
+  A total = sum_of<A>((s0 + s1) + (s2 + s3));
+  for (; c < n; ++c) total += f(x[c]);
+  return total;
+}
+
+template <class A, class F>
+A row_sum(const A* x, const A* y, int64_t n, F&& f) {
+  constexpr int64_t kLanes = kVecLanes<A>;
+  Vec<A> s0 = {}, s1 = {};
+  int64_t c = 0;
+  for (; c + 2 * kLanes <= n; c += 2 * kLanes) {
+    s0 += f(load(x + c), load(y + c)), s1 += f(load(x + c + kLanes), load(y + c + kLanes));
+  }
+  for (; c + kLanes <= n; c += kLanes) s0 += f(load(x + c), load(y + c));
+  A total = sum_of<A>(s0 + s1);
+  for (; c < n; ++c) total += f(x[c], y[c]);
+  return total;
+}
+
+// total = residual + dropout(x + bias), rounded to T as `sum` is: statistics belong to what backward will read.
+template <class T, class A>
+void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total, A* kept) {
+  const T* x = args.x.data<T>() + row * width;
+  const T* bias = data_or_null<T>(args.bias);
+  const T* residual = row_or_null<T>(args.residual, row, width);
+  T* sum = row_or_null<T>(args.sum, row, width);
+  if (bias) {
+    for (int64_t c = 0; c < width; ++c) total[c] = element_cast<A>(x[c]) + element_cast<A>(bias[c]);
+  } else {
+    for (int64_t c = 0; c < width; ++c) total[c] = element_cast<A>(x[c]);
+  }
+  if (mask.active()) {
+    mask.multipliers(row, 0, width, kept);
+    for (int64_t c = 0; c < width; ++c) total[c] *= kept[c];
+  }
+  if (residual) {
+    for (int64_t c = 0; c < width; ++c) total[c] += element_cast<A>(residual[c]);
+  }
+  if (!sum) return;
+  for (int64_t c = 0; c < width; ++c) sum[c] = element_cast<T>(total[c]);
+  if constexpr (!std::is_same_v<A, T>) {
+    for (int64_t c = 0; c < width; ++c) total[c] = element_cast<A>(sum[c]);
+  }
+}
+
+template <class T, class A>
+void norm_row(const ResidualNormForward& args, int64_t row, int64_t width, const A* total) {
+  const A mean = row_sum(total, width, [](auto v) { return v; }) / static_cast<A>(width);
+  const A variance = row_sum(total, width, [mean](auto v) { return (v - mean) * (v - mean); }) / static_cast<A>(width);
+  const A rstd = A{1} / std::sqrt(variance + static_cast<A>(args.epsilon));
+  args.mean.data<A>()[row] = mean;
+  args.rstd.data<A>()[row] = rstd;
+  const T* gamma = args.gamma.data<T>();
+  const T* beta = data_or_null<T>(args.beta);
+  T* normed = args.normed.data<T>() + row * width;
+  if (beta) {
+    for (int64_t c = 0; c < width; ++c) {
+      normed[c] = element_cast<T>((total[c] - mean) * rstd * element_cast<A>(gamma[c]) + element_cast<A>(beta[c]));
+    }
+  } else {
+    for (int64_t c = 0; c < width; ++c) {
+      normed[c] = element_cast<T>((total[c] - mean) * rstd * element_cast<A>(gamma[c]));
+    }
+  }
+}
+
+// Partial column sums of one run of rows; absent ones are null.
+template <class A>
+struct ColumnSums {
+  A *bias, *gamma, *beta;
+};
+
+template <class T>
+class BackwardRows {
+ public:
+  using A = Accumulator<T>;
+  BackwardRows(const ResidualNormBackward& args, const DropoutMask& mask, int64_t width, A* scratch)
+      : args_(args),
+        mask_(mask),
+        width_(width),
+        total_(scratch),
+        gradient_(scratch + width),
+        normal_(scratch + 2 * width),
+        kept_(scratch + 3 * width) {}
+
+  void row(int64_t r, const ColumnSums<A>& sums) const {
+    if (args_.dnormed) {
+      norm_backward(r, sums);
+    } else {
+      const T* dsum = args_.dsum.data<T>() + r * width_;
+      for (int64_t c = 0; c < width_; ++c) total_[c] = element_cast<A>(dsum[c]);
+    }
+    put(args_.dresidual, args_.dresidual_mode, r);
+    if (!args_.dx && !sums.bias) return;
+    if (mask_.active()) {
+      mask_.multipliers(r, 0, width_, kept_);
+      for (int64_t c = 0; c < width_; ++c) total_[c] *= kept_[c];
+    }
+    if (sums.bias) {
+      for (int64_t c = 0; c < width_; ++c) sums.bias[c] += total_[c];
+    }
+    put(args_.dx, args_.dx_mode, r);
+  }
+
+ private:
+  // total = dsum + rstd (g - mean(g) - n mean(g n)), with g = dnormed gamma and n = (sum - mean) rstd.
+  void norm_backward(int64_t r, const ColumnSums<A>& sums) const {
+    const T* dnormed = args_.dnormed.data<T>() + r * width_;
+    const T* sum = args_.sum.data<T>() + r * width_;
+    const T* gamma = args_.gamma.data<T>();
+    const T* dsum = row_or_null<T>(args_.dsum, r, width_);
+    const A mean = args_.mean.data<A>()[r], rstd = args_.rstd.data<A>()[r];
+    for (int64_t c = 0; c < width_; ++c) {
+      normal_[c] = (element_cast<A>(sum[c]) - mean) * rstd;
+      gradient_[c] = element_cast<A>(dnormed[c]) * element_cast<A>(gamma[c]);
+    }
+    if (sums.gamma) {
+      for (int64_t c = 0; c < width_; ++c) sums.gamma[c] += element_cast<A>(dnormed[c]) * normal_[c];
+    }
+    if (sums.beta) {
+      for (int64_t c = 0; c < width_; ++c) sums.beta[c] += element_cast<A>(dnormed[c]);
+    }
+    const A count = static_cast<A>(width_);
+    const A along_one = row_sum(gradient_, width_, [](auto g) { return g; }) / count;
+    const A along_normal = row_sum(gradient_, normal_, width_, [](auto g, auto n) { return g * n; }) / count;
+    for (int64_t c = 0; c < width_; ++c) {
+      total_[c] = rstd * (gradient_[c] - along_one - normal_[c] * along_normal);
+    }
+    if (dsum) {
+      for (int64_t c = 0; c < width_; ++c) total_[c] += element_cast<A>(dsum[c]);
+    }
+  }
+
+  void put(const Tensor& to, Accumulate mode, int64_t r) const {
+    if (!to) return;
+    T* out = to.data<T>() + r * width_;
+    if (mode == Accumulate::Overwrite) {
+      for (int64_t c = 0; c < width_; ++c) out[c] = element_cast<T>(total_[c]);
+    } else {
+      for (int64_t c = 0; c < width_; ++c) out[c] = element_cast<T>(element_cast<A>(out[c]) + total_[c]);
+    }
+  }
+
+  const ResidualNormBackward& args_;
+  const DropoutMask& mask_;
+  int64_t width_;
+  A *total_, *gradient_, *normal_, *kept_;
+};
+
+int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / kRowsPerRun, 1, kRuns); }
+
+// to[c] (+)= partial[0][c] + partial[1][c] + ..., in the order of the runs.
+template <class A>
+void add_runs(const A* partial, int64_t runs, int64_t stride, int64_t width, const Tensor& to, Accumulate mode) {
+  A* out = to.data<A>();
+  if (mode == Accumulate::Overwrite) std::fill_n(out, width, A{0});
+  for (int64_t run = 0; run < runs; ++run) {
+    for (int64_t c = 0; c < width; ++c) out[c] += partial[run * stride + c];
+  }
+}
+
+}  // namespace
+
+int64_t residual_norm_forward_scratch(const ResidualNormForward& args, DType, int threads) {
+  return threads * 2 * args.x.columns();
+}
+
+template <class T>
+void residual_norm_forward(const ResidualNormForward& args, Accumulator<T>* scratch, int threads) {
+  using A = Accumulator<T>;
+  const DropoutMask mask(args.dropout);
+  const int64_t rows = args.x.rows(), width = args.x.columns();
+  const int64_t runs = runs_of(rows);
+  parallel_workers(threads, runs, [&](int64_t run, int worker) {
+    A* total = scratch + worker * 2 * width;
+    for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) {
+      add_row<T>(args, mask, row, width, total, total + width);
+      if (args.normed) norm_row<T>(args, row, width, total);
+    }
+  });
+}
+
+int64_t residual_norm_backward_scratch(const ResidualNormBackward&, const Tensor& any, int threads) {
+  return (threads * 4 + runs_of(any.rows()) * 3) * any.columns();
+}
+
+template <class T>
+void residual_norm_backward(const ResidualNormBackward& args, const Tensor& any, Accumulator<T>* scratch, int threads) {
+  using A = Accumulator<T>;
+  const DropoutMask mask(args.dropout);
+  const int64_t rows = any.rows(), width = any.columns(), runs = runs_of(rows);
+  A* const partial = scratch + threads * 4 * width;
+  parallel_workers(threads, runs, [&](int64_t run, int worker) {
+    A* const mine = partial + run * 3 * width;
+    std::fill_n(mine, 3 * width, A{0});
+    const ColumnSums<A> sums{.bias = args.dbias ? mine : nullptr,
+                             .gamma = args.dgamma ? mine + width : nullptr,
+                             .beta = args.dbeta ? mine + 2 * width : nullptr};
+    const BackwardRows<T> backward(args, mask, width, scratch + worker * 4 * width);
+    for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) backward.row(row, sums);
+  });
+  if (args.dbias) add_runs(partial, runs, 3 * width, width, args.dbias, args.dbias_mode);
+  if (args.dgamma) add_runs(partial + width, runs, 3 * width, width, args.dgamma, args.dnorm_mode);
+  if (args.dbeta) add_runs(partial + 2 * width, runs, 3 * width, width, args.dbeta, args.dnorm_mode);
+}
+
+template void residual_norm_forward<float>(const ResidualNormForward&, float*, int);
+template void residual_norm_forward<BFloat16>(const ResidualNormForward&, float*, int);
+template void residual_norm_forward<double>(const ResidualNormForward&, double*, int);
+template void residual_norm_backward<float>(const ResidualNormBackward&, const Tensor&, float*, int);
+template void residual_norm_backward<BFloat16>(const ResidualNormBackward&, const Tensor&, float*, int);
+template void residual_norm_backward<double>(const ResidualNormBackward&, const Tensor&, double*, int);
+
+}  // namespace weft::cpu
