@@ -126,14 +126,18 @@ class PairPlan final : public BatchPlan {
     return result;
   }
 
-  // The loader reads ahead over an epoch's end while others ask about this one: two are kept.
+  // The loader reads ahead over an epoch's end while others ask about this one: two are kept, and nobody waits for an
+  // epoch that another thread sorts, unless it asks for the same one (then both sort it, to the same result).
   std::shared_ptr<const PairEpoch> epoch(int64_t e) const {
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto found = epochs_.find(e); found != epochs_.end()) return found->second;
+    }
+    auto built = build(e);
     const std::lock_guard lock(mutex_);
-    auto& entry = epochs_[e];
-    if (!entry) entry = build(e);
-    const auto result = entry;
+    epochs_[e] = built;
     while (epochs_.size() > 2) epochs_.erase(epochs_.begin()->first == e ? std::prev(epochs_.end()) : epochs_.begin());
-    return result;
+    return built;
   }
 
   std::shared_ptr<const PairEpoch> build(int64_t e) const {

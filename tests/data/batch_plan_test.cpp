@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
+#include "base/config_writer.h"
 #include "base/error.h"
 #include "data/batch_plan_slice.h"
 #include "tests/data/batch_plan_testing.h"
@@ -295,6 +298,36 @@ TEST(PairPlan, MayBeAskedAboutEpochsInAnyOrder) {
   std::vector<std::vector<int64_t>> once;
   for (int64_t epoch = 0; epoch < 5; ++epoch) once.push_back(epoch_indices(*plan, epoch));
   for (int64_t epoch : {4, 0, 2, 3, 0, 1}) EXPECT_EQ(epoch_indices(*plan, epoch), once[epoch]);
+}
+
+TEST(PairPlan, MayBeAskedByManyThreads) {
+  const auto plan = make_pair_plan({.tokens = 500, .order = BatchOrder::Bucketed}, ragged_lengths(1003), 1);
+  const auto alone = make_pair_plan({.tokens = 500, .order = BatchOrder::Bucketed}, ragged_lengths(1003), 1);
+  std::vector<std::vector<int64_t>> expected;
+  for (int64_t epoch = 0; epoch < 4; ++epoch) expected.push_back(epoch_indices(*alone, epoch));
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int64_t i = 0; i < 12; ++i) wrong += epoch_indices(*plan, (i + t) % 4) != expected[(i + t) % 4];
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(BatchConfig, IsReadFromYamlAndWrittenBack) {
+  const auto config = parse_config<BatchConfig>(
+      "tokens: 8192\ncount: padded\norder: bucketed\ngroups: 2\nlast: drop\nmicro_tokens: 0\n", "job.yaml");
+  EXPECT_EQ(config.tokens, 8192);
+  EXPECT_EQ(config.count, TokenCount::Padded);
+  EXPECT_EQ(config.order, BatchOrder::Bucketed);
+  EXPECT_EQ(config.groups, 2);
+  EXPECT_EQ(config.last, LastBatch::Drop);
+  EXPECT_EQ(config.micro_tokens, 0);
+  EXPECT_EQ(to_yaml(parse_config<BatchConfig>(to_yaml(config), "job.yaml")), to_yaml(config));
+  EXPECT_THROW(parse_config<BatchConfig>("sequences: -1", "job.yaml"), ConfigError);
+  EXPECT_THROW(parse_config<BatchConfig>("order: sorted", "job.yaml"), ConfigError);
 }
 
 TEST(BatchConfig, SaysWhatDoesNotFit) {
