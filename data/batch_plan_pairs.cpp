@@ -73,12 +73,14 @@ class PairPlan final : public BatchPlan {
  public:
   PairPlan(const BatchConfig& config, PairLengths lengths, uint64_t seed)
       : config_(config), lengths_(std::move(lengths)), seed_(seed) {
-    if (count_steps(*epoch(0)) > 0) return;
+    const auto first = epoch(0);
+    first_steps_ = first->steps;
+    if (count_steps(*first) > 0) return;
     throw DataError(fmt::format("the split's {} pairs do not fill one step", lengths_.source.size()),
                     "lower batch.sequences or batch.tokens, or set batch.last: keep");
   }
 
-  int64_t steps_per_epoch(int64_t e) const override { return epoch(e)->steps; }
+  int64_t steps_per_epoch(int64_t e) const override { return same_steps() ? first_steps_ : epoch(e)->steps; }
   int64_t sequences_per_epoch() const override { return static_cast<int64_t>(lengths_.source.size()); }
 
   PlannedStep step(int64_t e, int64_t step_in_epoch) const override { return step(*epoch(e), e, step_in_epoch); }
@@ -107,6 +109,9 @@ class PairPlan final : public BatchPlan {
 
  private:
   bool bucketed() const { return config_.order == BatchOrder::Bucketed; }
+  // Sorted pairs are cut at the same lengths in every epoch, and counts are counts. Only a random order under a token
+  // budget has to be made to know how many steps it has.
+  bool same_steps() const { return bucketed() || config_.sequences > 0; }
 
   template <class F>
   void for_each_group(const PairEpoch& index, int64_t s, F&& visit) const {
@@ -166,6 +171,7 @@ class PairPlan final : public BatchPlan {
   BatchConfig config_;
   PairLengths lengths_;
   uint64_t seed_;
+  int64_t first_steps_ = 0;  // of epoch 0
   mutable std::mutex mutex_;
   mutable std::map<int64_t, std::shared_ptr<const PairEpoch>> epochs_;
 };
@@ -197,10 +203,10 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
     uint64_t lengths = 0;
     if (bucketed()) {
       lengths = static_cast<uint64_t>(lengths_.target[pair]) << 32;
-      // As padding counts, sources must be near each other too; otherwise chance decides among equal targets, which
-      // mixes the groups more.
-      if (config_.tokens > 0 && config_.count == TokenCount::Padded)
-        lengths |= static_cast<uint32_t>(lengths_.source[pair]);
+      // Where sources count against the budget they must be near each other too; otherwise chance decides among
+      // equal targets, which mixes the groups more.
+      const bool sources_count = config_.tokens > 0 && config_.count != TokenCount::Target;
+      if (sources_count) lengths |= static_cast<uint32_t>(lengths_.source[pair]);
     }
     keys.push_back({lengths, noise({pair, 0, 0, 0})[0], pair});
   }

@@ -145,6 +145,17 @@ TEST(BatchPlan, AStepOutsideTheEpochIsRefused) {
   }
 }
 
+// steps_per_epoch() may know without sorting: it must be what step() allows, and every epoch must be whole.
+TEST(BatchPlan, StepsOfLaterEpochsAreCountedRight) {
+  for (const NamedPlan& named : once_an_epoch()) {
+    const auto plan = named.make(1);
+    for (int64_t epoch = 1; epoch < 20; ++epoch) {
+      EXPECT_EQ(static_cast<int64_t>(epoch_indices(*plan, epoch).size()), plan->sequences_per_epoch()) << named.name;
+      EXPECT_THROW(plan->step(epoch, plan->steps_per_epoch(epoch)), InternalError) << named.name;
+    }
+  }
+}
+
 TEST(WindowPlan, WindowsDoNotOverlapAndStayInside) {
   for (int64_t tokens : {65, 66, 127, 128, 129, 130, 10007}) {
     for (bool shift : {false, true}) {
