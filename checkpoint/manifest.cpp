@@ -17,6 +17,20 @@ Shape shape_from(const Json& json) {
   return Shape(dims);
 }
 
+std::string plain_name(const Json& json) {
+  auto name = json.get<std::string>();
+  const bool plain = !name.empty() && name.find('/') == std::string::npos && name[0] != '.';
+  require<DataError>(plain, "file name '{}'", name);
+  return name;
+}
+
+uint64_t hash_from(const Json& json) {
+  const auto text = json.get<std::string>();
+  const bool hex = text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  require<DataError>(hex, "checksum '{}'", text);
+  return std::stoull(text, nullptr, 16);
+}
+
 CheckpointSlice slice_from_json(const Json& json) {
   CheckpointSlice s;
   s.buffer = json.at("buffer").get<std::string>();
@@ -28,7 +42,7 @@ CheckpointSlice slice_from_json(const Json& json) {
   s.origin = json.at("origin").get<std::vector<int64_t>>();
   s.extent = shape_from(json.at("extent"));
   s.offset = json.at("offset").get<uint64_t>();
-  s.hash = std::stoull(json.at("hash").get<std::string>(), nullptr, 16);
+  s.hash = hash_from(json.at("hash"));
   return s;
 }
 
@@ -54,6 +68,9 @@ CheckpointManifest parse_checkpoint_manifest(const Json& json) {
   m.job = json.at("job").get<std::string>();
   m.fingerprint = json.at("fingerprint");
   for (const Json& file : json.at("files")) m.files.push_back(file_from_json(file));
+  for (const Json& a : json.at("attachments")) {
+    m.attachments.push_back({plain_name(a.at("name")), a.at("bytes").get<uint64_t>(), hash_from(a.at("hash"))});
+  }
   return m;
 }
 
@@ -76,9 +93,7 @@ Json file_to_json(const CheckpointFile& file) {
 
 CheckpointFile file_from_json(const Json& json) {
   CheckpointFile file;
-  file.name = json.at("name").get<std::string>();
-  const bool plain = !file.name.empty() && file.name.find('/') == std::string::npos && file.name[0] != '.';
-  require<DataError>(plain, "file name '{}'", file.name);
+  file.name = plain_name(json.at("name"));
   file.bytes = json.at("bytes").get<uint64_t>();
   for (const Json& slice : json.at("slices")) {
     file.slices.push_back(slice_from_json(slice));
@@ -91,12 +106,17 @@ CheckpointFile file_from_json(const Json& json) {
 std::string checkpoint_manifest_text(const CheckpointManifest& m) {
   Json files = Json::array();
   for (const CheckpointFile& file : m.files) files.push_back(file_to_json(file));
+  Json attachments = Json::array();
+  for (const CheckpointAttachment& a : m.attachments) {
+    attachments.push_back({{"name", a.name}, {"bytes", a.bytes}, {"hash", hash_hex(a.hash)}});
+  }
   const Json body = {{"version", CheckpointManifest::kVersion},
                      {"step", m.step},
                      {"state", m.state},
                      {"job", m.job},
                      {"fingerprint", m.fingerprint},
-                     {"files", files}};
+                     {"files", files},
+                     {"attachments", attachments}};
   const std::string text = body.dump();
   return Json{{"weft_checkpoint", body}, {"hash", hash_hex(hash64(text))}}.dump() + "\n";
 }
@@ -122,7 +142,19 @@ CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint) {
   }
 }
 
+std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name) {
+  for (const CheckpointAttachment& a : manifest.attachments) {
+    if (a.name != name) continue;
+    std::string text = read_file(checkpoint / name);
+    require<DataError>(text.size() == a.bytes && hash64(text) == a.hash, "{}: damaged (its checksum differs)",
+                       (checkpoint / name).string());
+    return text;
+  }
+  throw DataError(fmt::format("{}: the checkpoint has no {}", checkpoint.string(), name));
+}
+
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest) {
+  for (const CheckpointAttachment& a : manifest.attachments) read_attachment(checkpoint, manifest, a.name);
   std::vector<std::byte> bytes;
   for (const CheckpointFile& stored : manifest.files) {
     const File file(checkpoint / stored.name, File::Mode::Read);

@@ -27,6 +27,13 @@ struct CheckpointFile {
   std::vector<CheckpointSlice> slices;
 };
 
+// A small file that travels with the checkpoint: a tokenizer.
+struct CheckpointAttachment {
+  std::string name;
+  uint64_t bytes = 0;
+  uint64_t hash = 0;
+};
+
 // manifest.json, written last: a directory without it is not a checkpoint.
 struct CheckpointManifest {
   static constexpr int kVersion = 1;
@@ -35,6 +42,7 @@ struct CheckpointManifest {
   std::string job;                     // the resolved job, YAML
   nlohmann::ordered_json fingerprint;  // of the run's numerics
   std::vector<CheckpointFile> files;
+  std::vector<CheckpointAttachment> attachments;
 };
 
 nlohmann::ordered_json file_to_json(const CheckpointFile& file);
@@ -46,7 +54,10 @@ std::string checkpoint_manifest_text(const CheckpointManifest& manifest);
 // tensors. DataError with the path and what is wrong.
 CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint);
 
-// Reads every slice and compares its hash; DataError naming the file and tensor.
+// The text of an attachment, its checksum compared; DataError where there is none of that name.
+std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name);
+
+// Reads every slice and attachment and compares its hash; DataError naming the file and tensor.
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest);
 
 }  // namespace weft

@@ -138,6 +138,10 @@ fs::path CheckpointWriter::finish() {
           manifest.files.push_back(file_from_json(nlohmann::ordered_json::parse(read_file(part))));
           fs::remove(part);
         }
+        for (const auto& [attached, text] : header.attachments) {
+          write_file_atomically(temporary / attached, text);
+          manifest.attachments.push_back({attached, text.size(), hash64(text)});
+        }
         write_file_atomically(temporary / "manifest.json", checkpoint_manifest_text(manifest));
         fs::remove_all(target);  // of the same step: what a resume from before it left
         rename_durably(temporary, target);

@@ -15,6 +15,7 @@ struct CheckpointHeader {
   nlohmann::ordered_json state;
   std::string job;
   nlohmann::ordered_json fingerprint;
+  std::vector<std::pair<std::string, std::string>> attachments;  // name, text
 };
 
 fs::path checkpoint_path(const fs::path& directory, int64_t step);  // DIR/step-00001000

@@ -106,7 +106,8 @@ std::shared_ptr<const Tokenizer> train_tokenizer(const TokenizerConfig& config, 
 std::shared_ptr<const Tokenizer> load_gpt2(const fs::path& vocab_json, const fs::path& merges_txt);
 
 // A .tiktoken file: lines of base64(token), space, rank. The specials of the published files are added where their
-// rank counts are met (100,256: cl100k's 100257-100260 and 100276; 50,256: `<|endoftext|>` 50256).
+// rank counts are met (100,256: cl100k's 100257-100260 and 100276; 50,256: `<|endoftext|>` 50256). In both kinds of
+// file `<|endoftext|>`, where it is, is bos and eos.
 std::shared_ptr<const Tokenizer> load_tiktoken(const fs::path& ranks, std::string_view pattern = "gpt4");
 
 }  // namespace weft

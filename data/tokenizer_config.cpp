@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "base/error.h"
+#include "data/pretokenizer.h"
 
 namespace weft {
 
@@ -56,6 +57,8 @@ void check_sizes(const TokenizerConfig& config) {
 void TokenizerConfig::check() const {
   check_files(*this);
   check_sizes(*this);
+  require<ConfigError>(!pattern.empty(), "tokenizer: `pattern` is empty (none: do not cut)");
+  if (kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken) Pretokenizer{pattern};  // throws where it is wrong
   std::unordered_set<std::string_view> names;
   for (const std::string& name : specials) {
     require<ConfigError>(!name.empty(), "tokenizer: a special's name is empty");
@@ -65,6 +68,10 @@ void TokenizerConfig::check() const {
   check_role(*this, "eos", eos);
   check_role(*this, "pad", pad);
   check_role(*this, "unk", unk);
+  if (kind == TokenizerKind::Words && unk.empty() && (min_frequency > 1 || vocabulary > 0)) {
+    throw ConfigError("tokenizer: kind words leaves out rare words, but there is no `unk` for them",
+                      "set `unk` to one of `specials`, or min_frequency to 1 and vocabulary to 0");
+  }
   const bool has_unknown = kind == TokenizerKind::Chars || kind == TokenizerKind::Words;
   require<ConfigError>(unk.empty() || has_unknown, "tokenizer: kind {} knows every byte, but `unk` is \"{}\"",
                        enum_name(kind), unk);

@@ -57,7 +57,7 @@ double TrainingStep::gradient_norm() {
 }
 
 StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
-                             bool stop_asked) {
+                             const StepRequests& requests) {
   const auto start = std::chrono::steady_clock::now();
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
   buckets_.begin_step();
@@ -68,9 +68,11 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
   // The one control all-reduce: sums, requests, and a place for each rank's timings.
   Communicator& world = model_.parameters().mesh().world();
   const auto ranks = static_cast<size_t>(world.size()), me = static_cast<size_t>(world.rank());
-  constexpr size_t kSums = 4;
+  constexpr size_t kSums = 5;
   std::vector<double> control(kSums + 3 * ranks, 0);
-  control[0] = sums.loss, control[1] = sums.nll, control[2] = static_cast<double>(sums.rows), control[3] = stop_asked;
+  control[0] = sums.loss, control[1] = sums.nll, control[2] = static_cast<double>(sums.rows),
+  control[3] = requests.stop_asked;
+  control[4] = requests.save_written;
   const std::array<double, 3> mine = {seconds, data_seconds, exposed};
   for (size_t i = 0; i < mine.size(); ++i) control[kSums + i * ranks + me] = mine[i];
   world.all_reduce_host(control.data(), static_cast<int64_t>(control.size()), ReduceOp::Sum);
@@ -81,6 +83,7 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
   report.nll = control[1] * state.inverse_divisor;
   report.rows = static_cast<int64_t>(control[2]);
   report.stop = control[3] > 0;
+  report.save_written = control[4] == static_cast<double>(ranks);
   report.target_tokens = batches.step_target_tokens;
   const auto by_rank = [&](size_t i) {
     const auto first = control.begin() + static_cast<int64_t>(kSums + i * ranks);

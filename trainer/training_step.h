@@ -32,6 +32,12 @@ struct StepReport {
   std::vector<double> step_seconds, data_seconds, exposed_seconds;
 };
 
+// What a rank brings to the control all-reduce besides its sums.
+struct StepRequests {
+  bool stop_asked = false;
+  bool save_written = false;
+};
+
 // One optimizer step of one rank: forward and backward over its micro-batches while gradient buckets are summed over
 // dp, the control all-reduce, clipping, the update.
 class TrainingStep {
@@ -39,7 +45,8 @@ class TrainingStep {
   TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options);
   // state.step, learning_rate, dropout_key are the caller's; the rest is set here. `updates` counts the updates done
   // so far and goes up unless the step is skipped.
-  StepReport run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds, bool stop_asked);
+  StepReport run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
+                 const StepRequests& requests);
 
  private:
   struct LocalSums {

@@ -1,0 +1,61 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+inline constexpr int32_t kMaxTokenId = (1 << 24) - 1;      // of any tokenizer: hostile files ask for no more memory
+inline constexpr size_t kMaxTokenBytes = size_t{1} << 16;  // of one token
+inline constexpr size_t kMaxVocabularyBytes = size_t{1} << 30;  // of all tokens together
+
+// The bytes of each id, end to end. An id without bytes is a gap.
+class TokenBytes {
+ public:
+  void set(int32_t id, std::string_view bytes);
+  std::string_view operator[](int32_t id) const {
+    const auto& [begin, size] = ranges_[static_cast<size_t>(id)];
+    return {text_.data() + begin, size};
+  }
+  bool knows(int32_t id) const { return id >= 0 && id < size() && ranges_[static_cast<size_t>(id)].second > 0; }
+  int64_t size() const { return static_cast<int64_t>(ranges_.size()); }  // highest id + 1
+  size_t total() const { return text_.size(); }
+
+ private:
+  std::string text_;
+  std::vector<std::pair<size_t, size_t>> ranges_;
+};
+
+struct BpeMerge {
+  int32_t left = 0;
+  int32_t right = 0;
+  int32_t id = 0;
+  bool operator==(const BpeMerge&) const = default;
+};
+
+// What a byte-level BPE is made of. Two rules say which neighbours merge first:
+// - Merges: the pair that stands first in `merges` (Sennrich et al. 2016; GPT-2's files, and what weft learns).
+// - Ranks: the pair whose joined bytes are the token of the lowest id, however that token came to be (tiktoken's
+// files).
+struct BpeVocabulary {
+  enum class Rule { Merges, Ranks };
+
+  Rule rule = Rule::Merges;
+  std::string pattern;
+  std::array<int32_t, 256> byte_ids{};                  // all different
+  std::vector<BpeMerge> merges;                         // Merges; each of two ids made before
+  std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks; ascending ids, the single bytes among them
+
+  // The bytes of each id, after checking everything above; DataError beginning with `where`.
+  TokenBytes checked_bytes(const std::string& where) const;
+  // Ranks: every pair of tokens that joins to a token, by ascending id. Merges: as they are.
+  std::vector<BpeMerge> pairs_by_rank() const;
+};
+
+// Fills byte_ids from the single-byte tokens of `tokens` (Ranks). DataError where one is missing.
+void find_byte_ids(BpeVocabulary& vocabulary, const std::string& where);
+
+}  // namespace weft

@@ -1,0 +1,24 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace weft {
+
+// What the patterns of GPT-2 and GPT-4 ask of a code point: \p{L}, \p{N}, \s, or none of them.
+enum class CharClass : uint8_t { Other = 0, Letter = 1, Number = 2, Space = 3 };
+
+// Blocks of 256 code points; equal blocks are stored once, two bits a code point. All is Other after the last block.
+inline constexpr size_t kUnicodeBlocks = 804;
+inline constexpr size_t kUnicodeDistinctBlocks = 133;
+extern const std::array<uint8_t, kUnicodeBlocks> kUnicodeBlockIndex;
+extern const std::array<uint64_t, kUnicodeDistinctBlocks * 8> kUnicodeBlockClasses;
+
+inline CharClass char_class(uint32_t code_point) {
+  const uint32_t block = code_point >> 8;
+  if (block >= kUnicodeBlocks) return CharClass::Other;
+  const uint64_t classes = kUnicodeBlockClasses[size_t{kUnicodeBlockIndex[block]} * 8 + ((code_point >> 5) & 7)];
+  return static_cast<CharClass>((classes >> ((code_point & 31) * 2)) & 3);
+}
+
+}  // namespace weft

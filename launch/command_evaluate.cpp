@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/config_reader.h"
+#include "base/log.h"
+#include "data/tokenizer.h"
+#include "evaluate/bleu.h"
+#include "evaluate/chrf.h"
+#include "evaluate/search.h"
+#include "launch/commands.h"
+#include "launch/session.h"
+#include "launch/text_samples.h"
+#include "trainer/loaded_model.h"
+#include "trainer/loss_evaluation.h"
+#include "trainer/progress.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct EvaluateArguments {
+  JobArguments job;
+  std::string checkpoint;
+  bool best = false;
+  std::string split = "test";
+  bool json = false;
+  std::vector<std::string> search, bleu;
+  int64_t stride = 0;
+  int64_t max_sequences = 0;
+  std::string translations;  // file to keep the translations in
+};
+
+// The text that a row of ids stands for: without its specials.
+std::vector<std::string> target_texts(const Dataset& dataset, const Tokenizer& tokenizer, int64_t pairs) {
+  std::vector<std::string> texts;
+  std::vector<int32_t> row;
+  for (int64_t i = 0; i < pairs; ++i) {
+    row.resize(static_cast<size_t>(dataset.target_length(i)));
+    dataset.read_target(i, row);
+    texts.push_back(tokenizer.decode(row));
+  }
+  return texts;
+}
+
+std::vector<std::vector<int32_t>> source_rows(const Dataset& dataset, int64_t pairs) {
+  std::vector<std::vector<int32_t>> rows(static_cast<size_t>(pairs));
+  for (int64_t i = 0; i < pairs; ++i) {
+    rows[i].resize(static_cast<size_t>(dataset.source_length(i)));
+    dataset.read_source(i, rows[i]);
+  }
+  return rows;
+}
+
+Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded, const Dataset& dataset) {
+  const auto search_config = parse_config<SearchConfig>("", "--search", a.search);
+  const auto bleu_config = parse_config<BleuConfig>("", "--bleu", a.bleu);
+  check(search_config);
+  int64_t pairs = dataset.num_pairs();
+  if (a.max_sequences > 0) pairs = std::min(pairs, a.max_sequences);
+  const Writer writer{*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
+  Progress console(true);
+  const auto texts = writer.translate(source_rows(dataset, pairs), search_config, [&](int64_t done) {
+    console.show(
+        fmt::format("translating {}/{}  {} left", done, pairs, format_duration(console.seconds_left(0, done, pairs))));
+  });
+  console.clear();
+  std::vector<std::string> hypotheses;
+  std::string kept;
+  for (const auto& best : texts) {
+    hypotheses.push_back(writer.text(best.at(0)));
+    kept += hypotheses.back() + "\n";
+  }
+  if (!a.translations.empty()) write_file_atomically(a.translations, kept);
+  const std::vector<std::vector<std::string>> references = {target_texts(dataset, *loaded.target_tokenizer, pairs)};
+  const BleuScore bleu = corpus_bleu(hypotheses, references, bleu_config);
+  const ChrfScore chrf = corpus_chrf(hypotheses, references);
+  if (const std::string warning = bleu.warning(); !warning.empty()) log_warning("{}", warning);
+  if (!a.json) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
+  return {{"bleu", nlohmann::json(bleu)}, {"chrf", nlohmann::json(chrf)}};
+}
+
+// Bytes that the scored targets stand for, so that models with other tokenizers compare.
+int64_t bytes_of(const Dataset& dataset, const Tokenizer& tokenizer) {
+  int64_t bytes = 0;
+  std::vector<int32_t> row;
+  for (int64_t at = 0; at < dataset.num_tokens(); at += 1 << 16) {
+    row.resize(static_cast<size_t>(std::min<int64_t>(1 << 16, dataset.num_tokens() - at)));
+    dataset.read_tokens(at, row);
+    bytes += static_cast<int64_t>(tokenizer.decode(row).size());
+  }
+  return bytes;
+}
+
+Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, std::shared_ptr<const Dataset> dataset) {
+  const int64_t context = loaded.job.batch.context > 0 ? loaded.job.batch.context : loaded.job.model.max_length;
+  const LossReport report = evaluate_loss(
+      *loaded.model, dataset, {.context = context, .stride = a.stride, .max_sequences = a.max_sequences}, 0);
+  Json out = {{"nll", report.mean_nll()}, {"perplexity", std::exp(report.mean_nll())},   {"tokens", report.targets},
+              {"context", context},       {"stride", a.stride > 0 ? a.stride : context}, {"base", "e"}};
+  std::string line = fmt::format(
+      "perplexity {:.4f} a token (base e, nll {:.6f} nats; {} tokens; context {}, stride {}; each token but the first "
+      "scored once)",
+      std::exp(report.mean_nll()), report.mean_nll(), report.targets, context, a.stride > 0 ? a.stride : context);
+  if (dataset->header().kind == DatasetKind::Stream && a.max_sequences == 0) {
+    const double bits = report.nll / std::log(2.0) / static_cast<double>(bytes_of(*dataset, *loaded.target_tokenizer));
+    out["bits_per_byte"] = bits;
+    line += fmt::format("; {:.4f} bits a byte", bits);
+  }
+  if (!a.json) std::printf("%s\n", line.c_str());
+  return out;
+}
+
+ExitCode evaluate(const EvaluateArguments& a) {
+  fs::path path = a.checkpoint;
+  std::vector<std::string> overrides = a.job.overrides;
+  if (!a.job.path.empty()) {
+    const JobConfig job = load_job(a.job.path, a.job.overrides);
+    if (path.empty()) path = job.run_directory();
+    overrides.push_back("data.directory=" + job.data.directory);
+  }
+  if (path.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
+  Session session(1);
+  LoadedModel loaded = load_model(session.context(), session.mesh(), path, a.best, overrides);
+  const auto dataset = std::make_shared<const Dataset>(Dataset::open(loaded.job.data.directory, a.split));
+  const uint64_t expected = loaded.target_tokenizer->hash();
+  if (dataset->header().target.tokenizer_hash != expected) {
+    throw DataError(
+        fmt::format("{} was made with another tokenizer than {}", loaded.job.data.directory, loaded.path.string()),
+        "prepare the text again with data.tokenizer_file set to the checkpoint's target-tokenizer.json");
+  }
+  log_info("{} on {} of {}", loaded.path.string(), a.split, loaded.job.data.directory);
+  Json out = {{"checkpoint", loaded.path.string()}, {"step", loaded.state.step}, {"split", a.split}};
+  out.update(evaluate_perplexity(a, loaded, dataset));
+  if (loaded.job.is_translation()) out.update(evaluate_translation(a, loaded, *dataset));
+  if (a.json && session.speaks()) std::printf("%s\n", out.dump().c_str());
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_evaluate_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("evaluate", "Perplexity of a split; for translation also BLEU and chrF of a search's output.");
+  auto a = std::make_shared<EvaluateArguments>();
+  command->add_option("job", a->job.path, "The job: its run directory and dataset");
+  command->add_option("--set", a->job.overrides, "Change one field of the job")->type_name("KEY=VALUE");
+  command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint");
+  command->add_flag("--best", a->best, "Of a run directory, the checkpoint with the lowest validation loss");
+  command->add_option("--split", a->split, "train, valid or test")->capture_default_str();
+  command->add_option("--stride", a->stride, "Tokens from one window to the next (language models); 0: the context");
+  command->add_option("--max-sequences", a->max_sequences, "Only the first so many windows or pairs");
+  command->add_option("--search", a->search, "A field of the search: --search beam=5")->type_name("KEY=VALUE");
+  command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
+  command->add_option("--translations", a->translations, "File to write the translations to");
+  command->add_flag("--json", a->json, "One JSON object on standard output");
+  command->callback([=, &action] { action = [=] { return evaluate(*a); }; });
+}
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#include <algorithm>
+
+#include "base/log.h"
+#include "data/prepare.h"
+#include "launch/commands.h"
+#include "launch/session.h"
+#include "trainer/job.h"
+#include "trainer/progress.h"
+
+namespace weft {
+namespace {
+
+ExitCode prepare_job(const JobArguments& arguments, int threads, bool force) {
+  const JobConfig job = load_job(arguments.path, arguments.overrides);
+  Progress console(true);
+  PrepareOptions options{.threads = threads > 0 ? threads : threads_for_rank(1), .force = force};
+  options.progress = [&console](const PrepareProgress& p) {
+    if (p.total_bytes == 0) return console.show(fmt::format("{}: {}", p.phase, format_duration(p.seconds)));
+    console.show(fmt::format("{}: {:3.0f} %  {}B/s  {} left", p.phase, 100 * p.fraction(),
+                             format_count(p.bytes_per_second()), format_duration(p.seconds_left())));
+  };
+  const PrepareReport report = prepare(job.data, job.tokenizer, job.target_tokenizer, options);
+  console.clear();
+  log_info("{}", describe(report));
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_prepare_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("prepare", "Make the job's dataset: text to tokens in HDF5 shards.");
+  auto arguments = std::make_shared<JobArguments>();
+  auto threads = std::make_shared<int>(0);
+  auto force = std::make_shared<bool>(false);
+  arguments->add_to(*command);
+  command->add_option("--threads", *threads, "Threads that tokenise; 0: all processors. The result is the same");
+  command->add_flag("--force", *force, "Replace a dataset that was made of other text or settings");
+  command->callback([=, &action] { action = [=] { return prepare_job(*arguments, *threads, *force); }; });
+}
+
+}  // namespace weft

@@ -1,0 +1,61 @@
+#include <unistd.h>
+
+#include <cmath>
+
+#include "base/log.h"
+#include "launch/commands.h"
+#include "launch/session.h"
+#include "launch/text_samples.h"
+#include "trainer/trainer.h"
+
+namespace weft {
+
+void JobArguments::add_to(CLI::App& command) {
+  command.add_option("job", path, "The job, a YAML file (docs/configuration.md)")->required();
+  command.add_option("--set", overrides, "Change one field of the job: --set a.b=c (may be repeated)")
+      ->type_name("KEY=VALUE");
+}
+
+namespace {
+
+ResumeChoice resume_choice(const std::string& text) {
+  if (text == "auto") return {};
+  if (text == "never") return {.kind = ResumeChoice::Kind::Never};
+  return {.kind = ResumeChoice::Kind::Path, .path = text};
+}
+
+ExitCode train(const JobArguments& arguments, const std::string& resume) {
+  const JobConfig job = load_job(arguments.path, arguments.overrides);
+  Session session(static_cast<int>(job.parallel.tp));
+  log_info("{}: {} ranks x {} threads, {}", job.name, session.world_size(), session.context().threads(),
+           enum_name(job.train.precision));
+  Trainer trainer(session.context(), session.mesh(), job);
+  log_info("{} parameters", trainer.model().parameters().global_elements());
+  SampleWriter samples;
+  if (job.log.samples.every_steps > 0) samples = make_sample_writer(job, session.speaks());
+  const TrainResult result = trainer.run(resume_choice(resume), samples);
+  if (result.exit == ExitCode::Preempted) {
+    log_info("stopped by a signal at step {} of {}, saved in {}; the same command goes on from there", result.step,
+             result.max_steps, result.last_checkpoint->string());
+  } else if (result.last_checkpoint) {
+    log_info("done: step {} of {}; last checkpoint {}{}", result.step, result.max_steps,
+             result.last_checkpoint->string(),
+             std::isfinite(result.best_loss) ? fmt::format("; best validation loss {:.4f}", result.best_loss) : "");
+  }
+  return result.exit;
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "train", "Train a job; under mpirun or srun on many ranks. Run again, it goes on from its last checkpoint.");
+  auto arguments = std::make_shared<JobArguments>();
+  auto resume = std::make_shared<std::string>("auto");
+  arguments->add_to(*command);
+  command->add_option("--resume", *resume, "auto: from the run's latest valid checkpoint; never; or a checkpoint")
+      ->type_name("auto|never|DIR");
+  command->callback([=, &action] { action = [=] { return train(*arguments, *resume); }; });
+}
+
+}  // namespace weft

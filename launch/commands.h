@@ -1,0 +1,34 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace weft {
+
+// What the chosen subcommand does once the command line is parsed.
+using Action = std::function<ExitCode()>;
+
+// Each adds one subcommand with its help; parsing it sets `action`.
+void add_prepare_command(CLI::App& app, Action& action);
+void add_train_command(CLI::App& app, Action& action);
+void add_evaluate_command(CLI::App& app, Action& action);
+void add_translate_command(CLI::App& app, Action& action);
+void add_generate_command(CLI::App& app, Action& action);
+void add_inspect_command(CLI::App& app, Action& action);
+void add_average_command(CLI::App& app, Action& action);
+void add_validate_command(CLI::App& app, Action& action);
+void add_sample_command(CLI::App& app, Action& action);
+void add_bench_command(CLI::App& app, Action& action);
+void add_doctor_command(CLI::App& app, Action& action);
+
+// JOB.yaml and --set, which several commands take.
+struct JobArguments {
+  std::string path;
+  std::vector<std::string> overrides;
+  void add_to(CLI::App& command);
+};
+
+}  // namespace weft

@@ -1,0 +1,59 @@
+#include <cstdio>
+
+#include "base/log.h"
+#include "base/mpi.h"
+#include "launch/commands.h"
+
+namespace weft {
+namespace {
+
+constexpr const char* kFooter =
+    "A first run:\n"
+    "  weft sample sample && weft prepare configs/sample/translation.yaml\n"
+    "  mpirun -np 2 weft train configs/sample/translation.yaml\n"
+    "  weft evaluate configs/sample/translation.yaml --split test\n"
+    "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
+    "hung, 75 stopped by a signal after a committed save (run the same command again).";
+
+// An error on one rank that the others cannot know of must not leave them waiting.
+int fail(ExitCode code, const std::string& text) {
+  log_error("{}", text);
+  int initialised = 0, finalised = 0;
+  MPI_Initialized(&initialised);
+  MPI_Finalized(&finalised);
+  if (initialised && !finalised) MpiEnvironment::abort(static_cast<int>(code));
+  return static_cast<int>(code);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("weft trains transformers on many devices: translation, GPT pretraining, GPT-2 finetuning.", "weft");
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", WEFT_VERSION);
+  Action action;
+  for (const auto add : {add_sample_command, add_prepare_command, add_validate_command, add_train_command,
+                         add_evaluate_command, add_translate_command, add_generate_command, add_average_command,
+                         add_inspect_command, add_bench_command, add_doctor_command}) {
+    add(app, action);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
+  }
+  start_logging(0, 1);
+  return static_cast<int>(action());
+}
+
+}  // namespace
+}  // namespace weft
+
+int main(int argc, char** argv) {
+  try {
+    return weft::run(argc, argv);
+  } catch (const weft::Error& error) {
+    return weft::fail(error.code(), weft::describe(error));
+  } catch (const std::exception& error) {
+    return weft::fail(weft::ExitCode::Internal, error.what());
+  }
+}

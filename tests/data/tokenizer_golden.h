@@ -1,0 +1,18 @@
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+
+namespace weft {
+
+// golden/tokenizer_golden.json and the hash that make_tokenizer_golden.py states.
+inline const nlohmann::json& tokenizer_golden() {
+  static const nlohmann::json golden =
+      nlohmann::json::parse(read_file(fs::path(WEFT_SOURCE_DIR) / "tests/data/golden/tokenizer_golden.json"));
+  return golden;
+}
+
+inline constexpr uint64_t kEmptyIdsHash = 14695981039346656037u;
+inline uint64_t ids_hash(uint64_t id, uint64_t hash) { return hash * 1099511628211u + id + 1; }
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+#pragma once
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/context.h"
+#include "model/transformer.h"
+
+namespace weft::test {
+
+// Ragged random sequences: lengths as given, tokens below the vocabulary.
+struct TokenRows {
+  std::vector<int32_t> tokens, offsets{0};
+};
+
+inline TokenRows random_rows(std::mt19937& random, const std::vector<int32_t>& lengths, int64_t vocabulary) {
+  TokenRows rows;
+  for (const int32_t n : lengths) {
+    for (int32_t i = 0; i < n; ++i) rows.tokens.push_back(static_cast<int32_t>(random() % vocabulary));
+    rows.offsets.push_back(static_cast<int32_t>(rows.tokens.size()));
+  }
+  return rows;
+}
+
+// A batch of ragged sequences; every fifth target counts for nothing.
+inline ModelBatch random_batch(Context& context, const Vocabularies& v, const std::vector<int32_t>& lengths,
+                               uint32_t seed = 7) {
+  std::mt19937 random(seed);
+  ModelBatch batch;
+  std::vector<int64_t> samples(lengths.size());
+  std::iota(samples.begin(), samples.end(), 100);
+  if (v.source > 0) {
+    std::vector<int32_t> source_lengths;
+    for (const int32_t n : lengths) source_lengths.push_back(n + static_cast<int32_t>(random() % 3));
+    const TokenRows source = random_rows(random, source_lengths, v.source);
+    batch.source = make_rows(context, source.tokens, source.offsets, samples);
+  }
+  const TokenRows input = random_rows(random, lengths, v.target);
+  batch.input = make_rows(context, input.tokens, input.offsets, samples);
+  batch.targets = context.empty({batch.input.count()}, DType::I32);
+  for (int64_t r = 0; r < batch.input.count() && !context.meta(); ++r) {
+    batch.targets.data<int32_t>()[r] = r % 5 == 4 ? -1 : static_cast<int32_t>(random() % v.target);
+  }
+  return batch;
+}
+
+inline TransformerConfig small_config(bool seq2seq) {
+  TransformerConfig c;
+  c.layers = 2;
+  c.encoder_layers = seq2seq ? 2 : 0;
+  c.width = 12;
+  c.heads = 3;
+  c.ffn = 20;
+  c.max_length = 16;
+  c.init_deviation = 0.3;
+  return c;
+}
+
+inline Vocabularies small_vocabularies(bool seq2seq) { return {.source = seq2seq ? 11 : 0, .target = 11}; }
+
+}  // namespace weft::test

@@ -1,0 +1,146 @@
+// Finite differences in f64 through whole models, for every option that changes the graph.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "tests/model/fixture.h"
+
+namespace weft {
+namespace {
+
+struct Case {
+  std::string name;
+  bool seq2seq;
+  std::function<void(TransformerConfig&)> change;
+};
+
+double run(Transformer& model, const ModelBatch& batch, GradientBuckets* buckets, bool record, bool recompute) {
+  StepState state{.inverse_divisor = 0.25, .dropout_key = 99};
+  Tape tape(model.context(), record ? Tape::Mode::Record : Tape::Mode::Discard, buckets);
+  Pass pass{.tape = tape, .state = &state, .recompute_blocks = recompute};
+  if (buckets) buckets->begin_step();
+  const LossSums sums = model.loss(pass, batch, {.smoothing = 0.1, .scale = 0.25});
+  tape.backward();
+  if (buckets) buckets->finish();
+  return sums.loss.data<double>()[0] * 0.25;
+}
+
+class ModelGradient : public testing::TestWithParam<Case> {};
+
+TEST_P(ModelGradient, EqualsFiniteDifferences) {
+  Context context;
+  Mesh mesh = Mesh::single();
+  TransformerConfig config = test::small_config(GetParam().seq2seq);
+  GetParam().change(config);
+  const auto model = make_model(context, mesh, config, test::small_vocabularies(GetParam().seq2seq));
+  model->allocate(Precision::Fp64, true);
+  model->parameters().initialise(3);
+  // Biases and norms away from 0 and 1, so that their gradients are not special.
+  for (double& w : model->parameters().flat_master().span<double>()) w += 0.01 * std::sin(1e4 * w + 1);
+  GradientBuckets buckets(model->parameters(), 4096);
+  const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 1, 4});
+  run(*model, batch, &buckets, true, false);
+  const Tensor gradient = model->parameters().flat_gradient();
+  const std::vector<double> kept(gradient.span<double>().begin(), gradient.span<double>().end());
+  for (const auto& p : model->parameters().parameters()) {
+    double* w = p->master().data<double>();
+    const int64_t n = p->local_shape().elements();
+    for (int64_t i = 0; i < n; i += std::max<int64_t>(1, n / 5)) {
+      const double at = w[i], step = 1e-5 * std::max(1.0, std::abs(at));
+      w[i] = at + step;
+      const double above = run(*model, batch, nullptr, false, false);
+      w[i] = at - step;
+      const double below = run(*model, batch, nullptr, false, false);
+      w[i] = at;
+      const double expected = (above - below) / (2 * step), got = kept[p->flat_offset() + i];
+      EXPECT_NEAR(got, expected, 1e-7 + 1e-5 * std::abs(expected)) << p->spec().name << "[" << i << "]";
+    }
+  }
+}
+
+TEST_P(ModelGradient, RecomputationIsBitIdentical) {
+  Context context;
+  Mesh mesh = Mesh::single();
+  TransformerConfig config = test::small_config(GetParam().seq2seq);
+  GetParam().change(config);
+  for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
+    const auto model = make_model(context, mesh, config, test::small_vocabularies(GetParam().seq2seq));
+    model->allocate(precision, true);
+    model->parameters().initialise(3);
+    GradientBuckets buckets(model->parameters(), 4096);
+    const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 1, 4});
+    const double plain = run(*model, batch, &buckets, true, false);
+    const Tensor gradient = model->parameters().flat_gradient();
+    const std::vector<float> kept(gradient.span<float>().begin(), gradient.span<float>().end());
+    EXPECT_EQ(run(*model, batch, &buckets, true, true), plain);
+    EXPECT_TRUE(std::equal(kept.begin(), kept.end(), gradient.data<float>()));
+  }
+}
+
+void all_dropout(TransformerConfig& c) {
+  c.dropout = {.embedding = 0.1, .residual = 0.2, .ffn = 0.1, .attention = 0.2};
+}
+
+const Case kCases[] = {
+    {"GptPreNorm", false, [](TransformerConfig&) {}},
+    {"GptPostNormRelu", false,
+     [](TransformerConfig& c) {
+       c.norm = NormPlacement::Post;
+       c.final_norm = false;
+       c.activation = Activation::Relu;
+     }},
+    {"GptNoBiasUntied", false,
+     [](TransformerConfig& c) {
+       c.bias = c.norm_bias = false;
+       c.tying = Tying::None;
+       c.output_bias = true;
+     }},
+    {"GptProjectedEmbedding", false,
+     [](TransformerConfig& c) {
+       c.embedding_width = 7;
+       c.tying = Tying::None;
+       c.positions = Positions::Sinusoidal;
+       c.scale_embedding = true;
+     }},
+    {"GptProjectedLearned", false,
+     [](TransformerConfig& c) {
+       c.embedding_width = 7;
+       c.tying = Tying::None;
+       c.dropout.embedding = 0.2;
+     }},
+    {"GptDropout", false, all_dropout},
+    {"GptGroupedQuery", false,
+     [](TransformerConfig& c) {
+       c.heads = 4;
+       c.kv_heads = 2;
+       c.head_dim = 5;
+     }},
+    {"GptNoPositionsGelu", false,
+     [](TransformerConfig& c) {
+       c.positions = Positions::None;
+       c.activation = Activation::Gelu;
+     }},
+    {"Seq2SeqPostNormAllTied", true,
+     [](TransformerConfig& c) {
+       c.norm = NormPlacement::Post;
+       c.tying = Tying::All;
+       c.final_norm = false;
+       c.positions = Positions::Sinusoidal;
+       c.sinusoid_form = SinusoidForm::Halves;
+       c.scale_embedding = true;
+       c.init = InitScheme::Xavier;
+     }},
+    {"Seq2SeqPreNormDropout", true, all_dropout},
+    {"Seq2SeqUntied", true,
+     [](TransformerConfig& c) {
+       c.tying = Tying::None;
+       c.bias = false;
+     }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Options, ModelGradient, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace weft

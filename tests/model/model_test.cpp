@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/model/fixture.h"
+
+namespace weft {
+namespace {
+
+int64_t count_parameters(const TransformerConfig& config, const Vocabularies& vocabularies) {
+  Context context({.kind = DeviceKind::Meta});
+  Mesh mesh = Mesh::single();
+  return make_model(context, mesh, config, vocabularies)->parameters().global_elements();
+}
+
+// U-12.6
+TEST(ParameterCount, Gpt2) {
+  TransformerConfig c{.layers = 12, .width = 768, .heads = 12, .max_length = 1024};
+  EXPECT_EQ(count_parameters(c, {.target = 50257}), 124'439'808);
+}
+
+TEST(ParameterCount, ToyGptOfTheNotes) {
+  TransformerConfig c{.layers = 12,
+                      .width = 144,
+                      .heads = 6,
+                      .ffn = 2048,
+                      .embedding_width = 128,
+                      .norm = NormPlacement::Post,
+                      .final_norm = false,
+                      .positions = Positions::Sinusoidal,
+                      .activation = Activation::Relu,
+                      .output_bias = true,
+                      .tying = Tying::None};
+  EXPECT_EQ(count_parameters(c, {.target = 512}), 8'271'696);
+}
+
+TEST(ParameterCount, TransformersOfThePapers) {
+  TransformerConfig base{.layers = 6,
+                         .encoder_layers = 6,
+                         .width = 512,
+                         .heads = 8,
+                         .ffn = 2048,
+                         .norm = NormPlacement::Post,
+                         .final_norm = false,
+                         .positions = Positions::Sinusoidal,
+                         .activation = Activation::Relu,
+                         .tying = Tying::All};
+  EXPECT_NEAR(static_cast<double>(count_parameters(base, {.source = 37000, .target = 37000})), 65e6, 3e6);
+  TransformerConfig tiny = base;
+  tiny.layers = tiny.encoder_layers = 4, tiny.width = 128, tiny.heads = 4, tiny.ffn = 256;
+  EXPECT_EQ(count_parameters(tiny, {.source = 9712, .target = 9712}), 2'568'192);
+}
+
+struct Built {
+  Context context;
+  Mesh mesh = Mesh::single();
+  std::unique_ptr<Transformer> model;
+  Built(bool seq2seq, Precision precision, int threads = 1) : context({}, threads) {
+    model = make_model(context, mesh, test::small_config(seq2seq), test::small_vocabularies(seq2seq));
+    model->allocate(precision, false);
+    model->parameters().initialise(5);
+  }
+};
+
+// U-12.5
+TEST(Model, UntrainedLossIsLogVocabulary) {
+  for (const bool seq2seq : {false, true}) {
+    Context context;
+    Mesh mesh = Mesh::single();
+    TransformerConfig config = test::small_config(seq2seq);
+    config.width = 48, config.init_deviation = 0.02;
+    const Vocabularies v{.source = seq2seq ? 500 : 0, .target = 500};
+    const auto model = make_model(context, mesh, config, v);
+    model->allocate(Precision::Fp32, false);
+    model->parameters().initialise(1);
+    const ModelBatch batch = test::random_batch(context, v, {16, 9, 12});
+    Tape tape(context, Tape::Mode::Off);
+    Pass pass{.tape = tape};
+    const double loss = model->loss(pass, batch, {}).nll.data<double>()[0];
+    int64_t targets = 0;
+    for (const int32_t t : batch.targets.span<int32_t>()) targets += t >= 0;
+    EXPECT_NEAR(loss / static_cast<double>(targets), std::log(500.0), 0.1 * std::log(500.0));
+  }
+}
+
+// Logits of one decoding, fed in the given pieces, for the rows of `batch` at once.
+std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch& batch,
+                                           const std::vector<int64_t>& rows, int32_t piece) {
+  Context& context = model.context();
+  const auto sub = [&](const Rows& all) {
+    test::TokenRows out;
+    for (const int64_t r : rows) {
+      for (int32_t i = all.offsets[r]; i < all.offsets[r + 1]; ++i) out.tokens.push_back(all.tokens.data<int32_t>()[i]);
+      out.offsets.push_back(static_cast<int32_t>(out.tokens.size()));
+    }
+    return out;
+  };
+  Rows source;
+  if (batch.source.sequences() > 0) {
+    const auto s = sub(batch.source);
+    source = make_rows(context, s.tokens, s.offsets, {});
+  }
+  const auto n = static_cast<int64_t>(rows.size());
+  const auto cache = model.begin_decoding(source, n, n, 16);
+  const auto input = sub(batch.input);
+  std::vector<std::vector<float>> logits(rows.size());
+  // All rows here are of one length, so that they stay alive together.
+  const int32_t length = input.offsets[1];
+  for (int32_t at = 0; at < length; at += piece) {
+    const int32_t take = std::min(piece, length - at);
+    std::vector<int32_t> tokens, offsets{0};
+    for (size_t r = 0; r < rows.size(); ++r) {
+      for (int32_t i = 0; i < take; ++i) tokens.push_back(input.tokens[input.offsets[r] + at + i]);
+      offsets.push_back(static_cast<int32_t>(tokens.size()));
+    }
+    const Tensor out = model.decode(*cache, tokens, offsets);
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const float* row = out.data<float>() + static_cast<int64_t>(r) * out.columns();
+      logits[r].assign(row, row + out.columns());
+    }
+  }
+  return logits;
+}
+
+class Decoding : public testing::TestWithParam<std::tuple<bool, Precision>> {};
+
+// U-9.3: what is decoded together never changes a bit.
+TEST_P(Decoding, RowsDoNotDependOnTheirNeighbours) {
+  const auto [seq2seq, precision] = GetParam();
+  Built built(seq2seq, precision, 2);
+  const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), std::vector<int32_t>(37, 9));
+  std::vector<int64_t> all(37);
+  std::iota(all.begin(), all.end(), 0);
+  const auto together = decode_all(*built.model, batch, all, 1);
+  for (const int64_t r : {0, 3, 17, 36}) EXPECT_EQ(decode_all(*built.model, batch, {r}, 1)[0], together[r]) << r;
+  const auto five = decode_all(*built.model, batch, {36, 5, 4, 3, 2}, 1);
+  EXPECT_EQ(five[0], together[36]);
+  EXPECT_EQ(five[3], together[3]);
+}
+
+// The cache gives what the whole forward gives.
+TEST_P(Decoding, EqualsTheFullForward) {
+  const auto [seq2seq, precision] = GetParam();
+  Built built(seq2seq, precision);
+  const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {9, 9});
+  const auto stepwise = decode_all(*built.model, batch, {0, 1}, 1);
+  const auto pieces = decode_all(*built.model, batch, {0, 1}, 4);
+  const auto whole = decode_all(*built.model, batch, {0, 1}, 9);
+  const double bound = precision == Precision::Bf16 ? 0.05 : 1e-4;  // bf16: rows are rounded in another order
+  for (size_t i = 0; i < whole[0].size(); ++i) {
+    EXPECT_NEAR(stepwise[0][i], whole[0][i], bound);
+    EXPECT_NEAR(pieces[1][i], whole[1][i], bound);
+  }
+  // The loss of the last target is -log softmax of those logits.
+  Tape tape(built.context, Tape::Mode::Off);
+  Pass pass{.tape = tape};
+  for (int64_t r = 0; r < batch.input.count(); ++r) batch.targets.data<int32_t>()[r] = r == 8 ? 3 : -1;
+  const double nll = built.model->loss(pass, batch, {}).nll.data<double>()[0];
+  double sum = 0;
+  for (const float x : whole[0]) sum += std::exp(static_cast<double>(x));
+  EXPECT_NEAR(nll, std::log(sum) - whole[0][3], 4 * bound);
+}
+
+TEST_P(Decoding, ReorderedRowsGoOnFromTheirParents) {
+  const auto [seq2seq, precision] = GetParam();
+  Built built(seq2seq, precision);
+  const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {6, 6});
+  Rows source = batch.source;
+  const auto feed = [&](KeyValueCache& cache, std::vector<int32_t> tokens) {
+    std::vector<int32_t> offsets(tokens.size() + 1);
+    std::iota(offsets.begin(), offsets.end(), 0);
+    const Tensor t = built.model->decode(cache, tokens, offsets);
+    return std::vector<float>(t.data<float>(), t.data<float>() + t.elements());
+  };
+  const auto forked = built.model->begin_decoding(source, 2, 4, 16);
+  feed(*forked, {1, 2});
+  feed(*forked, {3, 4});
+  forked->reorder(std::vector<int32_t>{1, 1, 0, 1});
+  const auto four = feed(*forked, {5, 6, 5, 5});
+  const auto straight = built.model->begin_decoding(source, 2, 2, 16);
+  feed(*straight, {1, 2});
+  feed(*straight, {3, 4});
+  const auto two = feed(*straight, {5, 5});
+  const size_t v = two.size() / 2;
+  EXPECT_TRUE(std::equal(two.begin(), two.begin() + v, four.begin() + 2 * v));
+  EXPECT_TRUE(std::equal(two.begin() + v, two.end(), four.begin()));
+  EXPECT_TRUE(std::equal(two.begin() + v, two.end(), four.begin() + 3 * v));
+  EXPECT_FALSE(std::equal(two.begin() + v, two.end(), four.begin() + v));
+  // What is dropped makes room again.
+  forked->reorder(std::vector<int32_t>{2});
+  forked->reorder(std::vector<int32_t>{0, 0, 0, 0});
+  EXPECT_THROW(forked->reorder(std::vector<int32_t>{0, 0, 0, 0, 0}), InternalError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Decoding,
+                         testing::Combine(testing::Bool(), testing::Values(Precision::Fp32, Precision::Bf16)),
+                         [](const auto& info) {
+                           return std::string(std::get<0>(info.param) ? "Seq2Seq" : "Gpt") +
+                                  (std::get<1>(info.param) == Precision::Bf16 ? "Bf16" : "Fp32");
+                         });
+
+// The dry device runs the same code: shapes and costs without data.
+TEST(Model, RunsDry) {
+  for (const bool seq2seq : {false, true}) {
+    Context context({.kind = DeviceKind::Meta});
+    Mesh mesh = Mesh::single();
+    const auto model = make_model(context, mesh, test::small_config(seq2seq), test::small_vocabularies(seq2seq));
+    model->allocate(Precision::Bf16, true);
+    GradientBuckets buckets(model->parameters(), 4096);
+    const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 3});
+    StepState state;
+    Tape tape(context, Tape::Mode::Record, &buckets);
+    Pass pass{.tape = tape, .state = &state};
+    model->loss(pass, batch, {});
+    tape.backward();
+    EXPECT_GT(context.ledger().total().flops, 0);
+    EXPECT_GT(context.memory().use().peak, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace weft

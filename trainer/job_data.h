@@ -1,0 +1,18 @@
+#pragma once
+#include "data/batch_config.h"
+#include "data/dataset.h"
+#include "model/config.h"
+#include "trainer/job.h"
+
+namespace weft {
+
+Vocabularies vocabularies_of(const DatasetHeader& header);
+
+// The job's batch section with what it leaves to the model filled in (context).
+BatchConfig batch_config(const JobConfig& job);
+
+// What only the prepared dataset tells: its kind fits the task, rows fit the positions, a shared table fits both
+// vocabularies. ConfigError or DataError with what to change.
+void check_job_against(const JobConfig& job, const DatasetHeader& header);
+
+}  // namespace weft

@@ -1,0 +1,204 @@
+#include "trainer/trainer.h"
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "trainer/loss_evaluation.h"
+
+namespace weft {
+
+using Json = nlohmann::ordered_json;
+
+TransformerConfig model_config(const JobConfig& job) { return job.model; }
+
+Precision precision_of(const JobConfig& job) {
+  return job.train.precision == ComputePrecision::Bf16 ? Precision::Bf16 : Precision::Fp32;
+}
+
+Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job)
+    : context_(context),
+      mesh_(mesh),
+      job_(job),
+      directory_(job.run_directory()),
+      checkpoints_(directory_ / "checkpoints"),
+      progress_(mesh.world().rank() == 0) {
+  train_ = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "train"));
+  const auto splits = Dataset::splits(job.data.directory);
+  if (std::ranges::find(splits, "valid") != splits.end()) {
+    valid_ = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
+  }
+  check_job_against(job, train_->header());
+  plan_ = make_batch_plan(batch_config(job), *train_, static_cast<uint64_t>(job.seed));
+  model_ = make_model(context, mesh, job.model, vocabularies_of(train_->header()));
+  model_->allocate(precision_of(job), true);
+  optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
+  step_ = std::make_unique<TrainingStep>(
+      *model_, *optimizer_,
+      StepOptions{.label_smoothing = job.train.label_smoothing,
+                  .clip_norm = job.train.clip_norm,
+                  .recompute = job.train.recompute,
+                  .bucket_bytes = static_cast<int64_t>(job.parallel.bucket_mib * (1 << 20))});
+  writer_ = std::make_unique<CheckpointWriter>(checkpoints_, context, mesh.world());
+  max_steps_ = count_steps();
+}
+
+int64_t Trainer::count_steps() const {
+  if (job_.train.max_epochs == 0) return job_.train.max_steps;
+  int64_t steps = 0;
+  for (int64_t e = 0; e < job_.train.max_epochs; ++e) steps += plan_->steps_per_epoch(e);
+  return job_.train.max_steps > 0 ? std::min(steps, job_.train.max_steps) : steps;
+}
+
+bool Trainer::finished() const {
+  const bool patience_over = job_.evaluation.patience > 0 && state_.without_gain >= job_.evaluation.patience;
+  return state_.step >= max_steps_ || patience_over;
+}
+
+TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_samples) {
+  const StopSignals signals;
+  begin(resume);
+  if (finished()) {
+    log_info("nothing to do: step {} of {}", state_.step, max_steps_);
+    return {.step = state_.step,
+            .max_steps = max_steps_,
+            .last_checkpoint = last_checkpoint_,
+            .best_loss = state_.best_loss};
+  }
+  Loader loader({.plan = plan_,
+                 .reader = make_reader(train_),
+                 .dp_rank = mesh_.dp().rank(),
+                 .dp_size = mesh_.dp().size(),
+                 .micro_tokens = job_.batch.micro_tokens,
+                 .start = state_.position});
+  last_save_ = step_began_ = std::chrono::steady_clock::now();
+  double waited = 0;
+  while (!finished() && !stop_) {
+    const auto batches = loader.next();
+    const double data_seconds = loader.waited_seconds() - waited;
+    waited = loader.waited_seconds();
+    one_step(*batches, data_seconds);
+    if (due(job_.evaluation.every_steps, job_.evaluation.every_epochs)) evaluate();
+    if (write_samples && job_.log.samples.every_steps > 0 && state_.step % job_.log.samples.every_steps == 0) {
+      progress_.clear();
+      write_samples(*model_, state_.step);
+    }
+    if (checkpoint_due() && !finished()) save();
+    step_began_ = std::chrono::steady_clock::now();
+  }
+  if (!stop_ && valid_ && !due(job_.evaluation.every_steps, job_.evaluation.every_epochs)) evaluate();
+  if (saved_step_ != state_.step) save();
+  commit_save();
+  progress_.clear();
+  return {.exit = stop_ ? ExitCode::Preempted : ExitCode::Done,
+          .step = state_.step,
+          .max_steps = max_steps_,
+          .last_checkpoint = last_checkpoint_,
+          .best_loss = state_.best_loss};
+}
+
+void Trainer::one_step(const StepBatches& batches, double data_seconds) {
+  const auto began = std::chrono::steady_clock::now();
+  StepState step;
+  step.step = state_.step;
+  step.learning_rate = learning_rate(job_.schedule, state_.step, max_steps_);
+  step.dropout_key = hash64(fmt::format("dropout {} {}", job_.seed, state_.step));
+  const StepReport report = step_->run(batches, step, state_.updates, data_seconds,
+                                       {.stop_asked = StopSignals::stop_asked(), .save_written = writer_->written()});
+  window_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() + data_seconds;
+  after_step(batches, report, step.learning_rate);
+}
+
+void Trainer::after_step(const StepBatches& batches, const StepReport& report, double lr) {
+  state_.step += 1;
+  state_.position = plan_->after({batches.epoch, batches.step_in_epoch});
+  state_.epoch_end = state_.position.step == 0;
+  state_.target_tokens += report.target_tokens;
+  state_.skips += report.skipped;
+  state_.skips_in_row = report.skipped ? state_.skips_in_row + 1 : 0;
+  stop_ = report.stop;
+  save_written_everywhere_ = report.save_written;
+  if (writer_->busy() && save_written_everywhere_) commit_save();
+  if (report.skipped) {
+    progress_.clear();
+    log_info("step {}: loss {} or gradient norm {} is not finite; the step is skipped ({} in a row)", state_.step,
+             report.loss, report.gradient_norm, state_.skips_in_row);
+    if (metrics_) {
+      metrics_->write("skip", state_.step, {{"epoch", batches.epoch}, {"step_in_epoch", batches.step_in_epoch}});
+    }
+  }
+  if (state_.skips_in_row > job_.train.max_skips) {
+    throw DivergenceError(
+        fmt::format("step {}: {} steps in a row had a loss or gradient that is not finite", state_.step,
+                    state_.skips_in_row),
+        "lower schedule.learning_rate, lengthen the warm-up, or set train.clip_norm; the last checkpoint is intact");
+  }
+  log_step(report, lr);
+}
+
+bool Trainer::due(int64_t every_steps, int64_t every_epochs) const {
+  const bool by_steps = every_steps > 0 && state_.step % every_steps == 0;
+  const bool by_epochs = every_epochs > 0 && state_.epoch_end && state_.position.epoch % every_epochs == 0;
+  return by_steps || by_epochs;
+}
+
+void Trainer::evaluate() {
+  if (!valid_) return;
+  const EvaluationOptions options{.context = job_.batch.context > 0 ? job_.batch.context : job_.model.max_length,
+                                  .max_sequences = job_.evaluation.max_sequences};
+  const LossReport report = evaluate_loss(*model_, valid_, options, job_.train.label_smoothing);
+  const bool better = report.mean_nll() < state_.best_loss;
+  state_.without_gain = better ? 0 : state_.without_gain + 1;
+  if (better) state_.best_loss = report.mean_nll(), state_.best_step = state_.step;
+  progress_.clear();
+  log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} tokens in {}{}", state_.step, report.mean_nll(),
+           std::exp(report.mean_nll()), report.targets, format_duration(report.seconds), better ? " (best)" : "");
+  if (metrics_) {
+    metrics_->write("eval", state_.step,
+                    {{"epoch", state_.position.epoch},
+                     {"loss", report.mean_nll()},
+                     {"smoothed_loss", report.mean_loss()},
+                     {"targets", report.targets},
+                     {"best_loss", state_.best_loss},
+                     {"best_step", state_.best_step},
+                     {"seconds", report.seconds}});
+  }
+  if (better && job_.checkpoint.keep_best && !finished()) save();
+}
+
+void Trainer::log_step(const StepReport& report, double lr) {
+  const auto largest = [](const std::vector<double>& v) { return *std::ranges::max_element(v); };
+  window_.steps += 1, window_.targets += report.target_tokens;
+  window_.loss = report.loss, window_.nll = report.nll;
+  window_.data += largest(report.data_seconds), window_.exposed += largest(report.exposed_seconds);
+  const double rate = static_cast<double>(window_.targets) / std::max(window_.seconds, 1e-9);
+  const double left = progress_.seconds_left(first_step_, state_.step, max_steps_);
+  progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left",
+                             state_.step, max_steps_, state_.position.epoch, report.loss, lr, report.gradient_norm,
+                             format_count(rate), format_duration(left)));
+  const bool log_now = state_.step % job_.log.every_steps == 0 || finished() || stop_;
+  if (!log_now) return;
+  const auto steps = static_cast<double>(window_.steps);
+  if (metrics_) {
+    metrics_->write("train", state_.step,
+                    {{"epoch", state_.position.epoch},
+                     {"tokens", state_.target_tokens},
+                     {"loss", report.loss},
+                     {"nll", report.nll},
+                     {"lr", lr},
+                     {"grad_norm", report.gradient_norm},
+                     {"skips", state_.skips},
+                     {"tokens_per_second", rate},
+                     {"step_ms", 1e3 * window_.seconds / steps},
+                     {"data_ms", 1e3 * window_.data / steps},
+                     {"comm_exposed_ms", 1e3 * window_.exposed / steps},
+                     {"peak_memory", context_.memory().use().peak},
+                     {"seconds_left", left}});
+  }
+  window_ = {};
+}
+
+}  // namespace weft
