@@ -1,0 +1,153 @@
+#include "data/dataset.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/dataset_manifest.h"
+#include "data/shard.h"
+
+namespace weft {
+
+class Dataset::State {
+ public:
+  State(const fs::path& directory, std::string_view split);
+
+  size_t shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total, const char* what) const;
+
+  fs::path directory;
+  DatasetHeader header;
+  std::vector<Shard> shards;
+  // What precedes each shard.
+  std::vector<int64_t> tokens_before;
+  std::vector<int64_t> records_before;
+};
+
+namespace {
+
+DatasetHeader header_of(const Manifest& manifest, std::string_view split, const SplitEntry& entry) {
+  DatasetHeader header{.version = manifest.version,
+                       .kind = manifest.kind,
+                       .split = std::string(split),
+                       .source = manifest.source,
+                       .target = manifest.target,
+                       .token_bytes = manifest.token_bytes,
+                       .num_tokens = entry.source.tokens + entry.target.tokens,
+                       .num_shards = static_cast<int64_t>(entry.shards.size())};
+  const bool pairs = manifest.kind == DatasetKind::Pairs;
+  (pairs ? header.num_pairs : header.num_documents) = entry.records;
+  const SideCounts& target = pairs ? entry.target : entry.source;
+  header.source.num_tokens = entry.source.tokens, header.source.longest = entry.source.longest;
+  header.target.num_tokens = target.tokens, header.target.longest = target.longest;
+  return header;
+}
+
+std::string listed(const Manifest& manifest) {
+  std::string names;
+  for (const auto& [name, entry] : manifest.splits) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+}  // namespace
+
+Dataset::State::State(const fs::path& from, std::string_view split) : directory(from) {
+  const Manifest manifest = read_manifest(from);
+  const auto found = manifest.splits.find(std::string(split));
+  require<DataError>(found != manifest.splits.end(), "{} has no split \"{}\", only: {}", from.string(), split,
+                     listed(manifest));
+  const SplitEntry& entry = found->second;
+  header = header_of(manifest, split, entry);
+  const ShardIdentity identity{.kind = manifest.kind,
+                               .split = header.split,
+                               .token_bytes = manifest.token_bytes,
+                               .source = manifest.source,
+                               .target = manifest.target};
+  int64_t tokens = 0, records = 0;
+  for (const ShardEntry& shard : entry.shards) {
+    shards.emplace_back(from / shard.file, shard, identity);
+    tokens_before.push_back(tokens);
+    records_before.push_back(records);
+    tokens += shard.source.count;
+    records += shard.records;
+  }
+}
+
+// The last shard that begins at or before `index`; empty ones (documents that began earlier) are passed over.
+size_t Dataset::State::shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total,
+                                const char* what) const {
+  require<InternalError>(index >= 0 && index < total, "{}, split {}: {} {} of {}", directory.string(), header.split,
+                         what, index, total);
+  return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), index) - begins.begin()) - 1;
+}
+
+Dataset::Dataset(std::unique_ptr<const State> state) : state_(std::move(state)) {}
+Dataset::~Dataset() = default;
+Dataset::Dataset(Dataset&&) noexcept = default;
+Dataset& Dataset::operator=(Dataset&&) noexcept = default;
+
+Dataset Dataset::open(const fs::path& directory, std::string_view split) {
+  return Dataset(std::make_unique<const State>(directory, split));
+}
+
+std::vector<std::string> Dataset::splits(const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : read_manifest(directory).splits) names.push_back(name);
+  return names;
+}
+
+const DatasetHeader& Dataset::header() const { return state_->header; }
+const fs::path& Dataset::directory() const { return state_->directory; }
+int64_t Dataset::num_tokens() const { return state_->header.num_tokens; }
+int64_t Dataset::num_pairs() const { return state_->header.num_pairs; }
+
+void Dataset::read_tokens(int64_t first, std::span<int32_t> into) const {
+  const auto count = static_cast<int64_t>(into.size());
+  const DatasetHeader& header = state_->header;
+  require<InternalError>(header.kind == DatasetKind::Stream && first >= 0 && first <= header.num_tokens &&
+                             count <= header.num_tokens - first,
+                         "{}, split {}: tokens {} to {} of a stream of {}", state_->directory.string(), header.split,
+                         first, first + count, header.kind == DatasetKind::Stream ? header.num_tokens : 0);
+  while (!into.empty()) {
+    const size_t i = state_->shard_of(state_->tokens_before, first, header.num_tokens, "token");
+    const Shard& shard = state_->shards[i];
+    const int64_t local = first - state_->tokens_before[i];
+    const auto n = std::min(into.size(), static_cast<size_t>(shard.entry().source.count - local));
+    shard.read_source(local, into.first(n));
+    into = into.subspan(n);
+    first += static_cast<int64_t>(n);
+  }
+}
+
+int64_t Dataset::document_begin(int64_t document) const {
+  const size_t i = state_->shard_of(state_->records_before, document, state_->header.num_documents, "document");
+  return state_->tokens_before[i] + state_->shards[i].document_begin(document - state_->records_before[i]);
+}
+
+int32_t Dataset::source_length(int64_t pair) const {
+  const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
+  const Shard::Row row = state_->shards[i].source_row(pair - state_->records_before[i]);
+  return static_cast<int32_t>(row.end - row.begin);
+}
+
+int32_t Dataset::target_length(int64_t pair) const {
+  const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
+  const Shard::Row row = state_->shards[i].target_row(pair - state_->records_before[i]);
+  return static_cast<int32_t>(row.end - row.begin);
+}
+
+void Dataset::read_source(int64_t pair, std::span<int32_t> into) const {
+  const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
+  const Shard::Row row = state_->shards[i].source_row(pair - state_->records_before[i]);
+  require<InternalError>(row.end - row.begin == static_cast<int64_t>(into.size()),
+                         "source row {} has {} tokens, not {}", pair, row.end - row.begin, into.size());
+  state_->shards[i].read_source(row.begin, into);
+}
+
+void Dataset::read_target(int64_t pair, std::span<int32_t> into) const {
+  const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
+  const Shard::Row row = state_->shards[i].target_row(pair - state_->records_before[i]);
+  require<InternalError>(row.end - row.begin == static_cast<int64_t>(into.size()),
+                         "target row {} has {} tokens, not {}", pair, row.end - row.begin, into.size());
+  state_->shards[i].read_target(row.begin, into);
+}
+
+}  // namespace weft

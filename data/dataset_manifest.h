@@ -1,0 +1,76 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "data/dataset.h"
+
+namespace weft {
+
+// dataset.json: what a prepared directory holds. Written last, so that a directory without it holds no dataset
+// (docs/formats.md "Dataset").
+constexpr const char* kManifestName = "dataset.json";
+constexpr int kDatasetVersion = 1;
+constexpr int64_t kMaxU16Vocabulary = 65536;
+
+// The ids of one side in one shard: a contiguous array in its file.
+struct ShardTokens {
+  int64_t count = 0;
+  uint64_t offset = 0;  // byte of the file
+};
+
+struct ShardEntry {
+  std::string file;
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;            // hash64 of the file
+  uint64_t structure_checksum = 0;  // of the file without its token arrays
+  int64_t records = 0;              // documents that begin in it, or pairs
+  ShardTokens source;
+  ShardTokens target;  // pairs
+};
+
+// Counts of one side of one split. Entropy is that of single tokens, in bits, specials left out.
+struct SideCounts {
+  int64_t tokens = 0;
+  int64_t longest = 0;  // pairs: tokens of the longest row
+  int64_t unknown = 0;
+  int64_t text_tokens = 0;  // tokens less the specials that preparation added
+  double entropy = 0;
+};
+
+struct SplitEntry {
+  int64_t records = 0;
+  int64_t dropped_empty = 0;  // pairs with a side without text
+  int64_t dropped_long = 0;
+  int64_t truncated = 0;
+  SideCounts source;
+  SideCounts target;
+  std::vector<ShardEntry> shards;
+};
+
+struct InputEntry {
+  std::string path;
+  uint64_t bytes = 0;
+  int64_t modified = 0;  // nanoseconds since 1970
+  uint64_t checksum = 0;
+  bool operator==(const InputEntry&) const = default;
+};
+
+struct Manifest {
+  int version = kDatasetVersion;
+  DatasetKind kind = DatasetKind::Stream;
+  int token_bytes = 2;
+  DatasetSide source;  // its counts (num_tokens, longest) are each split's
+  DatasetSide target;
+  std::map<std::string, SplitEntry> splits;
+  std::vector<InputEntry> inputs;
+  std::map<std::string, std::string> settings;  // "data.format": "text", ...
+};
+
+std::string manifest_text(const Manifest& manifest);
+// DataError where it is absent, damaged, foreign, of a later version, or states what cannot be.
+Manifest read_manifest(const fs::path& directory);
+
+}  // namespace weft

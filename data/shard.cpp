@@ -1,0 +1,290 @@
+#include "data/shard.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/hdf5.h"
+
+namespace weft {
+
+static_assert(std::endian::native == std::endian::little, "token arrays are mapped as they lie on disk");
+
+namespace {
+
+constexpr const char* kShardFormat = "weft dataset shard";
+constexpr const char* kStreamTokens = "/tokens";
+constexpr const char* kStreamDocuments = "/documents";
+
+template <class T>
+T load(const char* bytes, int64_t i) {
+  T value;
+  std::memcpy(&value, bytes + static_cast<size_t>(i) * sizeof(T), sizeof(T));
+  return value;
+}
+
+// Widens and returns the largest id as unsigned, so that one comparison checks them all.
+template <class T>
+uint32_t widen(const char* from, std::span<int32_t> into) {
+  uint32_t largest = 0;
+  for (size_t i = 0; i < into.size(); ++i) {
+    const uint32_t id = load<T>(from, static_cast<int64_t>(i));
+    largest = std::max(largest, id);
+    into[i] = static_cast<int32_t>(id);
+  }
+  return largest;
+}
+
+// The integers that both the writer and the reader of a shard see, by name.
+std::vector<std::pair<std::string, int64_t>> stated_numbers(const ShardIdentity& identity, const ShardEntry& entry) {
+  std::vector<std::pair<std::string, int64_t>> numbers = {{"format_version", kDatasetVersion},
+                                                          {"token_bytes", identity.token_bytes},
+                                                          {"num_source_tokens", entry.source.count}};
+  const bool pairs = identity.kind == DatasetKind::Pairs;
+  numbers.emplace_back(pairs ? "num_pairs" : "num_documents", entry.records);
+  if (pairs) numbers.emplace_back("num_target_tokens", entry.target.count);
+  const auto add_side = [&](const std::string& name, const DatasetSide& side) {
+    numbers.emplace_back(name + "_vocabulary", side.vocabulary);
+    numbers.emplace_back(name + "_bos", side.bos.value_or(-1));
+    numbers.emplace_back(name + "_eos", side.eos.value_or(-1));
+    numbers.emplace_back(name + "_pad", side.pad.value_or(-1));
+    numbers.emplace_back(name + "_unk", side.unk.value_or(-1));
+  };
+  add_side("source", identity.source);
+  if (pairs) add_side("target", identity.target);
+  return numbers;
+}
+
+std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentity& identity) {
+  const bool pairs = identity.kind == DatasetKind::Pairs;
+  std::vector<std::pair<std::string, std::string>> texts = {
+      {"format", kShardFormat},
+      {"kind", pairs ? "pairs" : "stream"},
+      {"split", identity.split},
+      {"source_tokenizer_hash", hash_hex(identity.source.tokenizer_hash)}};
+  if (pairs) texts.emplace_back("target_tokenizer_hash", hash_hex(identity.target.tokenizer_hash));
+  return texts;
+}
+
+Hdf5Type token_type(int token_bytes) { return token_bytes == 2 ? Hdf5Type::U16 : Hdf5Type::U32; }
+
+struct Payload {
+  std::string path;
+  Hdf5Type type;
+  std::span<const char> bytes;
+};
+
+std::span<const char> bytes_of(const std::vector<uint64_t>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(uint64_t)};
+}
+
+// The structure by HDF5, then the bytes past it.
+std::vector<uint64_t> write_file(const fs::path& path, const ShardIdentity& identity, const ShardEntry& entry,
+                                 const std::vector<Payload>& payloads) {
+  std::vector<uint64_t> offsets;
+  {
+    Hdf5File file = Hdf5File::create(path);
+    for (const auto& [name, value] : stated_texts(identity)) file.set_attribute("/", name, std::string_view(value));
+    for (const auto& [name, value] : stated_numbers(identity, entry)) file.set_attribute("/", name, value);
+    if (identity.kind == DatasetKind::Pairs) file.create_group("/source"), file.create_group("/target");
+    for (const Payload& payload : payloads) {
+      const int64_t shape[] = {static_cast<int64_t>(payload.bytes.size() / element_bytes(payload.type))};
+      file.create_array(payload.path, payload.type, shape);
+    }
+    for (const Payload& payload : payloads) offsets.push_back(file.array(payload.path).offset);
+    file.close();
+  }
+  File file(path, File::Mode::ReadWrite);
+  for (size_t i = 0; i < payloads.size(); ++i) {
+    file.write_at(offsets[i], payloads[i].bytes.data(), payloads[i].bytes.size());
+  }
+  file.sync();
+  return offsets;
+}
+
+}  // namespace
+
+uint64_t structure_checksum(std::string_view file, const ShardEntry& entry, int token_bytes) {
+  const auto width = static_cast<uint64_t>(token_bytes);
+  ShardTokens first = entry.source, second = entry.target;
+  if (second.offset < first.offset) std::swap(first, second);
+  Hasher hasher;
+  uint64_t at = 0;
+  for (const ShardTokens& tokens : {first, second}) {
+    if (tokens.count == 0) continue;
+    require<DataError>(tokens.offset >= at, "{}: its token arrays overlap", entry.file);
+    hasher.update(file.data() + at, tokens.offset - at);
+    at = tokens.offset + static_cast<uint64_t>(tokens.count) * width;
+  }
+  require<DataError>(at <= file.size(), "{}: its token arrays leave the file", entry.file);
+  hasher.update(file.data() + at, file.size() - at);
+  return hasher.digest();
+}
+
+void TokenColumn::append(std::span<const int32_t> ids) {
+  const size_t at = bytes_.size();
+  bytes_.resize(at + ids.size() * static_cast<size_t>(token_bytes_));
+  if (token_bytes_ == 4) {
+    if (!ids.empty()) std::memcpy(bytes_.data() + at, ids.data(), ids.size_bytes());
+    return;
+  }
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const auto narrow = static_cast<uint16_t>(ids[i]);
+    std::memcpy(bytes_.data() + at + i * 2, &narrow, 2);
+  }
+}
+
+SplitWriter::SplitWriter(fs::path directory, ShardIdentity identity, int64_t shard_tokens)
+    : directory_(std::move(directory)),
+      identity_(std::move(identity)),
+      shard_tokens_(shard_tokens),
+      source_(identity_.token_bytes),
+      target_(identity_.token_bytes) {}
+
+SplitWriter::~SplitWriter() {
+  std::error_code ignored;
+  for (const fs::path& path : written_) fs::remove(path, ignored);
+}
+
+void SplitWriter::add_document(std::span<const int32_t> ids) {
+  if (source_.count() == shard_tokens_) flush();
+  source_index_.push_back(static_cast<uint64_t>(source_.count()));
+  while (!ids.empty()) {
+    if (source_.count() == shard_tokens_) flush();
+    const auto n = std::min(ids.size(), static_cast<size_t>(shard_tokens_ - source_.count()));
+    source_.append(ids.first(n));
+    ids = ids.subspan(n);
+  }
+}
+
+void SplitWriter::add_pair(std::span<const int32_t> source, std::span<const int32_t> target) {
+  const auto tokens = static_cast<int64_t>(source.size() + target.size());
+  if (!source_index_.empty() && source_.count() + target_.count() + tokens > shard_tokens_) flush();
+  source_index_.push_back(static_cast<uint64_t>(source_.count()));
+  target_index_.push_back(static_cast<uint64_t>(target_.count()));
+  source_.append(source);
+  target_.append(target);
+}
+
+void SplitWriter::flush() {
+  ShardEntry entry{.file = fmt::format("{}-{:05}.h5", identity_.split, entries_.size()),
+                   .records = static_cast<int64_t>(source_index_.size()),
+                   .source = {.count = source_.count()},
+                   .target = {.count = target_.count()}};
+  const Hdf5Type type = token_type(identity_.token_bytes);
+  std::vector<Payload> payloads;
+  if (pairs()) {
+    source_index_.push_back(static_cast<uint64_t>(source_.count()));
+    target_index_.push_back(static_cast<uint64_t>(target_.count()));
+    payloads = {{"/source/tokens", type, source_.bytes()},
+                {"/target/tokens", type, target_.bytes()},
+                {"/source/offsets", Hdf5Type::U64, bytes_of(source_index_)},
+                {"/target/offsets", Hdf5Type::U64, bytes_of(target_index_)}};
+  } else {
+    payloads = {{kStreamTokens, type, source_.bytes()}, {kStreamDocuments, Hdf5Type::U64, bytes_of(source_index_)}};
+  }
+  const fs::path path = directory_ / (entry.file + ".tmp");
+  written_.push_back(path);
+  const std::vector<uint64_t> offsets = write_file(path, identity_, entry, payloads);
+  entry.source.offset = offsets[0];
+  if (pairs()) entry.target.offset = offsets[1];
+
+  const MappedFile written(path);
+  entry.bytes = written.bytes().size();
+  entry.checksum = hash64(written.bytes());
+  entry.structure_checksum = structure_checksum(written.bytes(), entry, identity_.token_bytes);
+  entries_.push_back(std::move(entry));
+  source_.clear(), target_.clear(), source_index_.clear(), target_index_.clear();
+}
+
+std::vector<ShardEntry> SplitWriter::finish() {
+  if (source_.count() > 0 || !source_index_.empty()) flush();
+  return entries_;
+}
+
+Shard::Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity)
+    : path_(path),
+      entry_(entry),
+      token_bytes_(identity.token_bytes),
+      source_vocabulary_(identity.source.vocabulary),
+      target_vocabulary_(identity.target.vocabulary),
+      map_(path) {
+  const std::string_view bytes = map_.bytes();
+  require<DataError>(bytes.size() == entry.bytes,
+                     "{}: {} bytes, but the dataset's manifest says {}: truncated or not its own", path.string(),
+                     bytes.size(), entry.bytes);
+  require<DataError>(structure_checksum(bytes, entry, token_bytes_) == entry.structure_checksum,
+                     "{} is damaged: its structure does not fit its checksum", path.string());
+  check_structure(identity);
+}
+
+void Shard::check_structure(const ShardIdentity& identity) {
+  const Hdf5File file = Hdf5File::open(path_);
+  for (const auto& [name, value] : stated_texts(identity)) {
+    const std::string found = file.string_attribute("/", name);
+    require<DataError>(found == value, "{}: {} is \"{}\", but the manifest says \"{}\"", path_.string(), name, found,
+                       value);
+  }
+  for (const auto& [name, value] : stated_numbers(identity, entry_)) {
+    const int64_t found = file.int_attribute("/", name);
+    require<DataError>(found == value, "{}: {} is {}, but the manifest says {}", path_.string(), name, found, value);
+  }
+  const auto place = [&](const std::string& name, Hdf5Type type, int64_t count) {
+    const Hdf5Array array = file.array(name);
+    require<DataError>(array.type == type && array.shape == std::vector<int64_t>{count},
+                       "{}: array {} is not of {} elements of {} bytes", path_.string(), name, count,
+                       element_bytes(type));
+    return array.offset;
+  };
+  const auto place_tokens = [&](const std::string& name, const ShardTokens& tokens) {
+    const uint64_t offset = place(name, token_type(token_bytes_), tokens.count);
+    require<DataError>(tokens.count == 0 || offset == tokens.offset, "{}: array {} is at byte {}, not {}",
+                       path_.string(), name, offset, tokens.offset);
+  };
+  const bool pairs = identity.kind == DatasetKind::Pairs;
+  place_tokens(pairs ? "/source/tokens" : kStreamTokens, entry_.source);
+  if (!pairs) {
+    source_index_ = map_.bytes().data() + place(kStreamDocuments, Hdf5Type::U64, entry_.records);
+    return;
+  }
+  place_tokens("/target/tokens", entry_.target);
+  source_index_ = map_.bytes().data() + place("/source/offsets", Hdf5Type::U64, entry_.records + 1);
+  target_index_ = map_.bytes().data() + place("/target/offsets", Hdf5Type::U64, entry_.records + 1);
+}
+
+void Shard::read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const {
+  const char* from =
+      map_.bytes().data() + tokens.offset + static_cast<size_t>(first) * static_cast<size_t>(token_bytes_);
+  const uint32_t largest = token_bytes_ == 2 ? widen<uint16_t>(from, into) : widen<uint32_t>(from, into);
+  require<DataError>(into.empty() || largest < vocabulary,
+                     "{} is damaged: id {} among tokens {} to {} is not below the vocabulary of {}", path_.string(),
+                     largest, first, first + static_cast<int64_t>(into.size()), vocabulary);
+}
+
+void Shard::read_source(int64_t first, std::span<int32_t> into) const {
+  read(entry_.source, source_vocabulary_, first, into);
+}
+
+void Shard::read_target(int64_t first, std::span<int32_t> into) const {
+  read(entry_.target, target_vocabulary_, first, into);
+}
+
+int64_t Shard::document_begin(int64_t i) const {
+  const auto begin = static_cast<int64_t>(load<uint64_t>(source_index_, i));
+  require<DataError>(begin >= 0 && begin <= entry_.source.count, "{} is damaged: document {} begins at token {} of {}",
+                     path_.string(), i, begin, entry_.source.count);
+  return begin;
+}
+
+Shard::Row Shard::row(const char* index, const ShardTokens& tokens, int64_t pair) const {
+  const Row row{.begin = static_cast<int64_t>(load<uint64_t>(index, pair)),
+                .end = static_cast<int64_t>(load<uint64_t>(index, pair + 1))};
+  require<DataError>(
+      0 <= row.begin && row.begin <= row.end && row.end <= tokens.count && row.end - row.begin <= INT32_MAX,
+      "{} is damaged: row {} is tokens {} to {} of {}", path_.string(), pair, row.begin, row.end, tokens.count);
+  return row;
+}
+
+}  // namespace weft

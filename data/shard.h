@@ -1,0 +1,96 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "data/dataset_manifest.h"
+
+namespace weft {
+
+// What every shard of a split states about itself.
+struct ShardIdentity {
+  DatasetKind kind = DatasetKind::Stream;
+  std::string split;
+  int token_bytes = 2;
+  DatasetSide source;
+  DatasetSide target;
+};
+
+// Ids as they lie in a file: 2 or 4 bytes each.
+class TokenColumn {
+ public:
+  explicit TokenColumn(int token_bytes) : token_bytes_(token_bytes) {}
+  void append(std::span<const int32_t> ids);
+  void clear() { bytes_.clear(); }
+  int64_t count() const { return static_cast<int64_t>(bytes_.size()) / token_bytes_; }
+  const std::vector<char>& bytes() const { return bytes_; }
+
+ private:
+  int token_bytes_;
+  std::vector<char> bytes_;
+};
+
+// Writes one split as DIRECTORY/SPLIT-00000.h5.tmp and so on. The caller renames them when all is written; files that
+// were not released are removed on destruction.
+class SplitWriter {
+ public:
+  SplitWriter(fs::path directory, ShardIdentity identity, int64_t shard_tokens);
+  ~SplitWriter();
+  SplitWriter(const SplitWriter&) = delete;
+  SplitWriter& operator=(const SplitWriter&) = delete;
+
+  void add_document(std::span<const int32_t> ids);  // cut where a shard is full
+  void add_pair(std::span<const int32_t> source, std::span<const int32_t> target);
+  std::vector<ShardEntry> finish();  // writes what is pending; entries name the files without .tmp
+  void release() { written_.clear(); }
+
+ private:
+  void flush();
+  bool pairs() const { return identity_.kind == DatasetKind::Pairs; }
+
+  fs::path directory_;
+  ShardIdentity identity_;
+  int64_t shard_tokens_;
+  TokenColumn source_, target_;
+  std::vector<uint64_t> source_index_;  // stream: where documents begin; pairs: where rows begin, and the end
+  std::vector<uint64_t> target_index_;
+  std::vector<ShardEntry> entries_;
+  std::vector<fs::path> written_;
+};
+
+// One shard, mapped. Construction checks size, structure checksum, and that HDF5 and the manifest say the same.
+class Shard {
+ public:
+  Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
+
+  const ShardEntry& entry() const { return entry_; }
+  void read_source(int64_t first, std::span<int32_t> into) const;
+  void read_target(int64_t first, std::span<int32_t> into) const;
+  int64_t document_begin(int64_t i) const;  // within this shard
+  struct Row {
+    int64_t begin;
+    int64_t end;
+  };
+  Row source_row(int64_t pair) const { return row(source_index_, entry_.source, pair); }
+  Row target_row(int64_t pair) const { return row(target_index_, entry_.target, pair); }
+
+ private:
+  void check_structure(const ShardIdentity& identity);
+  void read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const;
+  Row row(const char* index, const ShardTokens& tokens, int64_t pair) const;
+
+  fs::path path_;
+  ShardEntry entry_;
+  int token_bytes_;
+  int64_t source_vocabulary_, target_vocabulary_;
+  MappedFile map_;
+  const char* source_index_ = nullptr;  // u64, not aligned
+  const char* target_index_ = nullptr;
+};
+
+// hash64 of the file without its token arrays: all that HDF5 parses, and the indices.
+uint64_t structure_checksum(std::string_view file, const ShardEntry& entry, int token_bytes);
+
+}  // namespace weft
