@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "kernels/plain.h"
-
 namespace weft {
 
 void Tape::use(Parameter& parameter) {
@@ -44,7 +42,8 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Segment segment
     Tape second(context_, Mode::Replay, buckets_);
     std::vector<Var> again_in;
     for (const Var& v : inputs) {
-      again_in.push_back(v ? std::make_shared<Variable>(Variable{v->value, {}, v->needs_gradient}) : nullptr);
+      // With what has come to it already: contributions then add up in the order of a run without recomputation.
+      again_in.push_back(v ? std::make_shared<Variable>(*v) : nullptr);
     }
     const std::vector<Var> again_out = segment(second, again_in);
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -52,12 +51,7 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Segment segment
     }
     second.backward();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!again_in[i] || !again_in[i]->gradient) continue;
-      if (inputs[i]->gradient) {
-        add_scaled(context_, again_in[i]->gradient, 1, inputs[i]->gradient);
-      } else {
-        inputs[i]->gradient = std::move(again_in[i]->gradient);
-      }
+      if (inputs[i]) inputs[i]->gradient = std::move(again_in[i]->gradient);
     }
   });
   return outputs;
