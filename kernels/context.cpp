@@ -44,41 +44,54 @@ struct MemoryPool::Blocks {
   std::mutex mutex;
   std::map<size_t, std::vector<void*>> free;
   MemoryUse use;
+
+  ~Blocks() { release(); }
+  // Gives the blocks kept for reuse back to the system.
+  void release() {
+    for (auto& [size, list] : free) {
+      for (void* block : list) std::free(block);
+    }
+    free.clear();
+    use.cached = 0;
+  }
 };
 
 MemoryPool::MemoryPool(Device device) : device_(device), blocks_(std::make_unique<Blocks>()) {}
 
-MemoryPool::~MemoryPool() {
-  for (auto& [size, list] : blocks_->free) {
-    for (void* block : list) std::free(block);
-  }
-}
+MemoryPool::~MemoryPool() = default;
 
 std::shared_ptr<Storage> MemoryPool::allocate(size_t bytes) {
   const size_t size = size_class(bytes);
-  void* block = nullptr;
+  void* block = device_.kind == DeviceKind::Cpu ? take(size) : nullptr;
   {
     const std::lock_guard lock(blocks_->mutex);
-    auto& list = blocks_->free[size];
-    if (!list.empty()) {
-      block = list.back();
-      list.pop_back();
-      blocks_->use.cached -= size;
-    }
     blocks_->use.now += size;
     blocks_->use.peak = std::max(blocks_->use.peak, blocks_->use.now);
   }
-  const bool has_data = device_.kind == DeviceKind::Cpu;
-  if (!block && has_data) block = std::aligned_alloc(kAlignment, size);
-  require<InternalError>(block || !has_data, "out of memory: {} bytes asked for, {} in use", bytes, use().now);
-  auto self = shared_from_this();
-  return std::make_shared<Storage>(block, bytes, device_, [self, block, size] {
+  return std::make_shared<Storage>(block, bytes, device_, [self = shared_from_this(), block, size] {
     const std::lock_guard lock(self->blocks_->mutex);
     self->blocks_->use.now -= size;
     if (!block) return;
     self->blocks_->free[size].push_back(block);
     self->blocks_->use.cached += size;
   });
+}
+
+void* MemoryPool::take(size_t size) {
+  const std::lock_guard lock(blocks_->mutex);
+  if (const auto at = blocks_->free.find(size); at != blocks_->free.end() && !at->second.empty()) {
+    void* block = at->second.back();
+    at->second.pop_back();
+    blocks_->use.cached -= size;
+    return block;
+  }
+  void* block = std::aligned_alloc(kAlignment, size);
+  if (!block) {
+    blocks_->release();
+    block = std::aligned_alloc(kAlignment, size);
+  }
+  require<InternalError>(block, "out of memory: {} bytes asked for, {} in use", size, blocks_->use.now);
+  return block;
 }
 
 MemoryUse MemoryPool::use() const {

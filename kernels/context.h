@@ -31,6 +31,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   void reset_peak();
 
  private:
+  void* take(size_t size);  // a kept block of that size, or a new one
+
   struct Blocks;
   Device device_;
   std::unique_ptr<Blocks> blocks_;

@@ -106,9 +106,11 @@ T activation_slope(T x) {
   }
   if constexpr (A == Activation::GeluTanh) {
     const T s = sigmoid(T(1.5957691216057307117) * (x + T(0.044715) * x * x * x));
-    // sigmoid underflows to 0 where x^3 grows large: there the product is 0, and never 0 times infinity.
-    const T inner = T(1.5957691216057307117) * (T(1) + T(0.134145) * x * x);
-    return s + x * inner * s * (T(1) - s);
+    // Beyond 10, s (1 - s) is 0 to any precision here; held there, x^2 cannot overflow to 0 times infinity.
+    const T low = x < T(-10) ? T(-10) : x;
+    const T held = low > T(10) ? T(10) : low;
+    const T inner = T(1.5957691216057307117) * (T(1) + T(0.134145) * held * held);
+    return s + held * inner * s * (T(1) - s);
   }
   return T(1);
 }

@@ -135,6 +135,17 @@ inline RowIds row_ids(Context& context, int64_t rows, int64_t length = 3) {
   return {integers(context, sample), integers(context, position)};
 }
 
+// What the InternalError that `call` throws says, or "no error".
+inline std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// A name that GoogleTest accepts.
 inline std::string printable(std::string name) {
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';

@@ -209,34 +209,25 @@ TEST(LinearEdges, LeadingDimsOfTheWeightAreFlattened) {
   EXPECT_TRUE(same_bits(y, forward(p).y));
 }
 
-std::string message(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InternalError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(LinearEdges, MisfitsAreNamed) {
   Context context;
   const Tensor x = context.zeros({3, 4}, DType::F32), w = context.zeros({5, 4}, DType::F32);
   const Tensor y = context.zeros({3, 5}, DType::F32), b = context.zeros({4}, DType::F32);
-  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = w, .y = x}); }),
+  EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w, .y = x}); }),
             "linear_forward: y is f32[3, 4], expected f32[3, 5]");
-  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = w, .bias = b, .y = y}); }),
+  EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w, .bias = b, .y = y}); }),
             "linear_forward: bias is f32[4], expected 5 elements of f32");
-  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = y, .y = y}); }),
+  EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = y, .y = y}); }),
             "linear_forward: weight is f32[3, 5], expected f32[3, 4]");
-  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = w}); }), "linear_forward: y is absent");
-  EXPECT_EQ(message([&] { linear_forward(context, {.x = x, .weight = w, .dropout = {.probability = 0.1}, .y = y}); }),
+  EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w}); }), "linear_forward: y is absent");
+  EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w, .dropout = {.probability = 0.1}, .y = y}); }),
             "linear_forward: dropout 0.1 needs a step state");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(error_of([&] {
               linear_backward(context, {.dy = y, .x = x, .weight = w, .activation = Activation::Gelu, .dx = x});
             }),
             "linear_backward: pre is absent");
   Context dry(Device{DeviceKind::Meta});
-  EXPECT_EQ(message([&] { linear_forward(dry, {.x = x, .weight = w, .y = y}); }),
+  EXPECT_EQ(error_of([&] { linear_forward(dry, {.x = x, .weight = w, .y = y}); }),
             "linear_forward: x f32[3, 4] lies on another device");
 }
 

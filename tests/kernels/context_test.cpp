@@ -1,0 +1,85 @@
+#include "kernels/context.h"
+
+#include <thread>
+
+#include "kernels/matmul.h"
+#include "tests/kernels/check.h"
+
+namespace weft {
+namespace {
+
+TEST(Memory, BlocksAreLentAgain) {
+  Context context;
+  const void* first = context.empty({1000}, DType::F32).raw();
+  EXPECT_EQ(context.memory().use().now, 0U);
+  EXPECT_GE(context.memory().use().cached, 4000U);
+  const Tensor again = context.empty({999}, DType::F32);
+  EXPECT_EQ(again.raw(), first);
+  EXPECT_EQ(context.memory().use().cached, 0U);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(again.raw()) % 64, 0U);
+}
+
+TEST(Memory, PeakIsTheMostAtOnce) {
+  Context context;
+  { const Tensor a = context.empty({4096}, DType::F32), b = context.empty({4096}, DType::F32); }
+  EXPECT_EQ(context.memory().use().peak, 2U * 16384);
+  context.memory().reset_peak();
+  EXPECT_EQ(context.memory().use().peak, 0U);
+}
+
+TEST(Memory, TensorsMayBeReleasedByAnotherThread) {
+  Context context;
+  for (int i = 0; i < 50; ++i) {
+    Tensor t = context.zeros({100}, DType::F32);
+    std::thread other([moved = std::move(t)] { EXPECT_EQ(moved.data<float>()[99], 0); });
+    const Tensor here = context.zeros({100}, DType::F32);
+    other.join();
+  }
+  EXPECT_EQ(context.memory().use().now, 0U);
+}
+
+TEST(Memory, TheDryDeviceCountsWithoutTaking) {
+  Context dry(Device{DeviceKind::Meta});
+  const int64_t terabyte = int64_t{1} << 40;
+  {
+    const Tensor t = dry.zeros({terabyte}, DType::F32);
+    EXPECT_TRUE(t.meta());
+    EXPECT_EQ(dry.memory().use().now, 4U * terabyte);
+    EXPECT_EQ(t.slice(5, 10).text(), "f32[5]");
+  }
+  EXPECT_EQ(dry.memory().use().now, 0U);
+  EXPECT_EQ(dry.memory().use().cached, 0U);
+}
+
+// The sanitizers' allocators end the process where the system's returns null.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Memory, MoreThanThereIsIsAnError) {
+  Context context;
+  const std::string error = test::error_of([&] { context.empty({int64_t{1} << 52}, DType::F32); });
+  EXPECT_NE(error.find("out of memory: 18014398509481984 bytes asked for"), std::string::npos) << error;
+  EXPECT_EQ(context.memory().use().now, 0U);
+}
+#endif
+
+TEST(Contexts, ThisBuildHasNoCuda) {
+  EXPECT_EQ(test::error_of([] { Context cuda(Device{DeviceKind::Cuda}); }), "this build has no CUDA device");
+}
+
+TEST(Ledger, CountsOperations) {
+  Context context;
+  const Tensor a = test::random(context, {8, 8}, DType::F32, 1), c = context.empty({8, 8}, DType::F32);
+  context.ledger().clear();
+  matmul(context, {.a = a, .b = a, .c = c});
+  matmul(context, {.a = a, .b = a, .c = c, .mode = Accumulate::Add});
+  const Ledger::Entry& entry = context.ledger().entries().at("matmul");
+  EXPECT_EQ(entry.calls, 2);
+  EXPECT_EQ(entry.flops, 2 * 2.0 * 512);
+  EXPECT_EQ(entry.bytes, 256.0 * (3 + 4));
+  EXPECT_EQ(entry.seconds, 0);
+  context.time_operations(true);
+  matmul(context, {.a = a, .b = a, .c = c});
+  EXPECT_GT(context.ledger().total().seconds, 0);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,237 @@
+#include "kernels/cross_entropy.h"
+
+#include <limits>
+
+#include "tests/kernels/check.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+struct Stats {
+  Tensor max, sum, target, total;
+};
+
+Stats stats(Context& context, const Tensor& logits, const Tensor& targets, int64_t valid, int64_t first = 0) {
+  const Shape rows{logits.size(0)};
+  const DType dtype = logits.dtype();
+  Stats s{context.empty(rows, dtype), context.empty(rows, dtype), context.empty(rows, dtype),
+          context.empty(rows, dtype)};
+  cross_entropy_stats(context, {.logits = logits,
+                                .targets = targets,
+                                .first_column = first,
+                                .valid_columns = valid,
+                                .row_max = s.max,
+                                .row_sum = s.sum,
+                                .row_target = s.target,
+                                .row_total = s.total});
+  return s;
+}
+
+Tensor losses(Context& context, const Stats& s, const Tensor& targets, double smoothing, int64_t vocabulary) {
+  const Tensor loss = context.empty(s.max.shape(), s.max.dtype());
+  cross_entropy_loss(context, {.targets = targets,
+                               .row_max = s.max,
+                               .row_sum = s.sum,
+                               .row_target = s.target,
+                               .row_total = s.total,
+                               .smoothing = smoothing,
+                               .vocabulary = vocabulary,
+                               .loss = loss});
+  return loss;
+}
+
+struct Case {
+  int64_t rows, columns, valid;
+  double smoothing;
+  friend void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.rows << "x" << c.columns << " valid " << c.valid << " smoothing " << c.smoothing;
+  }
+};
+
+struct Problem {
+  Tensor logits, targets;
+};
+
+// Row 1, where there is one, is padding (target -1).
+Problem problem(Context& context, const Case& c, DType dtype) {
+  std::vector<int32_t> targets;
+  for (int64_t r = 0; r < c.rows; ++r) targets.push_back(r == 1 ? -1 : static_cast<int32_t>((r * 31 + 5) % c.valid));
+  return {random(context, {c.rows, c.columns}, dtype, 9, 3), integers(context, targets)};
+}
+
+Tensor gradient(Context& context, const Case& c, const Problem& p, const Stats& s, const Tensor& dlogits) {
+  cross_entropy_gradient(context, {.logits = p.logits,
+                                   .targets = p.targets,
+                                   .valid_columns = c.valid,
+                                   .row_max = s.max,
+                                   .row_sum = s.sum,
+                                   .smoothing = c.smoothing,
+                                   .vocabulary = c.valid,
+                                   .scale = 0.5,
+                                   .dlogits = dlogits});
+  return dlogits;
+}
+
+double total(const Tensor& t) {
+  double sum = 0;
+  for (const double v : values(t)) sum += v;
+  return sum;
+}
+
+class CrossEntropy : public testing::TestWithParam<Case> {};
+
+TEST_P(CrossEntropy, IsTheFormula) {
+  const Case c = GetParam();
+  Context context;
+  const Problem p = problem(context, c, DType::F64);
+  const Tensor loss = losses(context, stats(context, p.logits, p.targets, c.valid), p.targets, c.smoothing, c.valid);
+  for (int64_t r = 0; r < c.rows; ++r) {
+    const double* row = p.logits.data<double>() + r * c.columns;
+    const int32_t target = p.targets.data<int32_t>()[r];
+    double z = 0, expected = 0;
+    for (int64_t v = 0; v < c.valid; ++v) z += std::exp(row[v]);
+    for (int64_t v = 0; v < c.valid; ++v) {
+      const double weight = (v == target ? 1 - c.smoothing : 0) + c.smoothing / static_cast<double>(c.valid);
+      expected -= weight * (row[v] - std::log(z));
+    }
+    EXPECT_NEAR(loss.data<double>()[r], target < 0 ? 0 : expected, 1e-11);
+  }
+}
+
+TEST_P(CrossEntropy, GradientMatchesFiniteDifferences) {
+  const Case c = GetParam();
+  Context context;
+  const Problem p = problem(context, c, DType::F64);
+  const auto loss = [&] {
+    return 0.5 * total(losses(context, stats(context, p.logits, p.targets, c.valid), p.targets, c.smoothing, c.valid));
+  };
+  const Stats s = stats(context, p.logits, p.targets, c.valid);
+  const Tensor d = gradient(context, c, p, s, context.empty(p.logits.shape(), DType::F64));
+  EXPECT_TRUE(gradient_matches(p.logits, d, loss));
+}
+
+TEST_P(CrossEntropy, AgreesWithF64) {
+  const Case c = GetParam();
+  for (const int threads : {1, 2}) {
+    Context context({}, threads);
+    const Problem p = problem(context, c, DType::F32);
+    const Problem q{copy_as(context, p.logits, DType::F64), p.targets};
+    const Stats s = stats(context, p.logits, p.targets, c.valid), t = stats(context, q.logits, p.targets, c.valid);
+    EXPECT_TRUE(close(losses(context, s, p.targets, c.smoothing, c.valid),
+                      losses(context, t, p.targets, c.smoothing, c.valid), tolerance(DType::F32)));
+    const Tensor exact = gradient(context, c, q, t, context.empty(q.logits.shape(), DType::F64));
+    const Tensor d = gradient(context, c, p, s, context.empty(p.logits.shape(), DType::F32));
+    EXPECT_TRUE(close(d, exact, tolerance(DType::F32)));
+    const Tensor d16 = gradient(context, c, p, s, context.empty(p.logits.shape(), DType::BF16));
+    EXPECT_TRUE(close(d16, exact, tolerance(DType::BF16)));
+    EXPECT_TRUE(same_bits(gradient(context, c, p, s, p.logits), d)) << "in place";
+  }
+}
+
+// Two chunks, combined as ranks of a sharded vocabulary combine theirs, give what the whole gives.
+TEST_P(CrossEntropy, ChunksCombine) {
+  const Case c = GetParam();
+  if (c.valid < 2) return;  // one column cannot be cut in two
+  Context context;
+  const Problem p = problem(context, c, DType::F64);
+  const int64_t cut = c.valid / 2;
+  const Tensor left = context.empty({c.rows, cut}, DType::F64),
+               right = context.empty({c.rows, c.valid - cut}, DType::F64);
+  for (int64_t r = 0; r < c.rows; ++r) {
+    const double* row = p.logits.data<double>() + r * c.columns;
+    std::copy_n(row, cut, left.data<double>() + r * cut);
+    std::copy_n(row + cut, c.valid - cut, right.data<double>() + r * (c.valid - cut));
+  }
+  const Stats whole = stats(context, p.logits, p.targets, c.valid);
+  const Stats a = stats(context, left, p.targets, cut), b = stats(context, right, p.targets, c.valid - cut, cut);
+  for (int64_t r = 0; r < c.rows; ++r) {
+    const auto at = [r](const Tensor& t) { return t.data<double>()[r]; };
+    const double most = std::max(at(a.max), at(b.max));
+    EXPECT_EQ(at(whole.max), most);
+    EXPECT_NEAR(at(whole.sum), at(a.sum) * std::exp(at(a.max) - most) + at(b.sum) * std::exp(at(b.max) - most), 1e-9);
+    EXPECT_EQ(at(whole.target), at(a.target) + at(b.target));
+    EXPECT_NEAR(at(whole.total), at(a.total) + at(b.total), 1e-9);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, CrossEntropy,
+                         testing::Values(Case{1, 1, 1, 0}, Case{7, 7, 7, 0.1}, Case{5, 16, 13, 0.1},
+                                         Case{129, 129, 129, 0}, Case{3, 1000, 1000, 0.2}),
+                         [](const auto& info) { return printable(testing::PrintToString(info.param)); });
+
+TEST(CrossEntropyEdges, PaddingColumnsGetNoGradientWhateverTheyHold) {
+  Context context;
+  const Case c{2, 5, 3, 0.1};
+  Problem p = problem(context, c, DType::F32);
+  p.logits.data<float>()[3] = 1e30f, p.logits.data<float>()[4] = std::nanf("");
+  const Tensor d = gradient(context, c, p, stats(context, p.logits, p.targets, 3), context.empty({2, 5}, DType::F32));
+  EXPECT_EQ(d.data<float>()[3], 0);
+  EXPECT_EQ(d.data<float>()[4], 0);
+  for (int i = 5; i < 10; ++i) EXPECT_EQ(d.data<float>()[i], 0) << "ignored row";
+}
+
+TEST(CrossEntropyEdges, LargeLogitsAreExact) {
+  Context context;
+  const Tensor logits = constant(context, {1, 4}, DType::F32, 5e4), targets = integers(context, {2});
+  const Tensor loss = losses(context, stats(context, logits, targets, 4), targets, 0, 4);
+  EXPECT_NEAR(loss.data<float>()[0], std::log(4), 5e-3);  // 5e4 + log 4 is rounded to f32's 2^-8 spacing nowhere
+}
+
+TEST(CrossEntropyEdges, AChunkOfPaddingAloneAddsNothing) {
+  Context context;
+  const Stats s = stats(context, constant(context, {2, 4}, DType::F32, 1), integers(context, {0, 1}), 0);
+  EXPECT_EQ(values(s.sum), std::vector<double>(2, 0.0));
+  EXPECT_EQ(values(s.max), std::vector<double>(2, -std::numeric_limits<double>::infinity()));
+}
+
+TEST(CrossEntropyEdges, NonFiniteLogitsGiveANonFiniteLoss) {
+  Context context;
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    for (const int at : {0, 20, 36}) {
+      const Tensor logits = random(context, {1, 37}, DType::F32, 3), targets = integers(context, {2});
+      logits.data<float>()[at] = bad;
+      const Tensor loss = losses(context, stats(context, logits, targets, 37), targets, 0, 37);
+      EXPECT_FALSE(std::isfinite(loss.data<float>()[0])) << bad << " at " << at;
+    }
+  }
+}
+
+TEST(CrossEntropyEdges, MisfitsAreNamed) {
+  Context context;
+  const Tensor logits = context.zeros({2, 4}, DType::F32), rows = context.zeros({2}, DType::F32);
+  const Tensor targets = integers(context, {0, 1});
+  CrossEntropyStats args{
+      .logits = logits, .targets = targets, .valid_columns = 5, .row_max = rows, .row_sum = rows, .row_target = rows};
+  const auto message = [&] { return error_of([&] { cross_entropy_stats(context, args); }); };
+  EXPECT_EQ(message(), "cross_entropy_stats: 5 valid columns of logits f32[2, 4]");
+  args.valid_columns = 4, args.targets = integers(context, {1});
+  EXPECT_EQ(message(), "cross_entropy_stats: targets is i32[1], expected 2 elements of i32");
+  args.logits = context.zeros({2, 4}, DType::BF16);
+  EXPECT_EQ(message(), "cross_entropy_stats: logits bf16[2, 4] are not a matrix of f32 or f64");
+  CrossEntropyLoss loss{.targets = targets,
+                        .row_max = rows,
+                        .row_sum = rows,
+                        .row_target = rows,
+                        .smoothing = 0.1,
+                        .vocabulary = 4,
+                        .loss = rows};
+  EXPECT_EQ(error_of([&] { cross_entropy_loss(context, loss); }), "cross_entropy_loss: row_total is absent");
+  loss.smoothing = 1;
+  EXPECT_EQ(error_of([&] { cross_entropy_loss(context, loss); }), "cross_entropy_loss: smoothing 1 is outside [0, 1)");
+}
+
+TEST(CrossEntropyEdges, RunsDry) {
+  Context dry(Device{DeviceKind::Meta});
+  const Tensor logits = dry.empty({8, 50257}, DType::F32), rows = dry.empty({8}, DType::F32);
+  const Tensor targets = dry.empty({8}, DType::I32);
+  const Stats s = stats(dry, logits, targets, 50257);
+  losses(dry, s, targets, 0.1, 50257);
+  gradient(dry, {8, 50257, 50257, 0.1}, {logits, targets}, s, dry.empty({8, 50257}, DType::BF16));
+  EXPECT_EQ(dry.ledger().entries().size(), 3U);
+  EXPECT_EQ(dry.ledger().entries().at("cross_entropy_gradient").bytes, 8.0 * 50257 * 6);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,155 @@
+#include "kernels/optimizer.h"
+
+#include <limits>
+
+#include "tests/kernels/check.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+struct Buffers {
+  Tensor p, g, m, v;
+  Buffers(Context& context, int64_t n, DType dtype)
+      : p(random(context, {n}, dtype, 1)),
+        g(random(context, {n}, dtype, 2)),
+        m(random(context, {n}, dtype, 3, 0.1)),
+        v(random(context, {n}, dtype, 4, 0.1)) {
+    with_float_type(dtype, [&]<class T>() {
+      for (T& x : v.span<T>()) x = T(std::abs(static_cast<double>(static_cast<Accumulator<T>>(x))));
+    });
+  }
+};
+
+StepState step_state() {
+  return {.step = 3,
+          .learning_rate = 0.01,
+          .bias_correction1 = 1 - std::pow(0.9, 4),
+          .bias_correction2 = 1 - std::pow(0.95, 4),
+          .clip = 0.5};
+}
+
+AdamUpdate adam(const Buffers& b, const StepState& state, bool coupled) {
+  return {.parameter = b.p,
+          .gradient = b.g,
+          .moment1 = b.m,
+          .moment2 = b.v,
+          .beta1 = 0.9,
+          .beta2 = 0.95,
+          .epsilon = 1e-8,
+          .weight_decay = 0.1,
+          .coupled = coupled,
+          .state = &state};
+}
+
+TEST(Adam, IsTheFormula) {
+  Context context;
+  const StepState s = step_state();
+  for (const int64_t n : {1, 7, 129}) {
+    for (const bool coupled : {false, true}) {
+      const Buffers b(context, n, DType::F64);
+      const std::vector<double> p = values(b.p), g = values(b.g), m = values(b.m), v = values(b.v);
+      adam_update(context, adam(b, s, coupled));
+      for (int64_t i = 0; i < n; ++i) {
+        const double grad = g[i] * 0.5 + (coupled ? 0.1 * p[i] : 0);
+        const double m1 = 0.9 * m[i] + 0.1 * grad, v1 = 0.95 * v[i] + 0.05 * grad * grad;
+        const double direction = m1 / s.bias_correction1 / (std::sqrt(v1 / s.bias_correction2) + 1e-8);
+        EXPECT_NEAR(b.p.data<double>()[i], p[i] - 0.01 * (direction + (coupled ? 0 : 0.1 * p[i])), 1e-12);
+        EXPECT_NEAR(b.m.data<double>()[i], m1, 1e-12);
+        EXPECT_NEAR(b.v.data<double>()[i], v1, 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Sgd, IsTheFormula) {
+  Context context;
+  const StepState s = step_state();
+  for (const int64_t n : {1, 7, 129}) {
+    const Buffers b(context, n, DType::F64);
+    const std::vector<double> p = values(b.p), g = values(b.g), m = values(b.m);
+    sgd_update(context,
+               {.parameter = b.p, .gradient = b.g, .buffer = b.m, .momentum = 0.9, .weight_decay = 0.1, .state = &s});
+    for (int64_t i = 0; i < n; ++i) {
+      const double buffer = 0.9 * m[i] + 0.5 * g[i] + 0.1 * p[i];
+      EXPECT_NEAR(b.m.data<double>()[i], buffer, 1e-12);
+      EXPECT_NEAR(b.p.data<double>()[i], p[i] - 0.01 * buffer, 1e-12);
+    }
+  }
+}
+
+TEST(Optimizer, F32AgreesWithF64OnAnyThreads) {
+  constexpr int64_t kMany = 100003;  // several threads' worth, no multiple of a vector
+  const StepState s = step_state();
+  Context one({}, 1), two({}, 2);
+  const Buffers a(one, kMany, DType::F32), b(two, kMany, DType::F32), exact(one, kMany, DType::F64);
+  adam_update(one, adam(a, s, false));
+  adam_update(two, adam(b, s, false));
+  adam_update(one, adam(exact, s, false));
+  EXPECT_TRUE(same_bits(a.p, b.p));
+  EXPECT_TRUE(same_bits(a.v, b.v));
+  EXPECT_TRUE(close(a.p, exact.p, 1e-6));
+  EXPECT_TRUE(close(a.m, exact.m, 1e-6));
+  EXPECT_TRUE(close(a.v, exact.v, 1e-6));
+}
+
+TEST(Optimizer, ASkippedStepChangesNothing) {
+  Context context;
+  StepState s = step_state();
+  s.skip = true;
+  const Buffers b(context, 129, DType::F32), before(context, 129, DType::F32);
+  fill(context, b.g, std::nan(""));
+  adam_update(context, adam(b, s, false));
+  sgd_update(context, {.parameter = b.p, .gradient = b.g, .buffer = b.m, .state = &s});
+  EXPECT_TRUE(same_bits(b.p, before.p));
+  EXPECT_TRUE(same_bits(b.m, before.m));
+  EXPECT_TRUE(same_bits(b.v, before.v));
+}
+
+TEST(SquareSum, DoesNotDependOnThreadsAndKeepsNonFinite) {
+  Context one({}, 1), two({}, 2);
+  for (const int64_t n : {0, 1, 7, 129, 200003}) {
+    const Tensor x = random(one, {n}, DType::F32, 5), out = one.empty({1}, DType::F64),
+                 other = two.empty({1}, DType::F64);
+    square_sum(one, {.x = x, .out = out});
+    square_sum(two, {.x = x, .out = other});
+    EXPECT_TRUE(same_bits(out, other));
+    double expected = 0;
+    for (const double v : values(x)) expected += v * v;
+    EXPECT_NEAR(*out.data<double>(), expected, 1e-12 * expected);
+    for (const double bad : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+      if (n == 0) continue;
+      x.data<float>()[n / 2] = static_cast<float>(bad);
+      square_sum(two, {.x = x, .out = other});
+      EXPECT_FALSE(std::isfinite(*other.data<double>()));
+    }
+  }
+}
+
+TEST(SquareSum, DoesNotOverflowInF32) {
+  Context context;
+  const Tensor out = context.empty({1}, DType::F64);
+  square_sum(context, {.x = constant(context, {4}, DType::F32, 1e30), .out = out});
+  EXPECT_NEAR(*out.data<double>(), 4e60, 1e55);
+}
+
+TEST(Optimizer, MisfitsAreNamedAndDryRunsCount) {
+  Context context, dry(Device{DeviceKind::Meta});
+  const StepState s;
+  const Buffers b(context, 4, DType::F32);
+  AdamUpdate args = adam(b, s, false);
+  args.moment2 = context.zeros({5}, DType::F32);
+  EXPECT_EQ(error_of([&] { adam_update(context, args); }),
+            "adam_update: moment2 is f32[5], expected 4 elements of f32");
+  args.parameter = context.zeros({4}, DType::BF16);
+  EXPECT_EQ(error_of([&] { adam_update(context, args); }), "adam_update: parameter bf16[4] is neither f32 nor f64");
+  const Tensor t = dry.empty({1000}, DType::F32);
+  EXPECT_EQ(error_of([&] { sgd_update(dry, {.parameter = t, .gradient = t, .buffer = t}); }),
+            "sgd_update: no step state for parameter f32[1000]");
+  sgd_update(dry, {.parameter = t, .gradient = t, .buffer = t, .state = &s});
+  EXPECT_EQ(dry.ledger().entries().at("sgd_update").bytes, 5.0 * 4000);
+}
+
+}  // namespace
+}  // namespace weft
