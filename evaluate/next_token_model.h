@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+namespace weft {
+
+// Scores the next token of a set of growing sequences ("rows": hypotheses of a search). Holds what decoding needs of
+// each row's past (a key/value cache), so that only new tokens are fed.
+//
+// A row's logits must depend on that row alone, bit for bit: not on which other rows are alive, nor on their order.
+// Then texts do not depend on how sentences are batched.
+class NextTokenModel {
+ public:
+  virtual ~NextTokenModel() = default;
+
+  virtual int64_t vocabulary() const = 0;
+  // Positions (fed tokens) that a row can hold.
+  virtual int64_t max_length() const = 0;
+  // Rows now alive. A fresh model has one a sentence, each empty.
+  virtual int64_t num_rows() const = 0;
+  // Threads that the search may use for its own part; rows are shared out, the result does not depend on it.
+  virtual int threads() const { return 1; }
+
+  // Feeds row r its new tokens[offsets[r]..offsets[r + 1]), one or more; offsets has num_rows() + 1 entries, the first
+  // 0. Returns the logits after each row's last token, [rows, vocabulary], valid until the next call.
+  virtual std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) = 0;
+
+  // Row i continues what row parents[i] held; rows may be duplicated and dropped. parents is ascending, never empty.
+  virtual void reorder(std::span<const int32_t> parents) = 0;
+};
+
+// What a search needs of the model that decodes a batch.
+struct DecodingBatch {
+  std::span<const int64_t> sentences;  // indices into the inputs, one row each at the beginning
+  int64_t max_rows = 0;                // rows alive at most after reorder()
+  int64_t capacity = 0;                // positions a row will hold at most; where the model has fewer, it says so
+};
+using ModelFactory = std::function<std::unique_ptr<NextTokenModel>(const DecodingBatch&)>;
+
+}  // namespace weft
