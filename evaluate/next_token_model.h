@@ -27,7 +27,7 @@ class NextTokenModel {
   // 0. Returns the logits after each row's last token, [rows, vocabulary], valid until the next call.
   virtual std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) = 0;
 
-  // Row i continues what row parents[i] held; rows may be duplicated and dropped. parents is ascending, never empty.
+  // Row i continues what row parents[i] held; rows may be duplicated and dropped. Never empty.
   virtual void reorder(std::span<const int32_t> parents) = 0;
 };
 

@@ -30,8 +30,8 @@ enum class StopRule {
 };
 template <>
 struct EnumNames<StopRule> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, StopRule>>(
-      {{"full", StopRule::Full}, {"bound", StopRule::Bound}});
+  static constexpr auto kNames =
+      std::to_array<std::pair<std::string_view, StopRule>>({{"full", StopRule::Full}, {"bound", StopRule::Bound}});
 };
 
 struct SearchConfig {
@@ -71,12 +71,12 @@ struct SearchConfig {
     v.field("no_repeat_ngram", no_repeat_ngram, "No n-gram of this length occurs twice in a text; 0 means no rule.",
             Range{.min = 0});
     v.field("min_length", min_length, "Tokens before a text may end.", Range{.min = 0});
-    v.field("max_length_factor", max_length_factor, "A text has at most factor x source tokens + extra tokens.",
-            Range{.min = 0});
+    v.field("max_length_factor", max_length_factor,
+            "A text has at most factor x source tokens + extra tokens, its end counted.", Range{.min = 0});
     v.field("max_length_extra", max_length_extra, "See max_length_factor; alone where there is no source.",
             Range{.min = 0});
     v.field("batch_sentences", batch_sentences, "Inputs decoded together at most.", Range{.min = 1});
-    v.field("batch_tokens", batch_tokens, "Texts x longest input or output in tokens, decoded together at most.",
+    v.field("batch_tokens", batch_tokens, "Texts x longest input in tokens, decoded together at most.",
             Range{.min = 1});
   }
 };
