@@ -1,0 +1,67 @@
+#include "checkpoint/average.h"
+
+#include "base/error.h"
+#include "checkpoint/reader.h"
+#include "checkpoint/writer.h"
+
+namespace weft {
+
+std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths, int64_t last_epochs) {
+  std::vector<fs::path> found;
+  for (const fs::path& path : paths) {
+    if (fs::exists(path / "manifest.json")) {
+      found.push_back(path);
+      continue;
+    }
+    const fs::path directory = fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path;
+    std::vector<fs::path> here;
+    for (const fs::path& candidate : list_checkpoints(directory)) {
+      const bool epoch_end = read_checkpoint_manifest(candidate).state.value("epoch_end", false);
+      if (last_epochs == 0 || epoch_end) here.push_back(candidate);
+    }
+    if (last_epochs > 0 && static_cast<int64_t>(here.size()) > last_epochs) {
+      here.erase(here.begin(), here.end() - last_epochs);
+    }
+    if (here.empty())
+      throw DataError(fmt::format("{}: no checkpoint to average here", path.string()),
+                      "train with checkpoint.every_epochs: 1 and checkpoint.keep_epochs: K");
+    found.insert(found.end(), here.begin(), here.end());
+  }
+  return found;
+}
+
+void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out) {
+  require<ConfigError>(!paths.empty(), "no checkpoint to average");
+  require<DataError>(!fs::exists(out), "{}: exists already", out.string());
+  Context context;
+  const Checkpoint last = Checkpoint::open(paths.back());
+  std::vector<TensorBox> mean;
+  for (const auto& [name, shape] : last.tensors("master")) {
+    const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
+    mean.push_back({"master", name, shape, origin, context.empty(shape, DType::F32)});
+    std::vector<double> sum(static_cast<size_t>(shape.elements()), 0);
+    const TensorBox one{"master", name, shape, origin, context.empty(shape, DType::F32)};
+    for (const fs::path& path : paths) {
+      Checkpoint::open(path).read({one});
+      const float* x = one.data.data<float>();
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += x[i];
+    }
+    float* to = mean.back().data.data<float>();
+    for (size_t i = 0; i < sum.size(); ++i) to[i] = static_cast<float>(sum[i] / static_cast<double>(paths.size()));
+  }
+  CheckpointHeader header{.step = last.manifest().step,
+                          .state = last.manifest().state,
+                          .job = last.manifest().job,
+                          .fingerprint = last.manifest().fingerprint};
+  for (const CheckpointAttachment& a : last.manifest().attachments) {
+    header.attachments.emplace_back(a.name, read_attachment(last.path(), last.manifest(), a.name));
+  }
+  const auto world = single_communicator("world");
+  const fs::path scratch = out.string() + ".parts";
+  CheckpointWriter writer(scratch, context, *world);
+  writer.start(header, mean);
+  rename_durably(writer.finish(), out);
+  fs::remove(scratch);
+}
+
+}  // namespace weft

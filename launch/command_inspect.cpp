@@ -1,0 +1,114 @@
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/config_reader.h"
+#include "base/log.h"
+#include "checkpoint/reader.h"
+#include "data/prepare.h"
+#include "data/tokenizer.h"
+#include "launch/commands.h"
+#include "trainer/job_data.h"
+#include "trainer/loaded_model.h"
+
+namespace weft {
+namespace {
+
+struct Branch {
+  int64_t elements = 0;
+  std::string shape;
+  std::map<std::string, Branch> children;
+};
+
+void print_branch(const std::string& name, const Branch& branch, int depth) {
+  std::printf("%*s%-*s %14s  %s\n", 2 * depth, "", 36 - 2 * depth, name.c_str(),
+              fmt::format("{:L}", branch.elements).c_str(), branch.shape.c_str());
+  for (const auto& [child, inner] : branch.children) print_branch(child, inner, depth + 1);
+}
+
+// The model as a tree with shapes and parameter counts, made dry: no memory, no data.
+void inspect_job(const std::string& path, const std::vector<std::string>& overrides) {
+  const JobConfig job = load_job(path, overrides);
+  Vocabularies vocabularies{.source = job.is_translation() ? job.tokenizer.vocabulary : 0,
+                            .target = job.tokenizer.vocabulary};
+  if (fs::exists(fs::path(job.data.directory) / "dataset.json")) {
+    vocabularies = vocabularies_of(Dataset::open(job.data.directory, "train").header());
+  }
+  if (vocabularies.target == 0) {
+    throw ConfigError("the vocabulary is not known before the dataset is prepared",
+                      "run weft prepare, or --set tokenizer.vocabulary=N");
+  }
+  Context context({.kind = DeviceKind::Meta});
+  Mesh mesh = Mesh::single();
+  const auto model = make_model(context, mesh, job.model, vocabularies);
+  Branch root;
+  for (const auto& p : model->parameters().parameters()) {
+    const int64_t n = p->spec().shape.elements();
+    Branch* at = &root;
+    at->elements += n;
+    std::string rest = p->spec().name;
+    while (!rest.empty()) {
+      const size_t dot = rest.find('.');
+      at = &at->children[rest.substr(0, dot)];
+      at->elements += n;
+      rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+    }
+    at->shape = p->spec().shape.text();
+  }
+  print_branch(job.name, root, 0);
+}
+
+void inspect_checkpoint(const fs::path& path, bool verify) {
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  const CheckpointManifest& m = checkpoint.manifest();
+  std::printf("checkpoint %s: step %ld\nstate %s\nfingerprint %s\n", path.c_str(), static_cast<long>(m.step),
+              m.state.dump().c_str(), m.fingerprint.dump().c_str());
+  uint64_t bytes = 0;
+  for (const CheckpointFile& file : m.files) bytes += file.bytes;
+  std::printf("%zu files, %.1f MiB, %zu tensors\n", m.files.size(), static_cast<double>(bytes) / (1 << 20),
+              checkpoint.tensors("master").size());
+  for (const auto& [name, shape] : checkpoint.tensors("master")) {
+    std::printf("  %-48s %s\n", name.c_str(), shape.text().c_str());
+  }
+  if (!verify) return;
+  verify_checkpoint(path, m);
+  std::printf("every checksum is right\n");
+}
+
+void inspect_tokenizer(const fs::path& path) {
+  const auto tokenizer = Tokenizer::load(path);
+  std::printf("tokenizer %s: %s, %ld ids, hash %016lx\n", path.c_str(), tokenizer->kind().c_str(),
+              static_cast<long>(tokenizer->vocabulary()), static_cast<unsigned long>(tokenizer->hash()));
+  for (const SpecialToken& s : tokenizer->specials()) std::printf("  %8d  %s\n", s.id, s.name.c_str());
+}
+
+ExitCode inspect(const std::string& path, const std::vector<std::string>& overrides, bool verify) {
+  const fs::path p = path;
+  if (fs::exists(p / "dataset.json")) {
+    std::printf("%s", describe_dataset(p).c_str());
+    if (verify) verify_dataset(p), std::printf("every checksum is right\n");
+  } else if (fs::is_directory(p)) {
+    inspect_checkpoint(resolve_checkpoint(p, false), verify);
+  } else if (p.extension() == ".json") {
+    inspect_tokenizer(p);
+  } else {
+    inspect_job(path, overrides);
+  }
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Show a dataset, a checkpoint, a tokenizer, or a job's model as a tree with shapes and counts.");
+  auto path = std::make_shared<std::string>();
+  auto overrides = std::make_shared<std::vector<std::string>>();
+  auto verify = std::make_shared<bool>(false);
+  command->add_option("path", *path, "A dataset's or run's directory, a tokenizer's .json, a job's .yaml")->required();
+  command->add_option("--set", *overrides, "Change one field of the job")->type_name("KEY=VALUE");
+  command->add_flag("--verify", *verify, "Read everything and compare checksums");
+  command->callback([=, &action] { action = [=] { return inspect(*path, *overrides, *verify); }; });
+}
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/config_writer.h"
+#include "base/log.h"
+#include "data/batch_plan.h"
+#include "launch/commands.h"
+#include "launch/session.h"
+#include "trainer/job_data.h"
+
+namespace weft {
+namespace {
+
+// What else can be said before any rank starts: the dataset where it is prepared, the run directory.
+void check_surroundings(const JobConfig& job, int ranks) {
+  const MeshLayout layout = layout_for(ranks, static_cast<int>(job.parallel.tp));
+  const fs::path dataset = job.data.directory;
+  if (!fs::exists(dataset / "dataset.json")) {
+    log_info("dataset: {} is not prepared yet (weft prepare)", dataset.string());
+  } else {
+    const Dataset train = Dataset::open(dataset, "train");
+    check_job_against(job, train.header());
+    const auto plan = make_batch_plan(batch_config(job), train, static_cast<uint64_t>(job.seed));
+    log_info("{}", describe_plan(*plan, layout.dp, job.batch.micro_tokens));
+  }
+  fs::path existing = fs::absolute(job.run_directory());
+  while (!fs::exists(existing)) existing = existing.parent_path();
+  if (::access(existing.c_str(), W_OK) != 0) {
+    throw DataError(fmt::format("run_dir: {} cannot be written", existing.string()),
+                    "set run_dir to another directory");
+  }
+  log_info("run directory {}: {:.1f} GiB free", job.run_directory().string(),
+           static_cast<double>(free_bytes(existing)) / (1 << 30));
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("validate", "Check a job without starting it; prints the job with everything resolved.");
+  auto arguments = std::make_shared<JobArguments>();
+  auto ranks = std::make_shared<int>(1);
+  arguments->add_to(*command);
+  command->add_option("--ranks", *ranks, "Ranks that the job will be started with")->check(CLI::PositiveNumber);
+  command->callback([=, &action] {
+    action = [=] {
+      const JobConfig job = load_job(arguments->path, arguments->overrides);
+      std::printf("%s", to_yaml(job).c_str());
+      check_surroundings(job, *ranks);
+      log_info("{}: nothing wrong found", arguments->path);
+      return ExitCode::Done;
+    };
+  });
+}
+
+}  // namespace weft
