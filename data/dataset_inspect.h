@@ -1,0 +1,23 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "data/dataset_manifest.h"
+
+namespace weft {
+
+// What a prepared directory holds, for `weft inspect`. Opens every split, so that damage to structure is an error.
+std::string describe_dataset(const fs::path& directory);
+
+// A few lines on each split: records, tokens, what was dropped or truncated, unk rate, entropy.
+std::string describe_splits(const Manifest& manifest);
+
+// Re-reads every byte: checksums of all shards, every id against its vocabulary, every row, the tokenizers. Returns
+// what is wrong, one line a finding; empty where all is well. `tick` is called with bytes done and in all. Throws
+// DataError only where there is no manifest to check against.
+std::vector<std::string> verify_dataset(const fs::path& directory,
+                                        const std::function<void(uint64_t, uint64_t)>& tick = {});
+
+}  // namespace weft

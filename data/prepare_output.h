@@ -1,0 +1,37 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "data/dataset_manifest.h"
+
+namespace weft {
+
+// The directory that a dataset is written to, held by one writer at a time (flock on the directory: no file). What is
+// staged lies beside the old dataset under names ending in .tmp until commit().
+class OutputDirectory {
+ public:
+  // Makes the directory where it is missing; clears what a killed preparation left. DataError where another process
+  // prepares it.
+  explicit OutputDirectory(fs::path path);
+  // Removes what was staged and not committed, and the directory if it was made for this.
+  ~OutputDirectory();
+  OutputDirectory(const OutputDirectory&) = delete;
+  OutputDirectory& operator=(const OutputDirectory&) = delete;
+
+  const fs::path& path() const { return path_; }
+  void stage(const std::string& name, std::string_view bytes);  // written and synced as NAME.tmp
+  // The old manifest goes, staged files and shards take their names, then the new manifest is written. Files of the
+  // old dataset that the new one lacks are removed.
+  void commit(const Manifest& manifest);
+
+ private:
+  void clear_temporaries() const;
+
+  fs::path path_;
+  int descriptor_ = -1;
+  bool made_ = false;
+  bool committed_ = false;
+};
+
+}  // namespace weft

@@ -1,0 +1,79 @@
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace weft {
+
+// Threads that map inputs to outputs; outputs are taken in the order of inputs. With one thread the work is done by
+// the caller, in submit(). submit() and take() belong to one thread.
+template <class In, class Out>
+class OrderedWorkers {
+ public:
+  OrderedWorkers(int threads, std::function<Out(const In&)> work) : work_(std::move(work)) {
+    for (int i = 0; threads > 1 && i < threads; ++i) threads_.emplace_back([this] { serve(); });
+  }
+  ~OrderedWorkers() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      tasks_.clear();
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  OrderedWorkers(const OrderedWorkers&) = delete;
+  OrderedWorkers& operator=(const OrderedWorkers&) = delete;
+
+  void submit(In input) {
+    std::packaged_task<Out()> task([this, input = std::move(input)] { return work_(input); });
+    results_.push_back(task.get_future());
+    if (threads_.empty()) {
+      task();
+      return;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+    }
+    wake_.notify_one();
+  }
+  // The oldest output that was not yet taken; rethrows what its work threw.
+  Out take() {
+    std::future<Out> result = std::move(results_.front());
+    results_.pop_front();
+    return result.get();
+  }
+  size_t pending() const { return results_.size(); }
+  // How many inputs keep all threads busy.
+  size_t window() const { return threads_.empty() ? 1 : 4 * threads_.size(); }
+
+ private:
+  void serve() {
+    while (true) {
+      std::packaged_task<Out()> task;
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait(lock, [this] { return stop_ || !tasks_.empty(); });
+        if (tasks_.empty()) return;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+      task();
+    }
+  }
+
+  std::function<Out(const In&)> work_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::packaged_task<Out()>> tasks_;
+  bool stop_ = false;
+  std::deque<std::future<Out>> results_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weft
