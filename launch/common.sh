@@ -1,0 +1,71 @@
+# Sourced by the scripts beside it: what they say, the packages they need, and how they call cmake and mpirun.
+# shellcheck shell=bash
+
+say() { printf '\n== %s\n' "$*"; }
+fail() {
+  printf '%s: %s\n' "${0##*/}" "$*" >&2
+  exit 1
+}
+
+# Installs the packages of launch/packages.txt that are missing, as root or with sudo; does nothing where none is.
+install_missing_packages() {
+  local list=launch/packages.txt name why missing=()
+  if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "No apt here: what $list names must be there already; cmake says what is not."
+    return
+  fi
+  while read -r name why; do
+    [[ -z $name || $name == '#'* ]] && continue
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] && continue
+    ((${#missing[@]})) || say "Debian packages that are missing, and what weft needs them for"
+    printf '  %-20s %s\n' "$name" "$why"
+    missing+=("$name")
+  done <"$list"
+  ((${#missing[@]})) || return 0
+  local root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      fail "not root, and no sudo: let an administrator run: apt-get install ${missing[*]}"
+    root=(sudo)
+    echo "They are installed with sudo, which may ask for your password."
+  fi
+  "${root[@]}" apt-get update -q
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
+}
+
+# Compiler processes: one a processor, but not more than memory can hold (1.5 GB each).
+build_jobs() {
+  local processors memory
+  processors=$(nproc)
+  memory=$(awk '/^MemAvailable:/ {print int($2 / 1500000)}' /proc/meminfo 2>/dev/null || echo "$processors")
+  ((memory < 1)) && memory=1
+  echo $((processors < memory ? processors : memory))
+}
+
+# build PRESET TARGET...: configures into build/PRESET and builds.
+build() {
+  local preset=$1 log=build/$1/configure.log
+  shift
+  mkdir -p "build/$preset"
+  if ! cmake --preset "$preset" >"$log" 2>&1; then
+    cat "$log" >&2
+    fail "cmake cannot configure build/$preset"
+  fi
+  grep -E '^-- weft:' "$log" | sed 's/^-- //' || true
+  cmake --build "build/$preset" --parallel "$(build_jobs)" --target "$@"
+}
+
+# Sets the array MPIRUN to a command that starts $1 ranks here. Open MPI refuses root unless told, and more ranks than
+# it counts cores unless told; it is told only where it must be. Ranks are not bound, so that their threads spread.
+choose_mpirun() {
+  if ((EUID == 0)); then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  fi
+  local flags
+  for flags in "" --use-hwthread-cpus --oversubscribe; do
+    # shellcheck disable=SC2206 # one word or none
+    MPIRUN=(mpirun -np "$1" --bind-to none $flags)
+    "${MPIRUN[@]}" true >/dev/null 2>&1 && return
+  done
+  "${MPIRUN[@]}" true || fail "mpirun cannot start $1 ranks here"
+}

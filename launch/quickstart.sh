@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# From nothing to translations: installs what is missing, builds weft, makes the sample corpus, trains a translation
+# model on two ranks, stops it half-way and resumes it, scores it and translates. Run again, it does only what is left.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source launch/common.sh
+
+job=configs/sample/translation.yaml
+run=runs/sample-translation
+weft=build/cpu/launch/weft
+started=$SECONDS
+
+install_missing_packages
+
+say "Building weft in build/cpu"
+build cpu weft
+
+say "The sample corpus: English to Norwegian sentences from a grammar"
+[[ -f sample/README.txt ]] || $weft sample sample
+wc -l sample/*.tsv | sed '$d'
+
+say "Preparing it: a tokenizer is learned, the text becomes tokens in HDF5"
+$weft prepare $job
+
+choose_mpirun 2
+train=("${MPIRUN[@]}" "$weft" train "$job")
+
+# The last step that the run has written down; 0 before the first.
+last_step() { tail -n 1 "$run/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([0-9]+).*/\1/p' | grep . || echo 0; }
+
+if [[ ! -d $run/checkpoints ]]; then
+  steps=$(sed -nE 's/^  max_steps: ([0-9]+).*/\1/p' $job)
+  say "Training on two ranks, to be stopped half-way (step $((steps / 2)) of $steps): ${train[*]}"
+  "${train[@]}" &
+  pid=$!
+  trap 'kill -TERM $pid 2>/dev/null || true' EXIT
+  while kill -0 $pid 2>/dev/null && (($(last_step) < steps / 2)); do sleep 1; done
+  kill -USR1 $pid 2>/dev/null || true
+  code=0
+  wait $pid || code=$?
+  trap - EXIT
+  # 75: stopped by a signal after a committed checkpoint. mpirun's note about it is no error.
+  ((code == 75 || code == 0)) || fail "training ended with exit code $code"
+  say "Stopped with exit code $code. The same command goes on from the checkpoint: ${train[*]}"
+else
+  say "Training on two ranks; what is done already is not done again: ${train[*]}"
+fi
+"${train[@]}"
+
+say "BLEU on sentences whose combinations of words were never trained, beside two baselines that only look things up"
+$weft evaluate $job --split test --baselines --translations $run/test.norwegian.txt
+
+say "Five held-out sentences: weft translate --checkpoint $run"
+mapfile -t lines < <(awk 'NR % 200 == 7' sample/test.tsv | head -n 5)
+mapfile -t translated < <(printf '%s\n' "${lines[@]%%$'\t'*}" | $weft translate --checkpoint $run)
+for i in "${!lines[@]}"; do
+  printf '  English    %s\n  weft       %s\n  reference  %s\n\n' \
+    "${lines[i]%%$'\t'*}" "${translated[i]:-}" "${lines[i]#*$'\t'}"
+done
+
+say "Done in $((SECONDS - started)) seconds"
+cat <<END
+The program          $weft (weft --help lists its commands; weft doctor looks at this machine)
+The corpus           sample/ (README.txt says what it is), as tokens in sample/prepared/
+The run              $run/: job.yaml, metrics.jsonl, checkpoints/
+Its translations     $run/test.norwegian.txt
+
+What to try next:
+  echo 'Tomorrow I will buy two old houses.' | $weft translate --checkpoint $run --beam 5
+  $weft inspect $run                          look into a checkpoint
+  $weft train $job --set name=wider --set model.width=192
+  $weft prepare configs/sample/gpt.yaml && $weft train configs/sample/gpt.yaml
+  ./launch/test.sh                            the tests
+END

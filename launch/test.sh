@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Builds weft and runs its tests: ./launch/test.sh [--sanitizers] [ctest arguments]
+#
+#   ./launch/test.sh                 everything
+#   ./launch/test.sh -L unit         one tier: unit, parity, mpi or e2e
+#   ./launch/test.sh -R Checkpoint   tests by name
+#   ./launch/test.sh --sanitizers    everything, and what parses, runs in threads or writes files again under the
+#                                    address, undefined-behaviour and thread sanitizers
+#
+# A test that skips fails the run unless tests/expected_skips.txt declares it.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source launch/common.sh
+
+sanitizers=false
+arguments=()
+for argument in "$@"; do
+  case $argument in
+    --sanitizers) sanitizers=true ;;
+    -h | --help)
+      sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+      exit 0
+      ;;
+    *) arguments+=("$argument") ;;
+  esac
+done
+
+failed=0 total=0 status=0
+
+# run_tests NAME DIRECTORY [ctest arguments]: adds to the sums above.
+run_tests() {
+  local name=$1 directory=$2 log=$2/ctest.log count
+  shift 2
+  say "Tests: $name"
+  ctest --test-dir "$directory" --output-on-failure --no-tests=error -j "$(nproc)" "$@" | tee "$log" || status=1
+  # "98% tests passed, 3 tests failed out of 150"
+  count=$(grep -E 'tests passed, [0-9]+ tests failed out of' "$log" | tail -1) || status=1
+  if [[ $count =~ ,\ ([0-9]+)\ tests\ failed\ out\ of\ ([0-9]+) ]]; then
+    failed=$((failed + BASH_REMATCH[1]))
+    total=$((total + BASH_REMATCH[2]))
+  fi
+  launch/check_skips.sh "$log" tests/expected_skips.txt || status=1
+}
+
+install_missing_packages
+if ((EUID == 0)); then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+say "Building in build/cpu"
+build cpu all
+run_tests "all that the arguments choose" build/cpu "${arguments[@]}"
+
+if $sanitizers; then
+  export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
+  export TSAN_OPTIONS=second_deadlock_stack=1
+  # What is not built here has a placeholder that fails; Open MPI itself is no subject of the sanitizers.
+  choice=(-E _NOT_BUILT -LE 'mpi|e2e')
+  say "Building with the address and undefined-behaviour sanitizers in build/cpu-asan-ubsan"
+  build cpu-asan-ubsan tests/{base,parallel,data,checkpoint}/all
+  run_tests "address and undefined-behaviour sanitizers" build/cpu-asan-ubsan "${choice[@]}"
+  say "Building with the thread sanitizer in build/cpu-tsan"
+  build cpu-tsan tests/parallel/all
+  run_tests "thread sanitizer" build/cpu-tsan "${choice[@]}"
+  say "All runs together"
+  printf '%d%% tests passed, %d tests failed out of %d\n' $(((total - failed) * 100 / (total > 0 ? total : 1))) "$failed" "$total"
+fi
+exit $status
