@@ -12,7 +12,8 @@ namespace {
 
 constexpr size_t kCachedBytes = 16;
 constexpr size_t kCachedIds = 11;
-constexpr int kCacheBits = 15;  // 32,768 entries of 64 bytes
+constexpr int kFirstCacheBits = 10;  // 1,024 entries of 64 bytes; grows where a text has more different chunks
+constexpr int kMostCacheBits = 16;
 constexpr size_t kPending = 1024;
 
 struct ChunkKey {
@@ -21,9 +22,9 @@ struct ChunkKey {
   uint32_t size = 0;
   bool operator==(const ChunkKey&) const = default;
 
-  size_t slot() const {
+  size_t slot(int bits) const {
     const uint64_t mixed = (low ^ size) * 0x9E3779B97F4A7C15u ^ (high + 0x7F4A7C15u) * 0xC2B2AE3D27D4EB4Fu;
-    return (mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9u >> (64 - kCacheBits);
+    return (mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9u >> (64 - bits);
   }
 };
 
@@ -54,9 +55,19 @@ static_assert(sizeof(CacheEntry) == 64);
 
 // What one encoding thread needs; reused, never shared.
 struct BpeScratch {
-  std::vector<CacheEntry> cache = std::vector<CacheEntry>(size_t{1} << kCacheBits);
+  int bits = kFirstCacheBits;
+  size_t misses = 0;  // since the cache has this size
+  std::vector<CacheEntry> cache = std::vector<CacheEntry>(size_t{1} << kFirstCacheBits);
   std::vector<int32_t> symbols;
   ChunkMerger merger;
+
+  CacheEntry& entry_of(const ChunkKey& key) { return cache[key.slot(bits)]; }
+  void count_miss() {
+    if (++misses < cache.size() || bits == kMostCacheBits) return;
+    misses = 0;
+    bits += 2;
+    cache.assign(size_t{1} << bits, CacheEntry{});
+  }
 };
 
 BpeModel::BpeModel(BpeVocabulary vocabulary, const std::string& where)
@@ -103,7 +114,6 @@ void BpeModel::encode_chunk(std::string_view chunk, BpeScratch& scratch) const {
 
 void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>& ids) const {
   std::unique_ptr<BpeScratch> scratch = acquire();
-  CacheEntry* const cache = scratch->cache.data();
   const char* const text_end = text.data() + text.size();
   std::array<int32_t, kPending> pending;
   size_t filled = 0;
@@ -120,8 +130,8 @@ void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>
       return;
     }
     const ChunkKey key = key_of(chunk, text_end);
-    CacheEntry& entry = cache[key.slot()];
-    if (entry.low != key.low || entry.high != key.high || entry.size != key.size) {
+    CacheEntry* entry = &scratch->entry_of(key);
+    if (entry->low != key.low || entry->high != key.high || entry->size != key.size) {
       encode_chunk(chunk, *scratch);
       const std::vector<int32_t>& symbols = scratch->symbols;
       if (symbols.size() > kCachedIds) {
@@ -129,15 +139,17 @@ void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>
         ids.insert(ids.end(), symbols.begin(), symbols.end());
         return;
       }
-      entry.low = key.low;
-      entry.high = key.high;
-      entry.size = static_cast<uint16_t>(key.size);
-      entry.count = static_cast<uint16_t>(symbols.size());
-      std::copy(symbols.begin(), symbols.end(), entry.ids.begin());
+      scratch->count_miss();
+      entry = &scratch->entry_of(key);
+      entry->low = key.low;
+      entry->high = key.high;
+      entry->size = static_cast<uint16_t>(key.size);
+      entry->count = static_cast<uint16_t>(symbols.size());
+      std::copy(symbols.begin(), symbols.end(), entry->ids.begin());
     }
     // All places are copied, the count is kept: a copy of fixed size takes a few instructions.
-    std::memcpy(pending.data() + filled, entry.ids.data(), sizeof(entry.ids));
-    filled += entry.count;
+    std::memcpy(pending.data() + filled, entry->ids.data(), sizeof(entry->ids));
+    filled += entry->count;
   });
   flush();
   release(std::move(scratch));
