@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 
 #include "base/error.h"
 
@@ -47,7 +49,9 @@ herr_t collect_message(unsigned, const H5E_error2_t* error, void* into) {
   std::string text = "no reason given";
   if (!messages.empty()) text = messages.front();
   if (messages.size() > 1 && messages.back() != messages.front()) text += " (" + messages.back() + ")";
-  throw DataError(fmt::format("{}: {}: HDF5 says: {}", path.string(), action, text));
+  const bool full = text.find(std::strerror(ENOSPC)) != std::string::npos;
+  throw DataError(fmt::format("{}: {}: HDF5 says: {}", path.string(), action, text),
+                  full ? "free some space on that file system or choose another directory" : "");
 }
 
 template <class Handle>

@@ -71,12 +71,13 @@ void OutputDirectory::stage(const std::string& name, std::string_view bytes) {
 void OutputDirectory::commit(const Manifest& manifest) {
   const std::set<std::string> before = old_files(path_);
   const std::set<std::string> now = files_of(manifest);
+  stage(kManifestName, manifest_text(manifest));  // the last that needs space, while the old dataset still stands
   const fs::path manifest_path = path_ / kManifestName;
   fs::remove(manifest_path);
   sync_directory(path_);
   for (const std::string& name : now) fs::rename(path_ / (name + ".tmp"), path_ / name);
   sync_directory(path_);
-  write_file_atomically(manifest_path, manifest_text(manifest));
+  rename_durably(manifest_path.string() + ".tmp", manifest_path);
   committed_ = true;
   std::error_code ignored;
   for (const std::string& name : before) {

@@ -1,0 +1,61 @@
+#include <gmock/gmock.h>
+
+#include "data/dataset_inspect.h"
+#include "tests/data/prepare_fixture.h"
+
+// Datasets of format version 1, kept as they were written: every later weft reads them.
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+
+const fs::path kGolden = fs::path(WEFT_SOURCE_DIR) / "tests" / "data" / "golden" / "dataset-v1";
+
+DataConfig stream_config() {
+  return {.directory = "stream",
+          .train = {.files = {"text.txt"}},
+          .split = SplitRule::Records,
+          .valid_fraction = 0.4,
+          .shard_tokens = 32};
+}
+
+DataConfig pairs_config() {
+  return {.directory = "pairs", .format = TextFormat::Tsv, .train = {.files = {"pairs.tsv"}}, .source_bos = true};
+}
+
+// Made the folders stream/ and pairs/ from text.txt and pairs.tsv; run it in a copy of the folder:
+//   data_prepare_test --gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Make'
+TEST(GoldenDataset, DISABLED_Make) {
+  prepare(stream_config(), bytes_tokenizer());
+  prepare(pairs_config(), words_tokenizer(), words_tokenizer());
+}
+
+TEST(GoldenDataset, StreamOfVersion1IsRead) {
+  EXPECT_TRUE(verify_dataset(kGolden / "stream").empty());
+  const Dataset train = Dataset::open(kGolden / "stream", "train");
+  EXPECT_EQ(train.header().version, 1);
+  EXPECT_EQ(train.header().num_documents, 3);
+  EXPECT_EQ(train.header().num_shards, 3);
+  EXPECT_EQ(train.header().source.tokenizer_hash, 0x6b582afdc1314c63u);
+  const auto tokenizer = train.load_source_tokenizer();
+  EXPECT_EQ(tokenizer->decode(all_tokens(train), {.show_specials = true}),
+            "The warp runs along the loom,\nthe weft across it.</s>Thread over thread.</s>Grün, blå — 布.</s>");
+  const Dataset valid = Dataset::open(kGolden / "stream", "valid");
+  EXPECT_EQ(tokenizer->decode(all_tokens(valid), {.show_specials = true}), "A fourth text.</s>And the last.</s>");
+  EXPECT_EQ(train.document_begin(2), 70);
+}
+
+TEST(GoldenDataset, PairsOfVersion1AreRead) {
+  EXPECT_TRUE(verify_dataset(kGolden / "pairs").empty());
+  const Dataset train = Dataset::open(kGolden / "pairs", "train");
+  const auto source = train.load_source_tokenizer(), target = train.load_target_tokenizer();
+  std::vector<std::string> rows;
+  for (const auto& [s, t] : all_pairs(train)) {
+    rows.push_back(source->decode(s, {.show_specials = true}) + " | " + target->decode(t, {.show_specials = true}));
+  }
+  EXPECT_THAT(rows,
+              ElementsAre("<s> two threads </s> | <s> to tråder </s>", "<s> three threads </s> | <s> tre tråder </s>"));
+}
+
+}  // namespace
+}  // namespace weft
