@@ -1,5 +1,6 @@
 #include "kernels/embed.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/checks.h"
@@ -19,9 +20,17 @@ void check_positions(const Checks& check, const Tensor& table, const Tensor& row
   check.that(cpu::all_below(row_positions, table.rows()), "a row's position lies outside the table {}", table.text());
 }
 
-Tensor scratch_of(Context& context, int64_t width, DType dtype) {
-  return context.empty({cpu::embed_scratch(width, context.threads())}, accumulator_of(dtype));
-}
+// Scratch from the pool, on the dry device too, whose peak it is part of.
+struct Scratch {
+  Tensor rows, keys;
+  Scratch(Context& context, int64_t width, DType dtype, int64_t keys_needed = 0)
+      : rows(context.empty({std::max(2, context.threads()), width}, accumulator_of(dtype))),
+        keys(context.empty({keys_needed}, DType::I64)) {}
+  template <class T>
+  cpu::EmbedScratch<Accumulator<T>> of() const {
+    return {rows.data<Accumulator<T>>(), keys.data<int64_t>()};
+  }
+};
 
 }  // namespace
 
@@ -39,10 +48,9 @@ void embed_forward(Context& context, const EmbedForward& args) {
   // Of the tables only the rows that are looked up are read.
   Operation op(context, "embed_forward", static_cast<double>(args.y.elements()) * (args.positions ? 2 : 1),
                bytes(args.tokens) + bytes(args.y) * (args.positions ? 3 : 2));
-  const Tensor scratch = scratch_of(context, width, dtype);
+  const Scratch scratch(context, width, dtype);
   if (op.dry()) return;
-  with_float_type(dtype,
-                  [&]<class T>() { cpu::embed_forward<T>(args, scratch.data<Accumulator<T>>(), context.threads()); });
+  with_float_type(dtype, [&]<class T>() { cpu::embed_forward<T>(args, scratch.of<T>(), context.threads()); });
 }
 
 void embed_backward(Context& context, const EmbedBackward& args) {
@@ -59,10 +67,9 @@ void embed_backward(Context& context, const EmbedBackward& args) {
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(sums));
   Operation op(context, "embed_backward", 2 * tables * static_cast<double>(args.dy.elements()),
                bytes(args.tokens) + bytes(args.dy) + 2 * tables * touched);
-  const Tensor scratch = scratch_of(context, width, dtype);
+  const Scratch scratch(context, width, dtype, rows);
   if (op.dry()) return;
-  with_float_type(dtype,
-                  [&]<class T>() { cpu::embed_backward<T>(args, scratch.data<Accumulator<T>>(), context.threads()); });
+  with_float_type(dtype, [&]<class T>() { cpu::embed_backward<T>(args, scratch.of<T>(), context.threads()); });
 }
 
 void add_positions_forward(Context& context, const AddPositionsForward& args) {
@@ -76,11 +83,9 @@ void add_positions_forward(Context& context, const AddPositionsForward& args) {
   if (args.positions) check_positions(check, args.positions, args.row_positions, rows, width, dtype);
   Operation op(context, "add_positions_forward", static_cast<double>(args.x.elements()) * (args.positions ? 2 : 1),
                bytes(args.x) + bytes(args.y) * (args.positions ? 2 : 1));
-  const Tensor scratch = scratch_of(context, width, dtype);
+  const Scratch scratch(context, width, dtype);
   if (op.dry()) return;
-  with_float_type(dtype, [&]<class T>() {
-    cpu::add_positions_forward<T>(args, scratch.data<Accumulator<T>>(), context.threads());
-  });
+  with_float_type(dtype, [&]<class T>() { cpu::add_positions_forward<T>(args, scratch.of<T>(), context.threads()); });
 }
 
 void add_positions_backward(Context& context, const AddPositionsBackward& args) {
@@ -95,11 +100,9 @@ void add_positions_backward(Context& context, const AddPositionsBackward& args) 
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(sums));
   Operation op(context, "add_positions_backward", static_cast<double>(args.dy.elements()) * (args.dpositions ? 3 : 1),
                bytes(args.dy) + bytes(args.dx) + (args.dpositions ? 2 * touched : 0));
-  const Tensor scratch = scratch_of(context, width, dtype);
+  const Scratch scratch(context, width, dtype, rows);
   if (op.dry()) return;
-  with_float_type(dtype, [&]<class T>() {
-    cpu::add_positions_backward<T>(args, scratch.data<Accumulator<T>>(), context.threads());
-  });
+  with_float_type(dtype, [&]<class T>() { cpu::add_positions_backward<T>(args, scratch.of<T>(), context.threads()); });
 }
 
 void fill_sinusoids(Tensor table, SinusoidForm form, double base) {

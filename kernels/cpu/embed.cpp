@@ -11,7 +11,6 @@ namespace weft::cpu {
 namespace {
 
 constexpr int64_t kRowGrain = 16;
-// Gradients of tables are summed without atomics and in the order of the rows: each thread owns a range of columns.
 constexpr int64_t kColumnGrain = 64;
 
 // y = dropout(scale * x + position), x or position possibly null (zero), over one row; `sum` is scratch.
@@ -30,30 +29,12 @@ void combine_row(const T* x, A scale, const T* position, const DropoutMask& mask
   for (int64_t c = 0; c < width; ++c) y[c] = element_cast<T>(sum[c]);
 }
 
-template <class A>
-void add_scaled_row(const A* x, A scale, A* to, int64_t n) {
-  for (int64_t c = 0; c < n; ++c) to[c] += scale * x[c];
-}
-
-// Calls body(row, begin, columns, gradient) for every row, in order, on each thread's range of columns: gradient is
-// the row's dy behind the dropout.
-template <class T, class Body>
-void for_each_gradient(const Tensor& dy, const Dropout& dropout, Accumulator<T>* scratch, int threads, Body&& body) {
-  using A = Accumulator<T>;
-  const DropoutMask mask(dropout);
-  const int64_t rows = dy.rows(), width = dy.columns();
-  parallel_for(threads, width, kColumnGrain, [&](int64_t begin, int64_t end) {
-    A* gradient = scratch + begin;
-    A* kept = scratch + width + begin;
-    for (int64_t row = 0; row < rows; ++row) {
-      const T* from = dy.data<T>() + row * width + begin;
-      for (int64_t c = 0; c < end - begin; ++c) gradient[c] = element_cast<A>(from[c]);
-      if (mask.active()) {
-        mask.multipliers(row, begin, end - begin, kept);
-        for (int64_t c = 0; c < end - begin; ++c) gradient[c] *= kept[c];
-      }
-      body(row, begin, end - begin, gradient);
-    }
+// Calls body(row, scratch row) for every row, on threads.
+template <class A, class Body>
+void for_each_row(int64_t rows, int threads, A* scratch, int64_t width, Body&& body) {
+  parallel_workers(threads, (rows + kRowGrain - 1) / kRowGrain, [&](int64_t run, int worker) {
+    const int64_t end = std::min(rows, (run + 1) * kRowGrain);
+    for (int64_t row = run * kRowGrain; row < end; ++row) body(row, scratch + worker * width);
   });
 }
 
@@ -65,6 +46,56 @@ void clear_where(Accumulate mode, const Tensor& t, int threads) {
                [=](int64_t begin, int64_t end) { std::fill(data + begin, data + end, A{0}); });
 }
 
+// Sorts the rows whose index lies in [first, first + count) by index, then by row: keys hold (index - first, row).
+int64_t sort_rows(const Tensor& indices, int64_t first, int64_t count, int64_t* keys) {
+  int64_t n = 0;
+  const int32_t* index = indices.data<int32_t>();
+  for (int64_t row = 0; row < indices.elements(); ++row) {
+    const int64_t i = index[row] - first;
+    if (i >= 0 && i < count) keys[n++] = i << 32 | row;
+  }
+  std::sort(keys, keys + n);
+  return n;
+}
+
+template <class A>
+struct TableGradient {
+  const Tensor& indices;  // of the rows of dy
+  int64_t first;          // the index of the table's row 0
+  A scale;
+  const Tensor& table;
+  Accumulate mode;
+};
+
+// table[i] (+)= scale * (the sum of dropout(dy[r]) over the rows r of index i, in the order of the rows). Without
+// atomics: each thread owns a range of columns. The work is proportional to the rows (and, to overwrite, the table).
+template <class T>
+void sum_rows_by_index(const Tensor& dy, const DropoutMask& mask, const TableGradient<Accumulator<T>>& to,
+                       const EmbedScratch<Accumulator<T>>& scratch, int threads) {
+  using A = Accumulator<T>;
+  clear_where<A>(to.mode, to.table, threads);
+  const int64_t width = dy.columns(), n = sort_rows(to.indices, to.first, to.table.rows(), scratch.keys);
+  parallel_for(threads, width, kColumnGrain, [&](int64_t begin, int64_t end) {
+    A *const sum = scratch.rows + begin, *const kept = scratch.rows + width + begin;
+    for (int64_t k = 0; k < n;) {
+      const int64_t index = scratch.keys[k] >> 32;
+      std::fill_n(sum, end - begin, A{0});
+      for (; k < n && scratch.keys[k] >> 32 == index; ++k) {
+        const int64_t row = scratch.keys[k] & 0xffffffff;
+        const T* from = dy.data<T>() + row * width + begin;
+        if (mask.active()) {
+          mask.multipliers(row, begin, end - begin, kept);
+          for (int64_t c = 0; c < end - begin; ++c) sum[c] += kept[c] * element_cast<A>(from[c]);
+        } else {
+          for (int64_t c = 0; c < end - begin; ++c) sum[c] += element_cast<A>(from[c]);
+        }
+      }
+      A* table = to.table.template data<A>() + index * width + begin;
+      for (int64_t c = 0; c < end - begin; ++c) table[c] += to.scale * sum[c];
+    }
+  });
+}
+
 }  // namespace
 
 bool all_below(const Tensor& indices, int64_t end) {
@@ -73,96 +104,87 @@ bool all_below(const Tensor& indices, int64_t end) {
   return inside;
 }
 
-int64_t embed_scratch(int64_t width, int threads) { return std::max<int64_t>(2, threads) * width; }
-
 template <class T>
-void embed_forward(const EmbedForward& args, Accumulator<T>* scratch, int threads) {
+void embed_forward(const EmbedForward& args, const EmbedScratch<Accumulator<T>>& scratch, int threads) {
   using A = Accumulator<T>;
   const DropoutMask mask(args.dropout);
-  const int64_t rows = args.y.rows(), width = args.y.columns(), vocabulary = args.table.rows();
-  const int32_t* tokens = args.tokens.data<int32_t>();
+  const int64_t width = args.y.columns();
   const int32_t* row_positions = args.positions ? args.row_positions.data<int32_t>() : nullptr;
-  const int64_t pieces = std::clamp<int64_t>(rows / kRowGrain, 1, threads);
-  parallel_for(threads, pieces, 1, [&](int64_t first, int64_t last) {
-    A* sum = scratch + first * width;
-    for (int64_t row = rows * first / pieces; row < rows * last / pieces; ++row) {
-      const int64_t token = tokens[row] - args.first_token;
-      const T* x = token >= 0 && token < vocabulary ? args.table.data<T>() + token * width : nullptr;
-      const T* position = row_positions ? args.positions.data<T>() + row_positions[row] * width : nullptr;
-      combine_row(x, static_cast<A>(args.scale), position, mask, row, width, sum, args.y.data<T>() + row * width);
-    }
+  for_each_row(args.y.rows(), threads, scratch.rows, width, [&](int64_t row, A* sum) {
+    const int64_t token = args.tokens.data<int32_t>()[row] - args.first_token;
+    const T* x = token >= 0 && token < args.table.rows() ? args.table.data<T>() + token * width : nullptr;
+    const T* position = row_positions ? args.positions.data<T>() + row_positions[row] * width : nullptr;
+    combine_row(x, static_cast<A>(args.scale), position, mask, row, width, sum, args.y.data<T>() + row * width);
   });
 }
 
 template <class T>
-void embed_backward(const EmbedBackward& args, Accumulator<T>* scratch, int threads) {
+void embed_backward(const EmbedBackward& args, const EmbedScratch<Accumulator<T>>& scratch, int threads) {
   using A = Accumulator<T>;
-  clear_where<A>(args.dtable_mode, args.dtable, threads);
-  clear_where<A>(args.dpositions_mode, args.dpositions, threads);
-  const int64_t width = args.dy.columns(), vocabulary = args.dtable ? args.dtable.rows() : 0;
-  const int32_t* tokens = args.tokens.data<int32_t>();
-  for_each_gradient<T>(
-      args.dy, args.dropout, scratch, threads, [&](int64_t row, int64_t begin, int64_t columns, const A* gradient) {
-        const int64_t token = tokens[row] - args.first_token;
-        if (token >= 0 && token < vocabulary) {
-          add_scaled_row(gradient, static_cast<A>(args.scale), args.dtable.data<A>() + token * width + begin, columns);
-        }
-        if (!args.dpositions) return;
-        const int64_t position = args.row_positions.data<int32_t>()[row];
-        add_scaled_row(gradient, A{1}, args.dpositions.data<A>() + position * width + begin, columns);
-      });
+  const DropoutMask mask(args.dropout);
+  if (args.dtable) {
+    sum_rows_by_index<T>(args.dy, mask,
+                         {.indices = args.tokens,
+                          .first = args.first_token,
+                          .scale = static_cast<A>(args.scale),
+                          .table = args.dtable,
+                          .mode = args.dtable_mode},
+                         scratch, threads);
+  }
+  if (args.dpositions) {
+    sum_rows_by_index<T>(args.dy, mask, {args.row_positions, 0, A{1}, args.dpositions, args.dpositions_mode}, scratch,
+                         threads);
+  }
 }
 
 template <class T>
-void add_positions_forward(const AddPositionsForward& args, Accumulator<T>* scratch, int threads) {
+void add_positions_forward(const AddPositionsForward& args, const EmbedScratch<Accumulator<T>>& scratch, int threads) {
   using A = Accumulator<T>;
   const DropoutMask mask(args.dropout);
-  const int64_t rows = args.y.rows(), width = args.y.columns();
+  const int64_t width = args.y.columns();
   const int32_t* row_positions = args.positions ? args.row_positions.data<int32_t>() : nullptr;
-  const int64_t pieces = std::clamp<int64_t>(rows / kRowGrain, 1, threads);
-  parallel_for(threads, pieces, 1, [&](int64_t first, int64_t last) {
-    A* sum = scratch + first * width;
-    for (int64_t row = rows * first / pieces; row < rows * last / pieces; ++row) {
-      const T* position = row_positions ? args.positions.data<T>() + row_positions[row] * width : nullptr;
-      combine_row(args.x.data<T>() + row * width, static_cast<A>(args.scale), position, mask, row, width, sum,
-                  args.y.data<T>() + row * width);
-    }
+  for_each_row(args.y.rows(), threads, scratch.rows, width, [&](int64_t row, A* sum) {
+    const T* x = args.x.data<T>() + row * width;
+    const T* position = row_positions ? args.positions.data<T>() + row_positions[row] * width : nullptr;
+    combine_row(x, static_cast<A>(args.scale), position, mask, row, width, sum, args.y.data<T>() + row * width);
   });
 }
 
 template <class T>
-void add_positions_backward(const AddPositionsBackward& args, Accumulator<T>* scratch, int threads) {
+void add_positions_backward(const AddPositionsBackward& args, const EmbedScratch<Accumulator<T>>& scratch,
+                            int threads) {
   using A = Accumulator<T>;
-  clear_where<A>(args.dpositions_mode, args.dpositions, threads);
-  const int64_t width = args.dy.columns();
+  const DropoutMask mask(args.dropout);
+  if (args.dpositions) {
+    sum_rows_by_index<T>(args.dy, mask, {args.row_positions, 0, A{1}, args.dpositions, args.dpositions_mode}, scratch,
+                         threads);
+  }
+  const int64_t rows = args.dy.rows(), width = args.dy.columns();
   const A scale = static_cast<A>(args.scale);
-  const bool add = args.dx_mode == Accumulate::Add;
-  for_each_gradient<T>(
-      args.dy, args.dropout, scratch, threads, [&](int64_t row, int64_t begin, int64_t columns, const A* gradient) {
-        if (args.dpositions) {
-          const int64_t position = args.row_positions.data<int32_t>()[row];
-          add_scaled_row(gradient, A{1}, args.dpositions.data<A>() + position * width + begin, columns);
-        }
-        T* dx = args.dx.data<T>() + row * width + begin;
-        if (add) {
-          for (int64_t c = 0; c < columns; ++c) dx[c] = element_cast<T>(element_cast<A>(dx[c]) + scale * gradient[c]);
-        } else {
-          for (int64_t c = 0; c < columns; ++c) dx[c] = element_cast<T>(scale * gradient[c]);
-        }
-      });
+  for_each_row(rows, threads, scratch.rows, width, [&](int64_t row, A* gradient) {
+    const T* dy = args.dy.data<T>() + row * width;
+    T* dx = args.dx.data<T>() + row * width;
+    for (int64_t c = 0; c < width; ++c) gradient[c] = scale * element_cast<A>(dy[c]);
+    if (mask.active()) mask.apply(row, gradient, width);
+    if (args.dx_mode == Accumulate::Add) {
+      for (int64_t c = 0; c < width; ++c) dx[c] = element_cast<T>(element_cast<A>(dx[c]) + gradient[c]);
+    } else {
+      for (int64_t c = 0; c < width; ++c) dx[c] = element_cast<T>(gradient[c]);
+    }
+  });
 }
 
-template void embed_forward<float>(const EmbedForward&, float*, int);
-template void embed_forward<BFloat16>(const EmbedForward&, float*, int);
-template void embed_forward<double>(const EmbedForward&, double*, int);
-template void embed_backward<float>(const EmbedBackward&, float*, int);
-template void embed_backward<BFloat16>(const EmbedBackward&, float*, int);
-template void embed_backward<double>(const EmbedBackward&, double*, int);
-template void add_positions_forward<float>(const AddPositionsForward&, float*, int);
-template void add_positions_forward<BFloat16>(const AddPositionsForward&, float*, int);
-template void add_positions_forward<double>(const AddPositionsForward&, double*, int);
-template void add_positions_backward<float>(const AddPositionsBackward&, float*, int);
-template void add_positions_backward<BFloat16>(const AddPositionsBackward&, float*, int);
-template void add_positions_backward<double>(const AddPositionsBackward&, double*, int);
+template void embed_forward<float>(const EmbedForward&, const EmbedScratch<float>&, int);
+template void embed_forward<BFloat16>(const EmbedForward&, const EmbedScratch<float>&, int);
+template void embed_forward<double>(const EmbedForward&, const EmbedScratch<double>&, int);
+template void embed_backward<float>(const EmbedBackward&, const EmbedScratch<float>&, int);
+template void embed_backward<BFloat16>(const EmbedBackward&, const EmbedScratch<float>&, int);
+template void embed_backward<double>(const EmbedBackward&, const EmbedScratch<double>&, int);
+template void add_positions_forward<float>(const AddPositionsForward&, const EmbedScratch<float>&, int);
+template void add_positions_forward<BFloat16>(const AddPositionsForward&, const EmbedScratch<float>&, int);
+template void add_positions_forward<double>(const AddPositionsForward&, const EmbedScratch<double>&, int);
+template void add_positions_backward<float>(const AddPositionsBackward&, const EmbedScratch<float>&, int);
+template void add_positions_backward<BFloat16>(const AddPositionsBackward&, const EmbedScratch<float>&, int);
+template void add_positions_backward<double>(const AddPositionsBackward&, const EmbedScratch<double>&, int);
 
 }  // namespace weft::cpu

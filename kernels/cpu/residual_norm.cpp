@@ -185,13 +185,17 @@ class BackwardRows {
 
 int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / kRowsPerRun, 1, kRuns); }
 
-// to[c] (+)= partial[0][c] + partial[1][c] + ..., in the order of the runs.
+// to[c] (+)= partial[0][c] + partial[1][c] + ..., the sum taken first and in the order of the runs.
 template <class A>
-void add_runs(const A* partial, int64_t runs, int64_t stride, int64_t width, const Tensor& to, Accumulate mode) {
+void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Tensor& to, Accumulate mode) {
+  for (int64_t run = 1; run < runs; ++run) {
+    for (int64_t c = 0; c < width; ++c) partial[c] += partial[run * stride + c];
+  }
   A* out = to.data<A>();
-  if (mode == Accumulate::Overwrite) std::fill_n(out, width, A{0});
-  for (int64_t run = 0; run < runs; ++run) {
-    for (int64_t c = 0; c < width; ++c) out[c] += partial[run * stride + c];
+  if (mode == Accumulate::Overwrite) {
+    std::copy_n(partial, width, out);
+  } else {
+    for (int64_t c = 0; c < width; ++c) out[c] += partial[c];
   }
 }
 
