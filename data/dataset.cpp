@@ -74,8 +74,9 @@ Dataset::State::State(const fs::path& from, std::string_view split) : directory(
 // The last shard that begins at or before `index`; empty ones (documents that began earlier) are passed over.
 size_t Dataset::State::shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total,
                                 const char* what) const {
-  require<InternalError>(index >= 0 && index < total, "{}, split {}: {} {} of {}", directory.string(), header.split,
-                         what, index, total);
+  if (index < 0 || index >= total) {
+    throw InternalError(fmt::format("{}, split {}: {} {} of {}", directory.string(), header.split, what, index, total));
+  }
   return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), index) - begins.begin()) - 1;
 }
 
@@ -102,10 +103,11 @@ int64_t Dataset::num_pairs() const { return state_->header.num_pairs; }
 void Dataset::read_tokens(int64_t first, std::span<int32_t> into) const {
   const auto count = static_cast<int64_t>(into.size());
   const DatasetHeader& header = state_->header;
-  require<InternalError>(header.kind == DatasetKind::Stream && first >= 0 && first <= header.num_tokens &&
-                             count <= header.num_tokens - first,
-                         "{}, split {}: tokens {} to {} of a stream of {}", state_->directory.string(), header.split,
-                         first, first + count, header.kind == DatasetKind::Stream ? header.num_tokens : 0);
+  const int64_t total = header.kind == DatasetKind::Stream ? header.num_tokens : 0;
+  if (first < 0 || first > total || count > total - first) {
+    throw InternalError(fmt::format("{}, split {}: tokens {} to {} of a stream of {}", state_->directory.string(),
+                                    header.split, first, first + count, total));
+  }
   while (!into.empty()) {
     const size_t i = state_->shard_of(state_->tokens_before, first, header.num_tokens, "token");
     const Shard& shard = state_->shards[i];

@@ -135,6 +135,7 @@ Tokenizers Preparation::learn() {
   Phase phase(options_, "learning the tokenizer", 0);
   Tokenizers made{.source = source.finish(), .target = {}};
   made.target = own ? own->finish() : made.source;
+  phase.done();
   return made;
 }
 
@@ -274,11 +275,11 @@ std::string reason_to_replace(const fs::path& directory, const Manifest& manifes
                     "choose another directory, or force the preparation to replace it");
   }
   try {
-    for (const auto& [name, split] : manifest.splits) {
-      const Dataset whole = Dataset::open(directory, name);
-      whole.load_source_tokenizer();
-      whole.load_target_tokenizer();
-    }
+    std::optional<Dataset> split;
+    for (const auto& [name, entry] : manifest.splits) split.emplace(Dataset::open(directory, name));
+    if (!split) return "it has no splits";
+    split->load_source_tokenizer();
+    if (manifest.target.tokenizer_file != manifest.source.tokenizer_file) split->load_target_tokenizer();
   } catch (const DataError& error) {
     return error.what();
   }

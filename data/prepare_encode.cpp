@@ -104,6 +104,9 @@ void RowEncoder::encode_pair(const TextRecord& record, Split split, EncodedBatch
 
 EncodedBatch RowEncoder::encode(const TextBatch& input) const {
   EncodedBatch batch;
+  size_t most = 0;  // ids: tokens hold a byte or more, and a row has four specials at most
+  for (const auto& [split, record] : input) most += record.source.size() + record.target.size() + 4;
+  batch.ids.reserve(most);
   for (const auto& [split, record] : input) {
     check_text(record, false, source_.tokenizer->kind());
     if (pairs_) {

@@ -258,9 +258,9 @@ void Shard::read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, s
   const char* from =
       map_.bytes().data() + tokens.offset + static_cast<size_t>(first) * static_cast<size_t>(token_bytes_);
   const uint32_t largest = token_bytes_ == 2 ? widen<uint16_t>(from, into) : widen<uint32_t>(from, into);
-  require<DataError>(into.empty() || largest < vocabulary,
-                     "{} is damaged: id {} among tokens {} to {} is not below the vocabulary of {}", path_.string(),
-                     largest, first, first + static_cast<int64_t>(into.size()), vocabulary);
+  if (into.empty() || largest < vocabulary) return;
+  throw DataError(fmt::format("{} is damaged: id {} among tokens {} to {} is not below the vocabulary of {}",
+                              path_.string(), largest, first, first + static_cast<int64_t>(into.size()), vocabulary));
 }
 
 void Shard::read_source(int64_t first, std::span<int32_t> into) const {
@@ -273,18 +273,17 @@ void Shard::read_target(int64_t first, std::span<int32_t> into) const {
 
 int64_t Shard::document_begin(int64_t i) const {
   const auto begin = static_cast<int64_t>(load<uint64_t>(source_index_, i));
-  require<DataError>(begin >= 0 && begin <= entry_.source.count, "{} is damaged: document {} begins at token {} of {}",
-                     path_.string(), i, begin, entry_.source.count);
-  return begin;
+  if (begin >= 0 && begin <= entry_.source.count) return begin;
+  throw DataError(fmt::format("{} is damaged: document {} begins at token {} of {}", path_.string(), i, begin,
+                              entry_.source.count));
 }
 
 Shard::Row Shard::row(const char* index, const ShardTokens& tokens, int64_t pair) const {
   const Row row{.begin = static_cast<int64_t>(load<uint64_t>(index, pair)),
                 .end = static_cast<int64_t>(load<uint64_t>(index, pair + 1))};
-  require<DataError>(
-      0 <= row.begin && row.begin <= row.end && row.end <= tokens.count && row.end - row.begin <= INT32_MAX,
-      "{} is damaged: row {} is tokens {} to {} of {}", path_.string(), pair, row.begin, row.end, tokens.count);
-  return row;
+  if (0 <= row.begin && row.begin <= row.end && row.end <= tokens.count && row.end - row.begin <= INT32_MAX) return row;
+  throw DataError(fmt::format("{} is damaged: row {} is tokens {} to {} of {}", path_.string(), pair, row.begin,
+                              row.end, tokens.count));
 }
 
 }  // namespace weft
