@@ -5,6 +5,7 @@
 #include "data/tokenizer.h"
 #include "model/transformer.h"
 #include "trainer/job.h"
+#include "trainer/run_state.h"
 
 namespace weft {
 

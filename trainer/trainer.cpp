@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "trainer/job_data.h"
 #include "trainer/loss_evaluation.h"
 
 namespace weft {

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "checkpoint/retention.h"
 #include "data/tokenizer.h"
+#include "kernels/cpu/matmul.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -32,9 +33,11 @@ std::vector<NamedBuffer> Trainer::checkpoint_buffers() const {
 
 // What two runs must share to be bit-identical (docs/determinism.md).
 Json Trainer::fingerprint() const {
-  return {{"dp", mesh_.dp().size()},       {"tp", mesh_.tp().size()},
-          {"threads", context_.threads()}, {"instruction_set", cpu_instruction_set()},
-          {"onednn", onednn_version()},    {"precision", std::string(enum_name(job_.train.precision))}};
+  return {{"dp", mesh_.dp().size()},
+          {"tp", mesh_.tp().size()},
+          {"threads", context_.threads()},
+          {"matmul", cpu::MatmulEngine::library()},
+          {"precision", std::string(enum_name(job_.train.precision))}};
 }
 
 void Trainer::begin(const ResumeChoice& resume) {

@@ -28,6 +28,7 @@ struct StepReport {
   double gradient_norm = 0;   // before clipping
   bool skipped = false;       // loss or norm was not finite somewhere: nothing changed
   bool stop = false;          // some rank was asked to stop
+  bool save_written = false;  // every rank has written its part of the save under way
   // By world rank: forward to the end of the reduction, the wait for data before it, the wait for gradients at its end.
   std::vector<double> step_seconds, data_seconds, exposed_seconds;
 };
