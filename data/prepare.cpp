@@ -9,6 +9,8 @@
 #include "data/prepare_encode.h"
 #include "data/prepare_inputs.h"
 #include "data/prepare_output.h"
+#include "data/prepare_phase.h"
+#include "data/prepare_tokenizers.h"
 #include "data/prepare_workers.h"
 #include "data/shard.h"
 #include "data/split.h"
@@ -21,43 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kBatchBytes = 256 * 1024;
-constexpr double kSecondsBetweenReports = 0.2;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-// Tells the caller how far a phase is, a few times a second.
-class Phase {
- public:
-  Phase(const PrepareOptions& options, std::string_view name, uint64_t total_bytes)
-      : options_(options), name_(name), total_(total_bytes) {
-    report(0);
-  }
-  void tick(uint64_t done) {
-    if (options_.progress && seconds_since(last_) >= kSecondsBetweenReports) report(done);
-  }
-  void done() { report(total_); }
-
- private:
-  void report(uint64_t done) {
-    last_ = Clock::now();
-    if (!options_.progress) return;
-    options_.progress({.phase = name_,
-                       .done_bytes = std::min(done, total_),
-                       .total_bytes = total_,
-                       .seconds = std::chrono::duration<double>(last_ - begin_).count()});
-  }
-
-  const PrepareOptions& options_;
-  std::string_view name_;
-  uint64_t total_;
-  Clock::time_point begin_ = Clock::now();
-  Clock::time_point last_;
-};
-
-struct Tokenizers {
-  TokenizerPtr source;
-  TokenizerPtr target;  // the same one where there is no other
-};
 
 class Preparation {
  public:
@@ -79,16 +46,12 @@ class Preparation {
   }
 
  private:
-  Tokenizers make_tokenizers();
-  Tokenizers learn();
   void describe_sides(const Tokenizers& tokenizers, Manifest& manifest) const;
   void tokenise(const Tokenizers& tokenizers, const Manifest& manifest, const fs::path& directory);
   void take(const EncodedBatch& batch);
   void finish_split(Split split, const Tokenizers& tokenizers, Manifest& manifest);
   void check_unknown(Split split, const SideCounts& counts, const char* side) const;
-  bool own_target() const {
-    return data_.tokenizer_file.empty() ? target_tokenizer_.has_value() : !data_.target_tokenizer_file.empty();
-  }
+  bool own_target() const { return has_own_target(data_, target_tokenizer_); }
 
   const DataConfig& data_;
   const TokenizerConfig& tokenizer_;
@@ -101,43 +64,6 @@ class Preparation {
   std::array<SplitEntry, 3> entries_;
   std::vector<Tally> source_tallies_, target_tallies_;
 };
-
-Tokenizers Preparation::make_tokenizers() {
-  if (data_.tokenizer_file.empty()) return learn();
-  Tokenizers loaded{.source = Tokenizer::load(data_.tokenizer_file), .target = {}};
-  loaded.target = own_target() ? Tokenizer::load(data_.target_tokenizer_file) : loaded.source;
-  return loaded;
-}
-
-Tokenizers Preparation::learn() {
-  TokenizerTrainer source(tokenizer_, options_.threads);
-  std::optional<TokenizerTrainer> own;
-  if (own_target()) own.emplace(*target_tokenizer_, options_.threads);
-  TokenizerTrainer& target = own ? *own : source;
-  const std::string_view source_kind = enum_name(tokenizer_.kind);
-  const std::string_view target_kind = own ? enum_name(target_tokenizer_->kind) : source_kind;
-  if (source.needs_text() || target.needs_text()) {
-    Phase phase(options_, "reading text for the tokenizer", corpus_.total_bytes());
-    corpus_.rewind();
-    Split split;
-    TextRecord record;
-    while (corpus_.next(split, record)) {
-      phase.tick(corpus_.consumed());
-      if (split != Split::Train) continue;
-      check_text(record, false, source_kind);
-      if (source.needs_text()) source.add(record.source);
-      if (!data_.is_pairs()) continue;
-      check_text(record, true, target_kind);
-      if (target.needs_text()) target.add(record.target);
-    }
-    phase.done();
-  }
-  Phase phase(options_, "learning the tokenizer", 0);
-  Tokenizers made{.source = source.finish(), .target = {}};
-  made.target = own ? own->finish() : made.source;
-  phase.done();
-  return made;
-}
 
 DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
   return {.tokenizer_hash = tokenizer.hash(),
@@ -256,7 +182,7 @@ Manifest Preparation::write(OutputDirectory& directory) {
     corpus_.measure([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
     phase.done();
   }
-  const Tokenizers tokenizers = make_tokenizers();
+  const Tokenizers tokenizers = make_tokenizers(data_, tokenizer_, target_tokenizer_, corpus_, options_);
   Manifest manifest;
   describe_sides(tokenizers, manifest);
   tokenise(tokenizers, manifest, directory.path());
