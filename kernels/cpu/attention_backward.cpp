@@ -130,21 +130,19 @@ class BackwardTask {
     const int64_t visible = block.visible(r), whole = padded<A>(visible);
     const A log_sum = s_.log_sum[state], delta = s_.delta[state];
     if (mask_.active()) {
-      mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, visible, s_.kept,
+      mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, whole, s_.kept,
                         static_cast<uint32_t>(args_.first_head + head(query_head)));
-      for (int64_t j = 0; j < visible; ++j) {
-        const A weight = exp(weights[j] - log_sum);
-        weights[j] = weight * s_.kept[j];
-        dweights[j] = weight * (dweights[j] * s_.kept[j] - delta);
-      }
-    } else {
-      for (int64_t j = 0; j < whole; ++j) {
-        weights[j] = exp(weights[j] - log_sum);
-        dweights[j] = weights[j] * (dweights[j] - delta);
-      }
     }
-    std::fill(weights + visible, weights + written, A{0});
-    std::fill(dweights + visible, dweights + written, A{0});
+    for (int64_t j = 0; j < whole; j += kVecLanes<A>) {
+      Vec<A> weight = exp_lanes<A>(load(weights + j) - log_sum);
+      if (j + kVecLanes < A >> visible) weight = first_lanes<A>(weight, visible - j);
+      Vec<A> kept = weight, gradient = load(dweights + j);
+      if (mask_.active()) kept *= load(s_.kept + j), gradient *= load(s_.kept + j);
+      store<A>(weights + j, kept);
+      store<A>(dweights + j, weight * (gradient - delta));
+    }
+    clear_row(weights, whole, written);
+    clear_row(dweights, whole, written);
   }
 
   // sums[j] += weights^T rows, over the rows that see key j, or nearly.
@@ -179,11 +177,7 @@ class BackwardTask {
 
   void unpack_rows(const A* sums, A scale, int64_t rows, Accumulate mode, T* to, int64_t to_row) const {
     for (int64_t r = 0; r < rows; ++r, sums += s_.columns, to += to_row) {
-      if (mode == Accumulate::Overwrite) {
-        for (int64_t c = 0; c < width_; ++c) to[c] = element_cast<T>(scale * sums[c]);
-      } else {
-        for (int64_t c = 0; c < width_; ++c) to[c] = element_cast<T>(element_cast<A>(to[c]) + scale * sums[c]);
-      }
+      unpack_row(sums, scale, width_, mode == Accumulate::Add, to);
     }
   }
 

@@ -148,38 +148,60 @@ struct RunningSoftmax {
   A sum = 0;
 };
 
+template <class A>
+inline Vec<A> exp_lanes(Vec<A> v) {
+  return each_lane<A>(v, [](A x) { return exp(x); });
+}
+
+template <class A>
+inline void clear_row(A* x, int64_t begin, int64_t end) {  // whole vectors
+  for (int64_t j = begin; j < end; j += kVecLanes<A>) store<A>(x + j, Vec<A>{});
+}
+
 // Turns a row's scores into exp(score - max), exactly 0 from `visible` up to `width` (whole vectors; visible > 0).
 // Returns what the sums over earlier blocks must be multiplied by, since the maximum may have grown.
 template <class A>
 A soften(RunningSoftmax<A>& state, A* scores, int64_t visible, int64_t width) {
   constexpr int64_t kLanes = kVecLanes<A>;
-  const int64_t whole = padded<A>(visible);
-  for (int64_t j = visible; j < whole; ++j) scores[j] = scores[0];  // harmless until they are cleared below
-  Vec<A> most = load(scores);
-  for (int64_t j = kLanes; j < whole; j += kLanes) {
+  const int64_t whole = visible / kLanes * kLanes, rest = visible - whole;
+  Vec<A> most = Vec<A>{} + state.max;
+  for (int64_t j = 0; j < whole; j += kLanes) {
     const Vec<A> s = load(scores + j);
     most = most < s ? s : most;
   }
-  const A block_max = max_of<A>(most);
-  const A max = state.max < block_max ? block_max : state.max;
-  for (int64_t j = 0; j < whole; ++j) scores[j] = exp(scores[j] - max);
-  for (int64_t j = visible; j < width; ++j) scores[j] = 0;
+  if (rest > 0) {
+    const Vec<A> s = first_lanes<A>(load(scores + whole), rest, most);
+    most = most < s ? s : most;
+  }
+  const A max = max_of<A>(most);
   Vec<A> total = {};
-  for (int64_t j = 0; j < whole; j += kLanes) total += load(scores + j);
+  for (int64_t j = 0; j < whole; j += kLanes) {
+    const Vec<A> weight = exp_lanes<A>(load(scores + j) - max);
+    store<A>(scores + j, weight);
+    total += weight;
+  }
+  if (rest > 0) {
+    const Vec<A> seen = first_lanes<A>(load(scores + whole), rest, Vec<A>{} + max);
+    const Vec<A> weight = first_lanes<A>(exp_lanes<A>(seen - max), rest);
+    store<A>(scores + whole, weight);
+    total += weight;
+  }
+  clear_row(scores, padded<A>(visible), width);
   const A shrink = state.max == max ? A{1} : exp(state.max - max);
   state.max = max;
   state.sum = state.sum * shrink + sum_of<A>(total);
   return shrink;
 }
 
+// x[j] *= factors[j] over whole vectors.
 template <class A>
-void multiply_row(A* x, const A* factors, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) x[j] *= factors[j];
+inline void multiply_row(A* x, const A* factors, int64_t n) {
+  for (int64_t j = 0; j < n; j += kVecLanes<A>) store<A>(x + j, load(x + j) * load(factors + j));
 }
 
 template <class A>
-void scale_row(A* x, A factor, int64_t n) {
-  for (int64_t j = 0; j < n; ++j) x[j] *= factor;
+inline void scale_row(A* x, A factor, int64_t n) {
+  for (int64_t j = 0; j < n; j += kVecLanes<A>) store<A>(x + j, load(x + j) * factor);
 }
 
 }  // namespace weft::cpu

@@ -99,7 +99,7 @@ class ForwardTask {
         A* scores = s_.scores + r * s_.score_row;
         const int64_t visible = block.visible(r);
         if (visible == 0) {
-          std::fill_n(scores, padded<A>(keys), A{0});
+          clear_row(scores, 0, padded<A>(keys));
           continue;
         }
         const A shrink = soften(s_.softmax[state + r], scores, visible, padded<A>(keys));
@@ -112,9 +112,9 @@ class ForwardTask {
 
   void drop(const ScoreBlock& block, int64_t r, int64_t query_head, int64_t visible, A* weights) const {
     const int64_t head = args_.first_head + group_ * args_.heads.queries + query_head;
-    mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, visible, s_.kept,
+    mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, padded<A>(visible), s_.kept,
                       static_cast<uint32_t>(head));
-    multiply_row(weights, s_.kept, visible);
+    multiply_row(weights, s_.kept, padded<A>(visible));
   }
 
   void finish() {
@@ -129,8 +129,7 @@ class ForwardTask {
         const RunningSoftmax<A>& softmax = s_.softmax[q * rows_ + r];
         const A* sums = s_.sums + (q * rows_ + r) * s_.columns;
         const A inverse = softmax.sum == 0 ? A{0} : A{1} / softmax.sum;
-        T* to = out + (row * heads + head) * width;
-        for (int64_t c = 0; c < width; ++c) to[c] = element_cast<T>(sums[c] * inverse);
+        unpack_row(sums, inverse, width, false, out + (row * heads + head) * width);
         log_sum[head * all_rows + row] = softmax.max + std::log(softmax.sum);
       }
     }

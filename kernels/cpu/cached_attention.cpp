@@ -111,7 +111,7 @@ class CachedTask {
   void weights(const T* keys, int64_t visible, int64_t written, int64_t r, int64_t state) const {
     A* scores = s_.scores + r * s_.score_row;
     if (visible == 0) {
-      std::fill_n(scores, written, A{0});
+      clear_row(scores, 0, written);
       return;
     }
     row_scores(s_.queries + state * s_.columns, width_, keys, key_row_, visible, scores);
@@ -125,8 +125,8 @@ class CachedTask {
       for (int64_t r = 0; r < rows_; ++r) {
         const A sum = s_.softmax[q * rows_ + r].sum, inverse = sum == 0 ? A{0} : A{1} / sum;
         const A* sums = s_.sums + (q * rows_ + r) * s_.columns;
-        T* to = args_.out.data<T>() + ((row_ + r) * heads + group_ * args_.heads.queries + q) * width_;
-        for (int64_t c = 0; c < width_; ++c) to[c] = element_cast<T>(sums[c] * inverse);
+        unpack_row(sums, inverse, width_, false,
+                   args_.out.data<T>() + ((row_ + r) * heads + group_ * args_.heads.queries + q) * width_);
       }
     }
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "kernels/cpu/convert.h"
@@ -43,25 +44,53 @@ inline void transpose(VecSquare<A>& rows) {
   if constexpr (kVecLanes<A> >= 16) transpose_detail::round<A>(rows, kHalf);
 }
 
-// The first `count` elements as numbers of the accumulator type; zeros follow.
+// A whole vector of elements as numbers of the accumulator type.
+template <class A, class T>
+inline Vec<A> load_cast(const T* from) {
+  if constexpr (std::is_same_v<A, std::remove_const_t<T>>) {
+    return load(from);
+  } else {
+    A lanes[kVecLanes<A>];
+    for (int64_t i = 0; i < kVecLanes<A>; ++i) lanes[i] = element_cast<A>(from[i]);
+    return load(lanes);
+  }
+}
+
+// The first `count` elements, at most a whole vector; zeros follow.
 template <class A, class T>
 inline Vec<A> load_cast(const T* from, int64_t count) {
+  if (count >= kVecLanes<A>) return load_cast<A>(from);
   A lanes[kVecLanes<A>] = {};
-  if (count >= kVecLanes<A>) {
-    for (int64_t i = 0; i < kVecLanes<A>; ++i) lanes[i] = element_cast<A>(from[i]);
-  } else {
-    for (int64_t i = 0; i < count; ++i) lanes[i] = element_cast<A>(from[i]);
-  }
+  for (int64_t i = 0; i < count; ++i) lanes[i] = element_cast<A>(from[i]);
   return load(lanes);
 }
 
 // to[i][c] = scale from[i][c], rows of `columns` widened to whole vectors with zeros.
 template <class A, class T>
 void pack_rows(const T* from, int64_t from_row, int64_t rows, int64_t columns, A scale, A* to, int64_t to_row) {
-  const int64_t whole = columns / kVecLanes<A> * kVecLanes<A>;
+  constexpr int64_t kLanes = kVecLanes<A>;
+  const int64_t whole = columns / kLanes * kLanes;
   for (int64_t i = 0; i < rows; ++i, from += from_row, to += to_row) {
-    for (int64_t c = 0; c < whole; ++c) to[c] = scale * element_cast<A>(from[c]);
-    if (whole < columns) store(to + whole, scale * load_cast<A>(from + whole, columns - whole));
+    for (int64_t c = 0; c < whole; c += kLanes) store<A>(to + c, scale * load_cast<A>(from + c));
+    if (whole < columns) store<A>(to + whole, scale * load_cast<A>(from + whole, columns - whole));
+  }
+}
+
+// to[c] (+)= scale from[c]; from is padded to whole vectors, to is not.
+template <class A, class T>
+inline void unpack_row(const A* from, A scale, int64_t columns, bool add, T* to) {
+  constexpr int64_t kLanes = kVecLanes<A>;
+  for (int64_t c = 0; c < columns; c += kLanes) {
+    const int64_t count = std::min(kLanes, columns - c);
+    Vec<A> v = scale * load(from + c);
+    if (add) v += load_cast<A>(to + c, count);
+    A lanes[kLanes];
+    store<A>(lanes, v);
+    if (count == kLanes) {
+      for (int64_t i = 0; i < kLanes; ++i) to[c + i] = element_cast<T>(lanes[i]);
+    } else {
+      for (int64_t i = 0; i < count; ++i) to[c + i] = element_cast<T>(lanes[i]);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace weft::cpu {
 
@@ -25,36 +26,68 @@ template <class A>
 using Vec = std::conditional_t<std::is_same_v<A, double>, vec_detail::Doubles, vec_detail::Floats>;
 
 template <class A>
-inline __attribute__((always_inline)) Vec<A> load(const A* from) {
+inline Vec<A> load(const A* from) {
   Vec<A> v;
   std::memcpy(&v, from, sizeof v);
   return v;
 }
 
 template <class A>
-inline __attribute__((always_inline)) void store(A* to, Vec<A> v) {
+inline void store(A* to, Vec<A> v) {
   std::memcpy(to, &v, sizeof v);
 }
 
+namespace vec_detail {
+
+template <class A>
+inline constexpr auto kLaneIndices = std::make_integer_sequence<int, static_cast<int>(kVecLanes<A>)>{};
+
+// Lane i of the result is lane i ^ Distance of v.
+template <class A, int Distance, int... I>
+inline Vec<A> swapped(Vec<A> v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I ^ Distance)...);
+}
+
+template <class A, int Distance, class F>
+inline Vec<A> fold(Vec<A> v, F&& f) {
+  if constexpr (Distance == 0) {
+    return v;
+  } else {
+    return fold<A, Distance / 2>(f(v, swapped<A, Distance>(v, kLaneIndices<A>)), f);
+  }
+}
+
+template <class A, class Mask, int... I>
+inline Mask lanes_below(int64_t count, std::integer_sequence<int, I...>) {
+  return Mask{I...} < static_cast<std::conditional_t<std::is_same_v<A, double>, int64_t, int32_t>>(count);
+}
+
+}  // namespace vec_detail
+
 // The sum of the lanes, by halves.
 template <class A>
-inline __attribute__((always_inline)) A sum_of(Vec<A> v) {
-  A lanes[kVecLanes<A>];
-  std::memcpy(lanes, &v, sizeof v);
-  for (int64_t half = kVecLanes<A> / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
+inline A sum_of(Vec<A> v) {
+  return vec_detail::fold<A, kVecLanes<A> / 2>(v, [](Vec<A> a, Vec<A> b) { return a + b; })[0];
 }
 
 template <class A>
-inline __attribute__((always_inline)) A max_of(Vec<A> v) {
+inline A max_of(Vec<A> v) {
+  return vec_detail::fold<A, kVecLanes<A> / 2>(v, [](Vec<A> a, Vec<A> b) { return a < b ? b : a; })[0];
+}
+
+// v in the first `count` lanes, `other` in the rest.
+template <class A>
+inline Vec<A> first_lanes(Vec<A> v, int64_t count, Vec<A> other = Vec<A>{}) {
+  return vec_detail::lanes_below<A, decltype(v < v)>(count, vec_detail::kLaneIndices<A>) ? v : other;
+}
+
+// f of every lane, where f compiles to vector code when a loop of this length calls it.
+template <class A, class F>
+inline Vec<A> each_lane(Vec<A> v, F&& f) {
   A lanes[kVecLanes<A>];
-  std::memcpy(lanes, &v, sizeof v);
-  for (int64_t half = kVecLanes<A> / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) lanes[i] = lanes[i] < lanes[i + half] ? lanes[i + half] : lanes[i];
-  }
-  return lanes[0];
+  store(lanes, v);
+  for (int64_t i = 0; i < kVecLanes<A>; ++i) lanes[i] = f(lanes[i]);
+  return load(lanes);
 }
 
 template <class A>
