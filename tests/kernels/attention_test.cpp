@@ -115,11 +115,325 @@ TEST_P(Attention, RepeatsBitForBitOnAnyNumberOfThreads) {
   }
 }
 
+TEST_P(Attention, BackwardTwiceAddsExactlyTwice) {
+  AttentionRun run(with(std::get<1>(GetParam())));
+  if (!run.kv) return;  // only dkv can be added to: several blocks of a decoder read the same memory
+  run.forward();
+  run.backward();
+  std::vector<double> doubled = values(run.dkv);
+  for (double& v : doubled) v *= 2;
+  run.backward(Accumulate::Add);
+  EXPECT_EQ(values(run.dkv), doubled);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Attention, testing::Combine(testing::ValuesIn(cases()), testing::Values(DType::F64, DType::F32, DType::BF16)),
     [](const auto& i) {
       return std::string(std::get<0>(i.param).name) + "_" + std::string(name(std::get<1>(i.param)));
     });
+
+class AttentionGradient : public testing::TestWithParam<NamedCase> {};
+
+TEST_P(AttentionGradient, MatchesFiniteDifferences) {
+  AttentionRun run(GetParam().c);
+  run.forward();
+  run.backward();
+  const Tensor out = test::copy(run.context(), run.out);
+  const auto loss = [&] {
+    run.forward();
+    return test::dot(run.out, run.dout);
+  };
+  if (run.qkv) {
+    EXPECT_TRUE(test::gradient_matches(run.qkv, run.dqkv, loss, 60));
+  }
+  if (run.q) {
+    EXPECT_TRUE(test::gradient_matches(run.q, run.dq, loss, 60));
+  }
+  if (run.kv) {
+    EXPECT_TRUE(test::gradient_matches(run.kv, run.dkv, loss, 60));
+  }
+  run.forward();
+  EXPECT_TRUE(same_bits(run.out, out));
+}
+INSTANTIATE_TEST_SUITE_P(All, AttentionGradient, testing::ValuesIn(cases()),
+                         [](const auto& i) { return std::string(i.param.name); });
+
+// U-12.3: without positions and mask, rows in another order give outputs in that order.
+TEST(AttentionMask, WithoutPositionsIsPermutationEquivariant) {
+  const AttentionCase c{
+      .heads = {2, 2, 12}, .query_offsets = offsets_of({70}), .key_offsets = offsets_of({70}), .dtype = DType::F64};
+  AttentionRun run(c);
+  run.forward();
+  const std::vector<double> before = values(run.out), rows = values(run.qkv);
+  const int64_t width = run.qkv.size(1), wide = run.out.size(1);
+  const auto moved = [](int64_t row) { return (row * 29 + 11) % 70; };
+  for (int64_t r = 0; r < 70; ++r) {
+    for (int64_t i = 0; i < width; ++i) run.qkv.data<double>()[moved(r) * width + i] = rows[r * width + i];
+  }
+  run.forward();
+  for (int64_t r = 0; r < 70; ++r) {
+    for (int64_t i = 0; i < wide; ++i) {
+      ASSERT_NEAR(run.out.data<double>()[moved(r) * wide + i], before[r * wide + i], 1e-13);
+    }
+  }
+}
+
+// U-12.3: under the causal mask the first row attends to itself alone.
+TEST(AttentionMask, FirstCausalRowSeesItselfAlone) {
+  for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
+    AttentionRun run({.heads = {1, 1, 24},
+                      .query_offsets = offsets_of({60, 1, 9}),
+                      .key_offsets = offsets_of({60, 1, 9}),
+                      .causal = true,
+                      .dtype = dtype});
+    run.forward();
+    const std::vector<double> out = values(run.out), qkv = values(run.qkv);
+    for (const int64_t row : {0, 60, 61}) {
+      for (int64_t i = 0; i < 24; ++i) EXPECT_EQ(out[row * 24 + i], qkv[row * 72 + 48 + i]);
+    }
+  }
+}
+
+// U-12.3: a masked weight is exactly 0. One row's value is a large number, which any weight however small would show,
+// and changing it (and its key) must leave the bits of every row that does not see it.
+TEST(AttentionMask, MaskedWeightsAreExactlyZeroInAThousandRandomCases) {
+  const Philox philox(2024);
+  for (uint32_t trial = 0; trial < 1000; ++trial) {
+    const Philox::Counter draw = philox({trial, 0, 0, 0}), more = philox({trial, 1, 0, 0});
+    std::vector<int32_t> lengths;
+    for (const uint32_t word : draw) lengths.push_back(static_cast<int32_t>(word % (trial % 10 == 0 ? 150 : 24)));
+    const AttentionCase c{.heads = {1, 1 + (trial % 3 == 0), static_cast<int64_t>(1 + more[0] % 20)},
+                          .query_offsets = offsets_of(lengths),
+                          .key_offsets = offsets_of(lengths),
+                          .causal = trial % 4 != 0,
+                          .dtype = trial % 2 == 0 ? DType::F32 : DType::F64};
+    AttentionRun run(c, trial);
+    const int64_t rows = c.query_offsets.back();
+    if (rows == 0) continue;
+    run.forward();
+    const std::vector<double> before = values(run.out);
+    const int64_t poisoned = more[1] % rows, width = run.qkv.size(1), keys = c.heads.queries * c.heads.head_dim;
+    size_t s = 0;
+    while (c.query_offsets[s + 1] <= poisoned) ++s;
+    with_float_type(c.dtype, [&]<class T>() {
+      T* row = run.qkv.data<T>() + poisoned * width;
+      for (int64_t i = keys; i < width; ++i) row[i] = static_cast<T>(1e30f);
+    });
+    run.forward();
+    const std::vector<double> after = values(run.out);
+    const int64_t wide = run.out.size(1);
+    for (int64_t r = 0; r < rows; ++r) {
+      const bool same_sequence = c.query_offsets[s] <= r && r < c.query_offsets[s + 1];
+      const bool sees = same_sequence && (!c.causal || r >= poisoned);
+      if (sees) continue;
+      for (int64_t i = 0; i < wide; ++i) ASSERT_EQ(after[r * wide + i], before[r * wide + i]) << trial << " row " << r;
+    }
+  }
+}
+
+TEST(AttentionMask, QueriesWithoutKeysGiveZeroAndNoGradient) {
+  AttentionRun run({.heads = {2, 1, 16},
+                    .query_offsets = offsets_of({3, 4}),
+                    .key_offsets = offsets_of({0, 5}),
+                    .cross = true,
+                    .dtype = DType::F32});
+  run.forward();
+  run.backward();
+  const std::vector<double> out = values(run.out), dq = values(run.dq), log_sum = values(run.log_sum);
+  for (size_t i = 0; i < 3 * 32; ++i) {
+    EXPECT_EQ(out[i], 0);
+    EXPECT_EQ(dq[i], 0);
+  }
+  EXPECT_EQ(log_sum[0], -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isfinite(log_sum[3]));
+}
+
+TEST(AttentionMask, KeysWithoutQueriesGetZeroGradient) {
+  AttentionRun run({.heads = {1, 1, 8},
+                    .query_offsets = offsets_of({0, 2}),
+                    .key_offsets = offsets_of({3, 2}),
+                    .cross = true,
+                    .dtype = DType::F64});
+  run.forward();
+  run.backward();
+  const std::vector<double> dkv = values(run.dkv);
+  for (size_t i = 0; i < 3 * 16; ++i) EXPECT_EQ(dkv[i], 0);
+  EXPECT_NE(dkv[3 * 16], 0);
+}
+
+TEST(AttentionNumbers, LargeScoresNeitherOverflowNorLoseTheSum) {
+  for (const bool causal : {false, true}) {
+    AttentionRun run({.heads = {1, 1, 16},
+                      .query_offsets = offsets_of({200}),
+                      .key_offsets = offsets_of({200}),
+                      .causal = causal,
+                      .dtype = DType::F32});
+    for (float& v : run.qkv.span<float>()) v *= 20;
+    run.forward();
+    run.backward();
+    const test::AttentionExpected expected = test::composed_attention(run);
+    EXPECT_TRUE(close(run.out, expected.out, 2e-4));
+    EXPECT_TRUE(close(run.dqkv, expected.dqkv, 2e-4));
+  }
+}
+
+TEST(AttentionNumbers, NotANumberIsSeen) {
+  AttentionRun run({.heads = {1, 1, 16},
+                    .query_offsets = offsets_of({40}),
+                    .key_offsets = offsets_of({40}),
+                    .causal = true,
+                    .dtype = DType::F32});
+  run.qkv.data<float>()[20 * 48 + 16] = std::numeric_limits<float>::quiet_NaN();  // a key of row 20
+  run.forward();
+  const std::vector<double> out = values(run.out);
+  EXPECT_TRUE(std::isfinite(out[19 * 16]));
+  EXPECT_TRUE(std::isnan(out[20 * 16]));
+  EXPECT_TRUE(std::isnan(out[39 * 16]));
+}
+
+// The mask's key holds the global head: shards of the heads drop what the whole drops.
+TEST(AttentionDropout, ShardsOfHeadsReassemble) {
+  const AttentionCase whole{.heads = {4, 1, 8},
+                            .query_offsets = offsets_of({30, 11}),
+                            .key_offsets = offsets_of({30, 11}),
+                            .causal = true,
+                            .dropout = 0.4,
+                            .dtype = DType::F32};
+  AttentionRun all(whole);
+  all.forward();
+  all.backward();
+  for (const int64_t first : {0, 2}) {
+    AttentionCase c = whole;
+    c.heads.kv_heads = 2, c.first_head = first;
+    AttentionRun part(c);
+    for (int64_t r = 0; r < 41; ++r) {
+      std::copy_n(all.qkv.data<float>() + r * 96 + first * 24, 48, part.qkv.data<float>() + r * 48);
+      std::copy_n(all.dout.data<float>() + r * 32 + first * 8, 16, part.dout.data<float>() + r * 16);
+    }
+    part.forward();
+    part.backward();
+    for (int64_t r = 0; r < 41; ++r) {
+      for (int64_t i = 0; i < 16; ++i) {
+        ASSERT_EQ(part.out.data<float>()[r * 16 + i], all.out.data<float>()[r * 32 + first * 8 + i]);
+      }
+      for (int64_t i = 0; i < 48; ++i) {
+        ASSERT_EQ(part.dqkv.data<float>()[r * 48 + i], all.dqkv.data<float>()[r * 96 + first * 24 + i]);
+      }
+    }
+  }
+}
+
+// A sequence's result does not depend on which others share its batch: dropout goes by its ids.
+TEST(AttentionDropout, SequencesDoNotDependOnTheirNeighbours) {
+  const AttentionCase c{.heads = {2, 1, 8},
+                        .query_offsets = offsets_of({50, 20, 33}),
+                        .key_offsets = offsets_of({50, 20, 33}),
+                        .dropout = 0.3,
+                        .dtype = DType::F32};
+  AttentionRun batch(c);
+  batch.forward();
+  AttentionCase alone = c;
+  alone.query_offsets = alone.key_offsets = offsets_of({0, 20});  // still sample 51, now without its neighbours
+  AttentionRun one(alone);
+  std::copy_n(batch.qkv.data<float>() + 50 * 48, 20 * 48, one.qkv.data<float>());
+  one.forward();
+  EXPECT_TRUE(std::equal(one.out.data<float>(), one.out.data<float>() + 20 * 16, batch.out.data<float>() + 50 * 16));
+}
+
+class AttentionChecks : public testing::Test {
+ protected:
+  AttentionChecks() : meta_({DeviceKind::Meta, 0}) {}
+  Tensor t(Shape shape, DType dtype = DType::F32) { return meta_.empty(shape, dtype); }
+  AttentionForward good() {
+    return {.qkv = t({5, 36}),
+            .heads = {2, 1, 6},
+            .query_offsets = &offsets_,
+            .key_offsets = &offsets_,
+            .causal = true,
+            .out = t({5, 12}),
+            .log_sum = t({2, 5})};
+  }
+  std::string message(const AttentionForward& args) {
+    try {
+      attention_forward(meta_, args);
+    } catch (const InternalError& e) {
+      return e.what();
+    }
+    return "accepted";
+  }
+  Context meta_;
+  Offsets offsets_{0, 2, 5};
+};
+
+TEST_F(AttentionChecks, RunsDryAndCountsWhatTheMathematicsNeeds) {
+  const AttentionForward args = good();
+  attention_forward(meta_, args);
+  const double pairs = 3 + 6;  // of a query and a key that it sees, 2 and 3 rows
+  EXPECT_EQ(meta_.ledger().entries().at("attention_forward").flops, pairs * 2 * 6 * 4);
+  EXPECT_EQ(meta_.ledger().entries().at("attention_forward").bytes, 4 * (5 * 36 + 5 * 12 + 2 * 5));
+  attention_backward(meta_, {.dout = t({5, 12}),
+                             .qkv = args.qkv,
+                             .heads = args.heads,
+                             .query_offsets = &offsets_,
+                             .key_offsets = &offsets_,
+                             .causal = true,
+                             .out = args.out,
+                             .log_sum = args.log_sum,
+                             .dqkv = t({5, 36})});
+  EXPECT_EQ(meta_.ledger().entries().at("attention_backward").flops, pairs * 2 * 6 * 8);
+  EXPECT_GT(meta_.memory().use().peak, meta_.memory().use().now);  // scratch came from the pool
+}
+
+TEST_F(AttentionChecks, NameWhatDoesNotFit) {
+  EXPECT_EQ(message(good()), "accepted");
+  AttentionForward a = good();
+  a.qkv = t({5, 35});
+  EXPECT_EQ(message(a), "attention_forward: qkv is f32[5, 35], expected [rows, 36]");
+  a = good();
+  a.q = t({5, 12});
+  EXPECT_EQ(message(a), "attention_forward: give qkv, or q and kv, not f32[5, 36], f32[5, 12] and (absent)");
+  a = good();
+  a.heads.head_dim = 0;
+  EXPECT_EQ(message(a), "attention_forward: kv_heads 2, queries 1, head_dim 0 must be positive");
+  const Offsets unordered{0, 4, 2, 5}, short_by_one{0, 4}, other{0, 1, 5};
+  a = good();
+  a.query_offsets = &unordered;
+  EXPECT_EQ(message(a), "attention_forward: query offsets do not rise from 0");
+  a.query_offsets = &short_by_one;
+  EXPECT_EQ(message(a), "attention_forward: query offsets end at 4, the tensor is f32[5, 36]");
+  a.query_offsets = nullptr;
+  EXPECT_EQ(message(a), "attention_forward: query offsets are absent");
+  a.query_offsets = &other;
+  EXPECT_EQ(message(a), "attention_forward: self-attention with different key offsets");
+  a = good();
+  a.log_sum = t({2, 5}, DType::BF16);
+  EXPECT_EQ(message(a), "attention_forward: log_sum is bf16[2, 5], expected f32[2, 5]");
+  a = good();
+  a.dropout.probability = 1;
+  EXPECT_EQ(message(a), "attention_forward: dropout probability 1 is outside [0, 1)");
+  a = good();
+  a.qkv = {}, a.q = t({5, 12}), a.kv = t({5, 24});
+  EXPECT_EQ(message(a), "attention_forward: causal cross-attention");
+}
+
+TEST_F(AttentionChecks, BackwardNamesWhatDoesNotFit) {
+  const AttentionForward f = good();
+  AttentionBackward b{.dout = t({5, 12}),
+                      .qkv = f.qkv,
+                      .heads = f.heads,
+                      .query_offsets = &offsets_,
+                      .key_offsets = &offsets_,
+                      .out = f.out,
+                      .log_sum = f.log_sum,
+                      .dqkv = t({5, 36})};
+  attention_backward(meta_, b);
+  b.dqkv = {};
+  EXPECT_THROW(attention_backward(meta_, b), InternalError);
+  b.dqkv = t({5, 36}), b.dkv_mode = Accumulate::Add;
+  EXPECT_THROW(attention_backward(meta_, b), InternalError);
+  b.dkv_mode = Accumulate::Overwrite, b.dout = t({5, 11});
+  EXPECT_THROW(attention_backward(meta_, b), InternalError);
+}
 
 }  // namespace
 }  // namespace weft

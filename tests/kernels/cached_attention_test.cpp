@@ -1,0 +1,167 @@
+#include <gtest/gtest.h>
+
+#include "tests/kernels/attention_case.h"
+
+namespace weft {
+namespace {
+
+using test::AttentionCase;
+using test::AttentionRun;
+using test::offsets_of;
+using test::random;
+using test::same_bits;
+using test::values;
+
+// New rows of a few sequences, whose keys and values so far lie in the cache.
+struct Call {
+  Offsets offsets;
+  std::vector<int32_t> slots, past;
+};
+
+double scale_of(const HeadLayout& h) { return 1 / std::sqrt(static_cast<double>(h.head_dim)); }
+
+Tensor decode(Context& context, const HeadLayout& heads, const Tensor& qkv, const Call& call, const Tensor& cache) {
+  const Tensor out = context.empty({qkv.size(0), heads.heads() * heads.head_dim}, qkv.dtype());
+  cached_attention(context, {.qkv = qkv,
+                             .heads = heads,
+                             .query_offsets = &call.offsets,
+                             .slots = &call.slots,
+                             .past = &call.past,
+                             .scale = scale_of(heads),
+                             .cache = cache,
+                             .out = out});
+  return out;
+}
+
+class CachedAttentionTest : public testing::TestWithParam<std::tuple<DType, HeadLayout>> {};
+
+// Row by row from an empty cache equals full causal attention; and every way of cutting a sequence into calls gives the
+// same bits.
+TEST_P(CachedAttentionTest, EqualsFullAttentionAndDoesNotDependOnTheCut) {
+  const auto& [dtype, heads] = GetParam();
+  const int32_t length = 150;
+  AttentionRun full({.heads = heads,
+                     .query_offsets = offsets_of({length}),
+                     .key_offsets = offsets_of({length}),
+                     .causal = true,
+                     .dtype = dtype});
+  full.forward();
+  Context context({}, 2);
+  const int64_t pair = heads.kv_heads * 2 * heads.head_dim;
+  Tensor first;
+  for (const std::vector<int32_t>& cuts : {std::vector<int32_t>{length}, {1, 140, 9}, {100, 1, 1, 48}, {60, 90}}) {
+    const Tensor cache = random(context, {3, length, pair}, dtype, 9);
+    const Tensor out = context.empty(full.out.shape(), dtype);
+    int32_t at = 0;
+    for (const int32_t n : cuts) {
+      const Call call{.offsets = {0, n}, .slots = {1}, .past = {at}};
+      const Tensor part = decode(context, heads, full.qkv.slice(at, at + n), call, cache);
+      std::copy_n(part.raw(), part.bytes(), out.slice(at, at + n).raw());
+      at += n;
+    }
+    if (!first) first = out;
+    EXPECT_TRUE(same_bits(out, first));
+    EXPECT_TRUE(test::close(out, full.out, dtype == DType::BF16 ? 1e-2 : dtype == DType::F32 ? 3e-6 : 1e-14));
+  }
+}
+
+// U-9.3: a row's bits are the same alone, among others, in another order, in another slot and on other thread counts.
+TEST_P(CachedAttentionTest, ARowDoesNotDependOnTheOthers) {
+  const auto& [dtype, heads] = GetParam();
+  const std::vector<int32_t> past{0, 37, 128, 5, 201}, added{1, 1, 3, 40, 1};
+  const int64_t capacity = 256, pair = heads.kv_heads * 2 * heads.head_dim;
+  const Call call{.offsets = offsets_of(added), .slots = {4, 0, 3, 1, 2}, .past = past};
+  Context context({}, 3), single({}, 1);
+  const Tensor cache = random(context, {5, capacity, pair}, dtype, 1);
+  const Tensor cache_before = test::copy(context, cache);
+  const Tensor qkv = random(context, {46, heads.kv_heads * (heads.queries + 2) * heads.head_dim}, dtype, 2);
+  const Tensor together = decode(context, heads, qkv, call, cache);
+  for (size_t s = 0; s < past.size(); ++s) {
+    const Tensor moved = random(single, {2, capacity, pair}, dtype, 3);  // the slot's past, in another slot
+    std::copy_n(cache_before.slice(call.slots[s], call.slots[s] + 1).raw(), moved.bytes() / 2, moved.slice(1, 2).raw());
+    const Call alone{.offsets = {0, added[s]}, .slots = {1}, .past = {past[s]}};
+    const Tensor part = qkv.slice(call.offsets[s], call.offsets[s + 1]);
+    const Tensor out = decode(single, heads, part, alone, moved);
+    EXPECT_TRUE(same_bits(out, together.slice(call.offsets[s], call.offsets[s + 1]))) << "sequence " << s;
+    EXPECT_TRUE(same_bits(moved.slice(1, 2), cache.slice(call.slots[s], call.slots[s] + 1))) << "cache " << s;
+  }
+}
+
+TEST_P(CachedAttentionTest, CrossSeesAllPositionsAndLeavesTheCache) {
+  const auto& [dtype, heads] = GetParam();
+  AttentionRun full({.heads = heads,
+                     .query_offsets = offsets_of({1, 2, 1}),
+                     .key_offsets = offsets_of({140, 0, 7}),
+                     .cross = true,
+                     .dtype = dtype});
+  full.forward();
+  Context context({}, 2);
+  const int64_t pair = heads.kv_heads * 2 * heads.head_dim;
+  const Tensor cache = random(context, {3, 150, pair}, dtype, 9);
+  std::copy_n(full.kv.slice(0, 140).raw(), full.kv.slice(0, 140).bytes(), cache.slice(2, 3).raw());
+  std::copy_n(full.kv.slice(140, 147).raw(), full.kv.slice(140, 147).bytes(), cache.slice(0, 1).raw());
+  const Tensor before = test::copy(context, cache), out = random(context, full.out.shape(), dtype, 5);
+  const Offsets offsets = offsets_of({1, 2, 1});
+  const std::vector<int32_t> slots{2, 2, 0}, past{140, 0, 7};
+  cached_attention(context, {.q = full.q,
+                             .heads = heads,
+                             .query_offsets = &offsets,
+                             .slots = &slots,
+                             .past = &past,
+                             .scale = scale_of(heads),
+                             .cache = cache,
+                             .out = out});
+  EXPECT_TRUE(test::close(out, full.out, dtype == DType::BF16 ? 1e-2 : dtype == DType::F32 ? 3e-6 : 1e-14));
+  EXPECT_TRUE(same_bits(cache, before));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CachedAttentionTest,
+                         testing::Combine(testing::Values(DType::F32, DType::BF16, DType::F64),
+                                          testing::Values(HeadLayout{2, 1, 16}, HeadLayout{2, 3, 8},
+                                                          HeadLayout{1, 1, 7}, HeadLayout{1, 2, 64},
+                                                          HeadLayout{3, 1, 24})),
+                         [](const auto& i) {
+                           const HeadLayout h = std::get<1>(i.param);
+                           return fmt::format("{}_{}x{}x{}", name(std::get<0>(i.param)), h.kv_heads, h.queries,
+                                              h.head_dim);
+                         });
+
+TEST(CachedAttentionChecks, RunsDryAndNamesWhatDoesNotFit) {
+  Context meta({DeviceKind::Meta, 0});
+  const Offsets offsets{0, 1, 3};
+  const std::vector<int32_t> slots{1, 0}, past{4, 7};
+  const CachedAttention good{.qkv = meta.empty({3, 36}, DType::F32),
+                             .heads = {2, 1, 6},
+                             .query_offsets = &offsets,
+                             .slots = &slots,
+                             .past = &past,
+                             .cache = meta.empty({2, 9, 24}, DType::F32),
+                             .out = meta.empty({3, 12}, DType::F32)};
+  cached_attention(meta, good);
+  const double pairs = 5 + 8 + 9;  // positions that the three rows see
+  EXPECT_EQ(meta.ledger().entries().at("cached_attention").flops, pairs * 12 * 4);
+  const auto message = [&](auto&& change) -> std::string {
+    CachedAttention args = good;
+    change(args);
+    try {
+      cached_attention(meta, args);
+    } catch (const InternalError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const std::vector<int32_t> full{4, 8}, outside{2, 0}, one{0};
+  EXPECT_EQ(message([&](auto& a) { a.past = &full; }),
+            "cached_attention: slot 0 with 8 + 2 positions does not fit the cache f32[2, 9, 24]");
+  EXPECT_EQ(message([&](auto& a) { a.slots = &outside; }),
+            "cached_attention: slot 2 with 4 + 1 positions does not fit the cache f32[2, 9, 24]");
+  EXPECT_EQ(message([&](auto& a) { a.slots = &one; }), "cached_attention: 2 sequences, but 1 slots and 2 pasts");
+  EXPECT_EQ(message([&](auto& a) {
+              a.cache = meta.empty({18, 24}, DType::F32);
+            }),
+            "cached_attention: cache is f32[18, 24], expected [slots, capacity, columns]");
+  EXPECT_EQ(message([&](auto& a) { a.q = a.out; }), "cached_attention: give qkv or q, not f32[3, 36] and f32[3, 12]");
+}
+
+}  // namespace
+}  // namespace weft
