@@ -27,6 +27,18 @@ double bytes_of(std::initializer_list<Tensor> tensors) {
 
 }  // namespace
 
+PackedWeight pack_weight(Context& context, const Tensor& weight) {
+  const Checks check(context, "pack_weight");
+  check.floating("weight", weight);
+  const int64_t in = weight.columns(), out = leading(weight);
+  Operation op(context, "pack_weight", 0, 2.0 * static_cast<double>(weight.bytes()));
+  PackedWeight packed;
+  if (op.dry()) return packed;
+  packed.matrix_ =
+      std::make_shared<cpu::PackedMatrix>(context.matmul().pack(weight.raw(), in, out, weight.dtype(), true));
+  return packed;
+}
+
 void linear_forward(Context& context, const LinearForward& args) {
   const Checks check(context, "linear_forward");
   check.floating("x", args.x);
@@ -42,7 +54,7 @@ void linear_forward(Context& context, const LinearForward& args) {
   Operation op(context, "linear_forward", product_flops(rows, in, out),
                bytes_of({args.x, args.weight, args.bias, args.y, args.pre}));
   if (op.dry() || rows == 0) return;
-  cpu::linear_forward(context.matmul(), args, context.threads());
+  cpu::linear_forward(context.matmul(), args, args.packed ? args.packed->matrix_.get() : nullptr, context.threads());
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {

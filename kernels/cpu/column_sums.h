@@ -21,13 +21,13 @@ void row_pieces(int threads, int64_t rows, int64_t columns, Acc* partial, Body&&
   });
 }
 
-// out = (out +) the sum of partial's rows.
+// out = (out +) the sum of partial's rows: added as one number, so that adding twice is exactly twice.
 template <class Acc>
 void add_pieces(int threads, int64_t columns, const Acc* partial, Acc* out, bool add) {
   for (int64_t c = 0; c < columns; ++c) {
-    Acc sum = add ? out[c] : Acc{0};
+    Acc sum{0};
     for (int p = 0; p < threads; ++p) sum += partial[p * columns + c];
-    out[c] = sum;
+    out[c] = add ? out[c] + sum : sum;
   }
 }
 

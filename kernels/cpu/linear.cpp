@@ -81,7 +81,7 @@ Tensor bias_and_activation_gradient(const LinearBackward& args, const Tensor& dp
 
 }  // namespace
 
-void linear_forward(MatmulEngine& engine, const LinearForward& args, int threads) {
+void linear_forward(MatmulEngine& engine, const LinearForward& args, const PackedMatrix* packed, int threads) {
   // The activation is always this file's own, kept `pre` or not: a recomputed forward must give the same bits.
   const Tensor& product = args.pre ? args.pre : args.y;
   engine.run({.m = args.x.rows(),
@@ -92,6 +92,7 @@ void linear_forward(MatmulEngine& engine, const LinearForward& args, int threads
               .a = args.x.raw(),
               .b = args.weight.raw(),
               .transpose_b = true,
+              .packed_b = packed,
               .c = product.raw(),
               .bias = args.bias ? args.bias.raw() : nullptr});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;

@@ -4,7 +4,8 @@
 
 namespace weft::cpu {
 
-void linear_forward(MatmulEngine& engine, const LinearForward& args, int threads);
+// packed: args.weight, packed, or nullptr.
+void linear_forward(MatmulEngine& engine, const LinearForward& args, const PackedMatrix* packed, int threads);
 // dpre [rows, out]: scratch where there is an activation or dropout. partial [threads, out], accumulator dtype: scratch
 // where dbias is present.
 void linear_backward(MatmulEngine& engine, const LinearBackward& args, const Tensor& dpre, const Tensor& partial,

@@ -1,7 +1,6 @@
 // The one file that knows oneDNN, and the difference between its versions 2 and 3.
 #include "kernels/cpu/matmul.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <dnnl.hpp>
 #include <list>
@@ -12,9 +11,36 @@
 #include "kernels/cpu/parallel_for.h"
 #include "kernels/cpu/plain_matmul.h"
 #include "kernels/cpu/threads.h"
+#include "kernels/cpu/workspace.h"
 
 namespace weft::cpu {
 namespace {
+
+using Desc = dnnl::memory::desc;
+
+// How a product is run: a function of its shape alone, so that a run repeats another bit for bit whatever was cached.
+enum class Plan : uint8_t {
+  Exact,     // a primitive generated for these dims, some 0.3 ms to make
+  Packed,    // the same, on b that was packed before
+  Repacked,  // the same, b packed in each call
+  AnyShape,  // one primitive for all dims
+};
+
+constexpr int64_t kFewRows = 64;      // as in decoding: few shapes, and a generated kernel is much faster
+constexpr int64_t kManyRows = 2048;   // where packing b pays within a single product
+constexpr int64_t kMuchToSum = 8192;  // a second pass over the result no longer shows
+
+// Measured on AVX-512, oneDNN 2.6: the primitive for all dims is the faster one where oneDNN's product needs no second
+// pass over its result for a bias or for rounding to bf16; elsewhere a generated primitive gains up to a tenth. But
+// batches of ragged text have a new number of rows in every step, and generating primitives costs such steps more
+// than it brings: only rows in whole blocks, as fixed windows have, get one.
+Plan plan_of(const Gemm& g) {
+  const int64_t rows = g.transpose_a ? g.k : g.m;
+  if (rows <= kFewRows) return g.packed_b && *g.packed_b ? Plan::Packed : Plan::Exact;
+  const bool second_pass = g.bias || g.output == DType::BF16;
+  if (!second_pass || g.k >= kMuchToSum || rows % kFewRows != 0) return Plan::AnyShape;
+  return rows >= kManyRows ? Plan::Repacked : Plan::Exact;
+}
 
 // Everything about a product that its primitive depends on.
 struct Key {
@@ -31,10 +57,10 @@ struct KeyHash {
   }
 };
 
-Key key_of(const Gemm& g) {
+Key key_of(const Gemm& g, Plan plan) {
   const uint32_t traits = static_cast<uint32_t>(g.input) | static_cast<uint32_t>(g.output) << 4 |
                           uint32_t{g.transpose_a} << 8 | uint32_t{g.transpose_b} << 9 | uint32_t{g.add} << 10 |
-                          uint32_t{g.bias != nullptr} << 11;
+                          uint32_t{g.bias != nullptr} << 11 | static_cast<uint32_t>(plan) << 12;
   return {g.m, g.n, g.k, traits};
 }
 
@@ -42,70 +68,69 @@ dnnl::memory::data_type type_of(DType dtype) {
   return dtype == DType::BF16 ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
 }
 
-dnnl::memory::desc matrix(int64_t rows, int64_t columns, DType dtype, bool transposed) {
+Desc matrix(int64_t rows, int64_t columns, DType dtype, bool transposed) {
   const dnnl::memory::dims strides = transposed ? dnnl::memory::dims{1, rows} : dnnl::memory::dims{columns, 1};
   return {{rows, columns}, type_of(dtype), strides};
 }
 
-dnnl::matmul::primitive_desc describe(const dnnl::engine& engine, const Gemm& g) {
-  const auto a = matrix(g.m, g.k, g.input, g.transpose_a);
-  const auto b = matrix(g.k, g.n, g.input, g.transpose_b);
-  const auto c = matrix(g.m, g.n, g.output, false);
-  const auto bias = g.bias ? matrix(1, g.n, g.input, false) : dnnl::memory::desc();
+struct Operands {
+  Desc a, b, bias, c;
+  explicit Operands(const Gemm& g)
+      : a(matrix(g.m, g.k, g.input, g.transpose_a)),
+        b(matrix(g.k, g.n, g.input, g.transpose_b)),
+        bias(g.bias ? matrix(1, g.n, g.input, false) : Desc()),
+        c(matrix(g.m, g.n, g.output, false)) {}
+};
+
+using Product = dnnl::matmul::primitive_desc;
+
+Product describe(const dnnl::engine& engine, const Operands& o, const Gemm& g) {
   dnnl::post_ops ops;
   if (g.add) ops.append_sum(1);
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attr.set_post_ops(ops);
 #if DNNL_VERSION_MAJOR >= 3
-  return g.bias ? dnnl::matmul::primitive_desc(engine, a, b, bias, c, attr)
-                : dnnl::matmul::primitive_desc(engine, a, b, c, attr);
+  return g.bias ? Product(engine, o.a, o.b, o.bias, o.c, attr) : Product(engine, o.a, o.b, o.c, attr);
 #else
-  return g.bias ? dnnl::matmul::primitive_desc({a, b, bias, c}, attr, engine)
-                : dnnl::matmul::primitive_desc({a, b, c}, attr, engine);
+  return g.bias ? Product({o.a, o.b, o.bias, o.c}, attr, engine) : Product({o.a, o.b, o.c}, attr, engine);
 #endif
+}
+
+Desc any_layout(int64_t k, int64_t n, DType input) { return {{k, n}, type_of(input), dnnl::memory::format_tag::any}; }
+
+// oneDNN chooses the layout for few rows here, whatever rows the products then have.
+Desc packed_layout(const dnnl::engine& engine, int64_t k, int64_t n, DType input) {
+  const Gemm g{.m = 16, .n = n, .k = k, .input = input, .output = input};
+  Operands o(g);
+  o.b = any_layout(k, n, input);
+  return describe(engine, o, g).weights_desc();
 }
 
 // A primitive with memory objects whose addresses are set before each run.
 struct Primitive {
   dnnl::matmul primitive;
-  dnnl::memory a, b, bias, c, scratch;
+  dnnl::memory a, b, bias, c, scratch, packed;
   size_t scratch_bytes = 0;
+  Plan plan = Plan::AnyShape;
+  dnnl::reorder repack;  // where b is packed in each call
 
-  Primitive(const dnnl::engine& engine, const Gemm& g) : Primitive(engine, g, describe(engine, g)) {}
-  Primitive(const dnnl::engine& engine, const Gemm& g, const dnnl::matmul::primitive_desc& desc)
-      : primitive(desc),
-        a(desc.src_desc(), engine, nullptr),
-        b(desc.weights_desc(), engine, nullptr),
-        bias(g.bias ? dnnl::memory(desc.bias_desc(), engine, nullptr) : dnnl::memory()),
-        c(desc.dst_desc(), engine, nullptr),
-        scratch(desc.scratchpad_desc(), engine, nullptr),
-        scratch_bytes(desc.scratchpad_desc().get_size()) {}
-};
-
-// Memory that grows and is never given back: no allocation once the largest product has run.
-class Workspace {
- public:
-  void* at_least(size_t bytes) {
-    if (bytes > size_) {
-      data_.reset(
-          static_cast<std::byte*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment)));
-      size_ = bytes;
-      require<InternalError>(data_ != nullptr, "out of memory: {} bytes for a matrix product", bytes);
-    }
-    return data_.get();
-  }
-
- private:
-  static constexpr size_t kAlignment = 64;
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  std::unique_ptr<std::byte, Free> data_;
-  size_t size_ = 0;
+  Primitive(const dnnl::engine& engine, const Operands& o, const dnnl::matmul& shared, const Desc& scratch_desc)
+      : primitive(shared),
+        a(o.a, engine, nullptr),
+        b(o.b, engine, nullptr),
+        bias(o.bias.get_size() > 0 ? dnnl::memory(o.bias, engine, nullptr) : dnnl::memory()),
+        c(o.c, engine, nullptr),
+        scratch(scratch_desc, engine, nullptr),
+        scratch_bytes(scratch_desc.get_size()) {}
 };
 
 }  // namespace
+
+struct PackedMatrix::State {
+  mutable Workspace memory;
+  const void* data = nullptr;
+};
 
 struct MatmulEngine::State {
   int threads;
@@ -115,15 +140,17 @@ struct MatmulEngine::State {
   dnnl::stream stream{engine};
   std::list<std::pair<Key, Primitive>> recent;  // most recently used first
   std::unordered_map<Key, std::list<std::pair<Key, Primitive>>::iterator, KeyHash> index;
-  Workspace scratch, wide_a, wide_b, wide_bias, wide_c;
+  std::unordered_map<uint32_t, dnnl::matmul> any_shape;  // by traits
+  Workspace scratch, repacked_b, wide_a, wide_b, wide_bias, wide_c;
 
   Primitive& find(const Gemm& g) {
-    const Key key = key_of(g);
+    const Plan plan = plan_of(g);
+    const Key key = key_of(g, plan);
     if (const auto at = index.find(key); at != index.end()) {
       recent.splice(recent.begin(), recent, at->second);
       return recent.front().second;
     }
-    recent.emplace_front(key, Primitive(engine, g));
+    recent.emplace_front(key, plan == Plan::AnyShape ? shared_primitive(g, key.traits) : own_primitive(g, plan));
     index.emplace(key, recent.begin());
     trim();
     return recent.front().second;
@@ -136,6 +163,34 @@ struct MatmulEngine::State {
     }
   }
 
+  Primitive own_primitive(const Gemm& g, Plan plan) {
+    Operands o(g);
+    const Desc plain_b = o.b;
+    if (plan == Plan::Packed) o.b = packed_layout(engine, g.k, g.n, g.input);
+    if (plan == Plan::Repacked) o.b = any_layout(g.k, g.n, g.input);
+    const Product product = describe(engine, o, g);
+    o.b = product.weights_desc();
+    Primitive p(engine, o, dnnl::matmul(product), product.scratchpad_desc());
+    p.plan = plan;
+    if (plan == Plan::Repacked && o.b != plain_b) {
+      p.packed = p.b;
+      p.b = dnnl::memory(plain_b, engine, nullptr);
+      p.repack = dnnl::reorder(p.b, p.packed);
+    }
+    return p;
+  }
+
+  // What such a primitive needs besides, it allocates itself: its size is not known when it is made.
+  Primitive shared_primitive(const Gemm& g, uint32_t traits) {
+    auto at = any_shape.find(traits);
+    if (at == any_shape.end()) {
+      Gemm any = g;
+      any.m = any.n = any.k = DNNL_RUNTIME_DIM_VAL;
+      at = any_shape.emplace(traits, describe(engine, Operands(any), any)).first;
+    }
+    return {engine, Operands(g), at->second, Desc()};
+  }
+
   void multiply(const Gemm& g) {
     Primitive& p = find(g);
     dnnl_exec_arg_t args[5];
@@ -145,7 +200,13 @@ struct MatmulEngine::State {
       args[count++] = {id, memory.get()};
     };
     pass(DNNL_ARG_SRC, p.a, g.a);
-    pass(DNNL_ARG_WEIGHTS, p.b, g.b);
+    if (p.repack) {
+      p.b.set_data_handle(const_cast<void*>(g.b));
+      pass(DNNL_ARG_WEIGHTS, p.packed, repacked_b.at_least(p.packed.get_desc().get_size()));
+      p.repack.execute(stream, p.b, p.packed);
+    } else {
+      pass(DNNL_ARG_WEIGHTS, p.b, p.plan == Plan::Packed ? g.packed_b->state_->data : g.b);
+    }
     pass(DNNL_ARG_DST, p.c, g.c);
     if (g.bias) pass(DNNL_ARG_BIAS, p.bias, g.bias);
     if (p.scratch_bytes > 0) pass(DNNL_ARG_SCRATCHPAD, p.scratch, scratch.at_least(p.scratch_bytes));
@@ -159,6 +220,7 @@ struct MatmulEngine::State {
   }
 
   void multiply_widened(Gemm g) {
+    g.packed_b = nullptr;
     g.a = widen(g.a, g.m * g.k, wide_a);
     g.b = widen(g.b, g.k * g.n, wide_b);
     if (g.bias) g.bias = widen(g.bias, g.n, wide_bias);
@@ -177,7 +239,8 @@ struct MatmulEngine::State {
 MatmulEngine::MatmulEngine(int threads) : state_(std::make_unique<State>()) {
   state_->threads = threads;
   try {
-    describe(state_->engine, {.m = 16, .n = 16, .k = 16, .input = DType::BF16, .output = DType::BF16});
+    const Gemm g{.m = 16, .n = 16, .k = 16, .input = DType::BF16, .output = DType::BF16};
+    describe(state_->engine, Operands(g), g);
   } catch (const dnnl::error&) {
     state_->emulate_bf16 = true;
   }
@@ -200,6 +263,24 @@ void MatmulEngine::run(const Gemm& g) {
     throw InternalError(fmt::format("oneDNN matmul {} x {} x {}, {} to {}: {}", g.m, g.n, g.k, name(g.input),
                                     name(g.output), error.what()));
   }
+}
+
+PackedMatrix MatmulEngine::pack(const void* b, int64_t k, int64_t n, DType input, bool transpose_b) {
+  PackedMatrix packed;
+  if (input == DType::F64 || (input == DType::BF16 && state_->emulate_bf16) || k == 0 || n == 0) return packed;
+  set_thread_count(state_->threads);
+  try {
+    const Desc layout = packed_layout(state_->engine, k, n, input);
+    auto state = std::make_shared<PackedMatrix::State>();
+    state->data = state->memory.at_least(layout.get_size());
+    dnnl::memory from(matrix(k, n, input, transpose_b), state_->engine, const_cast<void*>(b));
+    dnnl::memory to(layout, state_->engine, const_cast<void*>(state->data));
+    dnnl::reorder(from, to).execute(state_->stream, from, to);
+    packed.state_ = std::move(state);
+  } catch (const dnnl::error& error) {
+    throw InternalError(fmt::format("oneDNN reorder {} x {} {}: {}", k, n, name(input), error.what()));
+  }
+  return packed;
 }
 
 void MatmulEngine::emulate_bf16(bool on) { state_->emulate_bf16 = on; }

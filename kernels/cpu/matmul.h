@@ -7,6 +7,18 @@
 
 namespace weft::cpu {
 
+// A matrix in oneDNN's own layout, for a matrix that many products with few rows read between two changes of it.
+// Holds nothing where there is no such layout (f64, emulated bf16).
+class PackedMatrix {
+ public:
+  explicit operator bool() const { return state_ != nullptr; }
+
+ private:
+  friend class MatmulEngine;
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
 // c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], or c += op(a) op(b) where `add`. Row-major, dense.
 // Types: input and output both f32, both bf16 or both f64; or input bf16 with output f32. bias is of the input type.
 struct Gemm {
@@ -16,14 +28,15 @@ struct Gemm {
   const void* a = nullptr;
   bool transpose_a = false;  // a lies in memory as [k, m]
   const void* b = nullptr;
-  bool transpose_b = false;  // b lies in memory as [n, k]
+  bool transpose_b = false;                // b lies in memory as [n, k]
+  const PackedMatrix* packed_b = nullptr;  // b packed, used where m is small
   void* c = nullptr;
   const void* bias = nullptr;
   bool add = false;  // without bias
 };
 
-// Matrix products: oneDNN for f32 and bf16, plain loops for f64. Keeps the primitives it has built, the memory they
-// work in, and their number of threads. One engine belongs to one thread at a time; several may work at once.
+// Matrix products: oneDNN for f32 and bf16, plain loops for f64. Keeps the primitives it has built and the memory they
+// work in. One engine belongs to one thread at a time; several may work at once.
 class MatmulEngine {
  public:
   explicit MatmulEngine(int threads);
@@ -32,6 +45,9 @@ class MatmulEngine {
   MatmulEngine& operator=(const MatmulEngine&) = delete;
 
   void run(const Gemm& gemm);
+
+  // b [k, n], as in a Gemm of `input` dtype. The engine may go before the packed matrix.
+  PackedMatrix pack(const void* b, int64_t k, int64_t n, DType input, bool transpose_b);
 
   // bf16 by way of f32: each input widened, the f32 product rounded. Used by itself where oneDNN has no bf16 product
   // for this processor.
