@@ -5,7 +5,7 @@
 #include "base/config_reader.h"
 #include "base/log.h"
 #include "checkpoint/reader.h"
-#include "data/prepare.h"
+#include "data/dataset_inspect.h"
 #include "data/tokenizer.h"
 #include "launch/commands.h"
 #include "trainer/job_data.h"
@@ -82,11 +82,18 @@ void inspect_tokenizer(const fs::path& path) {
   for (const SpecialToken& s : tokenizer->specials()) std::printf("  %8d  %s\n", s.id, s.name.c_str());
 }
 
+void verify_whole_dataset(const fs::path& path) {
+  const std::vector<std::string> findings = verify_dataset(path);
+  if (!findings.empty())
+    throw DataError(fmt::format("{}: {}", path.string(), fmt::join(findings, "\n  ")), "prepare it again");
+  std::printf("every checksum is right\n");
+}
+
 ExitCode inspect(const std::string& path, const std::vector<std::string>& overrides, bool verify) {
   const fs::path p = path;
   if (fs::exists(p / "dataset.json")) {
     std::printf("%s", describe_dataset(p).c_str());
-    if (verify) verify_dataset(p), std::printf("every checksum is right\n");
+    if (verify) verify_whole_dataset(p);
   } else if (fs::is_directory(p)) {
     inspect_checkpoint(resolve_checkpoint(p, false), verify);
   } else if (p.extension() == ".json") {
