@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 
 #include <atomic>
+#include <cstring>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
@@ -269,6 +272,26 @@ TEST(DatasetOpen, WorksInAReadOnlyDirectoryAndWritesNothing) {
   EXPECT_EQ(fs::last_write_time(scratch.path()), before);
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), 2);
   fs::permissions(scratch.path(), fs::perms::owner_all);
+}
+
+// A real read-only file system where this user may mount one.
+TEST(DatasetOpen, WorksOnAReadOnlyMount) {
+  const Scratch scratch;
+  const fs::path mounted = scratch / "mounted";
+  fs::create_directories(mounted);
+  if (mount("tmpfs", mounted.c_str(), "tmpfs", 0, "size=1m") != 0) {
+    std::cout << "nothing was mounted: " << strerror(errno) << "\n";
+    return;
+  }
+  DatasetBuilder{.directory = mounted}.stream({range(0, 99)});
+  EXPECT_EQ(mount(nullptr, mounted.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  const std::string error = error_of([&] {
+    const Dataset dataset = Dataset::open(mounted, "train");
+    EXPECT_EQ(tokens(dataset, 5, 10), range(5, 10));
+  });
+  EXPECT_THROW(File(mounted / "x", File::Mode::Create), DataError);
+  umount(mounted.c_str());
+  EXPECT_EQ(error, "no error");
 }
 
 // The lock that HDF5 takes for a writer must not keep readers out.
