@@ -1,5 +1,6 @@
 #include "kernels/cpu/plain.h"
 
+#include <array>
 #include <cstring>
 
 #include "kernels/cpu/column_sums.h"
@@ -106,32 +107,40 @@ void sum_rows(const Tensor& x, const Tensor& out, bool add, const Tensor& partia
 
 namespace {
 constexpr int64_t kSumBlock = 16384;
+
+// Four sums side by side: one alone would wait for each addition to finish.
+template <bool kSquares, class T>
+double sum_block(const T* x, int64_t n) {
+  constexpr int64_t kLanes = 32;
+  const auto term = [x](int64_t i) {
+    const auto v = static_cast<double>(element_cast<Accumulator<T>>(x[i]));
+    return kSquares ? v * v : v;
+  };
+  std::array<double, kLanes> sums{};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+#pragma omp simd
+    for (int64_t l = 0; l < kLanes; ++l) sums[l] += term(i + l);
+  }
+  double sum = 0;
+  for (; i < n; ++i) sum += term(i);
+  for (const double s : sums) sum += s;
+  return sum;
 }
+}  // namespace
 
 int64_t sum_blocks(int64_t elements) { return (elements + kSumBlock - 1) / kSumBlock; }
 
 // Blocks of a fixed length, so that the sum does not depend on the number of threads.
 void sum_all(const Tensor& x, bool squares, const Tensor& out, const Tensor& partial, int threads) {
   with_float_type(x.dtype(), [&]<class T>() {
-    using Acc = Accumulator<T>;
     const T* from = x.data<T>();
     double* sums = partial.data<double>();
     const int64_t n = x.elements(), blocks = sum_blocks(n);
     parallel_for(threads, blocks, 2, [=](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
-        const int64_t end = std::min(n, (b + 1) * kSumBlock);
-        double sum = 0;
-        if (squares) {
-#pragma omp simd reduction(+ : sum)
-          for (int64_t i = b * kSumBlock; i < end; ++i) {
-            const double v = static_cast<double>(element_cast<Acc>(from[i]));
-            sum += v * v;
-          }
-        } else {
-#pragma omp simd reduction(+ : sum)
-          for (int64_t i = b * kSumBlock; i < end; ++i) sum += static_cast<double>(element_cast<Acc>(from[i]));
-        }
-        sums[b] = sum;
+        const int64_t at = b * kSumBlock, count = std::min(n - at, kSumBlock);
+        sums[b] = squares ? sum_block<true>(from + at, count) : sum_block<false>(from + at, count);
       }
     });
     double total = 0;
