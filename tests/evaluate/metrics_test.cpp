@@ -120,30 +120,38 @@ std::string fill(const char* pattern, const std::string& c) {
 
 uint32_t crc(const std::string& text) { return crc32(0, reinterpret_cast<const Bytef*>(text.data()), text.size()); }
 
+// All code points, but every 16th alone of the planes that hold no character of a class.
+std::vector<std::string> characters_from(char32_t first) {
+  const int step = first < 0x32000 || first == 0xE0000 ? 1 : 16;
+  std::vector<std::string> out;
+  for (char32_t c = first; c < first + 4096; c += step) {
+    if (c < 0xD800 || c >= 0xE000) out.push_back(encode_utf8(std::u32string(1, c)));
+  }
+  return out;
+}
+
 TEST(BleuTokenizers, EqualSacrebleuOnEveryCodePoint) {
   char32_t first = 0;
   for (const Json& expected : golden()["code_points"]) {
-    std::map<std::string, std::string> text;
-    for (char32_t c = first; c < first + 4096; ++c) {
-      if (c >= 0xD800 && c < 0xE000) continue;
-      const std::string character = encode_utf8(std::u32string(1, c));
-      for (const char* name : {"13a", "intl", "char"}) {
-        for (const char* pattern : {"a{0}b", "1{0}2", "a{0}1", "1{0}b", "{0}", "{0}{0}", ".{0},", "{0}.{0}"}) {
-          std::string joined;
-          for (const auto& token : tokens_of(name, fill(pattern, character))) {
-            joined += (joined.empty() ? "" : " ") + token;
-          }
-          text[name] += joined + "\n";
+    const std::vector<std::string> characters = characters_from(first);
+    for (const char* name : {"13a", "intl", "char"}) {
+      std::string lines;
+      for (const std::string& c : characters) {
+        lines += lines.empty() ? "" : "\n";
+        const char* before = "";
+        for (const std::string& token : tokens_of(name, fill("a{0}b 1{0}2 a{0}1 1{0}b {0} {0}{0} .{0}, {0}.{0}", c))) {
+          lines += before + token;
+          before = " ";
         }
       }
-      for (const char* pattern : {"{0}", "A{0}", "Α{0}Σ", "AΣ{0}B"}) {
-        text["lower"] += encode_utf8(to_lower(decode_utf8(fill(pattern, character)))) + "\n";
-      }
-    }
-    for (auto& [name, lines] : text) {
-      lines.pop_back();
       EXPECT_EQ(crc(lines), expected[name].get<uint32_t>()) << name << " from " << static_cast<uint32_t>(first);
     }
+    std::string lowered;
+    for (const std::string& c : characters) {
+      lowered += lowered.empty() ? "" : "\n";
+      lowered += encode_utf8(to_lower(decode_utf8(fill("{0} A{0} Α{0}Σ AΣ{0}B", c))));
+    }
+    EXPECT_EQ(crc(lowered), expected["lower"].get<uint32_t>()) << "lower from " << static_cast<uint32_t>(first);
     first += 4096;
   }
   EXPECT_EQ(first, char32_t{0x110000});
