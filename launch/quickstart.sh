@@ -7,7 +7,7 @@ source launch/common.sh
 
 job=configs/sample/translation.yaml
 run=runs/sample-translation
-weft=build/cpu/launch/weft
+weft=build/cpu/weft
 started=$SECONDS
 
 install_missing_packages
