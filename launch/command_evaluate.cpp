@@ -9,6 +9,7 @@
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
 #include "evaluate/search.h"
+#include "launch/baseline_scores.h"
 #include "launch/commands.h"
 #include "launch/session.h"
 #include "launch/text_samples.h"
@@ -31,19 +32,8 @@ struct EvaluateArguments {
   int64_t stride = 0;
   int64_t max_sequences = 0;
   std::string translations;  // file to keep the translations in
+  bool baselines = false;
 };
-
-// The text that a row of ids stands for: without its specials.
-std::vector<std::string> target_texts(const Dataset& dataset, const Tokenizer& tokenizer, int64_t pairs) {
-  std::vector<std::string> texts;
-  std::vector<int32_t> row;
-  for (int64_t i = 0; i < pairs; ++i) {
-    row.resize(static_cast<size_t>(dataset.target_length(i)));
-    dataset.read_target(i, row);
-    texts.push_back(tokenizer.decode(row));
-  }
-  return texts;
-}
 
 std::vector<std::vector<int32_t>> source_rows(const Dataset& dataset, int64_t pairs) {
   std::vector<std::vector<int32_t>> rows(static_cast<size_t>(pairs));
@@ -79,7 +69,19 @@ Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded,
   const ChrfScore chrf = corpus_chrf(hypotheses, references);
   if (const std::string warning = bleu.warning(); !warning.empty()) log_warning("{}", warning);
   if (!a.json) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
-  return {{"bleu", nlohmann::json(bleu)}, {"chrf", nlohmann::json(chrf)}};
+  Json out = {{"bleu", nlohmann::json(bleu)}, {"chrf", nlohmann::json(chrf)}};
+  if (!a.baselines) return out;
+  const Dataset train = Dataset::open(loaded.job.data.directory, "train");
+  for (const BaselineScore& baseline : score_baselines({.train = train,
+                                       .source_tokenizer = *loaded.source_tokenizer,
+                                       .target_tokenizer = *loaded.target_tokenizer,
+                                       .sources = source_texts(dataset, *loaded.source_tokenizer, pairs),
+                                       .references = references[0],
+                                       .bleu = bleu_config})) {
+    if (!a.json) std::printf("%s: %s\n", baseline.name.c_str(), baseline.bleu.format().c_str());
+    out["baselines"][baseline.name] = nlohmann::json(baseline.bleu);
+  }
+  return out;
 }
 
 // Bytes that the scored targets stand for, so that models with other tokenizers compare.
@@ -155,6 +157,8 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->add_option("--search", a->search, "A field of the search: --search beam=5")->type_name("KEY=VALUE");
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
   command->add_option("--translations", a->translations, "File to write the translations to");
+  command->add_flag("--baselines", a->baselines,
+                    "Translation: also BLEU of two translators that only look the training pairs up");
   command->add_flag("--json", a->json, "One JSON object on standard output");
   command->callback([=, &action] { action = [=] { return evaluate(*a); }; });
 }
