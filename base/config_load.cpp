@@ -134,13 +134,14 @@ ConfigValue load_config_tree(const std::string& path, const std::vector<std::str
   return root;
 }
 
-void apply_override(ConfigValue& root, const std::string& override_text, ConfigProblems& problems) {
-  const std::string name = "--set " + override_text.substr(0, 120);
+void apply_override(ConfigValue& root, const std::string& override_text, ConfigProblems& problems,
+                    const std::string& option) {
+  const std::string name = option + " " + override_text.substr(0, 120);
   const ConfigLocation here{std::make_shared<const std::string>(name), 0, 0};
   const size_t equals = override_text.find('=');
   const auto parts = split_key(std::string_view(override_text).substr(0, equals));
   if (equals == std::string::npos || !parts) {
-    problems.push_back({here, "expected key=value with a dotted key, for example --set schedule.warmup=100"});
+    problems.push_back({here, "expected key=value, the key dotted where it lies in a section"});
     return;
   }
   const size_t problems_before = problems.size();

@@ -199,8 +199,7 @@ std::vector<std::string> config_keys() {
 }
 
 template <Section T>
-T decode_config(const ConfigValue& tree, ConfigProblems problems) {
-  T config{};
+T decode_config(const ConfigValue& tree, ConfigProblems problems, T config = {}) {
   ConfigReader reader(std::move(problems));
   if (tree.kind != ConfigValue::Kind::Null) reader.read(tree, "", {}, config);
   reader.finish(config_keys<T>());
@@ -222,6 +221,15 @@ T parse_config(std::string_view text, const std::string& source_name, const std:
   ConfigValue tree = parse_yaml(text, source_name, Layout::File, problems);
   for (const std::string& override_text : overrides) apply_override(tree, override_text, problems);
   return decode_config<T>(tree, std::move(problems));
+}
+
+// `defaults` changed by command-line options: each of `values` is the "key=value" of one `option`.
+template <Section T>
+T read_options(const std::string& option, const std::vector<std::string>& values, T defaults = {}) {
+  ConfigProblems problems;
+  ConfigValue tree;
+  for (const std::string& value : values) apply_override(tree, value, problems, option);
+  return decode_config<T>(tree, std::move(problems), std::move(defaults));
 }
 
 }  // namespace weft

@@ -68,7 +68,9 @@ ConfigValue parse_yaml(std::string_view yaml, const std::string& source_name, La
 // The same for a file with what it extends (see docs/configuration.md), overridden by "a.b=value" texts.
 ConfigValue load_config_tree(const std::string& path, const std::vector<std::string>& overrides,
                              ConfigProblems& problems);
-void apply_override(ConfigValue& root, const std::string& override_text, ConfigProblems& problems);
+// `option` is what the override was given with, for messages.
+void apply_override(ConfigValue& root, const std::string& override_text, ConfigProblems& problems,
+                    const std::string& option = "--set");
 
 // The candidate with the fewest edits from `name`, or "" where none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);

@@ -45,8 +45,8 @@ std::vector<std::vector<int32_t>> source_rows(const Dataset& dataset, int64_t pa
 }
 
 Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded, const Dataset& dataset) {
-  const auto search_config = parse_config<SearchConfig>("", "--search", a.search);
-  const auto bleu_config = parse_config<BleuConfig>("", "--bleu", a.bleu);
+  const auto search_config = read_options<SearchConfig>("--search", a.search);
+  const auto bleu_config = read_options<BleuConfig>("--bleu", a.bleu);
   check(search_config);
   int64_t pairs = dataset.num_pairs();
   if (a.max_sequences > 0) pairs = std::min(pairs, a.max_sequences);

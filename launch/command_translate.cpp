@@ -42,7 +42,7 @@ void add_write_options(CLI::App& command, WriteArguments& a) {
 }
 
 SearchConfig search_config(const WriteArguments& a, const SearchConfig& base) {
-  SearchConfig c = a.search.empty() ? base : parse_config<SearchConfig>("", "search", a.search);
+  SearchConfig c = read_options("--search", a.search, base);
   if (a.temperature || a.top_k || a.top_p) c.method = SearchMethod::Sample;
   if (a.beam) c.method = *a.beam > 1 ? SearchMethod::Beam : SearchMethod::Greedy, c.beam = *a.beam;
   if (a.temperature) c.temperature = *a.temperature;

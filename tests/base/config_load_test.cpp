@@ -114,5 +114,22 @@ TEST_F(ConfigFiles, OverridesAreChecked) {
   EXPECT_EQ(read_config<Tree>(job, {"name=\"\""}).name, "");
 }
 
+TEST(ConfigOptions, ChangeTheDefaultsGiven) {
+  Tree defaults;
+  defaults.name = "given";
+  defaults.seed = 7;
+  const Tree tree = read_options<Tree>("--tree", {"seed=8", "branch.width=2"}, defaults);
+  EXPECT_EQ(tree.name, "given");
+  EXPECT_EQ(tree.seed, 8);
+  EXPECT_EQ(tree.branch.width, 2);
+  try {
+    read_options<Tree>("--tree", {"sed=8"});
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(std::string(error.what()).find("--tree sed=8: sed: unknown key; did you mean 'seed'?"), 0u)
+        << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace weft
