@@ -8,6 +8,8 @@ namespace weft {
 
 namespace {
 
+constexpr size_t kMaxRankedBytes = 1024;
+
 // Ids that are checked as they are given out.
 class CheckedTokens {
  public:
@@ -47,6 +49,9 @@ TokenBytes BpeVocabulary::checked_bytes(const std::string& where) const {
     std::unordered_map<std::string_view, int32_t> seen;
     for (const auto& [bytes, id] : tokens) {
       const std::string what = fmt::format("token {}", id);
+      // Every cut of every token is looked up: what is allowed of one token bounds the time that a file can take.
+      require<DataError>(bytes.size() <= kMaxRankedBytes, "{}: {}: {} bytes (at most {})", where, what, bytes.size(),
+                         kMaxRankedBytes);
       require<DataError>(id > before, "{}: {}: ids must ascend, but {} comes before it", where, what, before);
       checked.add(id, bytes, what);
       const auto [other, is_new] = seen.emplace(bytes, id);

@@ -279,6 +279,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithRankFiles) {
   fails(good + "dGhlbg== 99999999999\n", {"r.tiktoken:260", "is not a rank"});
   fails(good + "dGhlbg== 300 \n", {"r.tiktoken:260", "is not a rank"});
   fails(good + "dGhlbg== 258\n", {"r.tiktoken", "ids must ascend"});
+  fails(good + std::string(2000, 'A') + " 300\n", {"r.tiktoken", "token 300: 1500 bytes (at most 1024)"});
   fails(good + "dGg= 300\n", {"r.tiktoken", "token 300: the same bytes as token 256"});
   fails(good.substr(good.find('\n') + 1), {"r.tiktoken", "no token is the single byte 0"});
 }
