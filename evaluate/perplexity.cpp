@@ -1,6 +1,5 @@
 #include "evaluate/perplexity.h"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -8,20 +7,6 @@
 #include "evaluate/unicode.h"
 
 namespace weft {
-
-std::vector<ScoredWindow> strided_windows(int64_t num_tokens, int64_t context, int64_t stride) {
-  require<ConfigError>(stride >= 1 && stride <= context,
-                       "perplexity: stride {} is not from 1 to the context of {} tokens", stride, context);
-  std::vector<ScoredWindow> windows;
-  const int64_t last_target = num_tokens - 1;
-  int64_t next_target = 1;
-  for (int64_t begin = 0; next_target <= last_target; begin += stride) {
-    const int64_t length = std::min(context, last_target - begin);
-    windows.push_back({.begin = begin, .length = length, .first_target = next_target});
-    next_target = begin + length + 1;
-  }
-  return windows;
-}
 
 void PerplexitySums::add(double batch_nll, int64_t batch_tokens) {
   nll += batch_nll;
@@ -79,15 +64,13 @@ void to_json(nlohmann::json& json, const PerplexityReport& report) {
           {"eos_scored", report.protocol.eos_scored}};
 }
 
-int64_t count_words(std::string_view text) {
-  int64_t words = 0;
-  bool inside = false;
-  for (const char32_t c : decode_utf8(text)) {
+void TextSize::add(std::string_view piece) {
+  bytes_ += static_cast<int64_t>(piece.size());
+  for (const char32_t c : decode_utf8(piece)) {
     const bool space = character_class(c) & kSpace;
-    words += !space && !inside;
-    inside = !space;
+    words_ += !space && !inside_word_;
+    inside_word_ = !space;
   }
-  return words;
 }
 
 }  // namespace weft

@@ -3,24 +3,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace weft {
-
-// A piece of a long token sequence as a language model sees it: tokens [begin, begin + length) are fed, and of their
-// targets, tokens [begin + 1, begin + length], those from first_target on are scored.
-struct ScoredWindow {
-  int64_t begin = 0;
-  int64_t length = 0;
-  int64_t first_target = 0;  // index of a token in the sequence
-  int64_t num_targets() const { return begin + length - first_target + 1; }
-};
-
-// Windows of at most `context` fed tokens, `stride` apart, that score each token but the first exactly once: the first
-// window scores all its targets, every other one those that its predecessors did not reach (`stride` of them, the last
-// perhaps fewer), so each of these sees context - stride + 1 tokens at least. Stride = context is the cheapest, stride
-// 1 the most favourable figure. Throws ConfigError unless 1 <= stride <= context. Empty for fewer than two tokens.
-std::vector<ScoredWindow> strided_windows(int64_t num_tokens, int64_t context, int64_t stride);
 
 // How a perplexity was taken; part of every report, since the figure means nothing without it.
 struct PerplexityProtocol {
@@ -60,7 +44,18 @@ PerplexityReport perplexity_report(const PerplexitySums& sums, const PerplexityP
 // Figures that nobody counted, or too large for a double, are null.
 void to_json(nlohmann::json& json, const PerplexityReport& report);
 
-// Runs of characters between Unicode white space.
-int64_t count_words(std::string_view text);
+// Counts the bytes and words (runs of characters between Unicode white space) of a text that comes in pieces; a word
+// may go on from one piece to the next.
+class TextSize {
+ public:
+  void add(std::string_view piece);
+  void end_text() { inside_word_ = false; }  // the next piece begins another text
+  int64_t words() const { return words_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  int64_t words_ = 0, bytes_ = 0;
+  bool inside_word_ = false;
+};
 
 }  // namespace weft

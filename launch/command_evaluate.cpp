@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +7,7 @@
 #include "data/tokenizer.h"
 #include "evaluate/bleu.h"
 #include "evaluate/chrf.h"
+#include "evaluate/perplexity.h"
 #include "evaluate/search.h"
 #include "launch/baseline_scores.h"
 #include "launch/commands.h"
@@ -84,35 +84,58 @@ Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded,
   return out;
 }
 
-// Bytes that the scored targets stand for, so that models with other tokenizers compare.
-int64_t bytes_of(const Dataset& dataset, const Tokenizer& tokenizer) {
-  int64_t bytes = 0;
+// The text that the split's target tokens stand for, so that models with other tokenizers compare.
+TextSize text_size(const Dataset& dataset, const Tokenizer& tokenizer) {
+  TextSize size;
+  const auto unknown = tokenizer.special(SpecialRole::Unk);  // stands for text, the other specials end one
+  const auto ends_text = [&](int32_t id) { return tokenizer.is_special(id) && id != unknown; };
+  const auto add = [&](std::span<const int32_t> ids) {
+    for (auto from = ids.begin(); from != ids.end();) {
+      const auto to = std::find_if(from, ids.end(), ends_text);
+      size.add(tokenizer.decode({from, to}));
+      if (to == ids.end()) break;
+      size.end_text();
+      from = to + 1;
+    }
+  };
   std::vector<int32_t> row;
+  if (dataset.header().kind == DatasetKind::Pairs) {
+    for (int64_t i = 0; i < dataset.num_pairs(); ++i) {
+      row.resize(static_cast<size_t>(dataset.target_length(i)));
+      dataset.read_target(i, row);
+      add(row);
+      size.end_text();
+    }
+    return size;
+  }
   for (int64_t at = 0; at < dataset.num_tokens(); at += 1 << 16) {
     row.resize(static_cast<size_t>(std::min<int64_t>(1 << 16, dataset.num_tokens() - at)));
     dataset.read_tokens(at, row);
-    bytes += static_cast<int64_t>(tokenizer.decode(row).size());
+    add(row);
   }
-  return bytes;
+  return size;
 }
 
 Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, std::shared_ptr<const Dataset> dataset) {
   const int64_t context = loaded.job.batch.context > 0 ? loaded.job.batch.context : loaded.job.model.max_length;
-  const LossReport report = evaluate_loss(
-      *loaded.model, dataset, {.context = context, .stride = a.stride, .max_sequences = a.max_sequences}, 0);
-  Json out = {{"nll", report.mean_nll()}, {"perplexity", std::exp(report.mean_nll())},   {"tokens", report.targets},
-              {"context", context},       {"stride", a.stride > 0 ? a.stride : context}, {"base", "e"}};
-  std::string line = fmt::format(
-      "perplexity {:.4f} a token (base e, nll {:.6f} nats; {} tokens; context {}, stride {}; each token but the first "
-      "scored once)",
-      std::exp(report.mean_nll()), report.mean_nll(), report.targets, context, a.stride > 0 ? a.stride : context);
-  if (dataset->header().kind == DatasetKind::Stream && a.max_sequences == 0) {
-    const double bits = report.nll / std::log(2.0) / static_cast<double>(bytes_of(*dataset, *loaded.target_tokenizer));
-    out["bits_per_byte"] = bits;
-    line += fmt::format("; {:.4f} bits a byte", bits);
+  const LossReport loss = evaluate_loss(*loaded.model, dataset,
+                                        {.context = context, .stride = a.stride, .max_sequences = a.max_sequences}, 0);
+  PerplexitySums sums{.nll = loss.nll, .tokens = loss.targets};
+  if (a.max_sequences == 0) {
+    const TextSize size = text_size(*dataset, *loaded.target_tokenizer);
+    sums.words = size.words(), sums.bytes = size.bytes();
   }
-  if (!a.json) std::printf("%s\n", line.c_str());
-  return out;
+  // Target rows have both ends; in a stream the specials between texts are targets like any other token.
+  PerplexityProtocol protocol{.bos_fed = true, .eos_scored = true};
+  if (dataset->header().kind == DatasetKind::Stream) {
+    protocol = {.context = context,
+                .stride = a.stride > 0 ? a.stride : context,
+                .bos_fed = false,
+                .eos_scored = loaded.target_tokenizer->special(SpecialRole::Eos).has_value()};
+  }
+  const PerplexityReport report = perplexity_report(sums, protocol);
+  if (!a.json) std::printf("%s\n", report.format().c_str());
+  return nlohmann::json(report);
 }
 
 ExitCode evaluate(const EvaluateArguments& a) {

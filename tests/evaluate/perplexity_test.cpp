@@ -12,57 +12,17 @@
 namespace weft {
 namespace {
 
-TEST(StridedWindows, ScoreEachTargetOnceWithTheContextPromised) {
-  for (const int64_t tokens : {0, 1, 2, 3, 5, 8, 9, 16, 17, 100, 257}) {
-    for (const int64_t context : {1, 2, 3, 8, 16, 300}) {
-      for (const int64_t stride : {int64_t{1}, int64_t{2}, context / 2, context}) {
-        if (stride < 1 || stride > context) continue;
-        std::vector<int> scored(tokens);
-        for (const ScoredWindow& w : strided_windows(tokens, context, stride)) {
-          EXPECT_GE(w.begin, 0);
-          EXPECT_LE(w.length, context);
-          EXPECT_GT(w.num_targets(), 0);
-          EXPECT_LT(w.begin + w.length, tokens);
-          for (int64_t target = w.first_target; target <= w.begin + w.length; ++target) {
-            ++scored[target];
-            const int64_t seen = target - w.begin;
-            EXPECT_GE(seen, std::min(target, context - stride + 1));
-          }
-        }
-        for (int64_t t = 0; t < tokens; ++t) EXPECT_EQ(scored[t], t == 0 ? 0 : 1) << tokens << " " << context;
-      }
-    }
-  }
-}
-
-TEST(StridedWindows, AreThoseOfAWorkedExample) {
-  // Ten tokens, context 4, stride 2: the figures in docs/evaluation.md.
-  std::vector<std::array<int64_t, 4>> windows;
-  for (const ScoredWindow& w : strided_windows(10, 4, 2)) {
-    windows.push_back({w.begin, w.length, w.first_target, w.num_targets()});
-  }
-  EXPECT_EQ(windows, (std::vector<std::array<int64_t, 4>>{{0, 4, 1, 4}, {2, 4, 5, 2}, {4, 4, 7, 2}, {6, 3, 9, 1}}));
-}
-
-TEST(StridedWindows, RefuseAStrideThatLeavesGaps) {
-  EXPECT_THROW(strided_windows(10, 4, 5), ConfigError);
-  EXPECT_THROW(strided_windows(10, 4, 0), ConfigError);
-  EXPECT_THROW(strided_windows(10, 0, 0), ConfigError);
-}
-
 TEST(PerplexitySums, AreTheSameForAnyChunking) {
   std::mt19937 random(1);
   std::vector<double> nll(5000);
   for (double& x : nll) x = static_cast<double>(random() % 100000) / 7000;
   const double expected = std::accumulate(nll.begin(), nll.end(), 0.0);
-  for (const int64_t context : {1, 7, 64, 1024, 6000}) {
-    for (const int64_t ranks : {1, 2, 3}) {
+  for (const size_t chunk : {1, 7, 64, 1024, 6000}) {
+    for (const size_t ranks : {1, 2, 3}) {
       std::vector<PerplexitySums> sums(ranks);
-      int64_t turn = 0;
-      for (const ScoredWindow& w : strided_windows(5001, context, (context + 1) / 2)) {
-        double window_nll = 0;
-        for (int64_t i = 0; i < w.num_targets(); ++i) window_nll += nll[w.first_target + i - 1];
-        sums[turn++ % ranks].add(window_nll, w.num_targets());
+      for (size_t begin = 0; begin < nll.size(); begin += chunk) {
+        const size_t end = std::min(begin + chunk, nll.size());
+        sums[begin / chunk % ranks].add(std::accumulate(nll.begin() + begin, nll.begin() + end, 0.0), end - begin);
       }
       PerplexitySums total;
       for (const PerplexitySums& s : sums) total.add(s);
@@ -114,12 +74,24 @@ TEST(Perplexity, Json) {
 
 TEST(Perplexity, OfNothingIsAnError) { EXPECT_THROW(perplexity_report({}, {}), DataError); }
 
-TEST(Perplexity, CountsWords) {
-  EXPECT_EQ(count_words(""), 0);
-  EXPECT_EQ(count_words("  \n"), 0);
-  EXPECT_EQ(count_words("one"), 1);
-  EXPECT_EQ(count_words(" one two\n\tthree\u00a0four\u3000five "), 5);
-  EXPECT_EQ(count_words("\xff \xff"), 2);
+TEST(TextSize, CountsWordsAndBytesOverPieces) {
+  const auto words = [](std::vector<std::string> pieces) {
+    TextSize size;
+    for (const std::string& piece : pieces) size.add(piece);
+    return size.words();
+  };
+  EXPECT_EQ(words({}), 0);
+  EXPECT_EQ(words({"  \n"}), 0);
+  EXPECT_EQ(words({"one"}), 1);
+  EXPECT_EQ(words({" one two\n\tthree\u00a0four\u3000five "}), 5);
+  EXPECT_EQ(words({"\xff \xff"}), 2);
+  EXPECT_EQ(words({"o", "ne t", "", "wo", " ", "three"}), 3);
+  TextSize size;
+  size.add("the end");
+  size.end_text();
+  size.add("The beginning\n");
+  EXPECT_EQ(size.words(), 4);
+  EXPECT_EQ(size.bytes(), 21);
 }
 
 }  // namespace
