@@ -22,6 +22,13 @@ void on_signal(int signal) {
   if (received().fetch_add(1) > 0) _exit(128 + signal);
 }
 
+sigset_t stop_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kSignals) sigaddset(&set, signal);
+  return set;
+}
+
 }  // namespace
 
 StopSignals::StopSignals() {
@@ -30,12 +37,31 @@ StopSignals::StopSignals() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  receiver_ = std::thread([this] { wait_for_end(); });
+}
+
+// The one thread that lets the signals in; it has nothing else to do.
+void StopSignals::wait_for_end() {
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ending_; });
 }
 
 StopSignals::~StopSignals() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  receiver_.join();
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   for (const int signal : kSignals) sigaction(signal, &action, nullptr);
+  const sigset_t set = stop_signals();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
 bool StopSignals::stop_asked() { return received() > 0; }

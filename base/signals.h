@@ -1,9 +1,16 @@
 #pragma once
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 namespace weft {
 
 // While one lives, SIGUSR1, SIGTERM and SIGINT ask for a stop instead of ending the process: the training loop sees
 // stop_asked() at its next step, saves and leaves. A second signal ends the process at once (128 + signal).
+//
+// Handlers run on a thread of their own; the thread that makes this object, and all threads that it starts later,
+// block these signals. They must: oneDNN's generated products keep the stack pointer in a heap buffer while they run,
+// and a handler's frame written there destroys the heap. So make it first of all, before MPI and OpenMP start threads.
 // At most one at a time: signal handlers are the process's own state, not this class's choice.
 class StopSignals {
  public:
@@ -12,6 +19,14 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   static bool stop_asked();
+
+ private:
+  void wait_for_end();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  std::thread receiver_;
 };
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "launch/commands.h"
 #include "launch/session.h"
 #include "launch/text_samples.h"
@@ -26,6 +27,7 @@ ResumeChoice resume_choice(const std::string& text) {
 
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
+  const StopSignals signals;
   Session session(static_cast<int>(job.parallel.tp));
   log_info("{}: {} ranks x {} threads, {}", job.name, session.world_size(), session.context().threads(),
            enum_name(job.train.precision));

@@ -60,7 +60,6 @@ bool Trainer::finished() const {
 }
 
 TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_samples) {
-  const StopSignals signals;
   begin(resume);
   if (finished()) {
     log_info("nothing to do: step {} of {}", state_.step, max_steps_);
