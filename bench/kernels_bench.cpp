@@ -1,54 +1,13 @@
 // Speed of the CPU operations at GPT-2 124M's shapes, beside the ceiling: the best large square product.
 //   OMP_NUM_THREADS=2 build/cpu/bench/kernels_bench [--benchmark_filter=linear]
-// Rates are per second of wall time; on a machine shared with others set WEFT_BENCH_CPU_TIME=1 and OMP_NUM_THREADS=1
-// to count the time that the thread really ran.
-#include <benchmark/benchmark.h>
-
-#include <cstdlib>
-#include <string>
-
+#include "bench/support.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
 #include "kernels/matmul.h"
 #include "kernels/optimizer.h"
-#include "kernels/plain.h"
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
-namespace weft {
+namespace weft::bench {
 namespace {
-
-int threads() {
-#ifdef _OPENMP
-  return omp_get_max_threads();
-#else
-  return 1;
-#endif
-}
-
-Context& context() {
-  static Context shared({}, threads());
-  return shared;
-}
-
-// Small numbers that differ, so that no product overflows or meets denormals.
-Tensor tensor(Shape shape, DType dtype) {
-  const Tensor t = context().empty(shape, DType::F32);
-  for (int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = static_cast<float>(i % 17 - 8) * 0.01f;
-  if (dtype == DType::F32) return t;
-  const Tensor out = context().empty(shape, dtype);
-  convert(context(), t, out);
-  return out;
-}
-
-template <class Body>
-void rate(benchmark::State& state, const char* unit, double amount, Body&& body) {
-  body();
-  for (auto _ : state) body();
-  state.counters[unit] = benchmark::Counter(amount * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
-}
 
 void square(benchmark::State& state, int64_t n, DType dtype) {
   const Tensor a = tensor({n, n}, dtype), b = tensor({n, n}, dtype), c = tensor({n, n}, DType::F32);
@@ -124,12 +83,6 @@ void norm(benchmark::State& state) {
   rate(state, "GB/s", static_cast<double>(x.bytes()), [&] { square_sum(context(), {.x = x, .out = out}); });
 }
 
-template <class F>
-void add(const std::string& name, F&& body) {
-  auto* b = benchmark::RegisterBenchmark(name.c_str(), std::forward<F>(body))->Unit(benchmark::kMillisecond);
-  if (!std::getenv("WEFT_BENCH_CPU_TIME")) b->UseRealTime();
-}
-
 void register_all() {
   const std::vector<Layer> layers{{4096, 768, 768}, {4096, 768, 2304}, {4096, 768, 3072}, {4096, 3072, 768},
                                   {768, 128, 384},  {768, 128, 512},   {1800, 256, 512}};
@@ -166,11 +119,9 @@ void register_all() {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::bench
 
 int main(int argc, char** argv) {
-  weft::register_all();
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  benchmark::RunSpecifiedBenchmarks();
+  weft::bench::register_all();
+  return weft::bench::run(argc, argv);
 }

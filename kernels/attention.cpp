@@ -67,12 +67,6 @@ double product_flops(const Args& args) {
   return 2 * pairs * static_cast<double>(args.heads.heads() * args.heads.head_dim);
 }
 
-double bytes_of(std::initializer_list<const Tensor*> tensors) {
-  double bytes = 0;
-  for (const Tensor* t : tensors) bytes += *t ? static_cast<double>(t->bytes()) : 0;
-  return bytes;
-}
-
 // Scratch of all threads, taken from the pool on the dry device too, whose peak it is part of.
 Tensor scratch_of(Context& context, int64_t elements, DType dtype) {
   return context.empty({context.threads(), elements}, accumulator_of(dtype));
@@ -117,7 +111,7 @@ void attention_forward(Context& context, const AttentionForward& args) {
   const Tensor& queries = check_common(Checks(context, "attention_forward"), args);
   const DType dtype = queries.dtype();
   Operation op(context, "attention_forward", 2 * product_flops(args),
-               bytes_of({&args.qkv, &args.q, &args.kv, &args.out, &args.log_sum}));
+               bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum}));
   const Tensor scratch = scratch_of(context, cpu::attention_forward_scratch(args, dtype), dtype);
   if (op.dry()) return;
   with_float_type(
@@ -137,9 +131,8 @@ void attention_backward(Context& context, const AttentionBackward& args) {
     check.matrix("dkv", args.dkv, args.kv.rows(), args.kv.columns(), dtype);
   }
   // dV, dP, dQ, dK: four products. The scores that are computed again are not what the mathematics needs.
-  Operation op(
-      context, "attention_backward", 4 * product_flops(args),
-      bytes_of({&args.dout, &args.out, &args.log_sum, &args.qkv, &args.q, &args.kv, &args.dqkv, &args.dq, &args.dkv}));
+  Operation op(context, "attention_backward", 4 * product_flops(args),
+               bytes_of({args.dout, args.out, args.log_sum, args.qkv, args.q, args.kv, args.dqkv, args.dq, args.dkv}));
   const Tensor scratch = scratch_of(context, cpu::attention_backward_scratch(args, dtype), dtype);
   if (op.dry()) return;
   with_float_type(
@@ -154,7 +147,7 @@ void cached_attention(Context& context, const CachedAttention& args) {
   const double cache_bytes = positions * static_cast<double>(args.cache.size(2) * static_cast<int64_t>(size_of(dtype)));
   Operation op(context, "cached_attention",
                4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
-               bytes_of({&args.qkv, &args.q, &args.out}) + cache_bytes);
+               bytes_of({args.qkv, args.q, args.out}) + cache_bytes);
   const Tensor scratch = scratch_of(context, cpu::cached_attention_scratch(args, dtype), dtype);
   if (op.dry()) return;
   with_float_type(

@@ -35,4 +35,10 @@ void Checks::dropout(const Dropout& d, int64_t rows) const {
   vector("dropout position", d.rows.position, rows, DType::I32);
 }
 
+double bytes_of(std::initializer_list<Tensor> tensors) {
+  double sum = 0;
+  for (const Tensor& t : tensors) sum += t ? static_cast<double>(t.bytes()) : 0;
+  return sum;
+}
+
 }  // namespace weft

@@ -27,4 +27,7 @@ class Checks {
   const char* operation_;
 };
 
+// Bytes of the tensors that are there, for an operation's cost.
+double bytes_of(std::initializer_list<Tensor> tensors);
+
 }  // namespace weft

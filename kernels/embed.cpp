@@ -9,8 +9,6 @@
 namespace weft {
 namespace {
 
-double bytes(const Tensor& t) { return t ? static_cast<double>(t.bytes()) : 0; }
-
 // Positions are indices into a table: on a device with data they are checked before anything is read or written.
 void check_positions(const Checks& check, const Tensor& table, const Tensor& row_positions, int64_t rows, int64_t width,
                      DType dtype) {
@@ -47,7 +45,7 @@ void embed_forward(Context& context, const EmbedForward& args) {
   if (args.positions) check_positions(check, args.positions, args.row_positions, rows, width, dtype);
   // Of the tables only the rows that are looked up are read.
   Operation op(context, "embed_forward", static_cast<double>(args.y.elements()) * (args.positions ? 2 : 1),
-               bytes(args.tokens) + bytes(args.y) * (args.positions ? 3 : 2));
+               bytes_of({args.tokens}) + bytes_of({args.y}) * (args.positions ? 3 : 2));
   const Scratch scratch(context, width, dtype);
   if (op.dry()) return;
   with_float_type(dtype, [&]<class T>() { cpu::embed_forward<T>(args, scratch.of<T>(), context.threads()); });
@@ -66,7 +64,7 @@ void embed_backward(Context& context, const EmbedBackward& args) {
   const double tables = (args.dtable ? 1 : 0) + (args.dpositions ? 1 : 0);
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(sums));
   Operation op(context, "embed_backward", 2 * tables * static_cast<double>(args.dy.elements()),
-               bytes(args.tokens) + bytes(args.dy) + 2 * tables * touched);
+               bytes_of({args.tokens}) + bytes_of({args.dy}) + 2 * tables * touched);
   const Scratch scratch(context, width, dtype, rows);
   if (op.dry()) return;
   with_float_type(dtype, [&]<class T>() { cpu::embed_backward<T>(args, scratch.of<T>(), context.threads()); });
@@ -82,7 +80,7 @@ void add_positions_forward(Context& context, const AddPositionsForward& args) {
   check.dropout(args.dropout, rows);
   if (args.positions) check_positions(check, args.positions, args.row_positions, rows, width, dtype);
   Operation op(context, "add_positions_forward", static_cast<double>(args.x.elements()) * (args.positions ? 2 : 1),
-               bytes(args.x) + bytes(args.y) * (args.positions ? 2 : 1));
+               bytes_of({args.x}) + bytes_of({args.y}) * (args.positions ? 2 : 1));
   const Scratch scratch(context, width, dtype);
   if (op.dry()) return;
   with_float_type(dtype, [&]<class T>() { cpu::add_positions_forward<T>(args, scratch.of<T>(), context.threads()); });
@@ -99,7 +97,7 @@ void add_positions_backward(Context& context, const AddPositionsBackward& args) 
   if (args.dpositions) check_positions(check, args.dpositions, args.row_positions, rows, width, sums);
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(sums));
   Operation op(context, "add_positions_backward", static_cast<double>(args.dy.elements()) * (args.dpositions ? 3 : 1),
-               bytes(args.dy) + bytes(args.dx) + (args.dpositions ? 2 * touched : 0));
+               bytes_of({args.dy}) + bytes_of({args.dx}) + (args.dpositions ? 2 * touched : 0));
   const Scratch scratch(context, width, dtype, rows);
   if (op.dry()) return;
   with_float_type(dtype, [&]<class T>() { cpu::add_positions_backward<T>(args, scratch.of<T>(), context.threads()); });

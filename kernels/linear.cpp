@@ -17,14 +17,6 @@ double product_flops(int64_t rows, int64_t in, int64_t out) {
   return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
 }
 
-double bytes_of(std::initializer_list<Tensor> tensors) {
-  double sum = 0;
-  for (const Tensor& t : tensors) {
-    if (t) sum += static_cast<double>(t.bytes());
-  }
-  return sum;
-}
-
 }  // namespace
 
 PackedWeight pack_weight(Context& context, const Tensor& weight) {

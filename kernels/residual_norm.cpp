@@ -6,12 +6,6 @@
 namespace weft {
 namespace {
 
-double bytes_of(std::initializer_list<const Tensor*> tensors) {
-  double bytes = 0;
-  for (const Tensor* t : tensors) bytes += *t ? static_cast<double>(t->bytes()) : 0;
-  return bytes;
-}
-
 void check_forward(const Checks& check, const ResidualNormForward& args) {
   check.present("x", args.x);
   check.floating("x", args.x);
@@ -65,9 +59,9 @@ void residual_norm_forward(Context& context, const ResidualNormForward& args) {
   const DType dtype = args.x.dtype();
   const double elements = static_cast<double>(args.x.elements());
   const double adds = (args.bias ? 1 : 0) + (args.residual ? 1 : 0) + (args.dropout.active() ? 1 : 0);
-  Operation op(context, "residual_norm_forward", elements * (adds + (args.normed ? 8 : 0)),
-               bytes_of({&args.x, &args.bias, &args.residual, &args.gamma, &args.beta, &args.sum, &args.normed,
-                         &args.mean, &args.rstd}));
+  Operation op(
+      context, "residual_norm_forward", elements * (adds + (args.normed ? 8 : 0)),
+      bytes_of({args.x, args.bias, args.residual, args.gamma, args.beta, args.sum, args.normed, args.mean, args.rstd}));
   const Tensor scratch =
       context.empty({cpu::residual_norm_forward_scratch(args, dtype, context.threads())}, accumulator_of(dtype));
   if (op.dry()) return;
@@ -82,8 +76,8 @@ void residual_norm_backward(Context& context, const ResidualNormBackward& args) 
   const double elements = static_cast<double>(any.elements());
   const double adds = (args.dbias ? 1 : 0) + (args.dsum ? 1 : 0) + (args.dropout.active() ? 1 : 0);
   Operation op(context, "residual_norm_backward", elements * (adds + (args.dnormed ? 14 : 0)),
-               bytes_of({&args.dsum, &args.dnormed, &args.sum, &args.gamma, &args.mean, &args.rstd, &args.dx,
-                         &args.dresidual, &args.dbias, &args.dgamma, &args.dbeta}));
+               bytes_of({args.dsum, args.dnormed, args.sum, args.gamma, args.mean, args.rstd, args.dx, args.dresidual,
+                         args.dbias, args.dgamma, args.dbeta}));
   const Tensor scratch =
       context.empty({cpu::residual_norm_backward_scratch(args, any, context.threads())}, accumulator_of(any.dtype()));
   if (op.dry()) return;

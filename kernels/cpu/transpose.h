@@ -39,7 +39,7 @@ template <class A>
 inline void transpose(VecSquare<A>& rows) {
   constexpr auto kHalf = std::make_integer_sequence<int, static_cast<int>(kVecLanes<A>) / 2>{};
   transpose_detail::round<A>(rows, kHalf);
-  transpose_detail::round<A>(rows, kHalf);
+  if constexpr (kVecLanes<A> >= 4) transpose_detail::round<A>(rows, kHalf);
   if constexpr (kVecLanes<A> >= 8) transpose_detail::round<A>(rows, kHalf);
   if constexpr (kVecLanes<A> >= 16) transpose_detail::round<A>(rows, kHalf);
 }

@@ -8,10 +8,12 @@ namespace weft::cpu {
 
 // Short vectors as the compiler's own type, where a loop must not be left to the compiler's judgement: sums, whose
 // order is part of the result, and tiles that live in registers. The width is the processor's.
-#ifdef __AVX512F__
+#if defined(__AVX512F__)
 inline constexpr int64_t kVecBytes = 64;
-#else
+#elif defined(__AVX__)
 inline constexpr int64_t kVecBytes = 32;
+#else
+inline constexpr int64_t kVecBytes = 16;
 #endif
 
 template <class A>
