@@ -27,6 +27,11 @@ std::vector<int32_t> KeyValueCache::memory_lengths() const {
   return lengths;
 }
 
+const PackedWeight& KeyValueCache::packed(Context& context, const Tensor& weight) {
+  const auto at = packed_.find(weight.raw());
+  return at != packed_.end() ? at->second : packed_.emplace(weight.raw(), pack_weight(context, weight)).first->second;
+}
+
 void KeyValueCache::reorder(std::span<const int32_t> parents) {
   std::vector<int32_t> uses(slots_.size(), 0);
   for (const int32_t p : parents) {

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "kernels/context.h"
+#include "kernels/linear.h"
 
 namespace weft {
 
@@ -31,6 +33,10 @@ class KeyValueCache {
   const std::vector<int32_t>& sources() const { return sources_; }
   std::vector<int32_t> memory_lengths() const;  // by row
 
+  // The weight in the layout that products with few rows read fastest: packed when first asked for, so weights must
+  // not change while a cache lives.
+  const PackedWeight& packed(Context& context, const Tensor& weight);
+
  private:
   void copy_slot(int32_t from, int32_t to, int32_t positions);
 
@@ -38,6 +44,7 @@ class KeyValueCache {
   std::vector<Tensor> self_, memory_;
   std::vector<int32_t> slots_, past_, free_;
   std::vector<int32_t> sources_, lengths_;
+  std::unordered_map<const std::byte*, PackedWeight> packed_;  // by the weight's address
 };
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include "kernels/linear.h"
 #include "kernels/plain.h"
 #include "kernels/residual_norm.h"
+#include "model/cache.h"
 
 namespace weft {
 
@@ -60,7 +61,10 @@ void fixed_block_linear(Context& context, const LinearForward& args) {
 }  // namespace
 
 void product(Pass& pass, const LinearForward& args) {
-  pass.fixed_blocks ? fixed_block_linear(pass.context(), args) : linear_forward(pass.context(), args);
+  if (!pass.fixed_blocks) return linear_forward(pass.context(), args);
+  LinearForward packed = args;
+  if (pass.cache && !pass.context().meta()) packed.packed = &pass.cache->packed(pass.context(), args.weight);
+  fixed_block_linear(pass.context(), packed);
 }
 
 Var Linear::operator()(Pass& pass, const Var& x, const Rows& rows) const {

@@ -138,6 +138,20 @@ TEST_P(Decoding, RowsDoNotDependOnTheirNeighbours) {
   EXPECT_EQ(five[3], together[3]);
 }
 
+TEST_P(Decoding, PacksEachWeightOnce) {
+  const auto [seq2seq, precision] = GetParam();
+  Built built(seq2seq, precision);
+  const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {9, 9});
+  const auto packings = [&](int32_t piece) {
+    built.context.ledger().clear();
+    decode_all(*built.model, batch, {0, 1}, piece);
+    return built.context.ledger().entries().at("pack_weight").calls;
+  };
+  const int64_t in_one_call = packings(9);
+  EXPECT_GT(in_one_call, 4);
+  EXPECT_EQ(packings(1), in_one_call);
+}
+
 // The cache gives what the whole forward gives.
 TEST_P(Decoding, EqualsTheFullForward) {
   const auto [seq2seq, precision] = GetParam();
