@@ -30,6 +30,17 @@ TEST(JobDocs, TableIsWhatTheDeclarationsSay) {
       << "run trainer_test --gtest_filter=JobDocs.* with WEFT_UPDATE_DOCS=1";
 }
 
+TEST(JobDocs, TheExampleIsAJob) {
+  const std::string text = read_file(fs::path(WEFT_SOURCE_DIR) / "docs" / "configuration.md");
+  const std::string fence = "```yaml\n";
+  const size_t from = text.find(fence) + fence.size();
+  const size_t to = text.find("```", from);
+  ASSERT_NE(to, std::string::npos);
+  const auto job = parse_config<JobConfig>(text.substr(from, to - from), "the example of docs/configuration.md");
+  EXPECT_NO_THROW(check_job(job));
+  EXPECT_EQ(job.name, "my-first");
+}
+
 TEST(JobDocs, EveryFieldHasAMeaningThatIsASentence) {
   for (const ConfigDoc& doc : config_docs<JobConfig>()) {
     EXPECT_FALSE(doc.meaning.empty()) << doc.key;
