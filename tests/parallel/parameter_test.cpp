@@ -1,0 +1,147 @@
+#include "parallel/parameter.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "parallel/in_process.h"
+
+namespace weft {
+namespace {
+
+// U-6.1: initial weights are functions of (seed, name, logical index), whatever the layout.
+TEST(Parameters, ShardsReassembleToTheSameBits) {
+  const Shape shape{8, 3, 12};
+  Context context;
+  Mesh alone = Mesh::single();
+  ParameterRegistry whole(context, alone);
+  whole.add({.name = "w", .shape = shape, .init = Init::normal(0.02)});
+  whole.allocate(Precision::Fp32, false);
+  whole.initialise(42);
+  const float* expected = whole.find("w")->value().data<float>();
+  for (const int dim : {0, 2}) {
+    for (const int tp : {2, 4}) {
+      run_in_process({.dp = 1, .tp = tp}, [&](Mesh& mesh, int) {
+        Context mine;
+        ParameterRegistry registry(mine, mesh);
+        registry.add({.name = "before", .shape = {5}, .init = Init::ones()});
+        registry.add({.name = "w", .shape = shape, .init = Init::normal(0.02), .tp_dim = dim});
+        registry.allocate(Precision::Fp32, true);
+        registry.initialise(42);
+        const Parameter& p = *registry.find("w");
+        const auto origin = registry.local_origin(p);
+        const Shape local = p.local_shape();
+        for (int64_t i = 0; i < local[0]; ++i) {
+          for (int64_t j = 0; j < local[1]; ++j) {
+            for (int64_t k = 0; k < local[2]; ++k) {
+              const int64_t global = ((origin[0] + i) * shape[1] + origin[1] + j) * shape[2] + origin[2] + k;
+              ASSERT_EQ(p.value().data<float>()[(i * local[1] + j) * local[2] + k], expected[global]);
+            }
+          }
+        }
+      });
+    }
+  }
+}
+
+TEST(Parameters, DrawsHaveTheirDistribution) {
+  Context context({}, 2);
+  Mesh mesh = Mesh::single();
+  ParameterRegistry registry(context, mesh);
+  registry.add({.name = "normal", .shape = {200, 500}, .init = Init::normal(0.5)});
+  registry.add({.name = "uniform", .shape = {200, 500}, .init = Init::uniform(0.3)});
+  registry.add({.name = "ones", .shape = {3}, .init = Init::ones()});
+  EXPECT_THROW(registry.add({.name = "ones", .shape = {3}}), InternalError);
+  registry.allocate(Precision::Fp32, false);
+  registry.initialise(1);
+  const auto moments = [&](const char* name) {
+    double mean = 0, square = 0;
+    for (const float x : registry.find(name)->value().span<float>()) mean += x, square += double(x) * x;
+    return std::pair(mean / 1e5, std::sqrt(square / 1e5));
+  };
+  EXPECT_NEAR(moments("normal").first, 0, 0.01);
+  EXPECT_NEAR(moments("normal").second, 0.5, 0.01);
+  EXPECT_NEAR(moments("uniform").first, 0, 0.01);
+  EXPECT_NEAR(moments("uniform").second, 0.3 / std::sqrt(3), 0.005);
+  EXPECT_EQ(registry.global_elements(), 200'003);
+}
+
+// Four parameters of one bucket each; the first is tied, so two uses contribute.
+struct Buckets {
+  Context context;
+  ParameterRegistry registry;
+  std::unique_ptr<GradientBuckets> buckets;
+  explicit Buckets(Mesh& mesh) : registry(context, mesh) {
+    for (const char* name : {"a", "b", "c", "d"}) registry.add({.name = name, .shape = {64}});
+    registry.allocate(Precision::Fp32, true);
+    buckets = std::make_unique<GradientBuckets>(registry, 64 * 4);
+  }
+  void contribute(const char* name, float value) {
+    Parameter& p = *registry.find(name);
+    const bool add = p.gradient_mode() == Accumulate::Add;
+    for (float& g : p.gradient().span<float>()) g = add ? g + value : value;
+    buckets->contributed(p);
+  }
+  float gradient(const char* name) { return registry.find(name)->gradient().data<float>()[63]; }
+};
+
+// U-6.3: ranks whose contributions come in different orders, or not at all, get the same sums.
+TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
+  run_in_process({.dp = 3}, [](Mesh& mesh, int rank) {
+    Buckets t(mesh);
+    ASSERT_EQ(t.buckets->size(), 4);
+    for (int step = 0; step < 3; ++step) {
+      t.buckets->begin_step();
+      if (rank != 2) {  // rank 2 has no rows at all
+        for (int micro = 0; micro < 2; ++micro) {
+          if (micro == 1) t.buckets->begin_last_micro_batch();
+          for (const char* name : {"a", "b", "a", "d"}) t.buckets->expect(*t.registry.find(name));
+          if (rank == 0) {
+            for (const char* name : {"d", "a", "b", "a"}) t.contribute(name, 1), t.buckets->progress();
+          } else {
+            for (const char* name : {"a", "a", "b", "d"}) t.contribute(name, 10), t.buckets->progress();
+          }
+        }
+      }
+      t.buckets->finish();
+      EXPECT_EQ(t.gradient("a"), 44);
+      EXPECT_EQ(t.gradient("b"), 22);
+      EXPECT_EQ(t.gradient("c"), 0);  // nobody contributed: zeroed, though the last step left something
+      EXPECT_EQ(t.gradient("d"), 22);
+      t.registry.find("c")->gradient().data<float>()[63] = 5;
+    }
+  });
+}
+
+// A slow network: what is started while backward still runs is not waited for at its end.
+TEST(GradientBuckets, ReductionOverlapsBackward) {
+  run_in_process({.dp = 2},
+                 [](Mesh& mesh, int) {
+                   Buckets t(mesh);
+                   t.buckets->begin_step();
+                   t.buckets->begin_last_micro_batch();
+                   for (const char* name : {"a", "b", "c", "d"}) t.buckets->expect(*t.registry.find(name));
+                   for (const char* name : {"d", "c", "b", "a"}) {
+                     t.contribute(name, 1);
+                     std::this_thread::sleep_for(std::chrono::milliseconds(150));  // the rest of backward
+                   }
+                   const double exposed = t.buckets->finish();
+                   EXPECT_LT(exposed, 0.15);  // four reductions of 0.1 s each passed behind 0.6 s of work
+                   EXPECT_EQ(t.gradient("a"), 2);
+                 },
+                 {.delay_seconds = 0.1});
+  run_in_process({.dp = 2},
+                 [](Mesh& mesh, int) {
+                   Buckets t(mesh);
+                   t.buckets->begin_step();  // as if an earlier micro-batch: nothing starts before finish()
+                   for (const char* name : {"a", "b", "c", "d"}) t.buckets->expect(*t.registry.find(name));
+                   for (const char* name : {"d", "c", "b", "a"}) t.contribute(name, 1);
+                   EXPECT_GT(t.buckets->finish(), 0.08);
+                 },
+                 {.delay_seconds = 0.1});
+}
+
+}  // namespace
+}  // namespace weft
