@@ -1,0 +1,227 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "base/error.h"
+#include "checkpoint/average.h"
+#include "checkpoint/parameters.h"
+#include "checkpoint/reader.h"
+#include "checkpoint/retention.h"
+#include "checkpoint/writer.h"
+#include "parallel/in_process.h"
+
+namespace weft {
+namespace {
+
+class CheckpointTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ = fs::path(testing::TempDir()) /
+                 (std::string("weft_checkpoint_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  fs::path directory_;
+};
+
+void declare(ParameterRegistry& registry) {
+  registry.add({.name = "embedding", .shape = {12, 8}, .init = Init::normal(1), .tp_dim = 0});
+  registry.add({.name = "down", .shape = {5, 16}, .init = Init::normal(1), .tp_dim = 1});
+  registry.add({.name = "norm", .shape = {7}, .init = Init::uniform(1)});
+  registry.add({.name = "qkv", .shape = {4, 3, 2, 5}, .init = Init::normal(1), .tp_dim = 0});
+  registry.allocate(Precision::Fp32, false);
+}
+
+// A model and one moment on `layout`, saved as `step`.
+fs::path save(const fs::path& directory, const MeshLayout& layout, int64_t step, uint64_t seed,
+              const nlohmann::ordered_json& state = {{"epoch_end", false}}) {
+  fs::path saved;
+  run_in_process(layout, [&](Mesh& mesh, int rank) {
+    Context context;
+    ParameterRegistry registry(context, mesh);
+    declare(registry);
+    registry.initialise(seed);
+    const Tensor moment = context.zeros(registry.flat_master().shape(), DType::F32);
+    std::memcpy(moment.raw(), registry.flat_master().raw(), moment.bytes());
+    CheckpointWriter writer(directory, context, mesh.world());
+    writer.start(
+        {.step = step,
+         .state = state,
+         .job = "name: test\n",
+         .fingerprint = {{"dp", layout.dp}},
+         .attachments = {{"tokenizer.json", "{}"}}},
+        owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.flat_master()}, {"moment1", moment}}));
+    // U-4.9: what changes right after start() is not in the file.
+    for (float& x : registry.flat_master().span<float>()) x = -1;
+    const fs::path path = writer.finish();
+    if (rank == 0) saved = path;
+  });
+  return saved;
+}
+
+// U-4.5: any layout reads any checkpoint.
+TEST_F(CheckpointTest, EveryLayoutReadsEveryOther) {
+  const std::vector<MeshLayout> layouts = {{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}, {1, 4}};
+  for (size_t i = 0; i < layouts.size(); ++i) {
+    const fs::path path = save(directory_, layouts[i], static_cast<int64_t>(i), 77);
+    for (const MeshLayout& reader : layouts) {
+      run_in_process(reader, [&](Mesh& mesh, int) {
+        Context context;
+        ParameterRegistry registry(context, mesh), expected(context, mesh);
+        declare(registry), declare(expected);
+        expected.initialise(77);
+        const Tensor moment = context.zeros(registry.flat_master().shape(), DType::F32);
+        const Checkpoint checkpoint = Checkpoint::open(path);
+        checkpoint.read(
+            local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.flat_master()}, {"moment1", moment}}));
+        EXPECT_EQ(0, std::memcmp(registry.flat_master().raw(), expected.flat_master().raw(), moment.bytes()));
+        EXPECT_EQ(0, std::memcmp(moment.raw(), expected.flat_master().raw(), moment.bytes()));
+      });
+    }
+  }
+}
+
+TEST_F(CheckpointTest, WithoutAManifestItIsNone) {
+  const fs::path path = save(directory_, {1, 1}, 5, 1);
+  EXPECT_EQ(list_checkpoints(directory_), std::vector<fs::path>{path});
+  fs::remove(path / "manifest.json");
+  EXPECT_TRUE(list_checkpoints(directory_).empty());
+  try {
+    Checkpoint::open(path);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("not a committed checkpoint"), std::string::npos);
+  }
+  EXPECT_FALSE(latest_valid(directory_));
+}
+
+// U-4.4: a flipped bit or a cut file is found and named, and the one before is taken.
+TEST_F(CheckpointTest, DamageIsFoundAndTheOneBeforeIsTaken) {
+  const fs::path older = save(directory_, {2, 1}, 5, 1), newer = save(directory_, {2, 1}, 6, 2);
+  EXPECT_EQ(latest_valid(directory_)->path(), newer);
+  const CheckpointManifest manifest = read_checkpoint_manifest(newer);
+  const CheckpointSlice& slice = manifest.files[1].slices[0];
+  {
+    File file(newer / manifest.files[1].name, File::Mode::ReadWrite);
+    char byte = 0;
+    file.read_at(slice.offset + 3, &byte, 1);
+    byte = static_cast<char>(byte ^ 16);
+    file.write_at(slice.offset + 3, &byte, 1);
+  }
+  try {
+    verify_checkpoint(newer, manifest);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_NE(std::string(error.what()).find("rank-00001.h5"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(slice.name), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(latest_valid(directory_)->path(), older);
+  fs::resize_file(older / "rank-00000.h5", 100);
+  EXPECT_FALSE(latest_valid(directory_));
+}
+
+TEST_F(CheckpointTest, MutatedManifestsAreDataErrors) {
+  const fs::path path = save(directory_, {1, 1}, 5, 1);
+  const std::string text = read_file(path / "manifest.json");
+  std::mt19937 random(3);
+  for (int i = 0; i < 400; ++i) {
+    std::string changed = text;
+    for (int k = 0; k < 1 + i % 3; ++k) changed[random() % changed.size()] = static_cast<char>(random());
+    if (i % 7 == 0) changed.resize(random() % changed.size());
+    if (changed == text) continue;
+    write_file_atomically(path / "manifest.json", changed);
+    EXPECT_THROW(Checkpoint::open(path), DataError) << i;
+  }
+}
+
+TEST_F(CheckpointTest, MissingAndMisshapenTensorsAreNamed) {
+  const fs::path path = save(directory_, {1, 1}, 5, 1);
+  Context context;
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  const auto message = [&](const std::string& name, const Shape& shape) {
+    const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
+    try {
+      checkpoint.read({{"master", name, shape, origin, context.empty(shape, DType::F32)}});
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message("norm", {7}), "");
+  EXPECT_NE(message("norm", {8}).find("norm is f32[7] in the checkpoint and f32[8]"), std::string::npos);
+  EXPECT_NE(message("bias", {3}).find("bias has 0 of 3 elements"), std::string::npos) << message("bias", {3});
+}
+
+// U-4.2: the checkpoint before stays, nothing half-written does, every rank hears why.
+TEST_F(CheckpointTest, AFailureOnOneRankLosesNothing) {
+  const fs::path path = save(directory_, {2, 1}, 5, 1);
+  // The write fails on one rank alone.
+  const MeshLayout layout{2, 1};
+  run_in_process(layout, [&](Mesh& mesh, int rank) {
+    Context context;
+    ParameterRegistry registry(context, mesh);
+    declare(registry);
+    CheckpointWriter writer(directory_, context, mesh.world());
+    auto boxes = owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.flat_master()}});
+    if (rank == 1) boxes.at(0).data = context.zeros(boxes.at(0).data.shape(), DType::I32);  // cannot be stored
+    writer.start({.step = 6}, boxes);
+    try {
+      writer.finish();
+      ADD_FAILURE() << "rank " << rank;
+    } catch (const DataError& error) {
+      EXPECT_NE(std::string(error.what()).find("rank 1 on "), std::string::npos) << error.what();
+    }
+  });
+  EXPECT_EQ(list_checkpoints(directory_), std::vector<fs::path>{path});
+  EXPECT_FALSE(fs::exists(directory_ / "step-00000006.tmp"));
+  verify_checkpoint(path, read_checkpoint_manifest(path));
+}
+
+TEST(Retention, KeepsLatestEpochsAndBest) {
+  std::vector<KeptCheckpoint> all;
+  for (int64_t s = 1; s <= 9; ++s) all.push_back({s, s % 3 == 0, ""});
+  const auto left = [&](const RetentionRule& rule) {
+    std::vector<int64_t> steps;
+    const auto gone = superseded(all, rule);
+    for (const auto& c : all) {
+      const bool lost = std::ranges::any_of(gone, [&](const auto& g) { return g.step == c.step; });
+      if (!lost) steps.push_back(c.step);
+    }
+    return steps;
+  };
+  EXPECT_EQ(left({.keep = 2}), (std::vector<int64_t>{8, 9}));
+  EXPECT_EQ(left({.keep = 0}), (std::vector<int64_t>{9}));  // one is always left
+  EXPECT_EQ(left({.keep = 1, .keep_epochs = 2, .best_step = 4}), (std::vector<int64_t>{4, 6, 9}));
+  EXPECT_EQ(left({.keep = 100}).size(), 9u);
+  EXPECT_TRUE(superseded({}, {.keep = 1}).empty());
+}
+
+TEST_F(CheckpointTest, RetentionDeletesWhatIsSuperseded) {
+  for (int64_t s = 1; s <= 4; ++s) save(directory_, {1, 1}, s, 1, {{"epoch_end", s == 2}});
+  apply_retention(directory_, {.keep = 1, .keep_epochs = 1});
+  EXPECT_EQ(list_checkpoints(directory_),
+            (std::vector<fs::path>{checkpoint_path(directory_, 2), checkpoint_path(directory_, 4)}));
+}
+
+TEST_F(CheckpointTest, AverageIsTheMean) {
+  const std::vector<fs::path> paths = {save(directory_, {1, 1}, 1, 1), save(directory_, {2, 1}, 2, 2)};
+  const fs::path out = directory_ / "mean";
+  average_checkpoints(checkpoints_to_average({directory_}, 0), out);
+  Context context;
+  const auto read = [&](const fs::path& path) {
+    const Tensor t = context.empty({12, 8}, DType::F32);
+    Checkpoint::open(path).read({{"master", "embedding", {12, 8}, {0, 0}, t}});
+    return t;
+  };
+  const Tensor a = read(paths[0]), b = read(paths[1]), mean = read(out);
+  for (int i = 0; i < 96; ++i) {
+    EXPECT_FLOAT_EQ(mean.data<float>()[i], (a.data<float>()[i] + b.data<float>()[i]) / 2);
+  }
+  EXPECT_EQ(read_attachment(out, read_checkpoint_manifest(out), "tokenizer.json"), "{}");
+  EXPECT_THROW(average_checkpoints(paths, out), DataError);  // never over something
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Invariant 2 and issue "killed at any moment": trains a small job straight, and again with SIGKILL, SIGUSR1 and
+# SIGTERM at several moments under mpirun, and compares weights, moments and losses bit for bit.
+# usage: resume_test.sh WEFT SCRATCH
+set -euo pipefail
+weft=$1 scratch=$2
+rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
+if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+export OMP_NUM_THREADS=1
+mpirun=(mpirun --oversubscribe --bind-to none -np 2)
+
+"$weft" sample corpus 2>/dev/null
+cat >job.yaml <<'YAML'
+task: translation
+name: resume
+data: {directory: data, format: tsv, train: {files: [corpus/train.tsv]}, valid: {files: [corpus/valid.tsv]}}
+tokenizer: {kind: bpe, vocabulary: 600, specials: [<s>, </s>], bos: <s>, eos: </s>}
+model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
+        dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}
+batch: {order: bucketed, tokens: 600, micro_tokens: 250}
+schedule: {kind: cosine, learning_rate: 3e-3, warmup: 5}
+train: {max_steps: 120, clip_norm: 1.0, label_smoothing: 0.1}
+evaluation: {every_steps: 40, max_sequences: 50}
+checkpoint: {every_steps: 10, keep: 3}
+log: {every_steps: 1}
+YAML
+"$weft" prepare job.yaml 2>/dev/null
+
+train() { "${mpirun[@]}" "$weft" train job.yaml --set run_dir="$1" >"$1.log" 2>&1; }
+steps_done() { tail -n 1 "$1/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([0-9]+).*/\1/p' | grep . || echo 0; }
+
+train straight
+final=checkpoints/step-00000120
+[[ -d straight/$final ]] || { echo "the straight run did not end"; cat straight.log; exit 1; }
+
+# What a checkpoint's tensors are: the checksums in its manifest.
+sums() { grep -oE '"hash":"[0-9a-f]{16}"' "$1/$final/manifest.json" | head -n -1; }
+
+for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
+  signal=${case%:*} at=${case#*:} run=stopped-${case/:/-}
+  train "$run" &
+  pid=$!
+  while kill -0 $pid 2>/dev/null && (($(steps_done "$run") < at)); do sleep 0.02; done
+  if [[ $signal == KILL ]]; then
+    pkill -KILL -f "run_dir=$run( |\$)" || true  # every rank and mpirun at once
+  else
+    pkill -"$signal" -f "$weft train job.yaml --set run_dir=$run\$" || true
+  fi
+  code=0
+  wait $pid || code=$?
+  ((code != 0)) || { echo "$case: the run ended before the signal came"; exit 1; }
+  [[ -d $run/checkpoints/step-00000120 ]] && { echo "$case: not interrupted"; exit 1; }
+  train "$run" || { echo "$case: the resumed run failed"; cat "$run.log"; exit 1; }
+  diff <(sums straight) <(sums "$run") >/dev/null || { echo "$case: weights or moments differ"; exit 1; }
+  echo "$case: exit $code, resumed $(grep -oE 'at step [0-9]+' "$run.log" | head -1), same bits"
+done
+
+# A finished run has nothing to do, and a checkpoint that is not there is an error.
+"${mpirun[@]}" "$weft" train job.yaml --set run_dir=straight 2>&1 | grep -q 'nothing to do: step 120 of 120'
+code=0
+"$weft" train job.yaml --set run_dir=nowhere --resume nowhere/step-1 2>resume.log || code=$?
+((code == 3)) || { echo "exit $code from a checkpoint that is not there"; exit 1; }
+grep -q 'no such checkpoint directory' resume.log
+echo "all runs end in the same weights"
