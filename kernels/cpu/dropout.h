@@ -74,9 +74,11 @@ class DropoutMask {
   // out[c] = 0 or the scale, for this tensor's channels begin .. begin + n of a row. A is float or double.
   template <class A>
   void multipliers(int64_t row, int64_t begin, int64_t n, A* out, uint32_t head = 0) const {
-    const auto scale = static_cast<A>(scale_);
-    for_each_batch(row, begin, n, head, [&](const uint16_t* draws, int64_t at, int64_t count) {
-      for (int64_t c = 0; c < count; ++c) out[at + c] = draws[c] < threshold_ ? A{0} : scale;
+    for_each_batch(row, begin, n, head, [this, out](const uint16_t* draws, int64_t at, int64_t count) {
+      A* const to = out + at;  // locals, which the stores cannot change: else the loop does not vectorise
+      const auto scale = static_cast<A>(scale_);
+      const uint32_t threshold = threshold_;
+      for (int64_t c = 0; c < count; ++c) to[c] = draws[c] < threshold ? A{0} : scale;
     });
   }
 
@@ -84,10 +86,12 @@ class DropoutMask {
   template <class T>
   void apply(int64_t row, T* x, int64_t n) const {
     using A = Accumulator<T>;
-    const auto scale = static_cast<A>(scale_);
-    for_each_batch(row, 0, n, 0, [&](const uint16_t* draws, int64_t at, int64_t count) {
+    for_each_batch(row, 0, n, 0, [this, x](const uint16_t* draws, int64_t at, int64_t count) {
+      T* const to = x + at;
+      const auto scale = static_cast<A>(scale_);
+      const uint32_t threshold = threshold_;
       for (int64_t c = 0; c < count; ++c) {
-        x[at + c] = static_cast<T>(draws[c] < threshold_ ? A{0} : static_cast<A>(x[at + c]) * scale);
+        to[c] = static_cast<T>(draws[c] < threshold ? A{0} : static_cast<A>(to[c]) * scale);
       }
     });
   }

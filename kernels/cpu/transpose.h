@@ -2,10 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 
-#include "kernels/cpu/convert.h"
 #include "kernels/cpu/vec.h"
 
 namespace weft::cpu {
@@ -44,27 +42,6 @@ inline void transpose(VecSquare<A>& rows) {
   if constexpr (kVecLanes<A> >= 16) transpose_detail::round<A>(rows, kHalf);
 }
 
-// A whole vector of elements as numbers of the accumulator type.
-template <class A, class T>
-inline Vec<A> load_cast(const T* from) {
-  if constexpr (std::is_same_v<A, std::remove_const_t<T>>) {
-    return load(from);
-  } else {
-    A lanes[kVecLanes<A>];
-    for (int64_t i = 0; i < kVecLanes<A>; ++i) lanes[i] = element_cast<A>(from[i]);
-    return load(lanes);
-  }
-}
-
-// The first `count` elements, at most a whole vector; zeros follow.
-template <class A, class T>
-inline Vec<A> load_cast(const T* from, int64_t count) {
-  if (count >= kVecLanes<A>) return load_cast<A>(from);
-  A lanes[kVecLanes<A>] = {};
-  for (int64_t i = 0; i < count; ++i) lanes[i] = element_cast<A>(from[i]);
-  return load(lanes);
-}
-
 // to[i][c] = scale from[i][c], rows of `columns` widened to whole vectors with zeros.
 template <class A, class T>
 void pack_rows(const T* from, int64_t from_row, int64_t rows, int64_t columns, A scale, A* to, int64_t to_row) {
@@ -84,13 +61,7 @@ inline void unpack_row(const A* from, A scale, int64_t columns, bool add, T* to)
     const int64_t count = std::min(kLanes, columns - c);
     Vec<A> v = scale * load(from + c);
     if (add) v += load_cast<A>(to + c, count);
-    A lanes[kLanes];
-    store<A>(lanes, v);
-    if (count == kLanes) {
-      for (int64_t i = 0; i < kLanes; ++i) to[c + i] = element_cast<T>(lanes[i]);
-    } else {
-      for (int64_t i = 0; i < count; ++i) to[c + i] = element_cast<T>(lanes[i]);
-    }
+    store_cast<A>(to + c, v, count);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/dtype.h"
+
 namespace weft::cpu {
 
 // Short vectors as the compiler's own type, where a loop must not be left to the compiler's judgement: sums, whose
@@ -90,6 +92,54 @@ inline Vec<A> each_lane(Vec<A> v, F&& f) {
   store(lanes, v);
   for (int64_t i = 0; i < kVecLanes<A>; ++i) lanes[i] = f(lanes[i]);
   return load(lanes);
+}
+
+namespace vec_detail {
+using Words [[gnu::vector_size(kVecBytes)]] = uint32_t;
+using Halves [[gnu::vector_size(kVecBytes / 2)]] = uint16_t;
+}  // namespace vec_detail
+
+// A whole vector of elements of a compute dtype T as numbers of its accumulator type A.
+template <class A, class T>
+inline Vec<A> load_cast(const T* from) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    vec_detail::Halves bits;
+    std::memcpy(&bits, from, sizeof bits);
+    return reinterpret_cast<Vec<A>>(__builtin_convertvector(bits, vec_detail::Words) << 16);
+  } else {
+    return load(from);
+  }
+}
+
+// Rounds to T as BFloat16's constructor does: to nearest even, NaN stays NaN.
+template <class A, class T>
+inline void store_cast(T* to, Vec<A> v) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    const auto word = reinterpret_cast<vec_detail::Words>(v);
+    const vec_detail::Words rounded = (word + 0x7fffu + (word >> 16 & 1u)) >> 16;
+    const vec_detail::Words quiet = word >> 16 | 0x40u;
+    const auto bits = __builtin_convertvector(v == v ? rounded : quiet, vec_detail::Halves);
+    std::memcpy(static_cast<void*>(to), &bits, sizeof bits);
+  } else {
+    store(to, v);
+  }
+}
+
+// The same for the first `count` elements, at most a whole vector; zeros follow what is loaded.
+template <class A, class T>
+inline Vec<A> load_cast(const T* from, int64_t count) {
+  if (count >= kVecLanes<A>) return load_cast<A>(from);
+  T lanes[kVecLanes<A>] = {};
+  for (int64_t i = 0; i < count; ++i) lanes[i] = from[i];
+  return load_cast<A>(lanes);
+}
+
+template <class A, class T>
+inline void store_cast(T* to, Vec<A> v, int64_t count) {
+  if (count >= kVecLanes<A>) return store_cast<A>(to, v);
+  T lanes[kVecLanes<A>];
+  store_cast<A>(lanes, v);
+  for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
 }
 
 template <class A>
