@@ -41,7 +41,7 @@ if [[ ! -d $run/checkpoints ]]; then
   trap - EXIT
   # 75: stopped by a signal after a committed checkpoint. mpirun's note about it is no error.
   ((code == 75 || code == 0)) || fail "training ended with exit code $code"
-  say "Stopped with exit code $code. The same command goes on from the checkpoint: ${train[*]}"
+  say "Stopped with exit code $code, which mpirun remarks on: saved, run me again. The same command goes on from there"
 else
   say "Training on two ranks; what is done already is not done again: ${train[*]}"
 fi
@@ -67,8 +67,8 @@ Its translations     $run/test.norwegian.txt
 
 What to try next:
   echo 'Tomorrow I will buy two old houses.' | $weft translate --checkpoint $run --beam 5
-  $weft inspect $run                          look into a checkpoint
+  $weft inspect $run
   $weft train $job --set name=wider --set model.width=192
   $weft prepare configs/sample/gpt.yaml && $weft train configs/sample/gpt.yaml
-  ./launch/test.sh                            the tests
+  ./launch/test.sh
 END
