@@ -57,10 +57,10 @@ if $sanitizers; then
   # What is not built here has a placeholder that fails; Open MPI itself is no subject of the sanitizers.
   choice=(-E _NOT_BUILT -LE 'mpi|e2e')
   say "Building with the address and undefined-behaviour sanitizers in build/cpu-asan-ubsan"
-  build cpu-asan-ubsan tests/{base,parallel,data,checkpoint}/all
+  build cpu-asan-ubsan tests/{base,data,checkpoint}/all parallel_test
   run_tests "address and undefined-behaviour sanitizers" build/cpu-asan-ubsan "${choice[@]}"
   say "Building with the thread sanitizer in build/cpu-tsan"
-  build cpu-tsan tests/parallel/all
+  build cpu-tsan parallel_test
   run_tests "thread sanitizer" build/cpu-tsan "${choice[@]}"
   say "All runs together"
   printf '%d%% tests passed, %d tests failed out of %d\n' $(((total - failed) * 100 / (total > 0 ? total : 1))) "$failed" "$total"
