@@ -105,8 +105,8 @@ void Dataset::read_tokens(int64_t first, std::span<int32_t> into) const {
   const DatasetHeader& header = state_->header;
   const int64_t total = header.kind == DatasetKind::Stream ? header.num_tokens : 0;
   if (first < 0 || first > total || count > total - first) {
-    throw InternalError(fmt::format("{}, split {}: tokens {} to {} of a stream of {}", state_->directory.string(),
-                                    header.split, first, first + count, total));
+    throw InternalError(fmt::format("{}, split {}: {} tokens from token {} on, in a stream of {}",
+                                    state_->directory.string(), header.split, count, first, total));
   }
   while (!into.empty()) {
     const size_t i = state_->shard_of(state_->tokens_before, first, header.num_tokens, "token");

@@ -140,7 +140,8 @@ TEST(DatasetOpen, AnotherDatasetsShardIsRefused) {
   EXPECT_THAT(error_of([&] { Dataset::open(scratch.path(), "train"); }), HasSubstr("damaged"));
 }
 
-// Every bit of the file in turn: opening or reading says so, or nothing that is read has changed but ids in range.
+// A bit of every third byte in turn, and of every token's: opening or reading says so, or nothing that is read has
+// changed but ids in range.
 TEST(DatasetOpen, NoFlippedBitOfStructureIsAccepted) {
   const Scratch scratch;
   DatasetBuilder{.directory = scratch.path(), .vocabulary = 256}.pairs({{{1, 2}, {3}}, {{4}, {5, 6, 7}}});
@@ -155,6 +156,7 @@ TEST(DatasetOpen, NoFlippedBitOfStructureIsAccepted) {
   };
   int accepted = 0;
   for (size_t at = 0; at < whole.size(); ++at) {
+    if (at % 3 != 0 && !is_token(at)) continue;
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
     File(scratch / shard.file, File::Mode::ReadWrite).write_at(0, damaged.data(), damaged.size());
