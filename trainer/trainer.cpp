@@ -74,7 +74,8 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
                  .dp_size = mesh_.dp().size(),
                  .micro_tokens = job_.batch.micro_tokens,
                  .start = state_.position});
-  last_save_ = step_began_ = std::chrono::steady_clock::now();
+  log_info("{}", describe_plan(*plan_, mesh_.dp().size(), job_.batch.micro_tokens));
+  last_save_ = std::chrono::steady_clock::now();
   double waited = 0;
   while (!finished() && !stop_) {
     const auto batches = loader.next();
@@ -87,7 +88,6 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
       write_samples(*model_, state_.step);
     }
     if (checkpoint_due() && !finished()) save();
-    step_began_ = std::chrono::steady_clock::now();
   }
   if (!stop_ && valid_ && !due(job_.evaluation.every_steps, job_.evaluation.every_epochs)) evaluate();
   if (saved_step_ != state_.step) save();

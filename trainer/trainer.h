@@ -84,7 +84,7 @@ class Trainer {
     int64_t steps = 0, targets = 0;
     double loss = 0, nll = 0, seconds = 0, data = 0, exposed = 0;
   } window_;
-  std::chrono::steady_clock::time_point last_save_, step_began_;
+  std::chrono::steady_clock::time_point last_save_;
 };
 
 // Model, loaded: what evaluation and decoding start from. The job and vocabularies are the checkpoint's own.
