@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/log.h"
+#include "data/prepare.h"
+#include "data/sample_corpus.h"
+#include "launch/text_samples.h"
+#include "tests/data/scratch.h"
+#include "tests/shared_data.h"
+#include "trainer/trainer.h"
+
+// The shipped jobs on real text: prepared whole, trained for some steps, with batches small enough for a test.
+namespace weft {
+namespace {
+
+class ShippedRuns : public testing::Test {
+ protected:
+  std::string at(const std::string& name) const { return (scratch_ / name).string(); }
+
+  JobConfig job(const std::string& config, std::vector<std::string> overrides) const {
+    overrides.insert(overrides.end(), {"run_dir=" + at("run"), "data.directory=" + at("prepared"), "log.every_steps=1",
+                                       "checkpoint.every_steps=0", "checkpoint.every_epochs=0",
+                                       "checkpoint.keep_epochs=0", "evaluation.max_sequences=8"});
+    return load_job(std::string(WEFT_SOURCE_DIR) + "/configs/" + config, overrides);
+  }
+
+  // Trains; expects the loss to fall from that of an untrained model. Returns the number of parameters.
+  int64_t expect_learning(const JobConfig& job) const {
+    prepare(job.data, job.tokenizer, job.target_tokenizer);
+    Context context(Device{}, 1);
+    Mesh mesh = Mesh::single();
+    Trainer trainer(context, mesh, job);
+    SampleWriter samples;
+    if (job.log.samples.every_steps > 0) samples = make_sample_writer(job, true);
+    const TrainResult result = trainer.run({}, samples);
+    EXPECT_EQ(result.exit, ExitCode::Done);
+    EXPECT_EQ(result.step, job.train.max_steps);
+    const auto lines = read_metrics(job.run_directory(), "train");
+    EXPECT_EQ(static_cast<int64_t>(lines.size()), job.train.max_steps);
+    if (!lines.empty()) {
+      const double first = lines.front()["nll"];
+      const double last = lines.back()["nll"];
+      EXPECT_LT(last, first - 0.1);
+    }
+    return trainer.model().parameters().global_elements();
+  }
+
+  Scratch scratch_;
+};
+
+std::string needs(const std::string& name) { return "needs " + shared_data(name).string() + " (set WEFT_TEST_DATA)"; }
+
+std::string files(const std::string& key, const std::string& path) { return key + "=[\"" + path + "\"]"; }
+
+TEST_F(ShippedRuns, SampleTranslation) {
+  write_sample_corpus(at("sample"), 1, {.train_pairs = 3000, .valid_pairs = 50, .test_pairs = 50});
+  const JobConfig j =
+      job("sample/translation.yaml",
+          {files("data.train.files", at("sample/train.tsv")), files("data.valid.files", at("sample/valid.tsv")),
+           files("data.test.files", at("sample/test.tsv")), "train.max_steps=12", "schedule.warmup=4",
+           "batch.tokens=512", "log.samples.every_steps=12"});
+  expect_learning(j);
+}
+
+TEST_F(ShippedRuns, SampleGpt) {
+  write_sample_corpus(at("sample"), 1, {.train_pairs = 3000, .valid_pairs = 50, .test_pairs = 50});
+  expect_learning(job("sample/gpt.yaml", {files("data.train.files", at("sample/text.txt")), "train.max_steps=12",
+                                          "schedule.warmup=4", "batch.sequences=8", "log.samples.every_steps=12"}));
+}
+
+TEST_F(ShippedRuns, ShakespeareCharCpu) {
+  if (!has_shared_data("text/tinyshakespeare.txt")) GTEST_SKIP() << needs("text/tinyshakespeare.txt");
+  const JobConfig j =
+      job("gpt/shakespeare-char-cpu.yaml", {files("data.train.files", shared_data("text/tinyshakespeare.txt").string()),
+                                            "train.max_steps=20", "schedule.warmup=4", "log.samples.every_steps=20"});
+  expect_learning(j);
+  const Dataset train = Dataset::open(at("prepared"), "train");
+  EXPECT_EQ(train.header().target.vocabulary, 65);
+  EXPECT_EQ(train.num_tokens(), 1003854);  // nanoGPT's split of the 1,115,394 characters
+}
+
+// U-12.6: 8,271,696 parameters.
+TEST_F(ShippedRuns, Toy512) {
+  if (!has_shared_data("text/quixote_oneline.txt")) GTEST_SKIP() << needs("text/quixote_oneline.txt");
+  const JobConfig j =
+      job("gpt/toy-512.yaml", {files("data.train.files", shared_data("text/quixote_oneline.txt").string()),
+                               "train.max_steps=8", "schedule.warmup=2", "batch.sequences=2"});
+  EXPECT_EQ(expect_learning(j), 8271696);
+}
+
+TEST_F(ShippedRuns, QuixoteSmall) {
+  if (!has_shared_data("text/quixote_oneline.txt")) GTEST_SKIP() << needs("text/quixote_oneline.txt");
+  const JobConfig j = job("gpt/quixote-small.yaml",
+                          {files("data.train.files", shared_data("text/quixote_oneline.txt").string()),
+                           "train.max_steps=4", "schedule.warmup=1", "batch.tokens=256", "log.samples.every_steps=0"});
+  expect_learning(j);
+  const Dataset train = Dataset::open(at("prepared"), "train");
+  EXPECT_EQ(train.header().target.vocabulary, 24540);
+  EXPECT_EQ(train.num_tokens(), 460559);
+}
+
+TEST_F(ShippedRuns, NextPassage) {
+  if (!has_shared_data("text/quixote_pairs.txt")) GTEST_SKIP() << needs("text/quixote_pairs.txt");
+  const JobConfig j = job("translation/next-passage.yaml",
+                          {files("data.train.files", shared_data("text/quixote_pairs.txt").string()),
+                           "train.max_steps=6", "schedule.warmup=2", "batch.tokens=512", "log.samples.every_steps=0"});
+  expect_learning(j);
+}
+
+TEST_F(ShippedRuns, Multi30kEnDeTiny) {
+  if (!has_shared_data("multi30k/tok/train.lc.norm.tok.en.gz"))
+    GTEST_SKIP() << needs("multi30k/tok/train.lc.norm.tok.en.gz");
+  std::vector<std::string> overrides = {"train.max_steps=8", "schedule.warmup=4", "batch.tokens=1024"};
+  const std::pair<const char*, const char*> splits[] = {
+      {"train", "train"}, {"valid", "val"}, {"test", "test_2016_flickr"}};
+  for (const auto& [split, file] : splits) {
+    for (const auto& [side, language] : {std::pair("source", "en"), std::pair("target", "de")}) {
+      overrides.push_back(
+          files(fmt::format("data.{}.{}", split, side),
+                shared_data(fmt::format("multi30k/tok/{}.lc.norm.tok.{}.gz", file, language)).string()));
+    }
+  }
+  // 2.57 million with the 9,700 or so symbols that the published vocabulary has; here 10,258 x 128 in the table.
+  EXPECT_EQ(expect_learning(job("translation/multi30k-en-de-tiny.yaml", overrides)), 2638080);
+}
+
+// Any tab-separated pairs do: sentences of Multi30k side by side, with a third column that is ignored.
+TEST_F(ShippedRuns, EnglishFrench128) {
+  if (!has_shared_data("multi30k/val.en.gz")) GTEST_SKIP() << needs("multi30k/val.en.gz");
+  if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << needs("gpt2/vocab.json");
+  std::string sides[2];
+  for (const int side : {0, 1}) {
+    gzFile file = gzopen(shared_data(side == 0 ? "multi30k/val.en.gz" : "multi30k/val.de.gz").c_str(), "rb");
+    char buffer[4096];
+    for (int n; (n = gzread(file, buffer, sizeof buffer)) > 0;) sides[side].append(buffer, static_cast<size_t>(n));
+    gzclose(file);
+  }
+  std::istringstream english(sides[0]);
+  std::istringstream other(sides[1]);
+  std::string table;
+  for (std::string a, b; std::getline(english, a) && std::getline(other, b);) table += a + "\t" + b + "\tignored\n";
+  const std::string path = scratch_.write("pairs.txt", table);
+  const JobConfig j =
+      job("translation/english-french-128.yaml",
+          {files("data.train.files", path), "tokenizer.vocab_file=" + shared_data("gpt2/vocab.json").string(),
+           "tokenizer.merges_file=" + shared_data("gpt2/merges.txt").string(), "train.max_steps=8", "schedule.warmup=2",
+           "log.samples.every_steps=8", "log.samples.max_tokens=5"});
+  expect_learning(j);
+  const Dataset train = Dataset::open(at("prepared"), "train");
+  ASSERT_EQ(train.header().source.vocabulary, 50257);
+  std::vector<int32_t> row(static_cast<size_t>(train.source_length(0)));
+  train.read_source(0, row);
+  EXPECT_EQ(row.front(), 50256);  // <|endoftext|> at both ends
+  EXPECT_EQ(row.back(), 50256);
+}
+
+}  // namespace
+}  // namespace weft
