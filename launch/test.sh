@@ -53,7 +53,7 @@ run_tests "all that the arguments choose" build/cpu "${arguments[@]}"
 
 if $sanitizers; then
   export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
-  export TSAN_OPTIONS=second_deadlock_stack=1
+  export TSAN_OPTIONS="second_deadlock_stack=1 suppressions=$PWD/tests/tsan.supp"
   # What is not built here has a placeholder that fails; Open MPI itself is no subject of the sanitizers.
   choice=(-E _NOT_BUILT -LE 'mpi|e2e')
   say "Building with the address and undefined-behaviour sanitizers in build/cpu-asan-ubsan"
