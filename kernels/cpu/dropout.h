@@ -21,7 +21,8 @@ constexpr int kHalf = kCalls / 2;
 using Words [[gnu::vector_size(kHalf * 8)]] = uint64_t;
 
 // Philox(key)({block[i], c1, c2, c3}); low and high hold the four output words of call i, two a lane.
-inline void philox_lanes(uint64_t key, Words block, uint32_t c1, uint32_t c2, uint32_t c3, Words& low, Words& high) {
+inline void philox_lanes(uint64_t key, const Words& block, uint32_t c1, uint32_t c2, uint32_t c3, Words& low,
+                         Words& high) {
   constexpr uint64_t kLow = 0xFFFFFFFFu;
   Words x0 = block, x1 = Words{} + c1, x2 = Words{} + c2, x3 = Words{} + c3;
   uint64_t k0 = key & kLow, k1 = key >> 32;
