@@ -21,10 +21,17 @@ void Ledger::record(const char* operation, double flops, double bytes, double se
   at->second.seconds += seconds;
 }
 
+void Ledger::record_collective(const std::string& name, double moved) {
+  Entry& entry = entries_[name];
+  entry.calls += 1;
+  entry.moved += moved;
+}
+
 Ledger::Entry Ledger::total() const {
   Entry sum;
   for (const auto& [name, e] : entries_) {
     sum.calls += e.calls, sum.flops += e.flops, sum.bytes += e.bytes, sum.seconds += e.seconds;
+    sum.moved += e.moved;
   }
   return sum;
 }

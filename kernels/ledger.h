@@ -14,8 +14,10 @@ class Ledger {
     double flops = 0;    // multiply and add counted as two
     double bytes = 0;    // read and written in the tensors of the contract, each once
     double seconds = 0;  // host time, where timing is on
+    double moved = 0;    // by a collective: bytes that this rank sends to others
   };
   void record(const char* operation, double flops, double bytes, double seconds = 0);
+  void record_collective(const std::string& name, double moved);
   const std::map<std::string, Entry, std::less<>>& entries() const { return entries_; }
   Entry total() const;
   void clear() { entries_.clear(); }

@@ -1,19 +1,120 @@
 #include "parallel/communicator.h"
 
+#include <chrono>
 #include <cstring>
 
 namespace weft {
 
-double Traffic::exposed_seconds() const {
-  double sum = 0;
-  for (const auto& [name, e] : entries) sum += e.wait_seconds;
+namespace {
+
+class Finished : public Pending {
+ public:
+  bool done() override { return true; }
+
+ protected:
+  void finish() override {}
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+std::unique_ptr<Pending> finished() { return std::make_unique<Finished>(); }
+
+std::string_view name(Collective collective) {
+  constexpr std::array<std::string_view, kCollectives> kNames = {"all_reduce", "reduce_scatter", "all_gather",
+                                                                 "broadcast", "barrier"};
+  return kNames.at(static_cast<size_t>(collective));
+}
+
+double ring_bytes(Collective collective, int ranks, int64_t bytes) {
+  if (ranks <= 1) return 0;
+  const double share = static_cast<double>(ranks - 1) / ranks, all = static_cast<double>(bytes);
+  switch (collective) {
+    case Collective::AllReduce:
+      return 2 * share * all;
+    case Collective::ReduceScatter:
+    case Collective::AllGather:
+      return share * all;
+    case Collective::Broadcast:
+      return all;
+    case Collective::Barrier:
+      return 0;
+  }
+  throw InternalError("no such collective");
+}
+
+Traffic::Entry Traffic::total() const {
+  Entry sum;
+  for (const Entry& e : entries_) {
+    sum.calls += e.calls, sum.bytes += e.bytes, sum.moved += e.moved, sum.wait_seconds += e.wait_seconds;
+  }
   return sum;
 }
 
-int64_t Traffic::bytes() const {
-  int64_t sum = 0;
-  for (const auto& [name, e] : entries) sum += e.bytes;
-  return sum;
+void Pending::wait() {
+  const auto start = std::chrono::steady_clock::now();
+  finish();
+  if (entry_) entry_->wait_seconds += seconds_since(start);
+}
+
+Communicator::Communicator(std::string axis, int rank, int size) : axis_(std::move(axis)), rank_(rank), size_(size) {
+  for (int i = 0; i < kCollectives; ++i) {
+    ledger_names_[i] = fmt::format("{}.{}", axis_, name(static_cast<Collective>(i)));
+  }
+}
+
+Traffic::Entry& Communicator::count(Collective collective, int64_t bytes) {
+  const double moved = ring_bytes(collective, size_, bytes);
+  Traffic::Entry& entry = traffic_[collective];
+  entry.calls += 1, entry.bytes += bytes, entry.moved += moved;
+  if (ledger_) ledger_->record_collective(ledger_names_[static_cast<size_t>(collective)], moved);
+  return entry;
+}
+
+std::unique_ptr<Pending> Communicator::timed(Traffic::Entry& entry, std::unique_ptr<Pending> pending) {
+  pending->entry_ = &entry;
+  return pending;
+}
+
+void Communicator::fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const {
+  require<InternalError>(a == b && in.dtype() == out.dtype(), "{} over {} (rank {} of {}): {} does not fit {}",
+                         name(collective), axis_, rank_, size_, in.text(), out.text());
+}
+
+std::unique_ptr<Pending> Communicator::start_all_reduce(const Tensor& t, ReduceOp op) {
+  require<InternalError>(t.dtype() != DType::BF16, "all_reduce over {}: bf16 is not reduced; reduce in fp32", axis_);
+  Traffic::Entry& entry = count(Collective::AllReduce, static_cast<int64_t>(t.bytes()));
+  return timed(entry, do_all_reduce(t, op));
+}
+
+std::unique_ptr<Pending> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out) {
+  require<InternalError>(in.dtype() != DType::BF16, "reduce_scatter over {}: bf16 is not reduced; reduce in fp32",
+                         axis_);
+  fit(Collective::ReduceScatter, in.elements(), out.elements() * size_, in, out);
+  Traffic::Entry& entry = count(Collective::ReduceScatter, static_cast<int64_t>(in.bytes()));
+  return timed(entry, do_reduce_scatter(in, out));
+}
+
+std::unique_ptr<Pending> Communicator::start_all_gather(const Tensor& in, const Tensor& out) {
+  fit(Collective::AllGather, in.elements() * size_, out.elements(), in, out);
+  Traffic::Entry& entry = count(Collective::AllGather, static_cast<int64_t>(out.bytes()));
+  return timed(entry, do_all_gather(in, out));
+}
+
+void Communicator::broadcast(const Tensor& t, int root) {
+  require<InternalError>(root >= 0 && root < size_, "broadcast over {}: no rank {} of {}", axis_, root, size_);
+  Traffic::Entry& entry = count(Collective::Broadcast, static_cast<int64_t>(t.bytes()));
+  timed(entry, do_broadcast(t, root))->wait();
+}
+
+void Communicator::barrier() {
+  Traffic::Entry& entry = count(Collective::Barrier, 0);
+  const auto start = std::chrono::steady_clock::now();
+  do_barrier();
+  entry.wait_seconds += seconds_since(start);
 }
 
 namespace {

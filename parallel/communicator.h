@@ -1,6 +1,6 @@
 #pragma once
+#include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,17 +10,31 @@
 namespace weft {
 
 enum class ReduceOp : uint8_t { Sum, Max };
+enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, Barrier };
+inline constexpr int kCollectives = 5;
+std::string_view name(Collective collective);
 
-// What a communicator moved, by collective: bytes of the tensors given, as each rank sees them.
-struct Traffic {
+// Bytes that one rank of `ranks` sends in a ring for a collective over a tensor of `bytes` (the whole one: the sum's
+// input, the gather's output): all-reduce 2 (n-1)/n, reduce-scatter and all-gather (n-1)/n, broadcast 1, barrier 0;
+// alone 0. What an MPI library really sends may differ; this is the common measure of a plan and of a run.
+double ring_bytes(Collective collective, int ranks, int64_t bytes);
+
+// What a communicator was asked for, by collective, counted alike by every implementation.
+class Traffic {
+ public:
   struct Entry {
     int64_t calls = 0;
-    int64_t bytes = 0;
+    int64_t bytes = 0;        // of the whole tensors
+    double moved = 0;         // ring_bytes()
     double wait_seconds = 0;  // time that wait() and blocking calls kept the caller: exposed communication
   };
-  std::map<std::string, Entry, std::less<>> entries;
-  double exposed_seconds() const;
-  int64_t bytes() const;
+  Entry& operator[](Collective c) { return entries_[static_cast<size_t>(c)]; }
+  const Entry& operator[](Collective c) const { return entries_[static_cast<size_t>(c)]; }
+  Entry total() const;
+  void clear() { entries_ = {}; }
+
+ private:
+  std::array<Entry, kCollectives> entries_{};
 };
 
 // A collective under way. wait() finishes it; the destructor of an unfinished one waits too.
@@ -28,7 +42,14 @@ class Pending {
  public:
   virtual ~Pending() = default;
   virtual bool done() = 0;  // also moves it forward
-  virtual void wait() = 0;
+  void wait();
+
+ protected:
+  virtual void finish() = 0;  // blocks until the result is there; called once or more
+
+ private:
+  friend class Communicator;
+  Traffic::Entry* entry_ = nullptr;
 };
 
 // The ranks along one axis of the mesh. Every rank calls the same collectives in the same order with tensors of the
@@ -39,18 +60,21 @@ class Pending {
 // MPI moves a started collective only inside MPI calls: call progress() between operations.
 class Communicator {
  public:
+  Communicator(std::string axis, int rank, int size);
   virtual ~Communicator() = default;
-  virtual const std::string& axis() const = 0;
-  virtual int rank() const = 0;
-  virtual int size() const = 0;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  const std::string& axis() const { return axis_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
 
-  virtual std::unique_ptr<Pending> start_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
+  std::unique_ptr<Pending> start_all_reduce(const Tensor& in_place, ReduceOp op);
   // out = the rank's own piece of the sum; elements of in = size() * elements of out.
-  virtual std::unique_ptr<Pending> start_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
+  std::unique_ptr<Pending> start_reduce_scatter(const Tensor& in, const Tensor& out);
   // elements of out = size() * elements of in; pieces in rank order. in may be the rank's own piece of out.
-  virtual std::unique_ptr<Pending> start_all_gather(const Tensor& in, const Tensor& out) = 0;
-  virtual void broadcast(const Tensor& in_place, int root) = 0;
-  virtual void barrier() = 0;
+  std::unique_ptr<Pending> start_all_gather(const Tensor& in, const Tensor& out);
+  void broadcast(const Tensor& in_place, int root);
+  void barrier();
   virtual void progress() = 0;
 
   void all_reduce(const Tensor& in_place, ReduceOp op = ReduceOp::Sum) { start_all_reduce(in_place, op)->wait(); }
@@ -61,10 +85,31 @@ class Communicator {
   std::string broadcast_text(const std::string& text, int root);
 
   Traffic& traffic() { return traffic_; }
+  const Traffic& traffic() const { return traffic_; }
+  // From here on every collective is also an entry "dp.all_reduce" of a cost ledger, which must outlive this.
+  void record_into(Ledger& ledger) { ledger_ = &ledger; }
+
+ protected:
+  virtual std::unique_ptr<Pending> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
+  virtual std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
+  virtual std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) = 0;
+  virtual std::unique_ptr<Pending> do_broadcast(const Tensor& in_place, int root) = 0;
+  virtual void do_barrier() = 0;
 
  private:
+  Traffic::Entry& count(Collective collective, int64_t bytes);
+  std::unique_ptr<Pending> timed(Traffic::Entry& entry, std::unique_ptr<Pending> pending);
+  void fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const;
+
+  std::string axis_;
+  int rank_, size_;
+  std::array<std::string, kCollectives> ledger_names_;  // "dp.all_reduce"
+  Ledger* ledger_ = nullptr;
   Traffic traffic_;
 };
+
+// A collective that was finished when it was started.
+std::unique_ptr<Pending> finished();
 
 // One rank alone: every collective is the identity and moves nothing.
 std::unique_ptr<Communicator> single_communicator(std::string axis);

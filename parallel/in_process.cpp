@@ -127,81 +127,66 @@ void reduce(const Given& given, int64_t first, ReduceOp op, const Tensor& out) {
 
 class InProcessPending : public Pending {
  public:
-  using Finish = std::function<void(const Given&)>;
-  InProcessPending(std::shared_ptr<Meeting> meeting, int64_t number, int rank, Traffic::Entry& entry, Finish finish)
-      : meeting_(std::move(meeting)), number_(number), rank_(rank), entry_(entry), finish_(std::move(finish)) {}
-  bool done() override { return !finish_ || meeting_->ready(number_); }
-  void wait() override {
-    if (!finish_) return;
-    const auto start = Clock::now();
-    const Finish finish = std::move(finish_);
-    finish_ = nullptr;
-    meeting_->meet(number_, rank_, finish);
-    entry_.wait_seconds += std::chrono::duration<double>(Clock::now() - start).count();
+  using Use = std::function<void(const Given&)>;
+  InProcessPending(std::shared_ptr<Meeting> meeting, int64_t number, int rank, Use use)
+      : meeting_(std::move(meeting)), number_(number), rank_(rank), use_(std::move(use)) {}
+  bool done() override { return !use_ || meeting_->ready(number_); }
+
+ protected:
+  void finish() override {
+    if (!use_) return;
+    const Use use = std::move(use_);
+    use_ = nullptr;
+    meeting_->meet(number_, rank_, use);
   }
 
  private:
   std::shared_ptr<Meeting> meeting_;
   int64_t number_;
   int rank_;
-  Traffic::Entry& entry_;
-  Finish finish_;
+  Use use_;
 };
 
 class InProcessCommunicator : public Communicator {
  public:
-  InProcessCommunicator(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
-  const std::string& axis() const override { return meeting_->axis(); }
-  int rank() const override { return rank_; }
-  int size() const override { return meeting_->size(); }
+  InProcessCommunicator(const std::shared_ptr<Meeting>& meeting, int rank)
+      : Communicator(meeting->axis(), rank, meeting->size()), meeting_(meeting) {}
+  void progress() override {}
 
-  std::unique_ptr<Pending> start_all_reduce(const Tensor& t, ReduceOp op) override {
-    return start("all_reduce", t, t, [t, op](const Given& given) { reduce(given, 0, op, t); });
+ protected:
+  std::unique_ptr<Pending> do_all_reduce(const Tensor& t, ReduceOp op) override {
+    return start("all_reduce", t, [t, op](const Given& given) { reduce(given, 0, op, t); });
   }
-  std::unique_ptr<Pending> start_reduce_scatter(const Tensor& in, const Tensor& out) override {
-    fit("reduce_scatter", in.elements(), out.elements() * size(), in, out);
-    const int64_t first = out.elements() * rank_;
-    return start("reduce_scatter", in, in,
-                 [out, first](const Given& given) { reduce(given, first, ReduceOp::Sum, out); });
+  std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
+    const int64_t first = out.elements() * rank();
+    return start("reduce_scatter", in, [out, first](const Given& given) { reduce(given, first, ReduceOp::Sum, out); });
   }
-  std::unique_ptr<Pending> start_all_gather(const Tensor& in, const Tensor& out) override {
-    fit("all_gather", in.elements() * size(), out.elements(), in, out);
-    return start("all_gather", in, out, [out](const Given& given) {
+  std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) override {
+    return start("all_gather", in, [out](const Given& given) {
       std::byte* to = out.raw();
       for (const auto& part : given) to = std::copy(part->bytes.begin(), part->bytes.end(), to);
     });
   }
-  void broadcast(const Tensor& t, int root) override {
-    start("broadcast", t, t, [t, root](const Given& given) {
-      std::memcpy(t.raw(), given[root]->bytes.data(), t.bytes());
-    })->wait();
+  std::unique_ptr<Pending> do_broadcast(const Tensor& t, int root) override {
+    return start("broadcast", t, [t, root](const Given& given) {
+      if (t.bytes() > 0) std::memcpy(t.raw(), given[root]->bytes.data(), t.bytes());
+    });
   }
-  void barrier() override {
+  void do_barrier() override {
     Contribution nothing{.operation = "barrier"};
-    meeting_->post(number_, rank_, std::move(nothing));
-    meeting_->meet(number_++, rank_, [](const Given&) {});
+    meeting_->post(number_, rank(), std::move(nothing));
+    meeting_->meet(number_++, rank(), [](const Given&) {});
   }
-  void progress() override {}
 
  private:
-  void fit(const char* what, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const {
-    require<InternalError>(a == b && in.dtype() == out.dtype(), "{} over {} (rank {} of {}): {} does not fit {}", what,
-                           axis(), rank_, size(), in.text(), out.text());
-  }
-
-  std::unique_ptr<Pending> start(const char* what, const Tensor& in, const Tensor& counted,
-                                 InProcessPending::Finish finish) {
-    Traffic::Entry& entry = traffic().entries[what];
-    entry.calls += 1;
-    entry.bytes += static_cast<int64_t>(counted.bytes());
+  std::unique_ptr<Pending> start(const char* what, const Tensor& in, InProcessPending::Use use) {
     Contribution mine{
         .operation = what, .dtype = in.dtype(), .elements = in.elements(), .bytes = {in.raw(), in.raw() + in.bytes()}};
-    meeting_->post(number_, rank_, std::move(mine));
-    return std::make_unique<InProcessPending>(meeting_, number_++, rank_, entry, std::move(finish));
+    meeting_->post(number_, rank(), std::move(mine));
+    return std::make_unique<InProcessPending>(meeting_, number_++, rank(), std::move(use));
   }
 
   std::shared_ptr<Meeting> meeting_;
-  int rank_;
   int64_t number_ = 0;
 };
 

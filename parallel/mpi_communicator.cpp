@@ -1,7 +1,6 @@
 #include "parallel/mpi_communicator.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <vector>
 
@@ -25,10 +24,9 @@ MPI_Datatype mpi_type(DType dtype, bool summed) {
   throw InternalError("no MPI type");
 }
 
-// Several MPI requests as one, and the time that waiting for them took.
+// Several MPI requests as one.
 class MpiPending : public Pending {
  public:
-  explicit MpiPending(Traffic::Entry& entry) : entry_(entry) {}
   ~MpiPending() override {
     if (!requests_.empty()) MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
@@ -39,31 +37,43 @@ class MpiPending : public Pending {
               "MPI_Testall");
     return flag != 0;
   }
-  void wait() override {
-    const auto start = std::chrono::steady_clock::now();
+
+ protected:
+  void finish() override {
     check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-    entry_.wait_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     requests_.clear();
   }
 
  private:
-  Traffic::Entry& entry_;
   std::vector<MPI_Request> requests_;
 };
+
+int rank_in(const MpiComm& comm) {
+  int rank = 0;
+  MPI_Comm_rank(comm.get(), &rank);
+  return rank;
+}
+int size_of_comm(const MpiComm& comm) {
+  int size = 1;
+  MPI_Comm_size(comm.get(), &size);
+  return size;
+}
 
 class MpiCommunicator : public Communicator {
  public:
   MpiCommunicator(std::string axis, MpiComm comm, int64_t max_count)
-      : axis_(std::move(axis)), comm_(std::move(comm)), max_count_(max_count) {
-    MPI_Comm_rank(comm_.get(), &rank_);
-    MPI_Comm_size(comm_.get(), &size_);
-  }
-  const std::string& axis() const override { return axis_; }
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
+      : Communicator(std::move(axis), rank_in(comm), size_of_comm(comm)),
+        comm_(std::move(comm)),
+        max_count_(max_count) {}
 
-  std::unique_ptr<Pending> start_all_reduce(const Tensor& t, ReduceOp op) override {
-    auto pending = begin("all_reduce", t);
+  void progress() override {
+    int flag = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_.get(), &flag, MPI_STATUS_IGNORE);
+  }
+
+ protected:
+  std::unique_ptr<Pending> do_all_reduce(const Tensor& t, ReduceOp op) override {
+    auto pending = std::make_unique<MpiPending>();
     const MPI_Op mpi_op = op == ReduceOp::Sum ? MPI_SUM : MPI_MAX;
     pieces(t, t.elements(), [&](std::byte* at, int count) {
       check_mpi(MPI_Iallreduce(MPI_IN_PLACE, at, count, mpi_type(t.dtype(), true), mpi_op, comm_.get(), pending->add()),
@@ -72,59 +82,40 @@ class MpiCommunicator : public Communicator {
     return pending;
   }
 
-  std::unique_ptr<Pending> start_reduce_scatter(const Tensor& in, const Tensor& out) override {
-    fit("reduce_scatter", in.elements(), out.elements() * size_, in, out);
+  std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
     require<InternalError>(out.elements() <= max_count_, "reduce_scatter of {}: more than {} elements a rank",
                            in.text(), max_count_);
-    auto pending = begin("reduce_scatter", in);
+    auto pending = std::make_unique<MpiPending>();
     check_mpi(MPI_Ireduce_scatter_block(in.raw(), out.raw(), static_cast<int>(out.elements()),
                                         mpi_type(in.dtype(), true), MPI_SUM, comm_.get(), pending->add()),
               "MPI_Ireduce_scatter_block");
     return pending;
   }
 
-  std::unique_ptr<Pending> start_all_gather(const Tensor& in, const Tensor& out) override {
-    fit("all_gather", in.elements() * size_, out.elements(), in, out);
+  std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) override {
     require<InternalError>(in.elements() <= max_count_, "all_gather of {}: more than {} elements a rank", in.text(),
                            max_count_);
-    auto pending = begin("all_gather", out);
+    auto pending = std::make_unique<MpiPending>();
     const MPI_Datatype type = mpi_type(in.dtype(), false);
     const auto count = static_cast<int>(in.elements());
-    const bool in_place = in.raw() == out.raw() + in.bytes() * static_cast<size_t>(rank_);
+    const bool in_place = in.raw() == out.raw() + in.bytes() * static_cast<size_t>(rank());
     check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : in.raw(), count, type, out.raw(), count, type, comm_.get(),
                              pending->add()),
               "MPI_Iallgather");
     return pending;
   }
 
-  void broadcast(const Tensor& t, int root) override {
-    auto pending = begin("broadcast", t);
+  std::unique_ptr<Pending> do_broadcast(const Tensor& t, int root) override {
+    auto pending = std::make_unique<MpiPending>();
     pieces(t, t.elements(), [&](std::byte* at, int count) {
       check_mpi(MPI_Ibcast(at, count, mpi_type(t.dtype(), false), root, comm_.get(), pending->add()), "MPI_Ibcast");
     });
-    pending->wait();
+    return pending;
   }
 
-  void barrier() override { check_mpi(MPI_Barrier(comm_.get()), "MPI_Barrier"); }
-
-  void progress() override {
-    int flag = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_.get(), &flag, MPI_STATUS_IGNORE);
-  }
+  void do_barrier() override { check_mpi(MPI_Barrier(comm_.get()), "MPI_Barrier"); }
 
  private:
-  std::unique_ptr<MpiPending> begin(const char* name, const Tensor& t) {
-    Traffic::Entry& entry = traffic().entries[name];
-    entry.calls += 1;
-    entry.bytes += static_cast<int64_t>(t.bytes());
-    return std::make_unique<MpiPending>(entry);
-  }
-
-  void fit(const char* name, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const {
-    require<InternalError>(a == b && in.dtype() == out.dtype(), "{} over {} (rank {} of {}): {} does not fit {}", name,
-                           axis_, rank_, size_, in.text(), out.text());
-  }
-
   template <class Call>
   void pieces(const Tensor& t, int64_t elements, Call&& call) const {
     const auto width = static_cast<int64_t>(size_of(t.dtype()));
@@ -133,11 +124,8 @@ class MpiCommunicator : public Communicator {
     }
   }
 
-  std::string axis_;
   MpiComm comm_;
   int64_t max_count_;
-  int rank_ = 0;
-  int size_ = 1;
 };
 
 }  // namespace

@@ -48,7 +48,14 @@ TEST_P(Collectives, SumMaximumScatterGatherBroadcast) {
       c->all_reduce_host(host, 2, ReduceOp::Sum);
       EXPECT_EQ(host[1], n);
       c->barrier();
-      if (n > 1) EXPECT_GT(c->traffic().bytes(), 0);
+      const Traffic& traffic = c->traffic();
+      EXPECT_EQ(traffic[Collective::AllReduce].calls, 3);
+      EXPECT_EQ(traffic[Collective::AllReduce].bytes, 12 + 8 + 16);
+      EXPECT_DOUBLE_EQ(traffic[Collective::AllReduce].moved, 2.0 * (n - 1) / n * 36);
+      EXPECT_DOUBLE_EQ(traffic[Collective::ReduceScatter].moved, (n - 1) * 16.0);
+      EXPECT_DOUBLE_EQ(traffic[Collective::AllGather].moved, (n - 1) * 16.0);
+      EXPECT_EQ(traffic[Collective::Barrier].calls, 1);
+      EXPECT_EQ(traffic.total().moved > 0, n > 1);
     }
   });
 }

@@ -1,0 +1,45 @@
+#include "parallel/dry_communicator.h"
+
+#include <cstring>
+
+namespace weft {
+namespace {
+
+class DryCommunicator : public Communicator {
+ public:
+  using Communicator::Communicator;
+  void progress() override {}
+
+ protected:
+  std::unique_ptr<Pending> do_all_reduce(const Tensor&, ReduceOp) override { return finished(); }
+  std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
+    if (!out.meta() && out.bytes() > 0) std::memmove(out.raw(), in.raw() + own(out.bytes()), out.bytes());
+    return finished();
+  }
+  std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) override {
+    if (!in.meta() && in.bytes() > 0) std::memmove(out.raw() + own(in.bytes()), in.raw(), in.bytes());
+    return finished();
+  }
+  std::unique_ptr<Pending> do_broadcast(const Tensor&, int) override { return finished(); }
+  void do_barrier() override {}
+
+ private:
+  size_t own(size_t piece) const { return piece * static_cast<size_t>(rank()); }
+};
+
+}  // namespace
+
+Mesh dry_mesh(const MeshLayout& layout, Context& context, int world_rank) {
+  const int size = layout.dp * layout.tp;
+  require<InternalError>(layout.dp > 0 && layout.tp > 0 && world_rank >= 0 && world_rank < size,
+                         "dry mesh: no rank {} in {} x {}", world_rank, layout.dp, layout.tp);
+  const auto axis = [&](const char* name, int rank, int ranks) {
+    auto communicator = std::make_unique<DryCommunicator>(name, rank, ranks);
+    communicator->record_into(context.ledger());
+    return communicator;
+  };
+  return {axis("world", world_rank, size), axis("dp", world_rank / layout.tp, layout.dp),
+          axis("tp", world_rank % layout.tp, layout.tp)};
+}
+
+}  // namespace weft
