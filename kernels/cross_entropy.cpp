@@ -37,6 +37,18 @@ void cross_entropy_stats(Context& context, const CrossEntropyStats& args) {
   cpu::cross_entropy_stats(args, context.threads());
 }
 
+void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args) {
+  const Checks check(context, "cross_entropy_rebase");
+  check.floating("row_sum", args.row_sum);
+  const int64_t rows = args.row_sum.elements();
+  check.vector("row_max", args.row_max, rows, args.row_sum.dtype());
+  check.vector("whole_max", args.whole_max, rows, args.row_sum.dtype());
+  Operation op(context, "cross_entropy_rebase", 3.0 * static_cast<double>(rows),
+               4.0 * static_cast<double>(args.row_sum.bytes()));
+  if (op.dry()) return;
+  cpu::cross_entropy_rebase(args);
+}
+
 void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
   const Checks check(context, "cross_entropy_loss");
   check.floating("loss", args.loss);

@@ -20,6 +20,14 @@ struct CrossEntropyStats {
 };
 void cross_entropy_stats(Context& context, const CrossEntropyStats& args);
 
+// row_sum *= exp(row_max - whole_max): a chunk's sum of exponentials made ready to be added to the other chunks'.
+struct CrossEntropyRebase {
+  Tensor row_max;    // [rows], of the chunk
+  Tensor whole_max;  // [rows], of the whole vocabulary
+  Tensor row_sum;    // [rows], in place
+};
+void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args);
+
 // loss[r] from statistics of the whole vocabulary; nothing is averaged here.
 struct CrossEntropyLoss {
   Tensor targets;

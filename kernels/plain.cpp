@@ -51,6 +51,18 @@ void gather_rows(Context& context, const Tensor& from, const Tensor& index, cons
   cpu::gather_rows(from, index, to, context.threads());
 }
 
+void join_columns(Context& context, const Tensor& parts, const Tensor& to) {
+  const Checks check(context, "join_columns");
+  check.present("parts", parts);
+  check.present("to", to);
+  check.that(parts.shape().rank() == 3 && to.shape().rank() == 2 && parts.dtype() == to.dtype() &&
+                 parts.size(1) == to.size(0) && to.size(1) <= parts.size(0) * parts.size(2),
+             "{} as columns of {}", parts.text(), to.text());
+  Operation op(context, "join_columns", 0, 2.0 * static_cast<double>(to.bytes()));
+  if (op.dry()) return;
+  cpu::join_columns(parts, to);
+}
+
 void add_row(Context& context, const Tensor& row, const Tensor& y) {
   const Checks check(context, "add_row");
   check.floating("y", y);

@@ -97,10 +97,24 @@ void gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* 
   out[t] = element_cast<T>(exp(target_logit - most) * factor - uniform - one_hot);
 }
 
+// Also where a chunk has no column at all: its maximum is -inf and its sum 0.
+template <class A>
+void rebase(const CrossEntropyRebase& args) {
+  const A *most = args.row_max.data<A>(), *whole = args.whole_max.data<A>();
+  A* sum = args.row_sum.data<A>();
+  for (int64_t r = 0; r < args.row_sum.elements(); ++r) {
+    if (most[r] != whole[r]) sum[r] *= std::exp(most[r] - whole[r]);
+  }
+}
+
 }  // namespace
 
 void cross_entropy_stats(const CrossEntropyStats& args, int threads) {
   args.logits.dtype() == DType::F64 ? stats<double>(args, threads) : stats<float>(args, threads);
+}
+
+void cross_entropy_rebase(const CrossEntropyRebase& args) {
+  args.row_sum.dtype() == DType::F64 ? rebase<double>(args) : rebase<float>(args);
 }
 
 void cross_entropy_loss(const CrossEntropyLoss& args) {

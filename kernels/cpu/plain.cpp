@@ -71,6 +71,18 @@ void gather_rows(const Tensor& from, const Tensor& index, const Tensor& to, int 
   });
 }
 
+void join_columns(const Tensor& parts, const Tensor& to) {
+  const auto width = static_cast<int64_t>(size_of(to.dtype()));
+  const int64_t rows = to.size(0), columns = to.size(1), part_columns = parts.size(2);
+  for (int64_t p = 0; p < parts.size(0); ++p) {
+    const int64_t first = p * part_columns, n = std::min(part_columns, columns - first);
+    for (int64_t r = 0; r < rows && n > 0; ++r) {
+      std::memcpy(to.raw() + (r * columns + first) * width, parts.raw() + (p * rows + r) * part_columns * width,
+                  static_cast<size_t>(n * width));
+    }
+  }
+}
+
 void add_row(const Tensor& row, const Tensor& y, int threads) {
   with_float_type(y.dtype(), [&]<class T>() {
     with_float_type(row.dtype(), [&]<class R>() {
