@@ -5,6 +5,53 @@
 
 namespace weft {
 
+namespace {
+
+// `at` is the index in the dims before `dim`; begin and end are elements of what lies below it.
+void cut_below(const Shape& shape, int dim, std::vector<int64_t>& at, int64_t begin, int64_t end,
+               std::vector<Box>& boxes) {
+  if (begin >= end) return;
+  const int rank = shape.rank();
+  int64_t inner = 1;  // elements of one index of `dim`
+  for (int d = dim + 1; d < rank; ++d) inner *= shape[d];
+  const auto emit = [&](int64_t first, int64_t last) {
+    if (first >= last) return;
+    Box box{at, shape};
+    box.origin.resize(static_cast<size_t>(rank), 0);
+    for (int d = 0; d < dim; ++d) box.extent[d] = 1;
+    box.origin[dim] = first, box.extent[dim] = last - first;
+    boxes.push_back(std::move(box));
+  };
+  const auto below = [&](int64_t index, int64_t from, int64_t to) {
+    at.push_back(index);
+    cut_below(shape, dim + 1, at, from, to, boxes);
+    at.pop_back();
+  };
+  const int64_t first = begin / inner, last = end / inner;
+  if (begin % inner == 0) {
+    emit(first, last);
+  } else if (first == last) {
+    return below(first, begin % inner, end % inner);
+  } else {
+    below(first, begin % inner, inner);
+    emit(first + 1, last);
+  }
+  if (end % inner != 0) below(last, 0, end % inner);
+}
+
+}  // namespace
+
+std::vector<Box> cut_flat(const Shape& shape, int64_t begin, int64_t end) {
+  std::vector<Box> boxes;
+  std::vector<int64_t> at;
+  if (shape.rank() == 0) {
+    if (begin < end) boxes.push_back({{}, shape});
+    return boxes;
+  }
+  cut_below(shape, 0, at, begin, end, boxes);
+  return boxes;
+}
+
 int64_t copy_overlap(const std::byte* from, const std::vector<int64_t>& from_origin, const Shape& from_extent,
                      const TensorBox& to) {
   const int rank = to.shape.rank();

@@ -3,12 +3,40 @@
 namespace weft {
 namespace {
 
-TensorBox box_of(const ParameterRegistry& registry, const Parameter& p, const NamedBuffer& buffer) {
-  return {.buffer = buffer.name,
-          .name = p.spec().name,
-          .shape = p.spec().shape,
-          .origin = registry.local_origin(p),
-          .data = buffer.flat.flat(p.flat_offset(), p.local_shape())};
+// The boxes of the parameter's part in a buffer; none where that part is empty.
+std::vector<TensorBox> boxes_of(const ParameterRegistry& registry, const Parameter& p, const NamedBuffer& buffer) {
+  const std::vector<int64_t> corner = registry.local_origin(p);
+  const FlatRange all{p.flat_offset(), p.flat_offset() + p.extent().elements()};
+  std::vector<TensorBox> boxes;
+  const auto add = [&](const Box& box, const Tensor& data) {
+    std::vector<int64_t> origin = corner;
+    for (size_t d = 0; d < origin.size(); ++d) origin[d] += box.origin[d];
+    boxes.push_back({.buffer = buffer.name,
+                     .name = p.spec().name,
+                     .shape = p.spec().shape,
+                     .origin = std::move(origin),
+                     .data = data});
+  };
+  if (all.size() == 0) return boxes;
+  if (buffer.flat.whole) {
+    add({std::vector<int64_t>(corner.size(), 0), p.extent()}, buffer.flat.data.flat(p.flat_offset(), p.extent()));
+    return boxes;
+  }
+  for (const OwnedRange& owned : registry.layout().owned) {
+    const FlatRange part = overlap(owned.flat, all);
+    if (part.size() <= 0) continue;
+    const Tensor data = buffer.flat.piece(owned, part);
+    int64_t at = 0;
+    for (const Box& box : cut_flat(p.extent(), part.begin - all.begin, part.end - all.begin)) {
+      add(box, data.flat(at, box.extent));
+      at += box.extent.elements();
+    }
+  }
+  return boxes;
+}
+
+void append(std::vector<TensorBox>& all, std::vector<TensorBox> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 }  // namespace
@@ -16,22 +44,22 @@ TensorBox box_of(const ParameterRegistry& registry, const Parameter& p, const Na
 std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
   std::vector<TensorBox> boxes;
   for (const NamedBuffer& buffer : buffers) {
-    for (const auto& p : registry.parameters()) boxes.push_back(box_of(registry, *p, buffer));
+    for (const auto& p : registry.parameters()) append(boxes, boxes_of(registry, *p, buffer));
   }
   return boxes;
 }
 
 std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
   const Mesh& mesh = registry.mesh();
-  const int64_t dp = mesh.dp().size(), tp = mesh.tp().size();
-  const int64_t total = registry.flat_master().elements();
+  const int64_t dp = mesh.dp().size(), total = registry.layout().elements;
   std::vector<TensorBox> boxes;
   for (const auto& p : registry.parameters()) {
-    const int64_t owner = p->flat_offset() * dp / total;
     // A tensor that tp replicates is written by its first tp rank.
-    const bool mine = owner == mesh.dp().rank() && (p->spec().tp_dim >= 0 || tp == 1 || mesh.tp().rank() == 0);
-    if (!mine) continue;
-    for (const NamedBuffer& buffer : buffers) boxes.push_back(box_of(registry, *p, buffer));
+    if (p->spec().tp_dim < 0 && mesh.tp().rank() != 0) continue;
+    const bool my_turn = p->flat_offset() * dp / total == mesh.dp().rank();
+    for (const NamedBuffer& buffer : buffers) {
+      if (!buffer.flat.whole || my_turn) append(boxes, boxes_of(registry, *p, buffer));
+    }
   }
   return boxes;
 }

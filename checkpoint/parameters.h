@@ -6,16 +6,18 @@
 
 namespace weft {
 
-// One flat buffer laid out as the registry's parameters, under the name that its tensors have in a checkpoint.
+// One buffer laid out as the registry's parameters, under the name that its tensors have in a checkpoint.
 struct NamedBuffer {
   std::string name;
-  Tensor flat;
+  FlatBuffer flat;
 };
 
-// This rank's part of every parameter in every buffer: what it reads on resume.
+// This rank's part of every parameter in every buffer: what it reads on resume. Of a buffer that the replicas divide,
+// what this one owns.
 std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
-// The boxes that this rank writes: dp replicas hold the same bits, so each writes a share of about equal size.
+// The boxes that this rank writes: of buffers that every dp replica holds whole, each writes a share of about equal
+// size.
 std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
 }  // namespace weft

@@ -47,6 +47,10 @@ StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int
                      .step_in_epoch = step.step_in_epoch,
                      .step_target_tokens = step.target_tokens(),
                      .step_sequences = static_cast<int64_t>(step.sequences.size())};
+  for (int64_t rank = 0; rank < dp_size; ++rank) {
+    const auto theirs = cut_micro_batches(step, slice_step(step, rank, dp_size), micro_tokens).size();
+    result.most_micro = std::max(result.most_micro, static_cast<int64_t>(theirs));
+  }
   const auto slice = slice_step(step, dp_rank, dp_size);
   for (const auto& places : cut_micro_batches(step, slice, micro_tokens)) {
     result.micro.push_back(read_micro_batch(step, places, reader));

@@ -10,6 +10,7 @@
 namespace weft {
 namespace {
 
+// The heads of the whole model.
 HeadLayout layout_of(const TransformerConfig& c) {
   const int64_t kv_heads = c.derived_kv_heads();
   return {.kv_heads = kv_heads,
@@ -17,29 +18,45 @@ HeadLayout layout_of(const TransformerConfig& c) {
           .head_dim = c.derived_head_dim()};
 }
 
+// This rank's: whole groups of query heads with their key and value heads.
+HeadLayout local_layout(const Builder& b) {
+  HeadLayout heads = layout_of(b.config);
+  heads.kv_heads = b.shards.share(heads.kv_heads, "model.kv_heads");
+  return heads;
+}
+
 double score_scale(const HeadLayout& heads) { return 1 / std::sqrt(static_cast<double>(heads.head_dim)); }
 
 // A projection to `parts` heads a group (queries, keys, values). Under Xavier each part is a matrix of its own; where
 // queries, keys and values share the input, fairseq's gain 1/sqrt(2) is the bound of their joint product.
-Linear::Options projection(const Builder& b, const std::string& name, const HeadLayout& heads, int64_t parts) {
+Linear::Options projection(const Builder& b, const std::string& name, int64_t parts) {
   const TransformerConfig& c = b.config;
+  const HeadLayout heads = layout_of(c);
   Init init = b.weight_init(c.width, heads.heads() * heads.head_dim);
   if (c.init == InitScheme::Xavier) init.spread /= std::sqrt(2.0);
   return {.name = name,
           .shape = {heads.kv_heads, parts, heads.head_dim, c.width},
           .init = init,
           .bias = c.bias,
-          .tp_dim = 0};
+          .split = Split::Column};
 }
 
-Linear::Options output_projection(const Builder& b, const std::string& name, const HeadLayout& heads) {
+// Keys and values of the encoder's output, which enters once for all layers.
+Linear::Options memory_projection(const Builder& b, const std::string& name) {
+  Linear::Options options = projection(b, name, 2);
+  options.full_rows_in = true;
+  return options;
+}
+
+Linear::Options output_projection(const Builder& b, const std::string& name) {
+  const HeadLayout heads = layout_of(b.config);
   const int64_t in = heads.heads() * heads.head_dim;
   return {.name = name,
           .shape = {b.config.width, in},
           .init = b.weight_init(in, b.config.width, true),
           .bias = b.config.bias,
           .bias_in_residual = true,
-          .tp_dim = 1};
+          .split = Split::Row};
 }
 
 // What one attention leaves for its backward.
@@ -49,6 +66,7 @@ struct Saved {
   Offsets query_offsets, key_offsets;
   bool causal = false;
   Dropout dropout;
+  int64_t first_head = 0;
 };
 
 Var attend(Tape& tape, Saved s, const HeadLayout& heads) {
@@ -67,6 +85,7 @@ Var attend(Tape& tape, Saved s, const HeadLayout& heads) {
                               .causal = s.causal,
                               .scale = score_scale(heads),
                               .dropout = s.dropout,
+                              .first_head = s.first_head,
                               .out = s.out->value,
                               .log_sum = s.log_sum});
   const Var out = s.out;
@@ -81,6 +100,7 @@ Var attend(Tape& tape, Saved s, const HeadLayout& heads) {
                            .causal = s.causal,
                            .scale = score_scale(heads),
                            .dropout = s.dropout,
+                           .first_head = s.first_head,
                            .out = s.out->value,
                            .log_sum = s.log_sum};
     // Queries, keys and values come from products that nothing else reads: their gradients are overwritten.
@@ -92,48 +112,66 @@ Var attend(Tape& tape, Saved s, const HeadLayout& heads) {
   return out;
 }
 
+// Runs an attention's products as a segment of their own where backward is to compute them again.
+template <class Body>
+Var recomputed(Pass& pass, const std::vector<Var>& inputs, Body&& body) {
+  if (pass.recompute != Recompute::Attention || !pass.tape.training()) return body(pass, inputs);
+  const StepState* state = pass.state;
+  return pass.tape.recompute(inputs, [state, body](Tape& tape, const std::vector<Var>& in) -> std::vector<Var> {
+    Pass inner{.tape = tape, .state = state};
+    return {body(inner, in)};
+  })[0];
+}
+
 }  // namespace
 
 SelfAttention::SelfAttention(Builder& builder, const std::string& name, bool causal, int layer)
-    : heads_(layout_of(builder.config)),
-      qkv_(builder, projection(builder, name + ".qkv", heads_, heads_.queries + 2)),
-      output_(builder, output_projection(builder, name + ".output", heads_)),
+    : heads_(local_layout(builder)),
+      first_head_(builder.shards.first(heads_.heads())),
+      qkv_(builder, projection(builder, name + ".qkv", heads_.queries + 2)),
+      output_(builder, output_projection(builder, name + ".output")),
       causal_(causal),
       layer_(layer),
       dropout_(builder.config.dropout.attention),
       site_(builder.sites.next()) {}
 
 Var SelfAttention::operator()(Pass& pass, const Var& x, const Rows& rows) const {
+  if (pass.cache && causal_) return decode(pass, x, rows);
+  return recomputed(pass, {x}, [this, rows](Pass& inner, const std::vector<Var>& in) {
+    const Var out = attend(inner.tape,
+                           {.qkv = qkv_(inner, in[0], rows),
+                            .query_offsets = rows.offsets,
+                            .key_offsets = rows.offsets,
+                            .causal = causal_,
+                            .dropout = inner.dropout(dropout_, site_, rows.ids),
+                            .first_head = first_head_},
+                           heads_);
+    return output_(inner, out, rows);
+  });
+}
+
+Var SelfAttention::decode(Pass& pass, const Var& x, const Rows& rows) const {
   Tape& tape = pass.tape;
   const Var qkv = qkv_(pass, x, rows);
-  if (pass.cache && causal_) {
-    const Var out =
-        tape.constant(tape.context().empty({rows.count(), heads_.heads() * heads_.head_dim}, qkv->value.dtype()));
-    cached_attention(tape.context(), {.qkv = qkv->value,
-                                      .heads = heads_,
-                                      .query_offsets = &rows.offsets,
-                                      .slots = &pass.cache->slots(),
-                                      .past = &pass.cache->past(),
-                                      .scale = score_scale(heads_),
-                                      .cache = pass.cache->self(layer_),
-                                      .out = out->value});
-    return output_(pass, out, rows);
-  }
-  const Var out = attend(tape,
-                         {.qkv = qkv,
-                          .query_offsets = rows.offsets,
-                          .key_offsets = rows.offsets,
-                          .causal = causal_,
-                          .dropout = pass.dropout(dropout_, site_, rows)},
-                         heads_);
+  const Var out =
+      tape.constant(tape.context().empty({rows.count(), heads_.heads() * heads_.head_dim}, qkv->value.dtype()));
+  cached_attention(tape.context(), {.qkv = qkv->value,
+                                    .heads = heads_,
+                                    .query_offsets = &rows.offsets,
+                                    .slots = &pass.cache->slots(),
+                                    .past = &pass.cache->past(),
+                                    .scale = score_scale(heads_),
+                                    .cache = pass.cache->self(layer_),
+                                    .out = out->value});
   return output_(pass, out, rows);
 }
 
 CrossAttention::CrossAttention(Builder& builder, const std::string& name, int layer)
-    : heads_(layout_of(builder.config)),
-      q_(builder, projection(builder, name + ".q", heads_, heads_.queries)),
-      kv_(builder, projection(builder, name + ".kv", heads_, 2)),
-      output_(builder, output_projection(builder, name + ".output", heads_)),
+    : heads_(local_layout(builder)),
+      first_head_(builder.shards.first(heads_.heads())),
+      q_(builder, projection(builder, name + ".q", heads_.queries)),
+      kv_(builder, memory_projection(builder, name + ".kv")),
+      output_(builder, output_projection(builder, name + ".output")),
       layer_(layer),
       dropout_(builder.config.dropout.attention),
       site_(builder.sites.next()) {}
@@ -144,28 +182,34 @@ Var CrossAttention::keys_and_values(Pass& pass, const Var& memory, const Rows& m
 
 Var CrossAttention::operator()(Pass& pass, const Var& x, const Rows& rows, const Var& memory,
                                const Rows& memory_rows) const {
+  if (pass.cache) return decode(pass, x, rows);
+  return recomputed(pass, {x, memory}, [this, rows, memory_rows](Pass& inner, const std::vector<Var>& in) {
+    const Var q = q_(inner, in[0], rows);
+    const Var out = attend(inner.tape,
+                           {.q = q,
+                            .kv = keys_and_values(inner, in[1], memory_rows),
+                            .query_offsets = rows.offsets,
+                            .key_offsets = memory_rows.offsets,
+                            .dropout = inner.dropout(dropout_, site_, rows.ids),
+                            .first_head = first_head_},
+                           heads_);
+    return output_(inner, out, rows);
+  });
+}
+
+Var CrossAttention::decode(Pass& pass, const Var& x, const Rows& rows) const {
   Tape& tape = pass.tape;
   const Var q = q_(pass, x, rows);
-  if (pass.cache) {
-    const Var out = tape.constant(tape.context().empty(q->value.shape(), q->value.dtype()));
-    const std::vector<int32_t> lengths = pass.cache->memory_lengths();
-    cached_attention(tape.context(), {.q = q->value,
-                                      .heads = heads_,
-                                      .query_offsets = &rows.offsets,
-                                      .slots = &pass.cache->sources(),
-                                      .past = &lengths,
-                                      .scale = score_scale(heads_),
-                                      .cache = pass.cache->memory(layer_),
-                                      .out = out->value});
-    return output_(pass, out, rows);
-  }
-  const Var out = attend(tape,
-                         {.q = q,
-                          .kv = keys_and_values(pass, memory, memory_rows),
-                          .query_offsets = rows.offsets,
-                          .key_offsets = memory_rows.offsets,
-                          .dropout = pass.dropout(dropout_, site_, rows)},
-                         heads_);
+  const Var out = tape.constant(tape.context().empty(q->value.shape(), q->value.dtype()));
+  const std::vector<int32_t> lengths = pass.cache->memory_lengths();
+  cached_attention(tape.context(), {.q = q->value,
+                                    .heads = heads_,
+                                    .query_offsets = &rows.offsets,
+                                    .slots = &pass.cache->sources(),
+                                    .past = &lengths,
+                                    .scale = score_scale(heads_),
+                                    .cache = pass.cache->memory(layer_),
+                                    .out = out->value});
   return output_(pass, out, rows);
 }
 
@@ -174,7 +218,7 @@ FeedForward::FeedForward(Builder& builder, const std::string& name)
                     .shape = {builder.config.derived_ffn(), builder.config.width},
                     .init = builder.weight_init(builder.config.width, builder.config.derived_ffn()),
                     .bias = builder.config.bias,
-                    .tp_dim = 0,
+                    .split = Split::Column,
                     .activation = builder.config.activation,
                     .dropout = builder.config.dropout.ffn}),
       down_(builder, {.name = name + ".down",
@@ -182,6 +226,6 @@ FeedForward::FeedForward(Builder& builder, const std::string& name)
                       .init = builder.weight_init(builder.config.derived_ffn(), builder.config.width, true),
                       .bias = builder.config.bias,
                       .bias_in_residual = true,
-                      .tp_dim = 1}) {}
+                      .split = Split::Row}) {}
 
 }  // namespace weft

@@ -13,7 +13,10 @@ class SelfAttention {
   Parameter* output_bias() const { return output_.residual_bias(); }
 
  private:
-  HeadLayout heads_;
+  Var decode(Pass& pass, const Var& x, const Rows& rows) const;
+
+  HeadLayout heads_;  // of this tp rank
+  int64_t first_head_;
   Linear qkv_, output_;
   bool causal_;
   int layer_;
@@ -25,13 +28,17 @@ class SelfAttention {
 class CrossAttention {
  public:
   CrossAttention(Builder& builder, const std::string& name, int layer);
+  // `memory` has full rows (TensorParallel::enter).
   Var operator()(Pass& pass, const Var& x, const Rows& rows, const Var& memory, const Rows& memory_rows) const;
   // While decoding: the keys and values of the memory, computed once.
   Var keys_and_values(Pass& pass, const Var& memory, const Rows& memory_rows) const;
   Parameter* output_bias() const { return output_.residual_bias(); }
 
  private:
-  HeadLayout heads_;
+  Var decode(Pass& pass, const Var& x, const Rows& rows) const;
+
+  HeadLayout heads_;  // of this tp rank
+  int64_t first_head_;
   Linear q_, kv_, output_;
   int layer_;
   double dropout_;

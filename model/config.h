@@ -12,7 +12,15 @@ enum class NormPlacement : uint8_t { Pre, Post };
 enum class Positions : uint8_t { Learned, Sinusoidal, None };
 enum class Tying : uint8_t { None, Output, All };
 enum class InitScheme : uint8_t { Gpt2, Xavier };
+// What backward computes again instead of keeping it: nothing; the queries, keys, values and output of every
+// attention; everything inside a block.
+enum class Recompute : uint8_t { None, Attention, Block };
 
+template <>
+struct EnumNames<Recompute> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, Recompute>>(
+      {{"none", Recompute::None}, {"attention", Recompute::Attention}, {"block", Recompute::Block}});
+};
 template <>
 struct EnumNames<NormPlacement> {
   static constexpr auto kNames = std::to_array<std::pair<std::string_view, NormPlacement>>(

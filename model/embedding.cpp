@@ -8,21 +8,24 @@ namespace weft {
 
 Embedding::Embedding(Builder& builder, const std::string& name, int64_t vocabulary, Parameter* shared_table,
                      Parameter* shared_positions)
-    : config_(builder.config), table_(shared_table), site_(builder.sites.next()) {
+    : config_(builder.config), table_(shared_table), shards_(builder.shards), site_(builder.sites.next()) {
   const TransformerConfig& c = builder.config;
   const int64_t width = c.derived_embedding_width();
   if (!table_) {
     table_ = &builder.registry.add({.name = name + ".tokens",
                                     .shape = {vocabulary, width},
                                     .init = builder.embedding_init(width),
-                                    .decays = true});
+                                    .decays = true,
+                                    .tp_dim = 0,
+                                    .padded = true});
   }
   if (c.positions == Positions::Learned) {
     learned_ = shared_positions ? shared_positions
                                 : &builder.registry.add({.name = name + ".positions",
                                                          .shape = {c.max_length, c.width},
                                                          .init = builder.embedding_init(c.width),
-                                                         .decays = true});
+                                                         .decays = true,
+                                                         .partial_over_tp = shards_.sequence()});
   }
   if (width != c.width) {
     projection_.emplace(builder, Linear::Options{.name = name + ".projection",
@@ -44,19 +47,22 @@ void Embedding::prepare(Context& context, DType compute) {
 }
 
 Var Embedding::operator()(Pass& pass, const Rows& rows) const {
-  if (!projection_) return lookup(pass, rows, true);
-  return add_positions(pass, (*projection_)(pass, lookup(pass, rows, false), rows), rows);
+  if (!projection_ && !shards_.active()) return lookup(pass, rows, true);
+  const Var tokens = shards_.leave(pass, lookup(pass, rows, false), rows);
+  return add_positions(pass, projection_ ? (*projection_)(pass, tokens, rows) : tokens, rows);
 }
 
 Var Embedding::lookup(Pass& pass, const Rows& rows, bool with_positions) const {
   Tape& tape = pass.tape;
   const Tensor& table = table_->value();
   const Var y = tape.variable(tape.context().empty({rows.count(), table.size(1)}, table.dtype()));
-  const Dropout dropout = with_positions ? pass.dropout(config_.dropout.embedding, site_, rows) : Dropout{};
+  const Dropout dropout = with_positions ? pass.dropout(config_.dropout.embedding, site_, rows.ids) : Dropout{};
   const double scale = with_positions ? scale_ : 1.0;
   Parameter* learned = with_positions ? learned_ : nullptr;
+  const int64_t first_token = shards_.first(table.size(0));
   embed_forward(tape.context(), {.tokens = rows.tokens,
                                  .table = table,
+                                 .first_token = first_token,
                                  .scale = scale,
                                  .positions = with_positions ? position_table() : Tensor{},
                                  .dropout = dropout,
@@ -64,9 +70,14 @@ Var Embedding::lookup(Pass& pass, const Rows& rows, bool with_positions) const {
                                  .y = y->value});
   tape.use(*table_);
   if (learned) tape.use(*learned);
-  tape.push([&tape, y, scale, dropout, learned, tokens = rows.tokens, position = rows.ids.position, table = table_] {
-    EmbedBackward back{
-        .dy = y->gradient, .tokens = tokens, .scale = scale, .dropout = dropout, .row_positions = position};
+  tape.push([&tape, y, first_token, scale, dropout, learned, tokens = rows.tokens, position = rows.ids.position,
+             table = table_] {
+    EmbedBackward back{.dy = y->gradient,
+                       .tokens = tokens,
+                       .first_token = first_token,
+                       .scale = scale,
+                       .dropout = dropout,
+                       .row_positions = position};
     back.dtable = table->gradient(), back.dtable_mode = table->gradient_mode();
     if (learned) back.dpositions = learned->gradient(), back.dpositions_mode = learned->gradient_mode();
     embed_backward(tape.context(), back);
@@ -79,15 +90,15 @@ Var Embedding::lookup(Pass& pass, const Rows& rows, bool with_positions) const {
 Var Embedding::add_positions(Pass& pass, const Var& x, const Rows& rows) const {
   Tape& tape = pass.tape;
   const Var y = tape.variable(tape.context().empty(x->value.shape(), x->value.dtype()));
-  const Dropout dropout = pass.dropout(config_.dropout.embedding, site_, rows);
+  const Dropout dropout = pass.dropout(config_.dropout.embedding, site_, rows.stream);
   add_positions_forward(tape.context(), {.x = x->value,
                                          .scale = scale_,
                                          .positions = position_table(),
-                                         .row_positions = rows.ids.position,
+                                         .row_positions = rows.stream.position,
                                          .dropout = dropout,
                                          .y = y->value});
   if (learned_) tape.use(*learned_);
-  tape.push([&tape, x, y, dropout, scale = scale_, learned = learned_, position = rows.ids.position] {
+  tape.push([&tape, x, y, dropout, scale = scale_, learned = learned_, position = rows.stream.position] {
     const GradientSlot dx = tape.slot(x);
     AddPositionsBackward back{.dy = y->gradient,
                               .scale = scale,

@@ -6,7 +6,8 @@ namespace weft {
 // Decoder-only language model (Radford et al. 2019): embedding, causal blocks, output projection.
 class Gpt : public Transformer {
  public:
-  Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies);
+  Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
+      bool sequence_parallel);
   Var hidden(Pass& pass, const ModelBatch& batch) override;
   std::unique_ptr<KeyValueCache> begin_decoding(const Rows& source, int64_t rows, int64_t slots,
                                                 int64_t capacity) override;

@@ -10,9 +10,9 @@
 
 namespace weft {
 
-Dropout Pass::dropout(double probability, uint32_t operation, const Rows& rows) const {
+Dropout Pass::dropout(double probability, uint32_t operation, const RowIds& rows) const {
   if (!tape.training() || probability <= 0) return {};
-  return {.probability = probability, .operation = operation, .first_channel = 0, .state = state, .rows = rows.ids};
+  return {.probability = probability, .operation = operation, .first_channel = 0, .state = state, .rows = rows};
 }
 
 Init Builder::weight_init(int64_t in, int64_t out, bool residual_branch) const {
@@ -26,17 +26,40 @@ Init Builder::embedding_init(int64_t width) const {
   return Init::normal(config.init_deviation);
 }
 
+namespace {
+int sharded_dim(const Linear::Options& o) {
+  switch (o.split) {
+    case Split::Column:
+      return 0;
+    case Split::Row:
+      return o.shape.rank() - 1;
+    default:
+      return -1;
+  }
+}
+}  // namespace
+
 Linear::Linear(Builder& builder, const Options& o)
-    : weight_(&builder.registry.add(
-          {.name = o.name + ".weight", .shape = o.shape, .init = o.init, .decays = true, .tp_dim = o.tp_dim})),
+    : weight_(&builder.registry.add({.name = o.name + ".weight",
+                                     .shape = o.shape,
+                                     .init = o.init,
+                                     .decays = true,
+                                     .tp_dim = sharded_dim(o),
+                                     .partial_over_tp = o.split == Split::None && builder.shards.sequence()})),
+      shards_(builder.shards),
+      split_(o.split),
+      full_rows_in_(o.full_rows_in),
       bias_in_residual_(o.bias_in_residual),
       activation_(o.activation),
       dropout_(o.dropout),
       site_(builder.sites.next()) {
   if (!o.bias) return;
-  const Shape out(o.shape.dims().first(o.shape.rank() - 1));
-  const bool sharded = o.tp_dim >= 0 && o.tp_dim < out.rank();
-  bias_ = &builder.registry.add({.name = o.name + ".bias", .shape = out, .tp_dim = sharded ? o.tp_dim : -1});
+  // The bias of a row-parallel product is added once, to stream rows.
+  const bool sharded = o.split == Split::Column;
+  bias_ = &builder.registry.add({.name = o.name + ".bias",
+                                 .shape = Shape(o.shape.dims().first(o.shape.rank() - 1)),
+                                 .tp_dim = sharded ? 0 : -1,
+                                 .partial_over_tp = !sharded && builder.shards.sequence()});
 }
 
 namespace {
@@ -67,8 +90,9 @@ void product(Pass& pass, const LinearForward& args) {
   fixed_block_linear(pass.context(), packed);
 }
 
-Var Linear::operator()(Pass& pass, const Var& x, const Rows& rows) const {
+Var Linear::operator()(Pass& pass, const Var& input, const Rows& rows) const {
   Tape& tape = pass.tape;
+  const Var x = split_ == Split::Column && !full_rows_in_ ? shards_.enter(pass, input, rows) : input;
   const int64_t out = weight_->local_shape().elements() / weight_->local_shape()[-1];
   const int64_t n = x->value.rows();
   Parameter* bias = bias_in_residual_ ? nullptr : bias_;
@@ -76,7 +100,8 @@ Var Linear::operator()(Pass& pass, const Var& x, const Rows& rows) const {
   Tensor pre;
   if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
   const Var y = tape.variable(tape.context().empty({n, out}, dtype));
-  const Dropout dropout = pass.dropout(dropout_, site_, rows);
+  Dropout dropout = pass.dropout(dropout_, site_, split_ == Split::None ? rows.stream : rows.ids);
+  if (split_ == Split::Column) dropout.first_channel = shards_.first(out);
   product(pass, {.x = x->value,
                  .weight = weight_->value(),
                  .bias = bias ? bias->value() : Tensor{},
@@ -103,14 +128,18 @@ Var Linear::operator()(Pass& pass, const Var& x, const Rows& rows) const {
     tape.contributed(*weight);
     if (bias) tape.contributed(*bias);
   });
-  return y;
+  return split_ == Split::Row ? shards_.leave(pass, y, rows) : y;
 }
 
 Norm::Norm(Builder& builder, const std::string& name)
-    : gamma_(&builder.registry.add({.name = name + ".weight", .shape = {builder.config.width}, .init = Init::ones()})),
+    : gamma_(&builder.registry.add({.name = name + ".weight",
+                                    .shape = {builder.config.width},
+                                    .init = Init::ones(),
+                                    .partial_over_tp = builder.shards.sequence()})),
       epsilon_(builder.config.norm_epsilon) {
   if (builder.config.norm_bias) {
-    beta_ = &builder.registry.add({.name = name + ".bias", .shape = {builder.config.width}});
+    beta_ = &builder.registry.add(
+        {.name = name + ".bias", .shape = {builder.config.width}, .partial_over_tp = builder.shards.sequence()});
   }
 }
 
@@ -131,7 +160,7 @@ Var Residual::value(Pass& pass, const Rows& rows) {
 }
 
 void Residual::segment(Pass& pass, const Var& memory, const Body& body) {
-  if (!pass.recompute_blocks || !pass.tape.training()) return body(pass, *this, memory);
+  if (pass.recompute != Recompute::Block || !pass.tape.training()) return body(pass, *this, memory);
   const auto before = std::make_shared<const Residual>(*this);
   const auto after = std::make_shared<Residual>(*this);
   const Pass outer = pass;
@@ -165,7 +194,7 @@ Var Residual::join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum
     rstd = context.empty({shape[0]}, accumulator_of(dtype));
   }
   Parameter* bias = branch_ ? bias_ : nullptr;
-  const Dropout dropout = branch_ ? pass.dropout(dropout_, site_, rows) : Dropout{};
+  const Dropout dropout = branch_ ? pass.dropout(dropout_, site_, rows.stream) : Dropout{};
   residual_norm_forward(context, {.x = x->value,
                                   .bias = bias ? bias->value() : Tensor{},
                                   .dropout = dropout,

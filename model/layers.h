@@ -6,6 +6,7 @@
 #include "model/config.h"
 #include "model/rows.h"
 #include "model/tape.h"
+#include "model/tensor_parallel.h"
 
 namespace weft {
 
@@ -18,11 +19,11 @@ struct Pass {
   KeyValueCache* cache = nullptr;
   // Products in blocks of a fixed number of rows: a row's bits then do not depend on the rows beside it (decoding).
   bool fixed_blocks = false;
-  bool recompute_blocks = false;  // do not keep the activations inside a block; run it again in backward
+  Recompute recompute = Recompute::None;
 
   Context& context() const { return tape.context(); }
-  // A dropout site of a layer; inactive outside training.
-  Dropout dropout(double probability, uint32_t operation, const Rows& rows) const;
+  // A dropout site of a layer; inactive outside training. `rows` are those of the tensor that it acts on.
+  Dropout dropout(double probability, uint32_t operation, const RowIds& rows) const;
 };
 
 // Numbers the dropout sites of a model in the order of construction: the same on every layout.
@@ -39,6 +40,7 @@ struct Builder {
   ParameterRegistry& registry;
   const TransformerConfig& config;
   DropoutSites& sites;
+  const TensorParallel& shards;
 
   Init weight_init(int64_t in, int64_t out, bool residual_branch = false) const;
   Init embedding_init(int64_t width) const;
@@ -47,6 +49,13 @@ struct Builder {
 // linear_forward, in fixed blocks where the pass asks for them.
 struct LinearForward;
 void product(Pass& pass, const LinearForward& args);
+
+// How tensor parallelism divides a product.
+enum class Split : uint8_t {
+  None,    // every rank has the whole weight, and its input is of stream rows
+  Column,  // outputs are divided: stream rows in, this rank's features of the full rows out
+  Row,     // inputs are divided: this rank's features of the full rows in, stream rows out
+};
 
 // y = dropout(act(x W^T + b)). `shape` is the weight's global shape, its last dim the input's width.
 class Linear {
@@ -58,7 +67,8 @@ class Linear {
     bool bias = true;
     // The bias is declared here but added by the residual_norm that follows (row-parallel: after the reduce).
     bool bias_in_residual = false;
-    int tp_dim = -1;
+    Split split = Split::None;
+    bool full_rows_in = false;  // Column: the input has entered the sharded region already
     Activation activation = Activation::None;
     double dropout = 0;
   };
@@ -69,6 +79,9 @@ class Linear {
  private:
   Parameter* weight_;
   Parameter* bias_ = nullptr;
+  const TensorParallel& shards_;
+  Split split_;
+  bool full_rows_in_;
   bool bias_in_residual_;
   Activation activation_;
   double dropout_;
@@ -130,6 +143,7 @@ class Embedding {
   Parameter* table_;
   Parameter* learned_ = nullptr;
   std::optional<Linear> projection_;
+  const TensorParallel& shards_;
   Tensor sinusoids_;
   double scale_;
   uint32_t site_;

@@ -14,6 +14,7 @@ Rows make_rows(Context& context, std::span<const int32_t> tokens, std::span<cons
                          "{} sample ids for {} sequences", samples.size(), sequences);
   rows.tokens = context.empty({n}, DType::I32);
   rows.ids = {context.empty({n}, DType::I32), context.empty({n}, DType::I32)};
+  rows.stream = rows.ids;
   if (context.meta()) return rows;
   std::ranges::copy(tokens, rows.tokens.data<int32_t>());
   auto* sample = rows.ids.sample.data<int32_t>();

@@ -10,6 +10,7 @@ struct Rows {
   Offsets offsets;  // sequences + 1
   Tensor tokens;    // i32[rows]
   RowIds ids;       // sample and position of each row
+  RowIds stream;    // of the rows of the residual stream here: the same, or a part (see TensorParallel::place)
   int64_t count() const { return offsets.empty() ? 0 : offsets.back(); }
   int64_t sequences() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
 };

@@ -6,8 +6,9 @@
 
 namespace weft {
 
-Seq2Seq::Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies)
-    : Transformer(context, mesh, config, vocabularies),
+Seq2Seq::Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
+                 bool sequence_parallel)
+    : Transformer(context, mesh, config, vocabularies, sequence_parallel),
       source_embedding_(builder_, "encoder.embedding", vocabularies.source),
       target_embedding_(builder_, "decoder.embedding", vocabularies.target,
                         config.tying == Tying::All ? &source_embedding_.table() : nullptr),
@@ -23,7 +24,8 @@ void Seq2Seq::prepare_embeddings(DType compute) {
 }
 
 Var Seq2Seq::encode(Pass& pass, const Rows& source) {
-  return encoder_(pass, source_embedding_(pass, source), source, nullptr, {});
+  const Rows rows = shards_.place(pass, source);
+  return shards_.enter(pass, encoder_(pass, source_embedding_(pass, rows), rows, nullptr, {}), rows);
 }
 
 Var Seq2Seq::hidden(Pass& pass, const ModelBatch& batch) {
@@ -31,7 +33,8 @@ Var Seq2Seq::hidden(Pass& pass, const ModelBatch& batch) {
   return decoder(pass, batch.input, memory, batch.source);
 }
 
-Var Seq2Seq::decoder(Pass& pass, const Rows& rows, const Var& memory, const Rows& memory_rows) {
+Var Seq2Seq::decoder(Pass& pass, const Rows& full, const Var& memory, const Rows& memory_rows) {
+  const Rows rows = shards_.place(pass, full);
   return decoder_(pass, target_embedding_(pass, rows), rows, memory, memory_rows);
 }
 
@@ -51,8 +54,7 @@ Tensor by_sequence(Context& context, const Tensor& rows, const Offsets& offsets,
 std::unique_ptr<KeyValueCache> Seq2Seq::begin_decoding(const Rows& source, int64_t rows, int64_t slots,
                                                        int64_t capacity) {
   require<InternalError>(rows == source.sequences(), "decoding {} rows of {} sources", rows, source.sequences());
-  const int64_t kv_width = 2 * config_.derived_kv_heads() * config_.derived_head_dim();
-  auto cache = std::make_unique<KeyValueCache>(context_, config_.layers, rows, slots, capacity, kv_width,
+  auto cache = std::make_unique<KeyValueCache>(context_, config_.layers, rows, slots, capacity, kv_width(),
                                                compute_dtype(registry_.precision()));
   Tape tape(context_, Tape::Mode::Off);
   Pass pass{.tape = tape, .fixed_blocks = true};

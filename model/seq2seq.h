@@ -7,7 +7,8 @@ namespace weft {
 // output and to what it has written.
 class Seq2Seq : public Transformer {
  public:
-  Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies);
+  Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
+          bool sequence_parallel);
   Var hidden(Pass& pass, const ModelBatch& batch) override;
   std::unique_ptr<KeyValueCache> begin_decoding(const Rows& source, int64_t rows, int64_t slots,
                                                 int64_t capacity) override;
@@ -17,6 +18,7 @@ class Seq2Seq : public Transformer {
   void prepare_embeddings(DType compute) override;
 
  private:
+  // Full rows.
   Var encode(Pass& pass, const Rows& source);
 
   Embedding source_embedding_, target_embedding_;

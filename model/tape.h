@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kernels/context.h"
+#include "parallel/gradient_buckets.h"
 #include "parallel/mesh.h"
-#include "parallel/parameter.h"
 
 namespace weft {
 

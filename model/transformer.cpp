@@ -9,12 +9,13 @@
 namespace weft {
 
 Transformer::Transformer(Context& context, Mesh& mesh, const TransformerConfig& config,
-                         const Vocabularies& vocabularies)
+                         const Vocabularies& vocabularies, bool sequence_parallel)
     : context_(context),
       config_(config),
       vocabularies_(vocabularies),
       registry_(context, mesh),
-      builder_{registry_, config_, sites_} {}
+      shards_(mesh.tp(), sequence_parallel),
+      builder_{registry_, config_, sites_, shards_} {}
 
 // Called by the models once their embeddings exist: `output_weight_` is then set where it is tied.
 void Transformer::declare_output() {
@@ -23,23 +24,33 @@ void Transformer::declare_output() {
     output_weight_ = &registry_.add({.name = "output.weight",
                                      .shape = {vocabulary, config_.width},
                                      .init = builder_.weight_init(config_.width, vocabulary),
-                                     .decays = true});
+                                     .decays = true,
+                                     .tp_dim = 0,
+                                     .padded = true});
   }
-  if (config_.output_bias) output_bias_ = &registry_.add({.name = "output.bias", .shape = {vocabulary}});
+  if (config_.output_bias) {
+    output_bias_ = &registry_.add({.name = "output.bias", .shape = {vocabulary}, .tp_dim = 0, .padded = true});
+  }
 }
 
-void Transformer::allocate(Precision precision, bool training) {
-  registry_.allocate(precision, training);
+void Transformer::allocate(Precision precision, bool training, const Sharding& sharding) {
+  registry_.allocate(precision, training, sharding);
   prepare_embeddings(compute_dtype(precision));
+}
+
+int64_t Transformer::kv_width() const {
+  return 2 * shards_.share(config_.derived_kv_heads(), "model.kv_heads") * config_.derived_head_dim();
 }
 
 LossSums Transformer::loss(Pass& pass, const ModelBatch& batch, const LossOptions& options) {
   Tape& tape = pass.tape;
-  const Var h = hidden(pass, batch);
+  const Var h = shards_.enter(pass, hidden(pass, batch), batch.input);
   const int64_t rows = h->value.size(0);
   const DType wide = accumulator_of(h->value.dtype());
   const Tensor loss = context_.empty({rows}, wide), nll = context_.empty({rows}, wide);
-  OutputLoss args{.hidden = h->value,
+  OutputLoss args{.tp = &shards_.communicator(),
+                  .vocabulary = vocabularies_.target,
+                  .hidden = h->value,
                   .weight = output_weight_->value(),
                   .bias = output_bias(),
                   .targets = batch.targets,
@@ -93,8 +104,16 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   for (int64_t r = 0; r < cache.rows(); ++r) cache.advance(r, offsets[r + 1] - offsets[r]);
   const Tensor last = last_rows(context_, h->value, rows.offsets);
   const DType dtype = last.dtype(), wide = accumulator_of(dtype);
-  const Tensor logits = context_.empty({last.size(0), vocabularies_.target}, dtype);
+  const int64_t columns = output_weight_->local_shape()[0];
+  Tensor logits = context_.empty({last.size(0), columns}, dtype);
   product(pass, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  if (shards_.active()) {
+    Communicator& tp = shards_.communicator();
+    const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, dtype);
+    tp.all_gather(logits, parts);
+    logits = context_.empty({last.size(0), vocabularies_.target}, dtype);
+    join_columns(context_, parts, logits);
+  }
   if (dtype == wide) return logits;
   const Tensor wide_logits = context_.empty(logits.shape(), wide);
   convert(context_, logits, wide_logits);
@@ -102,9 +121,11 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
 }
 
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies) {
-  if (config.encoder_layers == 0) return std::make_unique<Gpt>(context, mesh, config, vocabularies);
-  return std::make_unique<Seq2Seq>(context, mesh, config, vocabularies);
+                                        const Vocabularies& vocabularies, bool sequence_parallel) {
+  if (config.encoder_layers == 0) {
+    return std::make_unique<Gpt>(context, mesh, config, vocabularies, sequence_parallel);
+  }
+  return std::make_unique<Seq2Seq>(context, mesh, config, vocabularies, sequence_parallel);
 }
 
 }  // namespace weft

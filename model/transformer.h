@@ -40,13 +40,13 @@ class Transformer {
   Context& context() { return context_; }
 
   // Buffers and constant tables; then initialise() the registry or load a checkpoint.
-  void allocate(Precision precision, bool training);
+  void allocate(Precision precision, bool training, const Sharding& sharding = {});
 
   // Forward to the loss. Where the tape records, the output layer's gradients are made too, and tape.backward() does
   // the rest.
   LossSums loss(Pass& pass, const ModelBatch& batch, const LossOptions& options);
 
-  // The decoder's last hidden states (after the final norm), [rows, width].
+  // The decoder's last hidden states (after the final norm), [stream rows, width].
   virtual Var hidden(Pass& pass, const ModelBatch& batch) = 0;
 
   // Decoding. begin_decoding makes a cache with one row a source sentence (Seq2Seq; the encoder runs here) or `rows`
@@ -58,17 +58,21 @@ class Transformer {
   Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
 
  protected:
-  Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies);
+  Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
+              bool sequence_parallel);
   void declare_output();
   virtual Var decoder(Pass& pass, const Rows& rows, const Var& memory, const Rows& memory_rows) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
   Tensor output_bias() const { return output_bias_ ? output_bias_->value() : Tensor{}; }
+  // Features of a position's keys and values here.
+  int64_t kv_width() const;
 
   Context& context_;
   TransformerConfig config_;
   Vocabularies vocabularies_;
   ParameterRegistry registry_;
   DropoutSites sites_;
+  TensorParallel shards_;
   Builder builder_;
   Parameter* output_weight_ = nullptr;
   Parameter* output_bias_ = nullptr;
@@ -76,6 +80,6 @@ class Transformer {
 
 // Gpt where config.encoder_layers is 0, Seq2Seq otherwise.
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies);
+                                        const Vocabularies& vocabularies, bool sequence_parallel = false);
 
 }  // namespace weft

@@ -1,45 +1,69 @@
+#include "parallel/gradient_buckets.h"
+
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
-#include "parallel/parameter.h"
+#include "kernels/plain.h"
 
 namespace weft {
 
 struct GradientBuckets::Bucket {
-  Tensor range;                        // a piece of the flat gradient
+  FlatRange range;
+  const OwnedRange* owned = nullptr;   // where sharded
   std::vector<Parameter*> parameters;  // that lie in it
+  Tensor gradient;                     // of the range
+  Tensor sum;                          // of what is owned, where it is added to what earlier micro-batches left
   std::unique_ptr<Pending> pending;
 };
 
-GradientBuckets::GradientBuckets(ParameterRegistry& registry, int64_t bucket_bytes) : registry_(registry) {
-  const auto& parameters = registry.parameters();
-  bucket_of_.resize(parameters.size());
-  const Tensor& flat = registry.flat_gradient();
-  const int64_t limit = std::max<int64_t>(bucket_bytes / static_cast<int64_t>(size_of(flat.dtype())), 1);
-  int64_t end = flat.elements();
-  std::vector<Parameter*> members;
-  for (auto i = static_cast<int64_t>(parameters.size()) - 1; i >= 0; --i) {
-    members.push_back(parameters[i].get());
-    bucket_of_[i] = static_cast<int>(buckets_.size());
-    const int64_t begin = parameters[i]->flat_offset_;
-    if (end - begin < limit && i > 0) continue;
+GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(registry) {
+  const FlatLayout& layout = registry.layout();
+  for (size_t b = 0; b < layout.buckets.size(); ++b) {
     auto bucket = std::make_unique<Bucket>();
-    bucket->range = flat.flat(begin, Shape{end - begin});
-    bucket->parameters = std::move(members);
+    bucket->range = layout.buckets[b];
+    if (layout.sharded) bucket->owned = &layout.owned[b];
+    if (registry.flat_gradient()) {
+      bucket->gradient = registry.flat_gradient().flat(bucket->range.begin, Shape{bucket->range.size()});
+    }
     buckets_.push_back(std::move(bucket));
-    members.clear();
-    end = begin;
+  }
+  for (const auto& p : registry.parameters()) {
+    buckets_[p->bucket_]->parameters.push_back(p.get());
+    p->buckets_ = this;
   }
 }
 
-GradientBuckets::~GradientBuckets() = default;
+GradientBuckets::~GradientBuckets() {
+  for (const auto& p : registry_.parameters()) p->buckets_ = nullptr;
+}
+
+const Tensor& Parameter::gradient() {
+  if (!gradient_ && buckets_) buckets_->open(bucket_);
+  return gradient_;
+}
+
+void GradientBuckets::open(int index) {
+  Bucket& bucket = *buckets_[index];
+  if (bucket.gradient) return;
+  complete(bucket);
+  Context& context = registry_.context();
+  bucket.gradient = context.empty(Shape{bucket.range.size()}, registry_.reduced_gradient().data.dtype());
+  // Between parameters lies padding that nobody writes and everybody sums.
+  fill(context, bucket.gradient, 0);
+  for (Parameter* p : bucket.parameters) {
+    p->gradient_ = bucket.gradient.flat(p->flat_offset_ - bucket.range.begin, p->local_shape_);
+  }
+}
 
 void GradientBuckets::begin_step() {
   for (const auto& p : registry_.parameters()) p->touched_ = false, p->expected_ = 0;
   next_ = 0;
   reducing_ = false;
+  first_round_ = true;
+  exposed_ = 0;
 }
+
+void GradientBuckets::begin_micro_batch(bool last) { reducing_ = last || registry_.zero() == ZeroStage::Gradients; }
 
 void GradientBuckets::expect(Parameter& parameter) { parameter.expected_ += 1; }
 
@@ -48,14 +72,36 @@ void GradientBuckets::contributed(Parameter& parameter) {
   if (reducing_) start_ready();
 }
 
+void GradientBuckets::start(Bucket& bucket) {
+  Communicator& dp = registry_.mesh().dp();
+  if (!bucket.owned) {
+    if (dp.size() > 1) bucket.pending = dp.start_all_reduce(bucket.gradient, ReduceOp::Sum);
+    return;
+  }
+  const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
+  bucket.sum = first_round_ ? mine : registry_.context().empty(mine.shape(), mine.dtype());
+  bucket.pending = dp.start_reduce_scatter(bucket.gradient, bucket.sum);
+}
+
 void GradientBuckets::start_ready() {
-  while (next_ < buckets_.size()) {
+  for (; next_ < buckets_.size(); ++next_) {
     Bucket& bucket = *buckets_[next_];
     const bool ready =
         std::ranges::all_of(bucket.parameters, [](const Parameter* p) { return p->touched_ && p->expected_ == 0; });
     if (!ready) return;
-    bucket.pending = registry_.mesh().dp().start_all_reduce(bucket.range, ReduceOp::Sum);
-    ++next_;
+    start(bucket);
+  }
+}
+
+void GradientBuckets::start_rest() {
+  for (; next_ < buckets_.size(); ++next_) {
+    open(static_cast<int>(next_));
+    for (Parameter* p : buckets_[next_]->parameters) {
+      if (!p->touched_) fill(registry_.context(), p->gradient_, 0);
+      p->touched_ = true;
+      p->expected_ = 0;
+    }
+    start(*buckets_[next_]);
   }
 }
 
@@ -63,22 +109,65 @@ void GradientBuckets::progress() {
   if (next_ > 0) registry_.mesh().dp().progress();
 }
 
+// Waits for a bucket's reduction and puts its result where it belongs.
+void GradientBuckets::complete(Bucket& bucket) {
+  if (!bucket.pending) return;
+  const auto began = std::chrono::steady_clock::now();
+  bucket.pending->wait();
+  bucket.pending.reset();
+  exposed_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (!bucket.owned) return;
+  const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
+  if (bucket.sum.raw() != mine.raw()) add_scaled(registry_.context(), bucket.sum, 1, mine);
+  bucket.sum = {};
+  if (registry_.zero() != ZeroStage::Gradients) return;
+  bucket.gradient = {};
+  for (Parameter* p : bucket.parameters) p->gradient_ = {}, p->touched_ = false;
+}
+
+void GradientBuckets::end_micro_batch() {
+  if (registry_.zero() != ZeroStage::Gradients) return;
+  start_rest();
+  for (const auto& bucket : buckets_) complete(*bucket);
+  next_ = 0;
+  first_round_ = false;
+}
+
 double GradientBuckets::finish() {
-  for (size_t i = next_; i < buckets_.size(); ++i) {
-    for (Parameter* p : buckets_[i]->parameters) {
-      const bool zero = !p->touched_ && !p->gradient_.meta();
-      if (zero) std::memset(p->gradient_.raw(), 0, p->gradient_.bytes());
-      p->touched_ = true;
-      p->expected_ = 0;
+  if (registry_.zero() != ZeroStage::Gradients) start_rest();
+  for (const auto& bucket : buckets_) complete(*bucket);
+  reduce_partial_gradients();
+  return exposed_;
+}
+
+// Parameters of which every tp rank has seen some rows only: their parts are summed in one message.
+void GradientBuckets::reduce_partial_gradients() {
+  Communicator& tp = registry_.mesh().tp();
+  std::vector<Tensor> parts;
+  int64_t total = 0;
+  for (const auto& p : registry_.parameters()) {
+    if (!p->spec_.partial_over_tp || tp.size() == 1) continue;
+    const FlatRange all{p->flat_offset_, p->flat_offset_ + p->local_shape_.elements()};
+    for (const OwnedRange& owned : registry_.layout().owned) {
+      const FlatRange part = overlap(owned.flat, all);
+      if (part.size() <= 0) continue;
+      parts.push_back(registry_.reduced_gradient().piece(owned, part));
+      total += part.size();
     }
   }
-  start_ready();
-  const auto start = std::chrono::steady_clock::now();
-  for (auto& bucket : buckets_) {
-    if (bucket->pending) bucket->pending->wait();
-    bucket->pending.reset();
-  }
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (total == 0) return;
+  Context& context = registry_.context();
+  const Tensor message = context.empty(Shape{total}, registry_.reduced_gradient().data.dtype());
+  const auto each = [&](auto&& move) {
+    int64_t at = 0;
+    for (const Tensor& part : parts) {
+      move(part, message.flat(at, part.shape()));
+      at += part.elements();
+    }
+  };
+  each([&](const Tensor& part, const Tensor& place) { convert(context, part, place); });
+  tp.all_reduce(message);
+  each([&](const Tensor& part, const Tensor& place) { convert(context, place, part); });
 }
 
 }  // namespace weft

@@ -10,21 +10,54 @@
 namespace weft {
 namespace {
 
-struct Statistics {
-  Tensor max, sum, target, total;
+// Which columns of the vocabulary are here.
+struct Columns {
+  int64_t first = 0, valid = 0;
 };
 
-Statistics make_statistics(Context& context, int64_t rows, DType wide) {
-  const Shape shape{rows};
-  return {context.empty(shape, wide), context.empty(shape, wide), context.empty(shape, wide),
-          context.empty(shape, wide)};
+Columns columns_of(const OutputLoss& a) {
+  const int64_t here = a.weight.size(0), first = a.tp ? here * a.tp->rank() : 0;
+  return {first, std::clamp<int64_t>(a.vocabulary - first, 0, here)};
+}
+
+// Of each row over the whole vocabulary; what tp sums lies together.
+struct Statistics {
+  Tensor max;     // [rows]
+  Tensor summed;  // [3, rows]
+  Tensor part(int64_t i) const { return summed.slice(i, i + 1).flat(0, max.shape()); }
+  Tensor sum() const { return part(0); }
+  Tensor target() const { return part(1); }
+  Tensor total() const { return part(2); }
+};
+
+Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor& logits, const Tensor& targets) {
+  const int64_t rows = logits.size(0);
+  const Columns columns = columns_of(a);
+  Statistics s{context.empty({rows}, logits.dtype()), context.empty({3, rows}, logits.dtype())};
+  const bool smooth = a.smoothing > 0;
+  if (!smooth) fill(context, s.total(), 0);
+  cross_entropy_stats(context, {.logits = logits,
+                                .targets = targets,
+                                .first_column = columns.first,
+                                .valid_columns = columns.valid,
+                                .row_max = s.max,
+                                .row_sum = s.sum(),
+                                .row_target = s.target(),
+                                .row_total = smooth ? s.total() : Tensor{}});
+  if (!a.tp || a.tp->size() == 1) return s;
+  const Tensor whole_max = context.empty({rows}, logits.dtype());
+  convert(context, s.max, whole_max);
+  a.tp->all_reduce(whole_max, ReduceOp::Max);
+  cross_entropy_rebase(context, {.row_max = s.max, .whole_max = whole_max, .row_sum = s.sum()});
+  a.tp->all_reduce(s.summed);
+  s.max = whole_max;
+  return s;
 }
 
 // Logits in the accumulator dtype, for f32 sums of exponentials under bf16 products.
 Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden) {
-  const int64_t vocabulary = a.weight.size(0);
   const DType wide = accumulator_of(a.hidden.dtype());
-  const Tensor logits = context.empty({hidden.size(0), vocabulary}, wide);
+  const Tensor logits = context.empty({hidden.size(0), a.weight.size(0)}, wide);
   matmul(context, {.a = hidden, .b = a.weight, .c = logits, .transpose_b = true});
   if (a.bias) add_row(context, a.bias, logits);
   return logits;
@@ -32,16 +65,17 @@ Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden)
 
 void chunk_gradients(Context& context, const OutputLoss& a, const Tensor& hidden, const Tensor& targets,
                      const Tensor& logits, const Statistics& s, const Tensor& dhidden, bool first) {
-  const int64_t vocabulary = a.weight.size(0);
+  const Columns columns = columns_of(a);
   const DType compute = a.hidden.dtype();
   const Tensor dlogits = compute == logits.dtype() ? logits : context.empty(logits.shape(), compute);
   cross_entropy_gradient(context, {.logits = logits,
                                    .targets = targets,
-                                   .valid_columns = vocabulary,
+                                   .first_column = columns.first,
+                                   .valid_columns = columns.valid,
                                    .row_max = s.max,
-                                   .row_sum = s.sum,
+                                   .row_sum = s.sum(),
                                    .smoothing = a.smoothing,
-                                   .vocabulary = vocabulary,
+                                   .vocabulary = a.vocabulary,
                                    .scale = a.scale,
                                    .dlogits = dlogits});
   matmul(context, {.a = dlogits, .b = a.weight, .c = dhidden});
@@ -56,30 +90,23 @@ void chunk_gradients(Context& context, const OutputLoss& a, const Tensor& hidden
 }  // namespace
 
 void output_loss(Context& context, const OutputLoss& a) {
-  const int64_t rows = a.hidden.size(0), vocabulary = a.weight.size(0);
+  const int64_t rows = a.hidden.size(0);
   const DType wide = accumulator_of(a.hidden.dtype());
-  const auto row_bytes = vocabulary * static_cast<int64_t>(size_of(wide));
+  const auto row_bytes = a.weight.size(0) * static_cast<int64_t>(size_of(wide));
   const int64_t chunk = std::clamp<int64_t>(a.chunk_bytes / row_bytes, 16, std::max<int64_t>(rows, 16));
   bool first = true;
   for (int64_t begin = 0; begin < rows; begin += chunk) {
     const int64_t end = std::min(rows, begin + chunk);
     const Tensor hidden = a.hidden.slice(begin, end), targets = a.targets.slice(begin, end);
-    const Statistics s = make_statistics(context, end - begin, wide);
     const Tensor logits = chunk_logits(context, a, hidden);
-    cross_entropy_stats(context, {.logits = logits,
-                                  .targets = targets,
-                                  .valid_columns = vocabulary,
-                                  .row_max = s.max,
-                                  .row_sum = s.sum,
-                                  .row_target = s.target,
-                                  .row_total = a.smoothing > 0 ? s.total : Tensor{}});
+    const Statistics s = chunk_statistics(context, a, logits, targets);
     CrossEntropyLoss loss{.targets = targets,
                           .row_max = s.max,
-                          .row_sum = s.sum,
-                          .row_target = s.target,
-                          .row_total = a.smoothing > 0 ? s.total : Tensor{},
+                          .row_sum = s.sum(),
+                          .row_target = s.target(),
+                          .row_total = a.smoothing > 0 ? s.total() : Tensor{},
                           .smoothing = a.smoothing,
-                          .vocabulary = vocabulary,
+                          .vocabulary = a.vocabulary,
                           .loss = a.loss.slice(begin, end)};
     cross_entropy_loss(context, loss);
     if (a.nll) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/context.h"
+#include "parallel/communicator.h"
 #include "parallel/parameter.h"
 
 namespace weft {
@@ -7,10 +8,15 @@ namespace weft {
 // The output projection with cross-entropy, as one operation: logits = hidden W^T + b, loss of every row.
 // It walks the rows in chunks, so that at most `chunk_bytes` of logits exist at a time, and where gradients are asked
 // for it makes them chunk by chunk in the same pass: the divisor of the loss is known before the forward starts.
+// Vocabulary-parallel where `tp` has several ranks (Shoeybi et al. 2019): each holds equal parts of the vocabulary's
+// rows of weight and bias, the last ones padded; only four numbers a row are exchanged, never logits. All ranks hold
+// the same hidden rows and get the same losses; dhidden is this rank's part of a sum over tp.
 struct OutputLoss {
-  Tensor hidden;         // [rows, width], compute dtype
-  Tensor weight;         // [vocabulary, width], compute dtype
-  Tensor bias;           // [vocabulary] or absent
+  Communicator* tp = nullptr;  // null: the whole vocabulary is here
+  int64_t vocabulary = 0;      // of the whole; padding beyond it counts for nothing
+  Tensor hidden;               // [rows, width], compute dtype
+  Tensor weight;         // [columns, width], compute dtype; columns: the vocabulary, or this rank's padded part of it
+  Tensor bias;           // [columns] or absent
   Tensor targets;        // i32[rows]; < 0 counts for nothing
   double smoothing = 0;  // label smoothing, in [0, 1)
   double scale = 1;      // of the gradients: 1 / (valid target tokens of the step)

@@ -1,5 +1,6 @@
 #include "parallel/parameter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -11,8 +12,6 @@
 
 namespace weft {
 namespace {
-
-constexpr int64_t kAlignment = 64;  // elements: every parameter starts on a cache line in any dtype
 
 double draw(const Init& init, const Philox& philox, int64_t index) {
   const auto block = static_cast<uint64_t>(index) / 4;
@@ -45,12 +44,13 @@ void for_each_row(const Shape& global, const Shape& local, const std::vector<int
   });
 }
 
+// The box of `extent` at `origin`, into contiguous memory.
 template <class T>
-void initialise_parameter(const Parameter& p, const std::vector<int64_t>& origin, uint64_t seed, int threads) {
-  T* out = p.master().data<T>();
-  const Init init = p.spec().init;
-  const Philox philox(hash64(p.spec().name, seed));
-  for_each_row(p.spec().shape, p.local_shape(), origin, threads, [&](int64_t local, int64_t global, int64_t n) {
+void draw_box(const ParameterSpec& spec, const Shape& extent, const std::vector<int64_t>& origin, uint64_t seed,
+              int threads, T* out) {
+  const Init init = spec.init;
+  const Philox philox(hash64(spec.name, seed));
+  for_each_row(spec.shape, extent, origin, threads, [&](int64_t local, int64_t global, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       switch (init.kind) {
         case Init::Kind::Zeros:
@@ -87,55 +87,105 @@ Accumulate Parameter::gradient_mode() {
 }
 
 Parameter& ParameterRegistry::add(ParameterSpec spec) {
-  require<InternalError>(!flat_master_, "parameter {} declared after allocation", spec.name);
+  require<InternalError>(!flat_value_, "parameter {} declared after allocation", spec.name);
   require<InternalError>(!find(spec.name), "parameter {} declared twice", spec.name);
   auto p = std::make_unique<Parameter>();
-  p->local_shape_ = spec.shape;
-  if (spec.tp_dim >= 0) {
-    p->local_shape_[spec.tp_dim] = div_exact(spec.shape[spec.tp_dim], mesh_.tp().size(), spec.name.c_str());
-  }
-  if (!parameters_.empty()) {
-    const Parameter& last = *parameters_.back();
-    const int64_t end = last.flat_offset_ + last.local_shape_.elements();
-    p->flat_offset_ = (end + kAlignment - 1) / kAlignment * kAlignment;
+  p->local_shape_ = p->extent_ = spec.shape;
+  const int tp = mesh_.tp().size();
+  if (spec.padded) {
+    require<InternalError>(spec.tp_dim == 0, "parameter {}: only dim 0 can be padded", spec.name);
+    const int64_t global = spec.shape[0], local = (global + tp - 1) / tp;
+    p->local_shape_[0] = local;
+    p->extent_[0] = std::clamp<int64_t>(global - local * mesh_.tp().rank(), 0, local);
+  } else if (spec.tp_dim >= 0) {
+    p->local_shape_[spec.tp_dim] = div_exact(spec.shape[spec.tp_dim], tp, spec.name.c_str());
+    p->extent_ = p->local_shape_;
   }
   p->spec_ = std::move(spec);
   parameters_.push_back(std::move(p));
   return *parameters_.back();
 }
 
-void ParameterRegistry::allocate(Precision precision, bool training) {
+void ParameterRegistry::allocate(Precision precision, bool training, const Sharding& sharding) {
   precision_ = precision;
   const DType compute = compute_dtype(precision);
   const DType wide = accumulator_of(compute);
-  const Parameter& last = *parameters_.back();
-  const int64_t end = last.flat_offset_ + last.local_shape_.elements();
-  const Shape flat{(end + kAlignment - 1) / kAlignment * kAlignment};
-  flat_master_ = context_.zeros(flat, wide);
-  flat_value_ = compute == wide ? flat_master_ : context_.zeros(flat, compute);
-  if (training) flat_gradient_ = context_.zeros(flat, wide);
-  for (auto& p : parameters_) {
-    p->master_ = flat_master_.flat(p->flat_offset_, p->local_shape_);
-    p->value_ = flat_value_.flat(p->flat_offset_, p->local_shape_);
-    if (training) p->gradient_ = flat_gradient_.flat(p->flat_offset_, p->local_shape_);
+  std::vector<int64_t> sizes;
+  for (const auto& p : parameters_) sizes.push_back(p->local_shape_.elements());
+  const Communicator& dp = mesh_.dp();
+  layout_ = lay_out(sizes, size_of(wide), training ? sharding : Sharding{}, dp.rank(), dp.size());
+  zero_ = layout_.sharded ? sharding.zero : ZeroStage::Whole;
+  const Shape whole{layout_.elements}, share{layout_.owned_elements};
+  flat_value_ = context_.zeros(whole, compute);
+  if (compute == wide) {
+    master_ = {flat_value_, true};
+  } else {
+    master_ = {context_.zeros(share, wide), !layout_.sharded};
+  }
+  if (training) {
+    if (zero_ != ZeroStage::Gradients) flat_gradient_ = context_.zeros(whole, wide);
+    reduced_gradient_ = layout_.sharded ? FlatBuffer{context_.zeros(share, wide), false} : FlatBuffer{flat_gradient_};
+  }
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& p = *parameters_[i];
+    p.flat_offset_ = layout_.offsets[i];
+    p.bucket_ = layout_.bucket_of[i];
+    if (master_.whole) p.master_ = master_.data.flat(p.flat_offset_, p.local_shape_);
+    p.value_ = flat_value_.flat(p.flat_offset_, p.local_shape_);
+    if (flat_gradient_) p.gradient_ = flat_gradient_.flat(p.flat_offset_, p.local_shape_);
+  }
+}
+
+FlatBuffer ParameterRegistry::make_state() const {
+  return {context_.zeros(Shape{layout_.owned_elements}, accumulator_of(compute_dtype(precision_))), !layout_.sharded};
+}
+
+// Where the replicas divide the masters, each draws the whole parameter and keeps its own part of it.
+void ParameterRegistry::initialise_parameter(Parameter& p, uint64_t seed) {
+  const bool direct = master_.whole;
+  const Tensor drawn = direct ? p.master_ : context_.zeros(p.local_shape_, master_.data.dtype());
+  const auto origin = local_origin(p);
+  if (precision_ == Precision::Fp64) {
+    draw_box(p.spec_, p.extent_, origin, seed, context_.threads(), drawn.data<double>());
+  } else {
+    draw_box(p.spec_, p.extent_, origin, seed, context_.threads(), drawn.data<float>());
+  }
+  if (direct) return;
+  const FlatRange range{p.flat_offset_, p.flat_offset_ + p.local_shape_.elements()};
+  for (const OwnedRange& owned : layout_.owned) {
+    const FlatRange part = overlap(owned.flat, range);
+    if (part.size() <= 0) continue;
+    convert(context_, drawn.flat(part.begin - range.begin, Shape{part.size()}), master_.piece(owned, part));
   }
 }
 
 void ParameterRegistry::initialise(uint64_t seed) {
-  if (context_.meta()) return;
-  for (const auto& p : parameters_) {
-    const auto origin = local_origin(*p);
-    if (precision_ == Precision::Fp64) {
-      initialise_parameter<double>(*p, origin, seed, context_.threads());
-    } else {
-      initialise_parameter<float>(*p, origin, seed, context_.threads());
+  if (!context_.meta()) {
+    for (const auto& p : parameters_) {
+      if (p->extent_.elements() > 0) initialise_parameter(*p, seed);
     }
   }
   refresh_values();
 }
 
+void ParameterRegistry::publish(size_t owned) {
+  const OwnedRange& range = layout_.owned[owned];
+  const Tensor value = flat_value_.flat(range.flat.begin, Shape{range.flat.size()});
+  if (flat_value_.storage() != master_.data.storage()) convert(context_, master_.piece(range), value);
+  if (!layout_.sharded) return;
+  const FlatRange& bucket = layout_.buckets[owned];
+  publishing_.push_back(mesh_.dp().start_all_gather(value, flat_value_.flat(bucket.begin, Shape{bucket.size()})));
+  mesh_.dp().progress();
+}
+
+void ParameterRegistry::finish_publishing() {
+  for (const auto& pending : publishing_) pending->wait();
+  publishing_.clear();
+}
+
 void ParameterRegistry::refresh_values() {
-  if (flat_value_.storage() != flat_master_.storage()) convert(context_, flat_master_, flat_value_);
+  for (size_t i = 0; i < layout_.owned.size(); ++i) publish(i);
+  finish_publishing();
 }
 
 Parameter* ParameterRegistry::find(std::string_view name) const {
@@ -154,7 +204,9 @@ int64_t ParameterRegistry::global_elements() const {
 std::vector<int64_t> ParameterRegistry::local_origin(const Parameter& parameter) const {
   std::vector<int64_t> origin(parameter.spec_.shape.rank(), 0);
   const int dim = parameter.spec_.tp_dim;
-  if (dim >= 0) origin[dim] = parameter.local_shape_[dim] * mesh_.tp().rank();
+  if (dim >= 0) {
+    origin[dim] = std::min(parameter.local_shape_[dim] * mesh_.tp().rank(), parameter.spec_.shape[dim]);
+  }
   return origin;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/context.h"
+#include "parallel/flat_layout.h"
 #include "parallel/mesh.h"
 
 namespace weft {
@@ -29,17 +30,24 @@ struct ParameterSpec {
   Init init;
   bool decays = false;           // weight decay applies (matrices and embeddings; not biases and norms)
   int tp_dim = -1;               // the dim that tensor parallelism shards, or -1: replicated over tp
+  bool padded = false;           // dim 0 is sharded in equal parts even if tp does not divide it: a vocabulary
   bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
 };
+
+class GradientBuckets;
 
 class Parameter {
  public:
   const ParameterSpec& spec() const { return spec_; }
-  const Shape& local_shape() const { return local_shape_; }
-  int64_t flat_offset() const { return flat_offset_; }  // elements, in the flat buffers
-  const Tensor& value() const { return value_; }        // compute dtype: what operations read
-  const Tensor& master() const { return master_; }      // what the optimizer updates: f32, or f64 in f64 runs
-  const Tensor& gradient() const { return gradient_; }  // accumulator dtype
+  const Shape& local_shape() const { return local_shape_; }  // in memory, padding included
+  const Shape& extent() const { return extent_; }            // what exists of it: padding is zero and stays zero
+  int64_t flat_offset() const { return flat_offset_; }       // elements, in the flat buffers
+  const Tensor& value() const { return value_; }             // compute dtype: what operations read
+  // What the optimizer updates: f32, or f64 in f64 runs. Absent where the replicas divide the masters.
+  const Tensor& master() const { return master_; }
+  // Accumulator dtype. Where gradients are never held whole, it exists from the first contribution of a micro-batch
+  // until the reduction of its bucket.
+  const Tensor& gradient();
   // Overwrite for the first contribution of a step, Add for every later one.
   Accumulate gradient_mode();
 
@@ -47,8 +55,10 @@ class Parameter {
   friend class ParameterRegistry;
   friend class GradientBuckets;
   ParameterSpec spec_;
-  Shape local_shape_;
+  Shape local_shape_, extent_;
   int64_t flat_offset_ = 0;
+  GradientBuckets* buckets_ = nullptr;  // who makes the gradient when it is asked for
+  int bucket_ = 0;
   Tensor value_, master_, gradient_;
   bool touched_ = false;  // contributed to since clear_gradients()
   int expected_ = 0;      // uses recorded by forward passes of this step and not yet answered by backward
@@ -65,9 +75,13 @@ class ParameterRegistry {
 
   Parameter& add(ParameterSpec spec);
   // Flat buffers for values, and where training also for gradients. Ends the time of add().
-  void allocate(Precision precision, bool training);
+  void allocate(Precision precision, bool training, const Sharding& sharding = {});
   void initialise(uint64_t seed);
-  // Copies masters into the compute values where they are not the same memory (bf16).
+  // Makes the compute values of all ranks follow the masters that this rank owns: rounds them where values are of
+  // another dtype, and gathers what other replicas own. publish() starts one owned range, so that it moves while the
+  // next one is updated; refresh_values() does them all.
+  void publish(size_t owned);
+  void finish_publishing();
   void refresh_values();
 
   const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
@@ -75,47 +89,34 @@ class ParameterRegistry {
   int64_t global_elements() const;  // of all parameters, each counted once
   Precision precision() const { return precision_; }
 
-  const Tensor& flat_master() const { return flat_master_; }
+  const FlatLayout& layout() const { return layout_; }
+  ZeroStage zero() const { return zero_; }
   const Tensor& flat_value() const { return flat_value_; }
+  const FlatBuffer& master() const { return master_; }
+  // Gradients after their reduction: summed over dp, of the owned ranges at least.
+  const FlatBuffer& reduced_gradient() const { return reduced_gradient_; }
+  // The whole gradient, absent where it is never held whole.
   const Tensor& flat_gradient() const { return flat_gradient_; }
+  // A buffer for optimizer state: what this rank owns, zeros.
+  FlatBuffer make_state() const;
+  Context& context() const { return context_; }
   Mesh& mesh() const { return mesh_; }
 
-  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 unless tp shards).
+  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 unless tp shards)
+  // and the parameter's extent().
   std::vector<int64_t> local_origin(const Parameter& parameter) const;
 
  private:
+  void initialise_parameter(Parameter& parameter, uint64_t seed);
   Context& context_;
   Mesh& mesh_;
   Precision precision_ = Precision::Fp32;
   std::vector<std::unique_ptr<Parameter>> parameters_;
-  Tensor flat_master_, flat_value_, flat_gradient_;
-};
-
-// Gradients summed over dp in buckets of the flat buffer while backward still runs. Buckets are cut from the end of
-// the buffer (the last layers' gradients are ready first) and start strictly in that order on every rank, whatever
-// order they get ready in.
-class GradientBuckets {
- public:
-  GradientBuckets(ParameterRegistry& registry, int64_t bucket_bytes);
-  ~GradientBuckets();
-
-  void begin_step();  // forgets the last step's contributions
-  void begin_last_micro_batch() { reducing_ = true; }
-  void expect(Parameter& parameter);       // forward: one more use will contribute
-  void contributed(Parameter& parameter);  // backward: it has
-  void progress();
-  // End of backward: zeroes what nobody contributed to, starts what is left, waits for all. Returns exposed seconds.
-  double finish();
-  int64_t size() const { return static_cast<int64_t>(buckets_.size()); }
-
- private:
-  struct Bucket;
-  void start_ready();
-  ParameterRegistry& registry_;
-  std::vector<std::unique_ptr<Bucket>> buckets_;
-  std::vector<int> bucket_of_;  // by position of the parameter in the registry
-  size_t next_ = 0;             // first bucket not started
-  bool reducing_ = false;
+  ZeroStage zero_ = ZeroStage::Whole;
+  FlatLayout layout_;
+  Tensor flat_value_, flat_gradient_;
+  FlatBuffer master_, reduced_gradient_;
+  std::vector<std::unique_ptr<Pending>> publishing_;
 };
 
 }  // namespace weft

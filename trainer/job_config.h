@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "model/config.h"
 
 // The sections of a job that the trainer itself reads; trainer/job.h puts all sections together.
 namespace weft {
@@ -31,7 +32,7 @@ struct TrainConfig {
   double clip_norm = 0;
   double label_smoothing = 0;
   ComputePrecision precision = ComputePrecision::Fp32;
-  bool recompute = false;
+  Recompute recompute = Recompute::None;
   int64_t max_skips = 10;
   std::string init_from;
 
@@ -49,8 +50,10 @@ struct TrainConfig {
             Range{.min = 0, .max = 0.999});
     v.field("precision", precision,
             "What the model computes in: fp32, or bf16 with master weights, moments and sums in fp32.");
-    v.field("recompute", recompute,
-            "Keep only the input of each block and compute the block again in backward: less memory, same results.");
+    v.field(
+        "recompute", recompute,
+        "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "
+        "inside attention, or whole blocks.");
     v.field("max_skips", max_skips,
             "Steps in a row whose loss or gradient is not finite that are skipped before the run ends as diverged.",
             Range{.min = 0, .max = 1e9});
@@ -106,12 +109,19 @@ struct CheckpointConfig {
 
 struct ParallelConfig {
   int64_t tp = 1;
+  bool sequence_parallel = false;
+  int64_t zero = 0;
   double bucket_mib = 8;
 
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("tp", tp, "Ranks that share one replica of the model (tensor parallelism); the others divide the data.",
             Range{.min = 1, .max = 1 << 16});
+    v.field("sequence_parallel", sequence_parallel,
+            "Divide the rows of norms, residual sums and their dropout over the tp ranks too.");
+    v.field("zero", zero,
+            "What the data-parallel replicas divide (ZeRO): 0 nothing, 1 master weights and moments, 2 gradients too.",
+            Range{.min = 0, .max = 2});
     v.field("bucket_mib", bucket_mib,
             "MiB of gradients that are reduced over the replicas at once, while backward still runs.",
             Range{.min = 0.001, .max = 65536});

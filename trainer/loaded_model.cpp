@@ -42,7 +42,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
                                   .target = loaded.target_tokenizer->vocabulary()};
   loaded.model = make_model(context, mesh, loaded.job.model, vocabularies);
   loaded.model->allocate(precision_of(loaded.job), false);
-  const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().flat_master()}};
+  const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
   checkpoint.read(local_boxes(loaded.model->parameters(), master));
   loaded.model->parameters().refresh_values();
   return loaded;

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// Updates the master weights from the flat gradients. Walks the registry once, at construction, into ranges that
-// share their weight decay.
+// Updates the master weights that this rank owns from their reduced gradients, and publishes them to the other
+// replicas range by range. Walks the registry once, at construction, into spans that share their weight decay.
 class Optimizer {
  public:
   Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config);
@@ -17,14 +17,17 @@ class Optimizer {
   void update(const StepState& state);
   // Sets the bias corrections for update number `update` (from 1; skipped steps do not count).
   void correct_bias(StepState& state, int64_t update) const;
-  // Flat moments (moment1, moment2 or momentum), laid out as the parameters.
+  // Moments (moment1, moment2 or momentum), laid out as the parameters; of what this rank owns.
   const std::vector<NamedBuffer>& buffers() const { return buffers_; }
 
  private:
   struct Span {
-    int64_t begin, end;  // elements of the flat buffers
+    size_t owned;  // index of the owned range that it lies in
+    FlatRange range;
     double weight_decay;
   };
+  void update_span(const Span& span, const StepState& state);
+
   Context& context_;
   ParameterRegistry& registry_;
   OptimizerConfig config_;

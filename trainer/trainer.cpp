@@ -34,15 +34,15 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job)
   }
   check_job_against(job, train_->header());
   plan_ = make_batch_plan(batch_config(job), *train_, static_cast<uint64_t>(job.seed));
-  model_ = make_model(context, mesh, job.model, vocabularies_of(train_->header()));
-  model_->allocate(precision_of(job), true);
+  model_ = make_model(context, mesh, job.model, vocabularies_of(train_->header()), job.parallel.sequence_parallel);
+  model_->allocate(precision_of(job), true,
+                   {.zero = static_cast<ZeroStage>(job.parallel.zero),
+                    .bucket_bytes = static_cast<int64_t>(job.parallel.bucket_mib * (1 << 20))});
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
-  step_ = std::make_unique<TrainingStep>(
-      *model_, *optimizer_,
-      StepOptions{.label_smoothing = job.train.label_smoothing,
-                  .clip_norm = job.train.clip_norm,
-                  .recompute = job.train.recompute,
-                  .bucket_bytes = static_cast<int64_t>(job.parallel.bucket_mib * (1 << 20))});
+  step_ = std::make_unique<TrainingStep>(*model_, *optimizer_,
+                                         StepOptions{.label_smoothing = job.train.label_smoothing,
+                                                     .clip_norm = job.train.clip_norm,
+                                                     .recompute = job.train.recompute});
   writer_ = std::make_unique<CheckpointWriter>(checkpoints_, context, mesh.world());
   max_steps_ = count_steps();
 }

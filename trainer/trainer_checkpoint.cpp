@@ -10,6 +10,7 @@
 #include "checkpoint/retention.h"
 #include "data/tokenizer.h"
 #include "kernels/cpu/matmul.h"
+#include "parallel/replicas.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -26,7 +27,7 @@ std::string new_run_id() {
 }  // namespace
 
 std::vector<NamedBuffer> Trainer::checkpoint_buffers() const {
-  std::vector<NamedBuffer> buffers = {{"master", model_->parameters().flat_master()}};
+  std::vector<NamedBuffer> buffers = {{"master", model_->parameters().master()}};
   for (const NamedBuffer& b : optimizer_->buffers()) buffers.push_back(b);
   return buffers;
 }
@@ -119,7 +120,7 @@ void Trainer::restore(const fs::path& path) {
 
 void Trainer::load_initial_weights() {
   const Checkpoint checkpoint = Checkpoint::open(job_.train.init_from);
-  const std::vector<NamedBuffer> master = {{"master", model_->parameters().flat_master()}};
+  const std::vector<NamedBuffer> master = {{"master", model_->parameters().master()}};
   checkpoint.read(local_boxes(model_->parameters(), master));
   model_->parameters().refresh_values();
   log_info("weights from {}", job_.train.init_from);
@@ -141,13 +142,7 @@ void Trainer::save() {
   if (saved_step_ == state_.step) return;
   commit_save();
   // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
-  const double mine =
-      static_cast<double>(hash64({reinterpret_cast<const char*>(model_->parameters().flat_master().raw()),
-                                  model_->parameters().flat_master().bytes()}) >>
-                          12);
-  std::array<double, 2> range = {mine, -mine};
-  mesh_.dp().all_reduce_host(range.data(), 2, ReduceOp::Max);
-  require<PeerError>(range[0] == -range[1], "step {}: the dp replicas hold different weights", state_.step);
+  require_equal_replicas(model_->parameters(), state_.step);
 
   writer_->start({.step = state_.step,
                   .state = to_json(state_),

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "kernels/optimizer.h"
+#include "parallel/gradient_norm.h"
 
 namespace weft {
 namespace {
@@ -28,32 +28,35 @@ ModelBatch to_device(Context& context, const MicroBatch& batch) {
 }
 
 TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options)
-    : model_(model), optimizer_(optimizer), options_(options), buckets_(model.parameters(), options.bucket_bytes) {}
+    : model_(model), optimizer_(optimizer), options_(options), buckets_(model.parameters()) {}
 
 TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batches, const StepState& state) {
   Context& context = model_.context();
   LocalSums sums;
-  for (const MicroBatch& micro : batches.micro) {
-    if (&micro == &batches.micro.back()) buckets_.begin_last_micro_batch();
+  const bool counts = model_.parameters().mesh().tp().rank() == 0;  // its shards see the same rows
+  const auto mine = static_cast<int64_t>(batches.micro.size());
+  // Replicas that divide their gradients reduce after every micro-batch, one that has fewer with the others.
+  const int64_t rounds = std::max(mine, batches.most_micro);
+  for (int64_t i = 0; i < rounds; ++i) {
+    buckets_.begin_micro_batch(i + 1 == mine);
+    if (i >= mine) {
+      buckets_.end_micro_batch();
+      continue;
+    }
+    const MicroBatch& micro = batches.micro[i];
     Tape tape(context, Tape::Mode::Record, &buckets_);
-    Pass pass{.tape = tape, .state = &state, .recompute_blocks = options_.recompute};
+    Pass pass{.tape = tape, .state = &state, .recompute = options_.recompute};
     const LossSums loss = model_.loss(pass, to_device(context, micro),
                                       {.smoothing = options_.label_smoothing, .scale = state.inverse_divisor});
     tape.backward();
-    sums.rows += micro.source.rows() + micro.input.rows();
-    if (context.meta()) continue;
+    buckets_.end_micro_batch();
+    if (counts) sums.rows += micro.source.rows() + micro.input.rows();
+    if (context.meta() || !counts) continue;
     // Both sums were finished by the forward pass: reading them here holds nothing up on this device.
     sums.loss += loss.loss.data<double>()[0];
     sums.nll += loss.nll.data<double>()[0];
   }
   return sums;
-}
-
-double TrainingStep::gradient_norm() {
-  Context& context = model_.context();
-  const Tensor sum = context.empty({1}, DType::F64);
-  square_sum(context, {.x = model_.parameters().flat_gradient(), .out = sum});
-  return context.meta() ? 0 : std::sqrt(sum.data<double>()[0]);
 }
 
 StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
@@ -68,17 +71,18 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
   // The one control all-reduce: sums, requests, and a place for each rank's timings.
   Communicator& world = model_.parameters().mesh().world();
   const auto ranks = static_cast<size_t>(world.size()), me = static_cast<size_t>(world.rank());
-  constexpr size_t kSums = 5;
+  constexpr size_t kSums = 6;
   std::vector<double> control(kSums + 3 * ranks, 0);
   control[0] = sums.loss, control[1] = sums.nll, control[2] = static_cast<double>(sums.rows),
   control[3] = requests.stop_asked;
   control[4] = requests.save_written;
+  control[5] = squared_norm_share(model_.parameters());
   const std::array<double, 3> mine = {seconds, data_seconds, exposed};
   for (size_t i = 0; i < mine.size(); ++i) control[kSums + i * ranks + me] = mine[i];
   world.all_reduce_host(control.data(), static_cast<int64_t>(control.size()), ReduceOp::Sum);
 
   StepReport report;
-  report.gradient_norm = gradient_norm();  // of the summed gradients: the same on every rank
+  report.gradient_norm = std::sqrt(control[5]);
   report.loss = control[0] * state.inverse_divisor;
   report.nll = control[1] * state.inverse_divisor;
   report.rows = static_cast<int64_t>(control[2]);

@@ -4,7 +4,7 @@
 
 #include "data/batch.h"
 #include "model/transformer.h"
-#include "parallel/parameter.h"
+#include "parallel/gradient_buckets.h"
 #include "trainer/optimizer.h"
 
 namespace weft {
@@ -15,8 +15,7 @@ ModelBatch to_device(Context& context, const MicroBatch& batch);
 struct StepOptions {
   double label_smoothing = 0;
   double clip_norm = 0;  // 0: gradients are not clipped
-  bool recompute = false;
-  int64_t bucket_bytes = int64_t{8} << 20;
+  Recompute recompute = Recompute::None;
 };
 
 // What all ranks know after the one control all-reduce of a step.
@@ -55,7 +54,6 @@ class TrainingStep {
     int64_t rows = 0;
   };
   LocalSums forward_backward(const StepBatches& batches, const StepState& state);
-  double gradient_norm();
 
   Transformer& model_;
   Optimizer& optimizer_;

@@ -15,10 +15,10 @@ struct Case {
   std::function<void(TransformerConfig&)> change;
 };
 
-double run(Transformer& model, const ModelBatch& batch, GradientBuckets* buckets, bool record, bool recompute) {
+double run(Transformer& model, const ModelBatch& batch, GradientBuckets* buckets, bool record, Recompute recompute) {
   StepState state{.inverse_divisor = 0.25, .dropout_key = 99};
   Tape tape(model.context(), record ? Tape::Mode::Record : Tape::Mode::Discard, buckets);
-  Pass pass{.tape = tape, .state = &state, .recompute_blocks = recompute};
+  Pass pass{.tape = tape, .state = &state, .recompute = recompute};
   if (buckets) buckets->begin_step();
   const LossSums sums = model.loss(pass, batch, {.smoothing = 0.1, .scale = 0.25});
   tape.backward();
@@ -34,13 +34,13 @@ TEST_P(ModelGradient, EqualsFiniteDifferences) {
   TransformerConfig config = test::small_config(GetParam().seq2seq);
   GetParam().change(config);
   const auto model = make_model(context, mesh, config, test::small_vocabularies(GetParam().seq2seq));
-  model->allocate(Precision::Fp64, true);
+  model->allocate(Precision::Fp64, true, {.bucket_bytes = 4096});
   model->parameters().initialise(3);
   // Biases and norms away from 0 and 1, so that their gradients are not special.
-  for (double& w : model->parameters().flat_master().span<double>()) w += 0.01 * std::sin(1e4 * w + 1);
-  GradientBuckets buckets(model->parameters(), 4096);
+  for (double& w : model->parameters().master().data.span<double>()) w += 0.01 * std::sin(1e4 * w + 1);
+  GradientBuckets buckets(model->parameters());
   const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 1, 4});
-  run(*model, batch, &buckets, true, false);
+  run(*model, batch, &buckets, true, Recompute::None);
   const Tensor gradient = model->parameters().flat_gradient();
   const std::vector<double> kept(gradient.span<double>().begin(), gradient.span<double>().end());
   for (const auto& p : model->parameters().parameters()) {
@@ -49,9 +49,9 @@ TEST_P(ModelGradient, EqualsFiniteDifferences) {
     for (int64_t i = 0; i < n; i += std::max<int64_t>(1, n / 5)) {
       const double at = w[i], step = 1e-5 * std::max(1.0, std::abs(at));
       w[i] = at + step;
-      const double above = run(*model, batch, nullptr, false, false);
+      const double above = run(*model, batch, nullptr, false, Recompute::None);
       w[i] = at - step;
-      const double below = run(*model, batch, nullptr, false, false);
+      const double below = run(*model, batch, nullptr, false, Recompute::None);
       w[i] = at;
       const double expected = (above - below) / (2 * step), got = kept[p->flat_offset() + i];
       EXPECT_NEAR(got, expected, 1e-7 + 1e-5 * std::abs(expected)) << p->spec().name << "[" << i << "]";
@@ -66,15 +66,17 @@ TEST_P(ModelGradient, RecomputationIsBitIdentical) {
   GetParam().change(config);
   for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
     const auto model = make_model(context, mesh, config, test::small_vocabularies(GetParam().seq2seq));
-    model->allocate(precision, true);
+    model->allocate(precision, true, {.bucket_bytes = 4096});
     model->parameters().initialise(3);
-    GradientBuckets buckets(model->parameters(), 4096);
+    GradientBuckets buckets(model->parameters());
     const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 1, 4});
-    const double plain = run(*model, batch, &buckets, true, false);
+    const double plain = run(*model, batch, &buckets, true, Recompute::None);
     const Tensor gradient = model->parameters().flat_gradient();
     const std::vector<float> kept(gradient.span<float>().begin(), gradient.span<float>().end());
-    EXPECT_EQ(run(*model, batch, &buckets, true, true), plain);
-    EXPECT_TRUE(std::equal(kept.begin(), kept.end(), gradient.data<float>()));
+    for (const Recompute recompute : {Recompute::Attention, Recompute::Block}) {
+      EXPECT_EQ(run(*model, batch, &buckets, true, recompute), plain);
+      EXPECT_TRUE(std::equal(kept.begin(), kept.end(), gradient.data<float>()));
+    }
   }
 }
 

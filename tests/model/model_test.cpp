@@ -220,7 +220,7 @@ TEST(Model, RunsDry) {
     Mesh mesh = Mesh::single();
     const auto model = make_model(context, mesh, test::small_config(seq2seq), test::small_vocabularies(seq2seq));
     model->allocate(Precision::Bf16, true);
-    GradientBuckets buckets(model->parameters(), 4096);
+    GradientBuckets buckets(model->parameters());
     const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 3});
     StepState state;
     Tape tape(context, Tape::Mode::Record, &buckets);

@@ -1,11 +1,11 @@
-#include "parallel/parameter.h"
-
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <thread>
 
+#include "parallel/gradient_buckets.h"
 #include "parallel/in_process.h"
 
 namespace weft {
@@ -46,6 +46,31 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
   }
 }
 
+// A vocabulary that tp does not divide is padded in memory: the parts that exist reassemble, the padding is zero.
+TEST(Parameters, PaddedShardsReassemble) {
+  Context context;
+  Mesh alone = Mesh::single();
+  ParameterRegistry whole(context, alone);
+  whole.add({.name = "w", .shape = {5, 3}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
+  whole.allocate(Precision::Fp32, false);
+  whole.initialise(42);
+  const float* expected = whole.find("w")->value().data<float>();
+  std::atomic<int64_t> rows = 0;
+  run_in_process({.dp = 1, .tp = 4}, [&](Mesh& mesh, int rank) {
+    Context mine;
+    ParameterRegistry registry(mine, mesh);
+    registry.add({.name = "w", .shape = {5, 3}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
+    registry.allocate(Precision::Fp32, true);
+    registry.initialise(42);
+    const Parameter& p = *registry.find("w");
+    EXPECT_EQ(p.local_shape(), (Shape{2, 3}));
+    rows += p.extent()[0];
+    const float* w = p.value().data<float>();
+    for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(w[i], i / 3 < p.extent()[0] ? expected[rank * 6 + i] : 0);
+  });
+  EXPECT_EQ(rows, 5);
+}
+
 TEST(Parameters, DrawsHaveTheirDistribution) {
   Context context({}, 2);
   Mesh mesh = Mesh::single();
@@ -73,10 +98,10 @@ struct Buckets {
   Context context;
   ParameterRegistry registry;
   std::unique_ptr<GradientBuckets> buckets;
-  explicit Buckets(Mesh& mesh) : registry(context, mesh) {
-    for (const char* name : {"a", "b", "c", "d"}) registry.add({.name = name, .shape = {64}});
-    registry.allocate(Precision::Fp32, true);
-    buckets = std::make_unique<GradientBuckets>(registry, 64 * 4);
+  explicit Buckets(Mesh& mesh, ZeroStage zero = ZeroStage::Whole) : registry(context, mesh) {
+    for (const char* name : {"a", "b", "c", "d"}) registry.add({.name = name, .shape = {128}});
+    registry.allocate(Precision::Fp32, true, {.zero = zero, .bucket_bytes = 128 * 4});
+    buckets = std::make_unique<GradientBuckets>(registry);
   }
   void contribute(const char* name, float value) {
     Parameter& p = *registry.find(name);
@@ -96,7 +121,7 @@ TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
       t.buckets->begin_step();
       if (rank != 2) {  // rank 2 has no rows at all
         for (int micro = 0; micro < 2; ++micro) {
-          if (micro == 1) t.buckets->begin_last_micro_batch();
+          t.buckets->begin_micro_batch(micro == 1);
           for (const char* name : {"a", "b", "a", "d"}) t.buckets->expect(*t.registry.find(name));
           if (rank == 0) {
             for (const char* name : {"d", "a", "b", "a"}) t.contribute(name, 1), t.buckets->progress();
@@ -115,13 +140,48 @@ TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
   });
 }
 
+// What the replicas divide: each gets the sum of what it owns, over micro-batches too, and one with fewer of them waits
+// for nobody.
+TEST(GradientBuckets, ReplicasGetTheSumOfWhatTheyOwn) {
+  for (const ZeroStage zero : {ZeroStage::Optimizer, ZeroStage::Gradients}) {
+    run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {
+      Buckets t(mesh, zero);
+      const FlatLayout& layout = t.registry.layout();
+      ASSERT_EQ(layout.owned.size(), 4u);
+      EXPECT_EQ(layout.owned_elements, layout.elements / 2);
+      for (int step = 0; step < 2; ++step) {
+        t.buckets->begin_step();
+        for (int micro = 0; micro < 2; ++micro) {
+          t.buckets->begin_micro_batch(micro == 1 - rank);
+          if (micro <= 1 - rank) {  // rank 1 has one micro-batch, rank 0 two
+            for (const char* name : {"a", "b", "d"}) t.buckets->expect(*t.registry.find(name));
+            for (const char* name : {"d", "b", "a"}) t.contribute(name, rank == 0 ? 1 : 10);
+          }
+          t.buckets->end_micro_batch();
+        }
+        t.buckets->finish();
+        const auto owned = [&](size_t bucket) {  // a is the last bucket
+          return t.registry.reduced_gradient().piece(layout.owned[3 - bucket]).span<float>()[0];
+        };
+        EXPECT_EQ(owned(0), 12);
+        EXPECT_EQ(owned(1), 12);
+        EXPECT_EQ(owned(2), 0);
+        EXPECT_EQ(owned(3), 12);
+        if (zero == ZeroStage::Gradients) {
+          EXPECT_FALSE(t.registry.flat_gradient());
+        }
+      }
+    });
+  }
+}
+
 // A slow network: what is started while backward still runs is not waited for at its end.
 TEST(GradientBuckets, ReductionOverlapsBackward) {
   run_in_process({.dp = 2},
                  [](Mesh& mesh, int) {
                    Buckets t(mesh);
                    t.buckets->begin_step();
-                   t.buckets->begin_last_micro_batch();
+                   t.buckets->begin_micro_batch(true);
                    for (const char* name : {"a", "b", "c", "d"}) t.buckets->expect(*t.registry.find(name));
                    for (const char* name : {"d", "c", "b", "a"}) {
                      t.contribute(name, 1);

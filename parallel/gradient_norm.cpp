@@ -1,0 +1,45 @@
+#include "parallel/gradient_norm.h"
+
+#include <vector>
+
+#include "kernels/optimizer.h"
+
+namespace weft {
+namespace {
+
+// Parts of an owned range that this tp rank counts: what tp shards, and on its first rank what it replicates.
+std::vector<FlatRange> counted_parts(const ParameterRegistry& registry, const FlatRange& range) {
+  const bool first = registry.mesh().tp().rank() == 0;
+  if (first) return {range};  // padding is zero
+  std::vector<FlatRange> parts;
+  for (const auto& p : registry.parameters()) {
+    if (p->spec().tp_dim < 0) continue;
+    const FlatRange part = overlap(range, {p->flat_offset(), p->flat_offset() + p->local_shape().elements()});
+    if (part.size() > 0) parts.push_back(part);
+  }
+  return parts;
+}
+
+}  // namespace
+
+double squared_norm_share(ParameterRegistry& registry) {
+  Context& context = registry.context();
+  const FlatLayout& layout = registry.layout();
+  const Communicator& dp = registry.mesh().dp();
+  double sum = 0;
+  for (const OwnedRange& owned : layout.owned) {
+    FlatRange range = owned.flat;
+    if (!layout.sharded) {  // all replicas hold the same: each squares a part
+      const int64_t total = range.size();
+      range = {total * dp.rank() / dp.size(), total * (dp.rank() + 1) / dp.size()};
+    }
+    for (const FlatRange& part : counted_parts(registry, range)) {
+      const Tensor out = context.empty({1}, DType::F64);
+      square_sum(context, {.x = registry.reduced_gradient().piece(owned, part), .out = out});
+      if (!context.meta()) sum += out.data<double>()[0];
+    }
+  }
+  return sum;
+}
+
+}  // namespace weft

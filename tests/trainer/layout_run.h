@@ -1,0 +1,112 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "data/batch_plan.h"
+#include "data/loader.h"
+#include "tests/model/fixture.h"
+#include "trainer/training_step.h"
+
+namespace weft::test {
+
+// Sequences made of their index: a short pattern that a small model learns.
+class PatternReader : public SequenceReader {
+ public:
+  explicit PatternReader(int64_t vocabulary) : vocabulary_(vocabulary) {}
+  void read(const PlannedSequence& s, std::span<int32_t> source, std::span<int32_t> target) const override {
+    for (size_t i = 0; i < source.size(); ++i) source[i] = token(s.index, i);
+    for (size_t i = 0; i < target.size(); ++i) target[i] = token(s.index, 2 * i);
+  }
+
+ private:
+  int32_t token(int64_t index, size_t i) const {
+    return static_cast<int32_t>((index * 3 + static_cast<int64_t>(i) * (1 + index % 3)) %
+                                std::min<int64_t>(vocabulary_, 20));
+  }
+  int64_t vocabulary_;
+};
+
+// How a run is divided: what must not change its losses.
+struct Layout {
+  int dp = 1, tp = 1;
+  ZeroStage zero = ZeroStage::Whole;
+  bool sequence = false;
+  Recompute recompute = Recompute::None;
+  int64_t micro_rows = 0;
+
+  std::string name() const {
+    return std::to_string(dp) + "x" + std::to_string(tp) + "_zero" + std::to_string(static_cast<int>(zero)) +
+           (sequence ? "_sequence" : "") +
+           (recompute == Recompute::None ? "" : "_" + std::string(enum_name(recompute))) +
+           (micro_rows > 0 ? "_micro" + std::to_string(micro_rows) : "");
+  }
+};
+
+// What is trained: two layers a side, ragged lengths up to 33, everything that could go wrong switched on.
+struct LayoutCase {
+  bool seq2seq = false;
+  int64_t vocabulary = 50;  // 4 does not divide it
+  int64_t steps = 10;
+  Precision precision = Precision::Fp32;
+  NormPlacement norm = NormPlacement::Pre;
+  int64_t embedding_width = 0;
+
+  TransformerConfig config() const {
+    TransformerConfig config = small_config(seq2seq);
+    config.width = 64, config.heads = 4, config.ffn = 96, config.max_length = 33, config.init_deviation = 0.05;
+    config.norm = norm, config.embedding_width = embedding_width;
+    config.tying = embedding_width == 0 ? Tying::All : Tying::None;
+    config.output_bias = true;
+    config.dropout = {.embedding = 0.1, .residual = 0.1, .ffn = 0.1, .attention = 0.1};
+    return config;
+  }
+  std::shared_ptr<const BatchPlan> plan() const {
+    if (!seq2seq) return make_window_plan({.sequences = 5, .context = 33}, 33 * 43, 9);
+    PairLengths lengths;
+    for (int i = 0; i < 60; ++i) lengths.source.push_back(1 + i % 33), lengths.target.push_back(2 + i * 7 % 32);
+    return make_pair_plan({.tokens = 120, .order = BatchOrder::Bucketed}, lengths, 9);
+  }
+};
+
+// What one rank saw.
+struct LayoutRun {
+  std::vector<double> losses, norms;
+  uint64_t values = 0;     // hash of this rank's values after the last step
+  uint64_t initial = 0;    // hash of the initial values in global order, 0 where tp shards them
+  double moved = 0;        // bytes, by the formulas of rings
+  size_t peak_memory = 0;  // of tensors
+  int64_t owned_elements = 0;
+};
+
+inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Context& context) {
+  LayoutRun run;
+  const auto model = make_model(context, mesh, c.config(),
+                                {.source = c.seq2seq ? c.vocabulary : 0, .target = c.vocabulary}, layout.sequence);
+  model->allocate(c.precision, true, {.zero = layout.zero, .bucket_bytes = 20'000});
+  model->parameters().initialise(4);
+  Optimizer optimizer(context, model->parameters(), {.weight_decay = 0.1});
+  TrainingStep step(*model, optimizer, {.label_smoothing = 0.1, .clip_norm = 1.0, .recompute = layout.recompute});
+  const auto plan = c.plan();
+  const PatternReader reader(c.vocabulary);
+  Position position;
+  int64_t updates = 0;
+  for (int64_t i = 0; i < c.steps; ++i) {
+    const auto batches = read_step(plan->step(position.epoch, position.step), reader, mesh.dp().rank(),
+                                   mesh.dp().size(), layout.micro_rows);
+    StepState state{.step = i, .learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))};
+    const StepReport report = step.run(batches, state, updates, 0, {});
+    run.losses.push_back(report.loss), run.norms.push_back(report.gradient_norm);
+    position = plan->after(position);
+  }
+  const Tensor& flat = model->parameters().flat_value();
+  if (!context.meta()) run.values = hash64({reinterpret_cast<const char*>(flat.raw()), flat.bytes()});
+  run.moved = mesh.dp().traffic().total().moved + mesh.tp().traffic().total().moved;
+  run.peak_memory = context.memory().use().peak;
+  run.owned_elements = model->parameters().layout().owned_elements;
+  return run;
+}
+
+}  // namespace weft::test
