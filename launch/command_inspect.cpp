@@ -8,7 +8,7 @@
 #include "data/dataset_inspect.h"
 #include "data/tokenizer.h"
 #include "launch/commands.h"
-#include "trainer/job_data.h"
+#include "trainer/layout_plan.h"
 #include "trainer/loaded_model.h"
 
 namespace weft {
@@ -29,18 +29,9 @@ void print_branch(const std::string& name, const Branch& branch, int depth) {
 // The model as a tree with shapes and parameter counts, made dry: no memory, no data.
 void inspect_job(const std::string& path, const std::vector<std::string>& overrides) {
   const JobConfig job = load_job(path, overrides);
-  Vocabularies vocabularies{.source = job.is_translation() ? job.tokenizer.vocabulary : 0,
-                            .target = job.tokenizer.vocabulary};
-  if (fs::exists(fs::path(job.data.directory) / "dataset.json")) {
-    vocabularies = vocabularies_of(Dataset::open(job.data.directory, "train").header());
-  }
-  if (vocabularies.target == 0) {
-    throw ConfigError("the vocabulary is not known before the dataset is prepared",
-                      "run weft prepare, or --set tokenizer.vocabulary=N");
-  }
   Context context({.kind = DeviceKind::Meta});
   Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, job.model, vocabularies);
+  const auto model = make_model(context, mesh, job.model, planned_vocabularies(job));
   Branch root;
   for (const auto& p : model->parameters().parameters()) {
     const int64_t n = p->spec().shape.elements();

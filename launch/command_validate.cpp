@@ -8,6 +8,7 @@
 #include "launch/commands.h"
 #include "launch/session.h"
 #include "trainer/job_data.h"
+#include "trainer/layout_plan.h"
 
 namespace weft {
 namespace {
@@ -34,6 +35,12 @@ void check_surroundings(const JobConfig& job, int ranks) {
            static_cast<double>(free_bytes(existing)) / (1 << 30));
 }
 
+void print_memory(const JobConfig& job, int ranks) {
+  const LayoutPlan plan = plan_layout(job, layout_for(ranks, static_cast<int>(job.parallel.tp)), 1);
+  log_info("memory of a rank's tensors in the largest step: {:.1f} MiB (weft plan has the parts)",
+           static_cast<double>(plan.peak_bytes) / (1 << 20));
+}
+
 }  // namespace
 
 void add_validate_command(CLI::App& app, Action& action) {
@@ -48,6 +55,7 @@ void add_validate_command(CLI::App& app, Action& action) {
       const JobConfig job = load_job(arguments->path, arguments->overrides);
       std::printf("%s", to_yaml(job).c_str());
       check_surroundings(job, *ranks);
+      print_memory(job, *ranks);
       log_info("{}: nothing wrong found", arguments->path);
       return ExitCode::Done;
     };

@@ -13,6 +13,7 @@ using Action = std::function<ExitCode()>;
 
 // Each adds one subcommand with its help; parsing it sets `action`.
 void add_prepare_command(CLI::App& app, Action& action);
+void add_plan_command(CLI::App& app, Action& action);
 void add_train_command(CLI::App& app, Action& action);
 void add_evaluate_command(CLI::App& app, Action& action);
 void add_translate_command(CLI::App& app, Action& action);

@@ -31,9 +31,9 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", WEFT_VERSION);
   Action action;
-  for (const auto add :
-       {add_sample_command, add_prepare_command, add_validate_command, add_train_command, add_evaluate_command,
-        add_translate_command, add_generate_command, add_average_command, add_inspect_command, add_doctor_command}) {
+  for (const auto add : {add_sample_command, add_prepare_command, add_validate_command, add_plan_command,
+                         add_train_command, add_evaluate_command, add_translate_command, add_generate_command,
+                         add_average_command, add_inspect_command, add_doctor_command}) {
     add(app, action);
   }
   try {

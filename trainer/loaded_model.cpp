@@ -4,7 +4,8 @@
 
 #include "base/config_reader.h"
 #include "base/error.h"
-#include "trainer/trainer.h"
+#include "checkpoint/writer.h"
+#include "trainer/job_options.h"
 
 namespace weft {
 

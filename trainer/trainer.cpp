@@ -8,17 +8,12 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "trainer/job_data.h"
+#include "trainer/job_options.h"
 #include "trainer/loss_evaluation.h"
 
 namespace weft {
 
 using Json = nlohmann::ordered_json;
-
-TransformerConfig model_config(const JobConfig& job) { return job.model; }
-
-Precision precision_of(const JobConfig& job) {
-  return job.train.precision == ComputePrecision::Bf16 ? Precision::Bf16 : Precision::Fp32;
-}
 
 Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job)
     : context_(context),
@@ -35,14 +30,9 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job)
   check_job_against(job, train_->header());
   plan_ = make_batch_plan(batch_config(job), *train_, static_cast<uint64_t>(job.seed));
   model_ = make_model(context, mesh, job.model, vocabularies_of(train_->header()), job.parallel.sequence_parallel);
-  model_->allocate(precision_of(job), true,
-                   {.zero = static_cast<ZeroStage>(job.parallel.zero),
-                    .bucket_bytes = static_cast<int64_t>(job.parallel.bucket_mib * (1 << 20))});
+  model_->allocate(precision_of(job), true, sharding_of(job));
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
-  step_ = std::make_unique<TrainingStep>(*model_, *optimizer_,
-                                         StepOptions{.label_smoothing = job.train.label_smoothing,
-                                                     .clip_norm = job.train.clip_norm,
-                                                     .recompute = job.train.recompute});
+  step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
   writer_ = std::make_unique<CheckpointWriter>(checkpoints_, context, mesh.world());
   max_steps_ = count_steps();
 }

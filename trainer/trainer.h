@@ -87,8 +87,4 @@ class Trainer {
   std::chrono::steady_clock::time_point last_save_;
 };
 
-// Model, loaded: what evaluation and decoding start from. The job and vocabularies are the checkpoint's own.
-TransformerConfig model_config(const JobConfig& job);
-Precision precision_of(const JobConfig& job);
-
 }  // namespace weft

@@ -38,10 +38,9 @@ struct Layout {
   int64_t micro_rows = 0;
 
   std::string name() const {
-    return std::to_string(dp) + "x" + std::to_string(tp) + "_zero" + std::to_string(static_cast<int>(zero)) +
-           (sequence ? "_sequence" : "") +
-           (recompute == Recompute::None ? "" : "_" + std::string(enum_name(recompute))) +
-           (micro_rows > 0 ? "_micro" + std::to_string(micro_rows) : "");
+    return fmt::format("{}x{}_zero{}{}{}{}", dp, tp, static_cast<int>(zero), sequence ? "_sequence" : "",
+                       recompute == Recompute::None ? "" : fmt::format("_{}", enum_name(recompute)),
+                       micro_rows > 0 ? fmt::format("_micro{}", micro_rows) : "");
   }
 };
 
@@ -74,10 +73,9 @@ struct LayoutCase {
 // What one rank saw.
 struct LayoutRun {
   std::vector<double> losses, norms;
-  uint64_t values = 0;     // hash of this rank's values after the last step
-  uint64_t initial = 0;    // hash of the initial values in global order, 0 where tp shards them
-  double moved = 0;        // bytes, by the formulas of rings
-  size_t peak_memory = 0;  // of tensors
+  uint64_t values = 0;                // hash of this rank's values after the last step
+  double dp_moved = 0, tp_moved = 0;  // bytes, by the formulas of rings
+  size_t peak_memory = 0;             // of tensors
   int64_t owned_elements = 0;
 };
 
@@ -103,7 +101,7 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
   }
   const Tensor& flat = model->parameters().flat_value();
   if (!context.meta()) run.values = hash64({reinterpret_cast<const char*>(flat.raw()), flat.bytes()});
-  run.moved = mesh.dp().traffic().total().moved + mesh.tp().traffic().total().moved;
+  run.dp_moved = mesh.dp().traffic().total().moved, run.tp_moved = mesh.tp().traffic().total().moved;
   run.peak_memory = context.memory().use().peak;
   run.owned_elements = model->parameters().layout().owned_elements;
   return run;

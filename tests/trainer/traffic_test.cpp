@@ -1,0 +1,129 @@
+// What a layout moves and holds: the formulas of docs/layouts.md, the plan, and the run agree.
+#include <gtest/gtest.h>
+
+#include "parallel/dry_communicator.h"
+#include "parallel/in_process.h"
+#include "tests/trainer/layout_run.h"
+
+namespace weft {
+namespace {
+
+using test::Layout;
+using test::LayoutCase;
+using test::LayoutRun;
+
+// The sizes that the formulas speak of, of rank 0 for one step of a GPT model.
+struct Sizes {
+  double layers = 0, width = 0;
+  double flat = 0;           // elements of a flat buffer, padding included
+  double partial = 0;        // elements of parameters whose gradients are partial over tp
+  std::vector<double> rows;  // of each micro-batch of this dp rank
+  double rounds = 0;         // micro-batches of the rank that has most
+};
+
+double up_to_multiple(double rows, double n) { return std::ceil(rows / n) * n; }
+
+// docs/layouts.md, "What is sent": bytes over dp in one step, fp32.
+double dp_bytes(const Sizes& s, const Layout& layout) {
+  const double n = layout.dp, once = (n - 1) / n * 4 * s.flat;
+  const double reductions = layout.zero == ZeroStage::Gradients ? s.rounds : 1;
+  return (reductions + 1) * once;  // an all-reduce is a reduce-scatter and an all-gather
+}
+
+// Bytes over tp in one step, fp32: 4 layers + 2 passages of a micro-batch's rows into or out of sharded regions, each
+// a reduce-scatter and an all-gather (or their sum, an all-reduce); 2 (attention) or 4 (block) more a layer and
+// direction where recomputation repeats them; four numbers a row for the loss; partial gradients once.
+double tp_bytes(const Sizes& s, const Layout& layout) {
+  const double n = layout.tp, once = (n - 1) / n * 4;
+  double sum = layout.sequence ? 2 * once * s.partial : 0;
+  for (const double rows : s.rows) {
+    const double stream = (layout.sequence ? up_to_multiple(rows, n) : rows) * s.width;
+    double passages = 2 * (4 * s.layers + 2);
+    const double repeated = layout.recompute == Recompute::Block ? 2 : layout.recompute == Recompute::Attention ? 1 : 0;
+    passages += 2 * repeated * s.layers;  // forward again: an all-reduce, or a reduce-scatter and an all-gather
+    sum += once * (passages * stream + 2 * 4 * rows);
+  }
+  return sum;
+}
+
+Sizes sizes_of(const LayoutCase& c, const Layout& layout) {
+  const TransformerConfig config = c.config();
+  Sizes s{.layers = static_cast<double>(config.layers), .width = static_cast<double>(config.width)};
+  Context context({.kind = DeviceKind::Meta});
+  Mesh mesh = dry_mesh({.dp = layout.dp, .tp = layout.tp}, context);
+  const auto model = make_model(context, mesh, config, {.target = c.vocabulary}, layout.sequence);
+  model->allocate(c.precision, true, {.zero = layout.zero, .bucket_bytes = 20'000});
+  s.flat = static_cast<double>(model->parameters().layout().elements);
+  for (const auto& p : model->parameters().parameters()) {
+    if (!p->spec().partial_over_tp) continue;
+    const FlatRange all{p->flat_offset(), p->flat_offset() + p->local_shape().elements()};
+    for (const OwnedRange& owned : model->parameters().layout().owned) {
+      s.partial += static_cast<double>(std::max<int64_t>(0, overlap(owned.flat, all).size()));
+    }
+  }
+  const auto batches =
+      read_step(c.plan()->step(0, 0), test::PatternReader(c.vocabulary), 0, layout.dp, layout.micro_rows);
+  for (const MicroBatch& m : batches.micro) s.rows.push_back(static_cast<double>(m.input.rows()));
+  s.rounds = static_cast<double>(batches.most_micro);
+  return s;
+}
+
+std::vector<Layout> layouts() {
+  const ZeroStage optimizer = ZeroStage::Optimizer, gradients = ZeroStage::Gradients;
+  return {{.dp = 2},
+          {.dp = 3, .zero = optimizer},
+          {.dp = 2, .zero = gradients, .micro_rows = 40},
+          {.tp = 2},
+          {.tp = 4, .micro_rows = 40},
+          {.tp = 2, .sequence = true},
+          {.tp = 2, .recompute = Recompute::Attention},
+          {.tp = 4, .recompute = Recompute::Block},
+          {.tp = 2, .sequence = true, .recompute = Recompute::Block},
+          {.tp = 2, .sequence = true, .recompute = Recompute::Attention},
+          {.dp = 2, .tp = 2, .zero = gradients, .sequence = true, .recompute = Recompute::Block, .micro_rows = 70}};
+}
+
+LayoutRun run_for_real(const LayoutCase& c, const Layout& layout) {
+  LayoutRun first;
+  run_in_process({.dp = layout.dp, .tp = layout.tp}, [&](Mesh& mesh, int rank) {
+    Context context;
+    const LayoutRun run = test::train(c, layout, mesh, context);
+    if (rank == 0) first = run;
+  });
+  return first;
+}
+
+TEST(Traffic, EqualsItsFormulas) {
+  for (const Layout& layout : layouts()) {
+    const LayoutCase c{.steps = 1};
+    const LayoutRun run = run_for_real(c, layout);
+    const Sizes sizes = sizes_of(c, layout);
+    // Initial values are gathered once where the replicas divide masters; they hold them whole in fp32.
+    const double initial = layout.zero == ZeroStage::Whole ? 0 : dp_bytes(sizes, {.dp = layout.dp}) / 2;
+    EXPECT_DOUBLE_EQ(run.dp_moved - initial, dp_bytes(sizes, layout)) << layout.name();
+    EXPECT_DOUBLE_EQ(run.tp_moved, tp_bytes(sizes, layout)) << layout.name();
+    EXPECT_EQ(run.dp_moved > 0, layout.dp > 1);
+    EXPECT_EQ(run.tp_moved > 0, layout.tp > 1);
+  }
+}
+
+// The plan runs the same code dry: the same bytes, and memory within 10 % of the allocator's peak (U-2.3).
+TEST(Traffic, DryRunsMoveAndHoldWhatRunsDo) {
+  for (const bool seq2seq : {false, true}) {
+    for (const Layout& layout : layouts()) {
+      const LayoutCase c{.seq2seq = seq2seq, .steps = 2};
+      const LayoutRun real = run_for_real(c, layout);
+      Context context({.kind = DeviceKind::Meta});
+      Mesh mesh = dry_mesh({.dp = layout.dp, .tp = layout.tp}, context);
+      const LayoutRun dry = test::train(c, layout, mesh, context);
+      EXPECT_EQ(dry.dp_moved, real.dp_moved) << layout.name();
+      EXPECT_EQ(dry.tp_moved, real.tp_moved) << layout.name();
+      EXPECT_NEAR(static_cast<double>(dry.peak_memory), static_cast<double>(real.peak_memory),
+                  0.1 * static_cast<double>(real.peak_memory))
+          << layout.name();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft

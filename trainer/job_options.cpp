@@ -1,0 +1,19 @@
+#include "trainer/job_options.h"
+
+namespace weft {
+
+Precision precision_of(const JobConfig& job) {
+  return job.train.precision == ComputePrecision::Bf16 ? Precision::Bf16 : Precision::Fp32;
+}
+
+Sharding sharding_of(const JobConfig& job) {
+  return {.zero = static_cast<ZeroStage>(job.parallel.zero),
+          .bucket_bytes = static_cast<int64_t>(job.parallel.bucket_mib * (1 << 20))};
+}
+
+StepOptions step_options(const JobConfig& job) {
+  return {
+      .label_smoothing = job.train.label_smoothing, .clip_norm = job.train.clip_norm, .recompute = job.train.recompute};
+}
+
+}  // namespace weft
