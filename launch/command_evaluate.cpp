@@ -33,7 +33,38 @@ struct EvaluateArguments {
   int64_t max_sequences = 0;
   std::string translations;  // file to keep the translations in
   bool baselines = false;
+  int tp = 1;
 };
+
+// One line for each of `texts` of all dp ranks, which took every dp-th in turn; the same on every rank.
+std::vector<std::string> gather_lines(Communicator& dp, const std::vector<std::string>& mine, int64_t total) {
+  std::vector<std::string> all(static_cast<size_t>(total));
+  const auto packed = nlohmann::json::to_msgpack(mine);  // texts of any bytes, unlike JSON
+  for (int rank = 0; rank < dp.size(); ++rank) {
+    const std::string lines = dp.broadcast_text({packed.begin(), packed.end()}, rank);
+    const auto theirs = nlohmann::json::from_msgpack(lines).get<std::vector<std::string>>();
+    for (size_t i = 0; i < theirs.size(); ++i) all[i * dp.size() + rank] = theirs[i];
+  }
+  return all;
+}
+
+// Every dp rank translates its share of the sentences; a text does not depend on who writes it.
+std::vector<std::string> translate_split(const Writer& writer, const std::vector<std::vector<int32_t>>& sources,
+                                         const SearchConfig& search, Session& session) {
+  Communicator& dp = session.mesh().dp();
+  std::vector<std::vector<int32_t>> share;
+  for (size_t i = dp.rank(); i < sources.size(); i += dp.size()) share.push_back(sources[i]);
+  const auto total = static_cast<int64_t>(share.size());
+  Progress console(session.speaks());
+  const auto texts = writer.translate(share, search, [&](int64_t done) {
+    console.show(
+        fmt::format("translating {}/{}  {} left", done, total, format_duration(console.seconds_left(0, done, total))));
+  });
+  console.clear();
+  std::vector<std::string> mine;
+  for (const auto& best : texts) mine.push_back(writer.text(best.at(0)));
+  return gather_lines(dp, mine, static_cast<int64_t>(sources.size()));
+}
 
 std::vector<std::vector<int32_t>> source_rows(const Dataset& dataset, int64_t pairs) {
   std::vector<std::vector<int32_t>> rows(static_cast<size_t>(pairs));
@@ -44,33 +75,26 @@ std::vector<std::vector<int32_t>> source_rows(const Dataset& dataset, int64_t pa
   return rows;
 }
 
-Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded, const Dataset& dataset) {
+Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded, const Dataset& dataset,
+                          Session& session) {
   const auto search_config = read_options<SearchConfig>("--search", a.search);
   const auto bleu_config = read_options<BleuConfig>("--bleu", a.bleu);
   check(search_config);
   int64_t pairs = dataset.num_pairs();
   if (a.max_sequences > 0) pairs = std::min(pairs, a.max_sequences);
   const Writer writer{*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
-  Progress console(true);
-  const auto texts = writer.translate(source_rows(dataset, pairs), search_config, [&](int64_t done) {
-    console.show(
-        fmt::format("translating {}/{}  {} left", done, pairs, format_duration(console.seconds_left(0, done, pairs))));
-  });
-  console.clear();
-  std::vector<std::string> hypotheses;
-  std::string kept;
-  for (const auto& best : texts) {
-    hypotheses.push_back(writer.text(best.at(0)));
-    kept += hypotheses.back() + "\n";
+  const auto hypotheses = translate_split(writer, source_rows(dataset, pairs), search_config, session);
+  const bool speaks = session.speaks();
+  if (!a.translations.empty() && speaks) {
+    write_file_atomically(a.translations, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
   }
-  if (!a.translations.empty()) write_file_atomically(a.translations, kept);
   const std::vector<std::vector<std::string>> references = {target_texts(dataset, *loaded.target_tokenizer, pairs)};
   const BleuScore bleu = corpus_bleu(hypotheses, references, bleu_config);
   const ChrfScore chrf = corpus_chrf(hypotheses, references);
   if (const std::string warning = bleu.warning(); !warning.empty()) log_warning("{}", warning);
-  if (!a.json) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
+  if (!a.json && speaks) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
   Json out = {{"bleu", nlohmann::json(bleu)}, {"chrf", nlohmann::json(chrf)}};
-  if (!a.baselines) return out;
+  if (!a.baselines || !speaks) return out;
   const Dataset train = Dataset::open(loaded.job.data.directory, "train");
   for (const BaselineScore& baseline : score_baselines({.train = train,
                                        .source_tokenizer = *loaded.source_tokenizer,
@@ -116,7 +140,8 @@ TextSize text_size(const Dataset& dataset, const Tokenizer& tokenizer) {
   return size;
 }
 
-Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, std::shared_ptr<const Dataset> dataset) {
+Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, std::shared_ptr<const Dataset> dataset,
+                         bool speaks) {
   const int64_t context = loaded.job.batch.context > 0 ? loaded.job.batch.context : loaded.job.model.max_length;
   const LossReport loss = evaluate_loss(*loaded.model, dataset,
                                         {.context = context, .stride = a.stride, .max_sequences = a.max_sequences}, 0);
@@ -134,7 +159,7 @@ Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, std::s
                 .eos_scored = loaded.target_tokenizer->special(SpecialRole::Eos).has_value()};
   }
   const PerplexityReport report = perplexity_report(sums, protocol);
-  if (!a.json) std::printf("%s\n", report.format().c_str());
+  if (!a.json && speaks) std::printf("%s\n", report.format().c_str());
   return nlohmann::json(report);
 }
 
@@ -147,7 +172,7 @@ ExitCode evaluate(const EvaluateArguments& a) {
     overrides.push_back("data.directory=" + job.data.directory);
   }
   if (path.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
-  Session session(1);
+  Session session(a.tp);
   LoadedModel loaded = load_model(session.context(), session.mesh(), path, a.best, overrides);
   const auto dataset = std::make_shared<const Dataset>(Dataset::open(loaded.job.data.directory, a.split));
   const uint64_t expected = loaded.target_tokenizer->hash();
@@ -158,8 +183,8 @@ ExitCode evaluate(const EvaluateArguments& a) {
   }
   log_info("{} on {} of {}", loaded.path.string(), a.split, loaded.job.data.directory);
   Json out = {{"checkpoint", loaded.path.string()}, {"step", loaded.state.step}, {"split", a.split}};
-  out.update(evaluate_perplexity(a, loaded, dataset));
-  if (loaded.job.is_translation()) out.update(evaluate_translation(a, loaded, *dataset));
+  out.update(evaluate_perplexity(a, loaded, dataset, session.speaks()));
+  if (loaded.job.is_translation()) out.update(evaluate_translation(a, loaded, *dataset, session));
   if (a.json && session.speaks()) std::printf("%s\n", out.dump().c_str());
   return ExitCode::Done;
 }
@@ -180,6 +205,9 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->add_option("--search", a->search, "A field of the search: --search beam=5")->type_name("KEY=VALUE");
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
   command->add_option("--translations", a->translations, "File to write the translations to");
+  command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the split")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_flag("--baselines", a->baselines,
                     "Translation: also BLEU of two translators that only look the training pairs up");
   command->add_flag("--json", a->json, "One JSON object on standard output");
