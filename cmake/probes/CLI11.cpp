@@ -1,0 +1,2 @@
+#include <CLI/Version.hpp>
+int main() { return CLI11_VERSION_MAJOR < 2; }

@@ -1,0 +1,3 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+TEST(Probe, Runs) { EXPECT_EQ(1, 1); }

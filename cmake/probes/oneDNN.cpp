@@ -1,0 +1,2 @@
+#include <dnnl.hpp>
+int main() { return dnnl::engine(dnnl::engine::kind::cpu, 0).get_kind() != dnnl::engine::kind::cpu; }

@@ -1,0 +1,2 @@
+#include <xxhash.h>
+int main() { return XXH3_64bits(nullptr, 0) == 0; }

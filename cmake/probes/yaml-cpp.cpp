@@ -1,0 +1,2 @@
+#include <yaml-cpp/yaml.h>
+int main() { return YAML::Load("1").as<int>() - 1; }

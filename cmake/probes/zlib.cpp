@@ -1,0 +1,2 @@
+#include <zlib.h>
+int main() { return zlibVersion()[0] == 0; }
