@@ -7,6 +7,10 @@ namespace weft {
 void add_average_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "average", "Write a checkpoint whose weights are the mean of several of one run (to be evaluated, not resumed).");
+  command->footer(
+      "  weft average runs/NAME --last-epochs 10 --out runs/mean\n"
+      "  weft average runs/NAME/checkpoints/step-* --out runs/mean\n"
+      "The job says which checkpoints stay: checkpoint.keep, checkpoint.keep_epochs.");
   auto inputs = std::make_shared<std::vector<std::string>>();
   auto output = std::make_shared<std::string>();
   auto last = std::make_shared<int64_t>(0);

@@ -1,50 +1,96 @@
-#include <H5public.h>
-#include <sched.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
-#include <thread>
+#include <cstring>
+#include <optional>
 
+#include "base/files.h"
+#include "base/log.h"
 #include "base/mpi.h"
-#include "kernels/cpu/matmul.h"
+#include "launch/build_info.h"
 #include "launch/commands.h"
 #include "launch/session.h"
 
 namespace weft {
 namespace {
 
-void row(const char* what, const std::string& value) { std::printf("%-22s %s\n", what, value.c_str()); }
+double gib(double bytes) { return bytes / (1 << 30); }
 
-std::string hdf5_version() {
-  unsigned major = 0, minor = 0, release = 0;
-  hbool_t thread_safe = false;
-  H5get_libversion(&major, &minor, &release);
-  H5is_library_threadsafe(&thread_safe);
-#ifdef H5_HAVE_PARALLEL
-  const char* parallel = "parallel";
-#else
-  const char* parallel = "serial";
-#endif
-  return fmt::format("{}.{}.{}, {}, {}", major, minor, release, parallel,
-                     thread_safe ? "thread-safe" : "not thread-safe");
+void print(const std::vector<InfoRow>& rows) {
+  std::printf("%s", format_rows(rows).c_str());
+  std::fflush(stdout);  // MPI may end the process where it cannot start, and what is known must be out by then
+}
+
+std::vector<InfoRow> machine_rows() {
+  const ProcessorSet mine = allowed_processors();
+  const double page = static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return {
+      {"machine", host_name()},
+      {"processors", fmt::format("{} online, {} for this process ({}); a rank alone would use {} threads",
+                                 sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), threads_alone())},
+      {"memory",
+       fmt::format("{:.1f} GiB, {:.1f} GiB of it not in use", gib(page * static_cast<double>(sysconf(_SC_PHYS_PAGES))),
+                   gib(page * static_cast<double>(sysconf(_SC_AVPHYS_PAGES))))},
+      {"disk here", fmt::format("{:.1f} GiB free", gib(static_cast<double>(free_bytes("."))))},
+  };
+}
+
+const char* thread_level() {
+  int level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+  switch (level) {
+    case MPI_THREAD_FUNNELED:
+      return "FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "SERIALIZED";
+    case MPI_THREAD_MULTIPLE:
+      return "MULTIPLE";
+    default:
+      return "SINGLE";
+  }
+}
+
+// What every rank says of itself, in the order of ranks; on rank 0.
+std::vector<std::string> gather_lines(const Session& session, const std::string& line) {
+  std::array<char, 256> mine{};
+  std::strncpy(mine.data(), line.c_str(), mine.size() - 1);
+  std::vector<std::array<char, 256>> all(static_cast<size_t>(session.world_size()));
+  check_mpi(MPI_Gather(mine.data(), mine.size(), MPI_CHAR, all.data(), mine.size(), MPI_CHAR, 0, MPI_COMM_WORLD),
+            "MPI_Gather");
+  std::vector<std::string> lines;
+  for (const auto& text : all) lines.emplace_back(text.data());
+  return lines;
+}
+
+// Under a launcher: who the ranks are and how many threads each would compute with.
+void report_ranks(const LauncherInfo& launcher) {
+  Session session(1);
+  const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
+                                       allowed_processors().text());
+  const auto lines = gather_lines(session, mine);
+  if (!session.speaks()) return;
+  std::vector<InfoRow> rows = build_rows();
+  const auto machine = machine_rows();
+  rows.insert(rows.end(), machine.begin(), machine.end());
+  rows.push_back({"launcher", fmt::format("{}: {} ranks", launcher.name, session.world_size())});
+  rows.push_back({"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())});
+  for (size_t rank = 0; rank < lines.size(); ++rank) rows.push_back({fmt::format("rank {}", rank), lines[rank]});
+  print(rows);
 }
 
 ExitCode doctor() {
-  row("weft", WEFT_VERSION);
-  row("built from", WEFT_GIT_REVISION);
-  row("compiler", WEFT_COMPILER);
-  row("CUDA", "not in this build: training runs on the CPU");
-  row("NCCL, cuDNN", "not in this build");
-  row("matrix products", cpu::MatmulEngine::library());
-  row("bf16 products", cpu::MatmulEngine(1).emulates_bf16() ? "emulated by rounding (slow)" : "native");
-  row("MPI", mpi_library_version() + ", thread level FUNNELED asked for");
-  row("HDF5", hdf5_version());
-  row("processors",
-      fmt::format("{} online; a rank alone would use {} threads", sysconf(_SC_NPROCESSORS_ONLN), threads_for_rank(1)));
-  row("memory", fmt::format("{:.1f} GiB", static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                                              static_cast<double>(sysconf(_SC_PAGE_SIZE)) / (1 << 30)));
   const LauncherInfo launcher = find_launcher();
-  row("launcher", launcher.present ? launcher.name : "none: one rank, MPI is not started");
+  if (launcher.present) {
+    report_ranks(launcher);
+    return ExitCode::Done;
+  }
+  print(build_rows());
+  print(machine_rows());
+  print({{"launcher", "none: a command here is one rank, and MPI is started for this report only"}});
+  const MpiEnvironment mpi(launcher);
+  print({{"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())}});
   return ExitCode::Done;
 }
 
@@ -52,6 +98,9 @@ ExitCode doctor() {
 
 void add_doctor_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("doctor", "What this machine and this build can do.");
+  command->footer(
+      "Under a launcher it starts MPI and says what each rank would compute with:\n"
+      "  mpirun -np 2 --bind-to none weft doctor");
   command->callback([&action] { action = doctor; });
 }
 

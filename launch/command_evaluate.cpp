@@ -11,6 +11,7 @@
 #include "evaluate/search.h"
 #include "launch/baseline_scores.h"
 #include "launch/commands.h"
+#include "launch/help.h"
 #include "launch/session.h"
 #include "launch/text_samples.h"
 #include "trainer/loaded_model.h"
@@ -194,6 +195,10 @@ ExitCode evaluate(const EvaluateArguments& a) {
 void add_evaluate_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("evaluate", "Perplexity of a split; for translation also BLEU and chrF of a search's output.");
+  command->footer(
+      "  weft evaluate job.yaml --split valid\n"
+      "  weft evaluate --checkpoint runs/NAME --best --search beam=4 --bleu lowercase=true --json\n\n" +
+      fields_help<SearchConfig>("--search") + "\n" + fields_help<BleuConfig>("--bleu"));
   auto a = std::make_shared<EvaluateArguments>();
   command->add_option("job", a->job.path, "The job: its run directory and dataset");
   command->add_option("--set", a->job.overrides, "Change one field of the job")->type_name("KEY=VALUE");

@@ -100,6 +100,10 @@ ExitCode inspect(const std::string& path, const std::vector<std::string>& overri
 void add_inspect_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "inspect", "Show a dataset, a checkpoint, a tokenizer, or a job's model as a tree with shapes and counts.");
+  command->footer(
+      "  weft inspect job.yaml --set model.width=256\n"
+      "  weft inspect prepared/my-text --verify\n"
+      "  weft inspect runs/NAME/checkpoints/step-00001000");
   auto path = std::make_shared<std::string>();
   auto overrides = std::make_shared<std::vector<std::string>>();
   auto verify = std::make_shared<bool>(false);

@@ -13,7 +13,7 @@ namespace {
 ExitCode prepare_job(const JobArguments& arguments, int threads, bool force) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   Progress console(true);
-  PrepareOptions options{.threads = threads > 0 ? threads : threads_for_rank(1), .force = force};
+  PrepareOptions options{.threads = threads > 0 ? threads : threads_alone(), .force = force};
   options.progress = [&console](const PrepareProgress& p) {
     if (p.total_bytes == 0) return console.show(fmt::format("{}: {}", p.phase, format_duration(p.seconds)));
     console.show(fmt::format("{}: {:3.0f} %  {}B/s  {} left", p.phase, 100 * p.fraction(),
@@ -29,6 +29,10 @@ ExitCode prepare_job(const JobArguments& arguments, int threads, bool force) {
 
 void add_prepare_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("prepare", "Make the job's dataset: text to tokens in HDF5 shards.");
+  command->footer(
+      "Reads the job's `data` and tokenizer sections and writes `data.directory`; nothing half-written is ever read.\n"
+      "Where everything is there already it returns at once; where the text or the settings have changed it refuses,\n"
+      "and --force replaces the dataset. Then: weft inspect DIRECTORY, weft train JOB.");
   auto arguments = std::make_shared<JobArguments>();
   auto threads = std::make_shared<int>(0);
   auto force = std::make_shared<bool>(false);

@@ -52,6 +52,13 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
 void add_train_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "train", "Train a job; under mpirun or srun on many ranks. Run again, it goes on from its last checkpoint.");
+  command->footer(
+      "  mpirun -np 2 --bind-to none weft train job.yaml\n"
+      "  weft train job.yaml --set train.max_steps=100 --set name=short\n"
+      "Writes checkpoints/ and metrics.jsonl to the job's run directory (runs/NAME). SIGUSR1 or SIGTERM to mpirun "
+      "saves\n"
+      "and ends with exit code 75: the same command goes on from there. OMP_NUM_THREADS sets the threads of a rank,\n"
+      "which are its share of the processors that it may use otherwise. The keys of a job: weft keys [SECTION].");
   auto arguments = std::make_shared<JobArguments>();
   auto resume = std::make_shared<std::string>("auto");
   arguments->add_to(*command);

@@ -5,6 +5,7 @@
 #include "base/config_reader.h"
 #include "base/log.h"
 #include "launch/commands.h"
+#include "launch/help.h"
 #include "launch/session.h"
 #include "launch/text_samples.h"
 #include "trainer/loaded_model.h"
@@ -88,6 +89,10 @@ ExitCode write_texts(const WriteArguments& a, const std::vector<std::string>& in
 void add_translate_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("translate", "Translate standard input to standard output, a sentence a line.");
+  command->footer(
+      "  echo 'Tomorrow I will buy two old houses.' | weft translate --checkpoint runs/NAME --beam 5\n"
+      "  weft translate --checkpoint runs/NAME --temperature 0.8 --top-p 0.9 --seed 2 --n-best 3 <sentences.txt\n\n" +
+      fields_help<SearchConfig>("--search"));
   auto a = std::make_shared<WriteArguments>();
   add_write_options(*command, *a);
   command->callback([=, &action] {
@@ -101,6 +106,10 @@ void add_translate_command(CLI::App& app, Action& action) {
 
 void add_generate_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("generate", "Continue a prompt with a language model.");
+  command->footer(
+      "  weft generate --checkpoint runs/NAME --prompt 'Once upon a time' --temperature 0.8 --top-k 200 --n-best "
+      "3\n\n" +
+      fields_help<SearchConfig>("--search"));
   auto a = std::make_shared<WriteArguments>();
   auto prompts = std::make_shared<std::vector<std::string>>();
   add_write_options(*command, *a);

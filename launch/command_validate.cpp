@@ -46,6 +46,10 @@ void print_memory(const JobConfig& job, int ranks) {
 void add_validate_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("validate", "Check a job without starting it; prints the job with everything resolved.");
+  command->footer(
+      "Exit code 0: nothing wrong was found; 2: the job is wrong, with every problem on a line of its own; 3: its "
+      "data\n"
+      "is. The keys of a job: weft keys [SECTION], docs/configuration.md.");
   auto arguments = std::make_shared<JobArguments>();
   auto ranks = std::make_shared<int>(1);
   arguments->add_to(*command);

@@ -19,6 +19,7 @@ void add_evaluate_command(CLI::App& app, Action& action);
 void add_translate_command(CLI::App& app, Action& action);
 void add_generate_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
+void add_keys_command(CLI::App& app, Action& action);
 void add_average_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
 void add_sample_command(CLI::App& app, Action& action);

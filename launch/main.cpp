@@ -1,7 +1,12 @@
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstdio>
 
+#include "base/config_value.h"
 #include "base/log.h"
 #include "base/mpi.h"
+#include "launch/build_info.h"
 #include "launch/commands.h"
 
 namespace weft {
@@ -10,8 +15,9 @@ namespace {
 constexpr const char* kFooter =
     "A first run:\n"
     "  weft sample sample && weft prepare configs/sample/translation.yaml\n"
-    "  mpirun -np 2 weft train configs/sample/translation.yaml\n"
+    "  mpirun -np 2 --bind-to none weft train configs/sample/translation.yaml\n"
     "  weft evaluate configs/sample/translation.yaml --split test\n"
+    "weft COMMAND --help teaches each; weft keys lists what a job may say.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
     "hung, 75 stopped by a signal after a committed save (run the same command again).";
 
@@ -25,23 +31,37 @@ int fail(ExitCode code, const std::string& text) {
   return static_cast<int>(code);
 }
 
+// The first word decides what the others mean, so a wrong one is said before anything else.
+void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::ranges::find(names, argv[1]) != names.end()) return;
+  const std::string nearest = nearest_name(argv[1], names);
+  throw ConfigError(
+      fmt::format("weft has no command '{}'", argv[1]),
+      fmt::format("{}its commands are {}", nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest),
+                  fmt::join(names, ", ")));
+}
+
 int run(int argc, char** argv) {
   CLI::App app("weft trains transformers on many devices: translation, GPT pretraining, GPT-2 finetuning.", "weft");
   app.footer(kFooter);
   app.require_subcommand(1);
-  app.set_version_flag("--version", WEFT_VERSION);
+  app.set_version_flag("--version", version_text, "The version, the git revision and the libraries");
+  start_logging(0, 1);
   Action action;
   for (const auto add : {add_sample_command, add_prepare_command, add_validate_command, add_plan_command,
                          add_train_command, add_evaluate_command, add_translate_command, add_generate_command,
-                         add_average_command, add_inspect_command, add_doctor_command}) {
+                         add_average_command, add_inspect_command, add_keys_command, add_doctor_command}) {
     add(app, action);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    refuse_unknown_command(app, argc, argv);
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
   }
-  start_logging(0, 1);
   return static_cast<int>(action());
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/mpi.h"
+#include "base/processors.h"
 #include "kernels/context.h"
 #include "parallel/mesh.h"
 
@@ -30,8 +32,10 @@ class Session {
   std::unique_ptr<Context> context_;
 };
 
-// Threads for one rank: OMP_NUM_THREADS where it is set; the processors that the rank is bound to; or its share of the
-// machine among `local_ranks` ranks that are not bound.
-int threads_for_rank(int local_ranks);
+// Threads for this rank: OMP_NUM_THREADS where it is set, else its fair share of the processors that it may run on
+// (base/processors.h). `masks` are those of the ranks on this machine, `me` is the place of this one among them.
+int threads_for_rank(std::span<const ProcessorSet> masks, size_t me);
+// The same for a process that is alone on its machine.
+int threads_alone();
 
 }  // namespace weft

@@ -52,6 +52,13 @@ void check_name(const JobConfig& job, Problems& problems) {
                   job.name);
 }
 
+// "Built without", and never "unknown": the key is right, only this program cannot do it.
+void check_device(const JobConfig& job, Problems& problems) {
+  problems.add_if(job.device == DeviceChoice::Cuda,
+                  "device: cuda needs CUDA, and this weft is built without it; this version has no CUDA code that a "
+                  "rebuild could add, so set device to cpu");
+}
+
 void check_task(const JobConfig& job, Problems& problems) {
   if (job.is_translation()) {
     problems.add_if(!job.data.is_pairs(), "data.format: {} has one language; translation needs parallel or tsv",
@@ -149,6 +156,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   const JobConfig job = with_derived_sizes(given);
   Problems problems;
   check_name(job, problems);
+  check_device(job, problems);
   check_task(job, problems);
   problems.from([&] { job.data.check(); });
   problems.from([&] { job.tokenizer.check(); });

@@ -20,6 +20,7 @@ struct JobConfig {
   std::string name = "job";
   Task task = Task::Gpt;
   int64_t seed = 1;
+  DeviceChoice device = DeviceChoice::Cpu;
   std::string run_dir;
   DataConfig data;
   TokenizerConfig tokenizer;
@@ -39,6 +40,7 @@ struct JobConfig {
     v.field("name", name, "What the job is called in logs and metrics.");
     v.field("task", task, "gpt: predict the next token of a text; translation: a target row from a source row.");
     v.field("seed", seed, "Seed of initial weights, data order and dropout.", Range{.min = 0});
+    v.field("device", device, "Where it computes: cpu. cuda is refused: this version of weft has no CUDA code.");
     v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.");
     v.field("data", data, "Which text, and how it becomes a dataset.");
     v.field("tokenizer", tokenizer, "Text to ids; of both languages unless target_tokenizer is given.");

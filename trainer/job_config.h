@@ -26,6 +26,14 @@ struct EnumNames<ComputePrecision> {
       {{"fp32", ComputePrecision::Fp32}, {"bf16", ComputePrecision::Bf16}});
 };
 
+// Where a job computes. Every name that some version of weft knows is here, so that a build without it can say so.
+enum class DeviceChoice : uint8_t { Cpu, Cuda };
+template <>
+struct EnumNames<DeviceChoice> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DeviceChoice>>(
+      {{"cpu", DeviceChoice::Cpu}, {"cuda", DeviceChoice::Cuda}});
+};
+
 struct TrainConfig {
   int64_t max_steps = 0;
   int64_t max_epochs = 0;

@@ -7,7 +7,7 @@ weft=$1 scratch=$2
 rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 export OMP_NUM_THREADS=1
-mpirun=(mpirun --oversubscribe --bind-to none -np 2)
+start=(mpirun --oversubscribe --bind-to none -np 2)
 
 "$weft" sample corpus 2>/dev/null
 cat >job.yaml <<'YAML'
@@ -26,7 +26,7 @@ log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null
 
-train() { "${mpirun[@]}" "$weft" train job.yaml --set run_dir="$1" >"$1.log" 2>&1; }
+train() { "${start[@]}" "$weft" train job.yaml --set run_dir="$1" >"$1.log" 2>&1; }
 steps_done() { tail -n 1 "$1/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([0-9]+).*/\1/p' | grep . || echo 0; }
 
 train straight
@@ -36,16 +36,18 @@ final=checkpoints/step-00000120
 # What a checkpoint's tensors are: the checksums in its manifest.
 sums() { grep -oE '"hash":"[0-9a-f]{16}"' "$1/$final/manifest.json" | head -n -1; }
 
+# The processes that process $1 has started.
+children() { cat "/proc/$1/task/"*/children 2>/dev/null || true; echo; }
+
 for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
   signal=${case%:*} at=${case#*:} run=stopped-${case/:/-}
   train "$run" &
   pid=$!
   while kill -0 $pid 2>/dev/null && (($(steps_done "$run") < at)); do sleep 0.02; done
-  if [[ $signal == KILL ]]; then
-    pkill -KILL -f "run_dir=$run( |\$)" || true  # every rank and mpirun at once
-  else
-    pkill -"$signal" -f "$weft train job.yaml --set run_dir=$run\$" || true
-  fi
+  read -r mpirun < <(children "$pid")
+  read -ra ranks < <(children "$mpirun")
+  [[ $signal != KILL ]] || ranks+=("$mpirun") # and every rank at once
+  kill -"$signal" "${ranks[@]}" 2>/dev/null || true
   code=0
   wait $pid || code=$?
   ((code != 0)) || { echo "$case: the run ended before the signal came"; exit 1; }
@@ -56,7 +58,7 @@ for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
 done
 
 # A finished run has nothing to do, and a checkpoint that is not there is an error.
-"${mpirun[@]}" "$weft" train job.yaml --set run_dir=straight 2>&1 | grep -q 'nothing to do: step 120 of 120'
+"${start[@]}" "$weft" train job.yaml --set run_dir=straight 2>&1 | grep -q 'nothing to do: step 120 of 120'
 code=0
 "$weft" train job.yaml --set run_dir=nowhere --resume nowhere/step-1 2>resume.log || code=$?
 ((code == 3)) || { echo "exit $code from a checkpoint that is not there"; exit 1; }

@@ -86,6 +86,13 @@ TEST(Job, ContradictionsSayWhatToChange) {
        {"log.samples.every_steps=3", "log.samples.every_steps: there is nothing to sample"}});
 }
 
+TEST(Job, WhatIsCompiledOutIsNotUnknown) {
+  const std::string found = with_override(gpt_job(), "device=cuda");
+  EXPECT_NE(found.find("device: cuda needs CUDA, and this weft is built without it"), std::string::npos) << found;
+  EXPECT_EQ(found.find("unknown"), std::string::npos) << found;
+  EXPECT_EQ(with_override(gpt_job(), "device=cpu"), "");
+}
+
 TEST(Job, ContradictionsOfTranslation) {
   expect_all(translation_job(),
              {{"data.format=text", "data.format: text has one language; translation needs parallel or tsv"},

@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+// One line of `weft doctor` or `weft --version`.
+struct InfoRow {
+  std::string what;
+  std::string value;
+};
+
+// What this program is and was built with: version, git revision, compiler, what was left out, and the libraries as
+// they are found at run time. Needs no launcher and no accelerator.
+std::vector<InfoRow> build_rows();
+std::string format_rows(const std::vector<InfoRow>& rows);
+
+// "weft 0.1.0" and the rows above: what `weft --version` prints.
+std::string version_text();
+
+}  // namespace weft

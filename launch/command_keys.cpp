@@ -1,0 +1,38 @@
+#include <cstdio>
+
+#include "launch/commands.h"
+#include "launch/help.h"
+#include "trainer/job.h"
+
+namespace weft {
+namespace {
+
+// Whether `key` is `wanted` or lies in that section.
+bool lies_in(const std::string& key, const std::string& wanted) {
+  return wanted.empty() || key == wanted || key.starts_with(wanted + ".") || key.starts_with(wanted + "[].");
+}
+
+ExitCode print_keys(const std::string& wanted) {
+  std::vector<ConfigDoc> chosen;
+  for (ConfigDoc& doc : config_docs<JobConfig>()) {
+    if (lies_in(doc.key, wanted)) chosen.push_back(std::move(doc));
+  }
+  if (chosen.empty()) {
+    const std::string nearest = nearest_name(wanted, config_keys<JobConfig>());
+    throw ConfigError(fmt::format("a job has no key or section '{}'", wanted),
+                      nearest.empty() ? "weft keys lists all" : fmt::format("did you mean '{}'?", nearest));
+  }
+  std::printf("%s", fields_text(chosen).c_str());
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_keys_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("keys", "Every key that a job may have: default, allowed values, meaning.");
+  auto wanted = std::make_shared<std::string>();
+  command->add_option("key", *wanted, "Only this section or key: weft keys model.dropout");
+  command->callback([=, &action] { action = [=] { return print_keys(*wanted); }; });
+}
+
+}  // namespace weft
