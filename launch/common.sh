@@ -7,6 +7,9 @@ fail() {
   exit 1
 }
 
+# The comment at the beginning of the script that was called.
+say_usage() { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "launch/${0##*/}"; }
+
 # Installs the packages of launch/packages.txt that are missing, as root or with sudo; does nothing where none is.
 install_missing_packages() {
   local list=launch/packages.txt name why missing=()

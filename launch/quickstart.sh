@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
 # From nothing to translations: installs what is missing, builds weft, makes the sample corpus, trains a translation
 # model on two ranks, stops it half-way and resumes it, scores it and translates. Run again, it does only what is left.
+# Some minutes on two cores the first time; a network is needed for the packages alone. It takes no arguments.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source launch/common.sh
+if (($#)); then
+  say_usage
+  [[ $1 == -h || $1 == --help ]] && exit
+  fail "there is no argument $1"
+fi
 
 job=configs/sample/translation.yaml
 run=runs/sample-translation

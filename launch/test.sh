@@ -18,7 +18,7 @@ for argument in "$@"; do
   case $argument in
     --sanitizers) sanitizers=true ;;
     -h | --help)
-      sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+      say_usage
       exit 0
       ;;
     *) arguments+=("$argument") ;;

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Holds a page of documentation to the truth: run_page.sh WEFT PAGE SCRATCH
+#
+# In the order of the page, in an empty folder with a link to configs/:
+#   ```sh     is run; it must succeed. `weft` is the program that was built, its `train` and `evaluate` cut short.
+#   ```yaml   is a job: `weft validate` must find nothing wrong. A first line "# NAME.yaml" keeps it under that name.
+#   ```cpp    needs a comment "from: FILE" above it, and stands in that file word for word.
+#   ```       is what a program printed, or a layout; anything else after ``` is an error.
+# A comment above a block, on lines of its own:
+#   <!-- not run: REASON -->       the block is not run, because...
+#   <!-- before: COMMANDS -->      run first, unseen by readers: files that the block takes for granted
+# Besides, every file of weft's that the page names or links to must exist.
+set -euo pipefail
+weft=$1 page=$2 scratch=$3
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+page=$root/$page
+rm -rf "$scratch" && mkdir -p "$scratch/bin" "$scratch/work"
+ln -s "$root/configs" "$scratch/work/configs"
+
+# A page shows whole trainings; here they prove that the command works.
+cat >"$scratch/bin/weft" <<END
+#!/usr/bin/env bash
+case \${1:-} in
+  train) set -- "\$@" --set train.max_steps=20 --set schedule.warmup=5 --set checkpoint.every_steps=10 \\
+    --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set log.samples.every_steps=0 ;;
+  evaluate) set -- "\$@" --max-sequences 8 ;;
+esac
+exec $weft "\$@"
+END
+chmod +x "$scratch/bin/weft"
+export PATH=$scratch/bin:$PATH OMP_NUM_THREADS=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+number=0 ran=0 skipped=0
+problem() {
+  echo "${page#"$root"/}:$number: $*"
+  exit 1
+}
+
+run_commands() { # TEXT WHAT
+  (cd "$scratch/work" && bash -euo pipefail -c "$1") </dev/null >"$scratch/output" 2>&1 && return
+  cat "$scratch/output"
+  problem "$2 fails: $1"
+}
+
+check_job() {
+  local name=page.yaml
+  [[ ! $1 =~ ^'# '([a-z_-]+\.yaml)$'\n' ]] || name=${BASH_REMATCH[1]}
+  printf '%s' "$1" >"$scratch/work/$name"
+  run_commands "weft validate $name" "the job that ends here"
+}
+
+# Word for word, but for how far it is indented.
+check_quoted() { # TEXT FILE
+  [[ -f $root/$2 ]] || problem "there is no $2"
+  local text file
+  text=$(printf "%s" "$1" | sed "s/^ *//")
+  file=$(sed 's/^ *//' "$root/$2")
+  [[ $file == *"$text"* ]] || problem "this does not stand in $2: $1"
+}
+
+end_of_block() { # LANGUAGE TEXT COMMENT
+  local comment=$3
+  case $1 in
+    sh | yaml | cpp | '') ;;
+    *) problem "what is a block of '$1'?" ;;
+  esac
+  case $comment in
+    'not run:'*)
+      [[ $1 == sh || $1 == yaml ]] || problem "a block of '$1' is never run"
+      ((${#comment} > 20)) || problem "say why it is not run"
+      skipped=$((skipped + 1))
+      return
+      ;;
+    'before:'*) run_commands "${comment#before:}" "the preparation" ;;
+    'from:'*) ;;
+    '') ;;
+    *) problem "what is '$comment' above a block?" ;;
+  esac
+  case $1 in
+    sh) run_commands "$2" "the block that ends here" ;;
+    yaml) check_job "$2" ;;
+    cpp)
+      [[ $comment == 'from:'* ]] || problem "name the file that this C++ is from: <!-- from: FILE -->"
+      check_quoted "${2%$'\n'}" "$(xargs <<<"${comment#from:}")"
+      ;;
+    *) return 0 ;;
+  esac
+  ran=$((ran + 1))
+}
+
+# Files of weft's in `code` or as a link; capitals stand for a name of the reader's.
+check_names() { # LINE
+  local name folders='(base|kernels|parallel|model|data|checkpoint|evaluate|trainer|launch|configs|tests|docs|cmake|bench|\.ci)'
+  while read -r name; do
+    [[ -z $name || $name =~ [A-Z]{2} && $name != README* ]] && continue
+    compgen -G "$root/$name" >/dev/null || problem "there is no $name"
+  done < <(grep -oE "\`$folders/[A-Za-z0-9_./*-]*" <<<"$1" | tr -d '\`')
+  while read -r name; do
+    [[ $name == *://* ]] && continue
+    [[ -e $(dirname "$page")/${name%%#*} ]] || problem "the link to $name leads nowhere"
+  done < <(grep -oE '\]\([^)]+\)' <<<"$1" | sed 's/^](//; s/)$//')
+}
+
+inside=false comment='' language='' text=''
+while IFS= read -r line || [[ -n $line ]]; do
+  number=$((number + 1))
+  if $inside; then
+    if [[ $line =~ ^[[:space:]]*\`\`\`$ ]]; then
+      inside=false
+      end_of_block "$language" "$text" "$comment"
+      comment=''
+    else
+      text+=$line$'\n'
+    fi
+  elif [[ $line =~ ^[[:space:]]*\`\`\`(.*)$ ]]; then
+    inside=true language=${BASH_REMATCH[1]} text=''
+  elif [[ $line =~ ^\<!--\ (not\ run|before|from): ]]; then
+    comment=${line#<!-- }
+    while [[ $comment != *'-->' ]] && IFS= read -r line; do
+      number=$((number + 1))
+      comment+=$'\n'$line
+    done
+    comment=${comment% -->}
+  elif [[ -n $line ]]; then
+    [[ -z $comment ]] || problem "the comment '$comment' stands above no block"
+    check_names "$line"
+  fi
+done <"$page"
+$inside && problem "a block has no end"
+[[ -z $comment ]] || problem "the comment '$comment' stands above no block"
+echo "${page#"$root"/}: $ran blocks are as they say, $skipped not run"

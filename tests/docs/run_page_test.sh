@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# run_page.sh on pages that are right and wrong, with a weft that only says what it was asked. usage: ... SCRATCH
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+scratch=$1
+rm -rf "$scratch" && mkdir -p "$scratch"
+cat >"$scratch/weft" <<'END'
+#!/usr/bin/env bash
+echo "weft $*" >>"$WEFT_CALLS"
+[[ $1 != validate ]] || ! grep -q wrong "$2"
+END
+chmod +x "$scratch/weft"
+export WEFT_CALLS=$scratch/calls
+
+# expect STATUS TEXT: the page on standard input.
+expect() {
+  local status=0 output
+  cat >"$scratch/page.md"
+  : >"$WEFT_CALLS"
+  output=$("$here/run_page.sh" "$scratch/weft" "$(realpath --relative-to="$here/../.." "$scratch/page.md")" \
+    "$scratch/run" 2>&1) || status=$?
+  [[ $status == "$1" && $output == *"$2"* ]] && return
+  echo "line ${BASH_LINENO[0]}: status $status, expected $1 and '$2' in: $output"
+  exit 1
+}
+calls() { grep -qF -- "$1" "$WEFT_CALLS" || { echo "line ${BASH_LINENO[0]}: no call '$1' in: $(cat "$WEFT_CALLS")"; exit 1; }; }
+lacks() { ! grep -qF -- "$1" "$WEFT_CALLS" || { echo "line ${BASH_LINENO[0]}: a call '$1'"; exit 1; }; }
+
+expect 0 '3 blocks are as they say, 1 not run' <<'END'
+Text with `docs/formats.md`, `kernels/cpu/*.cpp` and `kernels/NAME.h`.
+```sh
+weft doctor
+weft train job.yaml
+```
+<!-- before: echo prepared > file
+test -s file -->
+```sh
+test -e file && test -d configs
+```
+```yaml
+# kept.yaml
+name: x
+```
+<!-- not run: it needs an hour -->
+
+```sh
+weft never
+```
+```
+any output
+```
+END
+calls 'weft doctor'
+calls 'weft train job.yaml --set train.max_steps='
+calls 'weft validate kept.yaml'
+lacks 'weft never'
+
+expect 1 'page.md:3: the block that ends here fails' <<<$'```sh\nfalse; true\n```'
+expect 1 'page.md:3: the job that ends here fails' <<<$'```yaml\nname: wrong\n```'
+expect 1 'the preparation fails' <<<$'<!-- before: false -->\n```sh\ntrue\n```'
+expect 1 "say why it is not run" <<<$'<!-- not run: no -->\n```sh\ntrue\n```'
+expect 1 "stands above no block" <<<$'<!-- not run: it needs an hour -->\ntext\n```sh\ntrue\n```'
+expect 1 "stands above no block" <<<$'<!-- not run: it needs an hour -->'
+expect 1 "what is a block of 'bash'?" <<<$'```bash\ntrue\n```'
+expect 1 "a block of 'cpp' is never run" <<<$'<!-- not run: it needs an hour -->\n```cpp\nint x;\n```'
+expect 1 "name the file that this C++ is from" <<<$'```cpp\nint x;\n```'
+expect 1 "does not stand in base/error.h" <<<$'<!-- from: base/error.h -->\n```cpp\nint no_such_line;\n```'
+expect 0 "1 blocks are" <<<$'<!-- from: base/error.h -->\n```cpp\n  Preempted = 75,\n```'
+# shellcheck disable=SC2016 # a page's backticks
+expect 1 "there is no base/nothing.h" <<<'See `base/nothing.h`.'
+expect 1 "the link to nowhere.md leads nowhere" <<<'See [that](nowhere.md).'
+expect 0 "0 blocks" <<<'See [that](page.md#part) and [the net](https://example.org/x).'
+expect 1 "a block has no end" <<<$'```sh\ntrue'
+echo "run_page: all as expected"
