@@ -35,7 +35,18 @@ void check_surroundings(const JobConfig& job, int ranks) {
            static_cast<double>(free_bytes(existing)) / (1 << 30));
 }
 
+// Whether the job alone says what the text would: the size of the vocabulary, and how long rows are.
+bool says_sizes(const JobConfig& job) {
+  const TokenizerKind kind = job.tokenizer.kind;
+  const bool vocabulary = job.tokenizer.vocabulary > 0 || kind == TokenizerKind::Gpt2 || kind == TokenizerKind::Bytes;
+  return vocabulary && (!job.is_translation() || (job.data.max_source > 0 && job.data.max_target > 1));
+}
+
 void print_memory(const JobConfig& job, int ranks) {
+  if (!says_sizes(job) && !fs::exists(fs::path(job.data.directory) / "dataset.json")) {
+    log_info("memory of a rank: not known before weft prepare, since the text decides how much it is");
+    return;
+  }
   const LayoutPlan plan = plan_layout(job, layout_for(ranks, static_cast<int>(job.parallel.tp)), 1);
   log_info("memory of a rank's tensors in the largest step: {:.1f} MiB (weft plan has the parts)",
            static_cast<double>(plan.peak_bytes) / (1 << 20));
@@ -47,9 +58,8 @@ void add_validate_command(CLI::App& app, Action& action) {
   CLI::App* command =
       app.add_subcommand("validate", "Check a job without starting it; prints the job with everything resolved.");
   command->footer(
-      "Exit code 0: nothing wrong was found; 2: the job is wrong, with every problem on a line of its own; 3: its "
-      "data\n"
-      "is. The keys of a job: weft keys [SECTION], docs/configuration.md.");
+      "Exit code 0: nothing wrong was found; 2: the job is wrong, every problem on a line of its own; 3: its data is.\n"
+      "The keys of a job: weft keys [SECTION], docs/configuration.md.");
   auto arguments = std::make_shared<JobArguments>();
   auto ranks = std::make_shared<int>(1);
   arguments->add_to(*command);

@@ -43,7 +43,7 @@ for command in "${commands[@]}"; do
   expect 0 'Usage: ' -- "$command" --help
   # What it is for, its options, and an example or what to know besides.
   (($(wc -l <"$output") >= 6)) || { echo "weft $command --help teaches nothing:"; cat "$output"; exit 1; }
-  expect 2 'no-such-option' -- "$command" --no-such-option
+  expect 2 '(no-such-option|is required)' -- "$command" --no-such-option
 done
 expect 0 '^  no_repeat_ngram = 0 ' '^  tokenizer = 13a ' -- evaluate --help
 expect 0 '^  temperature = 1' -- translate --help
@@ -54,7 +54,7 @@ expect 0 '^  model\.dropout\.attention = 0 ' -- keys model.dropout
 expect 2 "no key or section 'model.widht'" "did you mean 'model.width'" -- keys model.widht
 
 expect 2 "no command 'trian'" "did you mean 'train'" -- trian job.yaml
-expect 2 "no command 'plan'" 'sample, prepare' -- plan job.yaml
+expect 2 "no command 'fly'" 'sample, prepare' -- fly job.yaml
 expect 2 'A subcommand is required' --
 expect 2 'job is required' -- train
 
