@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Breaks a scratch copy of weft in many small ways, one at a time, and checks that a named test notices each.
+#
+#   tests/mutations/run.sh                 all patches of this folder
+#   tests/mutations/run.sh padded tied     those whose names contain one of the words
+#   tests/mutations/run.sh --check         only that every patch still applies
+#
+# A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
+# last commit. Takes about half a minute a patch on two cores.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+check_only=false words=()
+for argument in "$@"; do
+  case $argument in
+    --check) check_only=true ;;
+    -h | --help)
+      sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+      exit 0
+      ;;
+    *) words+=("$argument") ;;
+  esac
+done
+
+chosen() {
+  ((${#words[@]} == 0)) && return 0
+  local word
+  for word in "${words[@]}"; do [[ $1 == *"$word"* ]] && return 0; done
+  return 1
+}
+
+if $check_only; then
+  status=0
+  for patch in "$here"/*.patch; do
+    grep -q '^Test: [a-z_]* .' "$patch" || { echo "$patch: no line 'Test: TARGET FILTER'"; status=1; }
+    (cd "$root" && git apply --check "$patch") || { echo "$patch does not apply"; status=1; }
+  done
+  exit $status
+fi
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+git -C "$root" archive HEAD | tar -x -C "$scratch"
+cd "$scratch"
+cmake --preset cpu >configure.log
+
+# run_test TARGET FILTER: 0 passed, 1 failed, 2 did not build or ran no test.
+run_test() {
+  cmake --build build/cpu --target "$1" >build.log 2>&1 || return 2
+  local binary
+  binary=$(find build/cpu/tests -type f -name "$1")
+  timeout 300 "$binary" --gtest_filter="$2" --gtest_brief=1 >test.log 2>&1 && result=0 || result=1
+  grep -q '\[==========\] 0 tests' test.log && return 2
+  return $result
+}
+
+declare -A sound
+survived=0 total=0
+for patch in "$here"/*.patch; do
+  name=$(basename "$patch" .patch)
+  chosen "$name" || continue
+  read -r _ target filter < <(grep '^Test: ' "$patch")
+  if [[ -z ${sound[$target $filter]:-} ]]; then
+    run_test "$target" "$filter" || { echo "$target $filter does not pass unbroken"; tail -20 build.log test.log; exit 1; }
+    sound[$target $filter]=yes
+  fi
+  git apply "$patch"
+  run_test "$target" "$filter" && verdict=SURVIVED || { [[ $? == 1 ]] && verdict=caught || verdict="NOT BUILT"; }
+  git apply --reverse "$patch"
+  total=$((total + 1))
+  [[ $verdict == caught ]] || survived=$((survived + 1))
+  printf '%-10s %-36s %s %s\n' "$verdict" "$name" "$target" "$filter"
+done
+echo "$((total - survived)) of $total caught"
+((survived == 0))
