@@ -35,11 +35,18 @@ Bounds bounds_of(const LayoutCase& c) { return c.precision == Precision::Bf16 ? 
 void expect_same_run(const LayoutCase& c, const Layout& layout, const LayoutRun& one,
                      const std::vector<LayoutRun>& other) {
   const Bounds bounds = bounds_of(c);
+  const auto deviation = [](double a, double b) { return std::abs(a - b) / b; };
+  double first = 0, later = 0;  // what was found, for the table of docs/layouts.md
   for (size_t i = 0; i < one.losses.size(); ++i) {
+    const double found =
+        std::max(deviation(other[0].losses[i], one.losses[i]), deviation(other[0].norms[i], one.norms[i]));
+    (i == 0 ? first : later) = std::max(i == 0 ? first : later, found);
     const double bound = i == 0 ? bounds.first : bounds.later;
     EXPECT_NEAR(other[0].losses[i], one.losses[i], bound * one.losses[i]) << layout.name() << " step " << i;
     EXPECT_NEAR(other[0].norms[i], one.norms[i], bound * one.norms[i]) << layout.name() << " step " << i;
   }
+  testing::Test::RecordProperty("first", fmt::format("{:.2e}", first));
+  testing::Test::RecordProperty("later", fmt::format("{:.2e}", later));
   for (size_t rank = 0; rank < other.size(); ++rank) {
     EXPECT_EQ(other[rank].losses, other[0].losses) << layout.name() << " rank " << rank;
     EXPECT_EQ(other[rank].values, other[rank % layout.tp].values) << "replicas differ, " << layout.name();

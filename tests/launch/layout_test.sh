@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Invariants 1 and 2 across layouts, under mpirun: a run begun on one rank goes on from its checkpoint on other layouts,
+# and from theirs on one rank again, with the losses of a run that never changed; translations are the same on any.
+# usage: layout_test.sh WEFT SCRATCH
+set -euo pipefail
+weft=$1 scratch=$2
+rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
+if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+export OMP_NUM_THREADS=1
+on() { local ranks=$1; shift; mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -np "$ranks" "$weft" "$@"; }
+
+"$weft" sample corpus 2>/dev/null
+cat >job.yaml <<'YAML'
+task: translation
+name: layouts
+data: {directory: data, format: tsv, train: {files: [corpus/train.tsv]}, valid: {files: [corpus/valid.tsv]},
+       test: {files: [corpus/test.tsv]}}
+tokenizer: {kind: bpe, vocabulary: 601, specials: [<s>, </s>], bos: <s>, eos: </s>}   # which 2 does not divide
+model: {encoder_layers: 1, layers: 2, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
+        dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}
+batch: {order: bucketed, tokens: 600, micro_tokens: 250}
+schedule: {kind: cosine, learning_rate: 3e-3, warmup: 5}
+train: {max_steps: 30, clip_norm: 1.0, label_smoothing: 0.1}
+checkpoint: {every_steps: 10, keep: 5}
+log: {every_steps: 1}
+YAML
+"$weft" prepare job.yaml 2>/dev/null
+on 1 train job.yaml --set run_dir=straight >straight.log 2>&1 || { cat straight.log; exit 1; }
+
+# same_losses RUN FIRST: the losses of RUN from step FIRST on are those of the straight run within 1e-3.
+same_losses() {
+  local losses='s/.*"event":"train","step":([0-9]+),.*"loss":([0-9.e+-]+),.*/\1 \2/p'
+  join <(sed -nE "$losses" straight/metrics.jsonl | sort) <(sed -nE "$losses" "$1/metrics.jsonl" | sort) |
+    awk -v first="$2" -v run="$1" '
+      $1 >= first { n++; d = ($3 - $2) / $2; if (d < 0) d = -d; if (d > most) most = d }
+      END { printf "%s: %d steps, losses within %.1e\n", run, n, most; exit !(n == 31 - first && most < 1e-3) }'
+}
+
+for case in '2 tp=2' '2 tp=2,sequence_parallel=true' '2 zero=2' '4 tp=2,zero=1,sequence_parallel=true'; do
+  ranks=${case%% *} settings=${case#* } run=${case// /-}
+  sets=()
+  for setting in ${settings//,/ }; do sets+=(--set "parallel.$setting"); done
+  on "$ranks" train job.yaml "${sets[@]}" --set run_dir="$run" --resume straight/checkpoints/step-00000010 >"$run.log" 2>&1 ||
+    { cat "$run.log"; exit 1; }
+  same_losses "$run" 11
+  on 1 train job.yaml --set run_dir="back-$run" --resume "$run/checkpoints/step-00000020" >"back.log" 2>&1 ||
+    { cat back.log; exit 1; }
+  same_losses "back-$run" 21
+done
+
+on 1 evaluate --checkpoint straight --max-sequences 12 --translations one.txt >one.log 2>&1
+on 2 evaluate --checkpoint straight --max-sequences 12 --translations two.txt --tp 2 >two.log 2>&1
+on 3 evaluate --checkpoint straight --max-sequences 12 --translations three.txt >three.log 2>&1
+cmp one.txt two.txt && cmp one.txt three.txt
+(($(wc -l <one.txt) == 12))
+diff <(grep perplexity one.log) <(grep perplexity two.log)
+echo "every layout goes on where another stopped, and writes the same texts"
