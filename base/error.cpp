@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace weft {
 
@@ -20,6 +21,7 @@ void throw_errno(const std::string& call, const std::string& path) {
 
 std::string describe(const std::exception& error) {
   std::string text = error.what();
+  if (dynamic_cast<const std::bad_alloc*>(&error)) text = "out of memory: the system gives this process no more";
   if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) {
     text += "\n  hint: " + ours->hint();
   }

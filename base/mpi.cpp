@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <exception>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -14,23 +15,41 @@ std::optional<int> integer_variable(const char* name) {
   if (!text) return std::nullopt;
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
-  return end != text && *end == '\0' && value > 0 ? std::optional<int>(static_cast<int>(value)) : std::nullopt;
+  return end != text && *end == '\0' && value >= 0 ? std::optional<int>(static_cast<int>(value)) : std::nullopt;
 }
 
 }  // namespace
 
 LauncherInfo find_launcher() {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE")) return {true, integer_variable("OMPI_COMM_WORLD_SIZE"), "mpirun"};
-  if (std::getenv("PMI_SIZE")) return {true, integer_variable("PMI_SIZE"), "a PMI launcher"};
+  const auto stated = [](const char* size, const char* rank, const char* name) {
+    return LauncherInfo{true, integer_variable(size), integer_variable(rank), name};
+  };
+  if (std::getenv("OMPI_COMM_WORLD_SIZE")) return stated("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun");
+  if (std::getenv("MV2_COMM_WORLD_SIZE")) return stated("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "mpirun");
   // A batch script's own shell has SLURM_NTASKS too; a step's task alone has SLURM_STEP_ID and a process id.
+  // srun may offer PMI or PMIx besides, so it is asked before these.
   if (std::getenv("SLURM_STEP_ID") && std::getenv("SLURM_PROCID")) {
-    return {true, integer_variable("SLURM_STEP_NUM_TASKS"), "srun"};
+    const char* size = std::getenv("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
+    return stated(size, "SLURM_PROCID", "srun");
   }
-  if (std::getenv("PMIX_RANK")) return {true, std::nullopt, "a PMIx launcher"};
+  if (std::getenv("PMI_SIZE")) return stated("PMI_SIZE", "PMI_RANK", "a PMI launcher");
+  if (std::getenv("PMIX_RANK")) return {true, std::nullopt, integer_variable("PMIX_RANK"), "a PMIx launcher"};
   return {};
 }
 
-MpiEnvironment::MpiEnvironment(const LauncherInfo& launcher) {
+namespace {
+[[noreturn]] void wrong_world(int seen, int stated, const std::string& launcher) {
+  throw ConfigError(fmt::format("MPI sees {} of the {} ranks that {} started", seen, stated, launcher),
+                    "use `srun --mpi=pmix` or mpirun of the MPI that weft was built with");
+}
+}  // namespace
+
+MpiEnvironment::MpiEnvironment(const LauncherInfo& launcher) : unwinding_(std::uncaught_exceptions()) {
+  // Some libraries end the process in MPI_Init then, with words of their own; this comes first.
+  const bool offered = std::getenv("PMIX_RANK") || std::getenv("PMI_RANK") || std::getenv("PMI_FD");
+  if (launcher.name == "srun" && launcher.world_size.value_or(1) > 1 && !offered) {
+    wrong_world(1, *launcher.world_size, launcher.name);
+  }
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -38,16 +57,14 @@ MpiEnvironment::MpiEnvironment(const LauncherInfo& launcher) {
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
   const bool agrees = !launcher.world_size || *launcher.world_size == size_;
   if (agrees && provided >= MPI_THREAD_FUNNELED) return;
-  const int stated = launcher.world_size.value_or(0);
   MPI_Finalize();
-  if (!agrees) {
-    throw ConfigError(fmt::format("MPI sees {} of the {} ranks that {} started", size_, stated, launcher.name),
-                      "use `srun --mpi=pmix` or mpirun of the MPI that weft was built with");
-  }
+  if (!agrees) wrong_world(size_, *launcher.world_size, launcher.name);
   throw ConfigError("this MPI library gives no thread support (MPI_THREAD_FUNNELED is needed)");
 }
 
-MpiEnvironment::~MpiEnvironment() { MPI_Finalize(); }
+MpiEnvironment::~MpiEnvironment() {
+  if (std::uncaught_exceptions() <= unwinding_) MPI_Finalize();
+}
 
 void MpiEnvironment::abort(int exit_code) {
   MPI_Abort(MPI_COMM_WORLD, exit_code);

@@ -10,12 +10,15 @@ namespace weft {
 struct LauncherInfo {
   bool present = false;           // mpirun, srun or another PMI(x) server started this process
   std::optional<int> world_size;  // as the launcher states it
+  std::optional<int> rank;        // likewise
   std::string name;               // "mpirun", "srun", ...
 };
 LauncherInfo find_launcher();
 
 // MPI_Init_thread(FUNNELED) and MPI_Finalize as one object that main() holds. Only the thread that made it calls MPI.
-// ConfigError where MPI's world is not the size that the launcher stated ("MPI sees 1 of N").
+// ConfigError where MPI's world is not the size that the launcher stated ("MPI sees 1 of N"), or where srun started
+// several tasks and offers none of the interfaces by which MPI would find them.
+// The destructor leaves MPI as it is while an error unwinds: finalising waits for the other ranks, aborting does not.
 class MpiEnvironment {
  public:
   explicit MpiEnvironment(const LauncherInfo& launcher);
@@ -30,6 +33,7 @@ class MpiEnvironment {
  private:
   int rank_ = 0;
   int size_ = 1;
+  int unwinding_ = 0;  // errors under way when this was made
 };
 
 // A communicator handle, freed on destruction.

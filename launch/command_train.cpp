@@ -25,10 +25,7 @@ ResumeChoice resume_choice(const std::string& text) {
   return {.kind = ResumeChoice::Kind::Path, .path = text};
 }
 
-ExitCode train(const JobArguments& arguments, const std::string& resume) {
-  const JobConfig job = load_job(arguments.path, arguments.overrides);
-  const StopSignals signals;
-  Session session(static_cast<int>(job.parallel.tp));
+ExitCode train(Session& session, const JobConfig& job, const std::string& resume) {
   log_info("{}: {} ranks x {} threads, {}", job.name, session.world_size(), session.context().threads(),
            enum_name(job.train.precision));
   Trainer trainer(session.context(), session.mesh(), job);
@@ -45,6 +42,15 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
              std::isfinite(result.best_loss) ? fmt::format("; best validation loss {:.4f}", result.best_loss) : "");
   }
   return result.exit;
+}
+
+ExitCode train(const JobArguments& arguments, const std::string& resume) {
+  const JobConfig job = load_job(arguments.path, arguments.overrides);
+  const StopSignals signals;
+  const TimeoutsConfig& t = job.timeouts;
+  Session session(static_cast<int>(job.parallel.tp),
+                  PhaseBudgets{.init = t.init, .step = t.step, .save = t.save, .evaluate = t.evaluate});
+  return session.run([&] { return train(session, job, resume); });
 }
 
 }  // namespace

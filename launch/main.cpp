@@ -1,7 +1,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "base/config_value.h"
 #include "base/log.h"
@@ -21,8 +23,15 @@ constexpr const char* kFooter =
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
     "hung, 75 stopped by a signal after a committed save (run the same command again).";
 
+// Before the ranks work together all of them read the same command line and the same job, and fail alike. Rank 0 says
+// it, and its end ends the others through the launcher; one that is still here after that has trouble of its own.
+void let_rank_0_speak() {
+  if (find_launcher().rank.value_or(0) > 0) std::this_thread::sleep_for(std::chrono::seconds(5));
+}
+
 // An error on one rank that the others cannot know of must not leave them waiting.
 int fail(ExitCode code, const std::string& text) {
+  let_rank_0_speak();
   log_error("{}", text);
   int initialised = 0, finalised = 0;
   MPI_Initialized(&initialised);
@@ -49,7 +58,8 @@ int run(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   app.set_version_flag("--version", version_text, "The version, the git revision and the libraries");
-  start_logging(0, 1);
+  const LauncherInfo launcher = find_launcher();
+  start_logging(launcher.rank.value_or(0), launcher.world_size.value_or(1));
   Action action;
   for (const auto add : {add_sample_command, add_prepare_command, add_validate_command, add_plan_command,
                          add_train_command, add_evaluate_command, add_translate_command, add_generate_command,
@@ -59,6 +69,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) let_rank_0_speak();
     refuse_unknown_command(app, argc, argv);
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
   }
@@ -74,6 +85,6 @@ int main(int argc, char** argv) {
   } catch (const weft::Error& error) {
     return weft::fail(error.code(), weft::describe(error));
   } catch (const std::exception& error) {
-    return weft::fail(weft::ExitCode::Internal, error.what());
+    return weft::fail(weft::ExitCode::Internal, weft::describe(error));
   }
 }

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 #include "base/log.h"
 #include "parallel/mpi_communicator.h"
+#include "parallel/mpi_node.h"
 
 namespace weft {
 namespace {
@@ -24,17 +27,12 @@ struct LocalRanks {
   size_t me = 0;
 };
 
-LocalRanks local_ranks() {
-  MPI_Comm node = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
-  const MpiComm owned(node);
-  int size = 1, rank = 0;
-  MPI_Comm_size(node, &size);
-  MPI_Comm_rank(node, &rank);
+LocalRanks local_ranks(const NodeRanks& node) {
   static_assert(std::is_trivially_copyable_v<ProcessorSet>);
-  LocalRanks local{.masks = std::vector<ProcessorSet>(static_cast<size_t>(size)), .me = static_cast<size_t>(rank)};
+  LocalRanks local{.masks = std::vector<ProcessorSet>(static_cast<size_t>(node.ranks)),
+                   .me = static_cast<size_t>(node.rank)};
   const ProcessorSet mine = allowed_processors();
-  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, local.masks.data(), sizeof mine, MPI_BYTE, node),
+  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, local.masks.data(), sizeof mine, MPI_BYTE, node.comm.get()),
             "MPI_Allgather");
   return local;
 }
@@ -61,20 +59,46 @@ int threads_alone() {
   return threads_for_rank({&mine, 1}, 0);
 }
 
-Session::Session(int tp) {
+Session::Session(int tp, const std::optional<PhaseBudgets>& budgets) : heartbeat_(std::make_shared<Heartbeat>()) {
+  reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
+  if (budgets) watchdog_ = std::make_unique<Watchdog>(heartbeat_, WatchdogOptions{.budgets = *budgets});
   LocalRanks local{.masks = {allowed_processors()}};
   if (launcher.present) {
     mpi_ = std::make_unique<MpiEnvironment>(launcher);
     rank_ = mpi_->rank();
     world_size_ = mpi_->size();
-    local = local_ranks();
+    NodeRanks node = ranks_of_this_node();
+    local = local_ranks(node);
+    if (watchdog_) watchdog_->join(rank_, node.rank, std::move(node.page));
   }
   start_logging(rank_, world_size_);
   if (launcher.present) say_if_bound_to_few(local);
   const MeshLayout layout = layout_for(world_size_, tp);
-  mesh_.emplace(mpi_ ? mpi_mesh(layout) : Mesh::single());
+  mesh_.emplace(
+      mpi_ ? mpi_mesh(layout, heartbeat_)
+           : Mesh(single_communicator("world"), single_communicator("dp"), single_communicator("tp"), heartbeat_));
   context_ = std::make_unique<Context>(Device{}, threads_for_rank(local.masks, local.me));
+}
+
+ExitCode Session::run(const std::function<ExitCode()>& body) {
+  if (world_size_ == 1) return body();
+  try {
+    return body();
+  } catch (const Error& error) {
+    reserve_.reset();
+    fail(error.code(), describe(error));
+  } catch (const std::exception& error) {
+    reserve_.reset();
+    fail(ExitCode::Internal, describe(error));
+  }
+}
+
+void Session::fail(ExitCode code, const std::string& text) {
+  // Where several ranks fail, of one cause or as a consequence, the first one's words count; its end ends the others.
+  if (watchdog_ && !watchdog_->claim_report()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  log_error("{}{}", rank_ == 0 ? fmt::format("[rank 0 {}] ", host_name()) : "", text);
+  MpiEnvironment::abort(static_cast<int>(code));
 }
 
 }  // namespace weft

@@ -1,22 +1,30 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 
+#include "base/error.h"
 #include "base/mpi.h"
 #include "base/processors.h"
 #include "kernels/context.h"
 #include "parallel/mesh.h"
+#include "parallel/watchdog.h"
 
 namespace weft {
 
-// This process among the ranks of its job: MPI where a launcher started it (and only then), the mesh, the device.
+// This process among the ranks of its job: MPI where a launcher started it (and only then), the mesh, the device, and
+// a watchdog from before MPI starts where `budgets` are given.
 class Session {
  public:
   // `tp` ranks share a model. ConfigError where the layout does not fit the world.
-  explicit Session(int tp);
+  explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt);
   // A session for commands that one process runs alone.
   static Session alone() { return Session(1); }
+
+  // Runs what the ranks do together. An error of one rank among many is printed, by the first rank of the node that
+  // has one and with that rank's name, and ends all of them with its exit code; a rank alone throws it on.
+  ExitCode run(const std::function<ExitCode()>& body);
 
   Mesh& mesh() { return *mesh_; }
   Context& context() { return *context_; }
@@ -25,6 +33,11 @@ class Session {
   bool speaks() const { return rank_ == 0; }
 
  private:
+  [[noreturn]] void fail(ExitCode code, const std::string& text);
+
+  std::unique_ptr<char[]> reserve_;  // memory for the words of an error, even of one about memory
+  std::shared_ptr<Heartbeat> heartbeat_;
+  std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<MpiEnvironment> mpi_;
   int rank_ = 0;
   int world_size_ = 1;

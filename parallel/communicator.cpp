@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "parallel/heartbeat.h"
+
 namespace weft {
 
 namespace {
@@ -55,9 +57,17 @@ Traffic::Entry Traffic::total() const {
 }
 
 void Pending::wait() {
+  if (!communicator_) return finish();
+  communicator_->timed_wait(collective_, number_, [this] { finish(); });
+}
+
+template <class Block>
+void Communicator::timed_wait(Collective collective, int64_t number, Block&& block) {
   const auto start = std::chrono::steady_clock::now();
-  finish();
-  if (entry_) entry_->wait_seconds += seconds_since(start);
+  if (heartbeat_) heartbeat_->wait_for(mesh_axis_, collective, number);
+  block();
+  if (heartbeat_) heartbeat_->go_on();
+  traffic_[collective].wait_seconds += seconds_since(start);
 }
 
 Communicator::Communicator(std::string axis, int rank, int size) : axis_(std::move(axis)), rank_(rank), size_(size) {
@@ -66,16 +76,19 @@ Communicator::Communicator(std::string axis, int rank, int size) : axis_(std::mo
   }
 }
 
-Traffic::Entry& Communicator::count(Collective collective, int64_t bytes) {
+void Communicator::beat_on(Heartbeat& heartbeat, MeshAxis axis) { heartbeat_ = &heartbeat, mesh_axis_ = axis; }
+
+int64_t Communicator::begin(Collective collective, int64_t bytes) {
   const double moved = ring_bytes(collective, size_, bytes);
   Traffic::Entry& entry = traffic_[collective];
   entry.calls += 1, entry.bytes += bytes, entry.moved += moved;
   if (ledger_) ledger_->record_collective(ledger_names_[static_cast<size_t>(collective)], moved);
-  return entry;
+  return heartbeat_ ? heartbeat_->begin(mesh_axis_, collective) : 0;
 }
 
-std::unique_ptr<Pending> Communicator::timed(Traffic::Entry& entry, std::unique_ptr<Pending> pending) {
-  pending->entry_ = &entry;
+std::unique_ptr<Pending> Communicator::numbered(std::unique_ptr<Pending> pending, Collective collective,
+                                                int64_t number) {
+  pending->communicator_ = this, pending->collective_ = collective, pending->number_ = number;
   return pending;
 }
 
@@ -86,35 +99,32 @@ void Communicator::fit(Collective collective, int64_t a, int64_t b, const Tensor
 
 std::unique_ptr<Pending> Communicator::start_all_reduce(const Tensor& t, ReduceOp op) {
   require<InternalError>(t.dtype() != DType::BF16, "all_reduce over {}: bf16 is not reduced; reduce in fp32", axis_);
-  Traffic::Entry& entry = count(Collective::AllReduce, static_cast<int64_t>(t.bytes()));
-  return timed(entry, do_all_reduce(t, op));
+  const int64_t number = begin(Collective::AllReduce, static_cast<int64_t>(t.bytes()));
+  return numbered(do_all_reduce(t, op), Collective::AllReduce, number);
 }
 
 std::unique_ptr<Pending> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out) {
   require<InternalError>(in.dtype() != DType::BF16, "reduce_scatter over {}: bf16 is not reduced; reduce in fp32",
                          axis_);
   fit(Collective::ReduceScatter, in.elements(), out.elements() * size_, in, out);
-  Traffic::Entry& entry = count(Collective::ReduceScatter, static_cast<int64_t>(in.bytes()));
-  return timed(entry, do_reduce_scatter(in, out));
+  const int64_t number = begin(Collective::ReduceScatter, static_cast<int64_t>(in.bytes()));
+  return numbered(do_reduce_scatter(in, out), Collective::ReduceScatter, number);
 }
 
 std::unique_ptr<Pending> Communicator::start_all_gather(const Tensor& in, const Tensor& out) {
   fit(Collective::AllGather, in.elements() * size_, out.elements(), in, out);
-  Traffic::Entry& entry = count(Collective::AllGather, static_cast<int64_t>(out.bytes()));
-  return timed(entry, do_all_gather(in, out));
+  const int64_t number = begin(Collective::AllGather, static_cast<int64_t>(out.bytes()));
+  return numbered(do_all_gather(in, out), Collective::AllGather, number);
 }
 
 void Communicator::broadcast(const Tensor& t, int root) {
   require<InternalError>(root >= 0 && root < size_, "broadcast over {}: no rank {} of {}", axis_, root, size_);
-  Traffic::Entry& entry = count(Collective::Broadcast, static_cast<int64_t>(t.bytes()));
-  timed(entry, do_broadcast(t, root))->wait();
+  const int64_t number = begin(Collective::Broadcast, static_cast<int64_t>(t.bytes()));
+  numbered(do_broadcast(t, root), Collective::Broadcast, number)->wait();
 }
 
 void Communicator::barrier() {
-  Traffic::Entry& entry = count(Collective::Barrier, 0);
-  const auto start = std::chrono::steady_clock::now();
-  do_barrier();
-  entry.wait_seconds += seconds_since(start);
+  timed_wait(Collective::Barrier, begin(Collective::Barrier, 0), [this] { do_barrier(); });
 }
 
 namespace {

@@ -37,6 +37,10 @@ class Traffic {
   std::array<Entry, kCollectives> entries_{};
 };
 
+class Communicator;
+class Heartbeat;
+enum class MeshAxis : uint8_t;
+
 // A collective under way. wait() finishes it; the destructor of an unfinished one waits too.
 class Pending {
  public:
@@ -49,7 +53,9 @@ class Pending {
 
  private:
   friend class Communicator;
-  Traffic::Entry* entry_ = nullptr;
+  Communicator* communicator_ = nullptr;
+  Collective collective_ = Collective::Barrier;
+  int64_t number_ = 0;
 };
 
 // The ranks along one axis of the mesh. Every rank calls the same collectives in the same order with tensors of the
@@ -88,6 +94,8 @@ class Communicator {
   const Traffic& traffic() const { return traffic_; }
   // From here on every collective is also an entry "dp.all_reduce" of a cost ledger, which must outlive this.
   void record_into(Ledger& ledger) { ledger_ = &ledger; }
+  // From here on every collective beats there, as one of that axis of the mesh; it must outlive this.
+  void beat_on(Heartbeat& heartbeat, MeshAxis axis);
 
  protected:
   virtual std::unique_ptr<Pending> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
@@ -97,14 +105,20 @@ class Communicator {
   virtual void do_barrier() = 0;
 
  private:
-  Traffic::Entry& count(Collective collective, int64_t bytes);
-  std::unique_ptr<Pending> timed(Traffic::Entry& entry, std::unique_ptr<Pending> pending);
+  friend class Pending;
+  // Counts a collective and returns its number on the axis.
+  int64_t begin(Collective collective, int64_t bytes);
+  std::unique_ptr<Pending> numbered(std::unique_ptr<Pending> pending, Collective collective, int64_t number);
+  template <class Block>
+  void timed_wait(Collective collective, int64_t number, Block&& block);
   void fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const;
 
   std::string axis_;
   int rank_, size_;
   std::array<std::string, kCollectives> ledger_names_;  // "dp.all_reduce"
   Ledger* ledger_ = nullptr;
+  Heartbeat* heartbeat_ = nullptr;
+  MeshAxis mesh_axis_{};
   Traffic traffic_;
 };
 

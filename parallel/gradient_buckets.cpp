@@ -65,7 +65,10 @@ void GradientBuckets::begin_step() {
 
 void GradientBuckets::begin_micro_batch(bool last) { reducing_ = last || registry_.zero() == ZeroStage::Gradients; }
 
-void GradientBuckets::expect(Parameter& parameter) { parameter.expected_ += 1; }
+void GradientBuckets::expect(Parameter& parameter) {
+  registry_.mesh().heartbeat().beat();
+  parameter.expected_ += 1;
+}
 
 void GradientBuckets::contributed(Parameter& parameter) {
   parameter.expected_ -= 1;
@@ -106,6 +109,7 @@ void GradientBuckets::start_rest() {
 }
 
 void GradientBuckets::progress() {
+  registry_.mesh().heartbeat().beat();
   if (next_ > 0) registry_.mesh().dp().progress();
 }
 
@@ -118,7 +122,7 @@ void GradientBuckets::complete(Bucket& bucket) {
   exposed_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (!bucket.owned) return;
   const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
-  if (bucket.sum.raw() != mine.raw()) add_scaled(registry_.context(), bucket.sum, 1, mine);
+  if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);
   bucket.sum = {};
   if (registry_.zero() != ZeroStage::Gradients) return;
   bucket.gradient = {};

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "parallel/communicator.h"
+#include "parallel/heartbeat.h"
 
 namespace weft {
 
@@ -10,15 +11,20 @@ namespace weft {
 // model). tp is the inner axis, so that its ranks are neighbours on a node: world rank = dp rank * tp size + tp rank.
 class Mesh {
  public:
-  Mesh(std::unique_ptr<Communicator> world, std::unique_ptr<Communicator> dp, std::unique_ptr<Communicator> tp);
+  // Collectives and phases beat on `heartbeat`; where none is given the mesh makes one, which a watchdog may watch.
+  Mesh(std::unique_ptr<Communicator> world, std::unique_ptr<Communicator> dp, std::unique_ptr<Communicator> tp,
+       std::shared_ptr<Heartbeat> heartbeat = nullptr);
   Communicator& world() const { return *world_; }
   Communicator& dp() const { return *dp_; }
   Communicator& tp() const { return *tp_; }
+  Heartbeat& heartbeat() const { return *heartbeat_; }
   void progress();
+  double waited_seconds() const;  // that collectives of all axes have kept this rank so far
 
   static Mesh single();
 
  private:
+  std::shared_ptr<Heartbeat> heartbeat_;
   std::unique_ptr<Communicator> world_, dp_, tp_;
 };
 

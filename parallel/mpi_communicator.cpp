@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <vector>
 
 namespace weft {
@@ -24,11 +25,32 @@ MPI_Datatype mpi_type(DType dtype, bool summed) {
   throw InternalError("no MPI type");
 }
 
+// `count` elements whose neighbours in a row of them lie `extent` bytes apart. MPI keeps a copy for what is under way.
+class MpiType {
+ public:
+  MpiType(MPI_Datatype element, int count, MPI_Aint extent) {
+    MPI_Datatype dense = MPI_DATATYPE_NULL;
+    check_mpi(MPI_Type_contiguous(count, element, &dense), "MPI_Type_contiguous");
+    check_mpi(MPI_Type_create_resized(dense, 0, extent, &type_), "MPI_Type_create_resized");
+    MPI_Type_free(&dense);
+    check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
+  }
+  ~MpiType() { MPI_Type_free(&type_); }
+  MpiType(const MpiType&) = delete;
+  MpiType& operator=(const MpiType&) = delete;
+  MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
 // Several MPI requests as one.
 class MpiPending : public Pending {
  public:
+  // While an error unwinds, others may never come: the next MPI call is then MPI_Abort, and nothing is waited for.
   ~MpiPending() override {
-    if (!requests_.empty()) MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+    if (!requests_.empty() && std::uncaught_exceptions() == 0)
+      MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
   MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
   bool done() override {
@@ -83,25 +105,37 @@ class MpiCommunicator : public Communicator {
   }
 
   std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
-    require<InternalError>(out.elements() <= max_count_, "reduce_scatter of {}: more than {} elements a rank",
-                           in.text(), max_count_);
     auto pending = std::make_unique<MpiPending>();
-    check_mpi(MPI_Ireduce_scatter_block(in.raw(), out.raw(), static_cast<int>(out.elements()),
-                                        mpi_type(in.dtype(), true), MPI_SUM, comm_.get(), pending->add()),
-              "MPI_Ireduce_scatter_block");
+    const MPI_Datatype type = mpi_type(in.dtype(), true);
+    if (out.elements() <= max_count_) {
+      check_mpi(MPI_Ireduce_scatter_block(in.raw(), out.raw(), static_cast<int>(out.elements()), type, MPI_SUM,
+                                          comm_.get(), pending->add()),
+                "MPI_Ireduce_scatter_block");
+      return pending;
+    }
+    // Beyond what one call can count, each rank's piece is reduced to it, in several calls.
+    for (int root = 0; root < size(); ++root) {
+      const Tensor theirs = in.flat(root * out.elements(), Shape{out.elements()});
+      pieces(theirs, theirs.elements(), [&](std::byte* at, int count) {
+        check_mpi(
+            MPI_Ireduce(at, out.raw() + (at - theirs.raw()), count, type, MPI_SUM, root, comm_.get(), pending->add()),
+            "MPI_Ireduce");
+      });
+    }
     return pending;
   }
 
   std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) override {
-    require<InternalError>(in.elements() <= max_count_, "all_gather of {}: more than {} elements a rank", in.text(),
-                           max_count_);
     auto pending = std::make_unique<MpiPending>();
     const MPI_Datatype type = mpi_type(in.dtype(), false);
-    const auto count = static_cast<int>(in.elements());
     const bool in_place = in.raw() == out.raw() + in.bytes() * static_cast<size_t>(rank());
-    check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : in.raw(), count, type, out.raw(), count, type, comm_.get(),
-                             pending->add()),
-              "MPI_Iallgather");
+    pieces(in, in.elements(), [&](std::byte* at, int count) {
+      // What comes from rank r goes r whole shares further on, however small the piece.
+      const MpiType share(type, count, static_cast<MPI_Aint>(in.bytes()));
+      check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : at, count, type, out.raw() + (at - in.raw()), 1, share.get(),
+                               comm_.get(), pending->add()),
+                "MPI_Iallgather");
+    });
     return pending;
   }
 
@@ -134,13 +168,13 @@ std::unique_ptr<Communicator> mpi_communicator(std::string axis, MpiComm comm, i
   return std::make_unique<MpiCommunicator>(std::move(axis), std::move(comm), max_count);
 }
 
-Mesh mpi_mesh(const MeshLayout& layout) {
+Mesh mpi_mesh(const MeshLayout& layout, std::shared_ptr<Heartbeat> heartbeat) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const int dp_rank = rank / layout.tp, tp_rank = rank % layout.tp;
   return {mpi_communicator("world", MpiComm::duplicate(MPI_COMM_WORLD)),
           mpi_communicator("dp", MpiComm::split(MPI_COMM_WORLD, tp_rank, dp_rank)),
-          mpi_communicator("tp", MpiComm::split(MPI_COMM_WORLD, dp_rank, tp_rank))};
+          mpi_communicator("tp", MpiComm::split(MPI_COMM_WORLD, dp_rank, tp_rank)), std::move(heartbeat)};
 }
 
 }  // namespace weft

@@ -33,6 +33,7 @@ struct JobConfig {
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;
   ParallelConfig parallel;
+  TimeoutsConfig timeouts;
   LogConfig log;
 
   template <class Visitor>
@@ -53,6 +54,7 @@ struct JobConfig {
     v.field("evaluation", evaluation, "Validation during the run.");
     v.field("checkpoint", checkpoint, "When the run is saved, and what is kept.");
     v.field("parallel", parallel, "How ranks share the work.");
+    v.field("timeouts", timeouts, "How long a run may stand still before it is ended as hung.");
     v.field("log", log, "What is told, and how often.");
   }
 

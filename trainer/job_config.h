@@ -136,6 +136,27 @@ struct ParallelConfig {
   }
 };
 
+// A run that makes no progress for so long is ended by its watchdog (docs/operation.md).
+struct TimeoutsConfig {
+  double init = 300;
+  double step = 50;
+  double save = 600;
+  double evaluate = 300;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    constexpr Range kSeconds{.min = 0, .max = 1e9};
+    v.field("init", init, "Seconds without progress while a run begins or resumes that end it; 0 means never.",
+            kSeconds);
+    v.field("step", step,
+            "Seconds without progress in training steps that end the run (each layer is progress); 0 means never.",
+            kSeconds);
+    v.field("save", save, "Seconds without progress in a checkpoint that end the run; 0 means never.", kSeconds);
+    v.field("evaluate", evaluate,
+            "Seconds without progress in an evaluation or in samples that end the run; 0 means never.", kSeconds);
+  }
+};
+
 // Text that is printed while the model learns.
 struct SamplesConfig {
   int64_t every_steps = 0;

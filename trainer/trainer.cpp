@@ -51,6 +51,9 @@ bool Trainer::finished() const {
 
 TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_samples) {
   begin(resume);
+  Heartbeat& heartbeat = mesh_.heartbeat();
+  const Heartbeat::Scope stepping(heartbeat, Phase::Step);
+  heartbeat.set_step(state_.step);
   if (finished()) {
     log_info("nothing to do: step {} of {}", state_.step, max_steps_);
     return {.step = state_.step,
@@ -75,6 +78,7 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
     if (due(job_.evaluation.every_steps, job_.evaluation.every_epochs)) evaluate();
     if (write_samples && job_.log.samples.every_steps > 0 && state_.step % job_.log.samples.every_steps == 0) {
       progress_.clear();
+      const Heartbeat::Scope sampling(heartbeat, Phase::Evaluate);
       write_samples(*model_, state_.step);
     }
     if (checkpoint_due() && !finished()) save();
@@ -104,6 +108,7 @@ void Trainer::one_step(const StepBatches& batches, double data_seconds) {
 
 void Trainer::after_step(const StepBatches& batches, const StepReport& report, double lr) {
   state_.step += 1;
+  mesh_.heartbeat().set_step(state_.step);
   state_.position = plan_->after({batches.epoch, batches.step_in_epoch});
   state_.epoch_end = state_.position.step == 0;
   state_.target_tokens += report.target_tokens;
@@ -137,6 +142,7 @@ bool Trainer::due(int64_t every_steps, int64_t every_epochs) const {
 
 void Trainer::evaluate() {
   if (!valid_) return;
+  const Heartbeat::Scope evaluating(mesh_.heartbeat(), Phase::Evaluate);
   const EvaluationOptions options{.context = job_.batch.context > 0 ? job_.batch.context : job_.model.max_length,
                                   .max_sequences = job_.evaluation.max_sequences};
   const LossReport report = evaluate_loss(*model_, valid_, options, job_.train.label_smoothing);
@@ -160,10 +166,10 @@ void Trainer::evaluate() {
 }
 
 void Trainer::log_step(const StepReport& report, double lr) {
-  const auto largest = [](const std::vector<double>& v) { return *std::ranges::max_element(v); };
   window_.steps += 1, window_.targets += report.target_tokens;
   window_.loss = report.loss, window_.nll = report.nll;
-  window_.data += largest(report.data_seconds), window_.exposed += largest(report.exposed_seconds);
+  window_.data += std::ranges::max(report.times.data), window_.exposed += report.exposed_seconds;
+  window_.times.add(report.times);
   const double rate = static_cast<double>(window_.targets) / std::max(window_.seconds, 1e-9);
   const double left = progress_.seconds_left(first_step_, state_.step, max_steps_);
   progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left",
@@ -173,22 +179,46 @@ void Trainer::log_step(const StepReport& report, double lr) {
   if (!log_now) return;
   const auto steps = static_cast<double>(window_.steps);
   if (metrics_) {
-    metrics_->write("train", state_.step,
-                    {{"epoch", state_.position.epoch},
-                     {"tokens", state_.target_tokens},
-                     {"loss", report.loss},
-                     {"nll", report.nll},
-                     {"lr", lr},
-                     {"grad_norm", report.gradient_norm},
-                     {"skips", state_.skips},
-                     {"tokens_per_second", rate},
-                     {"step_ms", 1e3 * window_.seconds / steps},
-                     {"data_ms", 1e3 * window_.data / steps},
-                     {"comm_exposed_ms", 1e3 * window_.exposed / steps},
-                     {"peak_memory", context_.memory().use().peak},
-                     {"seconds_left", left}});
+    Json line = {{"epoch", state_.position.epoch},
+                 {"tokens", state_.target_tokens},
+                 {"loss", report.loss},
+                 {"nll", report.nll},
+                 {"lr", lr},
+                 {"grad_norm", report.gradient_norm},
+                 {"skips", state_.skips},
+                 {"tokens_per_second", rate},
+                 {"step_ms", 1e3 * window_.seconds / steps},
+                 {"data_ms", 1e3 * window_.data / steps},
+                 {"comm_exposed_ms", 1e3 * window_.exposed / steps},
+                 {"peak_memory", context_.memory().use().peak},
+                 {"seconds_left", left}};
+    if (mesh_.world().size() > 1) line.update(rank_times());
+    metrics_->write("train", state_.step, line);
   }
+  name_stragglers();
   window_ = {};
+}
+
+// Least, median and most of the ranks' times a step of the window.
+Json Trainer::rank_times() const {
+  const auto steps = static_cast<double>(window_.steps);
+  const auto spread = [steps](const std::vector<double>& seconds) {
+    const Spread s = spread_of(seconds);
+    return Json::array({1e3 * s.min / steps, 1e3 * s.median / steps, 1e3 * s.max / steps});
+  };
+  return {{"busy_ms", spread(window_.times.busy)},
+          {"data_wait_ms", spread(window_.times.data)},
+          {"comm_wait_ms", spread(window_.times.wait)}};
+}
+
+void Trainer::name_stragglers() {
+  const auto slow = stragglers_.add_window(window_.times);  // the same on every rank; one tells
+  for (const auto& s : slow) {
+    if (mesh_.world().rank() != 0) return;
+    progress_.clear();
+    log_warning("rank {} takes {:.1f} times the median rank's time since {} windows ({}): the others wait for it",
+                s.rank, s.times, StragglerWatch::kWindows, s.by_data ? "waiting for data" : "computing");
+  }
 }
 
 }  // namespace weft

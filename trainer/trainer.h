@@ -53,6 +53,8 @@ class Trainer {
   void one_step(const StepBatches& batches, double data_seconds);
   void after_step(const StepBatches& batches, const StepReport& report, double lr);
   void log_step(const StepReport& report, double lr);
+  void name_stragglers();
+  nlohmann::ordered_json rank_times() const;
   void evaluate();
   bool due(int64_t every_steps, int64_t every_epochs) const;
   bool checkpoint_due() const;
@@ -83,7 +85,9 @@ class Trainer {
   struct Window {
     int64_t steps = 0, targets = 0;
     double loss = 0, nll = 0, seconds = 0, data = 0, exposed = 0;
+    RankTimes times;
   } window_;
+  StragglerWatch stragglers_;
   std::chrono::steady_clock::time_point last_save_;
 };
 

@@ -140,6 +140,7 @@ bool Trainer::checkpoint_due() const {
 
 void Trainer::save() {
   if (saved_step_ == state_.step) return;
+  const Heartbeat::Scope saving(mesh_.heartbeat(), Phase::Save);
   commit_save();
   // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
   require_equal_replicas(model_->parameters(), state_.step);
@@ -157,13 +158,17 @@ void Trainer::save() {
 
 void Trainer::commit_save() {
   if (!writer_->busy()) return;
+  const Heartbeat::Scope saving(mesh_.heartbeat(), Phase::Save);
   last_checkpoint_ = writer_->finish();
-  if (mesh_.world().rank() != 0) return;
-  if (metrics_) metrics_->write("save", state_.step, {{"path", last_checkpoint_->string()}});
-  const bool best = job_.checkpoint.keep_best && state_.best_step >= 0;
-  apply_retention(checkpoints_, {.keep = job_.checkpoint.keep,
-                                 .keep_epochs = job_.checkpoint.keep_epochs,
-                                 .best_step = best ? std::optional(state_.best_step) : std::nullopt});
+  if (mesh_.world().rank() == 0) {
+    if (metrics_) metrics_->write("save", state_.step, {{"path", last_checkpoint_->string()}});
+    const bool best = job_.checkpoint.keep_best && state_.best_step >= 0;
+    apply_retention(checkpoints_, {.keep = job_.checkpoint.keep,
+                                   .keep_epochs = job_.checkpoint.keep_epochs,
+                                   .best_step = best ? std::optional(state_.best_step) : std::nullopt});
+  }
+  // Removing old checkpoints may take longer than a step may: the others wait for it here, in this phase.
+  mesh_.world().barrier();
 }
 
 }  // namespace weft

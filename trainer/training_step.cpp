@@ -8,14 +8,6 @@
 #include "parallel/gradient_norm.h"
 
 namespace weft {
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-}  // namespace
-
 ModelBatch to_device(Context& context, const MicroBatch& batch) {
   ModelBatch out;
   if (batch.source.sequences() > 0) {
@@ -26,6 +18,21 @@ ModelBatch to_device(Context& context, const MicroBatch& batch) {
   if (!context.meta()) std::ranges::copy(batch.targets, out.targets.data<int32_t>());
   return out;
 }
+
+class TrainingStep::Timer {
+ public:
+  explicit Timer(const Mesh& mesh) : mesh_(mesh) { restart(); }
+  void restart() { start_ = std::chrono::steady_clock::now(), waited_ = mesh_.waited_seconds(); }
+  Time read() const {
+    return {.passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(),
+            .waited = mesh_.waited_seconds() - waited_};
+  }
+
+ private:
+  const Mesh& mesh_;
+  std::chrono::steady_clock::time_point start_;
+  double waited_ = 0;
+};
 
 TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options)
     : model_(model), optimizer_(optimizer), options_(options), buckets_(model.parameters()) {}
@@ -61,23 +68,26 @@ TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batche
 
 StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
                              const StepRequests& requests) {
-  const auto start = std::chrono::steady_clock::now();
+  Timer timer(model_.parameters().mesh());
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
   buckets_.begin_step();
   const LocalSums sums = forward_backward(batches, state);
   const double exposed = buckets_.finish();
-  const double seconds = seconds_since(start);
+  const Time head = timer.read();
+  timer.restart();
 
   // The one control all-reduce: sums, requests, and a place for each rank's timings.
   Communicator& world = model_.parameters().mesh().world();
   const auto ranks = static_cast<size_t>(world.size()), me = static_cast<size_t>(world.rank());
   constexpr size_t kSums = 6;
-  std::vector<double> control(kSums + 3 * ranks, 0);
+  constexpr size_t kTimes = 4;
+  std::vector<double> control(kSums + kTimes * ranks, 0);
   control[0] = sums.loss, control[1] = sums.nll, control[2] = static_cast<double>(sums.rows),
   control[3] = requests.stop_asked;
   control[4] = requests.save_written;
   control[5] = squared_norm_share(model_.parameters());
-  const std::array<double, 3> mine = {seconds, data_seconds, exposed};
+  const double waited = head.waited + tail_.waited;
+  const std::array<double, kTimes> mine = {head.passed + tail_.passed - waited, data_seconds, waited, exposed};
   for (size_t i = 0; i < mine.size(); ++i) control[kSums + i * ranks + me] = mine[i];
   world.all_reduce_host(control.data(), static_cast<int64_t>(control.size()), ReduceOp::Sum);
 
@@ -93,7 +103,8 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
     const auto first = control.begin() + static_cast<int64_t>(kSums + i * ranks);
     return std::vector<double>(first, first + static_cast<int64_t>(ranks));
   };
-  report.step_seconds = by_rank(0), report.data_seconds = by_rank(1), report.exposed_seconds = by_rank(2);
+  report.times = {.busy = by_rank(0), .data = by_rank(1), .wait = by_rank(2)};
+  report.exposed_seconds = std::ranges::max(by_rank(3));
   report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);
 
   state.skip = report.skipped;
@@ -101,6 +112,7 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
   optimizer_.correct_bias(state, updates + 1);
   optimizer_.update(state);
   if (!report.skipped) ++updates;
+  tail_ = timer.read();
   return report;
 }
 

@@ -6,6 +6,7 @@
 #include "model/transformer.h"
 #include "parallel/gradient_buckets.h"
 #include "trainer/optimizer.h"
+#include "trainer/stragglers.h"
 
 namespace weft {
 
@@ -20,16 +21,16 @@ struct StepOptions {
 
 // What all ranks know after the one control all-reduce of a step.
 struct StepReport {
-  double loss = 0;            // mean over the step's target tokens, label smoothing included, nats
-  double nll = 0;             // the same without smoothing
-  int64_t target_tokens = 0;  // of the whole step
-  int64_t rows = 0;           // source and target rows of the whole step
-  double gradient_norm = 0;   // before clipping
-  bool skipped = false;       // loss or norm was not finite somewhere: nothing changed
-  bool stop = false;          // some rank was asked to stop
-  bool save_written = false;  // every rank has written its part of the save under way
-  // By world rank: forward to the end of the reduction, the wait for data before it, the wait for gradients at its end.
-  std::vector<double> step_seconds, data_seconds, exposed_seconds;
+  double loss = 0;             // mean over the step's target tokens, label smoothing included, nats
+  double nll = 0;              // the same without smoothing
+  int64_t target_tokens = 0;   // of the whole step
+  int64_t rows = 0;            // source and target rows of the whole step
+  double gradient_norm = 0;    // before clipping
+  bool skipped = false;        // loss or norm was not finite somewhere: nothing changed
+  bool stop = false;           // some rank was asked to stop
+  bool save_written = false;   // every rank has written its part of the save under way
+  RankTimes times;             // of all ranks, for this step's forward and backward and the last step's update
+  double exposed_seconds = 0;  // longest wait of a rank for gradients at the end of its backward
 };
 
 // What a rank brings to the control all-reduce besides its sums.
@@ -55,10 +56,17 @@ class TrainingStep {
   };
   LocalSums forward_backward(const StepBatches& batches, const StepState& state);
 
+  // Seconds that passed, and those of them in which collectives kept this rank waiting.
+  struct Time {
+    double passed = 0, waited = 0;
+  };
+  class Timer;
+
   Transformer& model_;
   Optimizer& optimizer_;
   StepOptions options_;
   GradientBuckets buckets_;
+  Time tail_;  // of the last step, after its control all-reduce was begun
 };
 
 }  // namespace weft

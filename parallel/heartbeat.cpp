@@ -1,0 +1,84 @@
+#include "parallel/heartbeat.h"
+
+namespace weft {
+namespace {
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+template <class Enum>
+size_t index(Enum value) {
+  return static_cast<size_t>(value);
+}
+}  // namespace
+
+std::string_view name(Phase phase) {
+  constexpr std::array<std::string_view, kPhases> kNames = {"init", "step", "save", "evaluate"};
+  return kNames.at(index(phase));
+}
+
+std::string_view name(MeshAxis axis) {
+  constexpr std::array<std::string_view, kMeshAxes> kNames = {"world", "dp", "tp"};
+  return kNames.at(index(axis));
+}
+
+void Heartbeat::move_to(State& to, std::shared_ptr<void> owner) {
+  const State& from = state();
+  to.beats = from.beats.load(), to.step = from.step.load(), to.phase = from.phase.load();
+  to.waiting = from.waiting.load(), to.axis = from.axis.load(), to.collective = from.collective.load();
+  to.number = from.number.load();
+  for (size_t i = 0; i < kMeshAxes; ++i) {
+    to.begun[i] = from.begun[i].load(), to.group[i] = from.group[i].load(), to.ranks[i] = from.ranks[i].load();
+  }
+  state_.store(&to, std::memory_order_release);
+  owner_ = std::move(owner);
+}
+
+void Heartbeat::place(MeshAxis axis, int group, int ranks) {
+  state().group[index(axis)].store(group, kRelaxed);
+  state().ranks[index(axis)].store(ranks, kRelaxed);
+}
+
+void Heartbeat::note(MeshAxis axis, Collective collective, int64_t number, bool waiting) {
+  State& s = state();
+  s.axis.store(axis, kRelaxed);
+  s.collective.store(collective, kRelaxed);
+  s.number.store(number, kRelaxed);
+  s.waiting.store(waiting, kRelaxed);
+}
+
+int64_t Heartbeat::begin(MeshAxis axis, Collective collective) {
+  const int64_t number = state().begun[index(axis)].fetch_add(1, kRelaxed) + 1;
+  note(axis, collective, number, false);
+  beat();
+  return number;
+}
+
+void Heartbeat::wait_for(MeshAxis axis, Collective collective, int64_t number) {
+  note(axis, collective, number, true);
+  beat();
+}
+
+void Heartbeat::go_on() {
+  state().waiting.store(false, kRelaxed);
+  beat();
+}
+
+Heartbeat::Scope::Scope(Heartbeat& heartbeat, Phase phase)
+    : heartbeat_(heartbeat), before_(heartbeat.state().phase.exchange(phase)) {
+  heartbeat_.beat();
+}
+
+Heartbeat::Scope::~Scope() {
+  heartbeat_.state().phase = before_;
+  heartbeat_.beat();
+}
+
+Heartbeat::Snapshot Heartbeat::read(const State& state) {
+  Snapshot s{.beats = state.beats, .step = state.step, .phase = state.phase, .waiting = state.waiting};
+  s.axis = state.axis, s.collective = state.collective, s.number = state.number;
+  for (size_t i = 0; i < kMeshAxes; ++i) {
+    s.begun[i] = state.begun[i], s.group[i] = state.group[i], s.ranks[i] = state.ranks[i];
+  }
+  return s;
+}
+
+}  // namespace weft

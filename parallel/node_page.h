@@ -1,0 +1,56 @@
+#pragma once
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "parallel/heartbeat.h"
+
+namespace weft {
+
+// A page of memory that the ranks of one node share, so that the watchdog of each can say where the others are.
+// It is an anonymous file of the rank that makes it, opened by the others through /proc: it has no name, and is gone
+// with the last process. All of it is atomics that are read one by one: a report may mix neighbouring moments.
+class NodePage {
+ public:
+  static std::unique_ptr<NodePage> create(int local_ranks);  // nullptr where the system has no such files
+  // The page that process `pid` made, its descriptor() there; nullptr where it cannot be reached (another container).
+  static std::unique_ptr<NodePage> open(pid_t pid, int descriptor, int local_ranks);
+  ~NodePage();
+  NodePage(const NodePage&) = delete;
+  NodePage& operator=(const NodePage&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  void close_descriptor();  // once everybody has opened it
+  int local_ranks() const { return local_ranks_; }
+
+  // One rank's place.
+  struct alignas(64) Slot {
+    std::atomic<int32_t> pid{0};            // 0: nobody yet
+    std::atomic<int32_t> rank{0};           // in the world
+    std::atomic<int64_t> progressed_ns{0};  // steady clock: when its watchdog last saw it beat
+    Heartbeat::State state;
+  };
+  Slot& slot(int local_rank) const;
+  // A copy of the places that are taken.
+  struct Entry {
+    int32_t pid = 0, rank = 0;
+    int64_t progressed_ns = 0;
+    Heartbeat::Snapshot at;
+  };
+  std::vector<Entry> read() const;
+  // True for the first rank of the node that asks: it speaks for all.
+  bool claim_report();
+
+ private:
+  struct Layout;
+  NodePage(int descriptor, void* memory, int local_ranks);
+  static std::unique_ptr<NodePage> map(int descriptor, int local_ranks);
+  int descriptor_;
+  Layout* layout_;
+  int local_ranks_;
+};
+
+}  // namespace weft

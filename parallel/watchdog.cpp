@@ -1,0 +1,217 @@
+#include "parallel/watchdog.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "base/log.h"
+
+namespace weft {
+namespace {
+
+int64_t steady_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double seconds_ago(int64_t ns) { return static_cast<double>(steady_ns() - ns) * 1e-9; }
+
+// What the kernel says a process of this node is doing, as in the third field of /proc/PID/stat.
+char process_state(int32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= text.size() ? 'X' : text[name_end + 2];
+}
+
+const char* words_for(char process_state) {
+  switch (process_state) {
+    case 'R':
+      return "running";
+    case 'D':
+      return "waiting for a disk or file server";
+    case 'T':
+    case 't':
+      return "stopped by a signal or a debugger";
+    case 'Z':
+    case 'X':
+      return "dead";
+    default:
+      return "sleeping";
+  }
+}
+
+std::string place_of(const Heartbeat::Snapshot& at) {
+  return fmt::format("phase {}, {}", name(at.phase),
+                     at.step < 0 ? "before the first step" : fmt::format("step {}", at.step));
+}
+
+std::string collective_of(const Heartbeat::Snapshot& at) {
+  return at.number == 0 ? "none" : fmt::format("{} number {} over {}", name(at.collective), at.number, name(at.axis));
+}
+
+std::string describe(const NodePage::Entry& e) {
+  return fmt::format("rank {} (pid {}, {}; {}; {}: {}; last progress {:.0f} s ago)", e.rank, e.pid,
+                     words_for(process_state(e.pid)), place_of(e.at), e.at.waiting ? "waiting for" : "last collective",
+                     collective_of(e.at), seconds_ago(e.progressed_ns));
+}
+
+void end_process(const std::string& report) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, report.data(), report.size());
+  _exit(static_cast<int>(ExitCode::PeerDied));
+}
+
+}  // namespace
+
+double PhaseBudgets::of(Phase phase) const {
+  switch (phase) {
+    case Phase::Init:
+      return init;
+    case Phase::Step:
+      return step;
+    case Phase::Save:
+      return save;
+    case Phase::Evaluate:
+      return evaluate;
+  }
+  return step;
+}
+
+Watchdog::Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options)
+    : heartbeat_(std::move(heartbeat)), options_(std::move(options)) {
+  thread_ = std::thread([this] { run(); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodePage> page) {
+  const std::lock_guard lock(mutex_);
+  rank_ = rank, local_rank_ = local_rank, page_ = std::move(page);
+  if (!page_) return;
+  NodePage::Slot& slot = page_->slot(local_rank);
+  heartbeat_->move_to(slot.state, page_);
+  slot.rank = rank;
+  note_progress();
+  slot.pid = getpid();
+}
+
+bool Watchdog::claim_report() {
+  const std::lock_guard lock(mutex_);
+  return !page_ || page_->claim_report();
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex_);
+  auto before = std::chrono::steady_clock::now();
+  const auto poll = std::chrono::duration<double>(options_.poll_seconds);
+  while (!changed_.wait_for(lock, poll, [this] { return ending_; })) {
+    const auto now = std::chrono::steady_clock::now();
+    // A longer gap than this means that the process did not run: nothing can be said about it.
+    const double passed = std::min(std::chrono::duration<double>(now - before).count(), 4 * options_.poll_seconds + 1);
+    before = now;
+    if (!hung(passed)) continue;
+    const std::string text = report(heartbeat_->read(), idle_);
+    if (options_.on_hang) {
+      options_.on_hang(text);
+      return;
+    }
+    if (page_ && !page_->claim_report()) {
+      // Another rank is saying it; the launcher ends this one then. Where it does not, this one ends by itself.
+      std::this_thread::sleep_for(std::chrono::seconds(3));
+      end_process("");
+    }
+    end_process(text);
+  }
+}
+
+bool Watchdog::hung(double seconds_passed) {
+  const Heartbeat::Snapshot now = heartbeat_->read();
+  if (now.beats != beats_) {
+    beats_ = now.beats;
+    idle_ = 0;
+    note_progress();
+  } else {
+    idle_ += seconds_passed;
+  }
+  const double budget = options_.budgets.of(now.phase);
+  if (budget <= 0 || idle_ < budget) return false;
+  const auto at_work = [this](const NodePage::Entry& peer) {
+    const double theirs = options_.budgets.of(peer.at.phase);
+    return theirs <= 0 || seconds_ago(peer.progressed_ns) < theirs;
+  };
+  return std::ranges::none_of(missing(now), at_work);
+}
+
+void Watchdog::note_progress() {
+  if (page_) page_->slot(local_rank_).progressed_ns = steady_ns();
+}
+
+std::vector<NodePage::Entry> Watchdog::group_here(const Heartbeat::Snapshot& now) const {
+  if (!page_) return {};
+  const auto axis = static_cast<size_t>(now.axis);
+  std::vector<NodePage::Entry> list = page_->read();
+  std::erase_if(list, [&](const NodePage::Entry& e) { return e.at.group[axis] != now.group[axis]; });
+  return list;
+}
+
+std::vector<NodePage::Entry> Watchdog::missing(const Heartbeat::Snapshot& now) const {
+  if (!now.waiting) return {};
+  std::vector<NodePage::Entry> list = group_here(now);
+  std::erase_if(list,
+                [&](const NodePage::Entry& e) { return e.at.begun[static_cast<size_t>(now.axis)] >= now.number; });
+  return list;
+}
+
+// What this rank waits for, and who of its node has not come.
+std::string Watchdog::waits_for(const Heartbeat::Snapshot& now) const {
+  std::string text = fmt::format("waiting for {}; ", collective_of(now));
+  const auto absent = missing(now);
+  const int ranks = now.ranks[static_cast<size_t>(now.axis)];
+  const auto here = static_cast<int>(group_here(now).size());
+  if (absent.empty()) {
+    // A rank may have begun the collective and been stopped in the middle of it.
+    std::string stopped;
+    for (const NodePage::Entry& e : group_here(now)) {
+      const char state = process_state(e.pid);
+      if (state != 'R' && state != 'S') stopped.append(" ").append(describe(e));
+    }
+    if (!stopped.empty()) return text + "arrived, but stopped in it:" + stopped;
+    if (here >= ranks) return text + "all ranks have arrived, so the message passing itself hangs";
+    return text +
+           fmt::format("{} of {} ranks are of this node and have arrived, so one of another node has not", here, ranks);
+  }
+  text += "not arrived:";
+  for (const NodePage::Entry& e : absent) text.append(" ").append(describe(e));
+  // Those that have not come may wait, on another axis, for one that waits for nobody.
+  const auto waits = [](const NodePage::Entry& e) { return e.at.waiting; };
+  if (!std::ranges::all_of(absent, waits)) return text;
+  std::string cause;
+  for (const NodePage::Entry& e : page_->read()) {
+    if (!waits(e)) cause.append(" ").append(describe(e));
+  }
+  return cause.empty() ? text : text + "; in no collective:" + cause;
+}
+
+std::string Watchdog::report(const Heartbeat::Snapshot& now, double idle) const {
+  const std::string where =
+      now.waiting ? waits_for(now)
+                  : fmt::format("this rank itself does not go on; last collective: {}", collective_of(now));
+  return fmt::format(
+      "error: [rank {0} {1} pid {2}] no progress for {3:.0f} s in {4}; {5}; the job ends\n  hint: look at the rank "
+      "named "
+      "here; the same command resumes from the last checkpoint. Where nothing hangs but work is long, or under a "
+      "debugger, raise timeouts.{6} (--set timeouts.{6}=3600; 0 means never)\n",
+      rank_, host_name(), getpid(), idle, place_of(now), where, name(now.phase));
+}
+
+}  // namespace weft

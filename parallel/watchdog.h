@@ -1,0 +1,68 @@
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "parallel/node_page.h"
+
+namespace weft {
+
+// Seconds without progress in each phase that are called a hang; 0 means never.
+struct PhaseBudgets {
+  double init = 300, step = 50, save = 600, evaluate = 300;
+  double of(Phase phase) const;
+};
+
+struct WatchdogOptions {
+  PhaseBudgets budgets;
+  double poll_seconds = 0.25;
+  // What a hang leads to. Default: the report goes to standard error, from the first rank of the node that sees one,
+  // and the process ends at once with exit code 5, whatever its other threads are stuck in.
+  std::function<void(const std::string& report)> on_hang;
+};
+
+// A thread of its own that ends a rank whose heartbeat has stopped for longer than its phase may take, so that no job
+// hangs in silence: under a launcher one rank's end ends all. It calls no MPI and takes no lock that another thread of
+// the process could hold for long.
+// A rank that waits in a collective while a rank of its node that has not come yet is still at work goes on waiting:
+// slow is not hung. (A rank of another node cannot be seen; there the budget must exceed the slowest rank's lag.)
+// Time in which this process itself was stopped (a debugger, a suspended job) does not count.
+class Watchdog {
+ public:
+  Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // Who this is; from now on the heartbeat beats on the page, where there is one, and the others are read there.
+  // For the main thread.
+  void join(int rank, int local_rank, std::shared_ptr<NodePage> page);
+  // False when another rank of the node has spoken of an end already.
+  bool claim_report();
+
+ private:
+  void run();
+  bool hung(double seconds_passed);
+  void note_progress();
+  std::string waits_for(const Heartbeat::Snapshot& now) const;
+  std::string report(const Heartbeat::Snapshot& now, double idle) const;
+  // The ranks of this node that take part in the same collective, and those of them that have not come to it.
+  std::vector<NodePage::Entry> group_here(const Heartbeat::Snapshot& now) const;
+  std::vector<NodePage::Entry> missing(const Heartbeat::Snapshot& now) const;
+
+  std::shared_ptr<Heartbeat> heartbeat_;
+  WatchdogOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  int rank_ = 0, local_rank_ = 0;
+  std::shared_ptr<NodePage> page_;
+  uint64_t beats_ = 0;
+  double idle_ = 0;  // seconds since the last beat, those in which this process ran
+  std::thread thread_;
+};
+
+}  // namespace weft

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# Invariant 6 (U-5.1, U-5.2, U-8.3): whatever kills or stops one rank of a training run ends the whole job in time,
+# non-zero at mpirun, and the rank is named. usage: watch_test.sh WEFT SCRATCH CASE; CASE data makes the dataset first.
+set -euo pipefail
+weft=$1 scratch=$2 case=$3
+mkdir -p "$scratch" && cd "$scratch"
+if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+export OMP_NUM_THREADS=1
+log=$case.log run=run-$case
+
+if [[ $case == data ]]; then
+  "$weft" sample corpus 2>/dev/null
+  head -n 400 corpus/train.tsv >train.tsv
+  cat >job.yaml <<'YAML'
+task: translation
+name: watch
+data: {directory: data, format: tsv, train: {files: [train.tsv]}}
+tokenizer: {kind: bytes, specials: [<s>, </s>], bos: <s>, eos: </s>}
+model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, ffn: 64, max_length: 400, positions: sinusoidal, tying: all}
+batch: {order: bucketed, tokens: 1000}
+schedule: {kind: constant, learning_rate: 1e-3}
+train: {max_steps: 1000000}
+log: {every_steps: 1}
+YAML
+  "$weft" prepare job.yaml 2>/dev/null
+  exit
+fi
+rm -rf "$run" "$log"
+
+fail() {
+  echo "$case: $*" >&2
+  cat "$log" >&2
+  exit 1
+}
+# start RANKS COMMAND...: the job in the background; its standard error goes to the log.
+start() {
+  mpirun --oversubscribe --bind-to none -np "$1" "${@:2}" >"$log" 2>&1 &
+  pid=$!
+}
+start_training() { start 2 "$weft" train job.yaml --set run_dir="$run" "$@"; }
+wait_for_steps() {
+  for ((i = 0; i < 600; i++)); do
+    [[ -f $run/metrics.jsonl && $(wc -l <"$run/metrics.jsonl") -ge $1 ]] && return
+    kill -0 $pid 2>/dev/null || fail "the job ended before step $1"
+    sleep 0.1
+  done
+  fail "no step $1"
+}
+# rank_pid RANK: the process of this run with that rank.
+rank_pid() {
+  local p
+  for p in $(pgrep -f "train job.yaml --set run_dir=$run( |\$)"); do
+    if tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1"; then
+      echo "$p"
+      return
+    fi
+  done
+  fail "no process of rank $1"
+}
+# ends_within SECONDS: waits for mpirun and sets code.
+ends_within() {
+  local began=$SECONDS
+  code=0
+  while kill -0 $pid 2>/dev/null; do
+    ((SECONDS - began <= $1)) || { kill -KILL $pid; fail "still running after $1 s"; }
+    sleep 0.1
+  done
+  wait $pid || code=$?
+  sleep 0.2
+  ! pgrep -f "train job.yaml --set run_dir=$run( |\$)" >/dev/null || fail "a rank was left behind"
+}
+says() { grep -qE "$1" "$log" || fail "does not say: $1"; }
+says_once() { [[ $(grep -cE "$1" "$log") == 1 ]] || fail "says $(grep -cE "$1" "$log") times: $1"; }
+
+case $case in
+  kill)
+    start_training
+    wait_for_steps 3
+    kill -KILL "$(rank_pid 1)"
+    ends_within 30
+    says 'rank 1 .*signal 9'
+    ;;
+  segv)
+    start_training
+    wait_for_steps 3
+    kill -SEGV "$(rank_pid 0)"
+    ends_within 30
+    says 'rank 0 .*signal 11'
+    ;;
+  stop)
+    # The stopped rank is not the one that reports.
+    start_training --set timeouts.step=3
+    wait_for_steps 3
+    stopped=$(rank_pid 1)
+    kill -STOP "$stopped"
+    ends_within 45
+    ((code == 5)) || fail "exit $code"
+    says_once "error: \[rank 0 .* no progress for .* s in phase step, step [0-9]+; waiting for all_reduce number [0-9]+ over (dp|world); (not arrived|arrived, but stopped in it): rank 1 \(pid $stopped, stopped by a signal"
+    ;;
+  error)
+    # One rank's dataset is cut short.
+    rm -rf cut && cp -r data cut
+    truncate -s -100 cut/train*.h5
+    start 2 bash -c 'exec "$0" train job.yaml --set run_dir="$1" --set data.directory=$([[ $OMPI_COMM_WORLD_RANK == 1 ]] && echo cut || echo data)' "$weft" "$run"
+    ends_within 30
+    ((code == 3)) || fail "exit $code"
+    says_once '\[rank 1 .*error: .*cut/train'
+    ;;
+  memory)
+    start_training --set checkpoint.every_steps=5
+    wait_for_steps 3
+    prlimit --pid "$(rank_pid 1)" --as=1000000
+    ends_within 30
+    # What asks for memory first differs: weft, oneDNN, or the C++ runtime, which then aborts the rank.
+    says '\[rank 1 .*error: |rank 1 .*signal'
+    ;;
+  config)
+    start 3 "$weft" train job.yaml --set model.heads=5
+    ends_within 20
+    ((code == 2)) || fail "exit $code"
+    says_once 'model.heads: 5 does not divide'
+    ;;
+  arguments)
+    start 3 "$weft" train job.yaml --no-such-option
+    ends_within 20
+    ((code == 2)) || fail "exit $code"
+    says_once 'no-such-option'
+    ;;
+  layout)
+    start 3 "$weft" train job.yaml --set run_dir="$run" --set parallel.tp=2
+    ends_within 20
+    ((code == 2)) || fail "exit $code"
+    says_once 'parallel.tp = 2 does not divide the 3 ranks'
+    ;;
+  world)
+    # U-8.1: a launcher whose ranks MPI does not see.
+    for variables in 'SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4' 'SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=4' \
+      'PMI_SIZE=4 PMI_RANK=0' 'OMPI_COMM_WORLD_SIZE=4' 'MV2_COMM_WORLD_SIZE=4'; do
+      # shellcheck disable=SC2086 # several words
+      env $variables "$weft" train job.yaml --set run_dir="$run" >"$log" 2>&1 &
+      pid=$!
+      ends_within 20
+      ((code == 2)) || fail "$variables: exit $code"
+      says_once 'MPI sees 1 of the 4 ranks that .* started'
+      says 'srun --mpi=pmix'
+    done
+    ;;
+  USR1 | TERM)
+    start_training
+    wait_for_steps 3
+    kill -"$case" "$(rank_pid 1)"
+    ends_within 45
+    ((code == 75)) || fail "exit $code"
+    says_once 'stopped by a signal at step'
+    saved=("$run"/checkpoints/*)
+    ((${#saved[@]} == 1)) && [[ -f ${saved[0]}/manifest.json ]] || fail "checkpoints: ${saved[*]}"
+    ;;
+  twice)
+    start_training
+    wait_for_steps 3
+    # A stopped peer keeps the first signal from being answered.
+    kill -STOP "$(rank_pid 0)"
+    kill -USR1 "$(rank_pid 1)"
+    sleep 0.5
+    kill -USR1 "$(rank_pid 1)"
+    ends_within 30
+    ((code == 128 + 10)) || fail "exit $code"
+    ;;
+  *) fail "no such case" ;;
+esac
+((code != 0)) || fail "mpirun returned 0"
+echo "$case: exit $code"

@@ -1,0 +1,186 @@
+#include "parallel/watchdog.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "base/log.h"
+#include "parallel/in_process.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A watchdog whose report comes here instead of ending the process.
+struct Watched {
+  std::shared_ptr<Heartbeat> heartbeat = std::make_shared<Heartbeat>();
+  std::promise<std::string> promise;
+  std::future<std::string> report = promise.get_future();
+  Watchdog watchdog;
+  explicit Watched(const PhaseBudgets& budgets)
+      : watchdog(heartbeat, {.budgets = budgets, .poll_seconds = 0.01, .on_hang = [this](const std::string& text) {
+                               promise.set_value(text);
+                             }}) {}
+  bool quiet_for(milliseconds time) { return report.wait_for(time) == std::future_status::timeout; }
+};
+
+constexpr PhaseBudgets kNever{.init = 0, .step = 0, .save = 0, .evaluate = 0};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// U-5.1: says who, where, at what, and what to do.
+TEST(Watchdog, ReportsARankThatStandsStill) {
+  Watched w({.step = 0.1});
+  w.watchdog.join(3, 0, nullptr);
+  const Heartbeat::Scope stepping(*w.heartbeat, Phase::Step);
+  w.heartbeat->set_step(12);
+  w.heartbeat->begin(MeshAxis::Dp, Collective::AllReduce);
+  const std::string report = w.report.get();
+  EXPECT_TRUE(has(report, "rank 3 " + host_name() + " pid " + std::to_string(getpid()))) << report;
+  EXPECT_TRUE(has(report, "phase step, step 12")) << report;
+  EXPECT_TRUE(has(report, "this rank itself does not go on; last collective: all_reduce number 1 over dp")) << report;
+  EXPECT_TRUE(has(report, "timeouts.step")) << report;
+}
+
+TEST(Watchdog, IsQuietWhileTheHeartBeats) {
+  Watched w({.init = 2});
+  for (const auto end = std::chrono::steady_clock::now() + milliseconds(2600);
+       std::chrono::steady_clock::now() < end;) {
+    w.heartbeat->beat();
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  EXPECT_TRUE(w.quiet_for(milliseconds(0)));
+}
+
+// U-5.3: a save that is longer than a step may be does not trip the step's budget.
+TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
+  Watched w({.step = 0.05, .save = 0});
+  {
+    const Heartbeat::Scope stepping(*w.heartbeat, Phase::Step);
+    const Heartbeat::Scope saving(*w.heartbeat, Phase::Save);
+    EXPECT_TRUE(w.quiet_for(milliseconds(300)));
+  }
+  const Heartbeat::Scope stepping(*w.heartbeat, Phase::Step);
+  EXPECT_TRUE(has(w.report.get(), "phase step"));
+}
+
+// Two ranks of a node, of `ranks` in all, at the same collective of dp.
+struct TwoRanks {
+  Watched first, second;
+  explicit TwoRanks(int ranks, const PhaseBudgets& budgets = {.init = 0.1}) : first(budgets), second(kNever) {
+    const std::shared_ptr<NodePage> mine = NodePage::create(2);
+    const std::shared_ptr<NodePage> theirs = NodePage::open(getpid(), mine->descriptor(), 2);
+    for (Watched* w : {&first, &second}) {
+      w->heartbeat->place(MeshAxis::Dp, 0, ranks);
+      for (int i = 0; i < 4; ++i) w->heartbeat->begin(MeshAxis::Dp, Collective::AllReduce);
+    }
+    first.watchdog.join(0, 0, mine);
+    second.watchdog.join(1, 1, theirs);
+  }
+  void first_waits() {
+    first.heartbeat->wait_for(MeshAxis::Dp, Collective::AllReduce,
+                              first.heartbeat->begin(MeshAxis::Dp, Collective::AllReduce));
+  }
+};
+
+TEST(Watchdog, NamesTheRankThatHasNotArrived) {
+  TwoRanks ranks(2);
+  ranks.first_waits();
+  const std::string report = ranks.first.report.get();
+  EXPECT_TRUE(has(report, "waiting for all_reduce number 5 over dp; not arrived: rank 1 (pid")) << report;
+  EXPECT_TRUE(has(report, "last collective: all_reduce number 4 over dp; last progress")) << report;
+}
+
+// Rank 0 waits over dp for rank 1, which waits over tp for rank 2, which waits for nobody.
+TEST(Watchdog, NamesTheRankBehindTheOneThatHasNotArrived) {
+  const std::shared_ptr<NodePage> page = NodePage::create(3);
+  Watched first({.init = 0.1}), second(kNever), third(kNever);
+  int rank = 0;
+  for (Watched* w : {&first, &second, &third}) {
+    w->heartbeat->place(MeshAxis::Dp, rank == 2 ? 1 : 0, 2);
+    w->heartbeat->place(MeshAxis::Tp, rank == 0 ? 0 : 1, 2);
+    w->watchdog.join(rank, rank, page);
+    ++rank;
+  }
+  second.heartbeat->wait_for(MeshAxis::Tp, Collective::AllGather,
+                             second.heartbeat->begin(MeshAxis::Tp, Collective::AllGather));
+  first.heartbeat->wait_for(MeshAxis::Dp, Collective::AllReduce,
+                            first.heartbeat->begin(MeshAxis::Dp, Collective::AllReduce));
+  const std::string report = first.report.get();
+  EXPECT_TRUE(has(report, "not arrived: rank 1 (pid")) << report;
+  EXPECT_TRUE(has(report, "waiting for: all_gather number 1 over tp")) << report;
+  EXPECT_TRUE(has(report, "; in no collective: rank 2 (pid")) << report;
+}
+
+TEST(Watchdog, SaysWhenTheMissingRankIsOnAnotherNode) {
+  TwoRanks ranks(4);
+  ranks.second.heartbeat->begin(MeshAxis::Dp, Collective::AllReduce);
+  ranks.first_waits();
+  const std::string report = ranks.first.report.get();
+  EXPECT_TRUE(has(report, "2 of 4 ranks are of this node and have arrived")) << report;
+}
+
+TEST(Watchdog, SlowIsNotHung) {
+  TwoRanks ranks(2, {.init = 1});
+  ranks.first_waits();
+  for (int i = 0; i < 250; ++i) {
+    ranks.second.heartbeat->beat();  // computes for longer than the budget
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_TRUE(ranks.first.quiet_for(milliseconds(0)));
+  EXPECT_TRUE(has(ranks.first.report.get(), "not arrived: rank 1"));  // and now it stands still
+}
+
+TEST(Watchdog, OneRankOfANodeSpeaks) {
+  TwoRanks ranks(2, kNever);
+  EXPECT_TRUE(ranks.second.watchdog.claim_report());
+  EXPECT_FALSE(ranks.first.watchdog.claim_report());
+}
+
+TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const auto heartbeat = std::make_shared<Heartbeat>();
+        const Watchdog watchdog(heartbeat, {.budgets = {.evaluate = 0.1}, .poll_seconds = 0.01});
+        const Heartbeat::Scope evaluating(*heartbeat, Phase::Evaluate);
+        std::this_thread::sleep_for(std::chrono::seconds(60));
+      },
+      testing::ExitedWithCode(5), "no progress for . s in phase evaluate, before the first step");
+}
+
+TEST(NodePage, IsGoneWithItsProcesses) {
+  auto page = NodePage::create(1);
+  ASSERT_NE(page, nullptr);
+  const int descriptor = page->descriptor();
+  EXPECT_NE(NodePage::open(getpid(), descriptor, 1), nullptr);
+  page->close_descriptor();
+  EXPECT_EQ(NodePage::open(getpid(), descriptor, 1), nullptr);
+  EXPECT_EQ(NodePage::open(getpid(), STDIN_FILENO, 1), nullptr);  // somebody else's file
+}
+
+// Every communicator beats; the numbers of an axis are the same on all its ranks.
+TEST(Heartbeat, CollectivesBeat) {
+  run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int) {
+    Context context;
+    const uint64_t before = mesh.heartbeat().read().beats;
+    mesh.dp().all_reduce(context.zeros({3}, DType::F32));
+    mesh.tp().barrier();
+    mesh.dp().broadcast(context.zeros({3}, DType::F32), 1);
+    const Heartbeat::Snapshot now = mesh.heartbeat().read();
+    EXPECT_EQ(now.begun, (std::array<int64_t, kMeshAxes>{0, 2, 1}));
+    EXPECT_EQ(now.group[1], mesh.tp().rank());
+    EXPECT_EQ(now.ranks, (std::array<int32_t, kMeshAxes>{4, 2, 2}));
+    EXPECT_EQ(now.collective, Collective::Broadcast);
+    EXPECT_FALSE(now.waiting);
+    EXPECT_EQ(now.beats, before + 9);  // begins, waits, goes on
+    EXPECT_GE(mesh.waited_seconds(), 0);
+  });
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,109 @@
+#include "trainer/stragglers.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "parallel/in_process.h"
+#include "tests/model/fixture.h"
+#include "trainer/training_step.h"
+
+namespace weft {
+namespace {
+
+RankTimes window(std::vector<double> busy, std::vector<double> data) {
+  return {.busy = std::move(busy), .data = std::move(data), .wait = {}};
+}
+
+TEST(Stragglers, SpreadIsLeastMiddleMost) {
+  const Spread odd = spread_of({3, 1, 2});
+  EXPECT_EQ(odd.min, 1);
+  EXPECT_EQ(odd.median, 2);
+  EXPECT_EQ(odd.max, 3);
+  EXPECT_EQ(spread_of({4, 1}).median, 1);
+  EXPECT_EQ(spread_of({}).max, 0);
+}
+
+// U-5.4: more than 1.2 times the median in three windows in a row; told once.
+TEST(Stragglers, ARankIsNamedAfterThreeSlowWindows) {
+  StragglerWatch watch;
+  const RankTimes slow = window({1.0, 1.0, 1.3, 1.1}, {0, 0, 0, 0});
+  EXPECT_TRUE(watch.add_window(slow).empty());
+  EXPECT_TRUE(watch.add_window(slow).empty());
+  const auto found = watch.add_window(slow);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 2);
+  EXPECT_DOUBLE_EQ(found[0].times, 1.3);
+  EXPECT_FALSE(found[0].by_data);
+  EXPECT_TRUE(watch.add_window(slow).empty());
+  watch.add_window(window({1, 1, 1, 1}, {0, 0, 0, 0}));  // it kept up once: counting starts anew
+  EXPECT_TRUE(watch.add_window(slow).empty());
+  EXPECT_TRUE(watch.add_window(slow).empty());
+  EXPECT_EQ(watch.add_window(slow).size(), 1U);
+}
+
+TEST(Stragglers, AOneTimeDelayIsNoStraggler) {
+  StragglerWatch watch;
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_TRUE(watch.add_window(window({i % 3 == 0 ? 9.0 : 1.0, 1.0}, {0, 0})).empty());
+  }
+}
+
+TEST(Stragglers, SlowDataIsSaidToBeThat) {
+  StragglerWatch watch;
+  const RankTimes slow = window({1.0, 1.05}, {0.1, 0.9});
+  watch.add_window(slow), watch.add_window(slow);
+  const auto found = watch.add_window(slow);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].rank, 1);
+  EXPECT_TRUE(found[0].by_data);
+}
+
+TEST(Stragglers, EqualRanksAndOneRankAreQuiet) {
+  StragglerWatch watch, alone;
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(watch.add_window(window({1, 1.15, 1.2}, {0, 0, 0})).empty());
+    EXPECT_TRUE(alone.add_window(window({1}, {5})).empty());
+  }
+}
+
+// Real steps of three ranks, one of which starts late each time: all take the same wall time, yet what the control
+// all-reduce carries tells who waited for data and who waited for that rank.
+TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
+  constexpr double kReported = 10;  // seconds; what is really slept is less, so that the test is quick and sure
+  run_in_process({.dp = 3}, [&](Mesh& mesh, int rank) {
+    Context context;
+    const auto model = make_model(context, mesh, test::small_config(false), test::small_vocabularies(false));
+    model->allocate(Precision::Fp32, true);
+    model->parameters().initialise(1);
+    Optimizer optimizer(context, model->parameters(), {});
+    TrainingStep step(*model, optimizer, {});
+    StragglerWatch watch;
+    std::vector<StragglerWatch::Straggler> found;
+    RankTimes all;
+    int64_t updates = 0;
+    for (int i = 0; i < StragglerWatch::kWindows; ++i) {
+      MicroBatch micro;
+      micro.input = {.tokens = {1, 2, 3}, .offsets = {0, 3}};
+      micro.targets = {2, 3, 4}, micro.samples = {rank};
+      StepBatches batches;
+      batches.step_target_tokens = 9;
+      batches.micro = {micro};
+      if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      StepState state;
+      const StepReport report = step.run(batches, state, updates, rank == 1 ? kReported : 0, {});
+      EXPECT_EQ(report.times.data, (std::vector<double>{0, kReported, 0}));
+      for (int r = 0; r < 3; ++r) EXPECT_GT(report.times.busy[r], 0);
+      found = watch.add_window(report.times);
+      all.add(report.times);
+    }
+    for (const int other : {0, 2}) EXPECT_GT(all.wait[other], 0.1);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].rank, 1);
+    EXPECT_TRUE(found[0].by_data);
+  });
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// Least, middle and most of what the ranks report. The median of an even number is the lower of the middle two, so
+// that of two ranks the slower is compared with the faster.
+struct Spread {
+  double min = 0, median = 0, max = 0;
+};
+Spread spread_of(std::vector<double> values);
+
+// What the ranks of a job report for one step or a window of steps, by world rank, in seconds.
+struct RankTimes {
+  std::vector<double>
+      busy;  // the step without waiting in collectives: replicas in lockstep all take the same wall time
+  std::vector<double> data;  // waiting for the loader
+  std::vector<double> wait;  // waiting in collectives
+  void add(const RankTimes& other);
+};
+
+// Finds ranks that hold the others up: busy with work or waiting for data for more than 1.2 times the median of all
+// ranks, in 3 windows in a row.
+class StragglerWatch {
+ public:
+  static constexpr double kFactor = 1.2;
+  static constexpr int kWindows = 3;
+
+  struct Straggler {
+    int rank = 0;
+    double times = 0;      // of the median
+    bool by_data = false;  // waiting for data makes the larger part of the difference
+  };
+  // The window's stragglers that were not told yet; one is told again only after a window in which it kept up.
+  std::vector<Straggler> add_window(const RankTimes& window);
+
+ private:
+  std::vector<int> slow_windows_;  // in a row, by rank
+};
+
+}  // namespace weft
