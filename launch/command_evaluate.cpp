@@ -14,6 +14,7 @@
 #include "launch/help.h"
 #include "launch/session.h"
 #include "launch/text_samples.h"
+#include "trainer/job_options.h"
 #include "trainer/loaded_model.h"
 #include "trainer/loss_evaluation.h"
 #include "trainer/progress.h"
@@ -56,8 +57,11 @@ std::vector<std::string> translate_split(const Writer& writer, const std::vector
   std::vector<std::vector<int32_t>> share;
   for (size_t i = dp.rank(); i < sources.size(); i += dp.size()) share.push_back(sources[i]);
   const auto total = static_cast<int64_t>(share.size());
+  Heartbeat& heartbeat = session.mesh().heartbeat();
+  const Heartbeat::Scope translating(heartbeat, Phase::Evaluate);
   Progress console(session.speaks());
   const auto texts = writer.translate(share, search, [&](int64_t done) {
+    heartbeat.beat();
     console.show(
         fmt::format("translating {}/{}  {} left", done, total, format_duration(console.seconds_left(0, done, total))));
   });
@@ -95,7 +99,10 @@ Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded,
   if (const std::string warning = bleu.warning(); !warning.empty()) log_warning("{}", warning);
   if (!a.json && speaks) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
   Json out = {{"bleu", nlohmann::json(bleu)}, {"chrf", nlohmann::json(chrf)}};
-  if (!a.baselines || !speaks) return out;
+  if (!a.baselines) return out;
+  // Rank 0 scores them alone, for as long as it takes; the others wait for its end.
+  session.set_budgets({.init = 0, .step = 0, .save = 0, .evaluate = 0});
+  if (!speaks) return out;
   const Dataset train = Dataset::open(loaded.job.data.directory, "train");
   for (const BaselineScore& baseline : score_baselines({.train = train,
                                        .source_tokenizer = *loaded.source_tokenizer,
@@ -110,11 +117,12 @@ Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded,
 }
 
 // The text that the split's target tokens stand for, so that models with other tokenizers compare.
-TextSize text_size(const Dataset& dataset, const Tokenizer& tokenizer) {
+TextSize text_size(const Dataset& dataset, const Tokenizer& tokenizer, Heartbeat& heartbeat) {
   TextSize size;
   const auto unknown = tokenizer.special(SpecialRole::Unk);  // stands for text, the other specials end one
   const auto ends_text = [&](int32_t id) { return tokenizer.is_special(id) && id != unknown; };
   const auto add = [&](std::span<const int32_t> ids) {
+    heartbeat.beat();
     for (auto from = ids.begin(); from != ids.end();) {
       const auto to = std::find_if(from, ids.end(), ends_text);
       size.add(tokenizer.decode({from, to}));
@@ -142,13 +150,15 @@ TextSize text_size(const Dataset& dataset, const Tokenizer& tokenizer) {
 }
 
 Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, std::shared_ptr<const Dataset> dataset,
-                         bool speaks) {
+                         Session& session) {
   const int64_t context = loaded.job.batch.context > 0 ? loaded.job.batch.context : loaded.job.model.max_length;
+  Heartbeat& heartbeat = session.mesh().heartbeat();
+  const Heartbeat::Scope evaluating(heartbeat, Phase::Evaluate);
   const LossReport loss = evaluate_loss(*loaded.model, dataset,
                                         {.context = context, .stride = a.stride, .max_sequences = a.max_sequences}, 0);
   PerplexitySums sums{.nll = loss.nll, .tokens = loss.targets};
   if (a.max_sequences == 0) {
-    const TextSize size = text_size(*dataset, *loaded.target_tokenizer);
+    const TextSize size = text_size(*dataset, *loaded.target_tokenizer, heartbeat);
     sums.words = size.words(), sums.bytes = size.bytes();
   }
   // Target rows have both ends; in a stream the specials between texts are targets like any other token.
@@ -160,21 +170,14 @@ Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, std::s
                 .eos_scored = loaded.target_tokenizer->special(SpecialRole::Eos).has_value()};
   }
   const PerplexityReport report = perplexity_report(sums, protocol);
-  if (!a.json && speaks) std::printf("%s\n", report.format().c_str());
+  if (!a.json && session.speaks()) std::printf("%s\n", report.format().c_str());
   return nlohmann::json(report);
 }
 
-ExitCode evaluate(const EvaluateArguments& a) {
-  fs::path path = a.checkpoint;
-  std::vector<std::string> overrides = a.job.overrides;
-  if (!a.job.path.empty()) {
-    const JobConfig job = load_job(a.job.path, a.job.overrides);
-    if (path.empty()) path = job.run_directory();
-    overrides.push_back("data.directory=" + job.data.directory);
-  }
-  if (path.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
-  Session session(a.tp);
+ExitCode evaluate(const EvaluateArguments& a, const fs::path& path, const std::vector<std::string>& overrides,
+                  Session& session) {
   LoadedModel loaded = load_model(session.context(), session.mesh(), path, a.best, overrides);
+  session.set_budgets(phase_budgets(loaded.job));
   const auto dataset = std::make_shared<const Dataset>(Dataset::open(loaded.job.data.directory, a.split));
   const uint64_t expected = loaded.target_tokenizer->hash();
   if (dataset->header().target.tokenizer_hash != expected) {
@@ -184,10 +187,26 @@ ExitCode evaluate(const EvaluateArguments& a) {
   }
   log_info("{} on {} of {}", loaded.path.string(), a.split, loaded.job.data.directory);
   Json out = {{"checkpoint", loaded.path.string()}, {"step", loaded.state.step}, {"split", a.split}};
-  out.update(evaluate_perplexity(a, loaded, dataset, session.speaks()));
+  out.update(evaluate_perplexity(a, loaded, dataset, session));
   if (loaded.job.is_translation()) out.update(evaluate_translation(a, loaded, *dataset, session));
   if (a.json && session.speaks()) std::printf("%s\n", out.dump().c_str());
   return ExitCode::Done;
+}
+
+ExitCode evaluate(const EvaluateArguments& a) {
+  fs::path path = a.checkpoint;
+  std::optional<PhaseBudgets> budgets;  // one process alone can be seen to hang
+  if (find_launcher().present) budgets = PhaseBudgets{};
+  std::vector<std::string> overrides = a.job.overrides;
+  if (!a.job.path.empty()) {
+    const JobConfig job = load_job(a.job.path, a.job.overrides);
+    if (path.empty()) path = job.run_directory();
+    if (budgets) budgets = phase_budgets(job);
+    overrides.push_back("data.directory=" + job.data.directory);
+  }
+  if (path.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
+  Session session(a.tp, budgets);
+  return session.run([&] { return evaluate(a, path, overrides, session); });
 }
 
 }  // namespace

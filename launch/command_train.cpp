@@ -7,6 +7,7 @@
 #include "launch/commands.h"
 #include "launch/session.h"
 #include "launch/text_samples.h"
+#include "trainer/job_options.h"
 #include "trainer/trainer.h"
 
 namespace weft {
@@ -47,9 +48,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::string& resume
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   const StopSignals signals;
-  const TimeoutsConfig& t = job.timeouts;
-  Session session(static_cast<int>(job.parallel.tp),
-                  PhaseBudgets{.init = t.init, .step = t.step, .save = t.save, .evaluate = t.evaluate});
+  Session session(static_cast<int>(job.parallel.tp), phase_budgets(job));
   return session.run([&] { return train(session, job, resume); });
 }
 

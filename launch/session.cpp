@@ -81,6 +81,10 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets) : heartbeat
   context_ = std::make_unique<Context>(Device{}, threads_for_rank(local.masks, local.me));
 }
 
+void Session::set_budgets(const PhaseBudgets& budgets) {
+  if (watchdog_) watchdog_->set_budgets(budgets);
+}
+
 ExitCode Session::run(const std::function<ExitCode()>& body) {
   if (world_size_ == 1) return body();
   try {

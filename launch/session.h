@@ -26,6 +26,9 @@ class Session {
   // has one and with that rank's name, and ends all of them with its exit code; a rank alone throws it on.
   ExitCode run(const std::function<ExitCode()>& body);
 
+  // Other budgets from now on, where there is a watchdog.
+  void set_budgets(const PhaseBudgets& budgets);
+
   Mesh& mesh() { return *mesh_; }
   Context& context() { return *context_; }
   int rank() const { return rank_; }

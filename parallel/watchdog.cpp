@@ -105,6 +105,11 @@ void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodePage> page) {
   slot.pid = getpid();
 }
 
+void Watchdog::set_budgets(const PhaseBudgets& budgets) {
+  const std::lock_guard lock(mutex_);
+  options_.budgets = budgets;
+}
+
 bool Watchdog::claim_report() {
   const std::lock_guard lock(mutex_);
   return !page_ || page_->claim_report();

@@ -40,6 +40,8 @@ class Watchdog {
   // Who this is; from now on the heartbeat beats on the page, where there is one, and the others are read there.
   // For the main thread.
   void join(int rank, int local_rank, std::shared_ptr<NodePage> page);
+  // Other budgets from now on: those of a checkpoint's job, once it is read.
+  void set_budgets(const PhaseBudgets& budgets);
   // False when another rank of the node has spoken of an end already.
   bool claim_report();
 

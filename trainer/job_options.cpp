@@ -16,4 +16,9 @@ StepOptions step_options(const JobConfig& job) {
       .label_smoothing = job.train.label_smoothing, .clip_norm = job.train.clip_norm, .recompute = job.train.recompute};
 }
 
+PhaseBudgets phase_budgets(const JobConfig& job) {
+  const TimeoutsConfig& t = job.timeouts;
+  return {.init = t.init, .step = t.step, .save = t.save, .evaluate = t.evaluate};
+}
+
 }  // namespace weft

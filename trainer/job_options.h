@@ -1,4 +1,5 @@
 #pragma once
+#include "parallel/watchdog.h"
 #include "trainer/job.h"
 #include "trainer/training_step.h"
 
@@ -8,5 +9,6 @@ namespace weft {
 Precision precision_of(const JobConfig& job);
 Sharding sharding_of(const JobConfig& job);
 StepOptions step_options(const JobConfig& job);
+PhaseBudgets phase_budgets(const JobConfig& job);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include "trainer/stragglers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft {
 
@@ -20,9 +21,12 @@ void RankTimes::add(const RankTimes& other) {
   sum(wait, other.wait);
 }
 
-std::vector<StragglerWatch::Straggler> StragglerWatch::add_window(const RankTimes& window) {
-  std::vector<double> load = window.busy;
-  for (size_t i = 0; i < load.size(); ++i) load[i] += window.data[i];
+std::vector<StragglerWatch::Straggler> StragglerWatch::add(const RankTimes& times) {
+  window_.add(times);
+  std::vector<double> load = window_.busy;
+  for (size_t i = 0; i < load.size(); ++i) load[i] += window_.data[i];
+  if (spread_of(load).max < least_seconds_) return {};
+  const RankTimes window = std::exchange(window_, {});
   const double median = spread_of(load).median;
   const double median_data = spread_of(window.data).median;
   slow_windows_.resize(load.size());

@@ -22,21 +22,26 @@ struct RankTimes {
 };
 
 // Finds ranks that hold the others up: busy with work or waiting for data for more than 1.2 times the median of all
-// ranks, in 3 windows in a row.
+// ranks, in 3 windows in a row. What comes in is put together into windows of `least_seconds` of the busiest rank,
+// since over a few milliseconds every rank is slow now and then.
 class StragglerWatch {
  public:
   static constexpr double kFactor = 1.2;
   static constexpr int kWindows = 3;
+  explicit StragglerWatch(double least_seconds = 5) : least_seconds_(least_seconds) {}
 
   struct Straggler {
     int rank = 0;
     double times = 0;      // of the median
     bool by_data = false;  // waiting for data makes the larger part of the difference
   };
-  // The window's stragglers that were not told yet; one is told again only after a window in which it kept up.
-  std::vector<Straggler> add_window(const RankTimes& window);
+  // Where a window is full: its stragglers that were not told yet. One is told again only after a window in which it
+  // kept up.
+  std::vector<Straggler> add(const RankTimes& times);
 
  private:
+  double least_seconds_;
+  RankTimes window_;
   std::vector<int> slow_windows_;  // in a row, by rank
 };
 

@@ -212,7 +212,7 @@ Json Trainer::rank_times() const {
 }
 
 void Trainer::name_stragglers() {
-  const auto slow = stragglers_.add_window(window_.times);  // the same on every rank; one tells
+  const auto slow = stragglers_.add(window_.times);  // the same on every rank; one tells
   for (const auto& s : slow) {
     if (mesh_.world().rank() != 0) return;
     progress_.clear();

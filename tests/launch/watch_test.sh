@@ -49,7 +49,7 @@ wait_for_steps() {
 # rank_pid RANK: the process of this run with that rank.
 rank_pid() {
   local p
-  for p in $(pgrep -f "train job.yaml --set run_dir=$run( |\$)"); do
+  for p in $(pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)"); do
     if tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1"; then
       echo "$p"
       return
@@ -67,7 +67,7 @@ ends_within() {
   done
   wait $pid || code=$?
   sleep 0.2
-  ! pgrep -f "train job.yaml --set run_dir=$run( |\$)" >/dev/null || fail "a rank was left behind"
+  ! pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)" >/dev/null || fail "a rank was left behind"
 }
 says() { grep -qE "$1" "$log" || fail "does not say: $1"; }
 says_once() { [[ $(grep -cE "$1" "$log") == 1 ]] || fail "says $(grep -cE "$1" "$log") times: $1"; }
@@ -96,6 +96,19 @@ case $case in
     ends_within 45
     ((code == 5)) || fail "exit $code"
     says_once "error: \[rank 0 .* no progress for .* s in phase step, step [0-9]+; waiting for all_reduce number [0-9]+ over (dp|world); (not arrived|arrived, but stopped in it): rank 1 \(pid $stopped, stopped by a signal"
+    ;;
+  evaluate)
+    "$weft" train job.yaml --set run_dir="$run" --set train.max_steps=2 >"$log" 2>&1
+    start 2 "$weft" evaluate job.yaml --set run_dir="$run" --set timeouts.evaluate=3 --set timeouts.init=20 --split train
+    for ((i = 0; i < 600; i++)); do
+      grep -q ' on train of ' "$log" && break
+      sleep 0.1
+    done
+    stopped=$(rank_pid 1)
+    kill -STOP "$stopped"
+    ends_within 60
+    ((code == 5)) || fail "exit $code"
+    says_once 'no progress for .* rank 1 \(pid'
     ;;
   error)
     # One rank's dataset is cut short.

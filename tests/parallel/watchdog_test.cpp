@@ -68,6 +68,13 @@ TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
   EXPECT_TRUE(has(w.report.get(), "phase step"));
 }
 
+TEST(Watchdog, TakesOtherBudgets) {
+  Watched w(kNever);
+  EXPECT_TRUE(w.quiet_for(milliseconds(100)));
+  w.watchdog.set_budgets({.init = 0.2});
+  EXPECT_TRUE(has(w.report.get(), "phase init"));
+}
+
 // Two ranks of a node, of `ranks` in all, at the same collective of dp.
 struct TwoRanks {
   Watched first, second;
