@@ -8,13 +8,7 @@ namespace {
 
 PairLengths lengths_of(const Dataset& dataset) {
   PairLengths lengths;
-  const int64_t pairs = dataset.num_pairs();
-  lengths.source.resize(pairs);
-  lengths.target.resize(pairs);
-  for (int64_t i = 0; i < pairs; ++i) {
-    lengths.source[i] = dataset.source_length(i);
-    lengths.target[i] = dataset.target_length(i);
-  }
+  dataset.all_lengths(lengths.source, lengths.target);
   return lengths;
 }
 

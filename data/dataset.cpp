@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "data/dataset_manifest.h"
 #include "data/shard.h"
 
@@ -38,6 +39,9 @@ DatasetHeader header_of(const Manifest& manifest, std::string_view split, const 
   const SideCounts& target = pairs ? entry.target : entry.source;
   header.source.num_tokens = entry.source.tokens, header.source.longest = entry.source.longest;
   header.target.num_tokens = target.tokens, header.target.longest = target.longest;
+  Hasher content;
+  for (const ShardEntry& shard : entry.shards) content.update(&shard.checksum, sizeof shard.checksum);
+  header.content = content.digest();
   return header;
 }
 
@@ -134,6 +138,12 @@ int32_t Dataset::target_length(int64_t pair) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
   const Shard::Row row = state_->shards[i].target_row(pair - state_->records_before[i]);
   return static_cast<int32_t>(row.end - row.begin);
+}
+
+void Dataset::all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const {
+  source.clear(), target.clear();
+  source.reserve(static_cast<size_t>(num_pairs())), target.reserve(static_cast<size_t>(num_pairs()));
+  for (const Shard& shard : state_->shards) shard.append_lengths(source, target);
 }
 
 void Dataset::read_source(int64_t pair, std::span<int32_t> into) const {

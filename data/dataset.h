@@ -40,6 +40,7 @@ struct DatasetHeader {
   int64_t num_documents = 0;  // Stream
   int64_t num_pairs = 0;      // Pairs
   int64_t num_shards = 0;
+  uint64_t content = 0;  // of the shards' checksums, in order: another text, split or order is another number
 };
 
 // One split of a prepared directory (docs/formats.md "Dataset"), read-only: any number of processes may read it at
@@ -69,6 +70,8 @@ class Dataset {
   int64_t num_pairs() const;
   int32_t source_length(int64_t pair) const;  // O(log shards)
   int32_t target_length(int64_t pair) const;
+  // Of all pairs, in order: what a batch plan needs, without a read for each.
+  void all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
   void read_source(int64_t pair, std::span<int32_t> into) const;
   void read_target(int64_t pair, std::span<int32_t> into) const;
 

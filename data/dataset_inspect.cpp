@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "data/dataset.h"
 #include "data/prepare.h"
+#include "data/shard.h"
 #include "data/tokenizer.h"
 
 namespace weft {
@@ -115,10 +116,10 @@ std::vector<std::string> verify_dataset(const fs::path& directory,
     for (const ShardEntry& shard : split.shards) {
       const fs::path path = directory / shard.file;
       damaged |= finds(findings, [&] {
-        const MappedFile map(path);
-        require<DataError>(map.bytes().size() == shard.bytes, "{}: {} bytes, but the dataset's manifest says {}",
-                           path.string(), map.bytes().size(), shard.bytes);
-        require<DataError>(hash64(map.bytes()) == shard.checksum,
+        const File file(path, File::Mode::Read);
+        require<DataError>(file.size() == shard.bytes, "{}: {} bytes, but the dataset's manifest says {}",
+                           path.string(), file.size(), shard.bytes);
+        require<DataError>(file_checksum(file) == shard.checksum,
                            "{} is damaged: its content does not fit its checksum", path.string());
       });
       done += shard.bytes;

@@ -6,13 +6,11 @@
 #include <type_traits>
 
 #include "base/error.h"
-#include "base/hash.h"
+#include "data/shard.h"
 
 namespace weft {
 
 namespace {
-
-constexpr size_t kHashChunk = size_t{1} << 20;
 
 // Writes every field of a section as text, under its dotted name.
 class SettingsWriter {
@@ -58,19 +56,7 @@ void write_settings(const char* prefix, T section, std::map<std::string, std::st
   section.fields(writer);
 }
 
-uint64_t hash_file(const fs::path& path) {
-  const File file(path, File::Mode::Read);
-  Hasher hasher;
-  std::vector<char> chunk(kHashChunk);
-  const uint64_t size = file.size();
-  for (uint64_t at = 0; at < size;) {
-    const auto n = static_cast<size_t>(std::min<uint64_t>(chunk.size(), size - at));
-    file.read_at(at, chunk.data(), n);
-    hasher.update(chunk.data(), n);
-    at += n;
-  }
-  return hasher.digest();
-}
+uint64_t hash_file(const fs::path& path) { return file_checksum(File(path, File::Mode::Read)); }
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #include "data/shard.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -10,7 +11,7 @@
 
 namespace weft {
 
-static_assert(std::endian::native == std::endian::little, "token arrays are mapped as they lie on disk");
+static_assert(std::endian::native == std::endian::little, "token arrays are read as they lie on disk");
 
 namespace {
 
@@ -104,9 +105,20 @@ std::vector<uint64_t> write_file(const fs::path& path, const ShardIdentity& iden
   return offsets;
 }
 
+// In pieces, so that no shard has to fit into memory.
+void hash_range(const File& file, uint64_t begin, uint64_t end, Hasher& hasher) {
+  std::vector<char> piece(std::min<uint64_t>(end - begin, uint64_t{1} << 20));
+  while (begin < end) {
+    const auto n = static_cast<size_t>(std::min<uint64_t>(end - begin, piece.size()));
+    file.read_at(begin, piece.data(), n);
+    hasher.update(piece.data(), n);
+    begin += n;
+  }
+}
+
 }  // namespace
 
-uint64_t structure_checksum(std::string_view file, const ShardEntry& entry, int token_bytes) {
+uint64_t structure_checksum(const File& file, const ShardEntry& entry, int token_bytes) {
   const auto width = static_cast<uint64_t>(token_bytes);
   ShardTokens first = entry.source, second = entry.target;
   if (second.offset < first.offset) std::swap(first, second);
@@ -115,11 +127,18 @@ uint64_t structure_checksum(std::string_view file, const ShardEntry& entry, int 
   for (const ShardTokens& tokens : {first, second}) {
     if (tokens.count == 0) continue;
     require<DataError>(tokens.offset >= at, "{}: its token arrays overlap", entry.file);
-    hasher.update(file.data() + at, tokens.offset - at);
+    hash_range(file, at, tokens.offset, hasher);
     at = tokens.offset + static_cast<uint64_t>(tokens.count) * width;
   }
-  require<DataError>(at <= file.size(), "{}: its token arrays leave the file", entry.file);
-  hasher.update(file.data() + at, file.size() - at);
+  const uint64_t end = file.size();
+  require<DataError>(at <= end, "{}: its token arrays leave the file", entry.file);
+  hash_range(file, at, end, hasher);
+  return hasher.digest();
+}
+
+uint64_t file_checksum(const File& file) {
+  Hasher hasher;
+  hash_range(file, 0, file.size(), hasher);
   return hasher.digest();
 }
 
@@ -191,10 +210,10 @@ void SplitWriter::flush() {
   entry.source.offset = offsets[0];
   if (pairs()) entry.target.offset = offsets[1];
 
-  const MappedFile written(path);
-  entry.bytes = written.bytes().size();
-  entry.checksum = hash64(written.bytes());
-  entry.structure_checksum = structure_checksum(written.bytes(), entry, identity_.token_bytes);
+  const File written(path, File::Mode::Read);
+  entry.bytes = written.size();
+  entry.checksum = file_checksum(written);
+  entry.structure_checksum = structure_checksum(written, entry, identity_.token_bytes);
   entries_.push_back(std::move(entry));
   source_.clear(), target_.clear(), source_index_.clear(), target_index_.clear();
 }
@@ -210,12 +229,11 @@ Shard::Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity&
       token_bytes_(identity.token_bytes),
       source_vocabulary_(identity.source.vocabulary),
       target_vocabulary_(identity.target.vocabulary),
-      map_(path) {
-  const std::string_view bytes = map_.bytes();
-  require<DataError>(bytes.size() == entry.bytes,
-                     "{}: {} bytes, but the dataset's manifest says {}: truncated or not its own", path.string(),
-                     bytes.size(), entry.bytes);
-  require<DataError>(structure_checksum(bytes, entry, token_bytes_) == entry.structure_checksum,
+      file_(path, File::Mode::Read) {
+  const uint64_t bytes = file_.size();
+  require<DataError>(bytes == entry.bytes, "{}: {} bytes, but the dataset's manifest says {}: truncated or not its own",
+                     path.string(), bytes, entry.bytes);
+  require<DataError>(structure_checksum(file_, entry, token_bytes_) == entry.structure_checksum,
                      "{} is damaged: its structure does not fit its checksum", path.string());
   check_structure(identity);
 }
@@ -246,18 +264,21 @@ void Shard::check_structure(const ShardIdentity& identity) {
   const bool pairs = identity.kind == DatasetKind::Pairs;
   place_tokens(pairs ? "/source/tokens" : kStreamTokens, entry_.source);
   if (!pairs) {
-    source_index_ = map_.bytes().data() + place(kStreamDocuments, Hdf5Type::U64, entry_.records);
+    source_index_ = place(kStreamDocuments, Hdf5Type::U64, entry_.records);
     return;
   }
   place_tokens("/target/tokens", entry_.target);
-  source_index_ = map_.bytes().data() + place("/source/offsets", Hdf5Type::U64, entry_.records + 1);
-  target_index_ = map_.bytes().data() + place("/target/offsets", Hdf5Type::U64, entry_.records + 1);
+  source_index_ = place("/source/offsets", Hdf5Type::U64, entry_.records + 1);
+  target_index_ = place("/target/offsets", Hdf5Type::U64, entry_.records + 1);
 }
 
+// Narrow ids are read into the far half of `into` and widened in place: the i-th is written after it was read, and
+// before any that lies behind it.
 void Shard::read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const {
-  const char* from =
-      map_.bytes().data() + tokens.offset + static_cast<size_t>(first) * static_cast<size_t>(token_bytes_);
-  const uint32_t largest = token_bytes_ == 2 ? widen<uint16_t>(from, into) : widen<uint32_t>(from, into);
+  const size_t bytes = into.size() * static_cast<size_t>(token_bytes_);
+  char* at = reinterpret_cast<char*>(into.data()) + (into.size_bytes() - bytes);
+  file_.read_at(tokens.offset + static_cast<uint64_t>(first) * static_cast<uint64_t>(token_bytes_), at, bytes);
+  const uint32_t largest = token_bytes_ == 2 ? widen<uint16_t>(at, into) : widen<uint32_t>(at, into);
   if (into.empty() || largest < vocabulary) return;
   throw DataError(fmt::format("{} is damaged: id {} among tokens {} to {} is not below the vocabulary of {}",
                               path_.string(), largest, first, first + static_cast<int64_t>(into.size()), vocabulary));
@@ -272,18 +293,44 @@ void Shard::read_target(int64_t first, std::span<int32_t> into) const {
 }
 
 int64_t Shard::document_begin(int64_t i) const {
-  const auto begin = static_cast<int64_t>(load<uint64_t>(source_index_, i));
+  uint64_t stored = 0;
+  file_.read_at(source_index_ + static_cast<uint64_t>(i) * sizeof stored, &stored, sizeof stored);
+  const auto begin = static_cast<int64_t>(stored);
   if (begin >= 0 && begin <= entry_.source.count) return begin;
   throw DataError(fmt::format("{} is damaged: document {} begins at token {} of {}", path_.string(), i, begin,
                               entry_.source.count));
 }
 
-Shard::Row Shard::row(const char* index, const ShardTokens& tokens, int64_t pair) const {
-  const Row row{.begin = static_cast<int64_t>(load<uint64_t>(index, pair)),
-                .end = static_cast<int64_t>(load<uint64_t>(index, pair + 1))};
+Shard::Row Shard::row(uint64_t index, const ShardTokens& tokens, int64_t pair) const {
+  std::array<uint64_t, 2> ends{};
+  file_.read_at(index + static_cast<uint64_t>(pair) * sizeof ends[0], ends.data(), sizeof ends);
+  return checked_row(ends[0], ends[1], tokens, pair);
+}
+
+Shard::Row Shard::checked_row(uint64_t begin, uint64_t end, const ShardTokens& tokens, int64_t pair) const {
+  const Row row{.begin = static_cast<int64_t>(begin), .end = static_cast<int64_t>(end)};
   if (0 <= row.begin && row.begin <= row.end && row.end <= tokens.count && row.end - row.begin <= INT32_MAX) return row;
   throw DataError(fmt::format("{} is damaged: row {} is tokens {} to {} of {}", path_.string(), pair, row.begin,
                               row.end, tokens.count));
+}
+
+void Shard::append_lengths_of(uint64_t index, const ShardTokens& tokens, std::vector<int32_t>& lengths) const {
+  constexpr int64_t kPiece = 1 << 16;
+  std::vector<uint64_t> ends(static_cast<size_t>(std::min(kPiece, entry_.records) + 1));
+  for (int64_t first = 0; first < entry_.records; first += kPiece) {
+    const int64_t rows = std::min(kPiece, entry_.records - first);
+    file_.read_at(index + static_cast<uint64_t>(first) * sizeof ends[0], ends.data(),
+                  static_cast<size_t>(rows + 1) * sizeof ends[0]);
+    for (int64_t i = 0; i < rows; ++i) {
+      const Row row = checked_row(ends[i], ends[i + 1], tokens, first + i);
+      lengths.push_back(static_cast<int32_t>(row.end - row.begin));
+    }
+  }
+}
+
+void Shard::append_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const {
+  append_lengths_of(source_index_, entry_.source, source);
+  append_lengths_of(target_index_, entry_.target, target);
 }
 
 }  // namespace weft

@@ -60,7 +60,9 @@ class SplitWriter {
   std::vector<fs::path> written_;
 };
 
-// One shard, mapped. Construction checks size, structure checksum, and that HDF5 and the manifest say the same.
+// One shard, read with pread: a file that shrinks, a disk that fails or a file server that goes away while it is read
+// is a DataError, where a mapping would end the process with SIGBUS. Construction checks size, structure checksum, and
+// that HDF5 and the manifest say the same.
 class Shard {
  public:
   Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
@@ -75,22 +77,28 @@ class Shard {
   };
   Row source_row(int64_t pair) const { return row(source_index_, entry_.source, pair); }
   Row target_row(int64_t pair) const { return row(target_index_, entry_.target, pair); }
+  // Lengths of all rows, appended: one pass over each index.
+  void append_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
 
  private:
   void check_structure(const ShardIdentity& identity);
   void read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const;
-  Row row(const char* index, const ShardTokens& tokens, int64_t pair) const;
+  Row row(uint64_t index, const ShardTokens& tokens, int64_t pair) const;
+  Row checked_row(uint64_t begin, uint64_t end, const ShardTokens& tokens, int64_t pair) const;
+  void append_lengths_of(uint64_t index, const ShardTokens& tokens, std::vector<int32_t>& lengths) const;
 
   fs::path path_;
   ShardEntry entry_;
   int token_bytes_;
   int64_t source_vocabulary_, target_vocabulary_;
-  MappedFile map_;
-  const char* source_index_ = nullptr;  // u64, not aligned
-  const char* target_index_ = nullptr;
+  File file_;
+  uint64_t source_index_ = 0;  // where the u64 of the index begin in the file
+  uint64_t target_index_ = 0;
 };
 
 // hash64 of the file without its token arrays: all that HDF5 parses, and the indices.
-uint64_t structure_checksum(std::string_view file, const ShardEntry& entry, int token_bytes);
+uint64_t structure_checksum(const File& file, const ShardEntry& entry, int token_bytes);
+// hash64 of all of it.
+uint64_t file_checksum(const File& file);
 
 }  // namespace weft

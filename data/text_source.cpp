@@ -148,6 +148,7 @@ std::vector<fs::path> resolve(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (fs::exists(name) || name.find_first_of("*?[") == std::string::npos) {
       require<DataError>(fs::exists(name), "{}: no such file", name);
+      require<DataError>(!fs::is_directory(name), "{} is a directory, not a text file", name);
       paths.emplace_back(name);
       continue;
     }

@@ -189,6 +189,72 @@ TEST(DatasetRead, AnIdBeyondTheVocabularyIsDamage) {
               HasSubstr("train-00000.h5 is damaged: id 50 among tokens 25 to 35"));
 }
 
+// A mapped file that shrinks would end the process with SIGBUS.
+TEST(DatasetRead, AShardCutWhileItIsReadIsAnError) {
+  const Scratch scratch;
+  DatasetBuilder{.directory = scratch.path(), .vocabulary = 60000}.stream({range(0, 50000)});
+  const Dataset dataset = Dataset::open(scratch.path(), "train");
+  const ShardEntry shard = read_manifest(scratch.path()).splits.at("train").shards.at(0);
+  fs::resize_file(scratch / shard.file, shard.source.offset + 2 * 100);
+  EXPECT_EQ(tokens(dataset, 0, 100), range(0, 100));
+  EXPECT_THAT(error_of([&] { tokens(dataset, 90, 20); }),
+              AllOf(HasSubstr("train-00000.h5: the file ends at byte"), HasSubstr("20 more were expected")));
+  fs::resize_file(scratch / shard.file, 0);
+  EXPECT_THAT(error_of([&] { dataset.document_begin(0); }), HasSubstr("train-00000.h5: the file ends at byte"));
+  EXPECT_THAT(error_of([&] { Dataset::open(scratch.path(), "train"); }), HasSubstr("truncated or not its own"));
+}
+
+TEST(DatasetRead, AnIndexCutWhileItIsReadIsAnError) {
+  const Scratch scratch;
+  DatasetBuilder{.directory = scratch.path()}.pairs({{{3, 4}, {1, 5, 2}}, {{6}, {1, 2}}});
+  const Dataset dataset = Dataset::open(scratch.path(), "train");
+  fs::resize_file(scratch / "train-00000.h5", 10);
+  std::vector<int32_t> source, target;
+  for (const std::string& error :
+       {error_of([&] { dataset.source_length(0); }), error_of([&] { dataset.all_lengths(source, target); })}) {
+    EXPECT_THAT(error, HasSubstr("train-00000.h5: the file ends at byte"));
+  }
+}
+
+// A forced preparation renames new shards over old ones: who has the old ones open reads on.
+TEST(DatasetRead, AReplacedShardIsReadOnAsItWas) {
+  const Scratch scratch;
+  DatasetBuilder{.directory = scratch.path()}.stream({range(0, 50)});
+  const Dataset dataset = Dataset::open(scratch.path(), "train");
+  DatasetBuilder{.directory = scratch.path()}.stream({range(20, 70)});
+  EXPECT_EQ(tokens(dataset, 0, 50), range(0, 50));
+}
+
+TEST(DatasetPairs, AllLengthsAreThoseOfTheRows) {
+  const Scratch scratch;
+  IdPairs rows;
+  for (int i = 0; i < 40; ++i) rows.push_back({range(3, 4 + i % 7), range(2, 4 + i % 5)});
+  DatasetBuilder{.directory = scratch.path(), .shard_tokens = 50}.pairs(rows);
+  const Dataset dataset = Dataset::open(scratch.path(), "train");
+  EXPECT_GT(dataset.header().num_shards, 3);
+  std::vector<int32_t> source = {99}, target;
+  dataset.all_lengths(source, target);
+  ASSERT_EQ(source.size(), rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(source[i], static_cast<int32_t>(rows[i].first.size()));
+    EXPECT_EQ(target[i], dataset.target_length(static_cast<int64_t>(i)));
+  }
+}
+
+// What a checkpoint remembers of the text it was trained on.
+TEST(DatasetOpen, ContentIsOfTheShards) {
+  const Scratch scratch;
+  const auto content = [&](int32_t from) {
+    const fs::path directory = scratch / std::to_string(from);
+    fs::create_directories(directory);
+    DatasetBuilder{.directory = directory}.stream({range(from, 50)});
+    const uint64_t first = Dataset::open(directory, "train").header().content;
+    EXPECT_EQ(Dataset::open(directory, "train").header().content, first);
+    return first;
+  };
+  EXPECT_NE(content(5), content(6));
+}
+
 class ManifestDamage : public testing::Test {
  protected:
   ManifestDamage() { DatasetBuilder{.directory = scratch_.path()}.stream({range(0, 50)}); }
