@@ -60,6 +60,8 @@ void File::write_at(uint64_t offset, const void* from, size_t bytes) {
     const ssize_t n = ::pwrite(descriptor_, at, bytes, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw_errno("write", path_);
+    require<DataError>(n > 0, "write {}: nothing more was taken at byte {}, {} are left", path_.string(), offset,
+                       bytes);
     at += n, offset += static_cast<uint64_t>(n), bytes -= static_cast<size_t>(n);
   }
 }

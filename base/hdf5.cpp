@@ -42,12 +42,21 @@ herr_t collect_message(unsigned, const H5E_error2_t* error, void* into) {
   return 0;
 }
 
+// Of a failed write HDF5 tells addresses and times besides what the system said: "..., error message = 'No space left
+// on device', buf = 0x7f...".
+std::string system_words(const std::string& message) {
+  const std::string mark = "error message = '";
+  const size_t from = message.find(mark);
+  const size_t to = from == std::string::npos ? from : message.find('\'', from + mark.size());
+  return to == std::string::npos ? message : message.substr(from + mark.size(), to - from - mark.size());
+}
+
 // The innermost cause first, then the outermost, which says what was tried.
 [[noreturn]] void fail(const fs::path& path, const std::string& action) {
   std::vector<std::string> messages;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect_message, &messages);
   std::string text = "no reason given";
-  if (!messages.empty()) text = messages.front();
+  if (!messages.empty()) text = system_words(messages.front());
   if (messages.size() > 1 && messages.back() != messages.front()) text += " (" + messages.back() + ")";
   const bool full = text.find(std::strerror(ENOSPC)) != std::string::npos;
   throw DataError(fmt::format("{}: {}: HDF5 says: {}", path.string(), action, text),

@@ -9,6 +9,7 @@ namespace weft {
 std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths, int64_t last_epochs) {
   std::vector<fs::path> found;
   for (const fs::path& path : paths) {
+    require<DataError>(fs::is_directory(path), "{}: no such directory", path.string());
     if (fs::exists(path / "manifest.json")) {
       found.push_back(path);
       continue;
@@ -30,11 +31,32 @@ std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths,
   return found;
 }
 
+namespace {
+
+// A mean over other tensors or other meanings of ids is none.
+void check_same_model(const Checkpoint& one, const Checkpoint& other) {
+  const auto text = [](const Checkpoint& c) { return c.path().string(); };
+  require<DataError>(one.tensors("master") == other.tensors("master"),
+                     "{} and {} hold other models: their tensors or "
+                     "shapes differ",
+                     text(one), text(other));
+  const auto hashes = [](const Checkpoint& c) {
+    std::vector<uint64_t> all;
+    for (const CheckpointAttachment& a : c.manifest().attachments) all.push_back(a.hash);
+    return all;
+  };
+  require<DataError>(hashes(one) == hashes(other), "{} and {} were trained with other tokenizers", text(one),
+                     text(other));
+}
+
+}  // namespace
+
 void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out) {
   require<ConfigError>(!paths.empty(), "no checkpoint to average");
   require<DataError>(!fs::exists(out), "{}: exists already", out.string());
   Context context;
   const Checkpoint last = Checkpoint::open(paths.back());
+  for (const fs::path& path : paths) check_same_model(Checkpoint::open(path), last);
   std::vector<TensorBox> mean;
   for (const auto& [name, shape] : last.tensors("master")) {
     const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
@@ -52,16 +74,24 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
   CheckpointHeader header{.step = last.manifest().step,
                           .state = last.manifest().state,
                           .job = last.manifest().job,
-                          .fingerprint = last.manifest().fingerprint};
+                          .fingerprint = last.manifest().fingerprint,
+                          .provenance = last.manifest().provenance};
+  for (const fs::path& path : paths) header.provenance["mean_of"].push_back(path.string());
   for (const CheckpointAttachment& a : last.manifest().attachments) {
     header.attachments.emplace_back(a.name, read_attachment(last.path(), last.manifest(), a.name));
   }
   const auto world = single_communicator("world");
   const fs::path scratch = out.string() + ".parts";
-  CheckpointWriter writer(scratch, context, *world);
-  writer.start(header, mean);
-  rename_durably(writer.finish(), out);
-  fs::remove(scratch);
+  try {
+    CheckpointWriter writer(scratch, context, *world);
+    writer.start(header, mean);
+    rename_durably(writer.finish(), out);
+    fs::remove(scratch);
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(scratch, ignored);
+    throw;
+  }
 }
 
 }  // namespace weft

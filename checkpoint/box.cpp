@@ -52,6 +52,14 @@ std::vector<Box> cut_flat(const Shape& shape, int64_t begin, int64_t end) {
   return boxes;
 }
 
+bool overlaps(const std::vector<int64_t>& origin, const Shape& extent, const TensorBox& box) {
+  const Shape other = box.data.shape();
+  for (int d = 0; d < extent.rank(); ++d) {
+    if (std::min(origin[d] + extent[d], box.origin[d] + other[d]) <= std::max(origin[d], box.origin[d])) return false;
+  }
+  return true;
+}
+
 int64_t copy_overlap(const std::byte* from, const std::vector<int64_t>& from_origin, const Shape& from_extent,
                      const TensorBox& to) {
   const int rank = to.shape.rank();

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "checkpoint/slice_reader.h"
 
 namespace weft {
 namespace {
@@ -67,6 +68,7 @@ CheckpointManifest parse_checkpoint_manifest(const Json& json) {
   m.state = json.at("state");
   m.job = json.at("job").get<std::string>();
   m.fingerprint = json.at("fingerprint");
+  m.provenance = json.value("provenance", Json());
   for (const Json& file : json.at("files")) m.files.push_back(file_from_json(file));
   for (const Json& a : json.at("attachments")) {
     m.attachments.push_back({plain_name(a.at("name")), a.at("bytes").get<uint64_t>(), hash_from(a.at("hash"))});
@@ -115,6 +117,7 @@ std::string checkpoint_manifest_text(const CheckpointManifest& m) {
                      {"state", m.state},
                      {"job", m.job},
                      {"fingerprint", m.fingerprint},
+                     {"provenance", m.provenance},
                      {"files", files},
                      {"attachments", attachments}};
   const std::string text = body.dump();
@@ -155,16 +158,9 @@ std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest
 
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest) {
   for (const CheckpointAttachment& a : manifest.attachments) read_attachment(checkpoint, manifest, a.name);
-  std::vector<std::byte> bytes;
   for (const CheckpointFile& stored : manifest.files) {
     const File file(checkpoint / stored.name, File::Mode::Read);
-    for (const CheckpointSlice& s : stored.slices) {
-      bytes.resize(s.bytes());
-      file.read_at(s.offset, bytes.data(), bytes.size());
-      const uint64_t hash = hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-      require<DataError>(hash == s.hash, "{}: {} of {} is damaged (its checksum differs)", file.path().string(),
-                         s.buffer, s.name);
-    }
+    for (const CheckpointSlice& s : stored.slices) read_slice(file, s);
   }
 }
 

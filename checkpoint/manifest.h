@@ -41,6 +41,7 @@ struct CheckpointManifest {
   nlohmann::ordered_json state;        // what the trainer needs besides tensors
   std::string job;                     // the resolved job, YAML
   nlohmann::ordered_json fingerprint;  // of the run's numerics
+  nlohmann::ordered_json provenance;   // what wrote it: revision, libraries, overrides; null in older checkpoints
   std::vector<CheckpointFile> files;
   std::vector<CheckpointAttachment> attachments;
 };

@@ -4,19 +4,22 @@
 #include <map>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/log.h"
+#include "checkpoint/slice_reader.h"
 
 namespace weft {
+
+bool is_step_name(std::string_view name) {
+  return name.starts_with("step-") && name.size() > 5 &&
+         std::all_of(name.begin() + 5, name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
 
 std::vector<fs::path> list_checkpoints(const fs::path& directory) {
   std::vector<fs::path> found;
   if (!fs::is_directory(directory)) return found;
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename();
-    const bool ours = name.starts_with("step-") && name.size() > 5 &&
-                      std::all_of(name.begin() + 5, name.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (ours && fs::exists(entry.path() / "manifest.json")) found.push_back(entry.path());
+    if (is_step_name(name) && fs::exists(entry.path() / "manifest.json")) found.push_back(entry.path());
   }
   // Steps of more than eight digits are longer names, not later in the alphabet.
   std::ranges::sort(found, [](const fs::path& a, const fs::path& b) {
@@ -44,36 +47,36 @@ std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string
   return {found.begin(), found.end()};
 }
 
-void Checkpoint::read(const std::vector<TensorBox>& boxes) const {
+uint64_t Checkpoint::read(const std::vector<TensorBox>& boxes) const {
   std::map<std::pair<std::string, std::string>, std::vector<const TensorBox*>> wanted;
   for (const TensorBox& box : boxes) wanted[{box.buffer, box.name}].push_back(&box);
   std::map<const TensorBox*, int64_t> filled;
-  std::vector<std::byte> bytes;
+  uint64_t bytes_read = 0;
   for (const CheckpointFile& stored : manifest_.files) {
-    const File file(path_ / stored.name, File::Mode::Read);
+    std::optional<File> file;  // opened where something in it is needed
     for (const CheckpointSlice& s : stored.slices) {
       const auto at = wanted.find({s.buffer, s.name});
       if (at == wanted.end()) continue;
-      bytes.clear();
+      std::vector<const TensorBox*> needing;
       for (const TensorBox* box : at->second) {
         require<DataError>(s.shape == box->shape && s.dtype == box->data.dtype(),
                            "{}: {} is {}{} in the checkpoint and {}{} in the model", path_.string(), s.name,
                            name(s.dtype), s.shape.text(), name(box->data.dtype()), box->shape.text());
-        if (bytes.empty()) {
-          bytes.resize(s.bytes());
-          file.read_at(s.offset, bytes.data(), bytes.size());
-          const uint64_t hash = hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-          require<DataError>(hash == s.hash, "{}: {} of {} is damaged (its checksum differs)", file.path().string(),
-                             s.buffer, s.name);
-        }
-        filled[box] += copy_overlap(bytes.data(), s.origin, s.extent, *box);
+        if (overlaps(s.origin, s.extent, *box)) needing.push_back(box);
       }
+      if (needing.empty()) continue;
+      if (!file) file.emplace(path_ / stored.name, File::Mode::Read);
+      bytes_read +=
+          read_slice(*file, s, [&](const std::byte* bytes, const std::vector<int64_t>& origin, const Shape& extent) {
+            for (const TensorBox* box : needing) filled[box] += copy_overlap(bytes, origin, extent, *box);
+          });
     }
   }
   for (const TensorBox& box : boxes) {
     require<DataError>(filled[&box] == box.data.elements(), "{}: {} of {} has {} of {} elements in the checkpoint",
                        path_.string(), box.buffer, box.name, filled[&box], box.data.elements());
   }
+  return bytes_read;
 }
 
 std::optional<Checkpoint> latest_valid(const fs::path& directory) {

@@ -1,10 +1,16 @@
 #pragma once
 #include <optional>
+#include <string_view>
 
 #include "checkpoint/box.h"
 #include "checkpoint/manifest.h"
 
 namespace weft {
+
+// "step-" and digits: the name of a checkpoint's directory. One that is being written or deleted has kUnfinished behind
+// it.
+bool is_step_name(std::string_view name);
+constexpr std::string_view kUnfinished = ".tmp";
 
 // Committed checkpoints of a run directory, oldest first: directories step-N with a manifest. Nothing is read yet.
 std::vector<fs::path> list_checkpoints(const fs::path& directory);
@@ -16,9 +22,10 @@ class Checkpoint {
   const fs::path& path() const { return path_; }
   const CheckpointManifest& manifest() const { return manifest_; }
 
-  // Fills the boxes from whatever slices the checkpoint holds, on any layout; each slice that is needed is read whole
-  // and its checksum compared. DataError where a tensor is missing, has another shape or dtype, or is damaged.
-  void read(const std::vector<TensorBox>& boxes) const;
+  // Fills the boxes from whatever slices the checkpoint holds, on any layout. Slices that lie in none of the boxes are
+  // not read (U-4.6); one that does is read whole, piece by piece, and its checksum compared. DataError where a tensor
+  // is missing, has another shape or dtype, or is damaged. Returns the bytes of slices that were read.
+  uint64_t read(const std::vector<TensorBox>& boxes) const;
   // The global shape of every tensor of a buffer, by name.
   std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer) const;
 

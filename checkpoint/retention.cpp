@@ -16,7 +16,8 @@ std::vector<KeptCheckpoint> superseded(const std::vector<KeptCheckpoint>& all, c
     const bool kept_as_latest = latest++ < keep;
     const bool kept_as_epoch = at->epoch_end && epochs++ < rule.keep_epochs;
     const bool kept_as_best = rule.best_step == at->step;
-    if (!kept_as_latest && !kept_as_epoch && !kept_as_best) gone.push_back(*at);
+    const bool kept_as_pinned = std::ranges::find(rule.pinned, at->step) != rule.pinned.end();
+    if (!kept_as_latest && !kept_as_epoch && !kept_as_best && !kept_as_pinned) gone.push_back(*at);
   }
   return gone;
 }
@@ -33,10 +34,45 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule) {
   }
   for (const KeptCheckpoint& old : superseded(all, rule)) {
     std::error_code error;
-    const fs::path doomed = old.path.string() + ".tmp";
+    const fs::path doomed = old.path.string() + std::string(kUnfinished);
     fs::rename(old.path, doomed, error);
     if (!error) fs::remove_all(doomed, error);
     if (error) log_warning("{} was not deleted: {}", old.path.string(), error.message());
+  }
+}
+
+namespace {
+
+// Committed but for its name: a kill came between the manifest and the rename.
+bool is_complete(const fs::path& directory) {
+  try {
+    read_checkpoint_manifest(directory);
+    return true;
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void clear_unfinished(const fs::path& directory) {
+  std::error_code error;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    std::string name = entry.path().filename();
+    const bool unfinished = name.ends_with(kUnfinished);
+    while (name.ends_with(kUnfinished)) name.resize(name.size() - kUnfinished.size());
+    if (unfinished && is_step_name(name)) left.push_back(entry.path());
+  }
+  std::ranges::sort(left);  // step-N.tmp before step-N.tmp.tmp
+  for (const fs::path& path : left) {
+    const fs::path target = path.parent_path() / path.stem();
+    if (is_step_name(target.filename().string()) && !fs::exists(target) && is_complete(path)) {
+      fs::rename(path, target, error);
+    } else {
+      fs::remove_all(path, error);
+    }
+    if (error) log_warning("{} was left as it is: {}", path.string(), error.message());
   }
 }
 

@@ -18,13 +18,19 @@ struct RetentionRule {
   int64_t keep = 1;                  // the latest so many; at least one is always left
   int64_t keep_epochs = 0;           // besides, the latest so many of an epoch's end
   std::optional<int64_t> best_step;  // besides, this one
+  std::vector<int64_t> pinned;       // besides, the user's own choice
 };
 
 // The checkpoints that the rule does not keep, of `all` in ascending order of step.
 std::vector<KeptCheckpoint> superseded(const std::vector<KeptCheckpoint>& all, const RetentionRule& rule);
 
 // Deletes them: renamed to .tmp first, so that a kill half-way leaves nothing that looks like a checkpoint. Failures
-// are warnings. For rank 0 alone, after the newest checkpoint is committed.
+// are warnings. Directories under any name but step-N are the user's and are never touched. For rank 0 alone, after the
+// newest checkpoint is committed.
 void apply_retention(const fs::path& directory, const RetentionRule& rule);
+
+// Clears what kills have left: of directories step-N.tmp, one that has its manifest takes its name, where that is free;
+// the others are deleted. Failures are warnings. For rank 0 alone, before a run looks for its checkpoints.
+void clear_unfinished(const fs::path& directory);
 
 }  // namespace weft

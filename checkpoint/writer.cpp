@@ -1,11 +1,15 @@
 #include "checkpoint/writer.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+
 #include <cstring>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hdf5.h"
 #include "base/log.h"
+#include "checkpoint/reader.h"
 
 namespace weft {
 namespace {
@@ -39,6 +43,21 @@ std::vector<std::string> write_structure(const fs::path& path, const std::vector
   return arrays;
 }
 
+fs::path unfinished_path(const fs::path& target) { return target.string() + std::string(kUnfinished); }
+
+// Gives each the other's name. Where the file system cannot do that at once (NFS), clear_unfinished() repairs what a
+// kill in between leaves.
+void exchange_durably(const fs::path& one, const fs::path& other) {
+  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) {
+    return sync_directory(other.parent_path());
+  }
+  const fs::path aside = unfinished_path(one);
+  fs::rename(other, aside);
+  fs::rename(one, other);
+  fs::rename(aside, one);
+  sync_directory(other.parent_path());
+}
+
 }  // namespace
 
 fs::path checkpoint_path(const fs::path& directory, int64_t step) {
@@ -56,7 +75,7 @@ bool CheckpointWriter::written() const { return written_; }
 
 void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBox>& owned) {
   require<InternalError>(!busy(), "a save is under way");
-  const fs::path temporary = checkpoint_path(directory_, header.step).string() + ".tmp";
+  const fs::path temporary = unfinished_path(checkpoint_path(directory_, header.step));
   std::string problem;
   if (world_.rank() == 0) {
     std::error_code error;
@@ -80,10 +99,20 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBo
     try {
       write_part(temporary);
     } catch (const std::exception& error) {
-      failure_ = fmt::format("rank {} on {}: {}", world_.rank(), host_name(), describe(error));
+      failure_ = fmt::format("rank {} on {}: {}{}", world_.rank(), host_name(), describe(error), space_text(temporary));
     }
     written_ = true;
   });
+}
+
+// Both numbers of a save that may have failed for want of room.
+std::string CheckpointWriter::space_text(const fs::path& directory) const {
+  uint64_t needed = 0;
+  for (const TensorBox& box : snapshot_) needed += box.data.bytes();
+  std::error_code error;
+  const auto space = fs::space(directory, error);
+  return fmt::format("\n  this rank's part needs {} bytes; {} bytes are free in {}", needed,
+                     error ? error.message() : fmt::format("{}", space.available), directory.string());
 }
 
 // The payload goes past HDF5, which has one lock for the whole process. What the part holds is left in a small file
@@ -116,13 +145,36 @@ void CheckpointWriter::write_part(const fs::path& directory) {
   write_file_atomically(directory / (part_name(world_.rank()) + ".json"), file_to_json(stored).dump());
 }
 
+// For rank 0, once every rank has written its part.
+void CheckpointWriter::commit(const CheckpointHeader& header, const fs::path& temporary, const fs::path& target) const {
+  CheckpointManifest manifest{.step = header.step,
+                              .state = header.state,
+                              .job = header.job,
+                              .fingerprint = header.fingerprint,
+                              .provenance = header.provenance};
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    const fs::path part = temporary / (part_name(rank) + ".json");
+    manifest.files.push_back(file_from_json(nlohmann::ordered_json::parse(read_file(part))));
+    fs::remove(part);
+  }
+  for (const auto& [attached, text] : header.attachments) {
+    write_file_atomically(temporary / attached, text);
+    manifest.attachments.push_back({attached, text.size(), hash64(text)});
+  }
+  write_file_atomically(temporary / "manifest.json", checkpoint_manifest_text(manifest));
+  if (!fs::exists(target)) return rename_durably(temporary, target);
+  // One of the same step, left by a resume from before it, perhaps the only one there is: it stays until the new one
+  // has its name.
+  exchange_durably(temporary, target);
+  fs::remove_all(temporary);
+}
+
 fs::path CheckpointWriter::finish() {
   require<InternalError>(busy(), "no save is under way");
   thread_.join();
-  snapshot_.clear();
   const CheckpointHeader header = std::move(*header_);
   header_.reset();
-  const fs::path target = checkpoint_path(directory_, header.step), temporary = target.string() + ".tmp";
+  const fs::path target = checkpoint_path(directory_, header.step), temporary = unfinished_path(target);
   std::string problem;
   for (int rank = 0; rank < world_.size(); ++rank) {
     const std::string theirs = world_.broadcast_text(failure_, rank);
@@ -130,32 +182,18 @@ fs::path CheckpointWriter::finish() {
   }
   if (world_.rank() == 0) {
     try {
-      if (problem.empty()) {
-        CheckpointManifest manifest{
-            .step = header.step, .state = header.state, .job = header.job, .fingerprint = header.fingerprint};
-        for (int rank = 0; rank < world_.size(); ++rank) {
-          const fs::path part = temporary / (part_name(rank) + ".json");
-          manifest.files.push_back(file_from_json(nlohmann::ordered_json::parse(read_file(part))));
-          fs::remove(part);
-        }
-        for (const auto& [attached, text] : header.attachments) {
-          write_file_atomically(temporary / attached, text);
-          manifest.attachments.push_back({attached, text.size(), hash64(text)});
-        }
-        write_file_atomically(temporary / "manifest.json", checkpoint_manifest_text(manifest));
-        fs::remove_all(target);  // of the same step: what a resume from before it left
-        rename_durably(temporary, target);
-      }
+      if (problem.empty()) commit(header, temporary, target);
     } catch (const std::exception& error) {
-      problem = describe(error);
+      problem = describe(error) + space_text(temporary);
     }
     std::error_code ignored;
     if (!problem.empty()) fs::remove_all(temporary, ignored);
   }
+  snapshot_.clear();
   problem = world_.broadcast_text(problem, 0);
   if (!problem.empty()) {
     throw DataError(fmt::format("checkpoint {} was not saved: {}", target.string(), problem),
-                    "the checkpoints saved before are untouched");
+                    "the checkpoints saved before are untouched; make room, then run the same command again");
   }
   return target;
 }

@@ -15,6 +15,7 @@ struct CheckpointHeader {
   nlohmann::ordered_json state;
   std::string job;
   nlohmann::ordered_json fingerprint;
+  nlohmann::ordered_json provenance;
   std::vector<std::pair<std::string, std::string>> attachments;  // name, text
 };
 
@@ -37,6 +38,8 @@ class CheckpointWriter {
 
  private:
   void write_part(const fs::path& directory);
+  void commit(const CheckpointHeader& header, const fs::path& temporary, const fs::path& target) const;
+  std::string space_text(const fs::path& directory) const;
 
   fs::path directory_;
   Context& context_;

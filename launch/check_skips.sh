@@ -11,12 +11,24 @@ holds() {
     always) return 0 ;;
     root) ((EUID == 0)) ;;
     without-data:*) [[ ! -e $data/${1#without-data:} ]] ;;
+    without-file:*) [[ ! -e ${1#without-file:} ]] ;;
+    without-mounts) ! can_mount ;;
     without-cpu:*) ! grep -qw "${1#without-cpu:}" /proc/cpuinfo ;;
     *)
       echo "$expected: unknown condition $1" >&2
       exit 2
       ;;
   esac
+}
+
+# Whether this user may mount a file system in a namespace of its own.
+can_mount() {
+  local at
+  at=$(mktemp -d)
+  unshare -m mount -t tmpfs none "$at" 2>/dev/null || unshare -rm mount -t tmpfs none "$at" 2>/dev/null
+  local status=$?
+  rmdir "$at"
+  return $status
 }
 
 declared() {

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <random>
@@ -10,73 +11,11 @@
 #include "checkpoint/retention.h"
 #include "checkpoint/writer.h"
 #include "parallel/in_process.h"
+#include "tests/checkpoint/small_model.h"
+#include "tests/small_disk.h"
 
 namespace weft {
 namespace {
-
-class CheckpointTest : public testing::Test {
- protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) /
-                 (std::string("weft_checkpoint_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-  fs::path directory_;
-};
-
-void declare(ParameterRegistry& registry, const Sharding& sharding = {}) {
-  registry.add({.name = "embedding", .shape = {13, 8}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
-  registry.add({.name = "down", .shape = {5, 16}, .init = Init::normal(1), .tp_dim = 1});
-  registry.add({.name = "norm", .shape = {7}, .init = Init::uniform(1)});
-  registry.add({.name = "qkv", .shape = {4, 3, 2, 5}, .init = Init::normal(1), .tp_dim = 0});
-  registry.allocate(Precision::Fp32, true, sharding);
-}
-
-// The masters' values as the state of an optimizer: of what this rank owns.
-FlatBuffer moment_like_master(const ParameterRegistry& registry) {
-  const FlatBuffer moment = registry.make_state();
-  for (const OwnedRange& owned : registry.layout().owned) {
-    const Tensor from = registry.master().piece(owned), to = moment.piece(owned);
-    std::memcpy(to.raw(), from.raw(), from.bytes());
-  }
-  return moment;
-}
-
-bool same_bytes(const Tensor& a, const Tensor& b) {
-  return a.bytes() == b.bytes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
-}
-
-// Small buckets, so that what replicas divide is cut in the middle of tensors.
-Sharding sharding_of(bool zero) {
-  return {.zero = zero ? ZeroStage::Optimizer : ZeroStage::Whole, .bucket_bytes = 400};
-}
-
-// A model and one moment on `layout`, saved as `step`.
-fs::path save(const fs::path& directory, const MeshLayout& layout, int64_t step, uint64_t seed,
-              const nlohmann::ordered_json& state = {{"epoch_end", false}}, bool zero = false) {
-  fs::path saved;
-  run_in_process(layout, [&](Mesh& mesh, int rank) {
-    Context context;
-    ParameterRegistry registry(context, mesh);
-    declare(registry, sharding_of(zero));
-    registry.initialise(seed);
-    const FlatBuffer moment = moment_like_master(registry);
-    CheckpointWriter writer(directory, context, mesh.world());
-    writer.start({.step = step,
-                  .state = state,
-                  .job = "name: test\n",
-                  .fingerprint = {{"dp", layout.dp}},
-                  .attachments = {{"tokenizer.json", "{}"}}},
-                 owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}, {"moment1", moment}}));
-    // U-4.9: what changes right after start() is not in the file.
-    for (float& x : registry.master().data.span<float>()) x = -1;
-    const fs::path path = writer.finish();
-    if (rank == 0) saved = path;
-  });
-  return saved;
-}
 
 struct Reader {
   MeshLayout layout;
@@ -127,6 +66,58 @@ TEST(CutFlat, PiecesHoldTheirElementsInOrder) {
     }
   }
   EXPECT_EQ(cut_flat(Shape{}, 0, 1).size(), 1u);
+}
+
+// U-4.6: of what lies in other ranks' slices, nothing is read.
+TEST_F(CheckpointTest, EachRankReadsItsOwnSlicesAlone) {
+  const fs::path path = save(directory_, {1, 2}, 1, 77);
+  run_in_process({2, 2}, [&](Mesh& mesh, int) {
+    Context context;
+    ParameterRegistry registry(context, mesh);
+    declare(registry);
+    const auto boxes = local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
+    uint64_t mine = 0;
+    for (const TensorBox& box : boxes) mine += box.data.bytes();
+    EXPECT_EQ(Checkpoint::open(path).read(boxes), mine);
+  });
+  // From another layout, a slice that is needed in part is read whole, for its checksum.
+  const fs::path whole = save(directory_, {1, 1}, 2, 77);
+  run_in_process({1, 2}, [&](Mesh& mesh, int) {
+    Context context;
+    ParameterRegistry registry(context, mesh);
+    declare(registry);
+    const auto boxes = local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
+    EXPECT_EQ(Checkpoint::open(whole).read(boxes), 4u * (13 * 8 + 5 * 16 + 7 + 120));
+  });
+}
+
+// U-4.6: memory beyond the state itself is one piece of a slice, here 4 of 40 MiB.
+TEST_F(CheckpointTest, ReadingTakesLittleMemory) {
+  const Shape shape{10240, 1024};
+  in_child([&] {
+    Context context;
+    const auto world = single_communicator("world");
+    CheckpointWriter writer(directory_, context, *world);
+    writer.start({.step = 1}, {{"master", "x", shape, {0, 0}, context.zeros(shape, DType::F32)}});
+    writer.finish();
+    return ChildResult::Passed;
+  });
+  const auto resident = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss << 10;
+  };
+  const auto result = in_child([&] {
+    Context context;
+    const int64_t before = resident();
+    const Tensor x = context.zeros(shape, DType::F32);
+    Checkpoint::open(checkpoint_path(directory_, 1)).read({{"master", "x", shape, {0, 0}, x}});
+    const auto state = static_cast<int64_t>(x.bytes());
+    EXPECT_LE(resident() - before, 2 * state);
+    EXPECT_GE(resident() - before, state / 2);  // it was measured
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
 }
 
 TEST_F(CheckpointTest, WithoutAManifestItIsNone) {
