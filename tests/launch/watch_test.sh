@@ -97,6 +97,20 @@ case $case in
     ((code == 5)) || fail "exit $code"
     says_once "error: \[rank 0 .* no progress for .* s in phase step, step [0-9]+; waiting for all_reduce number [0-9]+ over (dp|world); (not arrived|arrived, but stopped in it): rank 1 \(pid $stopped, stopped by a signal"
     ;;
+  suspend)
+    # A job that is suspended as a whole for longer than its budget goes on afterwards.
+    start_training --set timeouts.step=8
+    wait_for_steps 3
+    ranks=("$(rank_pid 0)" "$(rank_pid 1)")
+    kill -STOP "${ranks[@]}"
+    sleep 12
+    before=$(wc -l <"$run/metrics.jsonl")
+    kill -CONT "${ranks[@]}"
+    wait_for_steps $((before + 3))
+    kill -USR1 "${ranks[0]}"
+    ends_within 45
+    ((code == 75)) || fail "exit $code"
+    ;;
   evaluate)
     "$weft" train job.yaml --set run_dir="$run" --set train.max_steps=2 >"$log" 2>&1
     start 2 "$weft" evaluate job.yaml --set run_dir="$run" --set timeouts.evaluate=3 --set timeouts.init=20 --split train

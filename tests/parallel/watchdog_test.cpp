@@ -132,9 +132,9 @@ TEST(Watchdog, SaysWhenTheMissingRankIsOnAnotherNode) {
 }
 
 TEST(Watchdog, SlowIsNotHung) {
-  TwoRanks ranks(2, {.init = 1});
+  TwoRanks ranks(2, {.init = 2});
   ranks.first_waits();
-  for (int i = 0; i < 250; ++i) {
+  for (int i = 0; i < 280; ++i) {
     ranks.second.heartbeat->beat();  // computes for longer than the budget
     std::this_thread::sleep_for(milliseconds(10));
   }
