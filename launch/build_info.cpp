@@ -46,6 +46,8 @@ std::string format_rows(const std::vector<InfoRow>& rows) {
   return text;
 }
 
+const char* weft_version() { return WEFT_VERSION; }
+
 std::string version_text() {
   std::vector<InfoRow> rows = build_rows();
   rows.erase(rows.begin());

@@ -16,6 +16,7 @@ struct InfoRow {
 std::vector<InfoRow> build_rows();
 std::string format_rows(const std::vector<InfoRow>& rows);
 
+const char* weft_version();  // "0.1.0"
 // "weft 0.1.0" and the rows above: what `weft --version` prints.
 std::string version_text();
 

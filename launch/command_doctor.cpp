@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "base/mpi.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
@@ -28,6 +29,7 @@ std::vector<InfoRow> machine_rows() {
   const double page = static_cast<double>(sysconf(_SC_PAGE_SIZE));
   return {
       {"machine", host_name()},
+      {"processor", processor_name()},
       {"processors", fmt::format("{} online, {} for this process ({}); a rank alone would use {} threads",
                                  sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), threads_alone())},
       {"memory",

@@ -145,6 +145,10 @@ void check_evaluation(const JobConfig& job, Problems& problems) {
                   "log.samples.every_steps: there is nothing to sample; set log.samples.prompts and temperatures");
 }
 
+void throw_problems(const std::vector<std::string>& problems) {
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));
+}
+
 }  // namespace
 
 JobConfig with_derived_sizes(JobConfig job) {
@@ -168,9 +172,15 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   return problems.take();
 }
 
-void check_job(const JobConfig& job) {
-  const std::vector<std::string> problems = job_problems(job);
-  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));
+void check_job(const JobConfig& job) { throw_problems(job_problems(job)); }
+
+void check_shapes(const JobConfig& given) {
+  const JobConfig job = with_derived_sizes(given);
+  Problems problems;
+  check_task(job, problems);
+  check_model(job, problems);
+  check_lengths(job, problems);
+  throw_problems(problems.take());
 }
 
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides) {

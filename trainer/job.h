@@ -69,6 +69,8 @@ JobConfig load_job(const std::string& path, const std::vector<std::string>& over
 // Checks across fields that need no data, no device and no other rank. ConfigError listing every contradiction as
 // "model.heads: what is wrong; what to change".
 void check_job(const JobConfig& job);
+// The same for a job without data, tokenizer or end: task, model and batches alone.
+void check_shapes(const JobConfig& job);
 std::vector<std::string> job_problems(const JobConfig& job);
 
 }  // namespace weft

@@ -113,6 +113,7 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
   optimizer_.update(state);
   if (!report.skipped) ++updates;
   tail_ = timer.read();
+  report.update_seconds = tail_.passed - tail_.waited;
   return report;
 }
 

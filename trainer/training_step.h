@@ -31,6 +31,7 @@ struct StepReport {
   bool save_written = false;   // every rank has written its part of the save under way
   RankTimes times;             // of all ranks, for this step's forward and backward and the last step's update
   double exposed_seconds = 0;  // longest wait of a rank for gradients at the end of its backward
+  double update_seconds = 0;   // of this rank: gradient norm and update, without waiting for others
 };
 
 // What a rank brings to the control all-reduce besides its sums.

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# weft bench: named models, jobs without data, two ranks, JSON, exit codes.
+# usage: command_test.sh WEFT SCRATCH
+set -euo pipefail
+weft=$1 scratch=$2
+rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
+if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+export OMP_NUM_THREADS=1
+small=(--set model.layers=1 --set model.width=32 --set batch.sequences=2)
+
+expect() { # STATUS TEXT COMMAND...
+  local status=0 wanted=$1 text=$2 output
+  shift 2
+  output=$("$@" 2>&1) || status=$?
+  if [[ $status != "$wanted" || $output != *"$text"* ]]; then
+    echo "line ${BASH_LINENO[0]}: status $status and output: $output"
+    exit 1
+  fi
+}
+
+expect 0 'hardware peak: n/a' "$weft" bench --model char "${small[@]}" --steps 2 --warmup 1 --json one.json
+grep -q '"ceiling_share": 0\.' one.json
+grep -q '"format": 1' one.json
+expect 0 'ceiling: not measured' "$weft" bench --model char "${small[@]}" --steps 1 --no-ceiling \
+  --set train.precision=bf16
+
+# A job whose data nobody has prepared.
+cat >job.yaml <<'YAML'
+task: translation
+name: unprepared
+data: {directory: nowhere, format: tsv, train: {files: [nothing.tsv]}}
+tokenizer: {kind: bpe, vocabulary: 300, specials: [<s>, </s>], bos: <s>, eos: </s>}
+model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, max_length: 64}
+batch: {order: bucketed, tokens: 200}
+train: {max_steps: 5}
+YAML
+expect 0 'lengths of four dice' "$weft" bench job.yaml --steps 2 --no-ceiling
+expect 0 'dp 2 x tp 1' mpirun --oversubscribe --bind-to none -np 2 "$weft" bench job.yaml --steps 2 --no-ceiling \
+  --json two.json
+[[ $(grep -c '"total":' two.json) == 3 ]] # two steps and their mean, written by one rank
+
+# With a dataset, lengths are its own.
+for i in {1..40}; do printf 'a b c %s\td e %s\n' "$i" "$i"; done >nothing.tsv
+"$weft" prepare job.yaml 2>/dev/null
+expect 0 'lengths of nowhere' "$weft" bench job.yaml --steps 1 --no-ceiling
+
+expect 2 'one job file or one --model' "$weft" bench
+expect 2 'one job file or one --model' "$weft" bench job.yaml --model char
+expect 2 'use one of gpt2-124m' "$weft" bench --model gpt5
+expect 2 'model.heads' "$weft" bench --model char --set model.heads=3
+expect 2 'unknown key' "$weft" bench --model char --set model.heds=4
+expect 2 '--steps' "$weft" bench --model char --steps 0
+echo '65 3' >long.txt
+echo x >bad.txt
+expect 2 'give shorter rows' "$weft" bench job.yaml --no-ceiling --lengths long.txt
+expect 3 ':1: expected two numbers' "$weft" bench job.yaml --no-ceiling --lengths bad.txt
+expect 3 'no-folder' "$weft" bench --model char "${small[@]}" --steps 1 --no-ceiling --json no-folder/x.json
+echo "bench: all as expected"
