@@ -1,0 +1,86 @@
+"""What is measured: for each case, weft's command and the peer's, with the same shapes and the same work."""
+
+import gzip
+import os
+
+CASES = ("gpt2-124m", "transformer-tiny", "char")
+PRECISIONS = ("fp32", "bf16")
+PEER_DTYPE = {"fp32": "f32", "bf16": "bf16"}
+
+
+class Case:
+    """weft and peer are argument lists without the program; rates name the figures that compare like with like."""
+
+    def __init__(self, name, weft, peer, weft_rate, peer_rate, note):
+        self.name, self.weft, self.peer = name, weft, peer
+        self.weft_rate, self.peer_rate, self.note = weft_rate, peer_rate, note
+        self.may_use_ranks = name != "gpt2-124m"  # two ranks would need twice its memory
+
+
+def language_model(name, shape, vocabulary, settings, options, note):
+    layers, width, heads, length, batch = shape
+    steps = options.steps or {"gpt2-124m": 3, "char": 60}[name]
+    weft = ["bench", "--model", name, "--vocabulary", str(vocabulary), "--steps", str(steps), "--warmup", "2",
+            "--set", f"batch.sequences={batch}", *settings]
+    peer = ["torch_lm.py", "--layers", layers, "--width", width, "--heads", heads, "--vocab", vocabulary,
+            "--seq", length, "--mb", batch, "--steps", steps, "--threads", options.threads]
+    return Case(name, weft, [str(a) for a in peer], "median_tokens_per_second", "tok_s", note)
+
+
+def gpt2(options):
+    batch = options.micro_batch
+    return language_model("gpt2-124m", (12, 768, 12, 1024, batch), 50304, [], options,
+                          f"T 1,024, {batch} windows a step, vocabulary 50,304, clipping, AdamW; median step")
+
+
+def char(options):
+    settings = ["--set", "model.bias=true", "--set", "model.norm_bias=true", "--set", "model.activation=gelu_tanh"]
+    return language_model("char", (4, 128, 4, 64, 12), 65, settings, options,
+                          "4 blocks of width 128, 12 windows of 64, biases, clipping, AdamW; median step")
+
+
+def transformer_tiny(options, scratch):
+    """The peer drops out after branches and inside the feed-forward layer, learns positions and norms last."""
+    source, target = (unpacked(find_text(options.data, side), scratch) for side in ("en", "de"))
+    lengths = write_lengths(source, target, os.path.join(scratch, "lengths.txt"))
+    steps = options.steps or 60
+    weft = ["bench", "--model", "transformer-tiny", "--vocabulary", "9712", "--lengths", lengths,
+            "--steps", str(steps), "--warmup", "8", "--set", "model.positions=learned", "--set", "model.final_norm=true",
+            "--set", "model.dropout.embedding=0", "--set", "model.dropout.ffn=0.3"]
+    peer = ["torch_mt.py", source, target, "--steps", str(steps), "--threads", str(options.threads)]
+    return Case("transformer-tiny", weft, peer, "tokens_per_second", "tgt_tok_s",
+                "Multi30k's lengths, batches of 4,096 padded tokens, dropout 0.3, Adam; target tokens over all steps")
+
+
+def make_case(name, options, scratch):
+    if name == "gpt2-124m":
+        return gpt2(options)
+    return char(options) if name == "char" else transformer_tiny(options, scratch)
+
+
+def find_text(data, side):
+    """Multi30k's tokenised training text, below the folder that holds corpora."""
+    for folder in ("multi30k/tok", "multi30k", "."):
+        for end in (".gz", ""):
+            path = os.path.join(data, folder, f"train.lc.norm.tok.{side}{end}")
+            if os.path.exists(path):
+                return path
+    raise SystemExit(f"{data} has no multi30k/tok/train.lc.norm.tok.{side}.gz: give --data, or leave transformer-tiny "
+                     "out of --cases")
+
+
+def unpacked(path, scratch):
+    if not path.endswith(".gz"):
+        return path
+    out = os.path.join(scratch, os.path.basename(path)[:-3])
+    with gzip.open(path, "rb") as packed, open(out, "wb") as plain:
+        plain.write(packed.read())
+    return out
+
+
+def write_lengths(source, target, out):
+    """Words and an end on both sides, as the peer counts them."""
+    with open(source, encoding="utf-8") as s, open(target, encoding="utf-8") as t, open(out, "w") as lengths:
+        for left, right in zip(s, t):
+            lengths.write(f"{len(left.split()) + 1} {len(right.split()) + 1}\n")
+    return out

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Measures weft's training steps beside PyTorch's on this machine's processors, alternating, in one run.
+
+For each case and precision the peer is tried eager and compiled; what may be the fastest is then run in turn with
+weft, and everything goes to bench/results/NAME.json: all raw figures, medians, ratios, the ceiling. The peers are
+programs of their own (torch_lm.py, torch_mt.py), not part of this project."""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cases  # noqa: E402
+import figures  # noqa: E402
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FLAGS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_tile")
+MICRO_BATCH_MEMORY = 12  # GiB that four windows of GPT-2 124M need, the peer's logits included
+
+
+def beside(*path):
+    return os.path.normpath(os.path.join(ROOT, "..", "shared", *path))
+
+
+def parse(arguments):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--name", help="of the result, bench/results/NAME.json; default: processor and date")
+    p.add_argument("--out", help="a path for the result instead")
+    p.add_argument("--weft", default=os.path.join(ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
+    p.add_argument("--peers", default=os.environ.get("WEFT_BENCH_PEERS", beside("peers")),
+                   help="folder of torch_lm.py and torch_mt.py ($WEFT_BENCH_PEERS; ../shared/peers)")
+    p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", "python3"),
+                   help="a Python that has PyTorch ($WEFT_BENCH_PYTHON; python3)")
+    p.add_argument("--data", default=os.environ.get("WEFT_TEST_DATA", beside("data")),
+                   help="folder with multi30k/tok/ ($WEFT_TEST_DATA; ../shared/data)")
+    p.add_argument("--cases", default=",".join(cases.CASES), help="comma-separated (%(default)s)")
+    p.add_argument("--precisions", default=",".join(cases.PRECISIONS), help="comma-separated (%(default)s)")
+    p.add_argument("--repeats", type=int, default=5, help="runs of each program, in turn (%(default)s)")
+    p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="(%(default)s)")
+    p.add_argument("--micro-batch", type=int, default=0, help="windows a step of gpt2-124m; 0: 4, or 1 if memory is short")
+    p.add_argument("--steps", type=int, default=0, help="measured steps a run; 0: 3 (gpt2-124m) or 60")
+    p.add_argument("--no-compile", action="store_true", help="try the peers eager only")
+    p.add_argument("--timeout", type=int, default=1800, help="seconds that one run may take (%(default)s)")
+    options = p.parse_args(arguments)
+    options.cases = choose(p, "--cases", options.cases, cases.CASES)
+    options.precisions = choose(p, "--precisions", options.precisions, cases.PRECISIONS)
+    if options.repeats < 1 or options.threads < 1:
+        p.error("--repeats and --threads are at least 1")
+    if not options.micro_batch:
+        options.micro_batch = 4 if memory_gib("MemAvailable") >= MICRO_BATCH_MEMORY else 1
+    return options
+
+
+def choose(parser, option, text, known):
+    chosen = [part for part in text.split(",") if part]
+    unknown = [part for part in chosen if part not in known]
+    if unknown or not chosen:
+        parser.error(f"{option}: {', '.join(unknown) or 'nothing chosen'}; known: {', '.join(known)}")
+    return chosen
+
+
+def memory_gib(field):
+    with open("/proc/meminfo", encoding="ascii") as info:
+        return next((int(line.split()[1]) / 2**20 for line in info if line.startswith(field + ":")), 0.0)
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as info:
+        text = info.read()
+    found = {key: re.search(rf"^{key}\s*:\s*(.*)$", text, re.M) for key in ("model name", "flags")}
+    value = {key: match.group(1) if match else "" for key, match in found.items()}
+    return {"processor": value["model name"] or platform.machine(), "processors": len(os.sched_getaffinity(0)),
+            "isa": [flag for flag in FLAGS if flag in value["flags"].split()],
+            "memory_gib": round(memory_gib("MemTotal"), 1), "kernel": platform.release()}
+
+
+def output(command):
+    try:
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def versions(options):
+    torch = output([options.python, "-c", "import torch; print(torch.__version__)"])
+    if not torch:
+        raise SystemExit(f"{options.python} cannot import torch: give --python or $WEFT_BENCH_PYTHON")
+    return {"commit": output(["git", "rev-parse", "HEAD"]) or "unknown",
+            "changed": bool(output(["git", "status", "--porcelain", "--untracked-files=no"])),
+            "weft": output([options.weft, "--version"]).splitlines()[:1], "torch": torch,
+            "python": output([options.python, "-c", "import platform; print(platform.python_version())"])}
+
+
+def without_folders(text):
+    """Names of files without where they lie on this machine."""
+    return re.sub(r"/[^\s'\"]*/", "", text)
+
+
+def run(command, options, threads):
+    env = dict(os.environ, OMP_NUM_THREADS=str(threads))
+    if os.geteuid() == 0:  # Open MPI refuses root unless told
+        env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=options.timeout)
+    if done.returncode:
+        last = ((done.stderr or done.stdout).strip().splitlines() or ["no message"])[-1]
+        raise RuntimeError(f"exit {done.returncode}: {without_folders(last)}")
+    return done.stdout
+
+
+def layouts(case, options):
+    """One rank with all threads; for small models also as many ranks of one thread."""
+    found = {"threads": ["weft"]}
+    if case.may_use_ranks and options.threads > 1 and shutil.which("mpirun"):
+        found["ranks"] = ["mpirun", "--bind-to", "none", "-np", str(options.threads), "weft"]
+    return found
+
+
+def run_weft(case, precision, launcher, options, scratch):
+    path = os.path.join(scratch, "weft.json")
+    command = [options.weft if word == "weft" else word for word in launcher]
+    threads = options.threads if launcher == ["weft"] else 1
+    run([*command, *case.weft, "--set", f"train.precision={precision}", "--json", path], options, threads)
+    with open(path, encoding="utf-8") as result:
+        return json.loads(result.read().replace(scratch, "SCRATCH"))
+
+
+def run_peer(case, precision, variant, options):
+    command = [options.python, os.path.join(options.peers, case.peer[0]), *case.peer[1:], "--dtype",
+               cases.PEER_DTYPE[precision]]
+    text = run(command + (["--compile"] if variant == "compiled" else []), options, options.threads)
+    return json.loads(text.strip().splitlines()[-1])
+
+
+def try_peer(case, precision, options):
+    """Each variant once: {variant: its figures}, and why a variant did not run."""
+    trials, failures = {}, {}
+    for variant in ("eager",) if options.no_compile else ("eager", "compiled"):
+        try:
+            trials[variant] = run_peer(case, precision, variant, options)
+            say(f"  trial: PyTorch {variant} {trials[variant][case.peer_rate]:.0f} tokens/s")
+        except (RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
+            failures[variant] = without_folders(str(error))
+            say(f"  trial: PyTorch {variant} did not run: {error}")
+    return trials, failures
+
+
+def try_weft(case, precision, options, scratch):
+    """The launcher of weft's fastest layout, and every layout's rate."""
+    found, rates = layouts(case, options), {}
+    for name, launcher in found.items() if len(found) > 1 else ():
+        rates[name] = run_weft(case, precision, launcher, options, scratch)[case.weft_rate]
+        say(f"  trial: weft by {name} {rates[name]:.0f} tokens/s")
+    best = max(rates, key=rates.get) if rates else "threads"
+    return found[best], rates
+
+
+def shown(arguments, options, scratch):
+    """A command as others would type it: no folder of this machine in it."""
+    text = " ".join(arguments)
+    for folder, name in ((scratch, "SCRATCH"), (options.data, "DATA")):
+        text = text.replace(folder, name)
+    return text
+
+
+def measure(name, precision, options, scratch):
+    case = cases.make_case(name, options, scratch)
+    say(f"{name}, {precision}: {case.note}")
+    trials, failures = try_peer(case, precision, options)
+    variants = figures.worth_repeating({v: r[case.peer_rate] for v, r in trials.items()})
+    launcher, weft_trials = try_weft(case, precision, options, scratch)
+    weft_runs, peer_runs = [], {variant: [] for variant in variants}
+    for turn in range(options.repeats):
+        weft_runs.append(run_weft(case, precision, launcher, options, scratch))
+        for variant in variants:
+            peer_runs[variant].append(run_peer(case, precision, variant, options))
+        last = [f"weft {weft_runs[-1][case.weft_rate]:.0f}"]
+        last += [f"PyTorch {v} {peer_runs[v][-1][case.peer_rate]:.0f}" for v in variants]
+        say(f"  run {turn + 1} of {options.repeats}: {', '.join(last)} tokens/s")
+    peers = [{"name": f"PyTorch {v}", "tokens_per_second": [r[case.peer_rate] for r in runs], "runs": runs}
+             for v, runs in peer_runs.items()]
+    return figures.summarise({
+        "case": name, "precision": precision, "note": case.note,
+        "weft": {"command": shown([*launcher, *case.weft], options, scratch), "trials": weft_trials,
+                 "tokens_per_second": [r[case.weft_rate] for r in weft_runs],
+                 "gflops": [r["gflops"] for r in weft_runs],
+                 "ceiling_gflops": [r["ceiling_gflops"] for r in weft_runs], "runs": weft_runs},
+        "peers": peers, "peer_command": shown(case.peer, options, scratch), "trials": trials, "failures": failures})
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def default_name(where, when):
+    word = re.sub(r"[^a-z0-9]+", "-", where["processor"].lower()).strip("-")
+    return f"cpu-{word}-{where['processors']}-{when:%Y-%m-%d}"
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    where, when = machine(), datetime.datetime.now(datetime.timezone.utc)
+    result = {"format": 1, "date": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": where, "versions": versions(options),
+              "threads": options.threads, "repeats": options.repeats, "load_before": round(os.getloadavg()[0], 2),
+              "cases": []}
+    result["name"] = options.name or default_name(where, when)
+    path = options.out or os.path.join(ROOT, "bench", "results", result["name"] + ".json")
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in options.cases:
+            for precision in options.precisions:
+                result["cases"].append(measure(name, precision, options, scratch))
+                write(path, result)  # what was measured so far is kept, whatever comes
+    for case in result["cases"]:
+        ratio = f"{case['ratio']:.2f} x {case['fastest_peer']}" if case["ratio"] else "no peer ran"
+        share = f"{100 * case['ceiling_share']:.0f} % of the ceiling" if case["ceiling_share"] else "ceiling n/a"
+        print(f"{case['case']} {case['precision']}: {case['weft']['median']:.0f} tokens/s, {ratio}, {share}")
+    print(path)
+    return 0
+
+
+def write(path, result):
+    with open(path + ".tmp", "w", encoding="utf-8") as out:
+        json.dump(result, out, indent=1)
+        out.write("\n")
+    os.replace(path + ".tmp", path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

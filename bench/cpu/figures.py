@@ -1,0 +1,45 @@
+"""Arithmetic on measured figures: medians, ratios, shares. No clock is read here."""
+
+import statistics
+
+# A slower variant of a peer stays in the comparison while it is this near to the fastest in the trial runs.
+NEAR = 0.9
+
+
+def median(values):
+    return statistics.median(values) if values else None
+
+
+def spread(values):
+    """(largest - smallest) / median: how far the runs of one program lie apart."""
+    return (max(values) - min(values)) / median(values) if values else None
+
+
+def worth_repeating(trials):
+    """Of {variant: tokens/s of one trial run}, those that may turn out to be the fastest, fastest first."""
+    good = {name: rate for name, rate in trials.items() if rate}
+    if not good:
+        return []
+    best = max(good.values())
+    return sorted((n for n in good if good[n] >= NEAR * best), key=lambda n: -good[n])
+
+
+def summarise(case):
+    """Adds medians, spreads, ratio and ceiling share to a case that holds raw figures:
+    {"weft": {"tokens_per_second": [...], "gflops": [...], "ceiling_gflops": [...]},
+     "peers": [{"name": ..., "tokens_per_second": [...]}, ...]}
+    The ratio is weft's median over the fastest peer's median; the ceiling is the best that any run measured.
+    What cannot be known is None."""
+    weft = case["weft"]
+    for program in [weft, *case["peers"]]:
+        program["median"] = median(program["tokens_per_second"])
+        program["spread"] = spread(program["tokens_per_second"])
+    rivals = [p for p in case["peers"] if p["median"]]
+    fastest = max(rivals, key=lambda p: p["median"], default=None)
+    case["fastest_peer"] = fastest["name"] if fastest else None
+    case["ratio"] = weft["median"] / fastest["median"] if fastest and weft["median"] else None
+    ceilings = [c for c in weft["ceiling_gflops"] if c]
+    case["ceiling_gflops"] = max(ceilings, default=None)
+    gflops = median(weft["gflops"])
+    case["ceiling_share"] = gflops / case["ceiling_gflops"] if gflops and ceilings else None
+    return case

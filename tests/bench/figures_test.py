@@ -1,0 +1,118 @@
+"""bench/cpu/figures.py and bench/table.py on stored raw figures; the help of bench/cpu/compare.py."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.join(ROOT, "bench", "cpu"), os.path.join(ROOT, "bench")]
+sys.dont_write_bytecode = True
+import cases  # noqa: E402
+import compare  # noqa: E402
+import figures  # noqa: E402
+import table  # noqa: E402
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "raw_figures.json"), encoding="utf-8") as stored:
+    STORED = json.load(stored)
+
+
+class Figures(unittest.TestCase):
+    def setUp(self):
+        self.case = figures.summarise(copy.deepcopy(STORED["cases"][0]))
+
+    def test_medians_are_of_all_runs(self):
+        self.assertEqual(self.case["weft"]["median"], 410.0)  # of 400, 410, 425, 390, 415
+        self.assertEqual([p["median"] for p in self.case["peers"]], [150.0, 160.5])
+        self.assertAlmostEqual(self.case["weft"]["spread"], 35 / 410)
+
+    def test_the_ratio_is_to_the_fastest_peer(self):
+        self.assertEqual(self.case["fastest_peer"], "PyTorch compiled")
+        self.assertAlmostEqual(self.case["ratio"], 410 / 160.5)
+
+    def test_the_ceiling_is_the_best_of_all_runs(self):
+        self.assertEqual(self.case["ceiling_gflops"], 440.0)
+        self.assertAlmostEqual(self.case["ceiling_share"], 330 / 440)
+
+    def test_what_was_not_measured_is_none(self):
+        case = figures.summarise({"weft": {"tokens_per_second": [1.0], "gflops": [2.0], "ceiling_gflops": [None]},
+                                  "peers": []})
+        self.assertEqual((case["ratio"], case["fastest_peer"], case["ceiling_gflops"], case["ceiling_share"]),
+                         (None, None, None, None))
+        self.assertIsNone(figures.median([]))
+
+    def test_near_variants_stay_and_slow_ones_go(self):
+        self.assertEqual(figures.worth_repeating({"eager": 100, "compiled": 163}), ["compiled"])
+        self.assertEqual(figures.worth_repeating({"eager": 3100, "compiled": 3400}), ["compiled", "eager"])
+        self.assertEqual(figures.worth_repeating({"eager": 3400}), ["eager"])
+        self.assertEqual(figures.worth_repeating({}), [])
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        self.result = copy.deepcopy(STORED)
+        for case in self.result["cases"]:
+            figures.summarise(case)
+
+    def test_a_row_has_every_figure(self):
+        self.assertEqual(table.row(self.result["cases"][0]),
+                         "| gpt2-124m | fp32 | 410 | 160 (PyTorch compiled) | 2.55 | 330 | 440 | 75 % |\n")
+
+    def test_what_is_not_known_is_said(self):
+        self.assertIn("| 1 | n/a | n/a | 2 | n/a | n/a |", table.row(self.result["cases"][1]))
+
+    def test_the_section_names_machine_commit_and_versions(self):
+        text = table.section(self.result)
+        for word in ("A Processor", "2 processors", "0123456789ab with changes", "PyTorch 2.15", "oneDNN 2.6.3"):
+            self.assertIn(word, text)
+
+    def test_only_what_is_between_the_markers_changes(self):
+        page = f"above\n{table.BEGIN}\nold\n{table.END}\nbelow\n"
+        new = table.replaced(page, "new\n")
+        self.assertEqual(new, f"above\n{table.BEGIN}\nnew\n{table.END}\nbelow\n")
+        self.assertEqual(table.replaced(new, "new\n"), new)
+        with self.assertRaises(SystemExit):
+            table.replaced("no markers", "new")
+
+    def test_the_page_is_up_to_date(self):
+        self.assertEqual(table.main(["--check"]), 0, "run bench/table.py")
+
+
+class Commands(unittest.TestCase):
+    def compare(self, *arguments):
+        program = os.path.join(ROOT, "bench", "cpu", "compare.py")
+        return subprocess.run([sys.executable, "-B", program, *arguments], capture_output=True, text=True)
+
+    def test_help_names_every_option(self):
+        done = self.compare("--help")
+        self.assertEqual(done.returncode, 0)
+        for option in ("--peers", "--python", "--weft", "--repeats", "--threads", "--micro-batch", "--name", "--cases"):
+            self.assertIn(option, done.stdout)
+
+    def test_unknown_cases_are_refused(self):
+        done = self.compare("--cases", "gpt2-124m,gpt5")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("gpt5; known: gpt2-124m, transformer-tiny, char", done.stderr)
+
+    def test_python_without_torch_is_refused(self):
+        done = self.compare("--python", "/nonexistent/python", "--cases", "char")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("cannot import torch", done.stderr)
+
+    def test_both_programs_get_the_same_shapes(self):
+        options = compare.parse(["--micro-batch", "4", "--threads", "2", "--steps", "7"])
+        case = cases.gpt2(options)
+        self.assertIn("batch.sequences=4", case.weft)
+        self.assertEqual(case.peer[case.peer.index("--mb") + 1], "4")
+        for words in (case.weft, case.peer):
+            self.assertEqual(words[words.index("--steps") + 1], "7")
+            self.assertEqual(words[words.index("--vocabulary" if words is case.weft else "--vocab") + 1], "50304")
+
+    def test_folders_of_the_machine_are_left_out(self):
+        self.assertEqual(compare.without_folders("File '/tmp/x/peer.py', line 3"), "File 'peer.py', line 3")
+
+
+if __name__ == "__main__":
+    unittest.main()
