@@ -177,6 +177,7 @@ void check_job(const JobConfig& job) { throw_problems(job_problems(job)); }
 void check_shapes(const JobConfig& given) {
   const JobConfig job = with_derived_sizes(given);
   Problems problems;
+  check_device(job, problems);
   check_task(job, problems);
   check_model(job, problems);
   check_lengths(job, problems);
