@@ -208,9 +208,14 @@ std::string Watchdog::waits_for(const Heartbeat::Snapshot& now) const {
 }
 
 std::string Watchdog::report(const Heartbeat::Snapshot& now, double idle) const {
-  const std::string where =
-      now.waiting ? waits_for(now)
-                  : fmt::format("this rank itself does not go on; last collective: {}", collective_of(now));
+  std::string where;
+  if (now.waiting) {
+    where = waits_for(now);
+  } else if (now.number == 0) {
+    where = "no collective yet: this rank itself does not go on, or MPI's start waits for another one";
+  } else {
+    where = fmt::format("this rank itself does not go on; last collective: {}", collective_of(now));
+  }
   return fmt::format(
       "error: [rank {0} {1} pid {2}] no progress for {3:.0f} s in {4}; {5}; the job ends\n  hint: look at the rank "
       "named "
