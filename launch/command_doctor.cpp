@@ -1,10 +1,9 @@
-#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -61,8 +60,8 @@ std::vector<std::string> gather_lines(const Session& session, const std::string&
   std::vector<std::array<char, 256>> all(static_cast<size_t>(session.world_size()));
   check_mpi(MPI_Gather(mine.data(), mine.size(), MPI_CHAR, all.data(), mine.size(), MPI_CHAR, 0, MPI_COMM_WORLD),
             "MPI_Gather");
-  std::vector<std::string> lines;
-  for (const auto& text : all) lines.emplace_back(text.data());
+  std::vector<std::string> lines(all.size());
+  std::ranges::transform(all, lines.begin(), [](const auto& text) { return text.data(); });
   return lines;
 }
 

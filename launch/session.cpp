@@ -42,7 +42,7 @@ void say_if_bound_to_few(const LocalRanks& local) {
   ProcessorSet all;
   for (const ProcessorSet& mask : local.masks) all.add(mask);
   const auto online = sysconf(_SC_NPROCESSORS_ONLN);
-  if (stated_threads() || 2 * all.size() > online) return;
+  if (stated_threads() || 2L * all.size() > online) return;
   log_info(
       "the {} ranks of {} may use {} of its {} processors ({}); where mpirun bound them, --bind-to none frees them",
       local.masks.size(), host_name(), all.size(), online, all.text());
