@@ -54,7 +54,12 @@ fi
 "${train[@]}"
 
 say "BLEU on sentences whose combinations of words were never trained, beside two baselines that only look things up"
-$weft evaluate $job --split test --baselines --translations $run/test.norwegian.txt
+scores=$run/test.scores.txt
+if [[ ! -s $scores || $weft -nt $scores || -n $(find $run/checkpoints -name manifest.json -newer $scores) ]]; then
+  $weft evaluate $job --split test --baselines --translations $run/test.norwegian.txt >$scores.tmp
+  mv $scores.tmp $scores
+fi
+cat $scores
 
 say "Five held-out sentences: weft translate --checkpoint $run"
 mapfile -t lines < <(awk 'NR % 200 == 7' sample/test.tsv | head -n 5)
@@ -69,7 +74,7 @@ cat <<END
 The program          $weft (weft --help lists its commands; weft doctor looks at this machine)
 The corpus           sample/ (README.txt says what it is), as tokens in sample/prepared/
 The run              $run/: job.yaml, metrics.jsonl, checkpoints/
-Its translations     $run/test.norwegian.txt
+Its translations     $run/test.norwegian.txt (scores: test.scores.txt)
 
 What to try next:
   echo 'Tomorrow I will buy two old houses.' | $weft translate --checkpoint $run --beam 5
