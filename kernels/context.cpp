@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "kernels/cpu/matmul.h"
@@ -39,24 +40,44 @@ Ledger::Entry Ledger::total() const {
 namespace {
 constexpr size_t kAlignment = 64;
 
-// Sizes are rounded to eighths of a power of two, so that steps of slightly different shapes reuse each other's blocks.
+// Sizes are rounded to eighths of a power of two.
 size_t size_class(size_t bytes) {
   const size_t least = std::max<size_t>(bytes, 512);
   const size_t step = std::max<size_t>(std::bit_floor(least) / 8, kAlignment);
   return (least + step - 1) / step * step;
 }
+
+// The largest kept block that may serve a request: steps of ragged text, whose shapes always differ, reuse each other's
+// blocks, and a block lent out wastes at most a half of what was asked for.
+size_t largest_fit(size_t size) { return size + size / 2; }
 }  // namespace
 
 struct MemoryPool::Blocks {
   std::mutex mutex;
-  std::map<size_t, std::vector<void*>> free;
+  std::map<size_t, std::vector<void*>> free;  // by their sizes; no list is empty
+  std::unordered_map<void*, size_t> sizes;    // of all blocks, lent and free
   MemoryUse use;
 
   ~Blocks() { release(); }
+  void* pop(std::map<size_t, std::vector<void*>>::iterator at) {
+    void* block = at->second.back();
+    at->second.pop_back();
+    use.cached -= at->first;
+    if (at->second.empty()) free.erase(at);
+    return block;
+  }
+  // Before a new block is made: a free one that is a little too small goes, so that blocks grow and do not add up.
+  void make_way_for(size_t size) {
+    auto at = free.lower_bound(size);
+    if (at == free.begin() || largest_fit((--at)->first) < size) return;
+    void* block = pop(at);
+    sizes.erase(block);
+    std::free(block);
+  }
   // Gives the blocks kept for reuse back to the system.
   void release() {
     for (auto& [size, list] : free) {
-      for (void* block : list) std::free(block);
+      for (void* block : list) sizes.erase(block), std::free(block);
     }
     free.clear();
     use.cached = 0;
@@ -79,25 +100,26 @@ std::shared_ptr<Storage> MemoryPool::allocate(size_t bytes) {
     const std::lock_guard lock(self->blocks_->mutex);
     self->blocks_->use.now -= size;
     if (!block) return;
-    self->blocks_->free[size].push_back(block);
-    self->blocks_->use.cached += size;
+    const size_t whole = self->blocks_->sizes.at(block);
+    self->blocks_->free[whole].push_back(block);
+    self->blocks_->use.cached += whole;
   });
 }
 
 void* MemoryPool::take(size_t size) {
   const std::lock_guard lock(blocks_->mutex);
-  if (const auto at = blocks_->free.find(size); at != blocks_->free.end() && !at->second.empty()) {
-    void* block = at->second.back();
-    at->second.pop_back();
-    blocks_->use.cached -= size;
-    return block;
+  auto& free = blocks_->free;
+  if (const auto at = free.lower_bound(size); at != free.end() && at->first <= largest_fit(size)) {
+    return blocks_->pop(at);
   }
+  blocks_->make_way_for(size);
   void* block = std::aligned_alloc(kAlignment, size);
   if (!block) {
     blocks_->release();
     block = std::aligned_alloc(kAlignment, size);
   }
   require<InternalError>(block, "out of memory: {} bytes asked for, {} in use", size, blocks_->use.now);
+  blocks_->sizes.emplace(block, size);
   return block;
 }
 

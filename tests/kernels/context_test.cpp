@@ -19,6 +19,28 @@ TEST(Memory, BlocksAreLentAgain) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(again.raw()) % 64, 0U);
 }
 
+TEST(Memory, ABlockServesRequestsDownToTwoThirds) {
+  Context context;
+  const void* first = context.empty({100'000}, DType::F32).raw();
+  EXPECT_EQ(context.empty({80'000}, DType::F32).raw(), first);
+  EXPECT_NE(context.empty({50'000}, DType::F32).raw(), first);
+  EXPECT_EQ(context.memory().use().now, 0U);
+}
+
+// Batches of text have other shapes in every step: their memory must not add up, nor be asked for anew for ever.
+TEST(Memory, StepsOfRaggedShapesShareTheirBlocks) {
+  Context context;
+  const auto step = [&](int64_t rows) {
+    std::vector<Tensor> live;
+    for (int i = 0; i < 20; ++i) live.push_back(context.empty({rows, 128}, DType::F32));
+  };
+  for (int64_t i = 0; i < 300; ++i) step(2500 + i * 7919 % 1500);
+  const size_t settled = context.memory().use().cached;
+  EXPECT_LE(settled, 2U * 20 * 4000 * 128 * 4);
+  for (int64_t i = 0; i < 300; ++i) step(2500 + i * 6007 % 1500);
+  EXPECT_EQ(context.memory().use().cached, settled);
+}
+
 TEST(Memory, PeakIsTheMostAtOnce) {
   Context context;
   { const Tensor a = context.empty({4096}, DType::F32), b = context.empty({4096}, DType::F32); }
