@@ -225,6 +225,7 @@ def main(arguments=None):
 
 
 def write(path, result):
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     with open(path + ".tmp", "w", encoding="utf-8") as out:
         json.dump(result, out, indent=1)
         out.write("\n")

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -109,6 +110,14 @@ class Commands(unittest.TestCase):
         for words in (case.weft, case.peer):
             self.assertEqual(words[words.index("--steps") + 1], "7")
             self.assertEqual(words[words.index("--vocabulary" if words is case.weft else "--vocab") + 1], "50304")
+
+    def test_results_are_written_whole_into_a_new_folder(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "results", "a.json")
+            compare.write(path, STORED)
+            with open(path, encoding="utf-8") as written:
+                self.assertEqual(json.load(written), STORED)
+            self.assertEqual(os.listdir(os.path.dirname(path)), ["a.json"])
 
     def test_folders_of_the_machine_are_left_out(self):
         self.assertEqual(compare.without_folders("File '/tmp/x/peer.py', line 3"), "File 'peer.py', line 3")
