@@ -28,7 +28,7 @@ std::string hdf5_version() {
 
 std::vector<InfoRow> build_rows() {
   return {
-      {"weft", WEFT_VERSION},
+      {"weft", weft_version()},
       {"git revision", git_revision()},
       {"compiler", WEFT_COMPILER},
       {"CUDA, NCCL, cuDNN", "not in this version: it computes on the CPU"},
@@ -52,7 +52,7 @@ std::string version_text() {
   std::vector<InfoRow> rows = build_rows();
   rows.erase(rows.begin());
   const std::string text = format_rows(rows);
-  return fmt::format("weft {}\n{}", WEFT_VERSION, text.substr(0, text.size() - 1));
+  return fmt::format("weft {}\n{}", weft_version(), text.substr(0, text.size() - 1));
 }
 
 }  // namespace weft

@@ -4,7 +4,9 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "launch/build_info.h"
 #include "launch/commands.h"
+#include "launch/revision.h"
 #include "launch/session.h"
 #include "launch/text_samples.h"
 #include "trainer/job_options.h"
@@ -26,10 +28,12 @@ ResumeChoice resume_choice(const std::string& text) {
   return {.kind = ResumeChoice::Kind::Path, .path = text};
 }
 
-ExitCode train(Session& session, const JobConfig& job, const std::string& resume) {
+ExitCode train(Session& session, const JobConfig& job, const std::vector<std::string>& overrides,
+               const std::string& resume) {
   log_info("{}: {} ranks x {} threads, {}", job.name, session.world_size(), session.context().threads(),
            enum_name(job.train.precision));
-  Trainer trainer(session.context(), session.mesh(), job);
+  Trainer trainer(session.context(), session.mesh(), job,
+                  {.version = weft_version(), .revision = git_revision(), .overrides = overrides});
   log_info("{} parameters", trainer.model().parameters().global_elements());
   SampleWriter samples;
   if (job.log.samples.every_steps > 0) samples = make_sample_writer(job, session.speaks());
@@ -49,7 +53,7 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   const StopSignals signals;
   Session session(static_cast<int>(job.parallel.tp), phase_budgets(job));
-  return session.run([&] { return train(session, job, resume); });
+  return session.run([&] { return train(session, job, arguments.overrides, resume); });
 }
 
 }  // namespace

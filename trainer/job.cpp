@@ -145,6 +145,15 @@ void check_evaluation(const JobConfig& job, Problems& problems) {
                   "log.samples.every_steps: there is nothing to sample; set log.samples.prompts and temperatures");
 }
 
+void check_override(const JobConfig& job, Problems& problems) {
+  const std::vector<std::string> keys = config_keys<JobConfig>();
+  for (const std::string& key : job.override_keys) {
+    const std::string nearest = nearest_name(key, keys);
+    problems.add_if(std::ranges::find(keys, key) == keys.end(), "override: '{}' is no key of a job{}", key,
+                    nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+  }
+}
+
 void throw_problems(const std::vector<std::string>& problems) {
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));
 }
@@ -169,6 +178,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   check_lengths(job, problems);
   check_run(job, problems);
   check_evaluation(job, problems);
+  check_override(job, problems);
   return problems.take();
 }
 

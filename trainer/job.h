@@ -35,6 +35,7 @@ struct JobConfig {
   ParallelConfig parallel;
   TimeoutsConfig timeouts;
   LogConfig log;
+  std::vector<std::string> override_keys;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -56,6 +57,9 @@ struct JobConfig {
     v.field("parallel", parallel, "How ranks share the work.");
     v.field("timeouts", timeouts, "How long a run may stand still before it is ended as hung.");
     v.field("log", log, "What is told, and how often.");
+    v.field(
+        "override", override_keys,
+        "Keys (or sections) that may differ from the checkpoint that a run goes on from, though they change training.");
   }
 
   fs::path run_directory() const { return run_dir.empty() ? fs::path("runs") / name : fs::path(run_dir); }

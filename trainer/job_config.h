@@ -91,6 +91,13 @@ struct EvaluationConfig {
   }
 };
 
+enum class OnFailure : uint8_t { Stop, Continue };
+template <>
+struct EnumNames<OnFailure> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OnFailure>>(
+      {{"stop", OnFailure::Stop}, {"continue", OnFailure::Continue}});
+};
+
 struct CheckpointConfig {
   int64_t every_steps = 0;
   double every_minutes = 0;
@@ -98,6 +105,8 @@ struct CheckpointConfig {
   int64_t keep = 2;
   int64_t keep_epochs = 0;
   bool keep_best = true;
+  std::vector<int64_t> pinned;
+  OnFailure on_failure = OnFailure::Stop;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -112,6 +121,10 @@ struct CheckpointConfig {
             "Latest checkpoints of an epoch's end that are kept besides, for `weft average`.",
             Range{.min = 0, .max = 1e6});
     v.field("keep_best", keep_best, "Keep the checkpoint with the lowest validation loss.");
+    v.field("pinned", pinned, "Steps whose checkpoints are never deleted.", Range{.min = 0, .max = 1e15});
+    v.field("on_failure", on_failure,
+            "When a save fails (no space, a broken disk): stop ends the run; continue tells it and tries again at the "
+            "next save. The last save must succeed either way.");
   }
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/hash.h"
+#include "data/tokenizer.h"
 
 namespace weft {
 
@@ -37,6 +39,20 @@ void check_job_against(const JobConfig& job, const DatasetHeader& header) {
                         "use one tokenizer for both languages, or model.tying: output");
     }
   }
+}
+
+void check_tokenizers(const Checkpoint& checkpoint, const DatasetHeader& header, const fs::path& dataset) {
+  const auto check_side = [&](const char* file, const DatasetSide& side) {
+    const std::string text = read_attachment(checkpoint.path(), checkpoint.manifest(), file);
+    const uint64_t hash = Tokenizer::from_json(text, (checkpoint.path() / file).string())->hash();
+    if (hash == side.tokenizer_hash) return;
+    throw DataError(fmt::format("{} was made with another tokenizer (hash {}) than {} (hash {})", dataset.string(),
+                                hash_hex(side.tokenizer_hash), (checkpoint.path() / file).string(), hash_hex(hash)),
+                    fmt::format("prepare the text again with the checkpoint's {} as data.{}tokenizer_file", file,
+                                std::string_view(file).starts_with("target") ? "target_" : ""));
+  };
+  check_side("source-tokenizer.json", header.source);
+  if (header.kind == DatasetKind::Pairs) check_side("target-tokenizer.json", header.target);
 }
 
 }  // namespace weft

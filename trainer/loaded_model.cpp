@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/config_reader.h"
 #include "base/error.h"
 #include "checkpoint/writer.h"
 #include "trainer/job_options.h"
+#include "trainer/stored_job.h"
 
 namespace weft {
 
@@ -31,7 +31,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   const Checkpoint checkpoint = Checkpoint::open(loaded.path);
   const CheckpointManifest& manifest = checkpoint.manifest();
   const std::string where = (loaded.path / "manifest.json").string();
-  loaded.job = parse_config<JobConfig>(manifest.job, where, overrides);
+  loaded.job = parse_stored_job(manifest.job, where, overrides);
   loaded.state = run_state_from(manifest.state, where);
   const auto tokenizer = [&](const char* name) {
     return Tokenizer::from_json(read_attachment(loaded.path, manifest, name), (loaded.path / name).string());

@@ -51,12 +51,19 @@ MetricsLog::~MetricsLog() = default;
 void MetricsLog::write(const char* event, int64_t step, Json fields) {
   if (!file_) return;
   Json line = {{"run", run_}, {"attempt", attempt_}, {"event", event}, {"step", step}};
-  line.update(fields);
+  if (fields.is_object()) line.update(fields);
+  uint64_t before = 0;
   try {
+    before = file_->size();
     file_->append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    if (failing_) log_info("metrics are written again from step {} on", step);
+    failing_ = false;
   } catch (const std::exception& error) {
-    log_warning("metrics are not written from step {} on: {}", step, error.what());
-    file_.reset();
+    // What a full disk took of the line must not run into the next one.
+    std::error_code ignored;
+    if (fs::file_size(file_->path(), ignored) > before) fs::resize_file(file_->path(), before, ignored);
+    if (!failing_) log_warning("metrics are not written from step {} on: {}", step, error.what());
+    failing_ = true;
   }
 }
 
@@ -71,9 +78,13 @@ int64_t next_attempt(const fs::path& directory) {
 std::vector<Json> read_metrics(const fs::path& directory, const std::string& event) {
   std::vector<Json> series;
   for (Json& line : whole_lines(log_path(directory))) {
-    if (line["event"] != event) continue;
     const auto step = line["step"].get<int64_t>();
-    while (!series.empty() && series.back()["step"].get<int64_t>() >= step) series.pop_back();
+    const auto drop_from = [&](int64_t first) {
+      while (!series.empty() && series.back()["step"].get<int64_t>() >= first) series.pop_back();
+    };
+    if (line["event"] == "start") drop_from(step + 1);
+    if (line["event"] != event) continue;
+    drop_from(step);
     series.push_back(std::move(line));
   }
   return series;

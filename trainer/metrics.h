@@ -11,7 +11,7 @@ namespace weft {
 
 // DIR/metrics.jsonl: one JSON object a line, appended by rank 0 in a single write each, so that a kill leaves at most
 // one partial last line. Every line carries run, attempt, step and event (train, eval, save, ...).
-// A failure to write is told once and never stops training.
+// A failure to write is told once and never stops training; later lines are tried again.
 class MetricsLog {
  public:
   // Opens the log of a run directory; cuts off a partial last line that an earlier attempt left.
@@ -23,13 +23,15 @@ class MetricsLog {
   std::string run_;
   int64_t attempt_;
   std::unique_ptr<File> file_;
+  bool failing_ = false;
 };
 
 // The highest attempt that the log mentions, plus one; 0 where there is no log.
 int64_t next_attempt(const fs::path& directory);
 
-// The lines of `event` as one series of strictly increasing steps: a later attempt's lines take the place of an
-// earlier one's from its first step on. Lines that are not whole JSON objects are passed over.
+// The lines of `event` as one series of strictly increasing steps: an attempt begins with an event "start" at the step
+// that it goes on from, and what earlier ones wrote of later steps is superseded. Lines that are not whole JSON objects
+// are passed over.
 std::vector<nlohmann::ordered_json> read_metrics(const fs::path& directory, const std::string& event);
 
 }  // namespace weft

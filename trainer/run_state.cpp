@@ -21,7 +21,8 @@ Json to_json(const RunState& s) {
           {"best_loss", std::isfinite(s.best_loss) ? Json(s.best_loss) : Json(nullptr)},
           {"best_step", s.best_step},
           {"without_gain", s.without_gain},
-          {"epoch_end", s.epoch_end}};
+          {"epoch_end", s.epoch_end},
+          {"next_learning_rate", s.next_learning_rate ? Json(*s.next_learning_rate) : Json(nullptr)}};
 }
 
 RunState run_state_from(const Json& json, const std::string& where) {
@@ -38,6 +39,8 @@ RunState run_state_from(const Json& json, const std::string& where) {
     s.best_step = json.at("best_step").get<int64_t>();
     s.without_gain = json.at("without_gain").get<int64_t>();
     s.epoch_end = json.at("epoch_end").get<bool>();
+    const Json rate = json.value("next_learning_rate", Json());  // checkpoints of the first builds have none
+    if (!rate.is_null()) s.next_learning_rate = rate.get<double>();
     const bool sane =
         s.step >= 0 && s.updates >= 0 && s.updates <= s.step && s.position.epoch >= 0 && s.position.step >= 0;
     require<DataError>(sane, "its counters contradict each other");

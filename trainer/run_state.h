@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "data/batch_plan.h"
@@ -18,8 +19,9 @@ struct RunState {
   int64_t skips = 0, skips_in_row = 0;
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t best_step = -1;
-  int64_t without_gain = 0;  // evaluations since the best one
-  bool epoch_end = false;    // the step before ended an epoch
+  int64_t without_gain = 0;                  // evaluations since the best one
+  bool epoch_end = false;                    // the step before ended an epoch
+  std::optional<double> next_learning_rate;  // of the next step, where it was stored
 
   bool operator==(const RunState&) const = default;
 };

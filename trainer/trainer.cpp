@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "data/tokenizer.h"
 #include "trainer/job_data.h"
 #include "trainer/job_options.h"
 #include "trainer/loss_evaluation.h"
@@ -15,10 +16,11 @@ namespace weft {
 
 using Json = nlohmann::ordered_json;
 
-Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job)
+Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin)
     : context_(context),
       mesh_(mesh),
       job_(job),
+      origin_(std::move(origin)),
       directory_(job.run_directory()),
       checkpoints_(directory_ / "checkpoints"),
       progress_(mesh.world().rank() == 0) {
@@ -28,6 +30,8 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job)
     valid_ = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
   }
   check_job_against(job, train_->header());
+  tokenizers_ = {{"source-tokenizer.json", train_->load_source_tokenizer()->to_json()},
+                 {"target-tokenizer.json", train_->load_target_tokenizer()->to_json()}};
   plan_ = make_batch_plan(batch_config(job), *train_, static_cast<uint64_t>(job.seed));
   model_ = make_model(context, mesh, job.model, vocabularies_of(train_->header()), job.parallel.sequence_parallel);
   model_->allocate(precision_of(job), true, sharding_of(job));
@@ -55,7 +59,11 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
   const Heartbeat::Scope stepping(heartbeat, Phase::Step);
   heartbeat.set_step(state_.step);
   if (finished()) {
-    log_info("nothing to do: step {} of {}", state_.step, max_steps_);
+    log_info("nothing to do: step {} of {}{}", state_.step, max_steps_,
+             state_.step < max_steps_ ? fmt::format("; {} evaluations in a row were not better, as evaluation.patience "
+                                                    "allows",
+                                                    state_.without_gain)
+                                      : "");
     return {.step = state_.step,
             .max_steps = max_steps_,
             .last_checkpoint = last_checkpoint_,
@@ -68,6 +76,7 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
                  .micro_tokens = job_.batch.micro_tokens,
                  .start = state_.position});
   log_info("{}", describe_plan(*plan_, mesh_.dp().size(), job_.batch.micro_tokens));
+  rehearse();
   last_save_ = std::chrono::steady_clock::now();
   double waited = 0;
   while (!finished() && !stop_) {
@@ -84,14 +93,38 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
     if (checkpoint_due() && !finished()) save();
   }
   if (!stop_ && valid_ && !due(job_.evaluation.every_steps, job_.evaluation.every_epochs)) evaluate();
-  if (saved_step_ != state_.step) save();
-  commit_save();
+  save(true);
+  commit_save(true);
   progress_.clear();
   return {.exit = stop_ ? ExitCode::Preempted : ExitCode::Done,
           .step = state_.step,
           .max_steps = max_steps_,
           .last_checkpoint = last_checkpoint_,
           .best_loss = state_.best_loss};
+}
+
+// U-3.7: the step that needs most memory comes first, so that a run which cannot do it ends in its first seconds and
+// not after hours. It leaves no trace in weights, moments, random numbers or counts.
+void Trainer::rehearse() {
+  const int64_t epoch = state_.position.epoch;
+  const PlannedStep largest = plan_->step(epoch, plan_->largest_step(epoch));
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    step_->rehearse(
+        read_step(largest, *make_reader(train_), mesh_.dp().rank(), mesh_.dp().size(), job_.batch.micro_tokens));
+  } catch (const std::bad_alloc&) {
+    throw ConfigError(
+        fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
+                    "rows); {} bytes of tensors were in use at most",
+                    mesh_.world().rank(), epoch, largest.step_in_epoch, largest.rows(), context_.memory().use().peak),
+        "lower batch.micro_tokens, or set train.recompute: block");
+  }
+  auto peak = static_cast<double>(context_.memory().use().peak);
+  mesh_.world().all_reduce_host(&peak, 1, ReduceOp::Max);
+  log_info(
+      "the largest step of epoch {} (step {}, {} rows) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
+      epoch, largest.step_in_epoch, largest.rows(), peak / (1 << 20),
+      format_duration(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
 }
 
 void Trainer::one_step(const StepBatches& batches, double data_seconds) {

@@ -12,6 +12,8 @@
 #include "trainer/job.h"
 #include "trainer/metrics.h"
 #include "trainer/progress.h"
+#include "trainer/provenance.h"
+#include "trainer/resume_changes.h"
 #include "trainer/run_state.h"
 #include "trainer/training_step.h"
 
@@ -39,7 +41,7 @@ using SampleWriter = std::function<void(Transformer& model, int64_t step)>;
 // all-reduce told all of them, or by rank 0 and broadcast.
 class Trainer {
  public:
-  Trainer(Context& context, Mesh& mesh, const JobConfig& job);
+  Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin = {});
   TrainResult run(const ResumeChoice& resume, const SampleWriter& write_samples = {});
   Transformer& model() { return *model_; }
 
@@ -47,7 +49,12 @@ class Trainer {
   void begin(const ResumeChoice& resume);
   std::optional<fs::path> find_resume(const ResumeChoice& resume);
   void restore(const fs::path& path);
+  void check_dataset(const Checkpoint& checkpoint) const;
+  Position position_now(const JobConfig& before, Position position) const;
+  void tell_learning_rate(bool allowed) const;
+  void write_run_files();
   void load_initial_weights();
+  void create_directories();
   int64_t count_steps() const;
   bool finished() const;
   void one_step(const StepBatches& batches, double data_seconds);
@@ -58,16 +65,23 @@ class Trainer {
   void evaluate();
   bool due(int64_t every_steps, int64_t every_epochs) const;
   bool checkpoint_due() const;
-  void save();
-  void commit_save();
+  // `last`: the run ends with this save, so its failure is the run's (see checkpoint.on_failure).
+  void save(bool last = false);
+  void commit_save(bool last = false);
+  void save_failed(const DataError& error, bool last);
+  void check_space();
+  void rehearse();
   std::vector<NamedBuffer> checkpoint_buffers() const;
   nlohmann::ordered_json fingerprint() const;
+  nlohmann::ordered_json provenance() const;
 
   Context& context_;
   Mesh& mesh_;
   const JobConfig& job_;
+  RunOrigin origin_;
   fs::path directory_, checkpoints_;
   std::shared_ptr<const Dataset> train_, valid_;
+  std::vector<std::pair<std::string, std::string>> tokenizers_;  // file name and text, as checkpoints carry them
   std::shared_ptr<const BatchPlan> plan_;
   std::unique_ptr<Transformer> model_;
   std::unique_ptr<Optimizer> optimizer_;
@@ -89,6 +103,7 @@ class Trainer {
   } window_;
   StragglerWatch stragglers_;
   std::chrono::steady_clock::time_point last_save_;
+  double save_seconds_ = 0;  // that the save under way has kept the run waiting
 };
 
 }  // namespace weft

@@ -1,14 +1,12 @@
-// The part of the trainer that begins, saves and resumes a run.
+// The part of the trainer that saves a run.
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <random>
 
-#include "base/config_reader.h"
 #include "base/config_writer.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "checkpoint/retention.h"
-#include "data/tokenizer.h"
+#include "checkpoint/space.h"
 #include "kernels/cpu/matmul.h"
 #include "parallel/replicas.h"
 #include "trainer/trainer.h"
@@ -16,15 +14,6 @@
 namespace weft {
 
 using Json = nlohmann::ordered_json;
-
-namespace {
-
-std::string new_run_id() {
-  std::random_device device;
-  return hash_hex((static_cast<uint64_t>(device()) << 32) | device());
-}
-
-}  // namespace
 
 std::vector<NamedBuffer> Trainer::checkpoint_buffers() const {
   std::vector<NamedBuffer> buffers = {{"master", model_->parameters().master()}};
@@ -41,89 +30,10 @@ Json Trainer::fingerprint() const {
           {"precision", std::string(enum_name(job_.train.precision))}};
 }
 
-void Trainer::begin(const ResumeChoice& resume) {
-  Communicator& world = mesh_.world();
-  std::string problem;
-  if (world.rank() == 0) {
-    std::error_code error;
-    fs::create_directories(checkpoints_, error);
-    if (error) problem = fmt::format("create {}: {}", checkpoints_.string(), error.message());
-  }
-  problem = world.broadcast_text(problem, 0);
-  if (!problem.empty()) throw DataError(problem, "set run_dir to a directory that can be written");
-
-  if (const auto path = find_resume(resume)) {
-    restore(*path);
-  } else {
-    model_->parameters().initialise(static_cast<uint64_t>(job_.seed));
-    if (!job_.train.init_from.empty()) load_initial_weights();
-    state_.run = world.broadcast_text(world.rank() == 0 ? new_run_id() : "", 0);
-  }
-  first_step_ = state_.step;
-  if (world.rank() == 0) {
-    write_file_atomically(directory_ / "job.yaml", to_yaml(job_));
-    metrics_ = std::make_unique<MetricsLog>(directory_, state_.run, next_attempt(directory_));
-  }
-}
-
-// Rank 0 decides and tells the others: they may see the file system at another moment.
-std::optional<fs::path> Trainer::find_resume(const ResumeChoice& resume) {
-  Communicator& world = mesh_.world();
-  std::string found, problem;
-  if (world.rank() == 0) {
-    try {
-      if (resume.kind == ResumeChoice::Kind::Path) {
-        const Checkpoint checkpoint = Checkpoint::open(resume.path);
-        verify_checkpoint(resume.path, checkpoint.manifest());
-        found = resume.path.string();
-      } else if (resume.kind == ResumeChoice::Kind::Auto) {
-        const auto latest = latest_valid(checkpoints_);
-        if (latest) found = latest->path().string();
-        if (!latest && !list_checkpoints(checkpoints_).empty()) problem = "no checkpoint of the run is intact";
-      } else if (!list_checkpoints(checkpoints_).empty()) {
-        problem = fmt::format("{} holds checkpoints of an earlier run", checkpoints_.string());
-      }
-    } catch (const std::exception& error) {
-      problem = describe(error);
-    }
-  }
-  problem = world.broadcast_text(problem, 0);
-  if (!problem.empty()) {
-    throw DataError(problem, "choose another run_dir, or remove that directory if it is no longer needed");
-  }
-  found = world.broadcast_text(found, 0);
-  return found.empty() ? std::nullopt : std::optional<fs::path>(found);
-}
-
-void Trainer::restore(const fs::path& path) {
-  const Checkpoint checkpoint = Checkpoint::open(path);
-  const CheckpointManifest& manifest = checkpoint.manifest();
-  const auto before = parse_config<JobConfig>(manifest.job, (path / "manifest.json").string());
-  for (const ConfigChange& change : config_changes(before, job_)) {
-    if (change.key == "run_dir" || change.key == "name") continue;
-    log_info("changed since the checkpoint: {}: {} -> {}", change.key, change.before, change.after);
-  }
-  if (manifest.fingerprint != fingerprint()) {
-    log_info(
-        "this run's numerics differ from the checkpoint's ({} before, {} now): it goes on within rounding, not bit "
-        "for bit",
-        manifest.fingerprint.dump(), fingerprint().dump());
-  }
-  checkpoint.read(local_boxes(model_->parameters(), checkpoint_buffers()));
-  model_->parameters().refresh_values();
-  state_ = run_state_from(manifest.state, path.string());
-  state_.position = plan_->normalised(state_.position);
-  saved_step_ = state_.step;
-  last_checkpoint_ = path;
-  log_info("resumed from {} at step {} of {}", path.string(), state_.step, max_steps_);
-}
-
-void Trainer::load_initial_weights() {
-  const Checkpoint checkpoint = Checkpoint::open(job_.train.init_from);
-  const std::vector<NamedBuffer> master = {{"master", model_->parameters().master()}};
-  checkpoint.read(local_boxes(model_->parameters(), master));
-  model_->parameters().refresh_values();
-  log_info("weights from {}", job_.train.init_from);
+Json Trainer::provenance() const {
+  Json stored = weft::provenance(origin_);
+  stored["dataset"] = {{"directory", job_.data.directory}, {"train", hash_hex(train_->header().content)}};
+  return stored;
 }
 
 bool Trainer::checkpoint_due() const {
@@ -138,37 +48,94 @@ bool Trainer::checkpoint_due() const {
   return now > 0;
 }
 
-void Trainer::save() {
+void Trainer::save(bool last) {
   if (saved_step_ == state_.step) return;
   const Heartbeat::Scope saving(mesh_.heartbeat(), Phase::Save);
   commit_save();
   // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
   require_equal_replicas(model_->parameters(), state_.step);
-
-  writer_->start({.step = state_.step,
-                  .state = to_json(state_),
-                  .job = to_yaml(job_),
-                  .fingerprint = fingerprint(),
-                  .attachments = {{"source-tokenizer.json", train_->load_source_tokenizer()->to_json()},
-                                  {"target-tokenizer.json", train_->load_target_tokenizer()->to_json()}}},
-                 owned_boxes(model_->parameters(), checkpoint_buffers()));
-  saved_step_ = state_.step;
+  const auto began = std::chrono::steady_clock::now();
+  state_.next_learning_rate = learning_rate(job_.schedule, state_.step, max_steps_);
+  try {
+    writer_->start({.step = state_.step,
+                    .state = to_json(state_),
+                    .job = to_yaml(job_),
+                    .fingerprint = fingerprint(),
+                    .provenance = provenance(),
+                    .attachments = tokenizers_},
+                   owned_boxes(model_->parameters(), checkpoint_buffers()));
+    saved_step_ = state_.step;
+  } catch (const DataError& error) {
+    save_failed(error, last);
+  }
   last_save_ = std::chrono::steady_clock::now();
+  save_seconds_ = std::chrono::duration<double>(last_save_ - began).count();
 }
 
-void Trainer::commit_save() {
+void Trainer::commit_save(bool last) {
   if (!writer_->busy()) return;
   const Heartbeat::Scope saving(mesh_.heartbeat(), Phase::Save);
-  last_checkpoint_ = writer_->finish();
+  const auto began = std::chrono::steady_clock::now();
+  try {
+    last_checkpoint_ = writer_->finish();
+  } catch (const DataError& error) {
+    return save_failed(error, last);
+  }
+  save_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (mesh_.world().rank() == 0) {
-    if (metrics_) metrics_->write("save", state_.step, {{"path", last_checkpoint_->string()}});
+    // What the run was kept waiting for: the snapshot and the commit, not what the thread wrote meanwhile.
+    if (metrics_) {
+      metrics_->write("save", state_.step, {{"path", last_checkpoint_->string()}, {"save_ms", 1e3 * save_seconds_}});
+    }
     const bool best = job_.checkpoint.keep_best && state_.best_step >= 0;
     apply_retention(checkpoints_, {.keep = job_.checkpoint.keep,
                                    .keep_epochs = job_.checkpoint.keep_epochs,
-                                   .best_step = best ? std::optional(state_.best_step) : std::nullopt});
+                                   .best_step = best ? std::optional(state_.best_step) : std::nullopt,
+                                   .pinned = job_.checkpoint.pinned});
   }
   // Removing old checkpoints may take longer than a step may: the others wait for it here, in this phase.
   mesh_.world().barrier();
+}
+
+// The writer throws on every rank alike. A run that ends without its last save has lost what came since the one
+// before, so that is never passed over.
+void Trainer::save_failed(const DataError& error, bool last) {
+  saved_step_ = -1;
+  if (last || job_.checkpoint.on_failure == OnFailure::Stop) throw error;
+  progress_.clear();
+  if (mesh_.world().rank() == 0) {
+    log_warning("{}\n  the run goes on (checkpoint.on_failure: continue) and tries again at the next save",
+                describe(error));
+  }
+  if (metrics_) metrics_->write("save_failed", state_.step, {{"error", error.what()}});
+}
+
+// U-4.3: room for what retention keeps, and one more, since the old goes only once the new is there.
+void Trainer::check_space() {
+  std::string problem, hint;
+  if (mesh_.world().rank() == 0) {
+    const CheckpointConfig& c = job_.checkpoint;
+    const ParameterRegistry& parameters = model_->parameters();
+    const uint64_t one = checkpoint_bytes(
+        parameters.global_elements(), parameters.precision() == Precision::Fp64 ? 8 : 4,
+        static_cast<int64_t>(checkpoint_buffers().size()), static_cast<int64_t>(parameters.parameters().size()));
+    const bool once = c.every_steps == 0 && c.every_minutes == 0 && c.every_epochs == 0 && !valid_;
+    const auto there = static_cast<int64_t>(list_checkpoints(checkpoints_).size());
+    const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep + 1 - there);
+    try {
+      require_space(checkpoints_, one * static_cast<uint64_t>(copies),
+                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep {})", copies, copies == 1 ? "" : "s",
+                                one, c.keep));
+    } catch (const DataError& error) {
+      if (c.on_failure == OnFailure::Continue) {
+        log_warning("{}", describe(error));
+      } else {
+        problem = error.what(), hint = error.hint();
+      }
+    }
+  }
+  problem = mesh_.world().broadcast_text(problem, 0);
+  if (!problem.empty()) throw DataError(problem, hint);
 }
 
 }  // namespace weft

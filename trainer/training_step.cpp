@@ -66,6 +66,14 @@ TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batche
   return sums;
 }
 
+void TrainingStep::rehearse(const StepBatches& batches) {
+  StepState state;
+  state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+  buckets_.begin_step();
+  forward_backward(batches, state);
+  buckets_.finish();
+}
+
 StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
                              const StepRequests& requests) {
   Timer timer(model_.parameters().mesh());

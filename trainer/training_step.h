@@ -49,6 +49,9 @@ class TrainingStep {
   // so far and goes up unless the step is skipped.
   StepReport run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
                  const StepRequests& requests);
+  // Forward and backward of `batches` as run() does them, and no more: no update, and gradients that the next step
+  // overwrites. Collective over dp, as run() is.
+  void rehearse(const StepBatches& batches);
 
  private:
   struct LocalSums {

@@ -318,4 +318,8 @@ std::string MatmulEngine::library() {
   return fmt::format("oneDNN {}.{}.{} {}", v->major, v->minor, v->patch, isa);
 }
 
+std::string MatmulEngine::compiled_library() {
+  return fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
+}
+
 }  // namespace weft::cpu

@@ -168,6 +168,25 @@ TEST(DataParallel, AnyReplicasAndMicroBatchesGiveTheSameRun) {
   }
 }
 
+// U-3.7: the largest step, tried before the first and in the middle, leaves no trace in any bit.
+TEST(Rehearsal, ChangesNothing) {
+  for (const bool seq2seq : {false, true}) {
+    const LayoutCase what{.seq2seq = seq2seq, .steps = 4};
+    LayoutCase rehearsed = what;
+    rehearsed.rehearse = true;
+    for (const Layout& layout : {Layout{}, Layout{.micro_rows = 34}, Layout{.dp = 3, .micro_rows = 40},
+                                 Layout{.dp = 2, .tp = 2, .zero = ZeroStage::Gradients, .sequence = true}}) {
+      const auto without = train(what, layout), with = train(rehearsed, layout);
+      for (size_t rank = 0; rank < with.size(); ++rank) {
+        EXPECT_EQ(with[rank].losses, without[rank].losses) << layout.name();
+        EXPECT_EQ(with[rank].norms, without[rank].norms) << layout.name();
+        EXPECT_EQ(with[rank].values, without[rank].values) << layout.name();
+        EXPECT_GT(with[rank].dp_moved + (layout.dp == 1), without[rank].dp_moved) << "it was not done";
+      }
+    }
+  }
+}
+
 // U-6.5: a rank whose loss is not finite makes every rank skip, and nothing changes.
 TEST(Parity, NonFiniteStepsAreSkippedByAll) {
   run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int rank) {

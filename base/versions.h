@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// A library that results may depend on: the version whose headers weft was compiled with, and the one that is loaded
+// now. "unknown" where a library does not say.
+struct LibraryVersion {
+  std::string name;
+  std::string compiled;
+  std::string loaded;
+};
+
+// HDF5, MPI and yaml-cpp. (oneDNN is known to kernels/cpu/matmul.h.) May be called before MPI_Init.
+std::vector<LibraryVersion> library_versions();
+
+}  // namespace weft

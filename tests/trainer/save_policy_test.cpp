@@ -1,0 +1,149 @@
+// U-4.3: what a run does when a save fails, and what it looks at before the first.
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/small_disk.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+void limit_file_size(rlim_t bytes) {
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = bytes;
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+std::vector<std::string> names_in(const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+// The thread that saves `step` has written all of it, whether or not it has its name yet.
+void wait_until_written(const SmallRun& run, int64_t step) {
+  const fs::path part = run.checkpoint(step).string() + ".tmp/rank-00000.json";
+  while (!fs::exists(part) && !fs::exists(run.checkpoint(step))) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// Saves every 3 of `steps` steps. Once the save of step `last_good` is written, files may not grow beyond 16 KiB, which
+// a checkpoint is and the metrics are not; where `recovers`, that ends with the first failure that the run has told.
+std::string train_with_limit(SmallRun& run, OnFailure policy, int64_t steps, int64_t last_good, bool recovers) {
+  run.job().train.max_steps = steps;
+  run.job().checkpoint.on_failure = policy;
+  run.job().log.samples = {.every_steps = 1, .prompts = {"the"}};
+  bool over = false;
+  const auto limiter = [&](Transformer&, int64_t step) {
+    if (step == last_good + 2) wait_until_written(run, last_good), limit_file_size(16 << 10);
+    if (step <= last_good + 2 || !recovers || over) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    over = !read_metrics(run.directory(), "save_failed").empty();
+    if (over) limit_file_size(RLIM_INFINITY);
+  };
+  return error_of([&] { run.train({}, {}, limiter); });
+}
+
+TEST(SavePolicy, StopEndsTheRunAndKeepsWhatWasSaved) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  const auto result = in_child([&] {
+    const std::string error = train_with_limit(run, OnFailure::Stop, 12, 3, false);
+    EXPECT_THAT(error,
+                AllOf(HasSubstr("step-00000006 was not saved"), HasSubstr("File too large"), HasSubstr("untouched")));
+    EXPECT_EQ(names_in(run.directory() / "checkpoints"), std::vector<std::string>{"step-00000003"});
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
+  run.job().log.samples = {};
+  run.job().train.max_steps = 12;
+  EXPECT_EQ(run.train().step, 12);  // it goes on from there
+}
+
+TEST(SavePolicy, ContinueTriesAgainAtTheNextSave) {
+  const Scratch scratch;
+  SmallRun run(scratch), straight(scratch, "straight");
+  run.job().checkpoint.keep = straight.job().checkpoint.keep = 100;
+  straight.job().train.max_steps = 30;
+  straight.train();
+  const auto result = in_child([&] {
+    EXPECT_EQ(train_with_limit(run, OnFailure::Continue, 30, 3, true), "no error");
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
+  const auto failures = read_metrics(run.directory(), "save_failed");
+  ASSERT_GE(failures.size(), 1u);
+  EXPECT_THAT(failures[0]["error"].get<std::string>(), HasSubstr("File too large"));
+  EXPECT_FALSE(fs::exists(run.checkpoint(6)));
+  EXPECT_EQ(tensor_hashes(run.checkpoint(3)), tensor_hashes(straight.checkpoint(3)));
+  EXPECT_EQ(tensor_hashes(run.checkpoint(30)), tensor_hashes(straight.checkpoint(30)));
+  EXPECT_EQ(names_in(run.directory() / "checkpoints").size() + failures.size(), 10u);
+  for (const auto& line : read_metrics(run.directory(), "save")) EXPECT_GE(line["save_ms"].get<double>(), 0);
+}
+
+TEST(SavePolicy, ARunWhoseLastSaveFailsHasFailed) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  const auto result = in_child([&] {
+    EXPECT_THAT(train_with_limit(run, OnFailure::Continue, 12, 6, false), HasSubstr("step-00000012 was not saved"));
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
+  EXPECT_EQ(names_in(run.directory() / "checkpoints"), (std::vector<std::string>{"step-00000003", "step-00000006"}));
+}
+
+TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  fs::create_directories(run.directory());
+  const auto result = on_small_disk(run.directory(), 1 << 20, [&] {
+    fill_disk(run.directory(), 350 << 10);
+    const std::string error = error_of([&] { run.train(); });
+    EXPECT_THAT(error,
+                AllOf(HasSubstr((run.directory() / "checkpoints").string()), HasSubstr(" bytes are free, but 11 "),
+                      HasSubstr("checkpoint.keep 10"), HasSubstr("lower checkpoint.keep")));
+    EXPECT_FALSE(fs::exists(run.directory() / "metrics.jsonl"));
+    // Asked to continue it tells the same and goes as far as it can.
+    run.job().checkpoint.on_failure = OnFailure::Continue;
+    run.job().checkpoint.keep = 1;
+    EXPECT_EQ(error_of([&] { run.train(); }), "no error");
+  });
+  if (result == ChildResult::NoMount) GTEST_SKIP() << kNoMount;
+  EXPECT_EQ(result, ChildResult::Passed);
+}
+
+// A disk that is full is no reason to stop training, as far as metrics go; they go on once there is room.
+TEST(SavePolicy, MetricsOutliveAFullDisk) {
+  const Scratch scratch;
+  const auto result = on_small_disk(scratch.path(), 64 << 10, [&] {
+    MetricsLog log(scratch.path(), "run", 0);
+    log.write("train", 1, {});
+    fill_disk(scratch.path(), 0);
+    for (int64_t step = 2; step <= 40; ++step) log.write("train", step, {{"filler", std::string(300, 'x')}});
+    fs::remove(scratch / "filler");
+    log.write("train", 41, {});
+    const auto lines = read_metrics(scratch.path(), "train");
+    EXPECT_LT(lines.size(), 20u);
+    EXPECT_EQ(lines.front()["step"], 1);
+    EXPECT_EQ(lines.back()["step"], 41);
+    const std::string text = read_file(scratch / "metrics.jsonl");
+    EXPECT_EQ(std::ranges::count(text, '\n'), static_cast<std::ptrdiff_t>(lines.size()));  // no line is in two
+  });
+  if (result == ChildResult::NoMount) GTEST_SKIP() << kNoMount;
+  EXPECT_EQ(result, ChildResult::Passed);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,72 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "data/prepare.h"
+#include "tests/data/scratch.h"
+#include "trainer/trainer.h"
+
+namespace weft {
+
+// A language model so small that a run of it takes milliseconds, on text of its own, in a directory of its own.
+class SmallRun {
+ public:
+  // `text` is cut into characters; the last eighth validates.
+  explicit SmallRun(const Scratch& scratch, const std::string& name = "run", const std::string& text = sample_text())
+      : job_(defaults()) {
+    job_.name = name;
+    job_.run_dir = (scratch / name).string();
+    job_.data.directory = (scratch / (name + "-data")).string();
+    job_.data.train.files = {scratch.write(name + ".txt", text)};
+    prepare(job_.data, job_.tokenizer, job_.target_tokenizer);
+  }
+
+  JobConfig& job() { return job_; }
+  fs::path directory() const { return job_.run_directory(); }
+  fs::path checkpoint(int64_t step) const { return checkpoint_path(directory() / "checkpoints", step); }
+
+  // `each_step` is called after steps that log.samples.every_steps names.
+  TrainResult train(const ResumeChoice& resume = {}, RunOrigin origin = {}, const SampleWriter& each_step = {}) const {
+    check_job(job_);
+    Context context(Device{}, 1);
+    Mesh mesh = Mesh::single();
+    Trainer trainer(context, mesh, job_, std::move(origin));
+    return trainer.run(resume, each_step);
+  }
+
+  static std::string sample_text() {
+    std::string text;
+    for (int i = 0; i < 90; ++i) text += "the " + std::to_string(i * 7919 % 100) + " boats went by\n";
+    return text;
+  }
+
+ private:
+  static JobConfig defaults() {
+    JobConfig job;
+    job.data.documents = DocumentRule::File;
+    job.data.split = SplitRule::Characters;
+    job.data.valid_fraction = 0.125;
+    job.tokenizer.kind = TokenizerKind::Chars;
+    job.model.layers = 1, job.model.width = 16, job.model.heads = 2, job.model.ffn = 16, job.model.max_length = 8;
+    job.model.dropout = {.embedding = 0.1, .residual = 0.1, .ffn = 0.1, .attention = 0.1};
+    job.batch.sequences = 4, job.batch.context = 8;
+    job.schedule = {.kind = ScheduleKind::Cosine, .learning_rate = 1e-2, .warmup = 2};
+    job.train.max_steps = 8, job.train.clip_norm = 1;
+    job.checkpoint.every_steps = 3, job.checkpoint.keep = 10;
+    job.log.every_steps = 1;
+    return job;
+  }
+
+  JobConfig job_;
+};
+
+// The checksums of everything that a checkpoint holds.
+inline std::vector<uint64_t> tensor_hashes(const fs::path& checkpoint) {
+  std::vector<uint64_t> hashes;
+  for (const CheckpointFile& file : read_checkpoint_manifest(checkpoint).files) {
+    for (const CheckpointSlice& slice : file.slices) hashes.push_back(slice.hash);
+  }
+  return hashes;
+}
+
+}  // namespace weft

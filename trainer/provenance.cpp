@@ -1,0 +1,57 @@
+#include "trainer/provenance.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/versions.h"
+#include "kernels/cpu/matmul.h"
+
+namespace weft {
+
+using Json = nlohmann::ordered_json;
+
+Json provenance(const RunOrigin& origin) {
+  Json libraries = Json::object();
+  for (const LibraryVersion& library : library_versions()) {
+    libraries[library.name] = {{"compiled", library.compiled}, {"loaded", library.loaded}};
+  }
+  libraries["oneDNN"] = {{"compiled", cpu::MatmulEngine::compiled_library()}, {"loaded", cpu::MatmulEngine::library()}};
+  return {{"version", origin.version},
+          {"revision", origin.revision},
+          {"overrides", origin.overrides},
+          {"host", host_name()},
+          {"libraries", libraries}};
+}
+
+std::string describe_provenance(const Json& provenance) {
+  if (!provenance.is_object()) return "";
+  const auto text = [](const Json& object, const char* key) {
+    const auto at = object.find(key);
+    return at != object.end() && at->is_string() ? at->get<std::string>() : std::string("unknown");
+  };
+  std::string out = fmt::format("weft {}, revision {}, on {}\n", text(provenance, "version"),
+                                text(provenance, "revision"), text(provenance, "host"));
+  if (const auto at = provenance.find("libraries"); at != provenance.end() && at->is_object()) {
+    for (const auto& [name, library] : at->items()) {
+      if (!library.is_object()) continue;
+      out +=
+          fmt::format("  {}: compiled with {}, loaded {}\n", name, text(library, "compiled"), text(library, "loaded"));
+    }
+  }
+  if (const auto at = provenance.find("overrides"); at != provenance.end() && at->is_array()) {
+    for (const Json& override_text : *at) {
+      if (override_text.is_string()) out += fmt::format("  --set {}\n", override_text.get<std::string>());
+    }
+  }
+  if (const auto at = provenance.find("mean_of"); at != provenance.end() && at->is_array()) {
+    for (const Json& path : *at) {
+      if (path.is_string()) out += fmt::format("  mean of {}\n", path.get<std::string>());
+    }
+  }
+  return out;
+}
+
+}  // namespace weft
