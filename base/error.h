@@ -53,6 +53,13 @@ class DivergenceError : public Error {
       : Error(ExitCode::Divergence, what, std::move(hint)) {}
 };
 
+// Tensors do not fit the device. OOM is never swallowed: it ends the job.
+class MemoryError : public Error {
+ public:
+  explicit MemoryError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::Internal, what, std::move(hint)) {}
+};
+
 // Another rank died, hung or disagreed (exit 5).
 class PeerError : public Error {
  public:

@@ -24,6 +24,11 @@ using Attribute = Hdf5Handle<H5Aclose>;
 class Quiet {
  public:
   Quiet() {
+    // A file that could not be flushed, on a full disk, would be flushed again when the process ends, and HDF5 crashes
+    // there (1.10). Every file is closed, and its close checked, by its owner.
+    static const bool without_atexit = H5dont_atexit() >= 0;
+    static_cast<void>(without_atexit);
+
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }

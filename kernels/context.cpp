@@ -118,7 +118,7 @@ void* MemoryPool::take(size_t size) {
     blocks_->release();
     block = std::aligned_alloc(kAlignment, size);
   }
-  require<InternalError>(block, "out of memory: {} bytes asked for, {} in use", size, blocks_->use.now);
+  require<MemoryError>(block, "out of memory: {} bytes asked for, {} in use", size, blocks_->use.now);
   blocks_->sizes.emplace(block, size);
   return block;
 }

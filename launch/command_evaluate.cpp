@@ -80,21 +80,42 @@ std::vector<std::vector<int32_t>> source_rows(const Dataset& dataset, int64_t pa
   return rows;
 }
 
+// What the command line asks of a translation's search and score.
+struct TranslationOptions {
+  SearchConfig search;
+  BleuConfig bleu;
+};
+
+// Before anything takes time: options that can be read, and a file that can be written.
+TranslationOptions translation_options(const EvaluateArguments& a, bool translates, bool speaks) {
+  const bool asked = !a.search.empty() || !a.bleu.empty() || !a.translations.empty() || a.baselines;
+  if (asked && !translates) {
+    throw ConfigError("--search, --bleu, --translations and --baselines are for translation; this is a language model",
+                      "leave them out");
+  }
+  TranslationOptions options{read_options<SearchConfig>("--search", a.search),
+                             read_options<BleuConfig>("--bleu", a.bleu)};
+  check(options.search);
+  if (!a.translations.empty() && speaks) {
+    const fs::path trial = a.translations + ".tmp";
+    File(trial, File::Mode::Create);
+    fs::remove(trial);
+  }
+  return options;
+}
+
 Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded, const Dataset& dataset,
-                          Session& session) {
-  const auto search_config = read_options<SearchConfig>("--search", a.search);
-  const auto bleu_config = read_options<BleuConfig>("--bleu", a.bleu);
-  check(search_config);
+                          const TranslationOptions& options, Session& session) {
   int64_t pairs = dataset.num_pairs();
   if (a.max_sequences > 0) pairs = std::min(pairs, a.max_sequences);
   const Writer writer{*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
-  const auto hypotheses = translate_split(writer, source_rows(dataset, pairs), search_config, session);
+  const auto hypotheses = translate_split(writer, source_rows(dataset, pairs), options.search, session);
   const bool speaks = session.speaks();
   if (!a.translations.empty() && speaks) {
     write_file_atomically(a.translations, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
   }
   const std::vector<std::vector<std::string>> references = {target_texts(dataset, *loaded.target_tokenizer, pairs)};
-  const BleuScore bleu = corpus_bleu(hypotheses, references, bleu_config);
+  const BleuScore bleu = corpus_bleu(hypotheses, references, options.bleu);
   const ChrfScore chrf = corpus_chrf(hypotheses, references);
   if (const std::string warning = bleu.warning(); !warning.empty()) log_warning("{}", warning);
   if (!a.json && speaks) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
@@ -109,7 +130,7 @@ Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded,
                                        .target_tokenizer = *loaded.target_tokenizer,
                                        .sources = source_texts(dataset, *loaded.source_tokenizer, pairs),
                                        .references = references[0],
-                                       .bleu = bleu_config})) {
+                                       .bleu = options.bleu})) {
     if (!a.json) std::printf("%s: %s\n", baseline.name.c_str(), baseline.bleu.format().c_str());
     out["baselines"][baseline.name] = nlohmann::json(baseline.bleu);
   }
@@ -185,10 +206,11 @@ ExitCode evaluate(const EvaluateArguments& a, const fs::path& path, const std::v
         fmt::format("{} was made with another tokenizer than {}", loaded.job.data.directory, loaded.path.string()),
         "prepare the text again with data.tokenizer_file set to the checkpoint's target-tokenizer.json");
   }
+  const TranslationOptions options = translation_options(a, loaded.job.is_translation(), session.speaks());
   log_info("{} on {} of {}", loaded.path.string(), a.split, loaded.job.data.directory);
   Json out = {{"checkpoint", loaded.path.string()}, {"step", loaded.state.step}, {"split", a.split}};
   out.update(evaluate_perplexity(a, loaded, dataset, session));
-  if (loaded.job.is_translation()) out.update(evaluate_translation(a, loaded, *dataset, session));
+  if (loaded.job.is_translation()) out.update(evaluate_translation(a, loaded, *dataset, options, session));
   if (a.json && session.speaks()) std::printf("%s\n", out.dump().c_str());
   return ExitCode::Done;
 }
@@ -224,8 +246,10 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint");
   command->add_flag("--best", a->best, "Of a run directory, the checkpoint with the lowest validation loss");
   command->add_option("--split", a->split, "train, valid or test")->capture_default_str();
-  command->add_option("--stride", a->stride, "Tokens from one window to the next (language models); 0: the context");
-  command->add_option("--max-sequences", a->max_sequences, "Only the first so many windows or pairs");
+  command->add_option("--stride", a->stride, "Tokens from one window to the next (language models); 0: the context")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--max-sequences", a->max_sequences, "Only the first so many windows or pairs; 0: all")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--search", a->search, "A field of the search: --search beam=5")->type_name("KEY=VALUE");
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
   command->add_option("--translations", a->translations, "File to write the translations to");

@@ -10,6 +10,7 @@
 #include "launch/commands.h"
 #include "trainer/layout_plan.h"
 #include "trainer/loaded_model.h"
+#include "trainer/provenance.h"
 
 namespace weft {
 namespace {
@@ -49,11 +50,13 @@ void inspect_job(const std::string& path, const std::vector<std::string>& overri
   print_branch(job.name, root, 0);
 }
 
-void inspect_checkpoint(const fs::path& path, bool verify) {
+void inspect_checkpoint(const fs::path& path, bool verify, bool with_job) {
   const Checkpoint checkpoint = Checkpoint::open(path);
   const CheckpointManifest& m = checkpoint.manifest();
   std::printf("checkpoint %s: step %ld\nstate %s\nfingerprint %s\n", path.c_str(), static_cast<long>(m.step),
               m.state.dump().c_str(), m.fingerprint.dump().c_str());
+  std::printf("%s", describe_provenance(m.provenance).c_str());
+  if (with_job) std::printf("job\n%s", m.job.c_str());
   uint64_t bytes = 0;
   for (const CheckpointFile& file : m.files) bytes += file.bytes;
   std::printf("%zu files, %.1f MiB, %zu tensors\n", m.files.size(), static_cast<double>(bytes) / (1 << 20),
@@ -80,15 +83,22 @@ void verify_whole_dataset(const fs::path& path) {
   std::printf("every checksum is right\n");
 }
 
-ExitCode inspect(const std::string& path, const std::vector<std::string>& overrides, bool verify) {
+ExitCode inspect(const std::string& path, const std::vector<std::string>& overrides, bool verify, bool with_job) {
   const fs::path p = path;
+  require<DataError>(fs::exists(p), "{}: no such file or directory", path);
+  if (p.extension() == ".h5" || p.filename() == "dataset.json" || p.filename() == "manifest.json") {
+    throw ConfigError(fmt::format("{} is a part of a dataset or checkpoint", path), "give the directory that holds it");
+  }
   if (fs::exists(p / "dataset.json")) {
     std::printf("%s", describe_dataset(p).c_str());
     if (verify) verify_whole_dataset(p);
   } else if (fs::is_directory(p)) {
-    inspect_checkpoint(resolve_checkpoint(p, false), verify);
+    inspect_checkpoint(resolve_checkpoint(p, false), verify, with_job);
   } else if (p.extension() == ".json") {
     inspect_tokenizer(p);
+  } else if (p.extension() != ".yaml" && p.extension() != ".yml") {
+    throw ConfigError(fmt::format("{} is nothing that can be shown", path),
+                      "give a dataset's, run's or checkpoint's directory, a tokenizer's .json, or a job's .yaml");
   } else {
     inspect_job(path, overrides);
   }
@@ -106,11 +116,12 @@ void add_inspect_command(CLI::App& app, Action& action) {
       "  weft inspect runs/NAME/checkpoints/step-00001000");
   auto path = std::make_shared<std::string>();
   auto overrides = std::make_shared<std::vector<std::string>>();
-  auto verify = std::make_shared<bool>(false);
+  auto verify = std::make_shared<bool>(false), with_job = std::make_shared<bool>(false);
   command->add_option("path", *path, "A dataset's or run's directory, a tokenizer's .json, a job's .yaml")->required();
   command->add_option("--set", *overrides, "Change one field of the job")->type_name("KEY=VALUE");
   command->add_flag("--verify", *verify, "Read everything and compare checksums");
-  command->callback([=, &action] { action = [=] { return inspect(*path, *overrides, *verify); }; });
+  command->add_flag("--job", *with_job, "Of a checkpoint, also the resolved job that it was trained with");
+  command->callback([=, &action] { action = [=] { return inspect(*path, *overrides, *verify, *with_job); }; });
 }
 
 }  // namespace weft

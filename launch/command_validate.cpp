@@ -5,6 +5,7 @@
 #include "base/config_writer.h"
 #include "base/log.h"
 #include "data/batch_plan.h"
+#include "data/tokenizer.h"
 #include "launch/commands.h"
 #include "launch/session.h"
 #include "trainer/job_data.h"
@@ -22,15 +23,21 @@ void check_surroundings(const JobConfig& job, int ranks) {
   } else {
     const Dataset train = Dataset::open(dataset, "train");
     check_job_against(job, train.header());
+    train.load_source_tokenizer(), train.load_target_tokenizer();
     const auto plan = make_batch_plan(batch_config(job), train, static_cast<uint64_t>(job.seed));
     log_info("{}", describe_plan(*plan, layout.dp, job.batch.micro_tokens));
   }
   fs::path existing = fs::absolute(job.run_directory());
   while (!fs::exists(existing)) existing = existing.parent_path();
-  if (::access(existing.c_str(), W_OK) != 0) {
-    throw DataError(fmt::format("run_dir: {} cannot be written", existing.string()),
+  // Permissions do not tell all (root, read-only mounts, special file systems): make something there and remove it.
+  const fs::path trial = existing / fmt::format(".weft-validate-{}", ::getpid());
+  std::error_code error;
+  fs::create_directory(trial, error);
+  if (error) {
+    throw DataError(fmt::format("run_dir: nothing can be made in {}: {}", existing.string(), error.message()),
                     "set run_dir to another directory");
   }
+  fs::remove(trial, error);
   log_info("run directory {}: {:.1f} GiB free", job.run_directory().string(),
            static_cast<double>(free_bytes(existing)) / (1 << 30));
 }
@@ -63,7 +70,7 @@ void add_validate_command(CLI::App& app, Action& action) {
   auto arguments = std::make_shared<JobArguments>();
   auto ranks = std::make_shared<int>(1);
   arguments->add_to(*command);
-  command->add_option("--ranks", *ranks, "Ranks that the job will be started with")->check(CLI::PositiveNumber);
+  command->add_option("--ranks", *ranks, "Ranks that the job will be started with")->check(CLI::Range(1, 1 << 20));
   command->callback([=, &action] {
     action = [=] {
       const JobConfig job = load_job(arguments->path, arguments->overrides);

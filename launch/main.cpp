@@ -1,8 +1,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <thread>
 
 #include "base/config_value.h"
@@ -74,13 +77,19 @@ int run(int argc, char** argv) {
     refuse_unknown_command(app, argc, argv);
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
   }
-  return static_cast<int>(action());
+  const ExitCode code = action();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw DataError(fmt::format("write standard output: {}", std::strerror(errno)), "what was printed is not complete");
+  }
+  return static_cast<int>(code);
 }
 
 }  // namespace
 }  // namespace weft
 
 int main(int argc, char** argv) {
+  // Beyond a limit on file sizes (ulimit -f), a write is to fail with a message and not to kill the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return weft::run(argc, argv);
   } catch (const weft::Error& error) {

@@ -109,15 +109,20 @@ void Trainer::rehearse() {
   const int64_t epoch = state_.position.epoch;
   const PlannedStep largest = plan_->step(epoch, plan_->largest_step(epoch));
   const auto began = std::chrono::steady_clock::now();
-  try {
-    step_->rehearse(
-        read_step(largest, *make_reader(train_), mesh_.dp().rank(), mesh_.dp().size(), job_.batch.micro_tokens));
-  } catch (const std::bad_alloc&) {
-    throw ConfigError(
+  const auto does_not_fit = [&] {
+    return ConfigError(
         fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
                     "rows); {} bytes of tensors were in use at most",
                     mesh_.world().rank(), epoch, largest.step_in_epoch, largest.rows(), context_.memory().use().peak),
         "lower batch.micro_tokens, or set train.recompute: block");
+  };
+  try {
+    step_->rehearse(
+        read_step(largest, *make_reader(train_), mesh_.dp().rank(), mesh_.dp().size(), job_.batch.micro_tokens));
+  } catch (const MemoryError&) {
+    throw does_not_fit();
+  } catch (const std::bad_alloc&) {
+    throw does_not_fit();
   }
   auto peak = static_cast<double>(context_.memory().use().peak);
   mesh_.world().all_reduce_host(&peak, 1, ReduceOp::Max);
