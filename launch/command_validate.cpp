@@ -42,16 +42,9 @@ void check_surroundings(const JobConfig& job, int ranks) {
            static_cast<double>(free_bytes(existing)) / (1 << 30));
 }
 
-// Whether the job alone says what the text would: the size of the vocabulary, and how long rows are.
-bool says_sizes(const JobConfig& job) {
-  const TokenizerKind kind = job.tokenizer.kind;
-  const bool vocabulary = job.tokenizer.vocabulary > 0 || kind == TokenizerKind::Gpt2 || kind == TokenizerKind::Bytes;
-  return vocabulary && (!job.is_translation() || (job.data.max_source > 0 && job.data.max_target > 1));
-}
-
 void print_memory(const JobConfig& job, int ranks) {
-  if (!says_sizes(job) && !fs::exists(fs::path(job.data.directory) / "dataset.json")) {
-    log_info("memory of a rank: not known before weft prepare, since the text decides how much it is");
+  if (!can_be_planned(job)) {
+    log_info("memory of a rank: not known before weft prepare, since the text decides how large the vocabulary is");
     return;
   }
   const LayoutPlan plan = plan_layout(job, layout_for(ranks, static_cast<int>(job.parallel.tp)), 1);

@@ -23,7 +23,7 @@ class AnyTokens : public SequenceReader {
 bool is_prepared(const JobConfig& job) { return fs::exists(fs::path(job.data.directory) / "dataset.json"); }
 
 // What is known before any text was read.
-int64_t stated_vocabulary(const TokenizerConfig& tokenizer) {
+std::optional<int64_t> stated_vocabulary(const TokenizerConfig& tokenizer) {
   constexpr int64_t kGpt2 = 50257, kBytes = 256;
   switch (tokenizer.kind) {
     case TokenizerKind::Gpt2:
@@ -31,26 +31,41 @@ int64_t stated_vocabulary(const TokenizerConfig& tokenizer) {
     case TokenizerKind::Bytes:
       return kBytes + static_cast<int64_t>(tokenizer.specials.size());
     default:
-      break;
+      return tokenizer.vocabulary > 0 ? std::optional(tokenizer.vocabulary) : std::nullopt;
   }
-  if (tokenizer.vocabulary == 0) {
-    throw ConfigError("the vocabulary is not known before the dataset is prepared",
-                      "run weft prepare, or --set tokenizer.vocabulary=N");
-  }
-  return tokenizer.vocabulary;
+}
+
+std::optional<Vocabularies> known_vocabularies(const JobConfig& job) {
+  if (is_prepared(job)) return vocabularies_of(Dataset::open(job.data.directory, "train").header());
+  const auto source = stated_vocabulary(job.tokenizer);
+  const auto target = job.target_tokenizer ? stated_vocabulary(*job.target_tokenizer) : source;
+  if (!source || !target) return std::nullopt;
+  return Vocabularies{.source = job.is_translation() ? *source : 0, .target = *target};
+}
+
+// Pairs as long as the job lets them be: as its data says, or as its model has positions.
+PairLengths longest_pairs(const JobConfig& job, int64_t pairs) {
+  const auto limit = [](int64_t stated, int64_t otherwise) {
+    return static_cast<int32_t>(stated > 0 ? stated : otherwise);
+  };
+  PairLengths lengths;
+  lengths.source.assign(static_cast<size_t>(pairs), limit(job.data.max_source, job.model.max_length));
+  // One more than the decoder's inputs.
+  lengths.target.assign(static_cast<size_t>(pairs), limit(job.data.max_target, job.model.max_length + 1));
+  return lengths;
 }
 
 std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
   const BatchConfig batch = batch_config(job);
   const auto seed = static_cast<uint64_t>(job.seed);
   if (is_prepared(job)) return make_batch_plan(batch, Dataset::open(job.data.directory, "train"), seed);
-  const int64_t row = job.is_translation() ? job.data.max_target - 1 : batch.context;
-  const int64_t sequences = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, row);
-  if (!job.is_translation()) return make_window_plan(batch, (sequences + 1) * (batch.context + 1), seed);
-  PairLengths lengths;
-  lengths.source.assign(static_cast<size_t>(sequences), static_cast<int32_t>(job.data.max_source));
-  lengths.target.assign(static_cast<size_t>(sequences), static_cast<int32_t>(job.data.max_target));
-  return make_pair_plan(batch, std::move(lengths), seed);
+  if (job.is_translation()) {
+    const int64_t row = longest_pairs(job, 1).target[0] - 1;
+    const int64_t pairs = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, row);
+    return make_pair_plan(batch, longest_pairs(job, pairs), seed);
+  }
+  const int64_t windows = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, batch.context);
+  return make_window_plan(batch, (windows + 1) * (batch.context + 1), seed);
 }
 
 }  // namespace
@@ -63,10 +78,12 @@ double LayoutPlan::moved(const std::string& axis) const {
   return sum;
 }
 
+bool can_be_planned(const JobConfig& job) { return known_vocabularies(job).has_value(); }
+
 Vocabularies planned_vocabularies(const JobConfig& job) {
-  if (is_prepared(job)) return vocabularies_of(Dataset::open(job.data.directory, "train").header());
-  const int64_t target = stated_vocabulary(job.target_tokenizer ? *job.target_tokenizer : job.tokenizer);
-  return {.source = job.is_translation() ? stated_vocabulary(job.tokenizer) : 0, .target = target};
+  if (const auto known = known_vocabularies(job)) return *known;
+  throw ConfigError("the vocabulary is not known before the dataset is prepared",
+                    "run weft prepare, or --set tokenizer.vocabulary=N");
 }
 
 LayoutPlan plan_layout(const JobConfig& job, const MeshLayout& layout, int threads) {

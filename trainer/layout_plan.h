@@ -32,6 +32,9 @@ struct LayoutPlan {
   double moved(const std::string& axis) const;  // of all collectives of an axis
 };
 
+// Whether the prepared dataset, or the job where there is none, tells how large the vocabularies are.
+bool can_be_planned(const JobConfig& job);
+
 // Vocabularies of the prepared dataset, or where there is none those that the job's tokenizers state.
 // ConfigError where neither tells.
 Vocabularies planned_vocabularies(const JobConfig& job);

@@ -44,7 +44,7 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
       ADD_FAILURE() << file << "\n" << error.what();
     }
   }
-  EXPECT_EQ(jobs, 9);
+  EXPECT_EQ(jobs, 17);
 }
 
 TEST(Configs, CharacterModelIsNanoGptsRecipe) {
