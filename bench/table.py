@@ -33,8 +33,9 @@ def section(result):
     machine, versions = result["machine"], result["versions"]
     commit = versions["commit"][:12] + (" with changes" if versions["changed"] else "")
     library = next((c["weft"]["runs"][0]["library"] for c in result["cases"] if c["weft"]["runs"]), "")
+    peers = f"PyTorch {versions['torch']}; " if "torch" in versions else ""
     text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
-            f"{result['threads']} threads; commit {commit}; {library}; PyTorch {versions['torch']}; medians of "
+            f"{result['threads']} threads; commit {commit}; {library}; {peers}medians of "
             f"{result['repeats']} alternating runs; load before the start {result['load_before']}\n\n")
     return text + HEAD + "".join(row(case) for case in result["cases"]) + "\n"
 

@@ -88,14 +88,17 @@ def output(command):
         return ""
 
 
-def versions(options):
-    torch = output([options.python, "-c", "import torch; print(torch.__version__)"])
-    if not torch:
-        raise SystemExit(f"{options.python} cannot import torch: give --python or $WEFT_BENCH_PYTHON")
+def own_versions(weft):
     return {"commit": output(["git", "rev-parse", "HEAD"]) or "unknown",
             "changed": bool(output(["git", "status", "--porcelain", "--untracked-files=no"])),
-            "weft": output([options.weft, "--version"]).splitlines()[:1], "torch": torch,
-            "python": output([options.python, "-c", "import platform; print(platform.python_version())"])}
+            "weft": output([weft, "--version"]).splitlines()[:1]}
+
+
+def peer_versions(python):
+    torch = output([python, "-c", "import torch; print(torch.__version__)"])
+    if not torch:
+        raise SystemExit(f"{python} cannot import torch: give --python or $WEFT_BENCH_PYTHON")
+    return {"torch": torch, "python": output([python, "-c", "import platform; print(platform.python_version())"])}
 
 
 def without_folders(text):
@@ -161,16 +164,16 @@ def try_weft(case, precision, options, scratch):
     return found[best], rates
 
 
-def shown(arguments, options, scratch):
-    """A command as others would type it: no folder of this machine in it."""
+def shown(arguments, folders):
+    """A command as others would type it: no folder of this machine in it, but the names they have in {folder: name}."""
     text = " ".join(arguments)
-    for folder, name in ((scratch, "SCRATCH"), (options.data, "DATA")):
+    for folder, name in folders.items():
         text = text.replace(folder, name)
     return text
 
 
 def measure(name, precision, options, scratch):
-    case = cases.make_case(name, options, scratch)
+    case, folders = cases.make_case(name, options, scratch), {scratch: "SCRATCH", options.data: "DATA"}
     say(f"{name}, {precision}: {case.note}")
     trials, failures = try_peer(case, precision, options)
     variants = figures.worth_repeating({v: r[case.peer_rate] for v, r in trials.items()})
@@ -187,11 +190,11 @@ def measure(name, precision, options, scratch):
              for v, runs in peer_runs.items()]
     return figures.summarise({
         "case": name, "precision": precision, "note": case.note,
-        "weft": {"command": shown([*launcher, *case.weft], options, scratch), "trials": weft_trials,
+        "weft": {"command": shown([*launcher, *case.weft], folders), "trials": weft_trials,
                  "tokens_per_second": [r[case.weft_rate] for r in weft_runs],
                  "gflops": [r["gflops"] for r in weft_runs],
                  "ceiling_gflops": [r["ceiling_gflops"] for r in weft_runs], "runs": weft_runs},
-        "peers": peers, "peer_command": shown(case.peer, options, scratch), "trials": trials, "failures": failures})
+        "peers": peers, "peer_command": shown(case.peer, folders), "trials": trials, "failures": failures})
 
 
 def say(text):
@@ -206,7 +209,8 @@ def default_name(where, when):
 def main(arguments=None):
     options = parse(arguments)
     where, when = machine(), datetime.datetime.now(datetime.timezone.utc)
-    result = {"format": 1, "date": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": where, "versions": versions(options),
+    result = {"format": 1, "date": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": where,
+              "versions": {**own_versions(options.weft), **peer_versions(options.python)},
               "threads": options.threads, "repeats": options.repeats, "load_before": round(os.getloadavg()[0], 2),
               "cases": []}
     result["name"] = options.name or default_name(where, when)

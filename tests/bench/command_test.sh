@@ -3,6 +3,7 @@
 # usage: command_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$1 scratch=$2
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 export OMP_NUM_THREADS=1
@@ -55,4 +56,11 @@ echo x >bad.txt
 expect 2 'give shorter rows' "$weft" bench job.yaml --no-ceiling --lengths long.txt
 expect 3 ':1: expected two numbers' "$weft" bench job.yaml --no-ceiling --lengths bad.txt
 expect 3 'no-folder' "$weft" bench --model char "${small[@]}" --steps 1 --no-ceiling --json no-folder/x.json
+
+if command -v python3 >/dev/null; then
+  expect 0 "of one rank's" python3 -B "$root/bench/cpu/replicas.py" --weft "$weft" --model char --steps 1 --repeats 1 \
+    --threads 2 --out replicas.json
+  [[ $(grep -c '"dp": 2' replicas.json) == 1 && $(grep -c '"dp": 1' replicas.json) == 1 ]]
+  ! grep -q "$PWD" replicas.json # no folder of this machine
+fi
 echo "bench: all as expected"
