@@ -90,7 +90,7 @@ def output(command):
 
 def own_versions(weft):
     return {"commit": output(["git", "rev-parse", "HEAD"]) or "unknown",
-            "changed": bool(output(["git", "status", "--porcelain", "--untracked-files=no"])),
+            "changed": bool(output(["git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!bench/results"])),
             "weft": output([weft, "--version"]).splitlines()[:1]}
 
 
