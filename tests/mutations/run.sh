@@ -3,7 +3,8 @@
 #
 #   tests/mutations/run.sh                 all patches of this folder
 #   tests/mutations/run.sh padded tied     those whose names contain one of the words
-#   tests/mutations/run.sh --check         only that every patch still applies
+#   tests/mutations/run.sh --check         only that every patch still applies, and stands in docs/layouts.md
+#   tests/mutations/run.sh --table         that page's table of them
 #
 # A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
 # last commit. Takes about half a minute a patch on two cores.
@@ -11,10 +12,21 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
+# row PATCH: its line of the table.
+row() {
+  local target filter
+  read -r _ target filter < <(grep '^Test: ' "$1")
+  printf '| %s | `%s %s` |\n' "$(head -n 1 "$1")" "$target" "$filter"
+}
+
 check_only=false words=()
 for argument in "$@"; do
   case $argument in
     --check) check_only=true ;;
+    --table)
+      for patch in "$here"/*.patch; do row "$patch"; done
+      exit 0
+      ;;
     -h | --help)
       sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
       exit 0
@@ -35,6 +47,7 @@ if $check_only; then
   for patch in "$here"/*.patch; do
     grep -q '^Test: [a-z_]* .' "$patch" || { echo "$patch: no line 'Test: TARGET FILTER'"; status=1; }
     (cd "$root" && git apply --check "$patch") || { echo "$patch does not apply"; status=1; }
+    grep -qxF "$(row "$patch")" "$root/docs/layouts.md" || { echo "docs/layouts.md lacks: $(row "$patch")"; status=1; }
   done
   exit $status
 fi

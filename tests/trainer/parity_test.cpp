@@ -128,8 +128,8 @@ std::vector<Cell> covering() {
 
 INSTANTIATE_TEST_SUITE_P(Covering, Parity, testing::ValuesIn(covering()), cell_name);
 
-// Every cell of layouts x models x knobs that have an effect, for 50 steps: bench/parity.sh runs it and keeps the
-// table.
+// Every cell of layouts x models x knobs that have an effect, for 50 steps, and every layout in bf16 with all that
+// divides: bench/parity.sh runs it and keeps the table.
 std::vector<Cell> whole_matrix() {
   std::vector<Cell> cells;
   if (!std::getenv("WEFT_WHOLE_MATRIX")) return cells;
@@ -145,6 +145,12 @@ std::vector<Cell> whole_matrix() {
           }
         }
       }
+      cells.push_back({seq2seq ? "Seq2SeqBf16" : "GptBf16",
+                       {.seq2seq = seq2seq, .steps = 50, .precision = Precision::Bf16},
+                       {.dp = dp,
+                        .tp = tp,
+                        .zero = dp > 1 ? ZeroStage::Optimizer : ZeroStage::Whole,
+                        .sequence = tp > 1}});
     }
   }
   return cells;
