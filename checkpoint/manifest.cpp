@@ -156,11 +156,15 @@ std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest
   throw DataError(fmt::format("{}: the checkpoint has no {}", checkpoint.string(), name));
 }
 
-void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest) {
+void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
+                       const std::function<void()>& on_progress) {
+  const UsePiece count = [&](const std::byte*, const std::vector<int64_t>&, const Shape&) {
+    if (on_progress) on_progress();
+  };
   for (const CheckpointAttachment& a : manifest.attachments) read_attachment(checkpoint, manifest, a.name);
   for (const CheckpointFile& stored : manifest.files) {
     const File file(checkpoint / stored.name, File::Mode::Read);
-    for (const CheckpointSlice& s : stored.slices) read_slice(file, s);
+    for (const CheckpointSlice& s : stored.slices) read_slice(file, s, count);
   }
 }
 

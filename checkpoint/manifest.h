@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -58,7 +59,9 @@ CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint);
 // The text of an attachment, its checksum compared; DataError where there is none of that name.
 std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name);
 
-// Reads every slice and attachment and compares its hash; DataError naming the file and tensor.
-void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest);
+// Reads every slice and attachment and compares its hash; DataError naming the file and tensor. `on_progress` is called
+// after every few megabytes.
+void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
+                       const std::function<void()>& on_progress = {});
 
 }  // namespace weft

@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string
   return {found.begin(), found.end()};
 }
 
-uint64_t Checkpoint::read(const std::vector<TensorBox>& boxes) const {
+uint64_t Checkpoint::read(const std::vector<TensorBox>& boxes, const std::function<void()>& on_progress) const {
   std::map<std::pair<std::string, std::string>, std::vector<const TensorBox*>> wanted;
   for (const TensorBox& box : boxes) wanted[{box.buffer, box.name}].push_back(&box);
   std::map<const TensorBox*, int64_t> filled;
@@ -69,6 +69,7 @@ uint64_t Checkpoint::read(const std::vector<TensorBox>& boxes) const {
       bytes_read +=
           read_slice(*file, s, [&](const std::byte* bytes, const std::vector<int64_t>& origin, const Shape& extent) {
             for (const TensorBox* box : needing) filled[box] += copy_overlap(bytes, origin, extent, *box);
+            if (on_progress) on_progress();
           });
     }
   }
@@ -79,13 +80,13 @@ uint64_t Checkpoint::read(const std::vector<TensorBox>& boxes) const {
   return bytes_read;
 }
 
-std::optional<Checkpoint> latest_valid(const fs::path& directory) {
+std::optional<Checkpoint> latest_valid(const fs::path& directory, const std::function<void()>& on_progress) {
   auto candidates = list_checkpoints(directory);
   std::ranges::reverse(candidates);
   for (const fs::path& path : candidates) {
     try {
       Checkpoint checkpoint = Checkpoint::open(path);
-      verify_checkpoint(path, checkpoint.manifest());
+      verify_checkpoint(path, checkpoint.manifest(), on_progress);
       return checkpoint;
     } catch (const DataError& error) {
       log_warning("{} is passed over: {}", path.string(), error.what());

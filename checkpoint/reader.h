@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -25,7 +26,8 @@ class Checkpoint {
   // Fills the boxes from whatever slices the checkpoint holds, on any layout. Slices that lie in none of the boxes are
   // not read (U-4.6); one that does is read whole, piece by piece, and its checksum compared. DataError where a tensor
   // is missing, has another shape or dtype, or is damaged. Returns the bytes of slices that were read.
-  uint64_t read(const std::vector<TensorBox>& boxes) const;
+  // `on_progress` is called after every few megabytes.
+  uint64_t read(const std::vector<TensorBox>& boxes, const std::function<void()>& on_progress = {}) const;
   // The global shape of every tensor of a buffer, by name.
   std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer) const;
 
@@ -35,6 +37,6 @@ class Checkpoint {
 };
 
 // The newest checkpoint whose every slice is intact; damaged ones are told and passed over. Nothing where none is.
-std::optional<Checkpoint> latest_valid(const fs::path& directory);
+std::optional<Checkpoint> latest_valid(const fs::path& directory, const std::function<void()>& on_progress = {});
 
 }  // namespace weft

@@ -139,6 +139,7 @@ void CheckpointWriter::write_part(const fs::path& directory) {
                              .extent = box.data.shape(),
                              .offset = offsets[i],
                              .hash = hash});
+    context_.note_progress();
   }
   file.sync();
   stored.bytes = file.size();

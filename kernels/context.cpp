@@ -162,6 +162,7 @@ Operation::~Operation() {
   const double seconds =
       context_.timed() ? std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() : 0;
   context_.ledger().record(name_, flops_, bytes_, seconds);
+  context_.note_progress();
 }
 
 }  // namespace weft

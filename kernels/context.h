@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "kernels/ledger.h"
@@ -58,11 +59,18 @@ class Context {
   // Times each operation on the host into the ledger (off by default: two clock reads an operation).
   void time_operations(bool on) { timed_ = on; }
   bool timed() const { return timed_; }
+  // `signal` is called at the end of every operation, and by whoever works long without one: a checkpoint's writer.
+  // It must be cheap, and callable from any thread. For the start, before there are others.
+  void on_progress(std::function<void()> signal) { on_progress_ = std::move(signal); }
+  void note_progress() const {
+    if (on_progress_) on_progress_();
+  }
 
  private:
   Device device_;
   int threads_;
   bool timed_ = false;
+  std::function<void()> on_progress_;
   std::shared_ptr<MemoryPool> pool_;
   std::unique_ptr<cpu::MatmulEngine> matmul_;
   Ledger ledger_;

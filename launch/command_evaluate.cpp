@@ -57,11 +57,9 @@ std::vector<std::string> translate_split(const Writer& writer, const std::vector
   std::vector<std::vector<int32_t>> share;
   for (size_t i = dp.rank(); i < sources.size(); i += dp.size()) share.push_back(sources[i]);
   const auto total = static_cast<int64_t>(share.size());
-  Heartbeat& heartbeat = session.mesh().heartbeat();
-  const Heartbeat::Scope translating(heartbeat, Phase::Evaluate);
+  const Heartbeat::Scope translating(session.mesh().heartbeat(), Phase::Evaluate);
   Progress console(session.speaks());
   const auto texts = writer.translate(share, search, [&](int64_t done) {
-    heartbeat.beat();
     console.show(
         fmt::format("translating {}/{}  {} left", done, total, format_duration(console.seconds_left(0, done, total))));
   });
@@ -121,8 +119,10 @@ Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded,
   if (!a.json && speaks) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
   Json out = {{"bleu", nlohmann::json(bleu)}, {"chrf", nlohmann::json(chrf)}};
   if (!a.baselines) return out;
-  // Rank 0 scores them alone, for as long as it takes; the others wait for its end.
-  session.set_budgets({.init = 0, .step = 0, .save = 0, .evaluate = 0});
+  // Rank 0 scores them alone, for as long as it takes; the others wait for its end, or that of a rank that was stopped.
+  PhaseBudgets unhurried = phase_budgets(loaded.job);
+  unhurried.init = unhurried.evaluate = 0;
+  session.set_budgets(unhurried);
   if (!speaks) return out;
   const Dataset train = Dataset::open(loaded.job.data.directory, "train");
   for (const BaselineScore& baseline : score_baselines({.train = train,

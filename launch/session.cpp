@@ -79,6 +79,7 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets) : heartbeat
       mpi_ ? mpi_mesh(layout, heartbeat_)
            : Mesh(single_communicator("world"), single_communicator("dp"), single_communicator("tp"), heartbeat_));
   context_ = std::make_unique<Context>(Device{}, threads_for_rank(local.masks, local.me));
+  context_->on_progress([heartbeat = heartbeat_] { heartbeat->beat(); });
 }
 
 void Session::set_budgets(const PhaseBudgets& budgets) {

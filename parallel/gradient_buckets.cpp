@@ -65,10 +65,7 @@ void GradientBuckets::begin_step() {
 
 void GradientBuckets::begin_micro_batch(bool last) { reducing_ = last || registry_.zero() == ZeroStage::Gradients; }
 
-void GradientBuckets::expect(Parameter& parameter) {
-  registry_.mesh().heartbeat().beat();
-  parameter.expected_ += 1;
-}
+void GradientBuckets::expect(Parameter& parameter) { parameter.expected_ += 1; }
 
 void GradientBuckets::contributed(Parameter& parameter) {
   parameter.expected_ -= 1;
@@ -109,7 +106,6 @@ void GradientBuckets::start_rest() {
 }
 
 void GradientBuckets::progress() {
-  registry_.mesh().heartbeat().beat();
   if (next_ > 0) registry_.mesh().dp().progress();
 }
 

@@ -70,7 +70,12 @@ std::vector<NodePage::Entry> NodePage::read() const {
   for (int i = 0; i < local_ranks_; ++i) {
     const Slot& s = slot(i);
     if (s.pid == 0) continue;
-    entries.push_back({.pid = s.pid, .rank = s.rank, .progressed_ns = s.progressed_ns, .at = Heartbeat::read(s.state)});
+    entries.push_back({.pid = s.pid,
+                       .rank = s.rank,
+                       .local_rank = i,
+                       .progressed_ns = s.progressed_ns,
+                       .pulses = s.pulses,
+                       .at = Heartbeat::read(s.state)});
   }
   return entries;
 }

@@ -31,13 +31,16 @@ class NodePage {
     std::atomic<int32_t> pid{0};            // 0: nobody yet
     std::atomic<int32_t> rank{0};           // in the world
     std::atomic<int64_t> progressed_ns{0};  // steady clock: when its watchdog last saw it beat
+    std::atomic<uint64_t> pulses{0};        // of its watchdog: they cease when the process is stopped
     Heartbeat::State state;
   };
   Slot& slot(int local_rank) const;
   // A copy of the places that are taken.
   struct Entry {
     int32_t pid = 0, rank = 0;
+    int local_rank = 0;
     int64_t progressed_ns = 0;
+    uint64_t pulses = 0;
     Heartbeat::Snapshot at;
   };
   std::vector<Entry> read() const;

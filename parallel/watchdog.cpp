@@ -92,6 +92,7 @@ Watchdog::~Watchdog() {
   }
   changed_.notify_all();
   thread_.join();
+  if (page_) page_->slot(local_rank_).pid = 0;  // what has left is not missed
 }
 
 void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodePage> page) {
@@ -100,6 +101,7 @@ void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodePage> page) {
   if (!page_) return;
   NodePage::Slot& slot = page_->slot(local_rank);
   heartbeat_->move_to(slot.state, page_);
+  neighbours_.resize(static_cast<size_t>(page_->local_ranks()));
   slot.rank = rank;
   note_progress();
   slot.pid = getpid();
@@ -124,10 +126,10 @@ void Watchdog::run() {
     // A longer gap than this means that the process did not run: nothing can be said about it.
     const double passed = std::min(std::chrono::duration<double>(now - before).count(), 4 * options_.poll_seconds + 1);
     before = now;
-    if (!hung(passed)) continue;
-    const std::string text = report(heartbeat_->read(), idle_);
+    const auto found = look(passed);
+    if (!found) continue;
     if (options_.on_hang) {
-      options_.on_hang(text);
+      options_.on_hang(*found);
       return;
     }
     if (page_ && !page_->claim_report()) {
@@ -135,8 +137,16 @@ void Watchdog::run() {
       std::this_thread::sleep_for(std::chrono::seconds(3));
       end_process("");
     }
-    end_process(text);
+    end_process(*found);
   }
+}
+
+std::optional<std::string> Watchdog::look(double seconds_passed) {
+  const bool stands_still = hung(seconds_passed);
+  const auto stopped = stopped_neighbour(seconds_passed);
+  if (stands_still) return report(heartbeat_->read());
+  if (stopped) return report(*stopped);
+  return std::nullopt;
 }
 
 bool Watchdog::hung(double seconds_passed) {
@@ -155,6 +165,21 @@ bool Watchdog::hung(double seconds_passed) {
     return theirs <= 0 || seconds_ago(peer.progressed_ns) < theirs;
   };
   return std::ranges::none_of(missing(now), at_work);
+}
+
+std::optional<NodePage::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
+  if (!page_) return std::nullopt;
+  page_->slot(local_rank_).pulses.fetch_add(1, std::memory_order_relaxed);
+  // A little longer: a rank that waits for the stopped one in a step knows more to say.
+  const double budget = options_.budgets.step + 2;
+  std::optional<NodePage::Entry> found;
+  for (const NodePage::Entry& e : page_->read()) {
+    Neighbour& seen = neighbours_[static_cast<size_t>(e.local_rank)];
+    seen.idle = e.pulses == seen.pulses ? seen.idle + seconds_passed : 0;
+    seen.pulses = e.pulses;
+    if (options_.budgets.step > 0 && seen.idle >= budget) found = e;
+  }
+  return found;
 }
 
 void Watchdog::note_progress() {
@@ -207,7 +232,14 @@ std::string Watchdog::waits_for(const Heartbeat::Snapshot& now) const {
   return cause.empty() ? text : text + "; in no collective:" + cause;
 }
 
-std::string Watchdog::report(const Heartbeat::Snapshot& now, double idle) const {
+std::string Watchdog::report(const NodePage::Entry& stopped) const {
+  return fmt::format(
+      "error: [rank {} {} pid {}] a rank of this machine has not run for {:.0f} s: {}; the job ends\n  hint: the same "
+      "command resumes from the last checkpoint. Under a debugger, set timeouts.step=0\n",
+      rank_, host_name(), getpid(), neighbours_[static_cast<size_t>(stopped.local_rank)].idle, describe(stopped));
+}
+
+std::string Watchdog::report(const Heartbeat::Snapshot& now) const {
   std::string where;
   if (now.waiting) {
     where = waits_for(now);
@@ -221,7 +253,7 @@ std::string Watchdog::report(const Heartbeat::Snapshot& now, double idle) const 
       "named "
       "here; the same command resumes from the last checkpoint. Where nothing hangs but work is long, or under a "
       "debugger, raise timeouts.{6} (--set timeouts.{6}=3600; 0 means never)\n",
-      rank_, host_name(), getpid(), idle, place_of(now), where, name(now.phase));
+      rank_, host_name(), getpid(), idle_, place_of(now), where, name(now.phase));
 }
 
 }  // namespace weft

@@ -3,8 +3,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "parallel/node_page.h"
 
@@ -29,6 +31,8 @@ struct WatchdogOptions {
 // the process could hold for long.
 // A rank that waits in a collective while a rank of its node that has not come yet is still at work goes on waiting:
 // slow is not hung. (A rank of another node cannot be seen; there the budget must exceed the slowest rank's lag.)
+// A process of the node that was stopped as a whole is told from one that works or waits long: its own watchdog no
+// longer runs. That ends the job after the budget of a step, whatever the phase.
 // Time in which this process itself was stopped (a debugger, a suspended job) does not count.
 class Watchdog {
  public:
@@ -47,10 +51,14 @@ class Watchdog {
 
  private:
   void run();
+  // Takes note of what happened in the last so many seconds; a report where it is too bad to go on.
+  std::optional<std::string> look(double seconds_passed);
   bool hung(double seconds_passed);
+  std::optional<NodePage::Entry> stopped_neighbour(double seconds_passed);
   void note_progress();
   std::string waits_for(const Heartbeat::Snapshot& now) const;
-  std::string report(const Heartbeat::Snapshot& now, double idle) const;
+  std::string report(const Heartbeat::Snapshot& now) const;
+  std::string report(const NodePage::Entry& stopped) const;
   // The ranks of this node that take part in the same collective, and those of them that have not come to it.
   std::vector<NodePage::Entry> group_here(const Heartbeat::Snapshot& now) const;
   std::vector<NodePage::Entry> missing(const Heartbeat::Snapshot& now) const;
@@ -64,6 +72,11 @@ class Watchdog {
   std::shared_ptr<NodePage> page_;
   uint64_t beats_ = 0;
   double idle_ = 0;  // seconds since the last beat, those in which this process ran
+  struct Neighbour {
+    uint64_t pulses = 0;
+    double idle = 0;  // seconds since its last pulse, those in which this process ran
+  };
+  std::vector<Neighbour> neighbours_;  // by local rank
   std::thread thread_;
 };
 

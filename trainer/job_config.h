@@ -162,7 +162,7 @@ struct TimeoutsConfig {
     v.field("init", init, "Seconds without progress while a run begins or resumes that end it; 0 means never.",
             kSeconds);
     v.field("step", step,
-            "Seconds without progress in training steps that end the run (each layer is progress); 0 means never.",
+            "Seconds without progress in training steps that end the run (each operation is progress); 0 means never.",
             kSeconds);
     v.field("save", save, "Seconds without progress in a checkpoint that end the run; 0 means never.", kSeconds);
     v.field("evaluate", evaluate,

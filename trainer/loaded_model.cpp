@@ -9,10 +9,10 @@
 
 namespace weft {
 
-fs::path resolve_checkpoint(const fs::path& path, bool best) {
+fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function<void()>& on_progress) {
   if (fs::exists(path / "manifest.json")) return path;
   const fs::path directory = fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path;
-  const auto latest = latest_valid(directory);
+  const auto latest = latest_valid(directory, on_progress);
   if (!latest) {
     throw DataError(fmt::format("{}: no committed checkpoint here", path.string()),
                     "give a run directory, or one of its checkpoints/step-N");
@@ -27,7 +27,8 @@ fs::path resolve_checkpoint(const fs::path& path, bool best) {
 LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool best,
                        const std::vector<std::string>& overrides) {
   LoadedModel loaded;
-  loaded.path = resolve_checkpoint(path, best);
+  const auto on_progress = [&context] { context.note_progress(); };
+  loaded.path = resolve_checkpoint(path, best, on_progress);
   const Checkpoint checkpoint = Checkpoint::open(loaded.path);
   const CheckpointManifest& manifest = checkpoint.manifest();
   const std::string where = (loaded.path / "manifest.json").string();
@@ -44,7 +45,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   loaded.model = make_model(context, mesh, loaded.job.model, vocabularies);
   loaded.model->allocate(precision_of(loaded.job), false);
   const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
-  checkpoint.read(local_boxes(loaded.model->parameters(), master));
+  checkpoint.read(local_boxes(loaded.model->parameters(), master), on_progress);
   loaded.model->parameters().refresh_values();
   return loaded;
 }

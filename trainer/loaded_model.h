@@ -23,7 +23,7 @@ struct LoadedModel {
 LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool best = false,
                        const std::vector<std::string>& overrides = {});
 
-// A path that a user gave, as a checkpoint directory.
-fs::path resolve_checkpoint(const fs::path& path, bool best);
+// A path that a user gave, as a checkpoint directory. `on_progress` is called while checksums are compared.
+fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function<void()>& on_progress = {});
 
 }  // namespace weft

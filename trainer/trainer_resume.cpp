@@ -24,14 +24,15 @@ std::string new_run_id() {
 }
 
 // The checkpoint to go on from, "" for none.
-std::string resume_path(const ResumeChoice& resume, const fs::path& checkpoints) {
+std::string resume_path(const ResumeChoice& resume, const fs::path& checkpoints,
+                        const std::function<void()>& on_progress) {
   if (resume.kind == ResumeChoice::Kind::Path) {
     const bool run = !fs::exists(resume.path / "manifest.json") && fs::is_directory(resume.path / "checkpoints");
     if (run) {
       throw DataError(fmt::format("{} is a run's directory, not a checkpoint", resume.path.string()),
                       fmt::format("give one of {}", (resume.path / "checkpoints" / "step-*").string()));
     }
-    verify_checkpoint(resume.path, Checkpoint::open(resume.path).manifest());
+    verify_checkpoint(resume.path, Checkpoint::open(resume.path).manifest(), on_progress);
     return resume.path.string();
   }
   const std::vector<fs::path> all = list_checkpoints(checkpoints);
@@ -40,7 +41,7 @@ std::string resume_path(const ResumeChoice& resume, const fs::path& checkpoints)
     throw DataError(fmt::format("{} holds checkpoints of an earlier run", checkpoints.string()),
                     "choose another run_dir, or remove that directory if it is no longer needed");
   }
-  const auto latest = latest_valid(checkpoints);
+  const auto latest = latest_valid(checkpoints, on_progress);
   if (latest) return latest->path().string();
   throw DataError(fmt::format("none of the {} checkpoints in {} is intact", all.size(), checkpoints.string()),
                   "restore one from a copy, or choose another run_dir to begin anew");
@@ -97,7 +98,7 @@ std::optional<fs::path> Trainer::find_resume(const ResumeChoice& resume) {
   std::string found, problem, hint;
   if (world.rank() == 0) {
     try {
-      found = resume_path(resume, checkpoints_);
+      found = resume_path(resume, checkpoints_, [this] { context_.note_progress(); });
     } catch (const Error& error) {
       problem = error.what(), hint = error.hint();
     } catch (const std::exception& error) {
@@ -132,7 +133,7 @@ void Trainer::restore(const fs::path& path) {
         "for bit",
         manifest.fingerprint.dump(), fingerprint().dump());
   }
-  checkpoint.read(local_boxes(model_->parameters(), checkpoint_buffers()));
+  checkpoint.read(local_boxes(model_->parameters(), checkpoint_buffers()), [this] { context_.note_progress(); });
   model_->parameters().refresh_values();
   state_.position = position_now(before, state_.position);
   log_info("resumed from {} at step {} of {}", path.string(), state_.step, max_steps_);

@@ -91,6 +91,26 @@ TEST_F(CheckpointTest, EachRankReadsItsOwnSlicesAlone) {
   });
 }
 
+// A watchdog must see that long reading and writing gets on.
+TEST_F(CheckpointTest, LongWorkShowsProgress) {
+  const Shape shape{8192, 1024};  // 32 MiB
+  int signs = 0;
+  const auto count = [&] { ++signs; };
+  Context context;
+  context.on_progress(count);
+  const auto world = single_communicator("world");
+  const Tensor x = context.zeros(shape, DType::F32);
+  CheckpointWriter writer(directory_, context, *world);
+  writer.start({.step = 1}, {{"master", "x", shape, {0, 0}, x}, {"master", "y", shape, {0, 0}, x}});
+  const fs::path path = writer.finish();
+  EXPECT_EQ(signs, 2);  // one a tensor
+  signs = 0;
+  Checkpoint::open(path).read({{"master", "x", shape, {0, 0}, x}}, count);
+  EXPECT_EQ(signs, 8);  // one a piece of 4 MiB
+  EXPECT_TRUE(latest_valid(directory_, count));
+  EXPECT_EQ(signs, 8 + 16);
+}
+
 // U-4.6: memory beyond the state itself is one piece of a slice, here 4 of 40 MiB.
 TEST_F(CheckpointTest, ReadingTakesLittleMemory) {
   const Shape shape{10240, 1024};

@@ -92,6 +92,17 @@ TEST(Contexts, ThisBuildHasNoCuda) {
   EXPECT_EQ(test::error_of([] { Context cuda(Device{DeviceKind::Cuda}); }), "this build has no CUDA device");
 }
 
+TEST(Contexts, EveryOperationIsASignOfLife) {
+  Context context;
+  int signs = 0;
+  context.on_progress([&] { ++signs; });
+  const Tensor a = test::random(context, {8, 8}, DType::F32, 1), c = context.empty({8, 8}, DType::F32);
+  EXPECT_EQ(signs, 0);
+  matmul(context, {.a = a, .b = a, .c = c});
+  matmul(context, {.a = a, .b = a, .c = c, .mode = Accumulate::Add});
+  EXPECT_EQ(signs, 2);
+}
+
 TEST(Ledger, CountsOperations) {
   Context context;
   const Tensor a = test::random(context, {8, 8}, DType::F32, 1), c = context.empty({8, 8}, DType::F32);

@@ -124,6 +124,20 @@ case $case in
     ((code == 5)) || fail "exit $code"
     says_once 'no progress for .* rank 1 \(pid'
     ;;
+  stop-anywhere)
+    # No phase gives a stopped process more time than a step does.
+    "$weft" train job.yaml --set run_dir="$run" --set train.max_steps=2 >"$log" 2>&1
+    start 2 "$weft" evaluate job.yaml --set run_dir="$run" --set timeouts.evaluate=0 --set timeouts.init=0 --set timeouts.step=3 --split train
+    for ((i = 0; i < 600; i++)); do
+      grep -q ' on train of ' "$log" && break
+      sleep 0.1
+    done
+    stopped=$(rank_pid 1)
+    kill -STOP "$stopped"
+    ends_within 30
+    ((code == 5)) || fail "exit $code"
+    says_once "error: \[rank 0 .* a rank of this machine has not run for [0-9]+ s: rank 1 \(pid $stopped, stopped by a signal"
+    ;;
   error)
     # One rank's dataset is cut short.
     rm -rf cut && cp -r data cut

@@ -142,6 +142,32 @@ TEST(Watchdog, SlowIsNotHung) {
   EXPECT_TRUE(has(ranks.first.report.get(), "not arrived: rank 1"));  // and now it stands still
 }
 
+// Its watchdog does not run either, so it is the process that stands; no phase gives it time for that.
+TEST(Watchdog, AStoppedNeighbourEndsTheJobInAnyPhase) {
+  const std::shared_ptr<NodePage> page = NodePage::create(2);
+  page->slot(1).rank = 1;
+  page->slot(1).pid = getpid();
+  Watched w({.init = 0, .step = 0.1, .save = 0, .evaluate = 0});
+  w.watchdog.join(0, 0, page);
+  const Heartbeat::Scope saving(*w.heartbeat, Phase::Save);
+  const std::string report = w.report.get();
+  EXPECT_TRUE(has(report, "[rank 0 ")) << report;
+  EXPECT_TRUE(has(report, "a rank of this machine has not run for 2 s: rank 1 (pid")) << report;
+}
+
+TEST(Watchdog, ANeighbourThatWorksLongOrHasLeftIsNotStopped) {
+  const std::shared_ptr<NodePage> page = NodePage::create(3);
+  Watched w({.init = 0, .step = 0.1, .save = 0, .evaluate = 0}), works(kNever);
+  w.watchdog.join(0, 0, page);
+  works.watchdog.join(1, 1, page);
+  {
+    Watched left(kNever);
+    left.watchdog.join(2, 2, page);
+  }
+  const Heartbeat::Scope saving(*w.heartbeat, Phase::Save), theirs(*works.heartbeat, Phase::Save);
+  EXPECT_TRUE(w.quiet_for(milliseconds(3000)));
+}
+
 TEST(Watchdog, OneRankOfANodeSpeaks) {
   TwoRanks ranks(2, kNever);
   EXPECT_TRUE(ranks.second.watchdog.claim_report());
