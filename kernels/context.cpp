@@ -40,10 +40,10 @@ Ledger::Entry Ledger::total() const {
 namespace {
 constexpr size_t kAlignment = 64;
 
-// Sizes are rounded to eighths of a power of two.
+// Sizes are rounded to eighths of a power of two; large ones, weights and moments among them, to 512 KiB.
 size_t size_class(size_t bytes) {
   const size_t least = std::max<size_t>(bytes, 512);
-  const size_t step = std::max<size_t>(std::bit_floor(least) / 8, kAlignment);
+  const size_t step = std::clamp<size_t>(std::bit_floor(least) / 8, kAlignment, size_t{512} << 10);
   return (least + step - 1) / step * step;
 }
 

@@ -59,17 +59,17 @@ std::string mib(double bytes) { return fmt::format("{:.1f}", bytes / (1 << 20));
 void print_table(const PlanArguments& a, const std::vector<LayoutPlan>& plans) {
   std::printf("%s parameters, %s target tokens a step; of each rank, in MiB:\n",
               fmt::format("{}", plans[0].parameters).c_str(), fmt::format("{}", plans[0].target_tokens).c_str());
-  std::printf("%9s %10s %10s %10s %11s %10s %9s %10s %10s %10s\n", "dp x tp", "weights", "gradients", "optimizer",
-              "activations", "peak", "TFLOP", "dp moves", "tp moves", "seconds");
+  std::printf("%9s %10s %10s %10s %11s %10s %10s %9s %10s %10s %10s\n", "dp x tp", "weights", "gradients", "optimizer",
+              "activations", "workspace", "peak", "TFLOP", "dp moves", "tp moves", "seconds");
   for (const LayoutPlan& p : plans) {
     const bool fits = a.memory <= 0 || static_cast<double>(p.peak_bytes) <= a.memory * (1 << 30);
     const auto seconds = step_seconds(a, p);
-    std::printf("%9s %10s %10s %10s %11s %10s %9s %10s %10s %10s%s\n",
+    std::printf("%9s %10s %10s %10s %11s %10s %10s %9s %10s %10s %10s%s\n",
                 fmt::format("{} x {}", p.layout.dp, p.layout.tp).c_str(), mib(p.weight_bytes).c_str(),
-                mib(p.gradient_bytes).c_str(), mib(p.optimizer_bytes).c_str(), mib(p.activation_bytes()).c_str(),
-                mib(p.peak_bytes).c_str(), fmt::format("{:.4g}", p.flops / 1e12).c_str(), mib(p.moved("dp")).c_str(),
-                mib(p.moved("tp")).c_str(), seconds ? fmt::format("{:.4g}", *seconds).c_str() : "n/a",
-                fits ? "" : "  does not fit");
+                mib(p.gradient_bytes).c_str(), mib(p.optimizer_bytes).c_str(), mib(p.activation_bytes).c_str(),
+                mib(p.workspace_bytes()).c_str(), mib(p.peak_bytes).c_str(),
+                fmt::format("{:.4g}", p.flops / 1e12).c_str(), mib(p.moved("dp")).c_str(), mib(p.moved("tp")).c_str(),
+                seconds ? fmt::format("{:.4g}", *seconds).c_str() : "n/a", fits ? "" : "  does not fit");
   }
 }
 
@@ -91,7 +91,8 @@ Json to_json(const PlanArguments& a, const LayoutPlan& p) {
           {"weight_bytes", p.weight_bytes},
           {"gradient_bytes", p.gradient_bytes},
           {"optimizer_bytes", p.optimizer_bytes},
-          {"activation_bytes", p.activation_bytes()},
+          {"activation_bytes", p.activation_bytes},
+          {"workspace_bytes", p.workspace_bytes()},
           {"peak_bytes", p.peak_bytes},
           {"flops", p.flops},
           {"target_tokens", p.target_tokens},
@@ -144,7 +145,9 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_option("--json", a->json, "Also write the figures to this file")->type_name("FILE");
   command->footer(
       "weft plan configs/gpt/gpt2-124m.yaml --sweep 8 --memory 80\n"
-      "Peak counts all tensors of a rank: weights, gradients, optimizer state, activations and workspace. The seconds\n"
+      "Peak is the most that all tensors of a rank take at once. Activations are what a micro-batch's forward pass "
+      "leaves\n"
+      "for its backward; workspace is what comes and goes meanwhile, gradients of activations included. The seconds\n"
       "are those of computing and of sending one after the other: what overlaps comes off.");
   command->callback([=, &action] { action = [=] { return plan(*a); }; });
 }

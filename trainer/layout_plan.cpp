@@ -112,6 +112,7 @@ LayoutPlan plan_layout(const JobConfig& job, const MeshLayout& layout, int threa
   int64_t updates = 0;
   const StepReport report = step.run(mine, state, updates, 0, {});
   plan.peak_bytes = context.memory().use().peak;
+  plan.activation_bytes = report.activation_bytes;
   plan.target_tokens = report.target_tokens;
   plan.micro_batches = static_cast<int64_t>(mine.micro.size());
   for (const auto& [name, entry] : context.ledger().entries()) {

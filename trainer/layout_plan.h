@@ -18,17 +18,21 @@ struct LayoutPlan {
   size_t weight_bytes = 0;    // values, and masters where they are kept besides
   size_t gradient_bytes = 0;  // held between steps (ZeRO 2 holds no more than its share)
   size_t optimizer_bytes = 0;
-  size_t peak_bytes = 0;      // of all tensors at once: the above, activations and workspace
-  double flops = 0;           // of the step, on this rank
-  int64_t target_tokens = 0;  // of the step, over all ranks
-  int64_t micro_batches = 0;  // of this rank
+  size_t activation_bytes = 0;  // that the forward pass of the largest micro-batch leaves for its backward
+  size_t peak_bytes = 0;        // of all tensors at once: the above and workspace
+  double flops = 0;             // of the step, on this rank
+  int64_t target_tokens = 0;    // of the step, over all ranks
+  int64_t micro_batches = 0;    // of this rank
   struct Traffic {
     int64_t calls = 0;
     double bytes = 0;  // that this rank sends in a ring (docs/layouts.md)
   };
   std::map<std::string, Traffic> traffic;  // by axis and collective: "dp.all_reduce"
 
-  size_t activation_bytes() const { return peak_bytes - weight_bytes - gradient_bytes - optimizer_bytes; }
+  // What comes and goes meanwhile: gradients of activations, one bucket's of weights, scratch of products.
+  size_t workspace_bytes() const {
+    return peak_bytes - weight_bytes - gradient_bytes - optimizer_bytes - activation_bytes;
+  }
   double moved(const std::string& axis) const;  // of all collectives of an axis
 };
 

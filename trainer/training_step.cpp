@@ -51,10 +51,12 @@ TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batche
       continue;
     }
     const MicroBatch& micro = batches.micro[i];
+    const size_t held = context.memory().use().now;
     Tape tape(context, Tape::Mode::Record, &buckets_);
     Pass pass{.tape = tape, .state = &state, .recompute = options_.recompute};
     const LossSums loss = model_.loss(pass, to_device(context, micro),
                                       {.smoothing = options_.label_smoothing, .scale = state.inverse_divisor});
+    sums.activation_bytes = std::max(sums.activation_bytes, context.memory().use().now - held);
     tape.backward();
     buckets_.end_micro_batch();
     if (counts) sums.rows += micro.source.rows() + micro.input.rows();
@@ -107,6 +109,7 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
   report.stop = control[3] > 0;
   report.save_written = control[4] == static_cast<double>(ranks);
   report.target_tokens = batches.step_target_tokens;
+  report.activation_bytes = sums.activation_bytes;
   const auto by_rank = [&](size_t i) {
     const auto first = control.begin() + static_cast<int64_t>(kSums + i * ranks);
     return std::vector<double>(first, first + static_cast<int64_t>(ranks));

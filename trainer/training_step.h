@@ -21,17 +21,18 @@ struct StepOptions {
 
 // What all ranks know after the one control all-reduce of a step.
 struct StepReport {
-  double loss = 0;             // mean over the step's target tokens, label smoothing included, nats
-  double nll = 0;              // the same without smoothing
-  int64_t target_tokens = 0;   // of the whole step
-  int64_t rows = 0;            // source and target rows of the whole step
-  double gradient_norm = 0;    // before clipping
-  bool skipped = false;        // loss or norm was not finite somewhere: nothing changed
-  bool stop = false;           // some rank was asked to stop
-  bool save_written = false;   // every rank has written its part of the save under way
-  RankTimes times;             // of all ranks, for this step's forward and backward and the last step's update
-  double exposed_seconds = 0;  // longest wait of a rank for gradients at the end of its backward
-  double update_seconds = 0;   // of this rank: gradient norm and update, without waiting for others
+  double loss = 0;              // mean over the step's target tokens, label smoothing included, nats
+  double nll = 0;               // the same without smoothing
+  int64_t target_tokens = 0;    // of the whole step
+  int64_t rows = 0;             // source and target rows of the whole step
+  double gradient_norm = 0;     // before clipping
+  bool skipped = false;         // loss or norm was not finite somewhere: nothing changed
+  bool stop = false;            // some rank was asked to stop
+  bool save_written = false;    // every rank has written its part of the save under way
+  RankTimes times;              // of all ranks, for this step's forward and backward and the last step's update
+  double exposed_seconds = 0;   // longest wait of a rank for gradients at the end of its backward
+  double update_seconds = 0;    // of this rank: gradient norm and update, without waiting for others
+  size_t activation_bytes = 0;  // of this rank: the most that a micro-batch's forward pass left for its backward
 };
 
 // What a rank brings to the control all-reduce besides its sums.
@@ -57,6 +58,7 @@ class TrainingStep {
   struct LocalSums {
     double loss = 0, nll = 0;
     int64_t rows = 0;
+    size_t activation_bytes = 0;
   };
   LocalSums forward_backward(const StepBatches& batches, const StepState& state);
 

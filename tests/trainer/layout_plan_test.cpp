@@ -55,6 +55,26 @@ TEST(LayoutPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
   EXPECT_EQ(shorter.target_tokens, 16 * 64);
 }
 
+// What is kept for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not.
+TEST(LayoutPlan, TellsWhatMemoryIsFor) {
+  const auto plan = [](const std::vector<std::string>& overrides) {
+    return plan_layout(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2}, 1);
+  };
+  const LayoutPlan one = plan({"parallel.tp=2"}), two = plan({"parallel.tp=2", "batch.micro_tokens=4096"});
+  const LayoutPlan none = plan({"parallel.tp=2", "train.recompute=none"}),
+                   block = plan({"parallel.tp=2", "train.recompute=block"});
+  EXPECT_NEAR(static_cast<double>(two.activation_bytes) / static_cast<double>(one.activation_bytes), 2, 0.1);
+  EXPECT_EQ(two.weight_bytes, one.weight_bytes);
+  EXPECT_EQ(two.optimizer_bytes, one.optimizer_bytes);
+  EXPECT_LT(one.activation_bytes, none.activation_bytes);
+  EXPECT_LT(block.activation_bytes, one.activation_bytes / 2);
+  EXPECT_GT(block.flops, none.flops * 1.1);
+  // tp halves everything; of the fp32 masters and the two moments, ZeRO 1 leaves a replica an eighth of that.
+  const auto share = static_cast<double>(one.parameters) / 2;
+  EXPECT_NEAR(static_cast<double>(one.weight_bytes), share * (2 + 4.0 / 8), 0.05 * share * 2.5);
+  EXPECT_NEAR(static_cast<double>(one.optimizer_bytes), share * 8 / 8, 0.06 * share);
+}
+
 TEST(LayoutPlan, AnUnknownVocabularyIsAnError) {
   const std::string name = "gpt/quixote-small.yaml";
   const JobConfig unknown = unprepared(name);
