@@ -25,28 +25,30 @@ std::vector<LayoutRun> train(const LayoutCase& c, const Layout& layout) {
   return runs;
 }
 
+// Relative, of both losses and norms at the first step, then of each.
 struct Bounds {
-  double first = 1e-5, later = 1e-3;
+  double first = 1e-5, loss = 1e-3, norm = 1e-3;
 };
 
-// bf16 rounds what tp divides at other places: docs/layouts.md has what was found.
-Bounds bounds_of(const LayoutCase& c) { return c.precision == Precision::Bf16 ? Bounds{2e-2, 5e-2} : Bounds{}; }
+// bf16 rounds what tp divides at other places: docs/layouts.md has what was found, about half of this.
+Bounds bounds_of(const LayoutCase& c) { return c.precision == Precision::Bf16 ? Bounds{2e-3, 1e-2, 1e-1} : Bounds{}; }
 
 void expect_same_run(const LayoutCase& c, const Layout& layout, const LayoutRun& one,
                      const std::vector<LayoutRun>& other) {
   const Bounds bounds = bounds_of(c);
   const auto deviation = [](double a, double b) { return std::abs(a - b) / b; };
-  double first = 0, later = 0;  // what was found, for the table of docs/layouts.md
+  double first = 0, loss = 0, norm = 0;  // the largest found, for the table of docs/layouts.md
   for (size_t i = 0; i < one.losses.size(); ++i) {
-    const double found =
-        std::max(deviation(other[0].losses[i], one.losses[i]), deviation(other[0].norms[i], one.norms[i]));
-    (i == 0 ? first : later) = std::max(i == 0 ? first : later, found);
-    const double bound = i == 0 ? bounds.first : bounds.later;
-    EXPECT_NEAR(other[0].losses[i], one.losses[i], bound * one.losses[i]) << layout.name() << " step " << i;
-    EXPECT_NEAR(other[0].norms[i], one.norms[i], bound * one.norms[i]) << layout.name() << " step " << i;
+    loss = std::max(loss, deviation(other[0].losses[i], one.losses[i]));
+    norm = std::max(norm, deviation(other[0].norms[i], one.norms[i]));
+    if (i == 0) first = std::max(loss, norm);
+    const double of_loss = i == 0 ? bounds.first : bounds.loss, of_norm = i == 0 ? bounds.first : bounds.norm;
+    EXPECT_NEAR(other[0].losses[i], one.losses[i], of_loss * one.losses[i]) << layout.name() << " step " << i;
+    EXPECT_NEAR(other[0].norms[i], one.norms[i], of_norm * one.norms[i]) << layout.name() << " step " << i;
   }
   testing::Test::RecordProperty("first", fmt::format("{:.2e}", first));
-  testing::Test::RecordProperty("later", fmt::format("{:.2e}", later));
+  testing::Test::RecordProperty("loss", fmt::format("{:.2e}", loss));
+  testing::Test::RecordProperty("norm", fmt::format("{:.2e}", norm));
   for (size_t rank = 0; rank < other.size(); ++rank) {
     EXPECT_EQ(other[rank].losses, other[0].losses) << layout.name() << " rank " << rank;
     EXPECT_EQ(other[rank].values, other[rank % layout.tp].values) << "replicas differ, " << layout.name();
@@ -145,12 +147,10 @@ std::vector<Cell> whole_matrix() {
           }
         }
       }
-      cells.push_back({seq2seq ? "Seq2SeqBf16" : "GptBf16",
-                       {.seq2seq = seq2seq, .steps = 50, .precision = Precision::Bf16},
-                       {.dp = dp,
-                        .tp = tp,
-                        .zero = dp > 1 ? ZeroStage::Optimizer : ZeroStage::Whole,
-                        .sequence = tp > 1}});
+      cells.push_back(
+          {seq2seq ? "Seq2SeqBf16" : "GptBf16",
+           {.seq2seq = seq2seq, .steps = 50, .precision = Precision::Bf16},
+           {.dp = dp, .tp = tp, .zero = dp > 1 ? ZeroStage::Optimizer : ZeroStage::Whole, .sequence = tp > 1}});
     }
   }
   return cells;
