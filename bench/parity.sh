@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Trains every layout of the parity matrix for 50 steps in one process and writes what was found, cell by cell:
-#   bench/parity.sh [build/cpu] [bench/results/parity.json]
-# docs/layouts.md shows the summary that this prints. A few minutes on two cores.
+#   bench/parity.sh [build/cpu] [bench/results/parity.json] && bench/table.py
+# docs/layouts.md has the summary. A few minutes on two cores.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=${1:-build/cpu} out=${2:-bench/results/parity.json}
@@ -11,7 +11,7 @@ trap 'rm -f "$raw"' EXIT
 WEFT_WHOLE_MATRIX=1 "$build/tests/trainer/parity_test" --gtest_filter='Whole/*' --gtest_brief=1 \
   --gtest_output=json:"$raw" || echo "some cells failed" >&2
 python3 - "$raw" "$out" "$(git describe --always --dirty)" <<'PY'
-import collections, json, platform, sys
+import json, platform, sys
 
 raw, out, commit = sys.argv[1:]
 cells = [t for suite in json.load(open(raw))["testsuites"] for t in suite["testsuite"]]
@@ -20,12 +20,4 @@ rows = [{"cell": c["name"].split("/")[-1], "passed": "failures" not in c, "first
         for c in cells]
 json.dump({"commit": commit, "command": "bench/parity.sh", "machine": machine, "steps": 50, "cells": rows},
           open(out, "w"), indent=1)
-groups = collections.defaultdict(list)
-for r in rows:
-    model, layout = r["cell"].split("_")[:2]
-    groups[layout, model].append(r)
-print("| dp x tp | model | cells | passed | first step | losses of 50 steps | norms of 50 steps |\n|---|---|---|---|---|---|---|")
-for (layout, model), g in groups.items():
-    worst = lambda key: max(float(r[key] or "inf") for r in g)
-    print(f"| {layout} | {model} | {len(g)} | {sum(r['passed'] for r in g)} | {worst('first'):.1e} | {worst('loss'):.1e} | {worst('norm'):.1e} |")
 PY

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the table of results in bench/README.md from bench/results/*.json, between its two markers.
+"""Writes the tables of results in bench/README.md and docs/layouts.md from bench/results/*.json, between two markers.
 usage: table.py [--check]     --check: change nothing, fail where the table is not what the results say"""
 
 import glob
@@ -40,14 +40,40 @@ def section(result):
     return text + HEAD + "".join(row(case) for case in result["cases"]) + "\n"
 
 
-def table(folder):
-    paths = sorted(glob.glob(os.path.join(folder, "*.json")))
-    results = []
-    for path in paths:
+def results(folder):
+    for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
         with open(path, encoding="utf-8") as text:
-            results.append(json.load(text))
-    results.sort(key=lambda r: r["date"], reverse=True)
-    return "".join(section(r) for r in results) or "No results yet.\n"
+            yield json.load(text)
+
+
+def table(folder):
+    timings = sorted((r for r in results(folder) if "cases" in r), key=lambda r: r["date"], reverse=True)
+    return "".join(section(r) for r in timings) or "No results yet.\n"
+
+
+def deviations(cells, *keys):
+    """The largest of each over some cells of the parity matrix."""
+    return " | ".join(f"{max((float(c[key]) for c in cells), default=0):.1e}" for key in keys)
+
+
+def parity_table(folder):
+    """What bench/parity.sh recorded, a line for each layout; the first is what all are compared with."""
+    record = next((r for r in results(folder) if "cells" in r), None)
+    if not record:
+        return "No record yet.\n"
+    layouts = {}
+    for cell in record["cells"]:
+        model, layout = cell["cell"].split("_")[:2]
+        layouts.setdefault(layout, ([], []))[model.endswith("Bf16")].append(cell)
+    passed = sum(c["passed"] for c in record["cells"])
+    text = (f"`{record['command']}` at commit {record['commit']} on {record['machine']}: {passed} of "
+            f"{len(record['cells'])} cells passed, {record['steps']} steps each.\n\n"
+            "| dp x tp | fp32 cells | first step | losses | norms | bf16 cells | first step | losses | norms |\n"
+            "|---|---|---|---|---|---|---|---|---|\n")
+    for layout, (fp32, bf16) in layouts.items():
+        text += (f"| {layout.replace('x', ' x ')} | {len(fp32)} | {deviations(fp32, 'first', 'loss', 'norm')} "
+                 f"| {len(bf16)} | {deviations(bf16, 'first', 'loss', 'norm')} |\n")
+    return text
 
 
 def replaced(page, body):
@@ -63,13 +89,20 @@ def main(arguments):
     if arguments and not check:
         print(__doc__)
         return 0 if arguments == ["--help"] else 2
-    path = os.path.join(HERE, "README.md")
+    folder = os.path.join(HERE, "results")
+    pages = {os.path.join(HERE, "README.md"): table(folder),
+             os.path.join(HERE, "..", "docs", "layouts.md"): parity_table(folder)}
+    return max(update(path, body, check) for path, body in pages.items())
+
+
+def update(path, body, check):
+    """1 where a page is to be checked and is not what the results say."""
     with open(path, encoding="utf-8") as text:
         page = text.read()
-    wanted = replaced(page, table(os.path.join(HERE, "results")))
+    wanted = replaced(page, body)
     if check:
         if page != wanted:
-            print("bench/README.md is not what bench/results say: run bench/table.py")
+            print(f"{os.path.relpath(path, os.path.join(HERE, '..'))} is not what bench/results say: run bench/table.py")
         return int(page != wanted)
     with open(path, "w", encoding="utf-8") as text:
         text.write(wanted)

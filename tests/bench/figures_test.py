@@ -77,7 +77,24 @@ class Table(unittest.TestCase):
         with self.assertRaises(SystemExit):
             table.replaced("no markers", "new")
 
-    def test_the_page_is_up_to_date(self):
+    def test_the_parity_table_has_the_worst_of_each_layout(self):
+        def cell(name, loss, passed=True):
+            return {"cell": name, "passed": passed, "first": "1.0e-09", "loss": loss, "norm": "3.0e-05"}
+
+        record = {"commit": "abc", "command": "bench/parity.sh", "machine": "A Processor", "steps": 50,
+                  "cells": [cell("Gpt_2x1_zero0", "1.0e-06"), cell("Seq2Seq_2x1_zero1", "2.0e-06", passed=False),
+                            cell("GptBf16_2x1_zero1", "4.0e-03")]}
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(table.parity_table(folder), "No record yet.\n")
+            for name, result in (("parity", record), ("timings", self.result)):
+                with open(os.path.join(folder, f"{name}.json"), "w", encoding="utf-8") as out:
+                    json.dump(result, out)
+            text = table.parity_table(folder)
+            self.assertIn("2 of 3 cells passed, 50 steps each", text)
+            self.assertIn("| 2 x 1 | 2 | 1.0e-09 | 2.0e-06 | 3.0e-05 | 1 | 1.0e-09 | 4.0e-03 | 3.0e-05 |\n", text)
+            self.assertIn("gpt2-124m", table.table(folder))
+
+    def test_the_pages_are_up_to_date(self):
         self.assertEqual(table.main(["--check"]), 0, "run bench/table.py")
 
 
