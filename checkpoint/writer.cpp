@@ -175,7 +175,8 @@ fs::path CheckpointWriter::finish() {
   thread_.join();
   const CheckpointHeader header = std::move(*header_);
   header_.reset();
-  const fs::path target = checkpoint_path(directory_, header.step), temporary = unfinished_path(target);
+  fs::path target = checkpoint_path(directory_, header.step);
+  const fs::path temporary = unfinished_path(target);
   std::string problem;
   for (int rank = 0; rank < world_.size(); ++rank) {
     const std::string theirs = world_.broadcast_text(failure_, rank);

@@ -65,6 +65,7 @@ std::vector<std::string> translate_split(const Writer& writer, const std::vector
   });
   console.clear();
   std::vector<std::string> mine;
+  mine.reserve(texts.size());
   for (const auto& best : texts) mine.push_back(writer.text(best.at(0)));
   return gather_lines(dp, mine, static_cast<int64_t>(sources.size()));
 }
@@ -96,7 +97,7 @@ TranslationOptions translation_options(const EvaluateArguments& a, bool translat
   check(options.search);
   if (!a.translations.empty() && speaks) {
     const fs::path trial = a.translations + ".tmp";
-    File(trial, File::Mode::Create);
+    { const File made(trial, File::Mode::Create); }
     fs::remove(trial);
   }
   return options;
@@ -170,7 +171,7 @@ TextSize text_size(const Dataset& dataset, const Tokenizer& tokenizer, Heartbeat
   return size;
 }
 
-Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, std::shared_ptr<const Dataset> dataset,
+Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, const std::shared_ptr<const Dataset>& dataset,
                          Session& session) {
   const int64_t context = loaded.job.batch.context > 0 ? loaded.job.batch.context : loaded.job.model.max_length;
   Heartbeat& heartbeat = session.mesh().heartbeat();

@@ -55,6 +55,7 @@ std::optional<double> step_seconds(const PlanArguments& a, const LayoutPlan& p) 
 }
 
 std::string mib(double bytes) { return fmt::format("{:.1f}", bytes / (1 << 20)); }
+std::string mib(size_t bytes) { return mib(static_cast<double>(bytes)); }
 
 void print_table(const PlanArguments& a, const std::vector<LayoutPlan>& plans) {
   std::printf("%s parameters, %s target tokens a step; of each rank, in MiB:\n",
@@ -113,6 +114,7 @@ ExitCode plan(const PlanArguments& a) {
     layouts = {{.dp = 1, .tp = static_cast<int>(job.parallel.tp)}};
   }
   std::vector<LayoutPlan> plans;
+  plans.reserve(layouts.size());
   for (const MeshLayout& layout : layouts) plans.push_back(plan_layout(with_tp(job, layout.tp), layout, a.threads));
   print_table(a, plans);
   if (plans.size() == 1) print_traffic(plans[0]);
