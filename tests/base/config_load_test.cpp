@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
 #include "base/config_reader.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "tests/base/config_sample.h"
+#include "tests/scratch.h"
 
 namespace weft {
 namespace {
@@ -15,13 +15,6 @@ using weft_test::Tree;
 
 class ConfigFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "weft-config-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
   std::string write(const std::string& name, const std::string& text) const {
     const fs::path path = directory_ / name;
     fs::create_directories(path.parent_path());
@@ -38,7 +31,8 @@ class ConfigFiles : public testing::Test {
     return "no problem";
   }
 
-  fs::path directory_;
+  const Scratch scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 TEST_F(ConfigFiles, LaterFilesWinKeyByKeyAndListsAreReplaced) {

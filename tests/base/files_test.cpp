@@ -3,19 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/scratch.h"
 
 namespace weft {
 namespace {
 
 TEST(Files, AtomicWriteReplacesAndLeavesNoTemporary) {
-  const fs::path directory = fs::path(testing::TempDir()) / "weft_files";
-  fs::create_directories(directory);
-  const fs::path path = directory / "a.txt";
+  const Scratch scratch;
+  const fs::path path = scratch / "a.txt";
   write_file_atomically(path, "one");
   write_file_atomically(path, "two");
   EXPECT_EQ(read_file(path), "two");
   EXPECT_FALSE(fs::exists(path.string() + ".tmp"));
-  fs::remove_all(directory);
 }
 
 TEST(Files, MissingFileNamesThePath) {
@@ -39,12 +38,10 @@ TEST(Files, FullDeviceIsADataErrorWithTheReason) {
 }
 
 TEST(Files, ShortFileIsNamedAsTruncated) {
-  const fs::path path = fs::path(testing::TempDir()) / "weft_short";
-  write_file_atomically(path, "abc");
-  const File file(path, File::Mode::Read);
+  const Scratch scratch;
+  const File file(scratch.write("short", "abc"), File::Mode::Read);
   char into[8];
   EXPECT_THROW(file.read_at(0, into, 8), DataError);
-  fs::remove(path);
 }
 
 }  // namespace

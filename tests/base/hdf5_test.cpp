@@ -5,19 +5,13 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "tests/scratch.h"
 
 namespace weft {
 namespace {
 
 class Hdf5Test : public testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) /
-                 fmt::format("weft_hdf5_{}", testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
   // A group with an array of 5 u16 (its bytes 0..9) and one attribute of each kind.
   fs::path make(const std::string& name) {
     const fs::path path = directory_ / name;
@@ -37,7 +31,8 @@ class Hdf5Test : public testing::Test {
     return path;
   }
 
-  fs::path directory_;
+  const Scratch scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 template <class F>

@@ -7,19 +7,14 @@
 #include "checkpoint/reader.h"
 #include "checkpoint/writer.h"
 #include "parallel/in_process.h"
+#include "tests/scratch.h"
 
 namespace weft {
 
 class CheckpointTest : public testing::Test {
  protected:
-  void SetUp() override {
-    directory_ = fs::path(testing::TempDir()) /
-                 (std::string("weft_checkpoint_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-    fs::remove_all(directory_);
-    fs::create_directories(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-  fs::path directory_;
+  const Scratch scratch_;
+  const fs::path directory_ = scratch_.path();
 };
 
 inline void declare(ParameterRegistry& registry, const Sharding& sharding = {}) {

@@ -194,7 +194,7 @@ TEST(Prepare, OutputDoesNotDependOnThreads) {
   std::string text;
   for (int i = 0; i < 60'000; ++i)
     text += fmt::format("{} word{} and {}\t{} Wort {}\n", i, i % 97, i % 8900 * (i % 8900) % 89, i, i % 13);
-  const std::string file = scratch.write_gz("a.tsv.gz", text);
+  const std::string file = write_gz(scratch, "a.tsv.gz", text);
   std::map<std::string, std::string> first;
   for (const int threads : {1, 2, 5}) {
     DataConfig data = tsv_config(scratch, {file});

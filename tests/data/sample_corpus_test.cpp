@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "data/sample_frames.h"
 #include "data/sample_numbers.h"
+#include "tests/scratch.h"
 
 namespace weft {
 namespace {
@@ -26,12 +27,6 @@ std::vector<const SamplePair*> held_out() {
     for (const SamplePair& pair : *part) pairs.push_back(&pair);
   }
   return pairs;
-}
-
-fs::path fresh_directory(const char* name) {
-  const fs::path directory = fs::path(testing::TempDir()) / name;
-  fs::remove_all(directory);
-  return directory;
 }
 
 TEST(SampleCorpus, HasTheSizesAskedFor) {
@@ -167,13 +162,14 @@ TEST(SampleCorpus, EveryFamilyAndHundredsOfFrames) {
 }
 
 TEST(SampleCorpus, SameSeedSameBytes) {
-  const fs::path first = fresh_directory("sample_a"), second = fresh_directory("sample_b");
+  const Scratch scratch;
+  const fs::path first = scratch / "first", second = scratch / "second";
   const SampleReport report = write_sample_corpus(first, 1);
   write_sample_corpus(second, 1);
   for (const char* file : {"train.tsv", "valid.tsv", "test.tsv", "text.txt", "README.txt"}) {
     EXPECT_EQ(read_file(first / file), read_file(second / file)) << file;
   }
-  const fs::path third = fresh_directory("sample_c");
+  const fs::path third = scratch / "third";
   write_sample_corpus(third, 2);
   EXPECT_NE(read_file(first / "train.tsv"), read_file(third / "train.tsv"));
   EXPECT_EQ(report.train_pairs, 40'000);
@@ -183,7 +179,8 @@ TEST(SampleCorpus, SameSeedSameBytes) {
 }
 
 TEST(SampleCorpus, FilesHaveTheirForms) {
-  const fs::path directory = fresh_directory("sample_files");
+  const Scratch scratch;
+  const fs::path directory = scratch / "sample";
   const SampleReport report =
       write_sample_corpus(directory, 3, {.train_pairs = 20'000, .valid_pairs = 50, .test_pairs = 60});
   const auto count_lines = [&](const char* file) {
@@ -211,8 +208,8 @@ TEST(SampleCorpus, FilesHaveTheirForms) {
 TEST(SampleCorpus, RefusesWhatItCannotMake) {
   EXPECT_THROW(make_sample_corpus(1, {.train_pairs = 0}), ConfigError);
   EXPECT_THROW(make_sample_corpus(1, {.train_pairs = 30, .valid_pairs = 10, .test_pairs = 10}), ConfigError);
-  const fs::path file = fresh_directory("sample_not_a_directory");
-  write_file_atomically(file, "x");
+  const Scratch scratch;
+  const fs::path file = scratch.write("file", "x");
   EXPECT_THROW(write_sample_corpus(file / "inside", 1, {.train_pairs = 20'000, .valid_pairs = 5, .test_pairs = 5}),
                DataError);
 }

@@ -101,7 +101,7 @@ TEST(TextSource, ByteOrderMarkIsLeftOut) {
 
 TEST(TextSource, GlobsAreSortedAndGzipIsRead) {
   const Scratch scratch;
-  scratch.write_gz("part-10.gz", "ten\n");
+  write_gz(scratch, "part-10.gz", "ten\n");
   scratch.write("part-02", "two\n");
   scratch.write("part-01", "one\n");
   const Read read = read_all(text({(scratch / "part-*").string()}, DocumentRule::Line));
@@ -110,8 +110,8 @@ TEST(TextSource, GlobsAreSortedAndGzipIsRead) {
 
 TEST(TextSource, GzipOfSeveralMembersIsOneText) {
   const Scratch scratch;
-  const std::string first = read_file(scratch.write_gz("1.gz", "one\nt"));
-  const std::string second = read_file(scratch.write_gz("2.gz", "wo\n"));
+  const std::string first = read_file(write_gz(scratch, "1.gz", "one\nt"));
+  const std::string second = read_file(write_gz(scratch, "2.gz", "wo\n"));
   const std::string both = scratch.write("both.gz", first + second);
   EXPECT_THAT(read_all(text({both}, DocumentRule::Line)).sources, ElementsAre("one", "two"));
 }
@@ -120,7 +120,7 @@ TEST(TextSource, TruncatedGzipIsAnErrorWhereverItIsCut) {
   const Scratch scratch;
   std::string lines;
   for (int i = 0; i < 5000; ++i) lines += fmt::format("line {}\n", i * 7919 % 5000);
-  const std::string whole = read_file(scratch.write_gz("a.gz", lines));
+  const std::string whole = read_file(write_gz(scratch, "a.gz", lines));
   for (const size_t size : {size_t{0}, size_t{1}, size_t{5}, size_t{12}, whole.size() / 2, whole.size() - 9,
                             whole.size() - 8, whole.size() - 1}) {
     const std::string cut = scratch.write("cut.gz", whole.substr(0, size));
@@ -131,7 +131,7 @@ TEST(TextSource, TruncatedGzipIsAnErrorWhereverItIsCut) {
 
 TEST(TextSource, DamagedGzipIsAnError) {
   const Scratch scratch;
-  std::string whole = read_file(scratch.write_gz("a.gz", std::string(100'000, 'a') + "b"));
+  std::string whole = read_file(write_gz(scratch, "a.gz", std::string(100'000, 'a') + "b"));
   whole[whole.size() - 6] ^= 1;  // its checksum
   const std::string damaged = scratch.write("b.gz", whole);
   EXPECT_THAT(error_of([&] { read_all(text({damaged}, DocumentRule::File)); }), HasSubstr("b.gz: cannot be read"));
@@ -185,7 +185,7 @@ TEST(TextSource, TsvWithTooFewColumnsNamesTheLine) {
 
 TEST(TextSource, ParallelFilesArePairedLineByLine) {
   const Scratch scratch;
-  const Read read = read_all(parallel({scratch.write("a.en", "one\n\nthree\n"), scratch.write_gz("b.en", "four")},
+  const Read read = read_all(parallel({scratch.write("a.en", "one\n\nthree\n"), write_gz(scratch, "b.en", "four")},
                                       {scratch.write("a.de", "eins\nzwei\ndrei"), scratch.write("b.de", "vier\r\n")}));
   EXPECT_THAT(read.sources, ElementsAre("one", "", "three", "four"));
   EXPECT_THAT(read.targets, ElementsAre("eins", "zwei", "drei", "vier"));

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 #include <functional>
@@ -8,6 +7,7 @@
 
 #include "base/error.h"
 #include "data/tokenizer.h"
+#include "tests/scratch.h"
 
 namespace weft {
 namespace {
@@ -17,13 +17,6 @@ using Json = nlohmann::json;
 
 class TokenizerFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() / fmt::format("weft-{}-{}", test->name(), getpid());
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   fs::path write(const std::string& name, std::string_view text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return folder_ / name;
@@ -38,7 +31,8 @@ class TokenizerFiles : public testing::Test {
       }
     }
   }
-  fs::path folder_;
+  const Scratch scratch_;
+  const fs::path folder_ = scratch_.path();
 };
 
 TokenizerPtr make(const TokenizerConfig& config) {

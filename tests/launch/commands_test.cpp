@@ -115,7 +115,7 @@ TEST_F(Commands, Text) {
   scratch_.write("blank.txt", "\n \n\t\n");
   scratch_.write("binary.txt", std::string("fine\nab\0cd\n", 11));
   scratch_.write("latin.txt", "one\ncaf\xe9\n");
-  const std::string gz = read_file(scratch_.write_gz("whole.gz", std::string(5000, 'x') + "\n"));
+  const std::string gz = read_file(write_gz(scratch_, "whole.gz", std::string(5000, 'x') + "\n"));
   scratch_.write("cut.gz", gz.substr(0, gz.size() / 2));
   scratch_.write("three", "a\nb\nc\n");
   scratch_.write("two", "a\nb\n");

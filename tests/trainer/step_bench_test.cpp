@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
 #include "model/transformer.h"
 #include "parallel/in_process.h"
+#include "tests/scratch.h"
 #include "trainer/bench_jobs.h"
 
 namespace weft {
@@ -34,12 +34,6 @@ BenchReport bench(const JobConfig& job, const SyntheticOptions& data, const Benc
   Context context;
   Mesh mesh = Mesh::single();
   return bench_steps(context, mesh, job, make_synthetic_data(job, data), options);
-}
-
-std::string write_lengths(const std::string& text) {
-  const std::string path = testing::TempDir() + "weft_bench_lengths.txt";
-  std::ofstream(path) << text;
-  return path;
 }
 
 TEST(StepBench, PartsAddUpToTheStep) {
@@ -153,18 +147,21 @@ TEST(SyntheticData, TokensDependOnSequenceAndPlaceAlone) {
 }
 
 TEST(SyntheticData, LengthsComeFromTheFile) {
+  const Scratch scratch;
   JobConfig job = small_translation();
   job.batch = {.sequences = 3};
-  const SyntheticData data = make_synthetic_data(job, {.vocabulary = 40, .lengths = write_lengths("3 4\n5 6\n7 1\n")});
+  const SyntheticData data =
+      make_synthetic_data(job, {.vocabulary = 40, .lengths = scratch.write("lengths", "3 4\n5 6\n7 1\n")});
   std::multiset<std::pair<int, int>> rows;
   for (const PlannedSequence& s : data.plan->step(0, 0).sequences) rows.insert({s.source_rows, s.target_rows});
   EXPECT_EQ(rows, (std::multiset<std::pair<int, int>>{{3, 4}, {5, 6}, {7, 1}}));
 }
 
 TEST(SyntheticData, BadLengthsNameTheLine) {
+  const Scratch scratch;
   const JobConfig job = small_translation();
   for (const char* bad : {"0 4", "3", "3 4 5", "a b", "99999999 3", ""}) {
-    const std::string path = write_lengths(std::string("3 4\n") + bad + "\n");
+    const std::string path = scratch.write("lengths", std::string("3 4\n") + bad + "\n");
     try {
       make_synthetic_data(job, {.vocabulary = 40, .lengths = path});
       ADD_FAILURE() << bad;
@@ -172,9 +169,10 @@ TEST(SyntheticData, BadLengthsNameTheLine) {
       EXPECT_NE(std::string(error.what()).find(path + ":2"), std::string::npos) << error.what();
     }
   }
-  EXPECT_THROW(make_synthetic_data(job, {.vocabulary = 40, .lengths = write_lengths("")}), DataError);
-  EXPECT_THROW(make_synthetic_data(job, {.vocabulary = 40, .lengths = write_lengths("33 4")}), ConfigError);
-  EXPECT_THROW(make_synthetic_data(small_gpt(), {.vocabulary = 40, .lengths = write_lengths("3 4")}), ConfigError);
+  EXPECT_THROW(make_synthetic_data(job, {.vocabulary = 40, .lengths = scratch.write("lengths", "")}), DataError);
+  EXPECT_THROW(make_synthetic_data(job, {.vocabulary = 40, .lengths = scratch.write("lengths", "33 4")}), ConfigError);
+  EXPECT_THROW(make_synthetic_data(small_gpt(), {.vocabulary = 40, .lengths = scratch.write("lengths", "3 4")}),
+               ConfigError);
 }
 
 TEST(SyntheticData, AVocabularyIsStatedOrAskedFor) {
