@@ -24,8 +24,10 @@ struct Reader {
 
 // U-4.5: any layout reads any checkpoint, whatever its replicas divide; a vocabulary that tp does not divide included.
 TEST_F(CheckpointTest, EveryLayoutReadsEveryOther) {
-  const std::vector<Reader> all = {{{1, 1}}, {{2, 1}},       {{1, 2}},       {{2, 2}},       {{4, 1}},
-                                   {{1, 4}}, {{2, 1}, true}, {{4, 1}, true}, {{2, 2}, true}, {{4, 4}, true}};
+  std::vector<Reader> all = {{{2, 1}, true}, {{4, 1}, true}, {{2, 2}, true}, {{4, 4}, true}};
+  for (const int dp : {1, 2, 4}) {
+    for (const int tp : {1, 2, 4}) all.push_back({{dp, tp}});
+  }
   for (size_t i = 0; i < all.size(); ++i) {
     const fs::path path = save(directory_, all[i].layout, static_cast<int64_t>(i), 77, {}, all[i].zero);
     for (const Reader& reader : all) {
