@@ -71,6 +71,17 @@ ends_within() {
 }
 says() { grep -qE "$1" "$log" || fail "does not say: $1"; }
 says_once() { [[ $(grep -cE "$1" "$log") == 1 ]] || fail "says $(grep -cE "$1" "$log") times: $1"; }
+# stop_in_evaluation [ARGUMENTS]: two steps of training, then an evaluation of two ranks in which rank 1 is stopped.
+stop_in_evaluation() {
+  "$weft" train job.yaml --set run_dir="$run" --set train.max_steps=2 >"$log" 2>&1
+  start 2 "$weft" evaluate job.yaml --set run_dir="$run" "$@" --split train
+  for ((i = 0; i < 600; i++)); do
+    grep -q ' on train of ' "$log" && break
+    sleep 0.1
+  done
+  stopped=$(rank_pid 1)
+  kill -STOP "$stopped"
+}
 
 case $case in
   kill)
@@ -112,28 +123,14 @@ case $case in
     ((code == 75)) || fail "exit $code"
     ;;
   evaluate)
-    "$weft" train job.yaml --set run_dir="$run" --set train.max_steps=2 >"$log" 2>&1
-    start 2 "$weft" evaluate job.yaml --set run_dir="$run" --set timeouts.evaluate=3 --set timeouts.init=20 --split train
-    for ((i = 0; i < 600; i++)); do
-      grep -q ' on train of ' "$log" && break
-      sleep 0.1
-    done
-    stopped=$(rank_pid 1)
-    kill -STOP "$stopped"
+    stop_in_evaluation --set timeouts.evaluate=3 --set timeouts.init=20
     ends_within 60
     ((code == 5)) || fail "exit $code"
     says_once 'no progress for .* rank 1 \(pid'
     ;;
   stop-anywhere)
     # No phase gives a stopped process more time than a step does.
-    "$weft" train job.yaml --set run_dir="$run" --set train.max_steps=2 >"$log" 2>&1
-    start 2 "$weft" evaluate job.yaml --set run_dir="$run" --set timeouts.evaluate=0 --set timeouts.init=0 --set timeouts.step=3 --split train
-    for ((i = 0; i < 600; i++)); do
-      grep -q ' on train of ' "$log" && break
-      sleep 0.1
-    done
-    stopped=$(rank_pid 1)
-    kill -STOP "$stopped"
+    stop_in_evaluation --set timeouts.evaluate=0 --set timeouts.init=0 --set timeouts.step=3
     ends_within 30
     ((code == 5)) || fail "exit $code"
     says_once "error: \[rank 0 .* a rank of this machine has not run for [0-9]+ s: rank 1 \(pid $stopped, stopped by a signal"
