@@ -142,6 +142,7 @@ void Watchdog::run() {
 }
 
 std::optional<std::string> Watchdog::look(double seconds_passed) {
+  if (page_) page_->slot(local_rank_).pulses.fetch_add(1, std::memory_order_relaxed);
   const bool stands_still = hung(seconds_passed);
   const auto stopped = stopped_neighbour(seconds_passed);
   if (stands_still) return report(heartbeat_->read());
@@ -169,7 +170,6 @@ bool Watchdog::hung(double seconds_passed) {
 
 std::optional<NodePage::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
   if (!page_) return std::nullopt;
-  page_->slot(local_rank_).pulses.fetch_add(1, std::memory_order_relaxed);
   // A little longer: a rank that waits for the stopped one in a step knows more to say.
   const double budget = options_.budgets.step + 2;
   std::optional<NodePage::Entry> found;

@@ -117,11 +117,16 @@ def run(command, options, threads):
     return done.stdout
 
 
+def one_thread_ranks(count):
+    """The launcher; run_weft() gives its ranks a thread each."""
+    return ["mpirun", "--bind-to", "none", "-np", str(count), "weft"]
+
+
 def layouts(case, options):
     """One rank with all threads; for small models also as many ranks of one thread."""
     found = {"threads": ["weft"]}
     if case.may_use_ranks and options.threads > 1 and shutil.which("mpirun"):
-        found["ranks"] = ["mpirun", "--bind-to", "none", "-np", str(options.threads), "weft"]
+        found["ranks"] = one_thread_ranks(options.threads)
     return found
 
 
@@ -206,15 +211,18 @@ def default_name(where, when):
     return f"cpu-{word}-{where['processors']}-{when:%Y-%m-%d}"
 
 
+def begin_result(options, versions, suffix=""):
+    """A result without its cases, and the path where it goes."""
+    where, when = machine(), datetime.datetime.now(datetime.timezone.utc)
+    result = {"format": 1, "date": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": where, "versions": versions,
+              "threads": options.threads, "repeats": options.repeats, "load_before": round(os.getloadavg()[0], 2),
+              "cases": [], "name": options.name or default_name(where, when) + suffix}
+    return result, options.out or os.path.join(ROOT, "bench", "results", result["name"] + ".json")
+
+
 def main(arguments=None):
     options = parse(arguments)
-    where, when = machine(), datetime.datetime.now(datetime.timezone.utc)
-    result = {"format": 1, "date": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": where,
-              "versions": {**own_versions(options.weft), **peer_versions(options.python)},
-              "threads": options.threads, "repeats": options.repeats, "load_before": round(os.getloadavg()[0], 2),
-              "cases": []}
-    result["name"] = options.name or default_name(where, when)
-    path = options.out or os.path.join(ROOT, "bench", "results", result["name"] + ".json")
+    result, path = begin_result(options, {**own_versions(options.weft), **peer_versions(options.python)})
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.cases:
             for precision in options.precisions:

@@ -3,7 +3,6 @@
 rank with all of them, the same step divided or not, alternating, in one run. Results go where compare.py's go."""
 
 import argparse
-import datetime
 import os
 import shutil
 import sys
@@ -52,7 +51,7 @@ def exposed_share(run):
 
 
 def measure(options, scratch):
-    case, replicas = Shape(options), ["mpirun", "--bind-to", "none", "-np", str(options.threads), "weft"]
+    case, replicas = Shape(options), compare.one_thread_ranks(options.threads)
     divided, whole = [], []
     for turn in range(options.repeats):
         divided.append(compare.run_weft(case, options.precision, replicas, options, scratch))
@@ -72,12 +71,7 @@ def measure(options, scratch):
 
 def main(arguments=None):
     options = parse(arguments)
-    where, when = compare.machine(), datetime.datetime.now(datetime.timezone.utc)
-    result = {"format": 1, "date": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": where,
-              "versions": compare.own_versions(options.weft), "threads": options.threads, "repeats": options.repeats,
-              "load_before": round(os.getloadavg()[0], 2)}
-    result["name"] = options.name or compare.default_name(where, when) + "-replicas"
-    path = options.out or os.path.join(compare.ROOT, "bench", "results", result["name"] + ".json")
+    result, path = compare.begin_result(options, compare.own_versions(options.weft), "-replicas")
     with tempfile.TemporaryDirectory() as scratch:
         result["cases"] = [measure(options, scratch)]
     compare.write(path, result)

@@ -1,6 +1,5 @@
 #pragma once
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "tests/scratch.h"
 
 namespace weft {
 
@@ -22,10 +22,8 @@ struct Finished {
 // to that file.
 inline Finished run_weft(const fs::path& directory, const std::vector<std::string>& arguments,
                          const std::string& input = "", const std::string& out = "") {
-  std::string name = (fs::path(testing::TempDir()) / "weft_streams_XXXXXX").string();
-  const fs::path streams = mkdtemp(name.data());
-  const std::string in = (streams / "in").string();
-  write_file_atomically(in, input);
+  const Scratch streams;
+  const std::string in = streams.write("in", input);
   const pid_t child = fork();
   if (child == 0) {
     const auto open_as = [](const std::string& path, int flags, int as) {
@@ -48,9 +46,7 @@ inline Finished run_weft(const fs::path& directory, const std::vector<std::strin
   const auto text = [&](const char* name) {
     return fs::exists(streams / name) ? read_file(streams / name) : std::string();
   };
-  const std::string printed = text("out"), errors = text("err");
-  fs::remove_all(streams);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), printed, errors};
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text("out"), text("err")};
 }
 
 // Every file below a directory with its checksum, and every directory.

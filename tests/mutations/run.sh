@@ -12,10 +12,12 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 
+# test_of PATCH: sets target and filter.
+test_of() { read -r _ target filter < <(grep '^Test: ' "$1"); }
 # row PATCH: its line of the table.
 row() {
   local target filter
-  read -r _ target filter < <(grep '^Test: ' "$1")
+  test_of "$1"
   printf '| %s | `%s %s` |\n' "$(head -n 1 "$1")" "$target" "$filter"
 }
 
@@ -73,7 +75,7 @@ survived=0 total=0
 for patch in "$here"/*.patch; do
   name=$(basename "$patch" .patch)
   chosen "$name" || continue
-  read -r _ target filter < <(grep '^Test: ' "$patch")
+  test_of "$patch"
   if [[ -z ${sound[$target $filter]:-} ]]; then
     run_test "$target" "$filter" || { echo "$target $filter does not pass unbroken"; tail -20 build.log test.log; exit 1; }
     sound[$target $filter]=yes
