@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/fields.h"
+#include "base/config/fields.h"
 
 namespace weft {
 

@@ -5,9 +5,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "data/dataset.h"
-#include "data/prepare.h"
 #include "data/shard.h"
-#include "data/tokenizer.h"
+#include "data/tokenizer/tokenizer.h"
 
 namespace weft {
 
@@ -136,18 +135,6 @@ std::vector<std::string> verify_dataset(const fs::path& directory,
     });
   }
   return findings;
-}
-
-std::string describe(const PrepareReport& report) {
-  std::string text;
-  if (report.already_prepared) {
-    text = fmt::format("{} is prepared already from this text with these settings: nothing to do\n",
-                       report.directory.string());
-  } else {
-    text = fmt::format("prepared {} in {:.1f} s\n", report.directory.string(), report.seconds);
-    if (!report.replaced.empty()) text += fmt::format("  in place of what was there: {}\n", report.replaced);
-  }
-  return text + describe_splits(report.manifest);
 }
 
 }  // namespace weft

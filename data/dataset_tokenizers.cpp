@@ -1,7 +1,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "data/dataset.h"
-#include "data/tokenizer.h"
+#include "data/tokenizer/tokenizer.h"
 
 namespace weft {
 

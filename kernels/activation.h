@@ -1,7 +1,7 @@
 #pragma once
 #include <array>
 
-#include "base/fields.h"
+#include "base/config/fields.h"
 
 namespace weft {
 

@@ -165,4 +165,8 @@ Operation::~Operation() {
   context_.note_progress();
 }
 
+std::string matmul_library() { return cpu::MatmulEngine::library(); }
+std::string compiled_matmul_library() { return cpu::MatmulEngine::compiled_library(); }
+bool emulates_bf16() { return cpu::MatmulEngine(1).emulates_bf16(); }
+
 }  // namespace weft

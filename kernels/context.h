@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "kernels/ledger.h"
 #include "kernels/tensor.h"
@@ -12,6 +13,13 @@ namespace weft {
 namespace cpu {
 class MatmulEngine;  // oneDNN's engine, stream and primitive cache
 }
+
+// The library of matrix products with version and instruction set, for the numerics fingerprint: "oneDNN 2.6.3
+// avx512_core_bf16"; the version whose headers this was compiled with; and whether this processor has no bf16 products,
+// so that they are emulated by rounding.
+std::string matmul_library();
+std::string compiled_matmul_library();
+bool emulates_bf16();
 
 struct MemoryUse {
   size_t now = 0;     // bytes held by live tensors

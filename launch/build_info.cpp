@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/mpi.h"
-#include "kernels/cpu/matmul.h"
+#include "kernels/context.h"
 #include "launch/revision.h"
 
 namespace weft {
@@ -33,8 +33,8 @@ std::vector<InfoRow> build_rows() {
       {"compiler", WEFT_COMPILER},
       {"CUDA, NCCL, cuDNN", "not in this version: it computes on the CPU"},
       {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread a rank for what is not a matrix product)"},
-      {"matrix products", cpu::MatmulEngine::library()},
-      {"bf16 products", cpu::MatmulEngine(1).emulates_bf16() ? "emulated by rounding: right, but slow" : "native"},
+      {"matrix products", matmul_library()},
+      {"bf16 products", emulates_bf16() ? "emulated by rounding: right, but slow" : "native"},
       {"MPI", mpi_library_version()},
       {"HDF5", hdf5_version()},
   };

@@ -1,14 +1,14 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/config_reader.h"
+#include "base/config/reader.h"
 #include "base/log.h"
+#include "bench/named_jobs.h"
+#include "bench/step_bench.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
 #include "launch/revision.h"
-#include "launch/session.h"
-#include "trainer/bench_jobs.h"
-#include "trainer/step_bench.h"
+#include "parallel/session.h"
 
 namespace weft {
 namespace {

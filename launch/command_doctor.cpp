@@ -11,7 +11,7 @@
 #include "base/mpi.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
-#include "launch/session.h"
+#include "parallel/session.h"
 
 namespace weft {
 namespace {

@@ -2,22 +2,22 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/config_reader.h"
+#include "base/config/reader.h"
 #include "base/log.h"
-#include "data/tokenizer.h"
-#include "evaluate/bleu.h"
-#include "evaluate/chrf.h"
-#include "evaluate/perplexity.h"
-#include "evaluate/search.h"
-#include "launch/baseline_scores.h"
+#include "base/progress.h"
+#include "data/tokenizer/tokenizer.h"
+#include "evaluate/baseline_scores.h"
+#include "evaluate/loaded_model.h"
+#include "evaluate/loss_evaluation.h"
+#include "evaluate/metrics/bleu.h"
+#include "evaluate/metrics/chrf.h"
+#include "evaluate/metrics/perplexity.h"
+#include "evaluate/search/search.h"
+#include "evaluate/translator.h"
+#include "job/options.h"
 #include "launch/commands.h"
 #include "launch/help.h"
-#include "launch/session.h"
-#include "launch/text_samples.h"
-#include "trainer/job_options.h"
-#include "trainer/loaded_model.h"
-#include "trainer/loss_evaluation.h"
-#include "trainer/progress.h"
+#include "parallel/session.h"
 
 namespace weft {
 namespace {

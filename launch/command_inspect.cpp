@@ -2,14 +2,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/config_reader.h"
+#include "base/config/reader.h"
 #include "base/log.h"
+#include "bench/step_plan.h"
 #include "checkpoint/reader.h"
 #include "data/dataset_inspect.h"
-#include "data/tokenizer.h"
+#include "data/tokenizer/tokenizer.h"
+#include "evaluate/loaded_model.h"
 #include "launch/commands.h"
-#include "trainer/layout_plan.h"
-#include "trainer/loaded_model.h"
 #include "trainer/provenance.h"
 
 namespace weft {

@@ -1,8 +1,8 @@
 #include <cstdio>
 
+#include "job/job.h"
 #include "launch/commands.h"
 #include "launch/help.h"
-#include "trainer/job.h"
 
 namespace weft {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "bench/step_plan.h"
 #include "launch/commands.h"
-#include "trainer/layout_plan.h"
 
 namespace weft {
 namespace {

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "data/prepare.h"
+#include "base/progress.h"
+#include "data/prepare/prepare.h"
+#include "job/job.h"
 #include "launch/commands.h"
-#include "launch/session.h"
-#include "trainer/job.h"
-#include "trainer/progress.h"
+#include "parallel/session.h"
 
 namespace weft {
 namespace {

@@ -1,5 +1,5 @@
 #include "base/log.h"
-#include "data/sample_corpus.h"
+#include "data/sample/corpus.h"
 #include "launch/commands.h"
 
 namespace weft {

@@ -4,12 +4,12 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "evaluate/translator.h"
+#include "job/options.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
 #include "launch/revision.h"
-#include "launch/session.h"
-#include "launch/text_samples.h"
-#include "trainer/job_options.h"
+#include "parallel/session.h"
 #include "trainer/trainer.h"
 
 namespace weft {

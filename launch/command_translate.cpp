@@ -2,13 +2,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/config_reader.h"
+#include "base/config/reader.h"
 #include "base/log.h"
+#include "evaluate/loaded_model.h"
+#include "evaluate/translator.h"
 #include "launch/commands.h"
 #include "launch/help.h"
-#include "launch/session.h"
-#include "launch/text_samples.h"
-#include "trainer/loaded_model.h"
+#include "parallel/session.h"
 
 namespace weft {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <cstdio>
 
-#include "base/config_writer.h"
+#include "base/config/writer.h"
 #include "base/log.h"
+#include "bench/step_plan.h"
 #include "data/batch_plan.h"
-#include "data/tokenizer.h"
+#include "data/tokenizer/tokenizer.h"
+#include "job/dataset_checks.h"
 #include "launch/commands.h"
-#include "launch/session.h"
-#include "trainer/job_data.h"
-#include "trainer/layout_plan.h"
+#include "parallel/session.h"
 
 namespace weft {
 namespace {

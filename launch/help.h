@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config_writer.h"
+#include "base/config/writer.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "base/config_value.h"
+#include "base/config/value.h"
 #include "base/log.h"
 #include "base/mpi.h"
 #include "launch/build_info.h"

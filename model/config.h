@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/fields.h"
+#include "base/config/fields.h"
 #include "kernels/activation.h"
 #include "kernels/embed.h"
 

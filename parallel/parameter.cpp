@@ -6,8 +6,8 @@
 #include <numbers>
 
 #include "base/hash.h"
+#include "base/parallel_for.h"
 #include "base/philox.h"
-#include "kernels/cpu/parallel_for.h"
 #include "kernels/plain.h"
 
 namespace weft {
@@ -30,7 +30,7 @@ template <class Row>
 void for_each_row(const Shape& global, const Shape& local, const std::vector<int64_t>& origin, int threads, Row&& row) {
   const int64_t columns = local.rank() == 0 ? 1 : local[-1];
   const int64_t rows = columns == 0 ? 0 : local.elements() / columns;
-  cpu::parallel_for(threads, rows, 16, [&](int64_t begin, int64_t end) {
+  parallel_for(threads, rows, 16, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       int64_t rest = r, flat = 0, stride = 1;
       for (int d = global.rank() - 1; d >= 0; --d) {

@@ -2,9 +2,9 @@
 #include <vector>
 
 #include "checkpoint/parameters.h"
+#include "job/optimizer_config.h"
 #include "kernels/step_state.h"
 #include "parallel/parameter.h"
-#include "trainer/optimizer_config.h"
 
 namespace weft {
 

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/versions.h"
-#include "kernels/cpu/matmul.h"
+#include "kernels/context.h"
 
 namespace weft {
 
@@ -18,7 +18,7 @@ Json provenance(const RunOrigin& origin) {
   for (const LibraryVersion& library : library_versions()) {
     libraries[library.name] = {{"compiled", library.compiled}, {"loaded", library.loaded}};
   }
-  libraries["oneDNN"] = {{"compiled", cpu::MatmulEngine::compiled_library()}, {"loaded", cpu::MatmulEngine::library()}};
+  libraries["oneDNN"] = {{"compiled", compiled_matmul_library()}, {"loaded", matmul_library()}};
   return {{"version", origin.version},
           {"revision", origin.revision},
           {"overrides", origin.overrides},

@@ -7,10 +7,10 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "data/tokenizer.h"
-#include "trainer/job_data.h"
-#include "trainer/job_options.h"
-#include "trainer/loss_evaluation.h"
+#include "data/tokenizer/tokenizer.h"
+#include "evaluate/loss_evaluation.h"
+#include "job/dataset_checks.h"
+#include "job/options.h"
 
 namespace weft {
 

@@ -4,17 +4,18 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/writer.h"
 #include "data/dataset.h"
 #include "data/loader.h"
+#include "evaluate/translator.h"
+#include "job/changes.h"
+#include "job/job.h"
+#include "job/run_state.h"
 #include "model/transformer.h"
-#include "trainer/job.h"
 #include "trainer/metrics.h"
-#include "trainer/progress.h"
 #include "trainer/provenance.h"
-#include "trainer/resume_changes.h"
-#include "trainer/run_state.h"
 #include "trainer/training_step.h"
 
 namespace weft {
@@ -33,9 +34,6 @@ struct TrainResult {
   std::optional<fs::path> last_checkpoint;
   double best_loss = 0;  // on the validation split; infinity where it was never evaluated
 };
-
-// Prints what a model writes, while it learns: the launcher's business, since search is not the trainer's.
-using SampleWriter = std::function<void(Transformer& model, int64_t step)>;
 
 // The loop: steps, evaluations, checkpoints, metrics. Every rank runs it; decisions are taken from what the control
 // all-reduce told all of them, or by rank 0 and broadcast.

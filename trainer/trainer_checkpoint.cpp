@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/config_writer.h"
+#include "base/config/writer.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/space.h"
-#include "kernels/cpu/matmul.h"
+#include "kernels/context.h"
 #include "parallel/replicas.h"
 #include "trainer/trainer.h"
 
@@ -26,7 +26,7 @@ Json Trainer::fingerprint() const {
   return {{"dp", mesh_.dp().size()},
           {"tp", mesh_.tp().size()},
           {"threads", context_.threads()},
-          {"matmul", cpu::MatmulEngine::library()},
+          {"matmul", matmul_library()},
           {"precision", std::string(enum_name(job_.train.precision))}};
 }
 

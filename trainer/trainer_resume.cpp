@@ -2,14 +2,14 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "base/config_reader.h"
-#include "base/config_writer.h"
+#include "base/config/reader.h"
+#include "base/config/writer.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "checkpoint/retention.h"
-#include "data/tokenizer.h"
-#include "trainer/job_data.h"
-#include "trainer/stored_job.h"
+#include "data/tokenizer/tokenizer.h"
+#include "job/dataset_checks.h"
+#include "job/migration.h"
 #include "trainer/trainer.h"
 
 namespace weft {

@@ -5,18 +5,14 @@
 #include <chrono>
 #include <cmath>
 
+#include "evaluate/model_batch.h"
 #include "parallel/gradient_norm.h"
 
 namespace weft {
-ModelBatch to_device(Context& context, const MicroBatch& batch) {
-  ModelBatch out;
-  if (batch.source.sequences() > 0) {
-    out.source = make_rows(context, batch.source.tokens, batch.source.offsets, batch.samples);
-  }
-  out.input = make_rows(context, batch.input.tokens, batch.input.offsets, batch.samples);
-  out.targets = context.empty({out.input.count()}, DType::I32);
-  if (!context.meta()) std::ranges::copy(batch.targets, out.targets.data<int32_t>());
-  return out;
+
+StepOptions step_options(const JobConfig& job) {
+  return {
+      .label_smoothing = job.train.label_smoothing, .clip_norm = job.train.clip_norm, .recompute = job.train.recompute};
 }
 
 class TrainingStep::Timer {

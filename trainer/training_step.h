@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "data/batch.h"
+#include "job/job.h"
 #include "model/transformer.h"
 #include "parallel/gradient_buckets.h"
 #include "trainer/optimizer.h"
@@ -10,14 +11,12 @@
 
 namespace weft {
 
-// Copies a host micro-batch to the model's device.
-ModelBatch to_device(Context& context, const MicroBatch& batch);
-
 struct StepOptions {
   double label_smoothing = 0;
   double clip_norm = 0;  // 0: gradients are not clipped
   Recompute recompute = Recompute::None;
 };
+StepOptions step_options(const JobConfig& job);
 
 // What all ranks know after the one control all-reduce of a step.
 struct StepReport {

@@ -1,7 +1,7 @@
+#include "base/parallel_for.h"
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_blocks.h"
 #include "kernels/cpu/dropout.h"
-#include "kernels/cpu/parallel_for.h"
 
 namespace weft::cpu {
 namespace {

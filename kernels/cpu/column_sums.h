@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu/parallel_for.h"
+#include "base/parallel_for.h"
 
 // Sums over rows, repeatable for a given number of threads: each thread adds its own contiguous rows to a row of
 // `partial`, then the rows of `partial` are added in order.

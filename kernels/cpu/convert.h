@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cpu/parallel_for.h"
+#include "base/parallel_for.h"
 #include "kernels/dtype.h"
 
 namespace weft::cpu {

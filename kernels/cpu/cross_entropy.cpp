@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "base/parallel_for.h"
 #include "kernels/cpu/math.h"
-#include "kernels/cpu/parallel_for.h"
 
 namespace weft::cpu {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/parallel_for.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/dropout.h"
-#include "kernels/cpu/parallel_for.h"
 
 namespace weft::cpu {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/parallel_for.h"
 #include "kernels/cpu/convert.h"
-#include "kernels/cpu/parallel_for.h"
 #include "kernels/cpu/plain_matmul.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/workspace.h"

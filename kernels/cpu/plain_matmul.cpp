@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/parallel_for.h"
+#include "base/parallel_for.h"
 
 namespace weft::cpu {
 

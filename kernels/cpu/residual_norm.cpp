@@ -3,9 +3,9 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/parallel_for.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/dropout.h"
-#include "kernels/cpu/parallel_for.h"
 #include "kernels/cpu/vec.h"
 
 namespace weft::cpu {

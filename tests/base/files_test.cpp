@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {

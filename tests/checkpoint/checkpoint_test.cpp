@@ -12,7 +12,7 @@
 #include "checkpoint/writer.h"
 #include "parallel/in_process.h"
 #include "tests/checkpoint/small_model.h"
-#include "tests/small_disk.h"
+#include "tests/support/small_disk.h"
 
 namespace weft {
 namespace {

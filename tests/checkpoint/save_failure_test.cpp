@@ -8,7 +8,7 @@
 #include "checkpoint/space.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/data/scratch.h"
-#include "tests/small_disk.h"
+#include "tests/support/small_disk.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include "checkpoint/reader.h"
 #include "checkpoint/writer.h"
 #include "parallel/in_process.h"
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 

@@ -11,7 +11,7 @@
 #include <set>
 #include <thread>
 
-#include "base/config_writer.h"
+#include "base/config/writer.h"
 #include "base/error.h"
 #include "data/batch_plan_slice.h"
 #include "tests/data/batch_plan_testing.h"

@@ -1,7 +1,8 @@
 #include <gmock/gmock.h>
 
 #include "data/dataset_inspect.h"
-#include "tests/data/prepare_fixture.h"
+#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/support/source_dir.h"
 
 // Datasets of format version 1, kept as they were written: every later weft reads them.
 namespace weft {
@@ -9,7 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 
-const fs::path kGolden = fs::path(WEFT_SOURCE_DIR) / "tests" / "data" / "golden" / "dataset-v1";
+const fs::path kGolden = source_dir() / "tests" / "data" / "golden" / "dataset-v1";
 
 DataConfig stream_config() {
   return {.directory = "stream",

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 

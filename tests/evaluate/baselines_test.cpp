@@ -1,12 +1,12 @@
-#include "evaluate/baselines.h"
+#include "data/sample/baselines.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 
 #include "base/error.h"
-#include "data/sample_corpus.h"
-#include "evaluate/bleu.h"
+#include "data/sample/corpus.h"
+#include "evaluate/metrics/bleu.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "tests/data/scratch.h"
 #include "tests/launch/run_weft.h"
-#include "tests/small_disk.h"
+#include "tests/support/small_disk.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
-#include "tests/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 

@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/config_reader.h"
+#include "base/config/reader.h"
+#include "job/changes.h"
+#include "job/migration.h"
 #include "tests/trainer/small_run.h"
 #include "trainer/metrics.h"
-#include "trainer/resume_changes.h"
-#include "trainer/stored_job.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "tests/small_disk.h"
+#include "tests/support/small_disk.h"
 #include "tests/trainer/small_run.h"
 
 namespace weft {

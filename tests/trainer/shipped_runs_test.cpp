@@ -3,11 +3,12 @@
 #include <sstream>
 
 #include "base/log.h"
-#include "data/prepare.h"
-#include "data/sample_corpus.h"
-#include "launch/text_samples.h"
+#include "data/prepare/prepare.h"
+#include "data/sample/corpus.h"
+#include "evaluate/translator.h"
 #include "tests/data/scratch.h"
-#include "tests/shared_data.h"
+#include "tests/support/shared_data.h"
+#include "tests/support/source_dir.h"
 #include "trainer/trainer.h"
 
 // The shipped jobs on real text: prepared whole, trained for some steps, with batches small enough for a test.
@@ -22,7 +23,7 @@ class ShippedRuns : public testing::Test {
     overrides.insert(overrides.end(), {"run_dir=" + at("run"), "data.directory=" + at("prepared"), "log.every_steps=1",
                                        "checkpoint.every_steps=0", "checkpoint.every_epochs=0",
                                        "checkpoint.keep_epochs=0", "evaluation.max_sequences=8"});
-    return load_job(std::string(WEFT_SOURCE_DIR) + "/configs/" + config, overrides);
+    return load_job(source_dir().string() + "/configs/" + config, overrides);
   }
 
   // Trains; expects the loss to fall from that of an untrained model. Returns the number of parameters.

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "data/prepare.h"
+#include "data/prepare/prepare.h"
 #include "tests/data/scratch.h"
 #include "trainer/trainer.h"
 

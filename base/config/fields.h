@@ -1,0 +1,63 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// A configuration struct declares each field once:
+//
+//   struct ScheduleConfig {
+//     int64_t warmup = 0;
+//     Decay decay = Decay::Cosine;
+//     template <class Visitor>
+//     void fields(Visitor& v) {
+//       v.field("warmup", warmup, "Steps over which the rate rises linearly from 0.", Range{.min = 0});
+//       v.field("decay", decay, "How the rate falls after the warm-up.");
+//     }
+//   };
+//
+// The same declaration reads YAML and `--set a.b=c` (base/config/reader.h), prints help, the resolved job, the docs
+// table and differences (base/config/writer.h).
+// Supported types: bool, int64_t, double, std::string, enums with EnumNames, structs with fields() (a nested section),
+// and std::optional and std::vector of these. `meaning` is one sentence with the unit; a Range includes its ends.
+namespace weft {
+
+struct Range {
+  double min = -std::numeric_limits<double>::infinity();
+  double max = std::numeric_limits<double>::infinity();
+};
+
+// Specialise for every enum that a configuration uses:
+//   template <> struct EnumNames<Decay> {
+//     static constexpr auto kNames = std::to_array<std::pair<std::string_view, Decay>>({{"cosine", Decay::Cosine}});
+//   };
+template <class E>
+struct EnumNames;
+
+template <class E>
+concept NamedEnum = requires {
+  EnumNames<E>::kNames;
+};
+
+template <NamedEnum E>
+constexpr std::string_view enum_name(E value) {
+  for (const auto& [name, v] : EnumNames<E>::kNames) {
+    if (v == value) return name;
+  }
+  return "?";
+}
+
+struct AnyVisitor {
+  template <class T>
+  void field(const char*, T&, const char*, Range = {}) {}
+};
+template <class T>
+concept Section = requires(T& section, AnyVisitor& v) {
+  section.fields(v);
+};
+
+}  // namespace weft

@@ -1,0 +1,128 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/config/reader.h"
+
+// Writing a struct with fields(): YAML and JSON that read_config / parse_config read back to the same values bit for
+// bit, the reference table of the docs, and what changed between two configurations.
+namespace weft {
+
+ConfigValue scalar_value(bool value);
+ConfigValue scalar_value(int64_t value);
+ConfigValue scalar_value(double value);
+ConfigValue scalar_value(const std::string& value);
+
+template <class T>
+ConfigValue encode_value(T& value);
+
+struct SectionWriter {
+  ConfigValue section{.kind = ConfigValue::Kind::Map};
+
+  template <class T>
+  void field(const char* key, T& value, const char*, Range = {}) {
+    section.entries.push_back({.key = key, .value = encode_value(value)});
+  }
+};
+
+template <class T>
+ConfigValue encode_value(T& value) {
+  if constexpr (Section<T>) {
+    SectionWriter writer;
+    value.fields(writer);
+    return std::move(writer.section);
+  } else if constexpr (IsOptional<T>::value) {
+    return value ? encode_value(*value) : ConfigValue{};
+  } else if constexpr (IsVector<T>::value) {
+    ConfigValue list{.kind = ConfigValue::Kind::List};
+    for (auto&& item : value) {
+      typename T::value_type element = item;  // std::vector<bool> hands out proxies
+      list.items.push_back(encode_value(element));
+    }
+    return list;
+  } else if constexpr (NamedEnum<T>) {
+    return scalar_value(std::string(enum_name(value)));
+  } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    return scalar_value(static_cast<int64_t>(value));
+  } else {
+    return scalar_value(value);
+  }
+}
+
+template <Section T>
+ConfigValue encode_config(const T& config) {
+  T copy = config;  // fields() is one function for readers and writers, hence not const
+  return encode_value(copy);
+}
+
+std::string tree_to_yaml(const ConfigValue& tree);
+nlohmann::ordered_json tree_to_json(const ConfigValue& tree);
+
+template <Section T>
+std::string to_yaml(const T& config) {
+  return tree_to_yaml(encode_config(config));
+}
+// A nlohmann::ordered_json; its user includes <nlohmann/json.hpp>.
+template <Section T>
+auto to_json(const T& config) {
+  return tree_to_json(encode_config(config));
+}
+
+struct ConfigChange {
+  std::string key;     // dotted
+  std::string before;  // as YAML on one line; "(absent)" where the key is not there
+  std::string after;
+};
+// Every leaf that differs; a list is one leaf.
+std::vector<ConfigChange> tree_changes(const ConfigValue& before, const ConfigValue& after);
+template <Section T>
+std::vector<ConfigChange> config_changes(const T& before, const T& after) {
+  return tree_changes(encode_config(before), encode_config(after));
+}
+
+// A value as YAML on one line: [1, 2], {a: 1}, "text with spaces".
+std::string value_on_one_line(const ConfigValue& value);
+
+struct DocCollector {
+  std::vector<ConfigDoc>& docs;
+  std::string prefix;
+
+  template <class T>
+  void field(const char* key, T& value, const char* meaning, Range range = {}) {
+    const std::string name = prefix + key;
+    if constexpr (Section<T>) {
+      docs.push_back({name, "a section", "", meaning, true});
+      DocCollector inner{docs, name + "."};
+      value.fields(inner);
+    } else {
+      docs.push_back({name, describe_type<T>(range), value_on_one_line(encode_value(value)), meaning, false});
+      if constexpr (IsVector<T>::value || IsOptional<T>::value)
+        elements<typename T::value_type>(name, IsVector<T>::value);
+    }
+  }
+
+ private:
+  template <class T>
+  void elements(const std::string& name, bool list) {
+    if constexpr (Section<T>) {
+      T defaults{};
+      DocCollector inner{docs, name + (list ? "[]." : ".")};
+      defaults.fields(inner);
+    }
+  }
+};
+
+template <Section T>
+std::vector<ConfigDoc> config_docs() {
+  std::vector<ConfigDoc> docs;
+  T defaults{};
+  DocCollector collector{docs, ""};
+  defaults.fields(collector);
+  return docs;
+}
+
+// A Markdown table: key, default, allowed values, meaning.
+std::string docs_table(const std::vector<ConfigDoc>& docs);
+
+}  // namespace weft

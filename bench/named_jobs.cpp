@@ -1,0 +1,92 @@
+#include "bench/named_jobs.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+// Radford et al. 2019: 12 to 48 blocks, heads of 64 features, contexts of 1,024.
+BenchJob gpt2(const char* size, int64_t layers, int64_t width, int64_t heads) {
+  BenchJob out{.name = fmt::format("gpt2-{}", size),
+               .meaning = fmt::format("GPT-2, {} blocks of width {}, 4 windows of 1,024 tokens a step", layers, width),
+               .vocabulary = 50257};
+  out.job.model = {.layers = layers, .width = width, .heads = heads, .max_length = 1024};
+  out.job.batch = {.sequences = 4, .context = 1024, .micro_tokens = 4096};
+  out.job.train.clip_norm = 1;
+  return out;
+}
+
+// nanoGPT's character model for CPUs: 12 windows of 64 characters a step.
+BenchJob characters() {
+  BenchJob out{.name = "char",
+               .meaning = "nanoGPT's character model for CPUs: 4 blocks of width 128, 12 windows of 64",
+               .vocabulary = 65};
+  out.job.model = {.layers = 4,
+                   .width = 128,
+                   .heads = 4,
+                   .max_length = 64,
+                   .activation = Activation::Gelu,
+                   .bias = false,
+                   .norm_bias = false};
+  out.job.batch = {.sequences = 12, .context = 64};
+  out.job.train.clip_norm = 1;
+  return out;
+}
+
+// The Multi30k recipe's Transformer-Tiny, in batches of one group of 4,096 padded tokens.
+BenchJob transformer_tiny() {
+  BenchJob out{.name = "transformer-tiny",
+               .meaning = "Transformer-Tiny: 4 + 4 blocks of width 128, batches of 4,096 padded tokens",
+               .vocabulary = 9712};
+  out.job.task = Task::Translation;
+  out.job.data.format = TextFormat::Parallel;
+  out.job.model = {.layers = 4,
+                   .encoder_layers = 4,
+                   .width = 128,
+                   .heads = 4,
+                   .ffn = 256,
+                   .norm = NormPlacement::Post,
+                   .final_norm = false,
+                   .positions = Positions::Sinusoidal,
+                   .sinusoid_form = SinusoidForm::Halves,
+                   .activation = Activation::Relu,
+                   .tying = Tying::All,
+                   .scale_embedding = true,
+                   .dropout = {.embedding = 0.3, .residual = 0.3},
+                   .init = InitScheme::Xavier};
+  out.job.batch = {.tokens = 4096, .count = TokenCount::Padded, .order = BatchOrder::Bucketed};
+  out.job.optimizer.kind = OptimizerKind::Adam;
+  out.job.train.label_smoothing = 0.1;
+  return out;
+}
+
+std::vector<BenchJob> make_jobs() {
+  std::vector<BenchJob> jobs = {gpt2("124m", 12, 768, 12),
+                                gpt2("350m", 24, 1024, 16),
+                                gpt2("774m", 36, 1280, 20),
+                                gpt2("1558m", 48, 1600, 25),
+                                characters(),
+                                transformer_tiny()};
+  for (BenchJob& bench : jobs) bench.job.name = bench.name;
+  return jobs;
+}
+
+}  // namespace
+
+const std::vector<BenchJob>& bench_jobs() {
+  static const std::vector<BenchJob> jobs = make_jobs();
+  return jobs;
+}
+
+const BenchJob& find_bench_job(const std::string& name) {
+  const auto& jobs = bench_jobs();
+  const auto at = std::ranges::find(jobs, name, &BenchJob::name);
+  if (at != jobs.end()) return *at;
+  std::string known;
+  for (const BenchJob& job : jobs) known += (known.empty() ? "" : ", ") + job.name;
+  throw ConfigError(fmt::format("--model {}: no such model", name), "use one of " + known);
+}
+
+}  // namespace weft

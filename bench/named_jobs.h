@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "job/job.h"
+
+namespace weft {
+
+// A job that is measured under a name, without a job file or data.
+struct BenchJob {
+  std::string name;
+  std::string meaning;
+  JobConfig job;
+  int64_t vocabulary = 0;  // of both sides
+};
+
+const std::vector<BenchJob>& bench_jobs();
+
+// ConfigError with the names that there are.
+const BenchJob& find_bench_job(const std::string& name);
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+#include "bench/peak_gflops.h"
+
+#include <array>
+
+#include "base/error.h"
+#include "kernels/matmul.h"
+#include "kernels/plain.h"
+
+namespace weft {
+namespace {
+
+struct Product {
+  int64_t rows, columns, inner;
+  bool transpose_b;
+  double flops() const { return 2.0 * static_cast<double>(rows) * static_cast<double>(columns * inner); }
+};
+
+// Small numbers that differ, so that no product overflows or meets denormals.
+Tensor matrix(Context& context, int64_t rows, int64_t columns, DType dtype) {
+  const Tensor values = context.empty({rows, columns}, DType::F32);
+  float* out = values.data<float>();
+  for (int64_t i = 0; i < values.elements(); ++i) out[i] = static_cast<float>(i % 17 - 8) * 0.01f;
+  if (dtype == DType::F32) return values;
+  const Tensor narrow = context.empty({rows, columns}, dtype);
+  convert(context, values, narrow);
+  return narrow;
+}
+
+double best_seconds(Context& context, const Product& p, DType dtype, int repeats) {
+  const Matmul args{
+      .a = matrix(context, p.rows, p.inner, dtype),
+      .b = p.transpose_b ? matrix(context, p.columns, p.inner, dtype) : matrix(context, p.inner, p.columns, dtype),
+      .c = context.empty({p.rows, p.columns}, DType::F32),
+      .transpose_b = p.transpose_b};
+  matmul(context, args);
+  double best = 0;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    matmul(context, args);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    best = i == 0 ? seconds : std::min(best, seconds);
+  }
+  return best;
+}
+
+}  // namespace
+
+Ceiling measure_ceiling(Context& context, DType dtype, int repeats) {
+  require<InternalError>(!context.meta() && repeats > 0, "the ceiling is measured on a device that computes");
+  constexpr std::array<Product, 6> kSweep = {{{1024, 1024, 1024, false},
+                                              {2048, 2048, 2048, false},
+                                              {3072, 3072, 3072, false},
+                                              {2048, 2048, 2048, true},
+                                              {4096, 3072, 768, true},
+                                              {4096, 768, 3072, true}}};
+  Ceiling best;
+  for (const Product& p : kSweep) {
+    const double gflops = p.flops() / best_seconds(context, p, dtype, repeats) * 1e-9;
+    if (gflops > best.gflops) best = {gflops, fmt::format("{} x {} x {}", p.rows, p.columns, p.inner)};
+  }
+  return best;
+}
+
+}  // namespace weft

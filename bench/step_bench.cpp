@@ -1,0 +1,212 @@
+#include "bench/step_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "base/hash.h"
+#include "base/machine.h"
+#include "job/dataset_checks.h"
+#include "job/options.h"
+#include "kernels/context.h"
+#include "trainer/training_step.h"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kLearningRate = 1e-5;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+double wait_seconds(const Communicator& axis) { return axis.traffic().total().wait_seconds; }
+
+// FLOPs of matrix products and attention that the operations have counted so far.
+double counted_products(Context& context) {
+  double flops = 0;
+  for (const auto& [name, entry] : context.ledger().entries()) {
+    if (name.starts_with("linear_") || name.starts_with("attention_") || name == "matmul") flops += entry.flops;
+  }
+  return flops;
+}
+
+class Bench {
+ public:
+  Bench(Context& context, Mesh& mesh, const JobConfig& job, const SyntheticData& data, const BenchOptions& options)
+      : context_(context),
+        mesh_(mesh),
+        options_(options),
+        model_(make_model(context, mesh, job.model, data.vocabularies, job.parallel.sequence_parallel)),
+        seed_(job.seed) {
+    model_->allocate(precision_of(job), true, sharding_of(job));
+    model_->parameters().initialise(static_cast<uint64_t>(job.seed));
+    optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
+    step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
+    loader_ = std::make_unique<Loader>(LoaderOptions{.plan = data.plan,
+                                                     .reader = data.reader,
+                                                     .dp_rank = mesh.dp().rank(),
+                                                     .dp_size = mesh.dp().size(),
+                                                     .micro_tokens = job.batch.micro_tokens});
+  }
+
+  Transformer& model() { return *model_; }
+
+  void run(BenchReport& report) {
+    mesh_.world().barrier();
+    for (int64_t i = 0; i < options_.warmup; ++i) one_step();
+    waited_ = loader_->waited_seconds();
+    context_.ledger().clear();
+    for (int64_t i = 0; i < options_.steps; ++i) {
+      const auto [parts, step] = one_step();
+      report.steps.push_back(parts);
+      report.target_tokens.push_back(step.target_tokens);
+      report.rows.push_back(step.rows);
+      report.loss = step.loss;
+      report.skipped += step.skipped;
+    }
+    report.rank_compute = by_rank(report.mean().compute);
+    report.rank_exposed = by_rank(report.mean().exposed);
+  }
+
+  void time_operations(BenchReport& report) {
+    context_.ledger().clear();
+    context_.time_operations(true);
+    for (int64_t i = 0; i < options_.steps; ++i) one_step();
+    context_.time_operations(false);
+    report.operations = context_.ledger().entries();
+  }
+
+ private:
+  std::pair<StepParts, StepReport> one_step() {
+    const auto start = Clock::now();
+    const double waited_for_all = mesh_.waited_seconds(), waited_for_world = wait_seconds(mesh_.world());
+    const auto batches = loader_->next();
+    StepParts parts{.data = loader_->waited_seconds() - waited_};
+    waited_ += parts.data;
+    StepState state{.step = index_, .learning_rate = kLearningRate};
+    state.dropout_key = hash64(fmt::format("dropout {} {}", seed_, index_));
+    StepReport step = step_->run(*batches, state, updates_, parts.data, {});
+    ++index_;
+    parts.total = std::chrono::duration<double>(Clock::now() - start).count();
+    // During a step all ranks together have but the control all-reduce; the rest is along dp and tp.
+    parts.control = wait_seconds(mesh_.world()) - waited_for_world;
+    parts.exposed = mesh_.waited_seconds() - waited_for_all - parts.control;
+    parts.update = step.update_seconds;
+    // What is left over, microseconds of bookkeeping, belongs to no other part.
+    parts.compute = parts.total - parts.data - parts.exposed - parts.control - parts.update;
+    return {parts, std::move(step)};
+  }
+
+  std::vector<double> by_rank(double mine) {
+    std::vector<double> all(static_cast<size_t>(mesh_.world().size()), 0);
+    all[static_cast<size_t>(mesh_.world().rank())] = mine;
+    mesh_.world().all_reduce_host(all.data(), static_cast<int64_t>(all.size()), ReduceOp::Sum);
+    return all;
+  }
+
+  Context& context_;
+  Mesh& mesh_;
+  BenchOptions options_;
+  std::unique_ptr<Transformer> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<TrainingStep> step_;
+  std::unique_ptr<Loader> loader_;
+  int64_t seed_, index_ = 0, updates_ = 0;
+  double waited_ = 0;
+};
+
+// Of all ranks together, all measuring at the same time. In a context of its own, so that its memory is not the job's.
+Ceiling ceiling_of_ranks(int threads, Mesh& mesh, DType dtype) {
+  Context context({}, threads);
+  mesh.world().barrier();
+  Ceiling ceiling = measure_ceiling(context, dtype);
+  mesh.world().all_reduce_host(&ceiling.gflops, 1, ReduceOp::Sum);
+  return ceiling;
+}
+
+void count_flops(BenchReport& report, const JobConfig& job, Context& context, Mesh& mesh) {
+  const auto tokens = std::accumulate(report.target_tokens.begin(), report.target_tokens.end(), int64_t{0});
+  if (job.is_translation()) {
+    report.model_flops = counted_products(context);
+    mesh.world().all_reduce_host(&report.model_flops, 1, ReduceOp::Sum);
+    report.formula = "2 for each multiply-add of the products and attention, forward and backward";
+    return;
+  }
+  const double attention =
+      6.0 * static_cast<double>(job.model.layers * job.model.width) * static_cast<double>(batch_config(job).context);
+  report.model_flops = static_cast<double>(tokens) * (6.0 * static_cast<double>(report.parameters) + attention);
+  report.formula = "6 N + 6 x layers x width x T a token (causal)";
+}
+
+}  // namespace
+
+BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, const SyntheticData& data,
+                        const BenchOptions& options) {
+  BenchReport report{.task = std::string(enum_name(job.task)),
+                     .precision = std::string(enum_name(job.train.precision)),
+                     .library = matmul_library(),
+                     .processor = processor_name(),
+                     .dp = mesh.dp().size(),
+                     .tp = mesh.tp().size(),
+                     .threads = context.threads(),
+                     .data = "random tokens, lengths of " + data.lengths,
+                     .vocabulary = data.vocabularies.target,
+                     .warmup = options.warmup};
+  {
+    Bench bench(context, mesh, job, data, options);
+    report.parameters = bench.model().parameters().global_elements();
+    bench.run(report);
+    count_flops(report, job, context, mesh);
+    double peaks[] = {static_cast<double>(context.memory().use().peak), static_cast<double>(peak_resident_bytes())};
+    mesh.world().all_reduce_host(peaks, 2, ReduceOp::Max);
+    report.peak_tensor_bytes = static_cast<int64_t>(peaks[0]);
+    report.peak_process_bytes = static_cast<int64_t>(peaks[1]);
+    if (options.operations) bench.time_operations(report);
+  }
+  if (options.ceiling) {
+    report.ceiling = ceiling_of_ranks(context.threads(), mesh, compute_dtype(precision_of(job)));
+  }
+  return report;
+}
+
+double BenchReport::seconds() const {
+  return std::accumulate(steps.begin(), steps.end(), 0.0,
+                         [](double sum, const StepParts& parts) { return sum + parts.total; });
+}
+
+double BenchReport::tokens_per_second() const {
+  const auto tokens = std::accumulate(target_tokens.begin(), target_tokens.end(), int64_t{0});
+  return static_cast<double>(tokens) / seconds();
+}
+
+double BenchReport::median_seconds() const {
+  std::vector<double> totals;
+  for (const StepParts& parts : steps) totals.push_back(parts.total);
+  return median(totals);
+}
+
+double BenchReport::median_tokens_per_second() const {
+  std::vector<double> rates;
+  for (size_t i = 0; i < steps.size(); ++i) rates.push_back(static_cast<double>(target_tokens[i]) / steps[i].total);
+  return median(rates);
+}
+
+double BenchReport::gflops() const { return model_flops * 1e-9 / seconds(); }
+double BenchReport::ceiling_share() const { return ceiling.gflops > 0 ? gflops() / ceiling.gflops : 0; }
+
+StepParts BenchReport::mean() const {
+  StepParts sum;
+  for (const StepParts& parts : steps) {
+    for (const auto part : {&StepParts::total, &StepParts::data, &StepParts::compute, &StepParts::exposed,
+                            &StepParts::control, &StepParts::update})
+      sum.*part += parts.*part / static_cast<double>(steps.size());
+  }
+  return sum;
+}
+
+}  // namespace weft

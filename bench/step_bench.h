@@ -1,0 +1,76 @@
+#pragma once
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/peak_gflops.h"
+#include "bench/synthetic_data.h"
+#include "parallel/mesh.h"
+
+namespace weft {
+
+struct BenchOptions {
+  int64_t warmup = 3;
+  int64_t steps = 10;
+  bool ceiling = true;
+  bool operations = false;  // afterwards, as many steps again with every operation timed
+};
+
+// Where one step's time goes on one rank, in seconds: parts that add up to `total`.
+struct StepParts {
+  double total = 0;
+  double data = 0;     // waiting for the loader
+  double compute = 0;  // forward and backward; what is communicated meanwhile is hidden in it
+  double exposed = 0;  // waiting for other ranks' gradients, activations (tp) and weights: exposed communication
+  double control = 0;  // the control all-reduce: the slowest rank is waited for here
+  double update = 0;   // gradient norm, clipping, optimizer, bf16 copies of the weights
+};
+
+struct BenchReport {
+  std::string task;
+  std::string precision;
+  std::string library;    // of matrix products, with the instruction set
+  std::string processor;  // its name
+  int dp = 1, tp = 1, threads = 1;
+  int64_t parameters = 0;
+  std::string data;
+  int64_t vocabulary = 0;  // of the target
+  int64_t warmup = 0;
+  std::vector<StepParts> steps;        // of rank 0, without the warm-up
+  std::vector<int64_t> target_tokens;  // by step, over all ranks
+  std::vector<int64_t> rows;           // source and target rows likewise
+  std::vector<double> rank_compute;    // by world rank: mean seconds of compute a step
+  std::vector<double> rank_exposed;    // likewise
+  double model_flops = 0;              // of all measured steps, by `formula`
+  std::string formula;
+  Ceiling ceiling;                 // summed over ranks that measure at the same time; gflops 0: not measured
+  int64_t peak_tensor_bytes = 0;   // of the rank with most
+  int64_t peak_process_bytes = 0;  // likewise
+  std::map<std::string, Ledger::Entry, std::less<>> operations;  // of the steps with every operation timed, rank 0
+  double loss = 0;                                               // of the last step
+  int64_t skipped = 0;  // steps without a finite loss: their update did nothing
+
+  double seconds() const;            // of all measured steps
+  double tokens_per_second() const;  // all tokens over all seconds
+  double median_seconds() const;
+  double median_tokens_per_second() const;  // median over the steps
+  double gflops() const;                    // model FLOPs over all seconds
+  double ceiling_share() const;             // 0 where the ceiling was not measured
+  StepParts mean() const;
+};
+
+// The job's real training steps (loader, TrainingStep, optimizer) on synthetic data, a few to warm up and then
+// `steps` measured ones. All ranks call it and get the same report. The learning rate is 1e-5, whatever the job says.
+//
+// FLOPs of a language model: 6 N + 6 x layers x width x T a token, N all parameters, T the context: two for each
+// multiply-add, three products a weight, attention's two products causal, embeddings counted as if they were products,
+// nothing recomputed. Of a translation model: what the products and attention of forward and backward count.
+BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, const SyntheticData& data,
+                        const BenchOptions& options);
+
+// A page for people; and every figure by the names that bench/README.md explains.
+std::string describe(const BenchReport& report);
+nlohmann::ordered_json to_json(const BenchReport& report);
+
+}  // namespace weft

@@ -1,0 +1,126 @@
+#include "bench/step_plan.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/loader.h"
+#include "job/dataset_checks.h"
+#include "job/options.h"
+#include "parallel/dry_communicator.h"
+#include "trainer/training_step.h"
+
+namespace weft {
+namespace {
+
+// Tokens are shapes here.
+class AnyTokens : public SequenceReader {
+ public:
+  void read(const PlannedSequence&, std::span<int32_t> source, std::span<int32_t> target) const override {
+    std::ranges::fill(source, 0);
+    std::ranges::fill(target, 0);
+  }
+};
+
+bool is_prepared(const JobConfig& job) { return fs::exists(fs::path(job.data.directory) / "dataset.json"); }
+
+// What is known before any text was read.
+std::optional<int64_t> stated_vocabulary(const TokenizerConfig& tokenizer) {
+  constexpr int64_t kGpt2 = 50257, kBytes = 256;
+  switch (tokenizer.kind) {
+    case TokenizerKind::Gpt2:
+      return kGpt2;
+    case TokenizerKind::Bytes:
+      return kBytes + static_cast<int64_t>(tokenizer.specials.size());
+    default:
+      return tokenizer.vocabulary > 0 ? std::optional(tokenizer.vocabulary) : std::nullopt;
+  }
+}
+
+std::optional<Vocabularies> known_vocabularies(const JobConfig& job) {
+  if (is_prepared(job)) return vocabularies_of(Dataset::open(job.data.directory, "train").header());
+  const auto source = stated_vocabulary(job.tokenizer);
+  const auto target = job.target_tokenizer ? stated_vocabulary(*job.target_tokenizer) : source;
+  if (!source || !target) return std::nullopt;
+  return Vocabularies{.source = job.is_translation() ? *source : 0, .target = *target};
+}
+
+// Pairs as long as the job lets them be: as its data says, or as its model has positions.
+PairLengths longest_pairs(const JobConfig& job, int64_t pairs) {
+  const auto limit = [](int64_t stated, int64_t otherwise) {
+    return static_cast<int32_t>(stated > 0 ? stated : otherwise);
+  };
+  PairLengths lengths;
+  lengths.source.assign(static_cast<size_t>(pairs), limit(job.data.max_source, job.model.max_length));
+  // One more than the decoder's inputs.
+  lengths.target.assign(static_cast<size_t>(pairs), limit(job.data.max_target, job.model.max_length + 1));
+  return lengths;
+}
+
+std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
+  const BatchConfig batch = batch_config(job);
+  const auto seed = static_cast<uint64_t>(job.seed);
+  if (is_prepared(job)) return make_batch_plan(batch, Dataset::open(job.data.directory, "train"), seed);
+  if (job.is_translation()) {
+    const int64_t row = longest_pairs(job, 1).target[0] - 1;
+    const int64_t pairs = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, row);
+    return make_pair_plan(batch, longest_pairs(job, pairs), seed);
+  }
+  const int64_t windows = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, batch.context);
+  return make_window_plan(batch, (windows + 1) * (batch.context + 1), seed);
+}
+
+}  // namespace
+
+double LayoutPlan::moved(const std::string& axis) const {
+  double sum = 0;
+  for (const auto& [name, entry] : traffic) {
+    if (name.starts_with(axis + ".")) sum += entry.bytes;
+  }
+  return sum;
+}
+
+bool can_be_planned(const JobConfig& job) { return known_vocabularies(job).has_value(); }
+
+Vocabularies planned_vocabularies(const JobConfig& job) {
+  if (const auto known = known_vocabularies(job)) return *known;
+  throw ConfigError("the vocabulary is not known before the dataset is prepared",
+                    "run weft prepare, or --set tokenizer.vocabulary=N");
+}
+
+LayoutPlan plan_layout(const JobConfig& job, const MeshLayout& layout, int threads) {
+  Context context({.kind = DeviceKind::Meta}, threads);
+  Mesh mesh = dry_mesh(layout, context);
+  const auto model = make_model(context, mesh, job.model, planned_vocabularies(job), job.parallel.sequence_parallel);
+  model->allocate(precision_of(job), true, sharding_of(job));
+  ParameterRegistry& parameters = model->parameters();
+  LayoutPlan plan{.layout = layout, .parameters = parameters.global_elements()};
+  const size_t before_optimizer = context.memory().use().now;
+  Optimizer optimizer(context, parameters, job.optimizer);
+  plan.optimizer_bytes = context.memory().use().now - before_optimizer;
+  const bool own_masters = parameters.master().data.storage() != parameters.flat_value().storage();
+  plan.weight_bytes = parameters.flat_value().bytes() + (own_masters ? parameters.master().data.bytes() : 0);
+  plan.gradient_bytes = parameters.reduced_gradient().data.bytes();
+  if (parameters.flat_gradient() && parameters.layout().sharded) {
+    plan.gradient_bytes += parameters.flat_gradient().bytes();
+  }
+
+  TrainingStep step(*model, optimizer, step_options(job));
+  const auto batches = planned_batches(job);
+  const PlannedStep largest = batches->step(0, batches->largest_step(0));
+  const StepBatches mine = read_step(largest, AnyTokens(), 0, layout.dp, job.batch.micro_tokens);
+  context.ledger().clear();
+  StepState state;
+  int64_t updates = 0;
+  const StepReport report = step.run(mine, state, updates, 0, {});
+  plan.peak_bytes = context.memory().use().peak;
+  plan.activation_bytes = report.activation_bytes;
+  plan.target_tokens = report.target_tokens;
+  plan.micro_batches = static_cast<int64_t>(mine.micro.size());
+  for (const auto& [name, entry] : context.ledger().entries()) {
+    plan.flops += entry.flops;
+    if (name.find('.') != std::string::npos) plan.traffic[name] = {entry.calls, entry.moved};
+  }
+  return plan;
+}
+
+}  // namespace weft

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "job/job.h"
+#include "model/config.h"
+#include "parallel/mesh.h"
+
+namespace weft {
+
+// What one rank of a layout needs for the largest step of a job, found by running that step dry: with the code that
+// trains, on a device without memory, through communicators without peers. The rank is the first, whose shards and
+// share of the data are as large as any other's.
+struct LayoutPlan {
+  MeshLayout layout;
+  int64_t parameters = 0;     // of the whole model
+  size_t weight_bytes = 0;    // values, and masters where they are kept besides
+  size_t gradient_bytes = 0;  // held between steps (ZeRO 2 holds no more than its share)
+  size_t optimizer_bytes = 0;
+  size_t activation_bytes = 0;  // that the forward pass of the largest micro-batch leaves for its backward
+  size_t peak_bytes = 0;        // of all tensors at once: the above and workspace
+  double flops = 0;             // of the step, on this rank
+  int64_t target_tokens = 0;    // of the step, over all ranks
+  int64_t micro_batches = 0;    // of this rank
+  struct Traffic {
+    int64_t calls = 0;
+    double bytes = 0;  // that this rank sends in a ring (docs/layouts.md)
+  };
+  std::map<std::string, Traffic> traffic;  // by axis and collective: "dp.all_reduce"
+
+  // What comes and goes meanwhile: gradients of activations, one bucket's of weights, scratch of products.
+  size_t workspace_bytes() const {
+    return peak_bytes - weight_bytes - gradient_bytes - optimizer_bytes - activation_bytes;
+  }
+  double moved(const std::string& axis) const;  // of all collectives of an axis
+};
+
+// Whether the prepared dataset, or the job where there is none, tells how large the vocabularies are.
+bool can_be_planned(const JobConfig& job);
+
+// Vocabularies of the prepared dataset, or where there is none those that the job's tokenizers state.
+// ConfigError where neither tells.
+Vocabularies planned_vocabularies(const JobConfig& job);
+
+// `threads` of the rank: some workspaces grow with them. Without a prepared dataset a step is made of windows, or of
+// pairs as long as the job lets them be. ConfigError where the model cannot be divided so.
+LayoutPlan plan_layout(const JobConfig& job, const MeshLayout& layout, int threads);
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+#include "data/prepare/config.h"
+
+#include "base/error.h"
+
+namespace weft {
+
+namespace {
+
+void check_files(const DataConfig& config, const char* split, const SplitFiles& files) {
+  const bool two_sided = config.format == TextFormat::Parallel;
+  const std::string_view format = enum_name(config.format);
+  require<ConfigError>(two_sided || (files.source.empty() && files.target.empty()),
+                       "data: format {} reads `{}.files`, not `source` and `target`", format, split);
+  require<ConfigError>(!two_sided || files.files.empty(),
+                       "data: format parallel reads `{}.source` and `{}.target`, not `files`", split, split);
+  require<ConfigError>(!two_sided || files.source.empty() == files.target.empty(),
+                       "data: {} names files of one language only", split);
+}
+
+void check_split(const DataConfig& config) {
+  const std::string_view rule = enum_name(config.split);
+  const bool by_file = config.split == SplitRule::Files;
+  require<ConfigError>(by_file || (config.valid.empty() && config.test.empty()),
+                       "data: split {} divides the text of `train`; `valid` and `test` must name no files", rule);
+  require<ConfigError>(!by_file || (config.valid_fraction == 0 && config.test_fraction == 0),
+                       "data: valid_fraction {} and test_fraction {} need a split rule: hash, records or characters",
+                       config.valid_fraction, config.test_fraction);
+  require<ConfigError>(
+      config.valid_fraction >= 0 && config.test_fraction >= 0 && config.valid_fraction + config.test_fraction < 1,
+      "data: valid_fraction {} and test_fraction {} leave nothing to train on", config.valid_fraction,
+      config.test_fraction);
+  require<ConfigError>(config.split != SplitRule::Characters || !config.is_pairs(),
+                       "data: split characters would cut sentences; use records, hash or files");
+}
+
+// A row needs room for its specials and one token of text.
+void check_longest(const char* name, int64_t longest, int64_t specials) {
+  require<ConfigError>(longest == 0 || longest > specials, "data: {} {} has no room for {} specials and a token", name,
+                       longest, specials);
+}
+
+}  // namespace
+
+void DataConfig::check() const {
+  require<ConfigError>(!directory.empty(), "data: `directory` is not set");
+  require<ConfigError>(!train.empty(), "data: `train` names no files");
+  check_files(*this, "train", train);
+  check_files(*this, "valid", valid);
+  check_files(*this, "test", test);
+  check_split(*this);
+  const bool separated = documents == DocumentRule::Separator;
+  require<ConfigError>(format == TextFormat::Text || !separated, "data: format {} has no document separator",
+                       enum_name(format));
+  require<ConfigError>(separated == !separator.empty(), "data: `separator` is {}, but documents is {}",
+                       separator.empty() ? "not set" : "set", enum_name(documents));
+  require<ConfigError>(format != TextFormat::Jsonl || !json_field.empty(), "data: `json_field` is empty");
+  require<ConfigError>(source_column >= 1 && target_column >= 1, "data: columns are counted from 1, not {} and {}",
+                       source_column, target_column);
+  require<ConfigError>(max_source >= 0 && max_target >= 0, "data: max_source {} and max_target {} are negative",
+                       max_source, max_target);
+  check_longest("max_source", max_source, int64_t{source_bos} + int64_t{source_eos});
+  check_longest("max_target", max_target, 2);
+  require<ConfigError>(max_unknown >= 0 && max_unknown <= 1, "data: max_unknown {} is not in [0, 1]", max_unknown);
+  require<ConfigError>(
+      target_tokenizer_file.empty() || (is_pairs() && !tokenizer_file.empty()),
+      "data: `target_tokenizer_file` needs `tokenizer_file` for the source, and format parallel or tsv");
+  require<ConfigError>(shard_tokens >= 1, "data: shard_tokens {} is less than 1", shard_tokens);
+}
+
+}  // namespace weft

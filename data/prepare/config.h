@@ -1,0 +1,151 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/config/fields.h"
+
+namespace weft {
+
+enum class TextFormat {
+  Text,      // plain text, cut into documents by DocumentRule
+  Jsonl,     // one JSON object a line; one field of it is a document
+  Parallel,  // two files a side by side: line n of one translates line n of the other
+  Tsv,       // two columns of tab-separated lines
+};
+template <>
+struct EnumNames<TextFormat> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, TextFormat>>({
+      {"text", TextFormat::Text},
+      {"jsonl", TextFormat::Jsonl},
+      {"parallel", TextFormat::Parallel},
+      {"tsv", TextFormat::Tsv},
+  });
+};
+
+enum class DocumentRule { BlankLine, File, Line, Separator };
+template <>
+struct EnumNames<DocumentRule> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DocumentRule>>({
+      {"blank_line", DocumentRule::BlankLine},
+      {"file", DocumentRule::File},
+      {"line", DocumentRule::Line},
+      {"separator", DocumentRule::Separator},
+  });
+};
+
+enum class SplitRule {
+  Files,       // train, valid and test name their own files
+  Hash,        // each record by a keyed hash of its index
+  Records,     // the first records train, the next validate, the last test
+  Characters,  // the same by characters, through the middle of a document where that is where the cut falls
+};
+template <>
+struct EnumNames<SplitRule> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, SplitRule>>({
+      {"files", SplitRule::Files},
+      {"hash", SplitRule::Hash},
+      {"records", SplitRule::Records},
+      {"characters", SplitRule::Characters},
+  });
+};
+
+enum class LongRows { Drop, Truncate };
+template <>
+struct EnumNames<LongRows> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, LongRows>>({
+      {"drop", LongRows::Drop},
+      {"truncate", LongRows::Truncate},
+  });
+};
+
+// The text of one split. Names may be globs (sorted by name); each file may be gzipped.
+struct SplitFiles {
+  std::vector<std::string> files;
+  std::vector<std::string> source;
+  std::vector<std::string> target;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("files", files, "Files or globs (format text, jsonl, tsv), plain or gzipped.");
+    v.field("source", source, "Files or globs of the source language (format parallel).");
+    v.field("target", target, "Files or globs of the target language, as many (format parallel).");
+  }
+  bool empty() const { return files.empty() && source.empty() && target.empty(); }
+};
+
+// Which text becomes which dataset, and how. A record is a document or a pair of sentences.
+struct DataConfig {
+  std::string directory;
+  TextFormat format = TextFormat::Text;
+  SplitFiles train;
+  SplitFiles valid;
+  SplitFiles test;
+  DocumentRule documents = DocumentRule::BlankLine;
+  std::string separator;
+  std::string json_field = "text";
+  int64_t source_column = 1;
+  int64_t target_column = 2;
+  SplitRule split = SplitRule::Files;
+  double valid_fraction = 0;
+  double test_fraction = 0;
+  int64_t split_seed = 0;
+  bool source_bos = false;
+  bool source_eos = true;
+  int64_t max_source = 0;
+  int64_t max_target = 0;
+  LongRows long_rows = LongRows::Drop;
+  double max_unknown = 0.05;
+  int64_t shard_tokens = int64_t{1} << 26;
+  std::string tokenizer_file;
+  std::string target_tokenizer_file;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("directory", directory, "Where the prepared dataset lies.");
+    v.field("format", format,
+            "text: plain text for a language model. jsonl: the same from a field of JSON lines. parallel: translation "
+            "from two files. tsv: translation from two columns.");
+    v.field("train", train, "Text to train on; with a split rule other than files, all text.");
+    v.field("valid", valid, "Text to validate on (split: files).");
+    v.field("test", test, "Text to test on (split: files).");
+    v.field("documents", documents,
+            "What separates documents (format text): blank_line, file (each file is one), line, or separator.");
+    v.field("separator", separator, "The string between documents (documents: separator).");
+    v.field("json_field", json_field, "The field that holds the text (format jsonl).");
+    v.field("source_column", source_column, "Column of the source language, from 1 (format tsv).", Range{.min = 1});
+    v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).", Range{.min = 1});
+    v.field("split", split,
+            "Who trains: files (as named), hash (each record drawn by split_seed), records or characters (the first "
+            "train, the next validate, the last test).");
+    v.field("valid_fraction", valid_fraction, "Share that validates (split: hash, records, characters).",
+            Range{.min = 0, .max = 1});
+    v.field("test_fraction", test_fraction, "Share that tests (split: hash, records, characters).",
+            Range{.min = 0, .max = 1});
+    v.field("split_seed", split_seed, "Seed of the draw (split: hash).", Range{.min = 0});
+    v.field("source_bos", source_bos,
+            "Begin source rows with the tokenizer's bos. Target rows always have bos and eos.");
+    v.field("source_eos", source_eos, "End source rows with the tokenizer's eos.");
+    v.field("max_source", max_source, "Tokens of a source row at most, specials included; 0: any.", Range{.min = 0});
+    v.field("max_target", max_target, "Tokens of a target row at most, specials included; 0: any.", Range{.min = 0});
+    v.field("long_rows", long_rows, "What happens to pairs with a longer row: drop, or truncate its text.");
+    v.field("max_unknown", max_unknown, "Preparation fails where more than this share of a split's tokens is unk.",
+            Range{.min = 0, .max = 1});
+    v.field("shard_tokens", shard_tokens,
+            "Tokens in a shard at most (a longer pair has one to itself); preparation holds one shard of each split "
+            "in memory.",
+            Range{.min = 1, .max = double(int64_t{1} << 40)});
+    v.field("tokenizer_file", tokenizer_file,
+            "A tokenizer that weft saved, to use as it is; the job's tokenizer section is not read then.");
+    v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, where it has its own.");
+  }
+
+  bool is_pairs() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }
+  // ConfigError where fields contradict each other. Touches no file.
+  void check() const;
+};
+
+}  // namespace weft

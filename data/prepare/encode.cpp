@@ -1,0 +1,149 @@
+#include "data/prepare/encode.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "data/tokenizer/utf8.h"
+
+namespace weft {
+
+namespace {
+
+bool only_white(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos; }
+
+void check_utf8(const TextRecord& record, bool target, std::string_view kind) {
+  const std::string& text = target ? record.target : record.source;
+  const char* end = text.data() + text.size();
+  for (const char* p = text.data(); p < end;) {
+    const Utf8Char c = utf8_at(p, end);
+    if (!c.valid()) {
+      throw DataError(fmt::format("{}: byte 0x{:02x} is not valid UTF-8, and a tokenizer of kind {} takes nothing else",
+                                  place_of(record, target, static_cast<size_t>(p - text.data())),
+                                  static_cast<unsigned char>(*p), kind),
+                      "convert the text to UTF-8, or choose kind bpe or bytes, which keep any bytes");
+    }
+    p += c.length;
+  }
+}
+
+std::optional<int32_t> needed(const Tokenizer& tokenizer, SpecialRole role, const char* name, const char* side) {
+  const auto id = tokenizer.special(role);
+  if (id) return id;
+  throw ConfigError(fmt::format("the {} rows of a translation need `{}`, but their tokenizer has none", side, name),
+                    fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
+}
+
+}  // namespace
+
+void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind) {
+  if (tokenizer_kind == "chars" || tokenizer_kind == "words") check_utf8(record, target, tokenizer_kind);
+}
+
+RowEncoder::RowEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
+    : pairs_(config.is_pairs()),
+      long_rows_(config.long_rows),
+      source_{.tokenizer = std::move(source), .longest = config.max_source},
+      target_{.tokenizer = std::move(target), .longest = config.max_target} {
+  if (!pairs_) {
+    source_.eos = source_.tokenizer->special(SpecialRole::Eos);
+    source_.longest = 0;
+    return;
+  }
+  if (config.source_bos) source_.bos = needed(*source_.tokenizer, SpecialRole::Bos, "bos", "source");
+  if (config.source_eos) source_.eos = needed(*source_.tokenizer, SpecialRole::Eos, "eos", "source");
+  target_.bos = needed(*target_.tokenizer, SpecialRole::Bos, "bos", "target");
+  target_.eos = needed(*target_.tokenizer, SpecialRole::Eos, "eos", "target");
+}
+
+// Appends the row; the caller takes it back where it does not fit.
+RowEncoder::Fit RowEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
+                                        std::vector<int32_t>& ids) const {
+  const size_t begin = ids.size();
+  if (side.bos) ids.push_back(*side.bos);
+  const size_t text_begin = ids.size();
+  try {
+    side.tokenizer->encode_append(target ? record.target : record.source, ids);
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", place_of(record, target, 0), error.what()), error.hint());
+  }
+  if (ids.size() == text_begin) return Fit::Empty;
+  const auto [least, most] = std::minmax_element(ids.begin() + static_cast<ptrdiff_t>(text_begin), ids.end());
+  require<DataError>(*least >= 0 && *most < side.tokenizer->vocabulary(),
+                     "{}: the tokenizer gave id {}, outside its vocabulary of {}", place_of(record, target, 0),
+                     *least < 0 ? *least : *most, side.tokenizer->vocabulary());
+  Fit fit = Fit::Whole;
+  const size_t room = side.longest == 0 ? SIZE_MAX : static_cast<size_t>(side.longest) - (side.eos ? 1 : 0);
+  if (ids.size() - begin > room) {
+    if (long_rows_ == LongRows::Drop) return Fit::Long;
+    ids.resize(begin + room);
+    fit = Fit::Cut;
+  }
+  if (side.eos) ids.push_back(*side.eos);
+  return fit;
+}
+
+void RowEncoder::encode_pair(const TextRecord& record, Split split, EncodedBatch& batch) const {
+  const size_t begin = batch.ids.size();
+  const auto s = static_cast<size_t>(split);
+  const auto give_up = [&](std::array<int64_t, 3>& count) {
+    ++count[s];
+    batch.ids.resize(begin);
+  };
+  if (only_white(record.source) || only_white(record.target)) return give_up(batch.dropped_empty);
+  const Fit source = encode_side(source_, record, false, batch.ids);
+  const size_t source_end = batch.ids.size();
+  const Fit target = encode_side(target_, record, true, batch.ids);
+  if (source == Fit::Empty || target == Fit::Empty) return give_up(batch.dropped_empty);
+  if (source == Fit::Long || target == Fit::Long) return give_up(batch.dropped_long);
+  batch.rows.push_back({.split = split,
+                        .source_end = source_end,
+                        .target_end = batch.ids.size(),
+                        .truncated = source == Fit::Cut || target == Fit::Cut});
+}
+
+EncodedBatch RowEncoder::encode(const TextBatch& input) const {
+  EncodedBatch batch;
+  size_t most = 0;  // ids: tokens hold a byte or more, and a row has four specials at most
+  for (const auto& [split, record] : input) most += record.source.size() + record.target.size() + 4;
+  batch.ids.reserve(most);
+  for (const auto& [split, record] : input) {
+    check_text(record, false, source_.tokenizer->kind());
+    if (pairs_) {
+      check_text(record, true, target_.tokenizer->kind());
+      encode_pair(record, split, batch);
+      continue;
+    }
+    if (encode_side(source_, record, false, batch.ids) == Fit::Empty) continue;
+    const size_t end = batch.ids.size();
+    batch.rows.push_back({.split = split, .source_end = end, .target_end = end, .truncated = false});
+  }
+  return batch;
+}
+
+void Tally::add(std::span<const int32_t> row, int specials) {
+  for (const int32_t id : row) ++counts_[static_cast<size_t>(id)];
+  tokens_ += static_cast<int64_t>(row.size());
+  longest_ = std::max(longest_, static_cast<int64_t>(row.size()));
+  specials_ += specials;
+}
+
+SideCounts Tally::counts(const Tokenizer& tokenizer, bool pairs) const {
+  SideCounts result{.tokens = tokens_, .longest = pairs ? longest_ : 0, .text_tokens = tokens_ - specials_};
+  if (unk_) result.unknown = counts_[static_cast<size_t>(*unk_)];
+  double total = 0;
+  const auto counted = [&](size_t id) {
+    return counts_[id] > 0 && (!tokenizer.is_special(static_cast<int32_t>(id)) || unk_ == static_cast<int32_t>(id));
+  };
+  for (size_t id = 0; id < counts_.size(); ++id) {
+    if (counted(id)) total += static_cast<double>(counts_[id]);
+  }
+  for (size_t id = 0; id < counts_.size(); ++id) {
+    if (!counted(id)) continue;
+    const double p = static_cast<double>(counts_[id]) / total;
+    result.entropy -= p * std::log2(p);
+  }
+  return result;
+}
+
+}  // namespace weft

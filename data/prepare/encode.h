@@ -1,0 +1,74 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/dataset_manifest.h"
+#include "data/prepare/config.h"
+#include "data/prepare/split.h"
+#include "data/prepare/text_source.h"
+#include "data/tokenizer/tokenizer.h"
+
+namespace weft {
+
+using TextBatch = std::vector<std::pair<Split, TextRecord>>;
+
+// Rows of a batch, one after another.
+struct EncodedBatch {
+  struct Row {
+    Split split;
+    size_t source_end;  // index into ids of the end of its source (or document), which begins where the last row ended
+    size_t target_end;
+    bool truncated;
+  };
+  std::vector<int32_t> ids;
+  std::vector<Row> rows;
+  std::array<int64_t, 3> dropped_empty{};  // by split
+  std::array<int64_t, 3> dropped_long{};
+};
+
+// DataError with file and line where the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
+// (chars, words) takes nothing else.
+void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind);
+
+// Text to rows of ids, with the specials that the configuration asks for. Thread-safe.
+class RowEncoder {
+ public:
+  // ConfigError where a tokenizer lacks a special that rows need.
+  RowEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target);
+  EncodedBatch encode(const TextBatch& batch) const;
+
+ private:
+  struct Side {
+    TokenizerPtr tokenizer;
+    std::optional<int32_t> bos, eos;
+    int64_t longest;  // 0: any
+  };
+  enum class Fit { Whole, Cut, Empty, Long };
+  Fit encode_side(const Side& side, const TextRecord& record, bool target, std::vector<int32_t>& ids) const;
+  void encode_pair(const TextRecord& record, Split split, EncodedBatch& batch) const;
+
+  bool pairs_;
+  LongRows long_rows_;
+  Side source_, target_;
+};
+
+// Counts of the ids of one side of one split.
+class Tally {
+ public:
+  Tally(int64_t vocabulary, std::optional<int32_t> unk) : counts_(static_cast<size_t>(vocabulary)), unk_(unk) {}
+  void add(std::span<const int32_t> row, int specials);
+  SideCounts counts(const Tokenizer& tokenizer, bool pairs) const;
+
+ private:
+  std::vector<int64_t> counts_;
+  std::optional<int32_t> unk_;
+  int64_t tokens_ = 0, longest_ = 0, specials_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,88 @@
+#include "data/prepare/output.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <set>
+
+#include "base/error.h"
+
+namespace weft {
+
+namespace {
+
+std::set<std::string> files_of(const Manifest& manifest) {
+  std::set<std::string> names = {manifest.source.tokenizer_file, manifest.target.tokenizer_file};
+  for (const auto& [name, split] : manifest.splits) {
+    for (const ShardEntry& shard : split.shards) names.insert(shard.file);
+  }
+  return names;
+}
+
+// Empty where there is no dataset, or none that can be read: then nothing is known to be its own.
+std::set<std::string> old_files(const fs::path& directory) {
+  try {
+    return files_of(read_manifest(directory));
+  } catch (const DataError&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+OutputDirectory::OutputDirectory(fs::path path) : path_(std::move(path)) {
+  std::error_code error;
+  made_ = fs::create_directories(path_, error);
+  require<DataError>(!error, "cannot make directory {}: {}", path_.string(), error.message());
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor_ < 0) throw_errno("open", path_);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(descriptor_);
+    throw DataError(path_.string() + " is being prepared by another process", "wait for it to end");
+  }
+  clear_temporaries();
+}
+
+OutputDirectory::~OutputDirectory() {
+  if (!committed_) {
+    clear_temporaries();
+    std::error_code ignored;
+    if (made_) fs::remove(path_, ignored);  // only where it is empty
+  }
+  ::close(descriptor_);
+}
+
+void OutputDirectory::clear_temporaries() const {
+  std::error_code ignored;
+  for (fs::directory_iterator at(path_, ignored), end; at != end; at.increment(ignored)) {
+    const std::string name = at->path().filename();
+    if (name.ends_with(".h5.tmp") || name.ends_with(".json.tmp")) fs::remove(at->path(), ignored);
+  }
+}
+
+void OutputDirectory::stage(const std::string& name, std::string_view bytes) {
+  File file(path_ / (name + ".tmp"), File::Mode::Create);
+  file.write_at(0, bytes.data(), bytes.size());
+  file.sync();
+}
+
+void OutputDirectory::commit(const Manifest& manifest) {
+  const std::set<std::string> before = old_files(path_);
+  const std::set<std::string> now = files_of(manifest);
+  stage(kManifestName, manifest_text(manifest));  // the last that needs space, while the old dataset still stands
+  const fs::path manifest_path = path_ / kManifestName;
+  fs::remove(manifest_path);
+  sync_directory(path_);
+  for (const std::string& name : now) fs::rename(path_ / (name + ".tmp"), path_ / name);
+  sync_directory(path_);
+  rename_durably(manifest_path.string() + ".tmp", manifest_path);
+  committed_ = true;
+  std::error_code ignored;
+  for (const std::string& name : before) {
+    if (!now.contains(name)) fs::remove(path_ / name, ignored);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,273 @@
+#include "data/prepare/prepare.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "data/dataset.h"
+#include "data/dataset_inspect.h"
+#include "data/prepare/encode.h"
+#include "data/prepare/inputs.h"
+#include "data/prepare/output.h"
+#include "data/prepare/phase.h"
+#include "data/prepare/split.h"
+#include "data/prepare/tokenizers.h"
+#include "data/prepare/workers.h"
+#include "data/shard.h"
+#include "data/tokenizer/tokenizer.h"
+
+namespace weft {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kBatchBytes = 256 * 1024;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+class Preparation {
+ public:
+  Preparation(const DataConfig& data, const TokenizerConfig& tokenizer, const std::optional<TokenizerConfig>& target,
+              const PrepareOptions& options)
+      : data_(data), tokenizer_(tokenizer), target_tokenizer_(target), options_(options), corpus_(data) {}
+
+  std::vector<fs::path> input_paths() const {
+    std::vector<fs::path> paths = corpus_.paths();
+    for (const fs::path& path : tokenizer_inputs(data_, tokenizer_, target_tokenizer_)) paths.push_back(path);
+    return paths;
+  }
+  // Writes shards and tokenizers as .tmp into the directory and returns what commits them.
+  Manifest write(OutputDirectory& directory);
+  void release() {
+    for (auto& writer : writers_) {
+      if (writer) writer->release();
+    }
+  }
+
+ private:
+  void describe_sides(const Tokenizers& tokenizers, Manifest& manifest) const;
+  void tokenise(const Tokenizers& tokenizers, const Manifest& manifest, const fs::path& directory);
+  void take(const EncodedBatch& batch);
+  void finish_split(Split split, const Tokenizers& tokenizers, Manifest& manifest);
+  void check_unknown(Split split, const SideCounts& counts, const char* side) const;
+  bool own_target() const { return has_own_target(data_, target_tokenizer_); }
+
+  const DataConfig& data_;
+  const TokenizerConfig& tokenizer_;
+  const std::optional<TokenizerConfig>& target_tokenizer_;
+  const PrepareOptions& options_;
+  Corpus corpus_;
+  int source_specials_ = 0;  // that preparation adds to each row or document
+  int target_specials_ = 0;
+  std::array<std::unique_ptr<SplitWriter>, 3> writers_;
+  std::array<SplitEntry, 3> entries_;
+  std::vector<Tally> source_tallies_, target_tallies_;
+};
+
+DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
+  return {.tokenizer_hash = tokenizer.hash(),
+          .vocabulary = tokenizer.vocabulary(),
+          .bos = tokenizer.special(SpecialRole::Bos),
+          .eos = tokenizer.special(SpecialRole::Eos),
+          .pad = tokenizer.special(SpecialRole::Pad),
+          .unk = tokenizer.special(SpecialRole::Unk),
+          .tokenizer_file = std::move(file)};
+}
+
+void Preparation::describe_sides(const Tokenizers& tokenizers, Manifest& manifest) const {
+  manifest.kind = data_.is_pairs() ? DatasetKind::Pairs : DatasetKind::Stream;
+  manifest.source = side_of(*tokenizers.source, own_target() ? "source-tokenizer.json" : "tokenizer.json");
+  manifest.target = own_target() ? side_of(*tokenizers.target, "target-tokenizer.json") : manifest.source;
+  const int64_t largest = std::max(manifest.source.vocabulary, manifest.target.vocabulary);
+  manifest.token_bytes = largest <= kMaxU16Vocabulary ? 2 : 4;
+}
+
+void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifest, const fs::path& directory) {
+  const RowEncoder encoder(data_, tokenizers.source, tokenizers.target);
+  const bool pairs = data_.is_pairs();
+  source_specials_ = pairs ? int{data_.source_bos} + int{data_.source_eos} : int{manifest.source.eos.has_value()};
+  target_specials_ = 2;
+  for (const Split split : kSplits) {
+    source_tallies_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
+    target_tallies_.emplace_back(manifest.target.vocabulary, manifest.target.unk);
+    writers_[static_cast<size_t>(split)] =
+        std::make_unique<SplitWriter>(directory,
+                                      ShardIdentity{.kind = manifest.kind,
+                                                    .split = std::string(split_name(split)),
+                                                    .token_bytes = manifest.token_bytes,
+                                                    .source = manifest.source,
+                                                    .target = manifest.target},
+                                      data_.shard_tokens);
+  }
+  OrderedWorkers<TextBatch, EncodedBatch> workers(options_.threads,
+                                                  [&](const TextBatch& batch) { return encoder.encode(batch); });
+  Phase phase(options_, "tokenising", corpus_.total_bytes());
+  corpus_.rewind();
+  TextBatch batch;
+  size_t batch_bytes = 0;
+  const auto submit = [&] {
+    workers.submit(std::exchange(batch, {}));
+    batch_bytes = 0;
+    if (workers.pending() >= workers.window()) take(workers.take());
+    phase.tick(corpus_.consumed());
+  };
+  Split split;
+  TextRecord record;
+  while (corpus_.next(split, record)) {
+    batch_bytes += record.source.size() + record.target.size();
+    batch.emplace_back(split, std::move(record));
+    if (batch_bytes >= kBatchBytes) submit();
+  }
+  submit();
+  while (workers.pending() > 0) take(workers.take());
+  phase.done();
+}
+
+void Preparation::take(const EncodedBatch& batch) {
+  const std::span<const int32_t> ids = batch.ids;
+  size_t begin = 0;
+  for (const EncodedBatch::Row& row : batch.rows) {
+    const auto s = static_cast<size_t>(row.split);
+    const auto source = ids.subspan(begin, row.source_end - begin);
+    const auto target = ids.subspan(row.source_end, row.target_end - row.source_end);
+    begin = row.target_end;
+    ++entries_[s].records;
+    entries_[s].truncated += row.truncated;
+    source_tallies_[s].add(source, source_specials_);
+    if (data_.is_pairs()) {
+      target_tallies_[s].add(target, target_specials_);
+      writers_[s]->add_pair(source, target);
+    } else {
+      writers_[s]->add_document(source);
+    }
+  }
+  for (size_t s = 0; s < entries_.size(); ++s) {
+    entries_[s].dropped_empty += batch.dropped_empty[s];
+    entries_[s].dropped_long += batch.dropped_long[s];
+  }
+}
+
+void Preparation::check_unknown(Split split, const SideCounts& counts, const char* side) const {
+  const double share = counts.text_tokens == 0 ? 0 : double(counts.unknown) / double(counts.text_tokens);
+  if (share <= data_.max_unknown) return;
+  throw DataError(
+      fmt::format("split {}{}: {:.2f} % of {} tokens are unknown, more than the {:.2f} % that max_unknown allows",
+                  split_name(split), side, 100 * share, counts.text_tokens, 100 * data_.max_unknown),
+      "train a tokenizer that knows more, check that the text is of the right language, or raise max_unknown");
+}
+
+void Preparation::finish_split(Split split, const Tokenizers& tokenizers, Manifest& manifest) {
+  const auto s = static_cast<size_t>(split);
+  SplitEntry& entry = entries_[s];
+  if (!corpus_.has(split)) return;
+  if (entry.records == 0) {
+    throw DataError(fmt::format("split {} holds no {} ({} dropped without text, {} too long)", split_name(split),
+                                data_.is_pairs() ? "pair" : "document", entry.dropped_empty, entry.dropped_long),
+                    "check the files, and the fractions where the split is not by file");
+  }
+  entry.source = source_tallies_[s].counts(*tokenizers.source, data_.is_pairs());
+  check_unknown(split, entry.source, data_.is_pairs() ? " (source)" : "");
+  if (data_.is_pairs()) {
+    entry.target = target_tallies_[s].counts(*tokenizers.target, true);
+    check_unknown(split, entry.target, " (target)");
+  }
+  entry.shards = writers_[s]->finish();
+  manifest.splits.emplace(split_name(split), std::move(entry));
+}
+
+Manifest Preparation::write(OutputDirectory& directory) {
+  if (corpus_.needs_size()) {
+    Phase phase(options_, "measuring the text", corpus_.total_bytes());
+    corpus_.measure([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
+    phase.done();
+  }
+  const Tokenizers tokenizers = make_tokenizers(data_, tokenizer_, target_tokenizer_, corpus_, options_);
+  Manifest manifest;
+  describe_sides(tokenizers, manifest);
+  tokenise(tokenizers, manifest, directory.path());
+  for (const Split split : kSplits) finish_split(split, tokenizers, manifest);
+  directory.stage(manifest.source.tokenizer_file, tokenizers.source->to_json());
+  if (own_target()) directory.stage(manifest.target.tokenizer_file, tokenizers.target->to_json());
+  return manifest;
+}
+
+// Why the dataset that lies there must be written anew; empty where it stands as it is.
+std::string reason_to_replace(const fs::path& directory, const Manifest& manifest, const std::string& differs,
+                              bool force) {
+  if (!differs.empty()) {
+    if (force) return differs;
+    throw DataError(fmt::format("{} already holds another dataset: {}", directory.string(), differs),
+                    "choose another directory, or force the preparation to replace it");
+  }
+  try {
+    std::optional<Dataset> split;
+    for (const auto& [name, entry] : manifest.splits) split.emplace(Dataset::open(directory, name));
+    if (!split) return "it has no splits";
+    split->load_source_tokenizer();
+    if (manifest.target.tokenizer_file != manifest.source.tokenizer_file) split->load_target_tokenizer();
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
+                      const std::optional<TokenizerConfig>& target_tokenizer, const PrepareOptions& options) {
+  const Clock::time_point begin = Clock::now();
+  data.check();
+  if (data.tokenizer_file.empty()) tokenizer.check();
+  if (target_tokenizer) {
+    require<ConfigError>(data.is_pairs(), "target_tokenizer: format {} has one side only", enum_name(data.format));
+    target_tokenizer->check();
+  }
+  Preparation preparation(data, tokenizer, target_tokenizer, options);
+  const auto settings = prepare_settings(data, tokenizer, target_tokenizer);
+  std::vector<InputEntry> inputs = stat_inputs(preparation.input_paths());
+
+  PrepareReport report{.directory = data.directory};
+  if (fs::exists(report.directory / kManifestName)) {
+    std::string differs;
+    try {
+      report.manifest = read_manifest(report.directory);
+      differs = difference(report.manifest, settings, inputs);
+    } catch (const DataError& error) {
+      if (!options.force) throw;
+      differs = error.what();
+    }
+    report.replaced = reason_to_replace(report.directory, report.manifest, differs, options.force);
+    report.already_prepared = report.replaced.empty();
+    if (report.already_prepared) return report;
+  }
+
+  OutputDirectory directory(report.directory);
+  report.manifest = preparation.write(directory);
+  const std::vector<InputEntry> after = stat_inputs(preparation.input_paths());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    require<DataError>(inputs[i] == after[i], "{} changed while it was read", inputs[i].path);
+  }
+  hash_inputs(inputs);
+  report.manifest.inputs = std::move(inputs);
+  report.manifest.settings = settings;
+  directory.commit(report.manifest);
+  preparation.release();
+  report.seconds = seconds_since(begin);
+  return report;
+}
+
+std::string describe(const PrepareReport& report) {
+  std::string text;
+  if (report.already_prepared) {
+    text = fmt::format("{} is prepared already from this text with these settings: nothing to do\n",
+                       report.directory.string());
+  } else {
+    text = fmt::format("prepared {} in {:.1f} s\n", report.directory.string(), report.seconds);
+    if (!report.replaced.empty()) text += fmt::format("  in place of what was there: {}\n", report.replaced);
+  }
+  return text + describe_splits(report.manifest);
+}
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "data/dataset_manifest.h"
+#include "data/prepare/config.h"
+#include "data/tokenizer/config.h"
+
+namespace weft {
+
+struct PrepareProgress {
+  std::string_view phase;
+  uint64_t done_bytes = 0;   // of the input files as they lie on disk
+  uint64_t total_bytes = 0;  // 0: not known, as while merges are chosen
+  double seconds = 0;        // since this phase began
+
+  double fraction() const { return total_bytes == 0 ? 0 : double(done_bytes) / double(total_bytes); }
+  double bytes_per_second() const { return seconds <= 0 ? 0 : double(done_bytes) / seconds; }
+  double seconds_left() const {
+    return done_bytes == 0 ? 0 : seconds / double(done_bytes) * double(total_bytes - done_bytes);
+  }
+};
+
+struct PrepareOptions {
+  int threads = 1;     // that tokenise; the output does not depend on it
+  bool force = false;  // replace a dataset made of other text or with other settings
+  // Called a few times a second from the calling thread, and at the end of each phase.
+  std::function<void(const PrepareProgress&)> progress;
+};
+
+struct PrepareReport {
+  bool already_prepared = false;  // the directory held this very dataset: nothing was written
+  std::string replaced;           // why what was there was replaced; empty: nothing was there
+  fs::path directory;
+  Manifest manifest;
+  double seconds = 0;
+};
+
+// Text to a directory that Dataset::open() reads: tokenizer.json (or source- and target-tokenizer.json), shards, and
+// dataset.json last. `target_tokenizer` gives the target language a tokenizer of its own; otherwise one is learnt from
+// both sides together. Tokenizers learn from the training split alone.
+//
+// Where the directory already holds a dataset of the same settings and the same text (sizes and times, or failing
+// those checksums), returns at once. Where it holds another: DataError unless forced. Whatever stops it, readers find
+// the old dataset, the new one, or none; never a part. ConfigError and DataError say what is wrong with settings and
+// text, with file and line.
+PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
+                      const std::optional<TokenizerConfig>& target_tokenizer = {}, const PrepareOptions& options = {});
+
+// A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy.
+std::string describe(const PrepareReport& report);
+
+}  // namespace weft

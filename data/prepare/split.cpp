@@ -1,0 +1,168 @@
+#include "data/prepare/split.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/philox.h"
+
+namespace weft {
+
+namespace {
+
+constexpr uint32_t kSplitStream = 0x53504C54;  // keeps these draws apart from others of the same seed
+constexpr int64_t kTickRecords = 1024;
+
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+bool by_position(const DataConfig& config) {
+  return config.split == SplitRule::Records || config.split == SplitRule::Characters;
+}
+
+}  // namespace
+
+std::string_view split_name(Split split) {
+  switch (split) {
+    case Split::Train:
+      return "train";
+    case Split::Valid:
+      return "valid";
+    case Split::Test:
+      return "test";
+  }
+  throw InternalError("no such split");
+}
+
+Split hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction) {
+  const auto bits = Philox(static_cast<uint64_t>(seed))(
+      {static_cast<uint32_t>(index), static_cast<uint32_t>(static_cast<uint64_t>(index) >> 32), kSplitStream, 0});
+  const double draw = uniform_open(bits[0]);
+  if (draw < test_fraction) return Split::Test;
+  if (draw < test_fraction + valid_fraction) return Split::Valid;
+  return Split::Train;
+}
+
+std::pair<int64_t, int64_t> position_cuts(int64_t total, double valid_fraction, double test_fraction) {
+  const auto cut = [&](double held_out) {
+    return std::clamp(static_cast<int64_t>(std::floor(static_cast<double>(total) * (1 - held_out))), int64_t{0}, total);
+  };
+  return {cut(valid_fraction + test_fraction), cut(test_fraction)};
+}
+
+int64_t count_characters(std::string_view text) {
+  return static_cast<int64_t>(text.size()) - std::count_if(text.begin(), text.end(), continues);
+}
+
+size_t byte_of_character(std::string_view text, int64_t n) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (!continues(text[i]) && n-- == 0) return i;
+  }
+  return text.size();
+}
+
+Corpus::Corpus(const DataConfig& config) : config_(config) {
+  config_.check();
+  const SplitFiles* named[] = {&config_.train, &config_.valid, &config_.test};
+  for (size_t i = 0; i < files_.size(); ++i) {
+    files_[i] = resolve_files(*named[i], config_.format);
+    for (const auto* side : {&files_[i].source, &files_[i].target}) {
+      paths_.insert(paths_.end(), side->begin(), side->end());
+    }
+    total_bytes_ += weft::total_bytes(files_[i]);
+  }
+  rewind();
+}
+
+bool Corpus::has(Split split) const {
+  if (config_.split == SplitRule::Files) return !files_[static_cast<size_t>(split)].source.empty();
+  if (split == Split::Train) return true;
+  return (split == Split::Valid ? config_.valid_fraction : config_.test_fraction) > 0;
+}
+
+bool Corpus::needs_size() const { return by_position(config_) && !measured_; }
+
+void Corpus::measure(const std::function<void(const Corpus&)>& tick) {
+  rewind();
+  size_ = {};
+  Split split;
+  TextRecord record;
+  while (next_unsplit(split, record)) {
+    ++size_.records;
+    if (config_.split == SplitRule::Characters) size_.characters += count_characters(record.source);
+    if (size_.records % kTickRecords == 0) tick(*this);
+  }
+  measured_ = true;
+  rewind();
+}
+
+void Corpus::rewind() {
+  reading_ = 0;
+  finished_ = 0;
+  position_ = 0;
+  pieces_.clear();
+  source_ = open_text_source(config_, files_[0]);
+}
+
+bool Corpus::next_unsplit(Split& split, TextRecord& record) {
+  while (!source_->next(record)) {
+    if (reading_ + 1 == files_.size()) return false;
+    finished_ += weft::total_bytes(files_[reading_]);
+    source_ = open_text_source(config_, files_[++reading_]);
+  }
+  split = static_cast<Split>(reading_);
+  return true;
+}
+
+uint64_t Corpus::consumed() const { return finished_ + source_->consumed(); }
+
+Split Corpus::split_at(int64_t position) const {
+  const int64_t total = config_.split == SplitRule::Records ? size_.records : size_.characters;
+  const auto [valid, test] = position_cuts(total, config_.valid_fraction, config_.test_fraction);
+  return position >= test ? Split::Test : position >= valid ? Split::Valid : Split::Train;
+}
+
+void Corpus::cut(TextRecord&& record) {
+  const int64_t end = position_ + count_characters(record.source);
+  const auto [valid, test] = position_cuts(size_.characters, config_.valid_fraction, config_.test_fraction);
+  if (end == position_) {  // no character begins in it; its bytes stay with what follows
+    pieces_.emplace_back(split_at(position_), std::move(record));
+    return;
+  }
+  std::string_view rest = record.source;
+  int64_t line = record.line;
+  for (const int64_t stop : {std::min(valid, end), std::min(test, end), end}) {
+    if (stop <= position_) continue;
+    const size_t bytes = byte_of_character(rest, stop - position_);
+    pieces_.emplace_back(split_at(position_), TextRecord{.source = std::string(rest.substr(0, bytes)),
+                                                         .file = record.file,
+                                                         .target_file = record.target_file,
+                                                         .line = line});
+    line += std::count(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(bytes), '\n');
+    rest.remove_prefix(bytes);
+    position_ = stop;
+  }
+}
+
+bool Corpus::next(Split& split, TextRecord& record) {
+  require<InternalError>(!needs_size(), "a corpus that is split by position is to be measured first");
+  while (pieces_.empty()) {
+    if (!next_unsplit(split, record)) return false;
+    if (config_.split == SplitRule::Files) return true;
+    const int64_t index = position_;
+    if (config_.split == SplitRule::Characters) {
+      cut(std::move(record));
+      continue;
+    }
+    ++position_;
+    split = config_.split == SplitRule::Records
+                ? split_at(index)
+                : hashed_split(config_.split_seed, index, config_.valid_fraction, config_.test_fraction);
+    return true;
+  }
+  split = pieces_.front().first;
+  record = std::move(pieces_.front().second);
+  pieces_.pop_front();
+  return true;
+}
+
+}  // namespace weft

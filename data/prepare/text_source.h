@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "data/prepare/config.h"
+
+namespace weft {
+
+// A document, or a pair of sentences, and where it begins.
+struct TextRecord {
+  std::string source;  // or the document
+  std::string target;  // pairs only
+  std::shared_ptr<const fs::path> file;
+  std::shared_ptr<const fs::path> target_file;  // format parallel; else equal to file
+  int64_t line = 0;                             // from 1
+};
+
+// Which files a split reads, globs resolved, in the order in which they are read.
+struct TextFiles {
+  std::vector<fs::path> source;  // or all files, for formats with one file a record
+  std::vector<fs::path> target;  // format parallel: as many
+};
+
+// DataError where a name matches nothing, ConfigError where the two sides differ in number.
+TextFiles resolve_files(const SplitFiles& files, TextFormat format);
+
+// The records of some files, one after another. Rules:
+//  - A line ends at '\n', and a '\r' before it goes too, in parallel, tsv, jsonl and documents: line. Elsewhere line
+//  ends
+//    stay as they are.
+//  - documents: file: the whole file, byte for byte. blank_line: runs of lines between lines of nothing but spaces and
+//    tabs, the last line end left out. line: each line. separator: what lies between two of them, byte for byte.
+//    Empty documents are no documents.
+//  - jsonl: lines of white space are skipped; a line that is no object with a string in the chosen field is a
+//    DataError.
+//  - parallel: line n of a file is the translation of line n of its partner; unequal counts are a DataError that names
+//    both. tsv: nothing is quoted; further columns are ignored, fewer are a DataError.
+// Errors name file and line.
+class TextSource {
+ public:
+  virtual ~TextSource() = default;
+  virtual bool next(TextRecord& record) = 0;
+  virtual uint64_t consumed() const = 0;  // bytes on disk so far
+};
+std::unique_ptr<TextSource> open_text_source(const DataConfig& config, const TextFiles& files);
+
+// Bytes of all files on disk.
+uint64_t total_bytes(const TextFiles& files);
+
+// "FILE:LINE" of a byte of the record's text, for messages.
+std::string place_of(const TextRecord& record, bool target, size_t offset);
+
+}  // namespace weft

@@ -1,0 +1,24 @@
+#pragma once
+#include <optional>
+
+#include "data/prepare/config.h"
+#include "data/prepare/prepare.h"
+#include "data/prepare/split.h"
+#include "data/tokenizer/tokenizer.h"
+
+namespace weft {
+
+struct Tokenizers {
+  TokenizerPtr source;
+  TokenizerPtr target;  // the same one where there is no other
+};
+
+// Does the target language have a tokenizer of its own?
+bool has_own_target(const DataConfig& data, const std::optional<TokenizerConfig>& target_tokenizer);
+
+// Loads what the configuration names, or learns from the corpus' training split.
+Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokenizer,
+                           const std::optional<TokenizerConfig>& target_tokenizer, Corpus& corpus,
+                           const PrepareOptions& options);
+
+}  // namespace weft

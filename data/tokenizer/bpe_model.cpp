@@ -1,0 +1,179 @@
+#include "data/tokenizer/bpe_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace weft {
+
+namespace {
+
+constexpr size_t kCachedBytes = 16;
+constexpr size_t kCachedIds = 11;
+constexpr int kFirstCacheBits = 10;  // 1,024 entries of 64 bytes; grows where a text has more different chunks
+constexpr int kMostCacheBits = 16;
+constexpr size_t kPending = 1024;
+
+struct ChunkKey {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  uint32_t size = 0;
+  bool operator==(const ChunkKey&) const = default;
+
+  size_t slot(int bits) const {
+    const uint64_t mixed = (low ^ size) * 0x9E3779B97F4A7C15u ^ (high + 0x7F4A7C15u) * 0xC2B2AE3D27D4EB4Fu;
+    return (mixed ^ mixed >> 29) * 0xBF58476D1CE4E5B9u >> (64 - bits);
+  }
+};
+
+// Sixteen bytes are loaded at once where the text has them; what does not belong to the chunk is masked off.
+ChunkKey key_of(std::string_view chunk, const char* text_end) {
+  std::array<uint64_t, 2> words{};
+  if (text_end - chunk.data() >= static_cast<std::ptrdiff_t>(kCachedBytes)) {
+    std::memcpy(words.data(), chunk.data(), kCachedBytes);
+    const size_t bits = chunk.size() * 8;
+    words[0] &= bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+    words[1] &= bits >= 128 ? ~uint64_t{0} : bits > 64 ? (uint64_t{1} << (bits - 64)) - 1 : 0;
+  } else {
+    std::memcpy(words.data(), chunk.data(), chunk.size());
+  }
+  return {words[0], words[1], static_cast<uint32_t>(chunk.size())};
+}
+
+struct alignas(64) CacheEntry {
+  uint64_t low;
+  uint64_t high;
+  uint16_t size;  // 0: empty, no chunk is
+  uint16_t count;
+  std::array<int32_t, kCachedIds> ids;
+};
+static_assert(sizeof(CacheEntry) == 64);
+
+}  // namespace
+
+// What one encoding thread needs; reused, never shared.
+struct BpeScratch {
+  int bits = kFirstCacheBits;
+  size_t misses = 0;  // since the cache has this size
+  std::vector<CacheEntry> cache = std::vector<CacheEntry>(size_t{1} << kFirstCacheBits);
+  std::vector<int32_t> symbols;
+  ChunkMerger merger;
+
+  CacheEntry& entry_of(const ChunkKey& key) { return cache[key.slot(bits)]; }
+  void count_miss() {
+    if (++misses < cache.size() || bits == kMostCacheBits) return;
+    misses = 0;
+    bits += 2;
+    cache.assign(size_t{1} << bits, CacheEntry{});
+  }
+};
+
+BpeModel::BpeModel(BpeVocabulary vocabulary, const std::string& where)
+    : vocabulary_(std::move(vocabulary)),
+      bytes_(vocabulary_.checked_bytes(where)),
+      pretokenizer_(vocabulary_.pattern),
+      pairs_(vocabulary_.pairs_by_rank(), vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
+  vocabulary_.pattern = pretokenizer_.pattern();
+  if (vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
+    for (const auto& [bytes, id] : vocabulary_.tokens) whole_.emplace(bytes, id);
+  }
+}
+
+BpeModel::~BpeModel() = default;
+
+std::unique_ptr<BpeScratch> BpeModel::acquire() const {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return std::make_unique<BpeScratch>();
+  auto scratch = std::move(idle_.back());
+  idle_.pop_back();
+  return scratch;
+}
+
+void BpeModel::release(std::unique_ptr<BpeScratch> scratch) const {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(scratch));
+}
+
+void BpeModel::encode_chunk(std::string_view chunk, BpeScratch& scratch) const {
+  std::vector<int32_t>& symbols = scratch.symbols;
+  if (!whole_.empty()) {
+    const auto known = whole_.find(chunk);
+    if (known != whole_.end()) {
+      symbols.assign(1, known->second);
+      return;
+    }
+  }
+  symbols.resize(chunk.size());
+  for (size_t i = 0; i < chunk.size(); ++i) {
+    symbols[i] = vocabulary_.byte_ids[static_cast<unsigned char>(chunk[i])];
+  }
+  scratch.merger.merge(pairs_, symbols);
+}
+
+void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>& ids) const {
+  std::unique_ptr<BpeScratch> scratch = acquire();
+  const char* const text_end = text.data() + text.size();
+  std::array<int32_t, kPending> pending;
+  size_t filled = 0;
+  const auto flush = [&] {
+    ids.insert(ids.end(), pending.begin(), pending.begin() + filled);
+    filled = 0;
+  };
+  pretokenizer_.for_each(text, [&](std::string_view chunk) {
+    if (filled + kCachedIds > kPending) flush();
+    if (chunk.size() > kCachedBytes) {
+      encode_chunk(chunk, *scratch);
+      flush();
+      ids.insert(ids.end(), scratch->symbols.begin(), scratch->symbols.end());
+      return;
+    }
+    const ChunkKey key = key_of(chunk, text_end);
+    CacheEntry* entry = &scratch->entry_of(key);
+    if (entry->low != key.low || entry->high != key.high || entry->size != key.size) {
+      encode_chunk(chunk, *scratch);
+      const std::vector<int32_t>& symbols = scratch->symbols;
+      if (symbols.size() > kCachedIds) {
+        flush();
+        ids.insert(ids.end(), symbols.begin(), symbols.end());
+        return;
+      }
+      scratch->count_miss();
+      entry = &scratch->entry_of(key);
+      entry->low = key.low;
+      entry->high = key.high;
+      entry->size = static_cast<uint16_t>(key.size);
+      entry->count = static_cast<uint16_t>(symbols.size());
+      std::copy(symbols.begin(), symbols.end(), entry->ids.begin());
+    }
+    // All places are copied, the count is kept: a copy of fixed size takes a few instructions.
+    std::memcpy(pending.data() + filled, entry->ids.data(), sizeof(entry->ids));
+    filled += entry->count;
+  });
+  flush();
+  release(std::move(scratch));
+}
+
+void BpeModel::hash_into(Hasher& hasher) const {
+  const auto add = [&](const auto& value) { hasher.update(&value, sizeof(value)); };
+  const auto add_text = [&](std::string_view text) {
+    add(static_cast<uint64_t>(text.size()));
+    hasher.update(text.data(), text.size());
+  };
+  add_text(vocabulary_.pattern);
+  add(static_cast<int32_t>(vocabulary_.rule));
+  if (vocabulary_.rule == BpeVocabulary::Rule::Merges) {
+    for (int32_t id : vocabulary_.byte_ids) add(id);
+    add(static_cast<uint64_t>(vocabulary_.merges.size()));
+    for (const BpeMerge& merge : vocabulary_.merges) add(merge);
+    return;
+  }
+  add(static_cast<uint64_t>(vocabulary_.tokens.size()));
+  for (const auto& [bytes, id] : vocabulary_.tokens) {
+    add(id);
+    add_text(bytes);
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,80 @@
+#include "data/tokenizer/config.h"
+
+#include <unordered_set>
+
+#include "base/error.h"
+#include "data/tokenizer/pretokenizer.h"
+
+namespace weft {
+
+namespace {
+
+void check_role(const TokenizerConfig& config, const char* role, const std::string& name) {
+  const bool own_specials = config.kind != TokenizerKind::Gpt2 && config.kind != TokenizerKind::Tiktoken;
+  if (name.empty() || !own_specials) return;  // a file may bring the special itself: checked when it is loaded
+  for (const std::string& special : config.specials) {
+    if (special == name) return;
+  }
+  throw ConfigError(fmt::format("tokenizer: {} is \"{}\", which is not one of `specials`", role, name),
+                    "add it to the list of specials");
+}
+
+void check_files(const TokenizerConfig& config) {
+  const bool gpt2 = config.kind == TokenizerKind::Gpt2;
+  const bool tiktoken = config.kind == TokenizerKind::Tiktoken;
+  const std::string_view kind = enum_name(config.kind);
+  require<ConfigError>(gpt2 == !config.vocab_file.empty(), "tokenizer: kind {} {} `vocab_file`", kind,
+                       gpt2 ? "needs" : "reads no");
+  require<ConfigError>(gpt2 == !config.merges_file.empty(), "tokenizer: kind {} {} `merges_file`", kind,
+                       gpt2 ? "needs" : "reads no");
+  require<ConfigError>(tiktoken == !config.ranks_file.empty(), "tokenizer: kind {} {} `ranks_file`", kind,
+                       tiktoken ? "needs" : "reads no");
+}
+
+void check_sizes(const TokenizerConfig& config) {
+  const std::string_view kind = enum_name(config.kind);
+  const bool bpe = config.kind == TokenizerKind::Bpe;
+  require<ConfigError>(config.min_frequency >= 1, "tokenizer: min_frequency {} is less than 1", config.min_frequency);
+  require<ConfigError>(config.vocabulary >= 0 && config.merges >= 0,
+                       "tokenizer: vocabulary {} and merges {} must not be negative", config.vocabulary, config.merges);
+  require<ConfigError>(bpe || config.merges == 0, "tokenizer: kind {} learns no merges, but `merges` is {}", kind,
+                       config.merges);
+  require<ConfigError>(bpe || config.kind == TokenizerKind::Words || config.vocabulary == 0,
+                       "tokenizer: the vocabulary of kind {} is not chosen, but `vocabulary` is {}", kind,
+                       config.vocabulary);
+  require<ConfigError>(config.vocabulary == 0 || config.merges == 0,
+                       "tokenizer: vocabulary {} and merges {} are both given; one follows from the other",
+                       config.vocabulary, config.merges);
+  const auto specials = static_cast<int64_t>(config.specials.size());
+  const int64_t smallest = specials + (bpe ? 256 : 1);
+  require<ConfigError>(config.vocabulary == 0 || config.vocabulary >= smallest,
+                       "tokenizer: vocabulary {} has no room for {} specials{}", config.vocabulary, specials,
+                       bpe ? " and the 256 bytes" : " and one word");
+}
+
+}  // namespace
+
+void TokenizerConfig::check() const {
+  check_files(*this);
+  check_sizes(*this);
+  require<ConfigError>(!pattern.empty(), "tokenizer: `pattern` is empty (none: do not cut)");
+  if (kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken) Pretokenizer{pattern};  // throws where it is wrong
+  std::unordered_set<std::string_view> names;
+  for (const std::string& name : specials) {
+    require<ConfigError>(!name.empty(), "tokenizer: a special's name is empty");
+    require<ConfigError>(names.insert(name).second, "tokenizer: special \"{}\" is listed twice", name);
+  }
+  check_role(*this, "bos", bos);
+  check_role(*this, "eos", eos);
+  check_role(*this, "pad", pad);
+  check_role(*this, "unk", unk);
+  if (kind == TokenizerKind::Words && unk.empty() && (min_frequency > 1 || vocabulary > 0)) {
+    throw ConfigError("tokenizer: kind words leaves out rare words, but there is no `unk` for them",
+                      "set `unk` to one of `specials`, or min_frequency to 1 and vocabulary to 0");
+  }
+  const bool has_unknown = kind == TokenizerKind::Chars || kind == TokenizerKind::Words;
+  require<ConfigError>(unk.empty() || has_unknown, "tokenizer: kind {} knows every byte, but `unk` is \"{}\"",
+                       enum_name(kind), unk);
+}
+
+}  // namespace weft

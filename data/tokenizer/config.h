@@ -1,0 +1,78 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/config/fields.h"
+
+namespace weft {
+
+enum class TokenizerKind {
+  Bpe,       // byte-level BPE, learnt from the text
+  Bytes,     // 256 ids, one a byte; nothing to learn
+  Chars,     // one id a code point, sorted by code point
+  Words,     // one id a whitespace-separated word
+  Gpt2,      // loaded from GPT-2's vocab.json + merges.txt
+  Tiktoken,  // loaded from a .tiktoken rank file
+};
+template <>
+struct EnumNames<TokenizerKind> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, TokenizerKind>>({
+      {"bpe", TokenizerKind::Bpe},
+      {"bytes", TokenizerKind::Bytes},
+      {"chars", TokenizerKind::Chars},
+      {"words", TokenizerKind::Words},
+      {"gpt2", TokenizerKind::Gpt2},
+      {"tiktoken", TokenizerKind::Tiktoken},
+  });
+};
+
+// How a tokenizer is learnt or loaded. check() says what does not fit together; train_tokenizer() calls it.
+struct TokenizerConfig {
+  TokenizerKind kind = TokenizerKind::Bpe;
+  int64_t vocabulary = 0;
+  int64_t merges = 0;
+  std::string pattern = "gpt4";
+  int64_t min_frequency = 2;
+  std::string vocab_file;
+  std::string merges_file;
+  std::string ranks_file;
+  std::vector<std::string> specials;
+  std::string bos;
+  std::string eos;
+  std::string pad;
+  std::string unk;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("kind", kind,
+            "bpe, bytes, chars and words are made from the text; gpt2 and tiktoken are loaded from files.");
+    v.field("vocabulary", vocabulary,
+            "Ids at most, bytes and specials included (bpe, words). 0: as many as `merges` says, or no limit.",
+            Range{.min = 0, .max = 1 << 24});
+    v.field("merges", merges, "Merges to learn at most (bpe), instead of `vocabulary`.",
+            Range{.min = 0, .max = 1 << 24});
+    v.field("pattern", pattern,
+            "What cuts text into the chunks that merges stay within (bpe, tiktoken): gpt2, gpt4, none, or a regular "
+            "expression (PCRE2).");
+    v.field("min_frequency", min_frequency, "A pair (bpe) or word (words) that is seen less often is not learnt.",
+            Range{.min = 1});
+    v.field("vocab_file", vocab_file, "vocab.json (gpt2).");
+    v.field("merges_file", merges_file, "merges.txt (gpt2).");
+    v.field("ranks_file", ranks_file, "The .tiktoken file (tiktoken).");
+    v.field("specials", specials, "Names of special tokens, in the order of their ids.");
+    v.field("bos", bos, "The special that begins a text; empty: none.");
+    v.field("eos", eos, "The special that ends a text or a document; empty: none.");
+    v.field("pad", pad, "The special that pads; empty: none.");
+    v.field("unk", unk,
+            "The special that stands for what chars and words do not know; empty: unknown text is an error.");
+  }
+
+  // ConfigError where fields contradict each other or one that `kind` needs is missing.
+  void check() const;
+};
+
+}  // namespace weft

@@ -1,0 +1,92 @@
+#include "data/tokenizer/json.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/tokenizer/bpe_vocabulary.h"
+#include "data/tokenizer/utf8.h"
+
+namespace weft {
+
+namespace {
+
+// Of a JSON value, as a message shows it.
+std::string excerpt(const Json& value) {
+  constexpr size_t kMost = 60;
+  if (value.is_structured() && value.size() > 8) return fmt::format("a {} of {}", value.type_name(), value.size());
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
+  return text;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& where) {
+  try {
+    return Json::parse(text.begin(), text.end());
+  } catch (const Json::parse_error& error) {
+    throw DataError(fmt::format("{}: no valid JSON at byte {}: {}", where, error.byte, error.what()));
+  }
+}
+
+const Json& json_member(const Json& object, const char* name, const std::string& where) {
+  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, excerpt(object));
+  const auto found = object.find(name);
+  require<DataError>(found != object.end(), "{}: \"{}\" is missing", where, name);
+  return *found;
+}
+
+const Json& json_list(const Json& value, const std::string& where) {
+  require<DataError>(value.is_array(), "{}: expected a list, got {}", where, excerpt(value));
+  return value;
+}
+
+std::string json_name(const Json& value, const std::string& where) {
+  require<DataError>(value.is_string() && !value.get_ref<const std::string&>().empty(),
+                     "{}: expected a string that is not empty, got {}", where, excerpt(value));
+  return value.get<std::string>();
+}
+
+int32_t json_id(const Json& value, const std::string& where) {
+  const bool fits = value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(kMaxTokenId);
+  require<DataError>(fits, "{}: expected an id of 0 to {}, got {}", where, kMaxTokenId, excerpt(value));
+  return value.get<int32_t>();
+}
+
+void json_only_members(const Json& object, std::initializer_list<std::string_view> names, const std::string& where) {
+  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, excerpt(object));
+  for (const auto& [name, value] : object.items()) {
+    const bool known = std::find(names.begin(), names.end(), name) != names.end();
+    require<DataError>(known, "{}: unknown member \"{}\" (known here: {})", where, name, fmt::join(names, ", "));
+  }
+}
+
+Json bytes_to_json(std::string_view bytes) {
+  if (is_utf8(bytes)) return std::string(bytes);
+  std::string hex;
+  for (char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return Json{{"hex", hex}};
+}
+
+std::string bytes_from_json(const Json& value, const std::string& where) {
+  if (value.is_string()) return value.get<std::string>();
+  require<DataError>(value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string(),
+                     "{}: expected a string or {{\"hex\": \"...\"}}, got {}", where, excerpt(value));
+  const auto& hex = value["hex"].get_ref<const std::string&>();
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    const int high = hex_digit(hex[i]);
+    const int low = i + 1 < hex.size() ? hex_digit(hex[i + 1]) : -1;
+    require<DataError>(high >= 0 && low >= 0, "{}: \"{}\" is not pairs of digits 0-9a-f", where, hex);
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+}  // namespace weft

@@ -1,0 +1,101 @@
+#include "data/tokenizer/pretokenizer.h"
+
+#include <array>
+#include <utility>
+
+#include "data/tokenizer/pretokenizer_regex.h"
+
+namespace weft {
+
+namespace {
+
+using Rule = Pretokenizer::Rule;
+
+constexpr auto kNames = std::to_array<std::pair<std::string_view, Rule>>({
+    {"gpt2", Rule::Gpt2},
+    {"gpt4", Rule::Gpt4},
+    {"gpt4-classic", Rule::Gpt4Classic},
+    {"none", Rule::None},
+    {"words", Rule::Words},
+    {"chars", Rule::Chars},
+});
+
+// The expressions in circulation that the scanners are equal to.
+constexpr auto kExpressions = std::to_array<std::pair<std::string_view, Rule>>({
+    {R"('s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
+    {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
+    {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
+    {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s)", Rule::Gpt2},
+    {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)",
+     Rule::Gpt4},
+    {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)",
+     Rule::Gpt4Classic},
+    {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     Rule::Gpt4Classic},
+});
+
+template <class Table>
+const std::pair<std::string_view, Rule>* find(const Table& table, std::string_view key) {
+  for (const auto& entry : table) {
+    if (entry.first == key) return &entry;
+  }
+  return nullptr;
+}
+
+std::string_view name_of(Rule rule) {
+  for (const auto& [name, r] : kNames) {
+    if (r == rule) return name;
+  }
+  return "custom";
+}
+
+bool is_ascii_word_end(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte < 0x80 && kAsciiClass[byte] != CharClass::Space;
+}
+
+}  // namespace
+
+Pretokenizer::Pretokenizer(const std::string& pattern) {
+  const auto* named = find(kNames, pattern);
+  if (named == nullptr) named = find(kExpressions, pattern);
+  if (named != nullptr && named->second != Rule::Words && named->second != Rule::Chars) {
+    rule_ = named->second;
+    pattern_ = name_of(rule_);
+    return;
+  }
+  rule_ = Rule::Custom;
+  pattern_ = pattern;
+  regex_ = std::make_shared<const Regex>(pattern);
+}
+
+Pretokenizer::Pretokenizer(Rule rule) : rule_(rule), pattern_(name_of(rule)) {
+  require<InternalError>(rule != Rule::Custom, "Pretokenizer: a custom rule needs its expression");
+}
+
+void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view>& chunks) const {
+  const char* const end = text.data() + text.size();
+  const char* valid = text.data();  // where the valid UTF-8 that ends at p begins
+  for (const char* p = valid; p < end;) {
+    const Utf8Char c = utf8_at(p, end);
+    if (!c.valid()) {
+      regex_->split({valid, static_cast<size_t>(p - valid)}, chunks);
+      chunks.emplace_back(p, 1);
+      valid = p + 1;
+    }
+    p += c.length;
+  }
+  regex_->split({valid, static_cast<size_t>(end - valid)}, chunks);
+}
+
+size_t Pretokenizer::safe_cut(std::string_view text, size_t from) const {
+  if (rule_ == Rule::None || rule_ == Rule::Custom) return text.size();
+  // No chunk of the built-in patterns goes on from a character that is not white space into a space, and none looks
+  // behind its own beginning.
+  for (size_t i = from < 1 ? 1 : from; i < text.size(); ++i) {
+    if (text[i] == ' ' && is_ascii_word_end(text[i - 1])) return i;
+  }
+  return text.size();
+}
+
+}  // namespace weft

@@ -1,0 +1,118 @@
+#pragma once
+#include <array>
+
+#include "data/tokenizer/unicode_letters.h"
+#include "data/tokenizer/utf8.h"
+
+// Scanners for the patterns of GPT-2 and GPT-4: each next_*(p, end) returns the end of the chunk that begins at p <
+// end. Chunks cover the text without gaps. A byte that is not valid UTF-8 is a character of class Other.
+namespace weft {
+
+struct ScannedChar {
+  CharClass kind;
+  uint32_t length;
+};
+
+inline constexpr auto kAsciiClass = [] {
+  std::array<CharClass, 128> table{};
+  for (int c = 0; c < 128; ++c) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool number = c >= '0' && c <= '9';
+    const bool space = c == ' ' || (c >= 9 && c <= 13);
+    table[c] = letter ? CharClass::Letter : number ? CharClass::Number : space ? CharClass::Space : CharClass::Other;
+  }
+  return table;
+}();
+
+inline ScannedChar scan_char(const char* p, const char* end) {
+  const auto byte = static_cast<unsigned char>(*p);
+  if (byte < 0x80) return {kAsciiClass[byte], 1};
+  const Utf8Char c = utf8_at(p, end);
+  return {c.valid() ? char_class(c.code_point) : CharClass::Other, c.length};
+}
+
+// The end of the run of characters of class `kind` from p on.
+inline const char* skip_run(const char* p, const char* end, CharClass kind) {
+  while (p < end) {
+    const ScannedChar c = scan_char(p, end);
+    if (c.kind != kind) break;
+    p += c.length;
+  }
+  return p;
+}
+
+// Of a run of white space [p, run_end): all but its last character, which goes with the word that follows; all of it
+// where it is a single character.
+inline const char* all_but_last_space(const char* p, const char* run_end) {
+  const char* last = run_end - 1;
+  while (last > p && (static_cast<unsigned char>(*last) & 0xC0) == 0x80) --last;
+  return last > p ? last : run_end;
+}
+
+// '(?:[sdmt]|ll|ve|re) after the apostrophe at p: its end, or p. GPT-4 ignores case, where U+017F folds to s.
+template <bool kIgnoreCase>
+const char* contraction(const char* p, const char* end) {
+  const auto at = [&](int i) -> char {
+    if (p + i >= end) return 0;
+    const char c = p[i];
+    return kIgnoreCase && c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  };
+  const char first = at(1);
+  if (first == 's' || first == 'd' || first == 'm' || first == 't') return p + 2;
+  const char second = at(2);
+  if (first == 'l' && second == 'l') return p + 3;
+  if ((first == 'v' || first == 'r') && second == 'e') return p + 3;
+  if (kIgnoreCase && first == '\xC5' && second == '\xBF') return p + 3;
+  return p;
+}
+
+// '(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+inline const char* next_gpt2(const char* p, const char* end) {
+  if (*p == '\'') {
+    const char* after = contraction<false>(p, end);
+    if (after != p) return after;
+  }
+  const char* word = *p == ' ' && p + 1 < end ? p + 1 : p;
+  const ScannedChar c = scan_char(word, end);
+  if (c.kind != CharClass::Space) return skip_run(word + c.length, end, c.kind);
+  const char* run_end = skip_run(p, end, CharClass::Space);
+  return run_end == end ? end : all_but_last_space(p, run_end);
+}
+
+inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
+
+// '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+
+// kTrailingWhole: white space that ends the text is one chunk (tiktoken's \s++$ before \s*[\r\n]).
+template <bool kTrailingWhole>
+const char* next_gpt4(const char* p, const char* end) {
+  if (*p == '\'') {
+    const char* after = contraction<true>(p, end);
+    if (after != p) return after;
+  }
+  const ScannedChar c = scan_char(p, end);
+  const char* second = p + c.length;
+  if (c.kind == CharClass::Letter) return skip_run(second, end, CharClass::Letter);
+  if (c.kind == CharClass::Number) {
+    for (int digits = 1; digits < 3 && second < end; ++digits) {
+      const ScannedChar digit = scan_char(second, end);
+      if (digit.kind != CharClass::Number) break;
+      second += digit.length;
+    }
+    return second;
+  }
+  const ScannedChar next = second < end ? scan_char(second, end) : ScannedChar{CharClass::Space, 0};
+  if (next.kind == CharClass::Letter && !is_newline(*p)) return skip_run(second + next.length, end, CharClass::Letter);
+  if (c.kind == CharClass::Other || (*p == ' ' && next.kind == CharClass::Other)) {
+    const char* after = skip_run(second, end, CharClass::Other);
+    while (after < end && is_newline(*after)) ++after;
+    return after;
+  }
+  const char* run_end = skip_run(second, end, CharClass::Space);
+  if (kTrailingWhole && run_end == end) return end;
+  for (const char* q = run_end; q > p; --q) {
+    if (is_newline(q[-1])) return q;
+  }
+  return run_end == end ? end : all_but_last_space(p, run_end);
+}
+
+}  // namespace weft

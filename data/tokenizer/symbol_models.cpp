@@ -1,0 +1,91 @@
+#include "data/tokenizer/symbol_models.h"
+
+#include "base/error.h"
+#include "data/tokenizer/json.h"
+
+namespace weft {
+
+BytesModel::BytesModel() {
+  for (int b = 0; b < 256; ++b) {
+    const char byte = static_cast<char>(b);
+    bytes_.set(b, {&byte, 1});
+  }
+}
+
+void BytesModel::encode_append(std::string_view text, size_t, std::vector<int32_t>& ids) const {
+  ids.reserve(ids.size() + text.size());
+  for (char c : text) ids.push_back(static_cast<unsigned char>(c));
+}
+
+ListModel::ListModel(Pretokenizer::Rule rule, Symbols symbols, std::optional<int32_t> unk, const std::string& where)
+    : splitter_(rule), unk_(unk) {
+  int32_t before = -1;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    const auto& [text, id] = symbols[i];
+    size_t parts = 0, covered = 0;
+    splitter_.for_each(text, [&](std::string_view part) { ++parts, covered += part.size(); });
+    require<DataError>(parts == 1 && covered == text.size(), "{}: tokens[{}]: \"{}\" is not one of {}", where, i, text,
+                       splitter_.pattern());
+    require<DataError>(id > before && id <= kMaxTokenId, "{}: tokens[{}]: id {} must be above {} and at most {}", where,
+                       i, id, before, kMaxTokenId);
+    require<DataError>(bytes_.total() + text.size() <= kMaxVocabularyBytes, "{}: all tokens exceed {} bytes", where,
+                       kMaxVocabularyBytes);
+    bytes_.set(id, text);
+    ids_.push_back(id);
+    before = id;
+  }
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    const bool is_new = find_.emplace(bytes_[ids_[i]], ids_[i]).second;
+    require<DataError>(is_new, "{}: tokens[{}]: \"{}\" is there already", where, i, bytes_[ids_[i]]);
+  }
+}
+
+void ListModel::refuse(std::string_view symbol, size_t offset) const {
+  constexpr size_t kShown = 100;
+  const std::string shown = bytes_to_json(symbol.substr(0, kShown)).dump();
+  throw DataError(fmt::format("tokenizer ({}): unknown {} at byte {}, and there is no unk", kind(), shown, offset),
+                  "name a special as `unk`, or prepare the tokenizer from text that holds it");
+}
+
+void ListModel::encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const {
+  splitter_.for_each(text, [&](std::string_view symbol) {
+    const auto found = find_.find(symbol);
+    if (found != find_.end()) {
+      ids.push_back(found->second);
+    } else if (unk_) {
+      ids.push_back(*unk_);
+    } else {
+      refuse(symbol, offset + static_cast<size_t>(symbol.data() - text.data()));
+    }
+  });
+}
+
+void ListModel::hash_into(Hasher& hasher) const {
+  for (int32_t id : ids_) {
+    const uint64_t size = bytes_[id].size();
+    hasher.update(&id, sizeof(id));
+    hasher.update(&size, sizeof(size));
+    hasher.update(bytes_[id].data(), size);
+  }
+}
+
+void ListModel::write_json(Json& json) const {
+  Json& tokens = json["tokens"] = Json::array();
+  for (int32_t id : ids_) tokens.push_back(Json::array({bytes_to_json(bytes_[id]), id}));
+}
+
+std::unique_ptr<const ListModel> ListModel::read_json(const Json& json, Pretokenizer::Rule rule,
+                                                      std::optional<int32_t> unk, const std::string& where) {
+  json_only_members(json, {"format", "version", "kind", "specials", "roles", "tokens"}, where);
+  const Json& tokens = json_list(json_member(json, "tokens", where), where + ": tokens");
+  Symbols symbols;
+  symbols.reserve(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const std::string at = fmt::format("{}: tokens[{}]", where, i);
+    require<DataError>(tokens[i].is_array() && tokens[i].size() == 2, "{}: expected [token, id]", at);
+    symbols.emplace_back(bytes_from_json(tokens[i][0], at), json_id(tokens[i][1], at));
+  }
+  return std::make_unique<const ListModel>(rule, std::move(symbols), unk, where);
+}
+
+}  // namespace weft

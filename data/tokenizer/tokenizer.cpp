@@ -1,0 +1,213 @@
+#include "data/tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "data/tokenizer/bpe_model.h"
+#include "data/tokenizer/json.h"
+#include "data/tokenizer/symbol_models.h"
+
+namespace weft {
+
+namespace {
+
+constexpr std::string_view kFormat = "weft-tokenizer";
+constexpr int kVersion = 1;
+constexpr std::array<const char*, 4> kRoles = {"bos", "eos", "pad", "unk"};
+
+void check_specials(const TokenizerModel& model, const SpecialTokens& specials) {
+  std::unordered_set<std::string_view> names;
+  int32_t before = -1;
+  for (const auto& [name, id] : specials.tokens) {
+    require<DataError>(!name.empty() && is_utf8(name), "tokenizer: the name of special {} is empty or not UTF-8", id);
+    require<DataError>(names.insert(name).second, "tokenizer: special \"{}\" is there twice", name);
+    require<DataError>(id > before && id <= kMaxTokenId,
+                       "tokenizer: special \"{}\": id {} must be above {}, at most {}", name, id, before, kMaxTokenId);
+    require<DataError>(!model.knows(id), "tokenizer: special \"{}\": id {} is a token's", name, id);
+    before = id;
+  }
+  for (size_t role = 0; role < kRoles.size(); ++role) {
+    const auto& id = specials.roles[role];
+    const auto is_it = [&](const SpecialToken& token) { return token.id == *id; };
+    require<DataError>(!id || std::any_of(specials.tokens.begin(), specials.tokens.end(), is_it),
+                       "tokenizer: {} is id {}, which is no special", kRoles[role], id.value_or(-1));
+  }
+}
+
+uint64_t hash_of(const TokenizerModel& model, const SpecialTokens& specials) {
+  Hasher hasher;
+  const auto add_text = [&](std::string_view text) {
+    const uint64_t size = text.size();
+    hasher.update(&size, sizeof(size));
+    hasher.update(text.data(), size);
+  };
+  add_text(kFormat);
+  add_text(model.kind());
+  for (const auto& [name, id] : specials.tokens) {
+    hasher.update(&id, sizeof(id));
+    add_text(name);
+  }
+  for (const auto& role : specials.roles) {
+    const int32_t id = role.value_or(-1);
+    hasher.update(&id, sizeof(id));
+  }
+  model.hash_into(hasher);
+  return hasher.digest();
+}
+
+SpecialTokens read_specials(const Json& json, const std::string& where) {
+  SpecialTokens specials;
+  const Json& list = json_list(json_member(json, "specials", where), where + ": specials");
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string at = fmt::format("{}: specials[{}]", where, i);
+    json_only_members(list[i], {"name", "id"}, at);
+    specials.tokens.push_back({json_name(json_member(list[i], "name", at), at + ": name"),
+                               json_id(json_member(list[i], "id", at), at + ": id")});
+  }
+  const Json& roles = json_member(json, "roles", where);
+  json_only_members(roles, {"bos", "eos", "pad", "unk"}, where + ": roles");
+  for (size_t role = 0; role < kRoles.size(); ++role) {
+    if (!roles.contains(kRoles[role])) continue;
+    const std::string at = fmt::format("{}: roles: {}", where, kRoles[role]);
+    const std::string name = json_name(roles[kRoles[role]], at);
+    for (const SpecialToken& token : specials.tokens) {
+      if (token.name == name) specials.roles[role] = token.id;
+    }
+    require<DataError>(specials.roles[role].has_value(), "{}: \"{}\" is not among the specials", at, name);
+  }
+  return specials;
+}
+
+std::unique_ptr<const TokenizerModel> read_model(const Json& json, const SpecialTokens& specials,
+                                                 const std::string& where) {
+  const std::string kind = json_name(json_member(json, "kind", where), where + ": kind");
+  const auto unk = specials.roles[static_cast<size_t>(SpecialRole::Unk)];
+  if (kind == "bpe") return BpeModel::read_json(json, where);
+  if (kind == "chars") return ListModel::read_json(json, Pretokenizer::Rule::Chars, unk, where);
+  if (kind == "words") return ListModel::read_json(json, Pretokenizer::Rule::Words, unk, where);
+  require<DataError>(kind == "bytes", "{}: kind: \"{}\" is not bpe, bytes, chars or words", where, kind);
+  json_only_members(json, {"format", "version", "kind", "specials", "roles"}, where);
+  return std::make_unique<const BytesModel>();
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(std::unique_ptr<const TokenizerModel> model, SpecialTokens specials)
+    : model_(std::move(model)), specials_(std::move(specials)) {
+  check_specials(*model_, specials_);
+  vocabulary_ = model_->vocabulary();
+  if (!specials_.tokens.empty()) vocabulary_ = std::max<int64_t>(vocabulary_, specials_.tokens.back().id + 1);
+  hash_ = hash_of(*model_, specials_);
+}
+
+Tokenizer::~Tokenizer() = default;
+
+std::vector<int32_t> Tokenizer::encode(std::string_view text, EncodeOptions options) const {
+  std::vector<int32_t> ids;
+  encode_append(text, ids, options);
+  return ids;
+}
+
+void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options) const {
+  if (!options.recognise_specials || specials_.tokens.empty()) return model_->encode_append(text, 0, ids);
+  // Where each special's name stands next; looked for again only once the text has passed that place.
+  std::vector<size_t> found(specials_.tokens.size(), 0);
+  for (size_t i = 0; i < found.size(); ++i) found[i] = text.find(specials_.tokens[i].name);
+  for (size_t from = 0; from < text.size();) {
+    const SpecialToken* nearest = nullptr;
+    size_t at = text.size();
+    for (size_t i = 0; i < found.size(); ++i) {
+      const SpecialToken& token = specials_.tokens[i];
+      if (found[i] != std::string_view::npos && found[i] < from) found[i] = text.find(token.name, from);
+      const bool is_longer = found[i] == at && nearest != nullptr && token.name.size() > nearest->name.size();
+      if (found[i] < at || is_longer) nearest = &token, at = found[i];
+    }
+    model_->encode_append(text.substr(from, at - from), from, ids);
+    if (nearest == nullptr) break;
+    ids.push_back(nearest->id);
+    from = at + nearest->name.size();
+  }
+}
+
+std::string Tokenizer::decode(std::span<const int32_t> ids, DecodeOptions options) const {
+  std::string text;
+  const std::string_view separator = model_->separator();
+  const auto unk = special(SpecialRole::Unk);
+  bool is_first = true;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    std::string_view piece;
+    if (model_->knows(ids[i])) {
+      piece = model_->bytes(ids[i]);
+    } else {
+      const auto token = std::lower_bound(specials_.tokens.begin(), specials_.tokens.end(), ids[i],
+                                          [](const SpecialToken& t, int32_t id) { return t.id < id; });
+      require<DataError>(token != specials_.tokens.end() && token->id == ids[i],
+                         "tokenizer: id {} at place {} stands for no token (vocabulary {})", ids[i], i, vocabulary_);
+      if (!options.show_specials && ids[i] != unk) continue;
+      piece = token->name;
+    }
+    if (!is_first) text.append(separator);
+    text.append(piece);
+    is_first = false;
+  }
+  return text;
+}
+
+int64_t Tokenizer::vocabulary() const { return vocabulary_; }
+std::string Tokenizer::kind() const { return std::string(model_->kind()); }
+uint64_t Tokenizer::hash() const { return hash_; }
+const std::vector<SpecialToken>& Tokenizer::specials() const { return specials_.tokens; }
+
+std::optional<int32_t> Tokenizer::special(std::string_view name) const {
+  for (const SpecialToken& token : specials_.tokens) {
+    if (token.name == name) return token.id;
+  }
+  return std::nullopt;
+}
+
+std::optional<int32_t> Tokenizer::special(SpecialRole role) const { return specials_.roles[static_cast<size_t>(role)]; }
+
+bool Tokenizer::is_special(int32_t id) const {
+  return std::any_of(specials_.tokens.begin(), specials_.tokens.end(),
+                     [id](const SpecialToken& token) { return token.id == id; });
+}
+
+std::string Tokenizer::to_json() const {
+  Json json{{"format", kFormat}, {"version", kVersion}, {"kind", model_->kind()}};
+  Json& list = json["specials"] = Json::array();
+  Json& roles = json["roles"] = Json::object();
+  for (const auto& [name, id] : specials_.tokens) list.push_back({{"name", name}, {"id", id}});
+  for (size_t role = 0; role < kRoles.size(); ++role) {
+    for (const auto& [name, id] : specials_.tokens) {
+      if (specials_.roles[role] == id) roles[kRoles[role]] = name;
+    }
+  }
+  model_->write_json(json);
+  return json.dump() + "\n";
+}
+
+void Tokenizer::save(const fs::path& path) const { write_file_atomically(path, to_json()); }
+
+std::shared_ptr<const Tokenizer> Tokenizer::from_json(std::string_view text, const std::string& where) {
+  const Json json = parse_json(text, where);
+  const std::string format = json_name(json_member(json, "format", where), where + ": format");
+  require<DataError>(format == kFormat, "{}: format is \"{}\", expected \"{}\"", where, format, kFormat);
+  const Json& version = json_member(json, "version", where);
+  require<DataError>(version.is_number_unsigned() && version == kVersion, "{}: version {}, this weft reads version {}",
+                     where, version.dump(-1, ' ', false, Json::error_handler_t::replace), kVersion);
+  SpecialTokens specials = read_specials(json, where);
+  auto model = read_model(json, specials, where);
+  try {
+    return std::make_shared<const Tokenizer>(std::move(model), std::move(specials));
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", where, error.what()), error.hint());
+  }
+}
+
+std::shared_ptr<const Tokenizer> Tokenizer::load(const fs::path& path) {
+  return from_json(read_file(path), path.string());
+}
+
+}  // namespace weft

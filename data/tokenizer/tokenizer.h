@@ -1,0 +1,113 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "data/tokenizer/config.h"
+
+namespace weft {
+
+class TokenizerModel;
+
+enum class SpecialRole { Bos, Eos, Pad, Unk };
+
+// A token that stands for no text of its own. Its name is never found in plain text unless asked for.
+struct SpecialToken {
+  std::string name;
+  int32_t id = 0;
+  bool operator==(const SpecialToken&) const = default;
+};
+
+struct SpecialTokens {
+  std::vector<SpecialToken> tokens;             // ascending ids, names and ids unique
+  std::array<std::optional<int32_t>, 4> roles;  // by SpecialRole; several roles may share one token
+  bool operator==(const SpecialTokens&) const = default;
+};
+
+struct EncodeOptions {
+  bool recognise_specials = false;  // names of specials in the text become their ids (the longest name wins)
+};
+
+struct DecodeOptions {
+  bool show_specials = false;  // by name; otherwise left out, except unk, which always shows: it stands for text
+};
+
+// Text to ids and back. Immutable; every method may be called from many threads at once. Any bytes are text: what is
+// not valid UTF-8 is kept by bpe and bytes (decode(encode(text)) == text for all bytes), counts as a symbol of its own,
+// byte by byte, for chars, and as part of a word for words (which keep no whitespace: decode joins with one space).
+class Tokenizer {
+ public:
+  Tokenizer(std::unique_ptr<const TokenizerModel> model, SpecialTokens specials);
+  ~Tokenizer();
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+
+  // Where chars or words meet what they do not know and there is no unk: DataError naming it and its byte offset.
+  std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
+  void encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options = {}) const;
+
+  // An id outside [0, vocabulary()) or one that stands for nothing (a gap) is a DataError. Cutting ids anywhere gives
+  // bytes that need not be valid UTF-8.
+  std::string decode(std::span<const int32_t> ids, DecodeOptions options = {}) const;
+
+  int64_t vocabulary() const;  // highest id + 1
+  std::string kind() const;    // bpe (also for gpt2 and tiktoken files), bytes, chars, words
+  uint64_t hash() const;       // of everything that changes ids or text; equal after save and load
+
+  std::optional<int32_t> special(std::string_view name) const;
+  std::optional<int32_t> special(SpecialRole role) const;
+  bool is_special(int32_t id) const;
+  const std::vector<SpecialToken>& specials() const;
+
+  // One JSON file, docs/formats.md "Tokenizer"; written atomically.
+  void save(const fs::path& path) const;
+  static std::shared_ptr<const Tokenizer> load(const fs::path& path);  // DataError with the path and what is wrong
+  std::string to_json() const;
+  static std::shared_ptr<const Tokenizer> from_json(std::string_view json, const std::string& where);
+
+ private:
+  void encode_plain(std::string_view text, size_t offset, std::vector<int32_t>& ids) const;
+
+  std::unique_ptr<const TokenizerModel> model_;
+  SpecialTokens specials_;
+  int64_t vocabulary_ = 0;
+  uint64_t hash_ = 0;
+};
+
+using TokenizerPtr = std::shared_ptr<const Tokenizer>;
+
+// Makes a tokenizer from text that arrives in pieces. Each add() is one document: nothing is learnt across its ends.
+// The result depends on the documents and their order, never on the number of threads. Not to be called concurrently.
+class TokenizerTrainer {
+ public:
+  TokenizerTrainer(const TokenizerConfig& config, int threads);
+  ~TokenizerTrainer();
+
+  bool needs_text() const;                    // false for bytes, gpt2 and tiktoken: finish() needs no add()
+  void add(std::string_view text);            // the text is not kept
+  std::shared_ptr<const Tokenizer> finish();  // once, last; DataError where no text came
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+// The above in one call.
+std::shared_ptr<const Tokenizer> train_tokenizer(const TokenizerConfig& config, std::span<const std::string_view> texts,
+                                                 int threads);
+
+// GPT-2's files. A token of vocab.json that is neither a byte nor made by a merge (`<|endoftext|>`) is a special.
+std::shared_ptr<const Tokenizer> load_gpt2(const fs::path& vocab_json, const fs::path& merges_txt);
+
+// A .tiktoken file: lines of base64(token), space, rank. The specials of the published files are added where their
+// rank counts are met (100,256: cl100k's 100257-100260 and 100276; 50,256: `<|endoftext|>` 50256). In both kinds of
+// file `<|endoftext|>`, where it is, is bos and eos.
+std::shared_ptr<const Tokenizer> load_tiktoken(const fs::path& ranks, std::string_view pattern = "gpt4");
+
+}  // namespace weft

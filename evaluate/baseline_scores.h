@@ -1,0 +1,34 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/tokenizer/tokenizer.h"
+#include "evaluate/metrics/bleu.h"
+
+namespace weft {
+
+struct BaselineScore {
+  std::string name;
+  BleuScore bleu;
+};
+
+struct BaselineArgs {
+  const Dataset& train;
+  const Tokenizer& source_tokenizer;
+  const Tokenizer& target_tokenizer;
+  std::vector<std::string> sources;     // texts to translate
+  std::vector<std::string> references;  // their translations
+  const BleuConfig& bleu;
+};
+
+// BLEU of the translators of data/sample/baselines.h that know the training split: what can be had by looking things
+// up.
+std::vector<BaselineScore> score_baselines(const BaselineArgs& args);
+
+// The texts that the first `pairs` rows of a dataset stand for, without specials.
+std::vector<std::string> source_texts(const Dataset& dataset, const Tokenizer& tokenizer, int64_t pairs);
+std::vector<std::string> target_texts(const Dataset& dataset, const Tokenizer& tokenizer, int64_t pairs);
+
+}  // namespace weft

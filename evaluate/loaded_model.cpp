@@ -1,0 +1,54 @@
+#include "evaluate/loaded_model.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/parameters.h"
+#include "checkpoint/writer.h"
+#include "job/migration.h"
+#include "job/options.h"
+
+namespace weft {
+
+fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function<void()>& on_progress) {
+  if (fs::exists(path / "manifest.json")) return path;
+  const fs::path directory = fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path;
+  const auto latest = latest_valid(directory, on_progress);
+  if (!latest) {
+    throw DataError(fmt::format("{}: no committed checkpoint here", path.string()),
+                    "give a run directory, or one of its checkpoints/step-N");
+  }
+  if (!best) return latest->path();
+  const RunState state = run_state_from(latest->manifest().state, latest->path().string());
+  require<DataError>(state.best_step >= 0, "{}: the run has not been evaluated, so no checkpoint is the best",
+                     path.string());
+  return checkpoint_path(directory, state.best_step);
+}
+
+LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool best,
+                       const std::vector<std::string>& overrides) {
+  LoadedModel loaded;
+  const auto on_progress = [&context] { context.note_progress(); };
+  loaded.path = resolve_checkpoint(path, best, on_progress);
+  const Checkpoint checkpoint = Checkpoint::open(loaded.path);
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  const std::string where = (loaded.path / "manifest.json").string();
+  loaded.job = parse_stored_job(manifest.job, where, overrides);
+  loaded.state = run_state_from(manifest.state, where);
+  const auto tokenizer = [&](const char* name) {
+    return Tokenizer::from_json(read_attachment(loaded.path, manifest, name), (loaded.path / name).string());
+  };
+  loaded.source_tokenizer = tokenizer("source-tokenizer.json");
+  loaded.target_tokenizer = tokenizer("target-tokenizer.json");
+  const bool pairs = loaded.job.task == Task::Translation;
+  const Vocabularies vocabularies{.source = pairs ? loaded.source_tokenizer->vocabulary() : 0,
+                                  .target = loaded.target_tokenizer->vocabulary()};
+  loaded.model = make_model(context, mesh, loaded.job.model, vocabularies);
+  loaded.model->allocate(precision_of(loaded.job), false);
+  const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
+  checkpoint.read(local_boxes(loaded.model->parameters(), master), on_progress);
+  loaded.model->parameters().refresh_values();
+  return loaded;
+}
+
+}  // namespace weft

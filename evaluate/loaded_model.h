@@ -1,0 +1,29 @@
+#pragma once
+#include <memory>
+
+#include "checkpoint/reader.h"
+#include "data/tokenizer/tokenizer.h"
+#include "job/job.h"
+#include "job/run_state.h"
+#include "model/transformer.h"
+
+namespace weft {
+
+// A model out of a checkpoint, ready to be evaluated or to write: weights, the job that trained it, its tokenizers.
+struct LoadedModel {
+  fs::path path;
+  JobConfig job;
+  RunState state;
+  std::unique_ptr<Transformer> model;
+  std::shared_ptr<const Tokenizer> source_tokenizer, target_tokenizer;  // the same for a language model
+};
+
+// `path` is a checkpoint, or a run directory whose latest valid checkpoint is taken (best: the one with the lowest
+// validation loss). Overrides ("train.precision=bf16") change the stored job.
+LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool best = false,
+                       const std::vector<std::string>& overrides = {});
+
+// A path that a user gave, as a checkpoint directory. `on_progress` is called while checksums are compared.
+fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function<void()>& on_progress = {});
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#include "evaluate/loss_evaluation.h"
+
+#include <array>
+#include <chrono>
+
+#include "evaluate/model_batch.h"
+
+namespace weft {
+
+LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> dataset, const EvaluationOptions& options,
+                         double label_smoothing) {
+  const auto start = std::chrono::steady_clock::now();
+  Context& context = model.context();
+  Mesh& mesh = model.parameters().mesh();
+  Loader loader({.plan = make_evaluation_plan(options, *dataset),
+                 .reader = make_reader(dataset),
+                 .dp_rank = mesh.dp().rank(),
+                 .dp_size = mesh.dp().size(),
+                 .micro_tokens = options.step_rows,
+                 .end_epoch = 1});
+  std::array<double, 2> sums{};
+  LossReport report;
+  while (const auto step = loader.next()) {
+    report.targets += step->step_target_tokens;
+    report.sequences += step->step_sequences;
+    for (const MicroBatch& micro : step->micro) {
+      Tape tape(context, Tape::Mode::Off);
+      Pass pass{.tape = tape};
+      const LossSums loss = model.loss(pass, to_device(context, micro), {.smoothing = label_smoothing});
+      sums[0] += loss.nll.data<double>()[0];
+      sums[1] += loss.loss.data<double>()[0];
+    }
+    mesh.progress();
+  }
+  mesh.dp().all_reduce_host(sums.data(), sums.size(), ReduceOp::Sum);
+  report.nll = sums[0], report.loss = sums[1];
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+}  // namespace weft

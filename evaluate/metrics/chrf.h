@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/config/fields.h"
+
+namespace weft {
+
+// chrF (Popović, "chrF: character n-gram F-score for automatic MT evaluation", WMT 2015); with word_order 2 it is
+// chrF++ (Popović, "chrF++: words helping character n-grams", WMT 2017). Equal to sacreBLEU 2.
+struct ChrfConfig {
+  int64_t char_order = 6;
+  int64_t word_order = 0;
+  int64_t beta = 2;  // recall counts beta^2 times as much as precision
+  bool lowercase = false;
+  bool whitespace = false;
+  bool eps_smoothing = false;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("char_order", char_order, "Longest n-gram of characters.", Range{.min = 1, .max = 8});
+    v.field("word_order", word_order, "Longest n-gram of words: 0 is chrF, 2 is chrF++.", Range{.min = 0, .max = 8});
+    v.field("beta", beta, "Recall counts beta^2 times as much as precision.", Range{.min = 1});
+    v.field("lowercase", lowercase, "Compare lower-cased text.");
+    v.field("whitespace", whitespace, "Keep white space in character n-grams.");
+    v.field("eps_smoothing", eps_smoothing, "Average F-scores over all orders (NLTK, Moses) and not only those met.");
+  }
+};
+
+struct ChrfScore {
+  double score = 0;       // 0..100
+  std::string name;       // chrF2, chrF2++
+  std::string signature;  // nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:weft-1
+
+  std::string format() const;  // "chrF2|SIGNATURE = 63.51"
+};
+void to_json(nlohmann::json& json, const ChrfScore& score);
+
+// Arguments and errors as corpus_bleu's. With several references each line counts the one of the best F-score.
+ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
+                      const ChrfConfig& config = {});
+
+}  // namespace weft

@@ -1,0 +1,18 @@
+#include "evaluate/model_batch.h"
+
+#include <algorithm>
+
+namespace weft {
+
+ModelBatch to_device(Context& context, const MicroBatch& batch) {
+  ModelBatch out;
+  if (batch.source.sequences() > 0) {
+    out.source = make_rows(context, batch.source.tokens, batch.source.offsets, batch.samples);
+  }
+  out.input = make_rows(context, batch.input.tokens, batch.input.offsets, batch.samples);
+  out.targets = context.empty({out.input.count()}, DType::I32);
+  if (!context.meta()) std::ranges::copy(batch.targets, out.targets.data<int32_t>());
+  return out;
+}
+
+}  // namespace weft

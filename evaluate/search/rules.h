@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "evaluate/search/search.h"
+
+namespace weft {
+
+// Rules that beam search and sampling share.
+
+// Tokens (the end token counted) that a text may have: factor x source + extra, as many as the
+// model's positions allow, at least one.
+// Throws ConfigError where the prompt alone does not fit.
+int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int64_t max_length);
+
+// What may not come next, sorted and distinct: suppressed tokens, the end token before min_length, and every token
+// that would complete an n-gram which prompt and text hold already. (The end token never breaks the n-gram rule.)
+std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchTokens& tokens,
+                                    std::span<const int32_t> prompt, std::span<const int32_t> text);
+
+Hypothesis finished(const SearchConfig& config, std::vector<int32_t> text, double log_probability, Ending ending);
+
+// Feeds whole prompts, one a row.
+std::span<const float> feed_prompts(NextTokenModel& model, std::span<const SearchInput* const> inputs);
+// Feeds one token a row.
+std::span<const float> feed_tokens(NextTokenModel& model, std::span<const int32_t> tokens);
+
+// Checks what a model answers: the size, and that no row's log_sum_exp is NaN (throws DivergenceError).
+void check_logits(const NextTokenModel& model, std::span<const float> logits);
+void check_log_sums(std::span<const double> log_sums);
+
+// One batch each; see search.h. Rows of the model belong to `inputs`.
+std::vector<NBest> beam_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
+                               const SearchConfig& config, const SearchTokens& tokens);
+std::vector<NBest> sample_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
+                                 const SearchConfig& config, const SearchTokens& tokens);
+
+}  // namespace weft

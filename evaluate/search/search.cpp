@@ -1,0 +1,104 @@
+#include "evaluate/search/search.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "evaluate/search/rules.h"
+
+namespace weft {
+namespace {
+
+void check_inputs(std::span<const SearchInput> inputs) {
+  for (const SearchInput& input : inputs) {
+    require<InternalError>(!input.prompt.empty(), "search: input {} has no prompt, not even a start token", input.id);
+  }
+}
+
+int64_t texts_per_input(const SearchConfig& config) {
+  return config.method == SearchMethod::Beam ? config.beam : config.n_best;
+}
+
+int64_t input_length(const SearchInput& input) {
+  return std::max(input.source_length.value_or(0), static_cast<int64_t>(input.prompt.size()));
+}
+
+// Positions that a row may come to hold.
+int64_t capacity_of(const SearchConfig& config, const SearchInput& input) {
+  const int64_t prompt = static_cast<int64_t>(input.prompt.size());
+  return prompt + max_new_tokens(config, input, int64_t{1} << 40) - 1;
+}
+
+// Inputs by length, the longest first: what does not fit into memory fails at once, and the last batches are small.
+std::vector<int64_t> order_by_length(std::span<const SearchInput> inputs) {
+  std::vector<int64_t> order;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].source_length != 0) order.push_back(static_cast<int64_t>(i));
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return input_length(inputs[a]) > input_length(inputs[b]); });
+  return order;
+}
+
+}  // namespace
+
+std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInput> inputs, const SearchConfig& config,
+                                const SearchTokens& tokens) {
+  check(config);
+  check_inputs(inputs);
+  require<InternalError>(model.num_rows() == static_cast<int64_t>(inputs.size()),
+                         "search: the model has {} rows for {} inputs", model.num_rows(), inputs.size());
+  if (inputs.empty()) return {};
+  const auto in_vocabulary = [&](int32_t token) { return token >= 0 && token < model.vocabulary(); };
+  if (tokens.end) {
+    require<InternalError>(in_vocabulary(*tokens.end), "search: end token {} is not in the vocabulary of {}",
+                           *tokens.end, model.vocabulary());
+  }
+  for (const int32_t token : tokens.suppressed) {
+    require<InternalError>(in_vocabulary(token), "search: suppressed token {} is not in the vocabulary of {}", token,
+                           model.vocabulary());
+  }
+  std::vector<const SearchInput*> pointers;
+  for (const SearchInput& input : inputs) pointers.push_back(&input);
+  return config.method == SearchMethod::Beam ? beam_search(model, pointers, config, tokens)
+                                             : sample_search(model, pointers, config, tokens);
+}
+
+std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactory& make_model,
+                          const SearchConfig& config, const SearchTokens& tokens,
+                          const std::function<void(int64_t)>& on_progress) {
+  check(config);
+  check_inputs(inputs);
+  std::vector<NBest> results(inputs.size(), NBest{finished(config, {}, 0, Ending::EmptySource)});
+  const std::vector<int64_t> order = order_by_length(inputs);
+  const int64_t texts = texts_per_input(config);
+  int64_t done = static_cast<int64_t>(inputs.size() - order.size());
+  for (size_t begin = 0; begin < order.size();) {
+    const int64_t fitting = config.batch_tokens / (texts * input_length(inputs[order[begin]]));
+    const size_t size = static_cast<size_t>(std::clamp<int64_t>(fitting, 1, config.batch_sentences));
+    const std::span<const int64_t> batch = std::span(order).subspan(begin, std::min(size, order.size() - begin));
+    std::vector<SearchInput> batch_inputs;
+    int64_t capacity = 0;
+    for (const int64_t i : batch) {
+      batch_inputs.push_back(inputs[i]);
+      capacity = std::max(capacity, capacity_of(config, inputs[i]));
+    }
+    const auto model =
+        make_model({.sentences = batch, .max_rows = texts * static_cast<int64_t>(batch.size()), .capacity = capacity});
+    std::vector<NBest> found = search_batch(*model, batch_inputs, config, tokens);
+    for (size_t i = 0; i < batch.size(); ++i) results[batch[i]] = std::move(found[i]);
+    begin += batch.size();
+    done += static_cast<int64_t>(batch.size());
+    if (on_progress) on_progress(done);
+  }
+  return results;
+}
+
+void to_json(nlohmann::json& json, const Hypothesis& hypothesis) {
+  json = {{"tokens", hypothesis.tokens},
+          {"log_probability", hypothesis.log_probability},
+          {"score", hypothesis.score},
+          {"ending", enum_name(hypothesis.ending)}};
+}
+
+}  // namespace weft

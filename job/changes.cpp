@@ -1,0 +1,71 @@
+#include "job/changes.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+// `key` is `section`, or lies within it.
+bool within(std::string_view key, std::string_view section) {
+  return key.starts_with(section) && (key.size() == section.size() || key[section.size()] == '.');
+}
+
+}  // namespace
+
+bool changes_training(const std::string& key) {
+  // micro_tokens is a memory limit; the way weights were first drawn no longer matters.
+  static constexpr std::array<std::string_view, 3> kHarmless = {"batch.micro_tokens", "model.init",
+                                                                "model.init_deviation"};
+  static constexpr std::array<std::string_view, 11> kMatters = {"task",
+                                                                "seed",
+                                                                "model",
+                                                                "batch",
+                                                                "optimizer",
+                                                                "schedule",
+                                                                "train.max_steps",
+                                                                "train.max_epochs",
+                                                                "train.clip_norm",
+                                                                "train.label_smoothing",
+                                                                "train.precision"};
+  const auto named = [&](std::string_view section) { return within(key, section); };
+  return std::ranges::none_of(kHarmless, named) && std::ranges::any_of(kMatters, named);
+}
+
+bool overrides(const JobConfig& job, const std::string& key) {
+  return std::ranges::any_of(job.override_keys, [&](const std::string& section) { return within(key, section); });
+}
+
+ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now) {
+  ResumeChanges changes;
+  for (ConfigChange& change : config_changes(checkpoint, now)) {
+    if (change.key == "override") continue;
+    auto& kind = !changes_training(change.key) ? changes.harmless
+                 : overrides(now, change.key)  ? changes.allowed
+                                               : changes.refused;
+    kind.push_back(std::move(change));
+  }
+  return changes;
+}
+
+void refuse_changes(const std::vector<ConfigChange>& refused, const std::string& checkpoint) {
+  if (refused.empty()) return;
+  std::string text = fmt::format("{} was trained with another job:", checkpoint);
+  std::vector<std::string> keys, back;
+  for (const ConfigChange& change : refused) {
+    text += fmt::format("\n  {}: {} -> {}", change.key, change.before, change.after);
+    keys.push_back(change.key);
+    back.push_back(fmt::format("--set '{}={}'", change.key, change.before));
+  }
+  throw ConfigError(text, fmt::format("nothing was changed. To go on with the new values, name them: --set "
+                                      "'override=[{}]' (or override: in the job). To go on as before: {}. To begin "
+                                      "anew, give another run_dir.",
+                                      fmt::join(keys, ", "), fmt::join(back, " ")));
+}
+
+}  // namespace weft

@@ -1,0 +1,58 @@
+#include "job/dataset_checks.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "data/tokenizer/tokenizer.h"
+
+namespace weft {
+
+Vocabularies vocabularies_of(const DatasetHeader& header) {
+  if (header.kind == DatasetKind::Stream) return {.source = 0, .target = header.target.vocabulary};
+  return {.source = header.source.vocabulary, .target = header.target.vocabulary};
+}
+
+BatchConfig batch_config(const JobConfig& job) {
+  BatchConfig batch = job.batch;
+  if (batch.context == 0 && job.task == Task::Gpt) batch.context = job.model.max_length;
+  return batch;
+}
+
+void check_job_against(const JobConfig& job, const DatasetHeader& header) {
+  const std::string& directory = job.data.directory;
+  const bool pairs = header.kind == DatasetKind::Pairs;
+  if (pairs != (job.task == Task::Translation)) {
+    throw ConfigError(fmt::format("{} holds {}, but task is {}", directory, pairs ? "pairs" : "a stream of text",
+                                  enum_name(job.task)),
+                      "prepare another data.directory for this job");
+  }
+  if (pairs) {
+    const int64_t longest = std::max(header.source.longest, header.target.longest - 1);
+    if (longest > job.model.max_length) {
+      throw ConfigError(fmt::format("{} has a row of {} tokens, but model.max_length is {}", directory, longest,
+                                    job.model.max_length),
+                        "raise model.max_length, or prepare again with data.max_source and data.max_target");
+    }
+    if (job.model.tying == Tying::All && header.source.tokenizer_hash != header.target.tokenizer_hash) {
+      throw ConfigError(fmt::format("model.tying is all, but {} has two tokenizers", directory),
+                        "use one tokenizer for both languages, or model.tying: output");
+    }
+  }
+}
+
+void check_tokenizers(const Checkpoint& checkpoint, const DatasetHeader& header, const fs::path& dataset) {
+  const auto check_side = [&](const char* file, const DatasetSide& side) {
+    const std::string text = read_attachment(checkpoint.path(), checkpoint.manifest(), file);
+    const uint64_t hash = Tokenizer::from_json(text, (checkpoint.path() / file).string())->hash();
+    if (hash == side.tokenizer_hash) return;
+    throw DataError(fmt::format("{} was made with another tokenizer (hash {}) than {} (hash {})", dataset.string(),
+                                hash_hex(side.tokenizer_hash), (checkpoint.path() / file).string(), hash_hex(hash)),
+                    fmt::format("prepare the text again with the checkpoint's {} as data.{}tokenizer_file", file,
+                                std::string_view(file).starts_with("target") ? "target_" : ""));
+  };
+  check_side("source-tokenizer.json", header.source);
+  if (header.kind == DatasetKind::Pairs) check_side("target-tokenizer.json", header.target);
+}
+
+}  // namespace weft

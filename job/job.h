@@ -1,0 +1,80 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "data/batch_config.h"
+#include "data/prepare/config.h"
+#include "data/tokenizer/config.h"
+#include "job/optimizer_config.h"
+#include "job/schedule.h"
+#include "job/sections.h"
+#include "model/config.h"
+
+namespace weft {
+
+// Everything that a job file may say (docs/configuration.md). The same struct is stored in checkpoints as YAML.
+struct JobConfig {
+  std::string name = "job";
+  Task task = Task::Gpt;
+  int64_t seed = 1;
+  DeviceChoice device = DeviceChoice::Cpu;
+  std::string run_dir;
+  DataConfig data;
+  TokenizerConfig tokenizer;
+  std::optional<TokenizerConfig> target_tokenizer;
+  TransformerConfig model;
+  BatchConfig batch;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  TrainConfig train;
+  EvaluationConfig evaluation;
+  CheckpointConfig checkpoint;
+  ParallelConfig parallel;
+  TimeoutsConfig timeouts;
+  LogConfig log;
+  std::vector<std::string> override_keys;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("name", name, "What the job is called in logs and metrics.");
+    v.field("task", task, "gpt: predict the next token of a text; translation: a target row from a source row.");
+    v.field("seed", seed, "Seed of initial weights, data order and dropout.", Range{.min = 0});
+    v.field("device", device, "Where it computes: cpu. cuda is refused: this version of weft has no CUDA code.");
+    v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.");
+    v.field("data", data, "Which text, and how it becomes a dataset.");
+    v.field("tokenizer", tokenizer, "Text to ids; of both languages unless target_tokenizer is given.");
+    v.field("target_tokenizer", target_tokenizer, "A tokenizer of the target language alone; null means none.");
+    v.field("model", model, "Shapes and options of the transformer.");
+    v.field("batch", batch, "What one optimizer step takes.");
+    v.field("optimizer", optimizer, "How gradients change the weights.");
+    v.field("schedule", schedule, "The learning rate over the run.");
+    v.field("train", train, "Length and numerics of the run.");
+    v.field("evaluation", evaluation, "Validation during the run.");
+    v.field("checkpoint", checkpoint, "When the run is saved, and what is kept.");
+    v.field("parallel", parallel, "How ranks share the work.");
+    v.field("timeouts", timeouts, "How long a run may stand still before it is ended as hung.");
+    v.field("log", log, "What is told, and how often.");
+    v.field(
+        "override", override_keys,
+        "Keys (or sections) that may differ from the checkpoint that a run goes on from, though they change training.");
+  }
+
+  fs::path run_directory() const { return run_dir.empty() ? fs::path("runs") / name : fs::path(run_dir); }
+  bool is_translation() const { return task == Task::Translation; }
+};
+
+// A job file with what it extends and the overrides "a.b=value", batch.context filled in, then check_job(). ConfigError
+// listing everything that cannot be read, or else everything that does not fit together.
+JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides = {});
+
+// Checks across fields that need no data, no device and no other rank. ConfigError listing every contradiction as
+// "model.heads: what is wrong; what to change".
+void check_job(const JobConfig& job);
+// The same for a job without data, tokenizer or end: task, model and batches alone.
+void check_shapes(const JobConfig& job);
+std::vector<std::string> job_problems(const JobConfig& job);
+
+}  // namespace weft

@@ -1,0 +1,36 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "base/config/fields.h"
+
+namespace weft {
+
+enum class OptimizerKind : uint8_t { AdamW, Adam, Sgd };
+template <>
+struct EnumNames<OptimizerKind> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OptimizerKind>>(
+      {{"adamw", OptimizerKind::AdamW}, {"adam", OptimizerKind::Adam}, {"sgd", OptimizerKind::Sgd}});
+};
+
+struct OptimizerConfig {
+  OptimizerKind kind = OptimizerKind::AdamW;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;
+  double momentum = 0;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("kind", kind, "adamw: decay apart from the gradient; adam: decay added to it (L2); sgd: with momentum.");
+    v.field("beta1", beta1, "Decay of the first moment (adamw, adam).", Range{.min = 0, .max = 0.999999});
+    v.field("beta2", beta2, "Decay of the second moment (adamw, adam).", Range{.min = 0, .max = 0.9999999});
+    v.field("epsilon", epsilon, "Added to the root of the second moment (adamw, adam).", Range{.min = 1e-20, .max = 1});
+    v.field("weight_decay", weight_decay, "Decay of matrices and embeddings; biases and norms do not decay.",
+            Range{.min = 0, .max = 10});
+    v.field("momentum", momentum, "Momentum (sgd).", Range{.min = 0, .max = 0.999999});
+  }
+};
+
+}  // namespace weft

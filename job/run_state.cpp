@@ -1,0 +1,53 @@
+#include "job/run_state.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace weft {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const RunState& s) {
+  return {{"run", s.run},
+          {"step", s.step},
+          {"updates", s.updates},
+          {"epoch", s.position.epoch},
+          {"step_in_epoch", s.position.step},
+          {"target_tokens", s.target_tokens},
+          {"skips", s.skips},
+          {"skips_in_row", s.skips_in_row},
+          {"best_loss", std::isfinite(s.best_loss) ? Json(s.best_loss) : Json(nullptr)},
+          {"best_step", s.best_step},
+          {"without_gain", s.without_gain},
+          {"epoch_end", s.epoch_end},
+          {"next_learning_rate", s.next_learning_rate ? Json(*s.next_learning_rate) : Json(nullptr)}};
+}
+
+RunState run_state_from(const Json& json, const std::string& where) {
+  try {
+    RunState s;
+    s.run = json.at("run").get<std::string>();
+    s.step = json.at("step").get<int64_t>();
+    s.updates = json.at("updates").get<int64_t>();
+    s.position = {json.at("epoch").get<int64_t>(), json.at("step_in_epoch").get<int64_t>()};
+    s.target_tokens = json.at("target_tokens").get<int64_t>();
+    s.skips = json.at("skips").get<int64_t>();
+    s.skips_in_row = json.at("skips_in_row").get<int64_t>();
+    if (!json.at("best_loss").is_null()) s.best_loss = json.at("best_loss").get<double>();
+    s.best_step = json.at("best_step").get<int64_t>();
+    s.without_gain = json.at("without_gain").get<int64_t>();
+    s.epoch_end = json.at("epoch_end").get<bool>();
+    const Json rate = json.value("next_learning_rate", Json());  // checkpoints of the first builds have none
+    if (!rate.is_null()) s.next_learning_rate = rate.get<double>();
+    const bool sane =
+        s.step >= 0 && s.updates >= 0 && s.updates <= s.step && s.position.epoch >= 0 && s.position.step >= 0;
+    require<DataError>(sane, "its counters contradict each other");
+    return s;
+  } catch (const std::exception& error) {
+    throw DataError(fmt::format("{}: the run's state cannot be read: {}", where, error.what()));
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,67 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/config/fields.h"
+
+namespace weft {
+
+enum class ScheduleKind : uint8_t { Constant, Linear, Cosine, InverseSqrt, WarmupStableDecay };
+template <>
+struct EnumNames<ScheduleKind> {
+  static constexpr auto kNames =
+      std::to_array<std::pair<std::string_view, ScheduleKind>>({{"constant", ScheduleKind::Constant},
+                                                                {"linear", ScheduleKind::Linear},
+                                                                {"cosine", ScheduleKind::Cosine},
+                                                                {"inverse_sqrt", ScheduleKind::InverseSqrt},
+                                                                {"wsd", ScheduleKind::WarmupStableDecay}});
+};
+
+// How the learning rate moves over a run. All steps are optimizer steps, counted from 0.
+struct ScheduleConfig {
+  ScheduleKind kind = ScheduleKind::Cosine;
+  double learning_rate = 1e-3;
+  int64_t warmup = 0;
+  std::optional<double> warmup_from;
+  double final_rate = 0;
+  int64_t decay_until = 0;
+  int64_t cooldown = 0;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    const Range rate{.min = 0, .max = 1000};
+    const Range steps{.min = 0, .max = 1e15};
+    v.field("kind", kind,
+            "After the warm-up: constant; linear or cosine down to the final rate; inverse_sqrt, which falls as "
+            "1/sqrt(step); wsd (warm-up, stable, decay), which stays and then falls linearly.");
+    v.field("learning_rate", learning_rate, "The highest rate, reached at the end of the warm-up.", rate);
+    v.field("warmup", warmup, "Steps over which the rate rises linearly.", steps);
+    v.field("warmup_from", warmup_from,
+            "Rate of step 0 of the warm-up; null means learning_rate / (warmup + 1), one rise from zero.", rate);
+    v.field("final_rate", final_rate,
+            "Rate at the end of the decay (linear, cosine, wsd), or the lowest rate (inverse_sqrt).", rate);
+    v.field("decay_until", decay_until,
+            "Step at which the final rate is reached (linear, cosine, wsd); 0 means the last step of the run.", steps);
+    v.field("cooldown", cooldown, "Steps of the decay at the end (wsd).", steps);
+  }
+};
+
+// The learning rate of the optimizer step with `step` steps before it; `max_steps` is the length of the run. With
+// w = warmup, p = learning_rate, i = warmup_from, f = final_rate, u = decay_until (or max_steps):
+//   step < w:      i + (p - i) step / w
+//   constant:      p
+//   linear:        p + (f - p) r                  r = (step - w) / (u - w), at most 1
+//   cosine:        f + (p - f) (1 + cos(pi r)) / 2                (Loshchilov and Hutter 2017, one half-period)
+//   inverse_sqrt:  max(f, p sqrt(w / step)), w at least 1         (Vaswani et al. 2017)
+//   wsd:           p, then p + (f - p) r with r over the last `cooldown` steps before u   (Hu et al. 2024)
+double learning_rate(const ScheduleConfig& schedule, int64_t step, int64_t max_steps);
+
+// What does not fit together, each as "schedule.key: what; what to change". max_steps 0: not known yet.
+std::vector<std::string> schedule_problems(const ScheduleConfig& schedule, int64_t max_steps);
+
+}  // namespace weft

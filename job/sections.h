@@ -1,0 +1,202 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/config/fields.h"
+#include "model/config.h"
+
+// The sections of a job that the trainer itself reads; job/job.h puts all sections together.
+namespace weft {
+
+enum class Task : uint8_t { Gpt, Translation };
+template <>
+struct EnumNames<Task> {
+  static constexpr auto kNames =
+      std::to_array<std::pair<std::string_view, Task>>({{"gpt", Task::Gpt}, {"translation", Task::Translation}});
+};
+
+enum class ComputePrecision : uint8_t { Fp32, Bf16 };
+template <>
+struct EnumNames<ComputePrecision> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, ComputePrecision>>(
+      {{"fp32", ComputePrecision::Fp32}, {"bf16", ComputePrecision::Bf16}});
+};
+
+// Where a job computes. Every name that some version of weft knows is here, so that a build without it can say so.
+enum class DeviceChoice : uint8_t { Cpu, Cuda };
+template <>
+struct EnumNames<DeviceChoice> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DeviceChoice>>(
+      {{"cpu", DeviceChoice::Cpu}, {"cuda", DeviceChoice::Cuda}});
+};
+
+struct TrainConfig {
+  int64_t max_steps = 0;
+  int64_t max_epochs = 0;
+  double clip_norm = 0;
+  double label_smoothing = 0;
+  ComputePrecision precision = ComputePrecision::Fp32;
+  Recompute recompute = Recompute::None;
+  int64_t max_skips = 10;
+  std::string init_from;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("max_steps", max_steps, "Optimizer steps of the run; 0 means as many as max_epochs says.",
+            Range{.min = 0, .max = 1e15});
+    v.field("max_epochs", max_epochs,
+            "Rounds over the training split; 0 means no limit. The run ends at whichever limit comes first.",
+            Range{.min = 0, .max = 1e9});
+    v.field("clip_norm", clip_norm, "Gradients are scaled down to this global norm; 0 means never.",
+            Range{.min = 0, .max = 1e9});
+    v.field("label_smoothing", label_smoothing,
+            "Share of each target's probability that is spread evenly over the vocabulary.",
+            Range{.min = 0, .max = 0.999});
+    v.field("precision", precision,
+            "What the model computes in: fp32, or bf16 with master weights, moments and sums in fp32.");
+    v.field(
+        "recompute", recompute,
+        "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "
+        "inside attention, or whole blocks.");
+    v.field("max_skips", max_skips,
+            "Steps in a row whose loss or gradient is not finite that are skipped before the run ends as diverged.",
+            Range{.min = 0, .max = 1e9});
+    v.field("init_from", init_from,
+            "Directory of a checkpoint whose weights begin the run (finetuning); empty means initialise anew.");
+  }
+};
+
+struct EvaluationConfig {
+  int64_t every_steps = 0;
+  int64_t every_epochs = 0;
+  int64_t max_sequences = 0;
+  int64_t patience = 0;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("every_steps", every_steps, "Optimizer steps between evaluations on the validation split; 0 means never.",
+            Range{.min = 0, .max = 1e15});
+    v.field("every_epochs", every_epochs, "Epochs between evaluations at the end of an epoch; 0 means never.",
+            Range{.min = 0, .max = 1e9});
+    v.field("max_sequences", max_sequences,
+            "Windows or pairs that an evaluation takes, from the beginning of the split; 0 means all.",
+            Range{.min = 0, .max = 1e12});
+    v.field("patience", patience,
+            "Evaluations in a row without a lower validation loss that end the run; 0 means never.",
+            Range{.min = 0, .max = 1e9});
+  }
+};
+
+enum class OnFailure : uint8_t { Stop, Continue };
+template <>
+struct EnumNames<OnFailure> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OnFailure>>(
+      {{"stop", OnFailure::Stop}, {"continue", OnFailure::Continue}});
+};
+
+struct CheckpointConfig {
+  int64_t every_steps = 0;
+  double every_minutes = 0;
+  int64_t every_epochs = 0;
+  int64_t keep = 2;
+  int64_t keep_epochs = 0;
+  bool keep_best = true;
+  std::vector<int64_t> pinned;
+  OnFailure on_failure = OnFailure::Stop;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("every_steps", every_steps, "Optimizer steps between checkpoints; 0 means not by steps.",
+            Range{.min = 0, .max = 1e15});
+    v.field("every_minutes", every_minutes, "Minutes between checkpoints; 0 means not by time.",
+            Range{.min = 0, .max = 1e6});
+    v.field("every_epochs", every_epochs, "Epochs between checkpoints at the end of an epoch; 0 means not by epochs.",
+            Range{.min = 0, .max = 1e9});
+    v.field("keep", keep, "Latest checkpoints that are kept; one is always left.", Range{.min = 1, .max = 1e6});
+    v.field("keep_epochs", keep_epochs,
+            "Latest checkpoints of an epoch's end that are kept besides, for `weft average`.",
+            Range{.min = 0, .max = 1e6});
+    v.field("keep_best", keep_best, "Keep the checkpoint with the lowest validation loss.");
+    v.field("pinned", pinned, "Steps whose checkpoints are never deleted.", Range{.min = 0, .max = 1e15});
+    v.field("on_failure", on_failure,
+            "When a save fails (no space, a broken disk): stop ends the run; continue tells it and tries again at the "
+            "next save. The last save must succeed either way.");
+  }
+};
+
+struct ParallelConfig {
+  int64_t tp = 1;
+  bool sequence_parallel = false;
+  int64_t zero = 0;
+  double bucket_mib = 8;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("tp", tp, "Ranks that share one replica of the model (tensor parallelism); the others divide the data.",
+            Range{.min = 1, .max = 1 << 16});
+    v.field("sequence_parallel", sequence_parallel,
+            "Divide the rows of norms, residual sums and their dropout over the tp ranks too.");
+    v.field("zero", zero,
+            "What the data-parallel replicas divide (ZeRO): 0 nothing, 1 master weights and moments, 2 gradients too.",
+            Range{.min = 0, .max = 2});
+    v.field("bucket_mib", bucket_mib,
+            "MiB of gradients that are reduced over the replicas at once, while backward still runs.",
+            Range{.min = 0.001, .max = 65536});
+  }
+};
+
+// A run that makes no progress for so long is ended by its watchdog (docs/operation.md).
+struct TimeoutsConfig {
+  double init = 300;
+  double step = 50;
+  double save = 600;
+  double evaluate = 300;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    constexpr Range kSeconds{.min = 0, .max = 1e9};
+    v.field("init", init, "Seconds without progress while a run begins or resumes that end it; 0 means never.",
+            kSeconds);
+    v.field("step", step,
+            "Seconds without progress in training steps that end the run (each operation is progress); 0 means never.",
+            kSeconds);
+    v.field("save", save, "Seconds without progress in a checkpoint that end the run; 0 means never.", kSeconds);
+    v.field("evaluate", evaluate,
+            "Seconds without progress in an evaluation or in samples that end the run; 0 means never.", kSeconds);
+  }
+};
+
+// Text that is printed while the model learns.
+struct SamplesConfig {
+  int64_t every_steps = 0;
+  std::vector<std::string> prompts;
+  std::vector<double> temperatures = {0.0, 0.7, 1.0};
+  int64_t max_tokens = 60;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("every_steps", every_steps, "Optimizer steps between samples; 0 means none.", Range{.min = 0, .max = 1e15});
+    v.field("prompts", prompts, "Beginnings to continue (gpt), or sentences to translate (translation).");
+    v.field("temperatures", temperatures, "Each prompt is sampled once at each; 0 takes the likeliest token.",
+            Range{.min = 0, .max = 100});
+    v.field("max_tokens", max_tokens, "Tokens of a sample at most.", Range{.min = 1, .max = 1 << 20});
+  }
+};
+
+struct LogConfig {
+  int64_t every_steps = 10;
+  SamplesConfig samples;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("every_steps", every_steps, "Optimizer steps between lines of metrics.jsonl and of the console.",
+            Range{.min = 1, .max = 1e15});
+    v.field("samples", samples, "Text printed while the model learns.");
+  }
+};
+
+}  // namespace weft

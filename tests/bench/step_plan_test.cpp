@@ -1,0 +1,97 @@
+// What weft plan says before there is a dataset.
+#include "bench/step_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "tests/support/source_dir.h"
+
+namespace weft {
+namespace {
+
+fs::path configs() { return source_dir() / "configs"; }
+
+JobConfig unprepared(const std::string& name, std::vector<std::string> overrides = {}) {
+  overrides.push_back("data.directory=no-such-directory");
+  return load_job((configs() / name).string(), overrides);
+}
+
+// Matrices of attention (4 W^2) and of the feed-forward layer (8 W^2), their biases (9 W) and two norms (4 W) a layer;
+// the tied table, positions, and the last norm.
+int64_t gpt_parameters(const TransformerConfig& model, int64_t vocabulary) {
+  const int64_t w = model.width;
+  return model.layers * (12 * w * w + 13 * w) + (vocabulary + model.max_length) * w + 2 * w;
+}
+
+// "1.3b" is 1.3e9.
+double stated_size(const std::string& stem) { return std::stod(stem) * (stem.back() == 'b' ? 1e9 : 1e6); }
+
+TEST(LayoutPlan, Gpt3HasTheSizesItIsKnownBy) {
+  int jobs = 0;
+  for (const auto& entry : fs::directory_iterator(configs() / "gpt3")) {
+    const std::string stem = entry.path().stem().string();
+    const JobConfig job = unprepared("gpt3/" + stem + ".yaml", {"parallel.tp=4"});
+    const LayoutPlan plan = plan_layout(job, {.dp = 64, .tp = 4}, 1);
+    EXPECT_EQ(plan.parameters, gpt_parameters(job.model, 50257)) << stem;
+    EXPECT_NEAR(static_cast<double>(plan.parameters), stated_size(stem), 0.03 * stated_size(stem)) << stem;
+    EXPECT_EQ(plan.target_tokens, job.batch.tokens) << stem;
+    // 6 FLOPs a parameter and token (Kaplan et al. 2020, 2.1); attention and its recomputation add to them.
+    const double products = 6.0 * static_cast<double>(plan.parameters * plan.target_tokens) / (64 * 4);
+    EXPECT_GT(plan.flops, 0.9 * products) << stem;
+    EXPECT_LT(plan.flops, 1.7 * products) << stem;
+    ++jobs;
+  }
+  EXPECT_EQ(jobs, 8);
+}
+
+TEST(LayoutPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
+  const std::string name = "translation/english-french-128.yaml";
+  const LayoutPlan stated = plan_layout(unprepared(name), {.dp = 2}, 1);
+  const LayoutPlan open = plan_layout(unprepared(name, {"data.max_source=0", "data.max_target=0"}), {.dp = 2}, 1);
+  EXPECT_EQ(stated.target_tokens, 16 * 128);
+  EXPECT_EQ(open.target_tokens, stated.target_tokens);
+  EXPECT_EQ(open.peak_bytes, stated.peak_bytes);
+  const LayoutPlan shorter = plan_layout(unprepared(name, {"data.max_target=65"}), {.dp = 2}, 1);
+  EXPECT_EQ(shorter.target_tokens, 16 * 64);
+}
+
+// What is kept for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not.
+TEST(LayoutPlan, TellsWhatMemoryIsFor) {
+  const auto plan = [](const std::vector<std::string>& overrides) {
+    return plan_layout(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2}, 1);
+  };
+  const LayoutPlan one = plan({"parallel.tp=2"}), two = plan({"parallel.tp=2", "batch.micro_tokens=4096"});
+  const LayoutPlan none = plan({"parallel.tp=2", "train.recompute=none"}),
+                   block = plan({"parallel.tp=2", "train.recompute=block"});
+  EXPECT_NEAR(static_cast<double>(two.activation_bytes) / static_cast<double>(one.activation_bytes), 2, 0.1);
+  EXPECT_EQ(two.weight_bytes, one.weight_bytes);
+  EXPECT_EQ(two.optimizer_bytes, one.optimizer_bytes);
+  EXPECT_LT(one.activation_bytes, none.activation_bytes);
+  EXPECT_LT(block.activation_bytes, one.activation_bytes / 2);
+  EXPECT_GT(block.flops, none.flops * 1.1);
+  // tp halves everything; of the fp32 masters and the two moments, ZeRO 1 leaves a replica an eighth of that.
+  const auto share = static_cast<double>(one.parameters) / 2;
+  EXPECT_NEAR(static_cast<double>(one.weight_bytes), share * (2 + 4.0 / 8), 0.05 * share * 2.5);
+  EXPECT_NEAR(static_cast<double>(one.optimizer_bytes), share * 8 / 8, 0.06 * share);
+}
+
+TEST(LayoutPlan, AnUnknownVocabularyIsAnError) {
+  const std::string name = "gpt/quixote-small.yaml";
+  const JobConfig unknown = unprepared(name);
+  EXPECT_FALSE(can_be_planned(unknown));
+  EXPECT_THROW(planned_vocabularies(unknown), ConfigError);
+  EXPECT_TRUE(can_be_planned(unprepared("sample/gpt.yaml")));
+}
+
+// Each language has a tokenizer: the job tells both vocabularies or neither.
+TEST(LayoutPlan, BothVocabulariesMustBeKnown) {
+  const std::string name = "translation/english-french-128.yaml";
+  EXPECT_FALSE(can_be_planned(unprepared(name, {"target_tokenizer.kind=chars"})));
+  const JobConfig both = unprepared(name, {"target_tokenizer.kind=bytes", "target_tokenizer.specials=[<s>]"});
+  EXPECT_EQ(planned_vocabularies(both).source, 50257);
+  EXPECT_EQ(planned_vocabularies(both).target, 257);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,138 @@
+#include <gmock/gmock.h>
+
+#include "data/dataset_inspect.h"
+#include "data/prepare/output.h"
+#include "tests/data/prepare/prepare_fixture.h"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A small dataset, and what prepare() says to it when asked again.
+class PrepareAgain : public testing::Test {
+ protected:
+  PrepareAgain() {
+    data_ = text_config(scratch_, {scratch_.write("a.txt", "one two\n"), scratch_.write("b.txt", "three\n")});
+    data_.shard_tokens = 3;
+    prepare(data_, words_tokenizer());
+    before_ = contents(data_.directory);
+  }
+  PrepareReport again(bool force = false) { return prepare(data_, words_tokenizer(), {}, {.force = force}); }
+  std::string refusal() {
+    return error_of([&] { again(); });
+  }
+
+  Scratch scratch_;
+  DataConfig data_;
+  std::map<std::string, std::string> before_;
+};
+
+TEST_F(PrepareAgain, TheSameIsNotDoneTwice) {
+  const auto written = fs::last_write_time(scratch_ / "out" / kManifestName);
+  const PrepareReport report = again();
+  EXPECT_TRUE(report.already_prepared);
+  EXPECT_THAT(describe(report), HasSubstr("nothing to do"));
+  EXPECT_EQ(fs::last_write_time(scratch_ / "out" / kManifestName), written);
+  EXPECT_EQ(contents(data_.directory), before_);
+}
+
+TEST_F(PrepareAgain, TheSameTextUnderANewTimeIsTheSame) {
+  fs::last_write_time(scratch_ / "a.txt", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  EXPECT_TRUE(again().already_prepared);
+}
+
+TEST_F(PrepareAgain, ChangedTextIsRefusedUnlessForced) {
+  scratch_.write("a.txt", "one 2wo\n");  // of equal size
+  fs::last_write_time(scratch_ / "a.txt", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  EXPECT_THAT(refusal(), testing::AllOf(HasSubstr("already holds another dataset"), HasSubstr("a.txt has changed")));
+  EXPECT_EQ(contents(data_.directory), before_);
+  const PrepareReport forced = again(true);
+  EXPECT_FALSE(forced.already_prepared);
+  EXPECT_THAT(describe(forced), HasSubstr("in place of what was there"));
+  const Dataset dataset = Dataset::open(data_.directory, "train");
+  EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_tokens(dataset)), "one 2wo three");
+}
+
+TEST_F(PrepareAgain, WhatDiffersIsNamed) {
+  data_.shard_tokens = 4;
+  EXPECT_THAT(refusal(), HasSubstr("data.shard_tokens was \"3\" and is now \"4\""));
+  data_.shard_tokens = 3;
+  data_.train.files.pop_back();
+  EXPECT_THAT(refusal(), HasSubstr("data.train.files was"));
+  data_.train.files.push_back(scratch_.write("b.txt", "three four\n"));
+  EXPECT_THAT(refusal(), HasSubstr("had 6 bytes and has 11"));
+  EXPECT_THAT(error_of([&] { prepare(data_, bytes_tokenizer()); }), HasSubstr("tokenizer."));
+}
+
+TEST_F(PrepareAgain, ForcingRemovesShardsThatAreNoLongerPartOfIt) {
+  ASSERT_TRUE(before_.contains("train-00001.h5"));
+  scratch_.write("out/mine.txt", "not weft's");
+  data_.shard_tokens = 100;
+  again(true);
+  const auto now = contents(data_.directory);
+  EXPECT_FALSE(now.contains("train-00001.h5"));
+  EXPECT_TRUE(now.contains("mine.txt"));
+  EXPECT_EQ(now.size(), 4u);
+}
+
+TEST_F(PrepareAgain, ADamagedDatasetOfTheSameTextIsMadeAnew) {
+  fs::resize_file(scratch_ / "out" / "train-00000.h5", 100);
+  const PrepareReport report = again();
+  EXPECT_FALSE(report.already_prepared);
+  EXPECT_THAT(report.replaced, HasSubstr("train-00000.h5"));
+  EXPECT_EQ(contents(data_.directory), before_);
+  fs::remove(scratch_ / "out" / "tokenizer.json");
+  EXPECT_FALSE(again().already_prepared);
+  EXPECT_EQ(contents(data_.directory), before_);
+}
+
+TEST_F(PrepareAgain, ADamagedManifestIsReplacedOnlyByForce) {
+  scratch_.write("out/dataset.json", "{");
+  EXPECT_THAT(refusal(), HasSubstr("dataset.json is damaged"));
+  again(true);
+  EXPECT_EQ(contents(data_.directory), before_);
+}
+
+TEST_F(PrepareAgain, LeftoversOfAKilledPreparationAreCleared) {
+  scratch_.write("out/train-00007.h5.tmp", "x");
+  data_.shard_tokens = 100;
+  again(true);
+  EXPECT_FALSE(fs::exists(scratch_ / "out" / "train-00007.h5.tmp"));
+}
+
+TEST_F(PrepareAgain, TwoAtOnceAreRefused) {
+  const OutputDirectory other(scratch_ / "out");
+  data_.shard_tokens = 100;
+  EXPECT_THAT(error_of([&] { again(true); }), HasSubstr("is being prepared by another process"));
+}
+
+TEST_F(PrepareAgain, FailureLeavesTheOldDatasetAsItWas) {
+  scratch_.write("b.txt", "three\n\xff\n");
+  EXPECT_THAT(error_of([&] { again(true); }), HasSubstr("b.txt:2"));
+  EXPECT_EQ(contents(data_.directory), before_);
+}
+
+TEST_F(PrepareAgain, VerifyNamesEveryDamagedShard) {
+  EXPECT_TRUE(verify_dataset(data_.directory).empty());
+  const Manifest manifest = read_manifest(data_.directory);
+  for (const ShardEntry& shard : manifest.splits.at("train").shards) {
+    const uint16_t other = 0;  // an id in range: only the checksum tells
+    File(scratch_ / "out" / shard.file, File::Mode::ReadWrite).write_at(shard.source.offset, &other, 2);
+  }
+  Dataset::open(data_.directory, "train");
+  EXPECT_THAT(verify_dataset(data_.directory),
+              ElementsAre(HasSubstr("train-00000.h5 is damaged"), HasSubstr("train-00001.h5 is damaged")));
+}
+
+TEST_F(PrepareAgain, DescriptionHasCountsAndHashes) {
+  const std::string text = describe_dataset(data_.directory);
+  EXPECT_THAT(text, HasSubstr("version 1, stream, ids of 2 bytes"));
+  EXPECT_THAT(text, HasSubstr("tokenizer: tokenizer.json, vocabulary 6, hash "));
+  EXPECT_THAT(text, HasSubstr("train: 2 documents in 2 shards"));
+  EXPECT_THAT(text, HasSubstr("a.txt, 8 bytes"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,305 @@
+#include "data/prepare/prepare.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "data/dataset_inspect.h"
+#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/support/source_dir.h"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
+  const Scratch scratch;
+  const DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\n\nc\n")});
+  const PrepareReport report = prepare(data, bytes_tokenizer());
+  EXPECT_FALSE(report.already_prepared);
+  const Dataset dataset = Dataset::open(data.directory, "train");
+  const auto tokenizer = dataset.load_source_tokenizer();
+  const int32_t eos = *tokenizer->special(SpecialRole::Eos);
+  Ids wanted = tokenizer->encode("ab");
+  wanted.push_back(eos);
+  wanted.push_back(tokenizer->encode("c").at(0));
+  wanted.push_back(eos);
+  EXPECT_EQ(all_tokens(dataset), wanted);
+  EXPECT_EQ(dataset.header().num_documents, 2);
+  EXPECT_EQ(dataset.header().source.eos, eos);
+  EXPECT_EQ(dataset.header().source.vocabulary, 258);
+  EXPECT_EQ(dataset.header().source.tokenizer_hash, tokenizer->hash());
+  EXPECT_EQ(Dataset::splits(data.directory), std::vector<std::string>{"train"});
+}
+
+TEST(Prepare, WithoutEosNothingIsPutBetweenDocuments) {
+  const Scratch scratch;
+  const DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\nc\n")});
+  prepare(data, {.kind = TokenizerKind::Chars});
+  const Dataset dataset = Dataset::open(data.directory, "train");
+  EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_tokens(dataset)), "abc");
+}
+
+TEST(Prepare, BytesThatAreNoUtf8AreKeptByByteLevelTokenizers) {
+  const Scratch scratch;
+  const std::string text = "a\xff\xc3(\x80";
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", text)});
+  prepare(data, {.kind = TokenizerKind::Bytes});
+  const Dataset bytes = Dataset::open(data.directory, "train");
+  EXPECT_EQ(bytes.load_source_tokenizer()->decode(all_tokens(bytes)), text);
+}
+
+TEST(Prepare, CharsAndWordsRefuseWhatIsNoUtf8) {
+  const Scratch scratch;
+  const DataConfig data = text_config(scratch, {scratch.write("a.txt", "fine\nba\xff-\n")});
+  for (const TokenizerConfig& config : {TokenizerConfig{.kind = TokenizerKind::Chars}, words_tokenizer()}) {
+    EXPECT_THAT(error_of([&] { prepare(data, config); }),
+                testing::AllOf(HasSubstr("a.txt:2: byte 0xff is not valid UTF-8"), HasSubstr("bpe or bytes")));
+  }
+  // In the validation text too, which the tokenizer is not made from.
+  DataConfig split = text_config(scratch, {scratch.write("b.txt", "fine\n")});
+  split.valid.files = {scratch.write("c.txt", "fine\nfine\xe4\n")};
+  EXPECT_THAT(error_of([&] { prepare(split, words_tokenizer()); }), HasSubstr("c.txt:2: byte 0xe4"));
+  EXPECT_FALSE(fs::exists(data.directory));
+}
+
+TEST(Prepare, PairsHaveTheSpecialsThatWereAskedFor) {
+  const Scratch scratch;
+  DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb\tignored\n")});
+  for (const bool bos : {false, true}) {
+    for (const bool eos : {false, true}) {
+      data.source_bos = bos, data.source_eos = eos;
+      prepare(data, bytes_tokenizer(), {}, {.force = true});
+      const Dataset dataset = Dataset::open(data.directory, "train");
+      const int32_t s = *dataset.header().source.bos, e = *dataset.header().source.eos;
+      const auto tokenizer = dataset.load_source_tokenizer();
+      Ids source = tokenizer->encode("a");
+      if (bos) source.insert(source.begin(), s);
+      if (eos) source.push_back(e);
+      EXPECT_THAT(all_pairs(dataset), ElementsAre(std::pair(source, Ids{s, tokenizer->encode("b").at(0), e})));
+    }
+  }
+}
+
+TEST(Prepare, PairsWithoutBosOrEosAreAConfigError) {
+  const Scratch scratch;
+  const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb\n")});
+  EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Bytes}); }),
+              HasSubstr("the source rows of a translation need `eos`"));
+  EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Bytes, .specials = {"</s>"}, .eos = "</s>"}); }),
+              HasSubstr("the target rows of a translation need `bos`"));
+  EXPECT_FALSE(fs::exists(data.directory));
+}
+
+TEST(Prepare, LongPairsAreDroppedOrTruncatedAndCounted) {
+  const Scratch scratch;
+  DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\nabc\tde\nab\tcde\n \tx\nx\t\nabcd\tefgh\n")});
+  data.max_source = 3;  // two bytes and eos
+  data.max_target = 4;  // bos, two bytes, eos
+  PrepareReport report = prepare(data, bytes_tokenizer());
+  const SplitEntry dropped = report.manifest.splits.at("train");
+  EXPECT_EQ(dropped.records, 1);
+  EXPECT_EQ(dropped.dropped_long, 3);
+  EXPECT_EQ(dropped.dropped_empty, 2);
+  EXPECT_EQ(dropped.truncated, 0);
+
+  data.long_rows = LongRows::Truncate;
+  report = prepare(data, bytes_tokenizer(), {}, {.force = true});
+  const SplitEntry cut = report.manifest.splits.at("train");
+  EXPECT_EQ(cut.records, 4);
+  EXPECT_EQ(cut.dropped_long, 0);
+  EXPECT_EQ(cut.dropped_empty, 2);
+  EXPECT_EQ(cut.truncated, 3);
+  const Dataset dataset = Dataset::open(data.directory, "train");
+  const auto tokenizer = dataset.load_source_tokenizer();
+  EXPECT_EQ(dataset.header().source.longest, 3);
+  EXPECT_EQ(dataset.header().target.longest, 4);
+  for (const auto& [source, target] : all_pairs(dataset)) {
+    EXPECT_EQ(source.back(), dataset.header().source.eos);
+    EXPECT_EQ(target.front(), dataset.header().target.bos);
+    EXPECT_EQ(target.back(), dataset.header().target.eos);
+    EXPECT_EQ(tokenizer->decode(source), "ab");
+  }
+  EXPECT_THAT(describe(report), HasSubstr("dropped 2 without text and 0 too long, truncated 3"));
+}
+
+TEST(Prepare, EachLanguageMayHaveItsOwnTokenizer) {
+  const Scratch scratch;
+  const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "one two\teins\nthree\tzwei drei\n")});
+  prepare(data, words_tokenizer(), words_tokenizer());
+  const Dataset dataset = Dataset::open(data.directory, "train");
+  EXPECT_EQ(dataset.header().source.tokenizer_file, "source-tokenizer.json");
+  EXPECT_EQ(dataset.header().target.tokenizer_file, "target-tokenizer.json");
+  EXPECT_NE(dataset.header().source.tokenizer_hash, dataset.header().target.tokenizer_hash);
+  EXPECT_EQ(dataset.load_target_tokenizer()->decode(all_pairs(dataset)[1].second), "zwei drei");
+  EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_pairs(dataset)[0].first), "one two");
+}
+
+TEST(Prepare, OneTokenizerIsLearntFromBothLanguages) {
+  const Scratch scratch;
+  const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "one\teins\n")});
+  prepare(data, words_tokenizer());
+  const Dataset dataset = Dataset::open(data.directory, "train");
+  EXPECT_EQ(dataset.header().source.vocabulary, 5);
+  EXPECT_EQ(dataset.load_target_tokenizer()->decode(all_pairs(dataset)[0].second), "eins");
+}
+
+TEST(Prepare, TokenizersLearnFromTrainingTextAlone) {
+  const Scratch scratch;
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", "one two\n")});
+  data.valid.files = {scratch.write("b.txt", "one three\n")};
+  data.max_unknown = 0.5;
+  const PrepareReport report = prepare(data, words_tokenizer());
+  EXPECT_EQ(report.manifest.splits.at("train").source.unknown, 0);
+  EXPECT_EQ(report.manifest.splits.at("valid").source.unknown, 1);
+  EXPECT_EQ(report.manifest.splits.at("valid").source.text_tokens, 2);
+  EXPECT_THAT(describe(report), HasSubstr("unk 50.000 %"));
+}
+
+TEST(Prepare, TooManyUnknownsAreAnErrorAndLeaveNothing) {
+  const Scratch scratch;
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", "one two\n")});
+  data.valid.files = {scratch.write("b.txt", "one three\n")};
+  data.max_unknown = 0.49;
+  EXPECT_THAT(error_of([&] { prepare(data, words_tokenizer()); }),
+              HasSubstr("split valid: 50.00 % of 2 tokens are unknown, more than the 49.00 %"));
+  EXPECT_FALSE(fs::exists(data.directory));
+}
+
+TEST(Prepare, EntropyIsThatOfSingleTokens) {
+  const Scratch scratch;
+  const DataConfig data = text_config(scratch, {scratch.write("a.txt", "a a b c\n")});
+  const SideCounts counts = prepare(data, words_tokenizer()).manifest.splits.at("train").source;
+  EXPECT_DOUBLE_EQ(counts.entropy, 1.5);  // 1/2, 1/4, 1/4
+  EXPECT_EQ(counts.tokens, 5);
+  EXPECT_EQ(counts.text_tokens, 4);
+}
+
+TEST(Prepare, SplitsWithoutTextAreAnError) {
+  const Scratch scratch;
+  EXPECT_THAT(error_of([&] { prepare(text_config(scratch, {scratch.write("a.txt", "")}), bytes_tokenizer()); }),
+              HasSubstr("split train holds no document"));
+  DataConfig data = text_config(scratch, {scratch.write("b.txt", "one\n")});
+  data.split = SplitRule::Records, data.valid_fraction = 0.0;
+  prepare(data, bytes_tokenizer());
+  data.valid.files = {};
+  data.directory = (scratch / "other").string();
+  data.split = SplitRule::Hash, data.test_fraction = 1e-9;
+  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }), HasSubstr("split test holds no document"));
+}
+
+TEST(Prepare, OutputDoesNotDependOnThreads) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 60'000; ++i)
+    text += fmt::format("{} word{} and {}\t{} Wort {}\n", i, i % 97, i % 8900 * (i % 8900) % 89, i, i % 13);
+  const std::string file = write_gz(scratch, "a.tsv.gz", text);
+  std::map<std::string, std::string> first;
+  for (const int threads : {1, 2, 5}) {
+    DataConfig data = tsv_config(scratch, {file});
+    data.directory = (scratch / fmt::format("out{}", threads)).string();
+    data.split = SplitRule::Hash, data.valid_fraction = 0.1, data.test_fraction = 0.05;
+    data.shard_tokens = 500'000;
+    prepare(data,
+            {.kind = TokenizerKind::Bpe, .vocabulary = 400, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"},
+            {}, {.threads = threads});
+    const auto files = contents(data.directory);
+    EXPECT_GE(files.size(), 6u);
+    if (threads == 1) first = files;
+    EXPECT_EQ(files.size(), first.size());
+    for (const auto& [name, bytes] : files) EXPECT_TRUE(bytes == first[name]) << name << " with " << threads;
+    EXPECT_TRUE(verify_dataset(data.directory).empty());
+  }
+}
+
+TEST(Prepare, ErrorsOfWorkersComeWithTheirPlace) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "word\n";
+  text += "st\xffop\n";
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", "word\n")});
+  data.test.files = {scratch.write("b.txt", text)};
+  EXPECT_THAT(error_of([&] { prepare(data, words_tokenizer(), {}, {.threads = 3}); }),
+              HasSubstr("b.txt:100001: byte 0xff"));
+  EXPECT_FALSE(fs::exists(data.directory));
+}
+
+TEST(Prepare, UnknownTextWithoutUnkNamesItsLine) {
+  const Scratch scratch;
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\n")});
+  data.test.files = {scratch.write("b.txt", "ab\nabz\n")};
+  EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Chars}); }), HasSubstr("b.txt:2: "));
+}
+
+TEST(Prepare, ProgressRisesToTheWhole) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "some words\n";
+  std::vector<PrepareProgress> seen;
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", text)});
+  data.split = SplitRule::Characters, data.valid_fraction = 0.1;
+  prepare(data, words_tokenizer(), {}, {.progress = [&](const PrepareProgress& p) { seen.push_back(p); }});
+  std::vector<std::string> phases;
+  for (size_t i = 0; i < seen.size(); ++i) {
+    if (i == 0 || seen[i].phase != seen[i - 1].phase) {
+      phases.emplace_back(seen[i].phase);
+      EXPECT_EQ(seen[i].done_bytes, 0u);
+    } else {
+      EXPECT_GE(seen[i].done_bytes, seen[i - 1].done_bytes);
+    }
+  }
+  EXPECT_THAT(phases, ElementsAre("measuring the text", "reading text for the tokenizer", "learning the tokenizer",
+                                  "tokenising"));
+  EXPECT_EQ(seen.back().done_bytes, text.size());
+  EXPECT_EQ(seen.back().fraction(), 1);
+}
+
+TEST(Prepare, ASavedTokenizerIsUsedAsItIs) {
+  const Scratch scratch;
+  prepare(text_config(scratch, {scratch.write("a.txt", "one two three\n")}), words_tokenizer());
+  DataConfig data = text_config(scratch, {scratch.write("b.txt", "three one\n")});
+  data.directory = (scratch / "second").string();
+  data.tokenizer_file = (scratch / "out" / "tokenizer.json").string();
+  prepare(data, {});
+  const Dataset second = Dataset::open(data.directory, "train");
+  EXPECT_EQ(second.header().source.tokenizer_hash,
+            Dataset::open(scratch / "out", "train").header().source.tokenizer_hash);
+  EXPECT_EQ(second.load_source_tokenizer()->decode(all_tokens(second)), "three one");
+}
+
+TEST(Prepare, TokenizersOfAnotherDatasetAreRefusedOnLoading) {
+  const Scratch scratch;
+  const DataConfig data = text_config(scratch, {scratch.write("a.txt", "one two three\n")});
+  prepare(data, words_tokenizer());
+  DataConfig other = text_config(scratch, {scratch.write("b.txt", "four\n")});
+  other.directory = (scratch / "other").string();
+  prepare(other, words_tokenizer());
+  fs::copy_file(scratch / "other" / "tokenizer.json", scratch / "out" / "tokenizer.json",
+                fs::copy_options::overwrite_existing);
+  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, "train").load_source_tokenizer(); }),
+              HasSubstr("is not the tokenizer that made this dataset"));
+  EXPECT_THAT(verify_dataset(data.directory), ElementsAre(HasSubstr("is not the tokenizer")));
+}
+
+TEST(PrepareShared, TinyShakespeareIsCutAsNanoGptCuts) {
+  const char* set = std::getenv("WEFT_TEST_DATA");
+  const fs::path root = set ? fs::path(set) : source_dir() / ".." / "shared" / "data";
+  const fs::path text = root / "text" / "tinyshakespeare.txt";
+  if (!fs::exists(text)) GTEST_SKIP() << text << " is not there";
+  const Scratch scratch;
+  DataConfig data = text_config(scratch, {text.string()});
+  data.documents = DocumentRule::File;
+  data.split = SplitRule::Characters, data.valid_fraction = 0.1;
+  prepare(data, {.kind = TokenizerKind::Chars});
+  const Dataset train = Dataset::open(data.directory, "train"), valid = Dataset::open(data.directory, "valid");
+  EXPECT_EQ(train.num_tokens(), 1'003'854);
+  EXPECT_EQ(valid.num_tokens(), 111'540);
+  EXPECT_EQ(train.header().source.vocabulary, 65);
+  const auto tokenizer = train.load_source_tokenizer();
+  EXPECT_EQ(tokenizer->decode(all_tokens(train)) + tokenizer->decode(all_tokens(valid)), read_file(text));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,190 @@
+#include "data/tokenizer/bpe_learn.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "data/tokenizer/tokenizer.h"
+#include "tests/support/shared_data.h"
+
+namespace weft {
+namespace {
+
+std::vector<CountedChunk> count_chunks(std::string_view text, const std::string& pattern, int threads = 1) {
+  ChunkCounter counter(Pretokenizer(pattern), threads);
+  counter.add(text);
+  return counter.finish();
+}
+
+// The definition, read word by word: recount everything after each merge, in the order of the text.
+std::vector<BpeMerge> learn_by_recounting(const std::vector<std::string>& chunks, size_t max_merges, int64_t least) {
+  std::vector<std::vector<int32_t>> text;
+  for (const std::string& chunk : chunks) {
+    std::vector<int32_t> symbols;
+    for (char c : chunk) symbols.push_back(static_cast<unsigned char>(c));
+    text.push_back(symbols);
+  }
+  std::vector<BpeMerge> merges;
+  while (merges.size() < max_merges) {
+    std::map<std::pair<int32_t, int32_t>, std::pair<int64_t, int64_t>> counts;  // count, minus the first place
+    int64_t place = 0;
+    for (const auto& chunk : text) {
+      for (size_t i = 0; i + 1 < chunk.size(); ++i) {
+        const auto entry = counts.try_emplace({chunk[i], chunk[i + 1]}, 0, -place++).first;
+        ++entry->second.first;
+      }
+    }
+    const auto best = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (best == counts.end() || best->second.first < least) break;
+    const auto [left, right] = best->first;
+    const auto id = static_cast<int32_t>(256 + merges.size());
+    merges.push_back({left, right, id});
+    for (auto& chunk : text) {
+      std::vector<int32_t> joined;
+      for (size_t i = 0; i < chunk.size(); ++i) {
+        const bool match = i + 1 < chunk.size() && chunk[i] == left && chunk[i + 1] == right;
+        joined.push_back(match ? id : chunk[i]);
+        i += match;
+      }
+      chunk = joined;
+    }
+  }
+  return merges;
+}
+
+std::string show(const std::vector<BpeMerge>& merges) {
+  std::ostringstream out;
+  for (const BpeMerge& m : merges) out << "(" << m.left << " " << m.right << " " << m.id << ")";
+  return out.str();
+}
+
+// U-12.7, by hand. The chunks are "low", " low", " lower", " lot". (l o) stands 4 times, as (o w) does not: 3. Then
+// (lo w) and (space lo) stand 3 times each, and (lo w) is seen first. Then (space low), 2, against (space lo), 1.
+TEST(BpeLearn, FollowsTheWorkedExample) {
+  const auto chunks = count_chunks("low low lower lot", "gpt2");
+  ASSERT_EQ(chunks.size(), 4u);
+  const auto merges = learn_merges({.chunks = chunks, .max_merges = 3});
+  EXPECT_EQ(show(merges), show({{'l', 'o', 256}, {256, 'w', 257}, {' ', 257, 258}}));
+}
+
+TEST(BpeLearn, GivesTiesToThePairSeenFirst) {
+  const auto chunks = count_chunks("zy ba zy ba", "gpt2");  // " zy" stands once, "zy" once: (z y) and (b a) twice each
+  const auto merges = learn_merges({.chunks = chunks, .max_merges = 2});
+  EXPECT_EQ(show(merges), show({{'z', 'y', 256}, {' ', 'b', 257}}));
+}
+
+TEST(BpeLearn, NeverCrossesChunks) {
+  const auto chunks = count_chunks("ab12ab12ab12", "gpt2");  // (b 1) and (2 a) stand often, but in no chunk
+  const auto merges = learn_merges({.chunks = chunks, .max_merges = 10});
+  EXPECT_EQ(show(merges), show({{'a', 'b', 256}, {'1', '2', 257}}));
+}
+
+TEST(BpeLearn, StopsAtTheLeastFrequency) {
+  const auto chunks = count_chunks("aab aab", "none");
+  EXPECT_EQ(learn_merges({.chunks = chunks, .max_merges = 10, .min_frequency = 3}).size(), 0u);
+  EXPECT_EQ(learn_merges({.chunks = chunks, .max_merges = 10, .min_frequency = 2}).size(), 2u);
+  EXPECT_EQ(learn_merges({.chunks = {}, .max_merges = 10}).size(), 0u);
+}
+
+TEST(BpeLearn, GivesIdsFromTheOneAskedFor) {
+  const auto chunks = count_chunks("aaaa", "none");
+  EXPECT_EQ(show(learn_merges({.chunks = chunks, .max_merges = 9, .first_id = 300})),
+            show({{'a', 'a', 300}, {300, 300, 301}}));
+}
+
+TEST(BpeLearn, EqualsRecountingOnRandomTexts) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 400; ++round) {
+    const int letters = 1 + static_cast<int>(random() % 4);
+    std::string text;
+    const size_t size = 1 + random() % 200;
+    while (text.size() < size) text += random() % 6 == 0 ? ' ' : static_cast<char>('a' + random() % letters);
+    const char* pattern = round % 2 == 0 ? "gpt4" : "none";
+    std::vector<std::string> all;
+    Pretokenizer(pattern).for_each(text, [&](std::string_view chunk) { all.emplace_back(chunk); });
+    const int64_t least = 1 + round % 3;
+    const auto expected = learn_by_recounting(all, 60, least);
+    const auto chunks = count_chunks(text, pattern);
+    const auto merges = learn_merges({.chunks = chunks, .max_merges = 60, .min_frequency = least});
+    ASSERT_EQ(show(merges), show(expected)) << "\"" << text << "\" " << pattern;
+  }
+}
+
+TEST(ChunkCounter, CountsAlikeWithAnyNumberOfThreads) {
+  std::mt19937 random(8);
+  std::vector<std::string> documents;
+  for (int i = 0; i < 3000; ++i) {
+    std::string text;
+    for (size_t n = random() % 300; n > 0; --n) text += random() % 5 == 0 ? ' ' : static_cast<char>('a' + random() % 3);
+    documents.push_back(text);
+  }
+  std::string large;
+  while (large.size() < (size_t{3} << 20)) large += documents[random() % documents.size()] + " ";
+  documents.insert(documents.begin() + 5, large);  // cut into several pieces
+  const auto count = [&](int threads) {
+    ChunkCounter counter(Pretokenizer("gpt4"), threads);
+    for (const std::string& document : documents) counter.add(document);
+    return counter.finish();
+  };
+  const auto one = count(1);
+  ASSERT_GT(one.size(), 1000u);
+  for (int threads : {2, 3, 8}) {
+    const auto many = count(threads);
+    ASSERT_EQ(many.size(), one.size());
+    for (size_t i = 0; i < one.size(); ++i) {
+      ASSERT_EQ(many[i].text, one[i].text) << i;
+      ASSERT_EQ(many[i].count, one[i].count) << i;
+    }
+  }
+}
+
+TEST(ChunkCounter, KeepsDocumentsApart) {
+  ChunkCounter counter(Pretokenizer("gpt4"), 2);
+  counter.add("ab");
+  counter.add("");
+  counter.add("ab");
+  EXPECT_EQ(counter.bytes(), 4u);
+  const auto chunks = counter.finish();
+  ASSERT_EQ(chunks.size(), 1u);
+  EXPECT_EQ(chunks[0].text, "ab");
+  EXPECT_EQ(chunks[0].count, 2);
+}
+
+TEST(ChunkCounter, PassesOnWhatAThreadThrows) {
+  ChunkCounter counter(Pretokenizer("(a|aa)+[bc]"), 2);  // exponentially many ways, none of which ends
+  counter.add(std::string(5000, 'a'));
+  counter.add(std::string(5000, 'a'));
+  EXPECT_THROW(counter.finish(), DataError);
+}
+
+TEST(BpeLearn, ReproducesTheQuixoteModel) {
+  if (!has_shared_data("text/quixote.model")) GTEST_SKIP() << "no ../shared/data/text/quixote.model";
+  std::istringstream golden(read_file(shared_data("text/quixote.model")));
+  std::string pattern, name;
+  std::getline(golden, pattern);
+  int specials = 0;
+  golden >> specials;
+  std::vector<std::string> names;
+  for (int i = 0, id = 0; i < specials; ++i) {
+    golden >> name >> id;
+    EXPECT_EQ(id, 256 + i);
+    names.push_back(name);
+  }
+  std::vector<BpeMerge> expected;
+  for (int left, right; golden >> left >> right;) {
+    expected.push_back({left, right, static_cast<int32_t>(259 + expected.size())});
+  }
+  ASSERT_EQ(expected.size(), 24281u);
+  const std::string text = read_file(shared_data("text/quixote_oneline.txt"));
+  const auto chunks = count_chunks(text, pattern, 2);
+  const auto merges =
+      learn_merges({.chunks = chunks, .max_merges = static_cast<int64_t>(expected.size()), .first_id = 259});
+  ASSERT_EQ(merges.size(), expected.size());
+  for (size_t i = 0; i < merges.size(); ++i) ASSERT_EQ(merges[i], expected[i]) << "merge " << i;
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,71 @@
+// Every target of a split is scored once, whatever the layout and however the split is cut.
+#include "evaluate/loss_evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "job/dataset_checks.h"
+#include "parallel/in_process.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+struct LossEvaluation : testing::Test {
+  LossReport evaluate(int dp, const EvaluationOptions& options, double smoothing = 0) {
+    LossReport report;
+    std::mutex mutex;
+    run_in_process({.dp = dp}, [&](Mesh& mesh, int rank) {
+      Context context;
+      const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, "valid"));
+      const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
+      model->allocate(Precision::Fp32, false);
+      model->parameters().initialise(4);
+      const LossReport mine = evaluate_loss(*model, dataset, options, smoothing);
+      const std::lock_guard lock(mutex);
+      if (rank == 0) report = mine;
+    });
+    return report;
+  }
+  double vocabulary() {
+    return static_cast<double>(Dataset::open(run.job().data.directory, "valid").header().target.vocabulary);
+  }
+  int64_t tokens() { return Dataset::open(run.job().data.directory, "valid").num_tokens(); }
+
+  Scratch scratch;
+  SmallRun run{scratch};
+};
+
+TEST_F(LossEvaluation, LayoutAndStepsChangeNothing) {
+  const LossReport one = evaluate(1, {.context = 8});
+  EXPECT_EQ(one.targets, tokens() - 1);
+  EXPECT_NEAR(one.mean_nll(), std::log(vocabulary()), 0.1 * std::log(vocabulary()));
+  for (const int dp : {1, 2, 3}) {
+    for (const int64_t rows : {8, 24, 1000}) {
+      const LossReport other = evaluate(dp, {.context = 8, .step_rows = rows});
+      EXPECT_EQ(other.targets, one.targets);
+      EXPECT_EQ(other.sequences, one.sequences);
+      EXPECT_NEAR(other.nll, one.nll, 1e-6 * one.nll) << "dp " << dp << " rows " << rows;
+    }
+  }
+}
+
+TEST_F(LossEvaluation, OverlappingWindowsScoreEachTargetOnce) {
+  EXPECT_EQ(evaluate(1, {.context = 8, .stride = 3}).targets, tokens() - 1);
+  const LossReport some = evaluate(2, {.context = 8, .max_sequences = 5});
+  EXPECT_EQ(some.sequences, 5);
+  EXPECT_EQ(some.targets, 40);
+}
+
+TEST_F(LossEvaluation, SmoothingIsInTheLossAlone) {
+  const LossReport plain = evaluate(1, {.context = 8}), smooth = evaluate(1, {.context = 8}, 0.2);
+  EXPECT_EQ(plain.loss, plain.nll);
+  EXPECT_EQ(smooth.nll, plain.nll);
+  EXPECT_NE(smooth.loss, plain.loss);
+  EXPECT_EQ(LossReport{}.mean_nll(), 0);  // nothing scored is no division by zero
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "evaluate/search/model_decoder.h"
+#include "evaluate/search/search.h"
+#include "tests/model/fixture.h"
+
+// U-9.3 with weft's own models: what search returns for a sentence depends on nothing but the sentence.
+namespace weft {
+namespace {
+
+constexpr int32_t kStart = 1, kEnd = 0;
+
+struct Decoder {
+  Context context{{}, 2};
+  Mesh mesh = Mesh::single();
+  std::unique_ptr<Transformer> model;
+  std::vector<std::vector<int32_t>> sources;
+  std::vector<SearchInput> inputs;
+
+  Decoder(bool seq2seq, Precision precision) {
+    model = make_model(context, mesh, test::small_config(seq2seq), test::small_vocabularies(seq2seq));
+    model->allocate(precision, false);
+    model->parameters().initialise(5);
+    std::mt19937 random(3);
+    for (int64_t i = 0; i < 19; ++i) {
+      std::vector<int32_t> tokens;
+      for (unsigned n = 1 + random() % 9; n > 0; --n) tokens.push_back(static_cast<int32_t>(2 + random() % 9));
+      SearchInput input{.id = i, .prompt = {kStart}};
+      if (seq2seq) {
+        input.source_length = static_cast<int64_t>(tokens.size());
+        sources.push_back(tokens);
+      } else {
+        input.prompt.insert(input.prompt.end(), tokens.begin(),
+                            tokens.begin() + static_cast<int64_t>(random() % 5) % static_cast<int64_t>(tokens.size()));
+      }
+      inputs.push_back(input);
+    }
+  }
+
+  std::vector<NBest> run(const std::vector<size_t>& which, const SearchConfig& config) {
+    std::vector<SearchInput> some;
+    std::vector<std::vector<int32_t>> some_sources;
+    for (const size_t i : which) {
+      some.push_back(inputs[i]);
+      if (!sources.empty()) some_sources.push_back(sources[i]);
+    }
+    return search(some, decoder_factory(*model, some_sources), config, {.end = kEnd, .suppressed = {kStart}});
+  }
+};
+
+class ModelSearch : public testing::TestWithParam<std::tuple<bool, Precision, SearchMethod>> {};
+
+TEST_P(ModelSearch, TextDoesNotDependOnBatchOrderOrNBest) {
+  const auto [seq2seq, precision, method] = GetParam();
+  Decoder decoder(seq2seq, precision);
+  SearchConfig config{.method = method, .beam = 4, .no_repeat_ngram = 3, .max_length_extra = 8};
+  if (method != SearchMethod::Greedy) config.n_best = 3;
+  std::vector<size_t> order(decoder.inputs.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto together = decoder.run(order, config);
+  std::set<std::vector<int32_t>> distinct;
+  for (const NBest& texts : together) distinct.insert(texts[0].tokens);
+  EXPECT_GT(distinct.size(), seq2seq ? 9u : 6u);  // or there would be nothing to compare
+
+  std::mt19937 random(8);
+  std::shuffle(order.begin(), order.end(), random);
+  config.batch_tokens = 40;
+  const auto mixed = decoder.run(order, config);
+  config.n_best = 1;
+  config.batch_sentences = 1;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const NBest& expected = together[order[i]];
+    const NBest alone = decoder.run({order[i]}, config)[0];
+    ASSERT_EQ(mixed[i].size(), expected.size());
+    for (size_t k = 0; k < expected.size(); ++k) {
+      EXPECT_EQ(mixed[i][k].tokens, expected[k].tokens);
+      EXPECT_EQ(mixed[i][k].log_probability, expected[k].log_probability);
+    }
+    EXPECT_EQ(alone[0].tokens, expected[0].tokens);
+    EXPECT_EQ(alone[0].log_probability, expected[0].log_probability);
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<std::tuple<bool, Precision, SearchMethod>>& info) {
+  const auto [seq2seq, precision, method] = info.param;
+  return fmt::format("{}{}_{}", seq2seq ? "Seq2Seq" : "Gpt", precision == Precision::Bf16 ? "Bf16" : "Fp32",
+                     enum_name(method));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ModelSearch,
+                         testing::Combine(testing::Bool(), testing::Values(Precision::Fp32, Precision::Bf16),
+                                          testing::Values(SearchMethod::Beam, SearchMethod::Greedy,
+                                                          SearchMethod::Sample)),
+                         name_of);
+
+// The model's positions bound prompt and text together.
+TEST(ModelSearchLimits, TextsEndWithThePositions) {
+  Decoder decoder(false, Precision::Fp32);
+  for (SearchInput& input : decoder.inputs) input.prompt.resize(5, 3);
+  std::vector<size_t> all(decoder.inputs.size());
+  std::iota(all.begin(), all.end(), 0);
+  const SearchConfig config{.method = SearchMethod::Sample, .max_length_extra = 1000};
+  for (const NBest& texts : decoder.run(all, config)) {
+    EXPECT_LE(texts[0].tokens.size(), 12u);  // 16 positions hold 5 + 11 tokens; the twelfth is never fed
+    if (texts[0].ending == Ending::MaxLength) {
+      EXPECT_EQ(texts[0].tokens.size(), 12u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft

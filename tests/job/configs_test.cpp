@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/config/writer.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "job/job.h"
+#include "tests/support/source_dir.h"
+
+// Every file under configs/ is a job that passes its checks, or (shared/) a part of one that can be read.
+namespace weft {
+namespace {
+
+std::vector<fs::path> config_files() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(source_dir() / "configs")) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+JobConfig shipped(const std::string& name) { return load_job(source_dir().string() + "/configs/" + name); }
+
+TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
+  int jobs = 0;
+  for (const fs::path& file : config_files()) {
+    const bool part = file.parent_path().filename() == "shared";
+    if (part) {
+      EXPECT_NO_THROW(read_config<JobConfig>(file.string())) << file;
+      continue;
+    }
+    ++jobs;
+    try {
+      const JobConfig job = load_job(file.string());
+      EXPECT_EQ(
+          job.name == file.stem() || job.name == file.parent_path().filename().string() + "-" + file.stem().string(),
+          true)
+          << file << " calls itself " << job.name;
+      const std::string resolved = to_yaml(job);
+      EXPECT_EQ(to_yaml(parse_config<JobConfig>(resolved, "resolved")), resolved) << file;
+    } catch (const ConfigError& error) {
+      ADD_FAILURE() << file << "\n" << error.what();
+    }
+  }
+  EXPECT_EQ(jobs, 17);
+}
+
+TEST(Configs, CharacterModelIsNanoGptsRecipe) {
+  const JobConfig job = shipped("gpt/shakespeare-char-cpu.yaml");
+  EXPECT_EQ(job.model.layers, 4);
+  EXPECT_EQ(job.model.heads, 4);
+  EXPECT_EQ(job.model.width, 128);
+  EXPECT_EQ(job.batch.context, 64);
+  EXPECT_EQ(job.batch.sequences, 12);
+  EXPECT_EQ(job.model.dropout.residual, 0);
+  EXPECT_EQ(job.schedule.learning_rate, 1e-3);
+  EXPECT_EQ(job.schedule.final_rate, 1e-4);
+  EXPECT_EQ(job.schedule.warmup, 100);
+  EXPECT_EQ(job.optimizer.beta2, 0.99);
+  EXPECT_EQ(job.optimizer.weight_decay, 0.1);
+  EXPECT_FALSE(job.model.bias || job.model.norm_bias || job.model.output_bias);
+  EXPECT_EQ(job.model.tying, Tying::Output);
+  EXPECT_EQ(job.train.max_steps, 2000);
+}
+
+TEST(Configs, Multi30kIsThePublishedRecipe) {
+  const JobConfig job = shipped("translation/multi30k-en-de-tiny.yaml");
+  EXPECT_EQ(job.model.encoder_layers, 4);
+  EXPECT_EQ(job.model.layers, 4);
+  EXPECT_EQ(job.model.ffn, 256);
+  EXPECT_EQ(job.model.tying, Tying::All);
+  EXPECT_EQ(job.model.dropout.attention, 0);
+  EXPECT_EQ(job.tokenizer.merges, 10000);
+  EXPECT_EQ(job.batch.tokens / job.batch.groups, 4096);
+  EXPECT_EQ(learning_rate(job.schedule, 2000, job.train.max_steps), 5e-3);
+  EXPECT_EQ(job.evaluation.patience, 10);
+  EXPECT_EQ(job.checkpoint.keep_epochs, 10);
+}
+
+TEST(Configs, MutatedJobsAreReadOrRefused) {
+  std::mt19937 random(11);
+  for (const fs::path& file : config_files()) {
+    const std::string text = read_file(file);
+    for (int i = 0; i < 100; ++i) {
+      std::string mutated = text;
+      for (size_t edits = 1 + random() % 4; edits > 0; --edits) {
+        const size_t at = random() % mutated.size();
+        if (random() % 2 == 0) {
+          mutated[at] = static_cast<char>(random() % 256);
+        } else {
+          mutated.insert(at, mutated.substr(random() % mutated.size(), random() % 20));
+        }
+      }
+      try {
+        check_job(parse_config<JobConfig>(mutated, "mutated.yaml"));
+      } catch (const ConfigError&) {
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft

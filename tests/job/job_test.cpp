@@ -1,0 +1,160 @@
+#include "job/job.h"
+
+#include <gtest/gtest.h>
+
+#include "base/config/writer.h"
+#include "base/error.h"
+#include "tests/support/source_dir.h"
+
+namespace weft {
+namespace {
+
+JobConfig gpt_job() {
+  return parse_config<JobConfig>(R"(
+task: gpt
+data: {directory: d, train: {files: [t.txt]}, split: hash, valid_fraction: 0.1}
+tokenizer: {kind: bytes}
+batch: {sequences: 4}
+train: {max_steps: 100}
+)",
+                                 "job.yaml");
+}
+
+JobConfig translation_job() {
+  return parse_config<JobConfig>(R"(
+task: translation
+data: {directory: d, format: tsv, train: {files: [t.tsv]}, valid: {files: [v.tsv]}}
+tokenizer: {kind: bpe, vocabulary: 1000, specials: [<s>, </s>], bos: <s>, eos: </s>}
+model: {encoder_layers: 2}
+batch: {tokens: 1000, order: bucketed}
+train: {max_steps: 100}
+)",
+                                 "job.yaml");
+}
+
+std::string problems_of(JobConfig job) {
+  std::string text;
+  for (const std::string& problem : job_problems(job)) text += problem + "\n";
+  return text;
+}
+
+TEST(Job, SoundJobsHaveNoProblems) {
+  EXPECT_EQ(problems_of(gpt_job()), "");
+  EXPECT_EQ(problems_of(translation_job()), "");
+  EXPECT_NO_THROW(check_job(gpt_job()));
+}
+
+struct Contradiction {
+  const char* override_text;
+  const char* message;
+};
+
+std::string with_override(JobConfig job, const char* override_text) {
+  return problems_of(parse_config<JobConfig>(to_yaml(job), "job.yaml", {override_text}));
+}
+
+void expect_all(const JobConfig& job, const std::vector<Contradiction>& contradictions) {
+  for (const Contradiction& c : contradictions) {
+    const std::string found = with_override(job, c.override_text);
+    EXPECT_NE(found.find(c.message), std::string::npos) << c.override_text << "\nfound: " << found;
+  }
+}
+
+TEST(Job, ContradictionsSayWhatToChange) {
+  expect_all(
+      gpt_job(),
+      {{"name=a/b", "name: 'a/b' names no folder"},
+       {"name=\"\"", "name: '' names no folder"},
+       {"model.heads=5", "model.heads: 5 does not divide model.width 128; use one of 1, 2, 4, 8, 16"},
+       {"model.kv_heads=3", "model.kv_heads: 3 does not divide model.heads 4; use one of 1, 2, 4"},
+       {"parallel.tp=3", "parallel.tp: 3 does not divide the 4 key/value heads; use one of 1, 2, 4"},
+       {"parallel.tp=8", "parallel.tp: 8 does not divide the 4 key/value heads"},
+       {"model.embedding_width=64", "model.tying: an embedding of width 64 cannot serve as the output of width 128"},
+       {"model.activation=none", "model.activation: none makes the feed-forward layer linear"},
+       {"model.encoder_layers=1", "model.encoder_layers: gpt has no encoder"},
+       {"model.tying=all", "model.tying: gpt has no source to tie"},
+       {"target_tokenizer={kind: bytes}", "target_tokenizer: gpt has one tokenizer"},
+       {"data.format=tsv", "data.format: tsv has two languages"},
+       {"batch.context=257", "batch.context: 257 tokens are more than the 256 positions of model.max_length"},
+       {"batch.sequences=0", "batch"},
+       {"tokenizer.kind=gpt2", "tokenizer: kind gpt2 needs `vocab_file`"},
+       {"data.directory=\"\"", "data: `directory` is not set"},
+       {"train.max_steps=0", "so the run has no end; set one of them"},
+       {"schedule.warmup=101", "schedule.warmup: 101 steps do not fit the 100 of train.max_steps; lower it"},
+       {"optimizer.momentum=0.9", "optimizer.momentum: adamw does not read it"},
+       {"evaluation.patience=3", "evaluation.patience: nothing is evaluated"},
+       {"checkpoint.keep_epochs=3", "checkpoint.keep_epochs: no checkpoint is made at an epoch's end"},
+       {"log.samples.every_steps=3", "log.samples.every_steps: there is nothing to sample"}});
+}
+
+TEST(Job, WhatIsCompiledOutIsNotUnknown) {
+  const std::string found = with_override(gpt_job(), "device=cuda");
+  EXPECT_NE(found.find("device: cuda needs CUDA, and this weft is built without it"), std::string::npos) << found;
+  EXPECT_EQ(found.find("unknown"), std::string::npos) << found;
+  EXPECT_EQ(with_override(gpt_job(), "device=cpu"), "");
+}
+
+TEST(Job, ContradictionsOfTranslation) {
+  expect_all(translation_job(),
+             {{"data.format=text", "data.format: text has one language; translation needs parallel or tsv"},
+              {"model.encoder_layers=0", "translation needs an encoder, set it to 1 or more"},
+              {"data.max_source=300", "data.max_source: rows of 300 tokens do not fit the 256 positions"},
+              {"data.max_target=258", "data.max_target: rows of 258 tokens do not fit the 256 positions"}});
+  EXPECT_EQ(with_override(translation_job(), "data.max_target=257"), "");
+  JobConfig two = translation_job();
+  two.model.tying = Tying::All;
+  EXPECT_EQ(problems_of(two), "");
+  two.target_tokenizer = two.tokenizer;
+  EXPECT_NE(problems_of(two).find("model.tying: all needs one vocabulary"), std::string::npos);
+}
+
+TEST(Job, TensorParallelRanksDivideHeadsAndFeatures) {
+  JobConfig job = gpt_job();
+  job.parallel.tp = 4;
+  EXPECT_EQ(problems_of(job), "");
+  job.model.ffn = 30;
+  EXPECT_EQ(problems_of(job),
+            "parallel.tp: 4 does not divide the 30 features of ffn; use one of 1, 2, 3, 5, 6, 10, 15, 30\n");
+}
+
+TEST(Job, EvaluationNeedsAValidationSplit) {
+  JobConfig job = gpt_job();
+  job.evaluation.every_steps = 10;
+  EXPECT_EQ(problems_of(job), "");
+  job.data.valid_fraction = 0;
+  job.data.test_fraction = 0.1;
+  EXPECT_NE(problems_of(job).find("evaluation: there is no validation split"), std::string::npos) << problems_of(job);
+}
+
+TEST(Job, AllContradictionsComeAtOnce) {
+  JobConfig job = gpt_job();
+  job.model.heads = 5;
+  job.train.max_steps = 0;
+  job.parallel.tp = 3;
+  try {
+    check_job(job);
+    FAIL();
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("model.heads"), std::string::npos);
+    EXPECT_NE(text.find("\nparallel.tp"), std::string::npos);
+    EXPECT_NE(text.find("\ntrain.max_steps"), std::string::npos);
+    EXPECT_EQ(error.code(), ExitCode::BadConfig);
+  }
+}
+
+TEST(Job, ContextIsTheModelsLengthWhereItIsNotSet) {
+  const std::string path = source_dir().string() + "/configs/gpt/gpt2-124m.yaml";
+  EXPECT_EQ(load_job(path, {"batch.context=0"}).batch.context, 1024);
+}
+
+TEST(Job, RunDirectoryIsNamedAfterTheJob) {
+  JobConfig job;
+  job.name = "x";
+  EXPECT_EQ(job.run_directory(), fs::path("runs/x"));
+  job.run_dir = "/elsewhere/y";
+  EXPECT_EQ(job.run_directory(), fs::path("/elsewhere/y"));
+}
+
+}  // namespace
+}  // namespace weft

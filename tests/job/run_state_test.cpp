@@ -1,0 +1,64 @@
+#include "job/run_state.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/data/scratch.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+RunState some_state() {
+  return {.run = "abc",
+          .step = 120,
+          .updates = 118,
+          .position = {3, 7},
+          .target_tokens = int64_t{1} << 40,
+          .skips = 2,
+          .skips_in_row = 1,
+          .best_loss = 0.1 + 0.2,
+          .best_step = 100,
+          .without_gain = 1,
+          .epoch_end = true,
+          .next_learning_rate = 1.0 / 3};
+}
+
+RunState through_text(const RunState& state) { return run_state_from(Json::parse(to_json(state).dump()), "here"); }
+
+TEST(RunState, ComesBackBitForBit) {
+  EXPECT_EQ(through_text(some_state()), some_state());
+  EXPECT_EQ(through_text({}), RunState{});  // never evaluated: an infinite best loss
+}
+
+TEST(RunState, OfOlderBuildsHasNoRate) {
+  Json json = to_json(some_state());
+  json.erase("next_learning_rate");
+  EXPECT_FALSE(run_state_from(json, "here").next_learning_rate);
+}
+
+TEST(RunState, WhatCannotBeReadSaysWhere) {
+  const auto error_with = [](const std::string& key, const Json& value) {
+    Json json = to_json(some_state());
+    if (value.is_discarded()) {
+      json.erase(key);
+    } else {
+      json[key] = value;
+    }
+    return error_of([&] { run_state_from(json, "runs/a/step-3"); });
+  };
+  const Json gone(Json::value_t::discarded);
+  for (const char* key : {"run", "step", "updates", "epoch", "step_in_epoch", "best_loss", "epoch_end"}) {
+    EXPECT_EQ(error_with(key, gone).rfind("runs/a/step-3: the run's state cannot be read", 0), 0u) << key;
+  }
+  EXPECT_NE(error_with("step", "many").find("type must be number"), std::string::npos);
+  EXPECT_NE(error_with("step", -1).find("contradict"), std::string::npos);
+  EXPECT_NE(error_with("updates", 121).find("contradict"), std::string::npos);
+  EXPECT_NE(error_with("epoch", -1).find("contradict"), std::string::npos);
+  EXPECT_NE(error_of([] { run_state_from(Json::array(), "there"); }).find("there"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""The structure of the sources in figures, and what a room may be held to.
+
+    structure.py [DIR]            rooms with files and lines, includes between them, circles, concepts and their rooms
+    structure.py [DIR] --check    only what is wrong: exit status 1 where something is
+
+A room is a folder with C++ sources whose CMakeLists.txt calls weft_room(); older trees, whose top-level folders are the
+rooms, are read too, so that two commits can be compared. Tests are left out. What --check holds every room to:
+
+  - it lists in ROOMS just the rooms whose headers its sources reach, directly or through other headers
+  - those rooms are listed before it in the root's CMakeLists.txt, so that no include goes up and there is no circle
+  - it has at most 45 C++ files and 5,000 lines, its folders inside (kernels/cpu) counted apart
+  - no type name is defined by two headers in one namespace
+  - no concept of CONCEPTS lives in two rooms; no command of launch/ is longer than 100 lines
+"""
+
+import argparse
+import collections
+import pathlib
+import re
+import sys
+
+MAX_FILES, MAX_LINES, MAX_COMMAND = 45, 5000, 100
+
+# What must live in one room: a concept, and a pattern of what defines it (not of what uses it).
+CONCEPTS = {
+    "evaluation: loss over a split": r"\bevaluate_loss\(Transformer& model",
+    "evaluation: translating a split": r"\b(translate_split|score_translation)\([^)]*\) \{",
+    "evaluation: loading a model": r"^LoadedModel load_model\(",
+    "evaluation: the way from text to model ids": r"\bsource_row\(const std::string& |> (?:source_ids|encode_source)\(const std::string& ",
+    "benchmark: steps, synthetic data, peaks": r"^(?:BenchReport bench_steps|SyntheticData make_synthetic_data|\w+ measure_(?:ceiling|peak_gflops))\(",
+    "planner's step": r"^\w+ plan_(?:layout|step)\(",
+    "job: schema": r"^struct JobConfig \{",
+    "job: checks across fields": r"^void check_job\(",
+    "job: migration of stored jobs": r"^JobConfig parse_stored_job\(",
+    "job: context length left to the model": r"max_length : |\bcontext(?:_length)? == 0\b|\bcontext(?:_length)? > 0 \?",
+    "job: a tokenizer's stated vocabulary": r"\bstated_vocabulary\(const \w+& \w+(?:, [^)]*)?\) \{",
+    "job: precision": r"^enum class (?:Compute)?Precision\b",
+    "job: phase timeouts": r"\bdouble (?:save|save_seconds) = 600",
+    "job: row longer than the model's positions": r"\"[^\"]*(?:row|sequence)s? of up to[^\"]*\"",
+    "is a dataset prepared": r"exists\([^;]*(?:\"dataset\.json\"|kManifestName)",
+    "data: UTF-8 and Unicode tables": r"\b(?:utf8_length|decode_utf8|next_code_point|decode_rune)\([^;]*\{$",
+    "sample corpus": r"^\w+ write_sample_corpus\(",
+    "sample corpus's baselines": r"^class NearestNeighbour|^\w[\w:<>]* nearest_neighbour\(|word_for_word\([^;]*\{$",
+    "dropout key of a step": r"\"dropout \{\}",
+    "retention": r"^\w[\w:<>]* (?:retire_checkpoints|choose_retired|apply_retention)\(",
+}
+
+
+class Room:
+    def __init__(self, name):
+        self.name, self.files, self.folders = name, [], collections.Counter()
+        self.lines, self.declared, self.reached, self.direct = 0, None, set(), collections.Counter()
+
+
+def cpp(folder):
+    return sorted(p for p in folder.iterdir() if p.suffix in (".h", ".cpp", ".cu", ".cuh"))
+
+
+def find_rooms(root):
+    """The rooms in the order in which they are built, by name."""
+    top = (root / "CMakeLists.txt").read_text()
+    order = re.search(r"foreach\(room\s+(.*?)\)", top, re.S).group(1).split()
+    rooms = {}
+    for name in order:
+        room = rooms[name] = Room(name)
+        text = (root / name / "CMakeLists.txt").read_text()
+        call = re.search(r"weft_room\((.*?)\n?\)", text, re.S).group(1)
+        call = re.sub(r"\$\{.*?\}", "", call)
+        words, key, lists = call.split()[1:], None, collections.defaultdict(list)
+        for word in words:
+            if word in ("ROOMS", "SOURCES", "PUBLIC", "INSIDE", "LINK"):
+                key = word
+            else:
+                lists[key].append(word)
+        room.declared = set(lists["ROOMS"])
+        inside = [p.name for p in (root / name).iterdir()
+                  if p.is_dir() and f"{name}/{p.name}" not in order and cpp(p)]
+        for folder in ["."] + inside:
+            if name == "bench" and folder != ".":
+                continue  # programs of their own
+            for path in cpp(root / name / folder):
+                relative = str(path.relative_to(root))
+                room.files.append(relative)
+                room.folders[str(path.parent.relative_to(root))] += 1
+    return rooms
+
+
+def room_of(path, rooms):
+    folder = str(pathlib.PurePosixPath(path).parent)
+    while folder not in rooms and "/" in folder:
+        folder = folder.rsplit("/", 1)[0]
+    return folder
+
+
+def read_includes(root, rooms):
+    texts, includes = {}, {}
+    for room in rooms.values():
+        for path in room.files:
+            texts[path] = (root / path).read_text()
+            includes[path] = re.findall(r'^\s*#\s*include\s*"([^"]+)"', texts[path], re.M)
+            room.lines += texts[path].count("\n")
+
+    def reach(path, seen):
+        for other in includes.get(path, []):
+            if other not in seen and other in includes:
+                seen.add(other)
+                reach(other, seen)
+        return seen
+
+    for room in rooms.values():
+        for path in room.files:
+            for other in includes[path]:
+                if room_of(other, rooms) != room.name:
+                    room.direct[room_of(other, rooms)] += 1
+            room.reached |= {room_of(other, rooms) for other in reach(path, set())} - {room.name}
+    return texts
+
+
+def circles(rooms):
+    """Rooms that reach themselves through direct includes."""
+    found = []
+    for start in rooms:
+        seen, waiting = set(), list(rooms[start].direct)
+        while waiting:
+            name = waiting.pop()
+            if name in rooms and name not in seen:
+                seen.add(name)
+                waiting += rooms[name].direct
+        if start in seen:
+            found.append(start)
+    return found
+
+
+def strip(text):
+    text = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.S)
+
+
+def type_definitions(texts):
+    """(namespace, type) -> the headers that define it outside any other type."""
+    found = collections.defaultdict(set)
+    token = re.compile(r"\bnamespace\s+([\w:]*)\s*\{|\b(?:enum\s+(?:class\s+|struct\s+)?|struct\s+|class\s+)(\w+)"
+                       r"(?:\s+final)?\s*(?::[^;{()]*)?\{|\busing\s+(\w+)\s*=|[{}]")
+    for path, text in texts.items():
+        if not path.endswith(".h"):
+            continue
+        scopes = []
+        for match in token.finditer(strip(text)):
+            whole = match.group(0)
+            space = "::".join(s for kind, s in scopes if kind == "namespace")
+            outside = all(kind == "namespace" for kind, _ in scopes)
+            if whole == "}":
+                if scopes:
+                    scopes.pop()
+                continue
+            if match.group(3):
+                if outside:
+                    found[space, match.group(3)].add(path)
+                continue
+            if match.group(2) and outside:
+                found[space, match.group(2)].add(path)
+            scopes.append(("namespace", match.group(1)) if whole.startswith("namespace") else ("other", ""))
+    return found
+
+
+def concept_rooms(texts, rooms):
+    result = {}
+    for concept, pattern in CONCEPTS.items():
+        lines = re.compile(pattern, re.M)
+        result[concept] = sorted({room_of(p, rooms) for p, t in texts.items() if lines.search(t)})
+    return result
+
+
+def problems(root, rooms, texts):
+    names = list(rooms)
+    for room in rooms.values():
+        for other in sorted(room.reached - room.declared):
+            yield f"{room.name} reaches {other}, which its ROOMS do not list"
+        for other in sorted(room.declared - room.reached):
+            yield f"{room.name} lists {other}, which none of its sources reaches"
+        for other in room.reached | room.declared:
+            if other in names and names.index(other) > names.index(room.name):
+                yield f"{room.name} stands below {other} and includes it"
+        for folder, count in room.folders.items():
+            lines = sum(texts[p].count("\n") for p in room.files if str(pathlib.PurePosixPath(p).parent) == folder)
+            if count > MAX_FILES or lines > MAX_LINES:
+                yield f"{folder} has {count} files and {lines} lines; at most {MAX_FILES} and {MAX_LINES}"
+    for room in circles(rooms):
+        yield f"{room} includes rooms that include it"
+    for (space, name), paths in sorted(type_definitions(texts).items()):
+        if len(paths) > 1:
+            yield f"{space}::{name} is defined in {', '.join(sorted(paths))}"
+    for concept, where in concept_rooms(texts, rooms).items():
+        if len(where) > 1:
+            yield f"{concept} lives in {', '.join(where)}"
+    for path, text in texts.items():
+        if path.startswith("launch/command_") and text.count("\n") > MAX_COMMAND:
+            yield f"{path} has {text.count(chr(10))} lines; a command has at most {MAX_COMMAND}"
+
+
+def show(root, rooms, texts):
+    print(f"{'room':18} {'files':>5} {'lines':>6}  includes from")
+    for room in rooms.values():
+        arrows = ", ".join(f"{n} {c}" for n, c in sorted(room.direct.items(), key=lambda x: list(rooms).index(x[0])
+                                                         if x[0] in rooms else -1))
+        print(f"{room.name:18} {len(room.files):5} {room.lines:6}  {arrows}")
+    print(f"{'all':18} {sum(len(r.files) for r in rooms.values()):5} {sum(r.lines for r in rooms.values()):6}")
+    largest = max(rooms.values(), key=lambda r: r.lines)
+    print(f"\nlargest room: {largest.name}, {100 * largest.lines // sum(r.lines for r in rooms.values())} % of the lines")
+    print(f"circles: {', '.join(circles(rooms)) or 'none'}")
+    twice = [f"{s}::{n}" for (s, n), p in sorted(type_definitions(texts).items()) if len(p) > 1]
+    print(f"types that two headers define: {', '.join(twice) or 'none'}")
+    print("\nconcept, and the rooms that it lives in")
+    for concept, where in concept_rooms(texts, rooms).items():
+        print(f"  {concept:46} {', '.join(where) or '-'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", default=pathlib.Path(__file__).resolve().parents[2], type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    rooms = find_rooms(arguments.root)
+    texts = read_includes(arguments.root, rooms)
+    if not arguments.check:
+        show(arguments.root, rooms, texts)
+        return 0
+    found = list(problems(arguments.root, rooms, texts))
+    print("\n".join(found) or "the structure is as it should be")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+#pragma once
+#include <filesystem>
+
+namespace weft {
+
+// The root of the sources that this build was made of.
+std::filesystem::path source_dir();
+
+}  // namespace weft
