@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// Console logging over spdlog's default logger, to stderr. Rank 0 alone speaks, except for warnings and errors,
+// Console logging over spdlog's default logger, to stderr. Rank 0 alone is_rank0, except for warnings and errors,
 // which carry rank and host once start_logging() has been told them.
 void start_logging(int rank, int world_size, bool quiet = false);
 

@@ -23,8 +23,8 @@ std::string format_count(double value) {
   return fmt::format("{:.0f}", value);
 }
 
-Progress::Progress(bool speaks, double quiet_seconds)
-    : speaks_(speaks),
+Progress::Progress(bool is_rank0, double quiet_seconds)
+    : is_rank0_(is_rank0),
       terminal_(isatty(STDERR_FILENO) != 0),
       quiet_seconds_(quiet_seconds),
       start_(std::chrono::steady_clock::now()),
@@ -33,7 +33,7 @@ Progress::Progress(bool speaks, double quiet_seconds)
 Progress::~Progress() { clear(); }
 
 void Progress::show(const std::string& line, bool last) {
-  if (!speaks_) return;
+  if (!is_rank0_) return;
   const auto now = std::chrono::steady_clock::now();
   if (terminal_) {
     std::fprintf(stderr, "\r\x1b[K%s", line.c_str());

@@ -14,7 +14,7 @@ std::string format_count(double value);
 // every `quiet_seconds`.
 class Progress {
  public:
-  explicit Progress(bool speaks, double quiet_seconds = 10);
+  explicit Progress(bool is_rank0, double quiet_seconds = 10);
   ~Progress();
   void show(const std::string& line, bool last = false);
   // Ends the line in place, so that something else can be printed.
@@ -23,7 +23,7 @@ class Progress {
   double seconds_left(int64_t first, int64_t done, int64_t total) const;
 
  private:
-  bool speaks_, terminal_;
+  bool is_rank0_, terminal_;
   double quiet_seconds_;
   bool open_ = false;
   std::chrono::steady_clock::time_point start_, shown_;

@@ -45,7 +45,7 @@ double best_seconds(Context& context, const Product& p, DType dtype, int repeats
 
 }  // namespace
 
-Ceiling measure_ceiling(Context& context, DType dtype, int repeats) {
+PeakGflops measure_peak_gflops(Context& context, DType dtype, int repeats) {
   require<InternalError>(!context.meta() && repeats > 0, "the ceiling is measured on a device that computes");
   constexpr std::array<Product, 6> kSweep = {{{1024, 1024, 1024, false},
                                               {2048, 2048, 2048, false},
@@ -53,7 +53,7 @@ Ceiling measure_ceiling(Context& context, DType dtype, int repeats) {
                                               {2048, 2048, 2048, true},
                                               {4096, 3072, 768, true},
                                               {4096, 768, 3072, true}}};
-  Ceiling best;
+  PeakGflops best;
   for (const Product& p : kSweep) {
     const double gflops = p.flops() / best_seconds(context, p, dtype, repeats) * 1e-9;
     if (gflops > best.gflops) best = {gflops, fmt::format("{} x {} x {}", p.rows, p.columns, p.inner)};

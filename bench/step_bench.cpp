@@ -121,10 +121,10 @@ class Bench {
 };
 
 // Of all ranks together, all measuring at the same time. In a context of its own, so that its memory is not the job's.
-Ceiling ceiling_of_ranks(int threads, Mesh& mesh, DType dtype) {
+PeakGflops ceiling_of_ranks(int threads, Mesh& mesh, DType dtype) {
   Context context({}, threads);
   mesh.world().barrier();
-  Ceiling ceiling = measure_ceiling(context, dtype);
+  PeakGflops ceiling = measure_peak_gflops(context, dtype);
   mesh.world().all_reduce_host(&ceiling.gflops, 1, ReduceOp::Sum);
   return ceiling;
 }

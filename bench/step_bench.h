@@ -44,7 +44,7 @@ struct BenchReport {
   std::vector<double> rank_exposed;    // likewise
   double model_flops = 0;              // of all measured steps, by `formula`
   std::string formula;
-  Ceiling ceiling;                 // summed over ranks that measure at the same time; gflops 0: not measured
+  PeakGflops ceiling;              // summed over ranks that measure at the same time; gflops 0: not measured
   int64_t peak_tensor_bytes = 0;   // of the rank with most
   int64_t peak_process_bytes = 0;  // likewise
   std::map<std::string, Ledger::Entry, std::less<>> operations;  // of the steps with every operation timed, rank 0

@@ -71,7 +71,7 @@ std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
 
 }  // namespace
 
-double LayoutPlan::moved(const std::string& axis) const {
+double StepPlan::moved(const std::string& axis) const {
   double sum = 0;
   for (const auto& [name, entry] : traffic) {
     if (name.starts_with(axis + ".")) sum += entry.bytes;
@@ -87,13 +87,13 @@ Vocabularies planned_vocabularies(const JobConfig& job) {
                     "run weft prepare, or --set tokenizer.vocabulary=N");
 }
 
-LayoutPlan plan_layout(const JobConfig& job, const MeshLayout& layout, int threads) {
+StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) {
   Context context({.kind = DeviceKind::Meta}, threads);
   Mesh mesh = dry_mesh(layout, context);
   const auto model = make_model(context, mesh, job.model, planned_vocabularies(job), job.parallel.sequence_parallel);
   model->allocate(precision_of(job), true, sharding_of(job));
   ParameterRegistry& parameters = model->parameters();
-  LayoutPlan plan{.layout = layout, .parameters = parameters.global_elements()};
+  StepPlan plan{.layout = layout, .parameters = parameters.global_elements()};
   const size_t before_optimizer = context.memory().use().now;
   Optimizer optimizer(context, parameters, job.optimizer);
   plan.optimizer_bytes = context.memory().use().now - before_optimizer;

@@ -12,7 +12,7 @@ namespace weft {
 // What one rank of a layout needs for the largest step of a job, found by running that step dry: with the code that
 // trains, on a device without memory, through communicators without peers. The rank is the first, whose shards and
 // share of the data are as large as any other's.
-struct LayoutPlan {
+struct StepPlan {
   MeshLayout layout;
   int64_t parameters = 0;     // of the whole model
   size_t weight_bytes = 0;    // values, and masters where they are kept besides
@@ -45,6 +45,6 @@ Vocabularies planned_vocabularies(const JobConfig& job);
 
 // `threads` of the rank: some workspaces grow with them. Without a prepared dataset a step is made of windows, or of
 // pairs as long as the job lets them be. ConfigError where the model cannot be divided so.
-LayoutPlan plan_layout(const JobConfig& job, const MeshLayout& layout, int threads);
+StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads);
 
 }  // namespace weft

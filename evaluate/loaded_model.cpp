@@ -47,7 +47,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   loaded.model->allocate(precision_of(loaded.job), false);
   const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
   checkpoint.read(local_boxes(loaded.model->parameters(), master), on_progress);
-  loaded.model->parameters().refresh_values();
+  loaded.model->parameters().sync_compute_weights();
   return loaded;
 }
 

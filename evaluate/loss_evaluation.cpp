@@ -25,8 +25,8 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
     report.sequences += step->step_sequences;
     for (const MicroBatch& micro : step->micro) {
       Tape tape(context, Tape::Mode::Off);
-      Pass pass{.tape = tape};
-      const LossSums loss = model.loss(pass, to_device(context, micro), {.smoothing = label_smoothing});
+      ForwardContext forward{.tape = tape};
+      const LossSums loss = model.loss(forward, to_device(context, micro), {.smoothing = label_smoothing});
       sums[0] += loss.nll.data<double>()[0];
       sums[1] += loss.loss.data<double>()[0];
     }

@@ -72,10 +72,10 @@ std::vector<std::vector<Hypothesis>> Writer::write(const std::vector<std::string
 
 std::string Writer::text(const Hypothesis& hypothesis) const { return target_tokenizer.decode(hypothesis.tokens); }
 
-SampleWriter make_sample_writer(const JobConfig& job, bool speaks) {
+SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
   const Dataset dataset = Dataset::open(job.data.directory, "train");
   auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
-  return [&job, speaks, source, target](Transformer& model, int64_t step) {
+  return [&job, is_rank0, source, target](Transformer& model, int64_t step) {
     const Writer writer{model, job, *source, *target};
     for (const double temperature : job.log.samples.temperatures) {
       SearchConfig search{.method = SearchMethod::Sample,
@@ -83,7 +83,7 @@ SampleWriter make_sample_writer(const JobConfig& job, bool speaks) {
                           .max_length_factor = 0,
                           .max_length_extra = job.log.samples.max_tokens};
       const auto texts = writer.write(job.log.samples.prompts, search);
-      for (size_t i = 0; i < texts.size() && speaks; ++i) {
+      for (size_t i = 0; i < texts.size() && is_rank0; ++i) {
         std::fprintf(stderr, "  step %ld, temperature %g: %s => %s\n", static_cast<long>(step), temperature,
                      job.log.samples.prompts[i].c_str(), writer.text(texts[i][0]).c_str());
       }

@@ -17,7 +17,7 @@ void check_offsets(const Checks& check, const char* what, const Offsets* offsets
              rows.text());
 }
 
-void check_heads(const Checks& check, const HeadLayout& h) {
+void check_heads(const Checks& check, const AttentionHeads& h) {
   check.that(h.kv_heads > 0 && h.queries > 0 && h.head_dim > 0, "kv_heads {}, queries {}, head_dim {} must be positive",
              h.kv_heads, h.queries, h.head_dim);
 }
@@ -31,7 +31,7 @@ void check_rows(const Checks& check, const char* what, const Tensor& t, int64_t 
 // What forward and backward check alike. Returns the query rows' tensor.
 template <class Args>
 const Tensor& check_common(const Checks& check, const Args& args) {
-  const HeadLayout& h = args.heads;
+  const AttentionHeads& h = args.heads;
   check_heads(check, h);
   const bool self = static_cast<bool>(args.qkv);
   check.that(self ? !args.q && !args.kv : args.q && args.kv, "give qkv, or q and kv, not {}, {} and {}",
@@ -73,7 +73,7 @@ Tensor scratch_of(Context& context, int64_t elements, DType dtype) {
 }
 
 void check_cached(const Checks& check, const CachedAttention& args) {
-  const HeadLayout& h = args.heads;
+  const AttentionHeads& h = args.heads;
   check_heads(check, h);
   const bool self = static_cast<bool>(args.qkv);
   check.that(self != static_cast<bool>(args.q), "give qkv or q, not {} and {}", args.qkv.text(), args.q.text());
@@ -110,7 +110,7 @@ double cached_pairs(const CachedAttention& args) {
 void attention_forward(Context& context, const AttentionForward& args) {
   const Tensor& queries = check_common(Checks(context, "attention_forward"), args);
   const DType dtype = queries.dtype();
-  Operation op(context, "attention_forward", 2 * product_flops(args),
+  CostScope op(context, "attention_forward", 2 * product_flops(args),
                bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum}));
   const Tensor scratch = scratch_of(context, cpu::attention_forward_scratch(args, dtype), dtype);
   if (op.dry()) return;
@@ -131,7 +131,7 @@ void attention_backward(Context& context, const AttentionBackward& args) {
     check.matrix("dkv", args.dkv, args.kv.rows(), args.kv.columns(), dtype);
   }
   // dV, dP, dQ, dK: four products. The scores that are computed again are not what the mathematics needs.
-  Operation op(context, "attention_backward", 4 * product_flops(args),
+  CostScope op(context, "attention_backward", 4 * product_flops(args),
                bytes_of({args.dout, args.out, args.log_sum, args.qkv, args.q, args.kv, args.dqkv, args.dq, args.dkv}));
   const Tensor scratch = scratch_of(context, cpu::attention_backward_scratch(args, dtype), dtype);
   if (op.dry()) return;
@@ -145,7 +145,7 @@ void cached_attention(Context& context, const CachedAttention& args) {
   double positions = 0;
   for (const int32_t past : *args.past) positions += past;
   const double cache_bytes = positions * static_cast<double>(args.cache.size(2) * static_cast<int64_t>(size_of(dtype)));
-  Operation op(context, "cached_attention",
+  CostScope op(context, "cached_attention",
                4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
                bytes_of({args.qkv, args.q, args.out}) + cache_bytes);
   const Tensor scratch = scratch_of(context, cpu::cached_attention_scratch(args, dtype), dtype);

@@ -16,7 +16,7 @@ using Offsets = std::vector<int32_t>;
 //   (the fused weight's shape (kv_heads, queries + 2, head_dim, width)).
 // Q row (cross-attention): (kv_heads, queries, head_dim); packed KV row: (kv_heads, 2, head_dim).
 // output row: (kv_heads, queries, head_dim).
-struct HeadLayout {
+struct AttentionHeads {
   int64_t kv_heads = 1;
   int64_t queries = 1;
   int64_t head_dim = 1;
@@ -32,7 +32,7 @@ struct AttentionForward {
   Tensor qkv;  // self: packed QKV [rows, kv_heads (queries + 2) head_dim]; absent for cross
   Tensor q;    // cross: [query rows, heads head_dim]
   Tensor kv;   // cross: [key rows, kv_heads 2 head_dim]
-  HeadLayout heads;
+  AttentionHeads heads;
   const Offsets* query_offsets = nullptr;
   const Offsets* key_offsets = nullptr;  // self: the same
   bool causal = false;                   // query i of a sequence sees keys 0..i (self-attention only)
@@ -47,7 +47,7 @@ void attention_forward(Context& context, const AttentionForward& args);
 struct AttentionBackward {
   Tensor dout;
   Tensor qkv, q, kv;
-  HeadLayout heads;
+  AttentionHeads heads;
   const Offsets* query_offsets = nullptr;
   const Offsets* key_offsets = nullptr;
   bool causal = false;
@@ -68,7 +68,7 @@ void attention_backward(Context& context, const AttentionBackward& args);
 struct CachedAttention {
   Tensor qkv;  // self, packed; absent for cross
   Tensor q;    // cross
-  HeadLayout heads;
+  AttentionHeads heads;
   const Offsets* query_offsets = nullptr;
   const std::vector<int32_t>* slots = nullptr;
   const std::vector<int32_t>* past = nullptr;

@@ -153,12 +153,12 @@ Tensor Context::zeros(Shape shape, DType dtype) {
   return t;
 }
 
-Operation::Operation(Context& context, const char* name, double flops, double bytes)
+CostScope::CostScope(Context& context, const char* name, double flops, double bytes)
     : context_(context), name_(name), flops_(flops), bytes_(bytes) {
   if (context_.timed()) start_ = std::chrono::steady_clock::now();
 }
 
-Operation::~Operation() {
+CostScope::~CostScope() {
   const double seconds =
       context_.timed() ? std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() : 0;
   context_.ledger().record(name_, flops_, bytes_, seconds);

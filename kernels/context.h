@@ -85,12 +85,12 @@ class Context {
 };
 
 // Records one operation in the ledger when it goes out of scope. `dry()` tells the operation to stop here.
-class Operation {
+class CostScope {
  public:
-  Operation(Context& context, const char* name, double flops, double bytes);
-  ~Operation();
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
+  CostScope(Context& context, const char* name, double flops, double bytes);
+  ~CostScope();
+  CostScope(const CostScope&) = delete;
+  CostScope& operator=(const CostScope&) = delete;
   bool dry() const { return context_.meta(); }
 
  private:

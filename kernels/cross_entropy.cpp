@@ -31,7 +31,7 @@ void cross_entropy_stats(Context& context, const CrossEntropyStats& args) {
   check.vector("row_sum", args.row_sum, rows, dtype);
   check.vector("row_target", args.row_target, rows, dtype);
   if (args.row_total) check.vector("row_total", args.row_total, rows, dtype);
-  Operation op(context, "cross_entropy_stats", 4.0 * static_cast<double>(args.logits.elements()),
+  CostScope op(context, "cross_entropy_stats", 4.0 * static_cast<double>(args.logits.elements()),
                static_cast<double>(args.logits.bytes()));
   if (op.dry()) return;
   cpu::cross_entropy_stats(args, context.threads());
@@ -43,7 +43,7 @@ void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args) {
   const int64_t rows = args.row_sum.elements();
   check.vector("row_max", args.row_max, rows, args.row_sum.dtype());
   check.vector("whole_max", args.whole_max, rows, args.row_sum.dtype());
-  Operation op(context, "cross_entropy_rebase", 3.0 * static_cast<double>(rows),
+  CostScope op(context, "cross_entropy_rebase", 3.0 * static_cast<double>(rows),
                4.0 * static_cast<double>(args.row_sum.bytes()));
   if (op.dry()) return;
   cpu::cross_entropy_rebase(args);
@@ -61,7 +61,7 @@ void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
   check.vector("row_target", args.row_target, rows, dtype);
   check_smoothing(check, args.smoothing, args.vocabulary);
   if (args.smoothing > 0) check.vector("row_total", args.row_total, rows, dtype);
-  Operation op(context, "cross_entropy_loss", 6.0 * static_cast<double>(rows),
+  CostScope op(context, "cross_entropy_loss", 6.0 * static_cast<double>(rows),
                6.0 * static_cast<double>(args.loss.bytes()));
   if (op.dry()) return;
   cpu::cross_entropy_loss(args);
@@ -79,7 +79,7 @@ void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) 
              args.logits.text());
   check.matrix("dlogits", args.dlogits, rows, args.logits.columns(), args.dlogits.dtype());
   check_smoothing(check, args.smoothing, args.vocabulary);
-  Operation op(context, "cross_entropy_gradient", 4.0 * static_cast<double>(args.logits.elements()),
+  CostScope op(context, "cross_entropy_gradient", 4.0 * static_cast<double>(args.logits.elements()),
                static_cast<double>(args.logits.bytes() + args.dlogits.bytes()));
   if (op.dry()) return;
   cpu::cross_entropy_gradient(args, context.threads());

@@ -44,7 +44,7 @@ void embed_forward(Context& context, const EmbedForward& args) {
   check.dropout(args.dropout, rows);
   if (args.positions) check_positions(check, args.positions, args.row_positions, rows, width, dtype);
   // Of the tables only the rows that are looked up are read.
-  Operation op(context, "embed_forward", static_cast<double>(args.y.elements()) * (args.positions ? 2 : 1),
+  CostScope op(context, "embed_forward", static_cast<double>(args.y.elements()) * (args.positions ? 2 : 1),
                bytes_of({args.tokens}) + bytes_of({args.y}) * (args.positions ? 3 : 2));
   const Scratch scratch(context, width, dtype);
   if (op.dry()) return;
@@ -63,7 +63,7 @@ void embed_backward(Context& context, const EmbedBackward& args) {
   if (args.dpositions) check_positions(check, args.dpositions, args.row_positions, rows, width, sums);
   const double tables = (args.dtable ? 1 : 0) + (args.dpositions ? 1 : 0);
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(sums));
-  Operation op(context, "embed_backward", 2 * tables * static_cast<double>(args.dy.elements()),
+  CostScope op(context, "embed_backward", 2 * tables * static_cast<double>(args.dy.elements()),
                bytes_of({args.tokens}) + bytes_of({args.dy}) + 2 * tables * touched);
   const Scratch scratch(context, width, dtype, rows);
   if (op.dry()) return;
@@ -79,7 +79,7 @@ void add_positions_forward(Context& context, const AddPositionsForward& args) {
   check.matrix("y", args.y, rows, width, dtype);
   check.dropout(args.dropout, rows);
   if (args.positions) check_positions(check, args.positions, args.row_positions, rows, width, dtype);
-  Operation op(context, "add_positions_forward", static_cast<double>(args.x.elements()) * (args.positions ? 2 : 1),
+  CostScope op(context, "add_positions_forward", static_cast<double>(args.x.elements()) * (args.positions ? 2 : 1),
                bytes_of({args.x}) + bytes_of({args.y}) * (args.positions ? 2 : 1));
   const Scratch scratch(context, width, dtype);
   if (op.dry()) return;
@@ -96,7 +96,7 @@ void add_positions_backward(Context& context, const AddPositionsBackward& args) 
   check.dropout(args.dropout, rows);
   if (args.dpositions) check_positions(check, args.dpositions, args.row_positions, rows, width, sums);
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(sums));
-  Operation op(context, "add_positions_backward", static_cast<double>(args.dy.elements()) * (args.dpositions ? 3 : 1),
+  CostScope op(context, "add_positions_backward", static_cast<double>(args.dy.elements()) * (args.dpositions ? 3 : 1),
                bytes_of({args.dy}) + bytes_of({args.dx}) + (args.dpositions ? 2 * touched : 0));
   const Scratch scratch(context, width, dtype, rows);
   if (op.dry()) return;

@@ -23,7 +23,7 @@ PackedWeight pack_weight(Context& context, const Tensor& weight) {
   const Checks check(context, "pack_weight");
   check.floating("weight", weight);
   const int64_t in = weight.columns(), out = leading(weight);
-  Operation op(context, "pack_weight", 0, 2.0 * static_cast<double>(weight.bytes()));
+  CostScope op(context, "pack_weight", 0, 2.0 * static_cast<double>(weight.bytes()));
   PackedWeight packed;
   if (op.dry()) return packed;
   packed.matrix_ =
@@ -43,7 +43,7 @@ void linear_forward(Context& context, const LinearForward& args) {
   if (args.bias) check.vector("bias", args.bias, out, dtype);
   if (args.pre) check.matrix("pre", args.pre, rows, out, dtype);
   check.dropout(args.dropout, rows);
-  Operation op(context, "linear_forward", product_flops(rows, in, out),
+  CostScope op(context, "linear_forward", product_flops(rows, in, out),
                bytes_of({args.x, args.weight, args.bias, args.y, args.pre}));
   if (op.dry() || rows == 0) return;
   cpu::linear_forward(context.matmul(), args, args.packed ? args.packed->matrix_.get() : nullptr, context.threads());
@@ -66,7 +66,7 @@ void linear_backward(Context& context, const LinearBackward& args) {
   if (args.dbias) check.vector("dbias", args.dbias, out, wide);
   check.dropout(args.dropout, rows);
   const int products = (args.dx ? 1 : 0) + (args.dweight ? 1 : 0);
-  Operation op(context, "linear_backward", products * product_flops(rows, in, out),
+  CostScope op(context, "linear_backward", products * product_flops(rows, in, out),
                bytes_of({args.dy, args.x, args.weight, args.pre, args.dx, args.dweight, args.dbias}));
   const bool changed = args.activation != Activation::None || args.dropout.active();
   const Tensor dpre = changed ? context.empty({rows, out}, dtype) : Tensor{};

@@ -19,7 +19,7 @@ void matmul(Context& context, const Matmul& args) {
   const bool types = a.dtype() == b.dtype() && (c.dtype() == a.dtype() || c.dtype() == accumulator_of(a.dtype()));
   check.that(types, "dtypes of {} times {} into {}", a.text(), b.text(), c.text());
   const bool add = args.mode == Accumulate::Add;
-  Operation op(context, "matmul", 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
+  CostScope op(context, "matmul", 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
                static_cast<double>(a.bytes() + b.bytes() + c.bytes() * (add ? 2 : 1)));
   if (op.dry()) return;
   context.matmul().run({.m = m,

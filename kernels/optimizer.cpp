@@ -22,7 +22,7 @@ void adam_update(Context& context, const AdamUpdate& args) {
   check_update(check, args.parameter, args.gradient, args.state);
   check.vector("moment1", args.moment1, args.parameter.elements(), args.parameter.dtype());
   check.vector("moment2", args.moment2, args.parameter.elements(), args.parameter.dtype());
-  Operation op(context, "adam_update", 14.0 * static_cast<double>(args.parameter.elements()),
+  CostScope op(context, "adam_update", 14.0 * static_cast<double>(args.parameter.elements()),
                7.0 * static_cast<double>(args.parameter.bytes()));
   if (op.dry() || args.state->skip) return;
   cpu::adam_update(args, context.threads());
@@ -32,7 +32,7 @@ void sgd_update(Context& context, const SgdUpdate& args) {
   const Checks check(context, "sgd_update");
   check_update(check, args.parameter, args.gradient, args.state);
   check.vector("buffer", args.buffer, args.parameter.elements(), args.parameter.dtype());
-  Operation op(context, "sgd_update", 7.0 * static_cast<double>(args.parameter.elements()),
+  CostScope op(context, "sgd_update", 7.0 * static_cast<double>(args.parameter.elements()),
                5.0 * static_cast<double>(args.parameter.bytes()));
   if (op.dry() || args.state->skip) return;
   cpu::sgd_update(args, context.threads());
@@ -42,7 +42,7 @@ void square_sum(Context& context, const SquareSum& args) {
   const Checks check(context, "square_sum");
   check.floating("x", args.x);
   check.vector("out", args.out, 1, DType::F64);
-  Operation op(context, "square_sum", 2.0 * static_cast<double>(args.x.elements()),
+  CostScope op(context, "square_sum", 2.0 * static_cast<double>(args.x.elements()),
                static_cast<double>(args.x.bytes()));
   const Tensor partial = context.empty({cpu::sum_blocks(args.x.elements())}, DType::F64);
   if (op.dry()) return;

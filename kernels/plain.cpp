@@ -8,7 +8,7 @@ namespace weft {
 void fill(Context& context, Tensor t, double value) {
   const Checks check(context, "fill");
   check.floating("t", t);
-  Operation op(context, "fill", 0, static_cast<double>(t.bytes()));
+  CostScope op(context, "fill", 0, static_cast<double>(t.bytes()));
   if (op.dry()) return;
   cpu::fill(t, value, context.threads());
 }
@@ -18,7 +18,7 @@ void convert(Context& context, const Tensor& from, const Tensor& to) {
   check.present("from", from);
   if (!to || from.dtype() != to.dtype()) check.floating("from", from), check.floating("to", to);
   check.that(from.elements() == to.elements(), "{} to {}", from.text(), to.text());
-  Operation op(context, "convert", 0, static_cast<double>(from.bytes() + to.bytes()));
+  CostScope op(context, "convert", 0, static_cast<double>(from.bytes() + to.bytes()));
   if (op.dry()) return;
   cpu::convert(from, to, context.threads());
 }
@@ -27,7 +27,7 @@ void add_scaled(Context& context, const Tensor& x, double scale, const Tensor& y
   const Checks check(context, "add_scaled");
   check.floating("y", y);
   check.vector("x", x, y.elements(), y.dtype());
-  Operation op(context, "add_scaled", 2.0 * static_cast<double>(y.elements()), 3.0 * static_cast<double>(y.bytes()));
+  CostScope op(context, "add_scaled", 2.0 * static_cast<double>(y.elements()), 3.0 * static_cast<double>(y.bytes()));
   if (op.dry()) return;
   cpu::add_scaled(x, scale, y, context.threads());
 }
@@ -35,7 +35,7 @@ void add_scaled(Context& context, const Tensor& x, double scale, const Tensor& y
 void scale_in_place(Context& context, const Tensor& y, double scale) {
   const Checks check(context, "scale_in_place");
   check.floating("y", y);
-  Operation op(context, "scale_in_place", static_cast<double>(y.elements()), 2.0 * static_cast<double>(y.bytes()));
+  CostScope op(context, "scale_in_place", static_cast<double>(y.elements()), 2.0 * static_cast<double>(y.bytes()));
   if (op.dry()) return;
   cpu::scale_in_place(y, scale, context.threads());
 }
@@ -46,7 +46,7 @@ void gather_rows(Context& context, const Tensor& from, const Tensor& index, cons
   check.present("index", index);
   check.vector("index", index, index.elements(), DType::I32);
   check.matrix("to", to, index.elements(), from.columns(), from.dtype());
-  Operation op(context, "gather_rows", 0, 2.0 * static_cast<double>(to.bytes()));
+  CostScope op(context, "gather_rows", 0, 2.0 * static_cast<double>(to.bytes()));
   if (op.dry()) return;
   cpu::gather_rows(from, index, to, context.threads());
 }
@@ -58,7 +58,7 @@ void join_columns(Context& context, const Tensor& parts, const Tensor& to) {
   check.that(parts.shape().rank() == 3 && to.shape().rank() == 2 && parts.dtype() == to.dtype() &&
                  parts.size(1) == to.size(0) && to.size(1) <= parts.size(0) * parts.size(2),
              "{} as columns of {}", parts.text(), to.text());
-  Operation op(context, "join_columns", 0, 2.0 * static_cast<double>(to.bytes()));
+  CostScope op(context, "join_columns", 0, 2.0 * static_cast<double>(to.bytes()));
   if (op.dry()) return;
   cpu::join_columns(parts, to);
 }
@@ -68,7 +68,7 @@ void add_row(Context& context, const Tensor& row, const Tensor& y) {
   check.floating("y", y);
   check.floating("row", row);
   check.that(row.elements() == y.columns(), "row {} to each row of {}", row.text(), y.text());
-  Operation op(context, "add_row", static_cast<double>(y.elements()),
+  CostScope op(context, "add_row", static_cast<double>(y.elements()),
                2.0 * static_cast<double>(y.bytes()) + static_cast<double>(row.bytes()));
   if (op.dry()) return;
   cpu::add_row(row, y, context.threads());
@@ -78,7 +78,7 @@ void sum_rows(Context& context, const Tensor& x, const Tensor& out, Accumulate m
   const Checks check(context, "sum_rows");
   check.floating("x", x);
   check.vector("out", out, x.columns(), accumulator_of(x.dtype()));
-  Operation op(context, "sum_rows", static_cast<double>(x.elements()), static_cast<double>(x.bytes() + out.bytes()));
+  CostScope op(context, "sum_rows", static_cast<double>(x.elements()), static_cast<double>(x.bytes() + out.bytes()));
   const Tensor partial = context.empty({context.threads(), x.columns()}, out.dtype());
   if (op.dry()) return;
   cpu::sum_rows(x, out, mode == Accumulate::Add, partial, context.threads());
@@ -88,7 +88,7 @@ void sum_all(Context& context, const Tensor& x, const Tensor& out) {
   const Checks check(context, "sum_all");
   check.floating("x", x);
   check.vector("out", out, 1, DType::F64);
-  Operation op(context, "sum_all", static_cast<double>(x.elements()), static_cast<double>(x.bytes()));
+  CostScope op(context, "sum_all", static_cast<double>(x.elements()), static_cast<double>(x.bytes()));
   const Tensor partial = context.empty({cpu::sum_blocks(x.elements())}, DType::F64);
   if (op.dry()) return;
   cpu::sum_all(x, false, out, partial, context.threads());

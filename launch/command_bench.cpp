@@ -53,7 +53,7 @@ ExitCode bench(BenchArguments a) {
   Session session(static_cast<int>(job.parallel.tp));
   return session.run([&] {
     const BenchReport report = bench_steps(session.context(), session.mesh(), job, data, a.options);
-    if (session.speaks()) tell(a, job, report);
+    if (session.is_rank0()) tell(a, job, report);
     return ExitCode::Done;
   });
 }

@@ -71,7 +71,7 @@ void report_ranks(const LauncherInfo& launcher) {
   const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
                                        allowed_processors().text());
   const auto lines = gather_lines(session, mine);
-  if (!session.speaks()) return;
+  if (!session.is_rank0()) return;
   std::vector<InfoRow> rows = build_rows();
   const auto machine = machine_rows();
   rows.insert(rows.end(), machine.begin(), machine.end());

@@ -57,8 +57,8 @@ std::vector<std::string> translate_split(const Writer& writer, const std::vector
   std::vector<std::vector<int32_t>> share;
   for (size_t i = dp.rank(); i < sources.size(); i += dp.size()) share.push_back(sources[i]);
   const auto total = static_cast<int64_t>(share.size());
-  const Heartbeat::Scope translating(session.mesh().heartbeat(), Phase::Evaluate);
-  Progress console(session.speaks());
+  const Heartbeat::Scope translating(session.mesh().heartbeat(), RunPhase::Evaluate);
+  Progress console(session.is_rank0());
   const auto texts = writer.translate(share, search, [&](int64_t done) {
     console.show(
         fmt::format("translating {}/{}  {} left", done, total, format_duration(console.seconds_left(0, done, total))));
@@ -86,7 +86,7 @@ struct TranslationOptions {
 };
 
 // Before anything takes time: options that can be read, and a file that can be written.
-TranslationOptions translation_options(const EvaluateArguments& a, bool translates, bool speaks) {
+TranslationOptions translation_options(const EvaluateArguments& a, bool translates, bool is_rank0) {
   const bool asked = !a.search.empty() || !a.bleu.empty() || !a.translations.empty() || a.baselines;
   if (asked && !translates) {
     throw ConfigError("--search, --bleu, --translations and --baselines are for translation; this is a language model",
@@ -95,7 +95,7 @@ TranslationOptions translation_options(const EvaluateArguments& a, bool translat
   TranslationOptions options{read_options<SearchConfig>("--search", a.search),
                              read_options<BleuConfig>("--bleu", a.bleu)};
   check(options.search);
-  if (!a.translations.empty() && speaks) {
+  if (!a.translations.empty() && is_rank0) {
     const fs::path trial = a.translations + ".tmp";
     { const File made(trial, File::Mode::Create); }
     fs::remove(trial);
@@ -109,22 +109,22 @@ Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded,
   if (a.max_sequences > 0) pairs = std::min(pairs, a.max_sequences);
   const Writer writer{*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
   const auto hypotheses = translate_split(writer, source_rows(dataset, pairs), options.search, session);
-  const bool speaks = session.speaks();
-  if (!a.translations.empty() && speaks) {
+  const bool is_rank0 = session.is_rank0();
+  if (!a.translations.empty() && is_rank0) {
     write_file_atomically(a.translations, fmt::format("{}\n", fmt::join(hypotheses, "\n")));
   }
   const std::vector<std::vector<std::string>> references = {target_texts(dataset, *loaded.target_tokenizer, pairs)};
   const BleuScore bleu = corpus_bleu(hypotheses, references, options.bleu);
   const ChrfScore chrf = corpus_chrf(hypotheses, references);
   if (const std::string warning = bleu.warning(); !warning.empty()) log_warning("{}", warning);
-  if (!a.json && speaks) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
+  if (!a.json && is_rank0) std::printf("%s\n%s\n", bleu.format().c_str(), chrf.format().c_str());
   Json out = {{"bleu", nlohmann::json(bleu)}, {"chrf", nlohmann::json(chrf)}};
   if (!a.baselines) return out;
   // Rank 0 scores them alone, for as long as it takes; the others wait for its end, or that of a rank that was stopped.
   PhaseBudgets unhurried = phase_budgets(loaded.job);
   unhurried.init = unhurried.evaluate = 0;
   session.set_budgets(unhurried);
-  if (!speaks) return out;
+  if (!is_rank0) return out;
   const Dataset train = Dataset::open(loaded.job.data.directory, "train");
   for (const BaselineScore& baseline : score_baselines({.train = train,
                                        .source_tokenizer = *loaded.source_tokenizer,
@@ -175,7 +175,7 @@ Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, const 
                          Session& session) {
   const int64_t context = loaded.job.batch.context > 0 ? loaded.job.batch.context : loaded.job.model.max_length;
   Heartbeat& heartbeat = session.mesh().heartbeat();
-  const Heartbeat::Scope evaluating(heartbeat, Phase::Evaluate);
+  const Heartbeat::Scope evaluating(heartbeat, RunPhase::Evaluate);
   const LossReport loss = evaluate_loss(*loaded.model, dataset,
                                         {.context = context, .stride = a.stride, .max_sequences = a.max_sequences}, 0);
   PerplexitySums sums{.nll = loss.nll, .tokens = loss.targets};
@@ -192,7 +192,7 @@ Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, const 
                 .eos_scored = loaded.target_tokenizer->special(SpecialRole::Eos).has_value()};
   }
   const PerplexityReport report = perplexity_report(sums, protocol);
-  if (!a.json && session.speaks()) std::printf("%s\n", report.format().c_str());
+  if (!a.json && session.is_rank0()) std::printf("%s\n", report.format().c_str());
   return nlohmann::json(report);
 }
 
@@ -207,12 +207,12 @@ ExitCode evaluate(const EvaluateArguments& a, const fs::path& path, const std::v
         fmt::format("{} was made with another tokenizer than {}", loaded.job.data.directory, loaded.path.string()),
         "prepare the text again with data.tokenizer_file set to the checkpoint's target-tokenizer.json");
   }
-  const TranslationOptions options = translation_options(a, loaded.job.is_translation(), session.speaks());
+  const TranslationOptions options = translation_options(a, loaded.job.is_translation(), session.is_rank0());
   log_info("{} on {} of {}", loaded.path.string(), a.split, loaded.job.data.directory);
   Json out = {{"checkpoint", loaded.path.string()}, {"step", loaded.state.step}, {"split", a.split}};
   out.update(evaluate_perplexity(a, loaded, dataset, session));
   if (loaded.job.is_translation()) out.update(evaluate_translation(a, loaded, *dataset, options, session));
-  if (a.json && session.speaks()) std::printf("%s\n", out.dump().c_str());
+  if (a.json && session.is_rank0()) std::printf("%s\n", out.dump().c_str());
   return ExitCode::Done;
 }
 

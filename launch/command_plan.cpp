@@ -47,7 +47,7 @@ std::vector<MeshLayout> layouts_of(const JobConfig& job, int ranks) {
 }
 
 // Without overlap: an upper bound. Nothing where the speeds were not given, never a guess.
-std::optional<double> step_seconds(const PlanArguments& a, const LayoutPlan& p) {
+std::optional<double> step_seconds(const PlanArguments& a, const StepPlan& p) {
   if (a.teraflops <= 0) return std::nullopt;
   const double moved = p.moved("dp") + p.moved("tp");
   if (moved > 0 && a.bandwidth <= 0) return std::nullopt;
@@ -57,12 +57,12 @@ std::optional<double> step_seconds(const PlanArguments& a, const LayoutPlan& p) 
 std::string mib(double bytes) { return fmt::format("{:.1f}", bytes / (1 << 20)); }
 std::string mib(size_t bytes) { return mib(static_cast<double>(bytes)); }
 
-void print_table(const PlanArguments& a, const std::vector<LayoutPlan>& plans) {
+void print_table(const PlanArguments& a, const std::vector<StepPlan>& plans) {
   std::printf("%s parameters, %s target tokens a step; of each rank, in MiB:\n",
               fmt::format("{}", plans[0].parameters).c_str(), fmt::format("{}", plans[0].target_tokens).c_str());
   std::printf("%9s %10s %10s %10s %11s %10s %10s %9s %10s %10s %10s\n", "dp x tp", "weights", "gradients", "optimizer",
               "activations", "workspace", "peak", "TFLOP", "dp moves", "tp moves", "seconds");
-  for (const LayoutPlan& p : plans) {
+  for (const StepPlan& p : plans) {
     const bool fits = a.memory <= 0 || static_cast<double>(p.peak_bytes) <= a.memory * (1 << 30);
     const auto seconds = step_seconds(a, p);
     std::printf("%9s %10s %10s %10s %11s %10s %10s %9s %10s %10s %10s%s\n",
@@ -74,7 +74,7 @@ void print_table(const PlanArguments& a, const std::vector<LayoutPlan>& plans) {
   }
 }
 
-void print_traffic(const LayoutPlan& p) {
+void print_traffic(const StepPlan& p) {
   std::printf("\nsent by a rank in one step, %d micro-batches:\n", static_cast<int>(p.micro_batches));
   for (const auto& [name, entry] : p.traffic) {
     std::printf("  %-22s %6lld calls %12s MiB\n", name.c_str(), static_cast<long long>(entry.calls),
@@ -82,7 +82,7 @@ void print_traffic(const LayoutPlan& p) {
   }
 }
 
-Json to_json(const PlanArguments& a, const LayoutPlan& p) {
+Json to_json(const PlanArguments& a, const StepPlan& p) {
   Json traffic = Json::object();
   for (const auto& [name, entry] : p.traffic) traffic[name] = {{"calls", entry.calls}, {"bytes", entry.bytes}};
   const auto seconds = step_seconds(a, p);
@@ -113,14 +113,14 @@ ExitCode plan(const PlanArguments& a) {
   } else {
     layouts = {{.dp = 1, .tp = static_cast<int>(job.parallel.tp)}};
   }
-  std::vector<LayoutPlan> plans;
+  std::vector<StepPlan> plans;
   plans.reserve(layouts.size());
-  for (const MeshLayout& layout : layouts) plans.push_back(plan_layout(with_tp(job, layout.tp), layout, a.threads));
+  for (const MeshLayout& layout : layouts) plans.push_back(plan_step(with_tp(job, layout.tp), layout, a.threads));
   print_table(a, plans);
   if (plans.size() == 1) print_traffic(plans[0]);
   if (!a.json.empty()) {
     Json all = Json::array();
-    for (const LayoutPlan& p : plans) all.push_back(to_json(a, p));
+    for (const StepPlan& p : plans) all.push_back(to_json(a, p));
     write_file_atomically(a.json, all.dump(2) + "\n");
   }
   return ExitCode::Done;

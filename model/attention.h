@@ -7,15 +7,15 @@ namespace weft {
 // with the residual sum.
 class SelfAttention {
  public:
-  SelfAttention(Builder& builder, const std::string& name, bool causal, int layer);
+  SelfAttention(LayerScope& scope, const std::string& name, bool causal, int layer);
   // The branch's output without the output bias; see output_bias().
-  Var operator()(Pass& pass, const Var& x, const Rows& rows) const;
+  Var operator()(ForwardContext& forward, const Var& x, const Rows& rows) const;
   Parameter* output_bias() const { return output_.residual_bias(); }
 
  private:
-  Var decode(Pass& pass, const Var& x, const Rows& rows) const;
+  Var decode(ForwardContext& forward, const Var& x, const Rows& rows) const;
 
-  HeadLayout heads_;  // of this tp rank
+  AttentionHeads heads_;  // of this tp rank
   int64_t first_head_;
   Linear qkv_, output_;
   bool causal_;
@@ -27,17 +27,18 @@ class SelfAttention {
 // Queries from the decoder, keys and values from the encoder's output ("memory").
 class CrossAttention {
  public:
-  CrossAttention(Builder& builder, const std::string& name, int layer);
+  CrossAttention(LayerScope& scope, const std::string& name, int layer);
   // `memory` has full rows (TensorParallel::enter).
-  Var operator()(Pass& pass, const Var& x, const Rows& rows, const Var& memory, const Rows& memory_rows) const;
+  Var operator()(ForwardContext& forward, const Var& x, const Rows& rows, const Var& memory,
+                 const Rows& memory_rows) const;
   // While decoding: the keys and values of the memory, computed once.
-  Var keys_and_values(Pass& pass, const Var& memory, const Rows& memory_rows) const;
+  Var keys_and_values(ForwardContext& forward, const Var& memory, const Rows& memory_rows) const;
   Parameter* output_bias() const { return output_.residual_bias(); }
 
  private:
-  Var decode(Pass& pass, const Var& x, const Rows& rows) const;
+  Var decode(ForwardContext& forward, const Var& x, const Rows& rows) const;
 
-  HeadLayout heads_;  // of this tp rank
+  AttentionHeads heads_;  // of this tp rank
   int64_t first_head_;
   Linear q_, kv_, output_;
   int layer_;
@@ -47,8 +48,10 @@ class CrossAttention {
 
 class FeedForward {
  public:
-  FeedForward(Builder& builder, const std::string& name);
-  Var operator()(Pass& pass, const Var& x, const Rows& rows) const { return down_(pass, up_(pass, x, rows), rows); }
+  FeedForward(LayerScope& scope, const std::string& name);
+  Var operator()(ForwardContext& forward, const Var& x, const Rows& rows) const {
+    return down_(forward, up_(forward, x, rows), rows);
+  }
   Parameter* output_bias() const { return down_.residual_bias(); }
 
  private:

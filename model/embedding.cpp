@@ -6,32 +6,32 @@
 
 namespace weft {
 
-Embedding::Embedding(Builder& builder, const std::string& name, int64_t vocabulary, Parameter* shared_table,
+Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabulary, Parameter* shared_table,
                      Parameter* shared_positions)
-    : config_(builder.config), table_(shared_table), shards_(builder.shards), site_(builder.sites.next()) {
-  const TransformerConfig& c = builder.config;
+    : config_(scope.config), table_(shared_table), shards_(scope.shards), site_(scope.sites.next()) {
+  const TransformerConfig& c = scope.config;
   const int64_t width = c.derived_embedding_width();
   if (!table_) {
-    table_ = &builder.registry.add({.name = name + ".tokens",
-                                    .shape = {vocabulary, width},
-                                    .init = builder.embedding_init(width),
-                                    .decays = true,
-                                    .tp_dim = 0,
-                                    .padded = true});
+    table_ = &scope.registry.add({.name = name + ".tokens",
+                                  .shape = {vocabulary, width},
+                                  .init = scope.embedding_init(width),
+                                  .decays = true,
+                                  .tp_dim = 0,
+                                  .padded = true});
   }
   if (c.positions == Positions::Learned) {
     learned_ = shared_positions ? shared_positions
-                                : &builder.registry.add({.name = name + ".positions",
-                                                         .shape = {c.max_length, c.width},
-                                                         .init = builder.embedding_init(c.width),
-                                                         .decays = true,
-                                                         .partial_over_tp = shards_.sequence()});
+                                : &scope.registry.add({.name = name + ".positions",
+                                                       .shape = {c.max_length, c.width},
+                                                       .init = scope.embedding_init(c.width),
+                                                       .decays = true,
+                                                       .partial_over_tp = shards_.sequence()});
   }
   if (width != c.width) {
-    projection_.emplace(builder, Linear::Options{.name = name + ".projection",
-                                                 .shape = {c.width, width},
-                                                 .init = builder.weight_init(width, c.width),
-                                                 .bias = c.bias});
+    projection_.emplace(scope, Linear::Options{.name = name + ".projection",
+                                               .shape = {c.width, width},
+                                               .init = scope.weight_init(width, c.width),
+                                               .bias = c.bias});
   }
   scale_ = c.scale_embedding ? std::sqrt(static_cast<double>(c.width)) : 1.0;
 }
@@ -46,17 +46,17 @@ void Embedding::prepare(Context& context, DType compute) {
   if (compute != DType::F32) convert(context, exact, sinusoids_);
 }
 
-Var Embedding::operator()(Pass& pass, const Rows& rows) const {
-  if (!projection_ && !shards_.active()) return lookup(pass, rows, true);
-  const Var tokens = shards_.leave(pass, lookup(pass, rows, false), rows);
-  return add_positions(pass, projection_ ? (*projection_)(pass, tokens, rows) : tokens, rows);
+Var Embedding::operator()(ForwardContext& forward, const Rows& rows) const {
+  if (!projection_ && !shards_.active()) return lookup(forward, rows, true);
+  const Var tokens = shards_.leave(forward, lookup(forward, rows, false), rows);
+  return add_positions(forward, projection_ ? (*projection_)(forward, tokens, rows) : tokens, rows);
 }
 
-Var Embedding::lookup(Pass& pass, const Rows& rows, bool with_positions) const {
-  Tape& tape = pass.tape;
+Var Embedding::lookup(ForwardContext& forward, const Rows& rows, bool with_positions) const {
+  Tape& tape = forward.tape;
   const Tensor& table = table_->value();
   const Var y = tape.variable(tape.context().empty({rows.count(), table.size(1)}, table.dtype()));
-  const Dropout dropout = with_positions ? pass.dropout(config_.dropout.embedding, site_, rows.ids) : Dropout{};
+  const Dropout dropout = with_positions ? forward.dropout(config_.dropout.embedding, site_, rows.ids) : Dropout{};
   const double scale = with_positions ? scale_ : 1.0;
   Parameter* learned = with_positions ? learned_ : nullptr;
   const int64_t first_token = shards_.first(table.size(0));
@@ -87,10 +87,10 @@ Var Embedding::lookup(Pass& pass, const Rows& rows, bool with_positions) const {
   return y;
 }
 
-Var Embedding::add_positions(Pass& pass, const Var& x, const Rows& rows) const {
-  Tape& tape = pass.tape;
+Var Embedding::add_positions(ForwardContext& forward, const Var& x, const Rows& rows) const {
+  Tape& tape = forward.tape;
   const Var y = tape.variable(tape.context().empty(x->value.shape(), x->value.dtype()));
-  const Dropout dropout = pass.dropout(config_.dropout.embedding, site_, rows.stream);
+  const Dropout dropout = forward.dropout(config_.dropout.embedding, site_, rows.stream);
   add_positions_forward(tape.context(), {.x = x->value,
                                          .scale = scale_,
                                          .positions = position_table(),

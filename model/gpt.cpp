@@ -5,17 +5,17 @@ namespace weft {
 Gpt::Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
          bool sequence_parallel)
     : Transformer(context, mesh, config, vocabularies, sequence_parallel),
-      embedding_(builder_, "decoder.embedding", vocabularies.target),
-      stack_(builder_, "decoder", config.layers, true, false) {
+      embedding_(layer_scope_, "decoder.embedding", vocabularies.target),
+      stack_(layer_scope_, "decoder", config.layers, true, false) {
   if (config.tying != Tying::None) output_weight_ = &embedding_.table();
   declare_output();
 }
 
-Var Gpt::hidden(Pass& pass, const ModelBatch& batch) { return decoder(pass, batch.input, nullptr, {}); }
+Var Gpt::hidden(ForwardContext& forward, const ModelBatch& batch) { return decoder(forward, batch.input, nullptr, {}); }
 
-Var Gpt::decoder(Pass& pass, const Rows& full, const Var&, const Rows&) {
-  const Rows rows = shards_.place(pass, full);
-  return stack_(pass, embedding_(pass, rows), rows, nullptr, {});
+Var Gpt::decoder(ForwardContext& forward, const Rows& full, const Var&, const Rows&) {
+  const Rows rows = shards_.place(forward, full);
+  return stack_(forward, embedding_(forward, rows), rows, nullptr, {});
 }
 
 std::unique_ptr<KeyValueCache> Gpt::begin_decoding(const Rows&, int64_t rows, int64_t slots, int64_t capacity) {

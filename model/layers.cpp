@@ -10,28 +10,28 @@
 
 namespace weft {
 
-Dropout Pass::dropout(double probability, uint32_t operation, const RowIds& rows) const {
+Dropout ForwardContext::dropout(double probability, uint32_t operation, const RowIds& rows) const {
   if (!tape.training() || probability <= 0) return {};
   return {.probability = probability, .operation = operation, .first_channel = 0, .state = state, .rows = rows};
 }
 
-Init Builder::weight_init(int64_t in, int64_t out, bool residual_branch) const {
+Init LayerScope::weight_init(int64_t in, int64_t out, bool residual_branch) const {
   if (config.init == InitScheme::Xavier) return Init::uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
   const double branches = 2.0 * static_cast<double>(config.layers);
   return Init::normal(config.init_deviation / (residual_branch ? std::sqrt(branches) : 1.0));
 }
 
-Init Builder::embedding_init(int64_t width) const {
+Init LayerScope::embedding_init(int64_t width) const {
   if (config.init == InitScheme::Xavier) return Init::normal(1 / std::sqrt(static_cast<double>(width)));
   return Init::normal(config.init_deviation);
 }
 
 namespace {
 int sharded_dim(const Linear::Options& o) {
-  switch (o.split) {
-    case Split::Column:
+  switch (o.sharding) {
+    case LinearSharding::ColumnParallel:
       return 0;
-    case Split::Row:
+    case LinearSharding::RowParallel:
       return o.shape.rank() - 1;
     default:
       return -1;
@@ -39,27 +39,27 @@ int sharded_dim(const Linear::Options& o) {
 }
 }  // namespace
 
-Linear::Linear(Builder& builder, const Options& o)
-    : weight_(&builder.registry.add({.name = o.name + ".weight",
-                                     .shape = o.shape,
-                                     .init = o.init,
-                                     .decays = true,
-                                     .tp_dim = sharded_dim(o),
-                                     .partial_over_tp = o.split == Split::None && builder.shards.sequence()})),
-      shards_(builder.shards),
-      split_(o.split),
+Linear::Linear(LayerScope& scope, const Options& o)
+    : weight_(&scope.registry.add({.name = o.name + ".weight",
+                                   .shape = o.shape,
+                                   .init = o.init,
+                                   .decays = true,
+                                   .tp_dim = sharded_dim(o),
+                                   .partial_over_tp = o.sharding == LinearSharding::None && scope.shards.sequence()})),
+      shards_(scope.shards),
+      sharding_(o.sharding),
       full_rows_in_(o.full_rows_in),
       bias_in_residual_(o.bias_in_residual),
       activation_(o.activation),
       dropout_(o.dropout),
-      site_(builder.sites.next()) {
+      site_(scope.sites.next()) {
   if (!o.bias) return;
   // The bias of a row-parallel product is added once, to stream rows.
-  const bool sharded = o.split == Split::Column;
-  bias_ = &builder.registry.add({.name = o.name + ".bias",
-                                 .shape = Shape(o.shape.dims().first(o.shape.rank() - 1)),
-                                 .tp_dim = sharded ? 0 : -1,
-                                 .partial_over_tp = !sharded && builder.shards.sequence()});
+  const bool sharded = o.sharding == LinearSharding::ColumnParallel;
+  bias_ = &scope.registry.add({.name = o.name + ".bias",
+                               .shape = Shape(o.shape.dims().first(o.shape.rank() - 1)),
+                               .tp_dim = sharded ? 0 : -1,
+                               .partial_over_tp = !sharded && scope.shards.sequence()});
 }
 
 namespace {
@@ -83,16 +83,18 @@ void fixed_block_linear(Context& context, const LinearForward& args) {
 }
 }  // namespace
 
-void product(Pass& pass, const LinearForward& args) {
-  if (!pass.fixed_blocks) return linear_forward(pass.context(), args);
+void product(ForwardContext& forward, const LinearForward& args) {
+  if (!forward.fixed_blocks) return linear_forward(forward.context(), args);
   LinearForward packed = args;
-  if (pass.cache && !pass.context().meta()) packed.packed = &pass.cache->packed(pass.context(), args.weight);
-  fixed_block_linear(pass.context(), packed);
+  if (forward.cache && !forward.context().meta())
+    packed.packed = &forward.cache->packed(forward.context(), args.weight);
+  fixed_block_linear(forward.context(), packed);
 }
 
-Var Linear::operator()(Pass& pass, const Var& input, const Rows& rows) const {
-  Tape& tape = pass.tape;
-  const Var x = split_ == Split::Column && !full_rows_in_ ? shards_.enter(pass, input, rows) : input;
+Var Linear::operator()(ForwardContext& forward, const Var& input, const Rows& rows) const {
+  Tape& tape = forward.tape;
+  const Var x =
+      sharding_ == LinearSharding::ColumnParallel && !full_rows_in_ ? shards_.enter(forward, input, rows) : input;
   const int64_t out = weight_->local_shape().elements() / weight_->local_shape()[-1];
   const int64_t n = x->value.rows();
   Parameter* bias = bias_in_residual_ ? nullptr : bias_;
@@ -100,15 +102,15 @@ Var Linear::operator()(Pass& pass, const Var& input, const Rows& rows) const {
   Tensor pre;
   if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
   const Var y = tape.variable(tape.context().empty({n, out}, dtype));
-  Dropout dropout = pass.dropout(dropout_, site_, split_ == Split::None ? rows.stream : rows.ids);
-  if (split_ == Split::Column) dropout.first_channel = shards_.first(out);
-  product(pass, {.x = x->value,
-                 .weight = weight_->value(),
-                 .bias = bias ? bias->value() : Tensor{},
-                 .activation = activation_,
-                 .dropout = dropout,
-                 .y = y->value,
-                 .pre = pre});
+  Dropout dropout = forward.dropout(dropout_, site_, sharding_ == LinearSharding::None ? rows.stream : rows.ids);
+  if (sharding_ == LinearSharding::ColumnParallel) dropout.first_channel = shards_.first(out);
+  product(forward, {.x = x->value,
+                    .weight = weight_->value(),
+                    .bias = bias ? bias->value() : Tensor{},
+                    .activation = activation_,
+                    .dropout = dropout,
+                    .y = y->value,
+                    .pre = pre});
   tape.use(*weight_);
   if (bias) tape.use(*bias);
   tape.push([&tape, x, y, pre, dropout, bias, weight = weight_, activation = activation_] {
@@ -128,18 +130,18 @@ Var Linear::operator()(Pass& pass, const Var& input, const Rows& rows) const {
     tape.contributed(*weight);
     if (bias) tape.contributed(*bias);
   });
-  return split_ == Split::Row ? shards_.leave(pass, y, rows) : y;
+  return sharding_ == LinearSharding::RowParallel ? shards_.leave(forward, y, rows) : y;
 }
 
-Norm::Norm(Builder& builder, const std::string& name)
-    : gamma_(&builder.registry.add({.name = name + ".weight",
-                                    .shape = {builder.config.width},
-                                    .init = Init::ones(),
-                                    .partial_over_tp = builder.shards.sequence()})),
-      epsilon_(builder.config.norm_epsilon) {
-  if (builder.config.norm_bias) {
-    beta_ = &builder.registry.add(
-        {.name = name + ".bias", .shape = {builder.config.width}, .partial_over_tp = builder.shards.sequence()});
+Norm::Norm(LayerScope& scope, const std::string& name)
+    : gamma_(&scope.registry.add({.name = name + ".weight",
+                                  .shape = {scope.config.width},
+                                  .init = Init::ones(),
+                                  .partial_over_tp = scope.shards.sequence()})),
+      epsilon_(scope.config.norm_epsilon) {
+  if (scope.config.norm_bias) {
+    beta_ = &scope.registry.add(
+        {.name = name + ".bias", .shape = {scope.config.width}, .partial_over_tp = scope.shards.sequence()});
   }
 }
 
@@ -150,37 +152,41 @@ void Residual::add(Var branch, Parameter* bias, double dropout, uint32_t site) {
   site_ = site;
 }
 
-Var Residual::normed(Pass& pass, const Norm& norm, const Rows& rows) { return join(pass, &norm, rows, true); }
+Var Residual::normed(ForwardContext& forward, const Norm& norm, const Rows& rows) {
+  return join(forward, &norm, rows, true);
+}
 
-void Residual::normalise(Pass& pass, const Norm& norm, const Rows& rows) { value_ = join(pass, &norm, rows, false); }
+void Residual::normalise(ForwardContext& forward, const Norm& norm, const Rows& rows) {
+  value_ = join(forward, &norm, rows, false);
+}
 
-Var Residual::value(Pass& pass, const Rows& rows) {
-  if (branch_) join(pass, nullptr, rows, true);
+Var Residual::value(ForwardContext& forward, const Rows& rows) {
+  if (branch_) join(forward, nullptr, rows, true);
   return value_;
 }
 
-void Residual::segment(Pass& pass, const Var& memory, const Body& body) {
-  if (pass.recompute != Recompute::Block || !pass.tape.training()) return body(pass, *this, memory);
+void Residual::segment(ForwardContext& forward, const Var& memory, const Body& body) {
+  if (forward.recompute != Recompute::Block || !forward.tape.training()) return body(forward, *this, memory);
   const auto before = std::make_shared<const Residual>(*this);
   const auto after = std::make_shared<Residual>(*this);
-  const Pass outer = pass;
+  const ForwardContext outer = forward;
   const auto run = [before, after, outer, body](Tape& tape, const std::vector<Var>& in) -> std::vector<Var> {
-    Pass inner{tape, outer.state};
+    ForwardContext inner{tape, outer.state};
     Residual stream = *before;
     stream.value_ = in[0], stream.branch_ = in[1];
     body(inner, stream, in[2]);
     *after = stream;
     return {stream.value_, stream.branch_};
   };
-  const auto out = pass.tape.recompute({value_, branch_, memory}, run);
+  const auto out = forward.tape.recompute({value_, branch_, memory}, run);
   *this = *after;
   value_ = out[0], branch_ = out[1];
   after->value_ = nullptr, after->branch_ = nullptr;
 }
 
 // One residual_norm: what is absent (branch, norm) is left out. With keep_sum the stream's value becomes the sum.
-Var Residual::join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum) {
-  Tape& tape = pass.tape;
+Var Residual::join(ForwardContext& forward, const Norm* norm, const Rows& rows, bool keep_sum) {
+  Tape& tape = forward.tape;
   Context& context = tape.context();
   const Var residual = branch_ ? value_ : nullptr;
   const Var x = branch_ ? branch_ : value_;
@@ -194,7 +200,7 @@ Var Residual::join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum
     rstd = context.empty({shape[0]}, accumulator_of(dtype));
   }
   Parameter* bias = branch_ ? bias_ : nullptr;
-  const Dropout dropout = branch_ ? pass.dropout(dropout_, site_, rows.stream) : Dropout{};
+  const Dropout dropout = branch_ ? forward.dropout(dropout_, site_, rows.stream) : Dropout{};
   residual_norm_forward(context, {.x = x->value,
                                   .bias = bias ? bias->value() : Tensor{},
                                   .dropout = dropout,

@@ -13,7 +13,7 @@ namespace weft {
 class KeyValueCache;
 
 // What layers need to run once: the tape, this step's state, and while decoding the cache.
-struct Pass {
+struct ForwardContext {
   Tape& tape;
   const StepState* state = nullptr;
   KeyValueCache* cache = nullptr;
@@ -36,7 +36,7 @@ class DropoutSites {
 };
 
 // What constructors of layers share.
-struct Builder {
+struct LayerScope {
   ParameterRegistry& registry;
   const TransformerConfig& config;
   DropoutSites& sites;
@@ -48,13 +48,13 @@ struct Builder {
 
 // linear_forward, in fixed blocks where the pass asks for them.
 struct LinearForward;
-void product(Pass& pass, const LinearForward& args);
+void product(ForwardContext& forward, const LinearForward& args);
 
 // How tensor parallelism divides a product.
-enum class Split : uint8_t {
-  None,    // every rank has the whole weight, and its input is of stream rows
-  Column,  // outputs are divided: stream rows in, this rank's features of the full rows out
-  Row,     // inputs are divided: this rank's features of the full rows in, stream rows out
+enum class LinearSharding : uint8_t {
+  None,            // every rank has the whole weight, and its input is of stream rows
+  ColumnParallel,  // outputs are divided: stream rows in, this rank's features of the full rows out
+  RowParallel,     // inputs are divided: this rank's features of the full rows in, stream rows out
 };
 
 // y = dropout(act(x W^T + b)). `shape` is the weight's global shape, its last dim the input's width.
@@ -67,20 +67,20 @@ class Linear {
     bool bias = true;
     // The bias is declared here but added by the residual_norm that follows (row-parallel: after the reduce).
     bool bias_in_residual = false;
-    Split split = Split::None;
+    LinearSharding sharding = LinearSharding::None;
     bool full_rows_in = false;  // Column: the input has entered the sharded region already
     Activation activation = Activation::None;
     double dropout = 0;
   };
-  Linear(Builder& builder, const Options& options);
-  Var operator()(Pass& pass, const Var& x, const Rows& rows) const;
+  Linear(LayerScope& scope, const Options& options);
+  Var operator()(ForwardContext& forward, const Var& x, const Rows& rows) const;
   Parameter* residual_bias() const { return bias_in_residual_ ? bias_ : nullptr; }
 
  private:
   Parameter* weight_;
   Parameter* bias_ = nullptr;
   const TensorParallel& shards_;
-  Split split_;
+  LinearSharding sharding_;
   bool full_rows_in_;
   bool bias_in_residual_;
   Activation activation_;
@@ -90,7 +90,7 @@ class Linear {
 
 class Norm {
  public:
-  Norm(Builder& builder, const std::string& name);
+  Norm(LayerScope& scope, const std::string& name);
   Parameter& gamma() const { return *gamma_; }
   Parameter* beta() const { return beta_; }
   double epsilon() const { return epsilon_; }
@@ -108,16 +108,16 @@ class Residual {
   explicit Residual(Var value) : value_(std::move(value)) {}
   // The branch, its bias and dropout join at the next call below.
   void add(Var branch, Parameter* bias, double dropout, uint32_t site);
-  Var normed(Pass& pass, const Norm& norm, const Rows& rows);      // pre-LN: joins, returns norm(value)
-  void normalise(Pass& pass, const Norm& norm, const Rows& rows);  // post-LN: value = norm(value + branch)
-  Var value(Pass& pass, const Rows& rows);                         // joins without a norm
+  Var normed(ForwardContext& forward, const Norm& norm, const Rows& rows);      // pre-LN: joins, returns norm(value)
+  void normalise(ForwardContext& forward, const Norm& norm, const Rows& rows);  // post-LN: value = norm(value + branch)
+  Var value(ForwardContext& forward, const Rows& rows);                         // joins without a norm
 
-  // Runs body(pass, stream, memory), which may use the stream and the memory alone, as a recomputed segment.
-  using Body = std::function<void(Pass&, Residual&, const Var& memory)>;
-  void segment(Pass& pass, const Var& memory, const Body& body);
+  // Runs body(forward, stream, memory), which may use the stream and the memory alone, as a recomputed segment.
+  using Body = std::function<void(ForwardContext&, Residual&, const Var& memory)>;
+  void segment(ForwardContext& forward, const Var& memory, const Body& body);
 
  private:
-  Var join(Pass& pass, const Norm* norm, const Rows& rows, bool keep_sum);
+  Var join(ForwardContext& forward, const Norm* norm, const Rows& rows, bool keep_sum);
   Var value_, branch_;
   Parameter* bias_ = nullptr;
   double dropout_ = 0;
@@ -127,16 +127,16 @@ class Residual {
 // Token embedding (projected where its width differs from the model's), scale, positions, dropout.
 class Embedding {
  public:
-  Embedding(Builder& builder, const std::string& name, int64_t vocabulary, Parameter* shared_table = nullptr,
+  Embedding(LayerScope& scope, const std::string& name, int64_t vocabulary, Parameter* shared_table = nullptr,
             Parameter* shared_positions = nullptr);
-  Var operator()(Pass& pass, const Rows& rows) const;
+  Var operator()(ForwardContext& forward, const Rows& rows) const;
   Parameter& table() const { return *table_; }
   // Constant tables live outside the registry; made once the registry is allocated.
   void prepare(Context& context, DType compute);
 
  private:
-  Var lookup(Pass& pass, const Rows& rows, bool with_positions) const;
-  Var add_positions(Pass& pass, const Var& x, const Rows& rows) const;
+  Var lookup(ForwardContext& forward, const Rows& rows, bool with_positions) const;
+  Var add_positions(ForwardContext& forward, const Var& x, const Rows& rows) const;
   Tensor position_table() const { return learned_ ? learned_->value() : sinusoids_; }
 
   const TransformerConfig& config_;

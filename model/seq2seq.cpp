@@ -9,11 +9,11 @@ namespace weft {
 Seq2Seq::Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
                  bool sequence_parallel)
     : Transformer(context, mesh, config, vocabularies, sequence_parallel),
-      source_embedding_(builder_, "encoder.embedding", vocabularies.source),
-      target_embedding_(builder_, "decoder.embedding", vocabularies.target,
+      source_embedding_(layer_scope_, "encoder.embedding", vocabularies.source),
+      target_embedding_(layer_scope_, "decoder.embedding", vocabularies.target,
                         config.tying == Tying::All ? &source_embedding_.table() : nullptr),
-      encoder_(builder_, "encoder", config.encoder_layers, false, false),
-      decoder_(builder_, "decoder", config.layers, true, true) {
+      encoder_(layer_scope_, "encoder", config.encoder_layers, false, false),
+      decoder_(layer_scope_, "decoder", config.layers, true, true) {
   if (config.tying != Tying::None) output_weight_ = &target_embedding_.table();
   declare_output();
 }
@@ -23,19 +23,19 @@ void Seq2Seq::prepare_embeddings(DType compute) {
   target_embedding_.prepare(context_, compute);
 }
 
-Var Seq2Seq::encode(Pass& pass, const Rows& source) {
-  const Rows rows = shards_.place(pass, source);
-  return shards_.enter(pass, encoder_(pass, source_embedding_(pass, rows), rows, nullptr, {}), rows);
+Var Seq2Seq::encode(ForwardContext& forward, const Rows& source) {
+  const Rows rows = shards_.place(forward, source);
+  return shards_.enter(forward, encoder_(forward, source_embedding_(forward, rows), rows, nullptr, {}), rows);
 }
 
-Var Seq2Seq::hidden(Pass& pass, const ModelBatch& batch) {
-  const Var memory = encode(pass, batch.source);
-  return decoder(pass, batch.input, memory, batch.source);
+Var Seq2Seq::hidden(ForwardContext& forward, const ModelBatch& batch) {
+  const Var memory = encode(forward, batch.source);
+  return decoder(forward, batch.input, memory, batch.source);
 }
 
-Var Seq2Seq::decoder(Pass& pass, const Rows& full, const Var& memory, const Rows& memory_rows) {
-  const Rows rows = shards_.place(pass, full);
-  return decoder_(pass, target_embedding_(pass, rows), rows, memory, memory_rows);
+Var Seq2Seq::decoder(ForwardContext& forward, const Rows& full, const Var& memory, const Rows& memory_rows) {
+  const Rows rows = shards_.place(forward, full);
+  return decoder_(forward, target_embedding_(forward, rows), rows, memory, memory_rows);
 }
 
 namespace {
@@ -57,14 +57,14 @@ std::unique_ptr<KeyValueCache> Seq2Seq::begin_decoding(const Rows& source, int64
   auto cache = std::make_unique<KeyValueCache>(context_, config_.layers, rows, slots, capacity, kv_width(),
                                                compute_dtype(registry_.precision()));
   Tape tape(context_, Tape::Mode::Off);
-  Pass pass{.tape = tape, .fixed_blocks = true};
-  const Var memory = encode(pass, source);
+  ForwardContext forward{.tape = tape, .fixed_blocks = true};
+  const Var memory = encode(forward, source);
   std::vector<int32_t> lengths;
   for (int64_t s = 0; s < rows; ++s) lengths.push_back(source.offsets[s + 1] - source.offsets[s]);
   const int64_t longest = std::max<int64_t>(1, rows ? *std::ranges::max_element(lengths) : 0);
   std::vector<Tensor> keys_and_values;
   for (const Block& block : decoder_.blocks()) {
-    const Var kv = block.cross().keys_and_values(pass, memory, source);
+    const Var kv = block.cross().keys_and_values(forward, memory, source);
     keys_and_values.push_back(by_sequence(context_, kv->value, source.offsets, longest));
   }
   cache->set_memory(std::move(keys_and_values), std::move(lengths));

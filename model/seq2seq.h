@@ -9,17 +9,17 @@ class Seq2Seq : public Transformer {
  public:
   Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
           bool sequence_parallel);
-  Var hidden(Pass& pass, const ModelBatch& batch) override;
+  Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
   std::unique_ptr<KeyValueCache> begin_decoding(const Rows& source, int64_t rows, int64_t slots,
                                                 int64_t capacity) override;
 
  protected:
-  Var decoder(Pass& pass, const Rows& rows, const Var& memory, const Rows& memory_rows) override;
+  Var decoder(ForwardContext& forward, const Rows& rows, const Var& memory, const Rows& memory_rows) override;
   void prepare_embeddings(DType compute) override;
 
  private:
   // Full rows.
-  Var encode(Pass& pass, const Rows& source);
+  Var encode(ForwardContext& forward, const Rows& source);
 
   Embedding source_embedding_, target_embedding_;
   Stack encoder_, decoder_;

@@ -11,14 +11,15 @@ namespace weft {
 // the residual stream with a LayerNorm before it (pre-LN) or after the sum (post-LN).
 class Block {
  public:
-  Block(Builder& builder, const std::string& name, bool causal, bool cross, int layer);
-  void operator()(Pass& pass, Residual& stream, const Rows& rows, const Var& memory, const Rows& memory_rows) const;
+  Block(LayerScope& scope, const std::string& name, bool causal, bool cross, int layer);
+  void operator()(ForwardContext& forward, Residual& stream, const Rows& rows, const Var& memory,
+                  const Rows& memory_rows) const;
   const CrossAttention& cross() const { return *cross_; }
 
  private:
   template <class Branch>
-  void branch(Pass& pass, Residual& stream, const Rows& rows, const Norm& norm, uint32_t site, Parameter* bias,
-              Branch&& run) const;
+  void branch(ForwardContext& forward, Residual& stream, const Rows& rows, const Norm& norm, uint32_t site,
+              Parameter* bias, Branch&& run) const;
 
   bool pre_norm_;
   double dropout_;
@@ -36,9 +37,10 @@ class Block {
 // Blocks in a row and the final norm.
 class Stack {
  public:
-  Stack(Builder& builder, const std::string& name, int64_t layers, bool causal, bool cross);
+  Stack(LayerScope& scope, const std::string& name, int64_t layers, bool causal, bool cross);
   // x [rows, width]; memory and memory_rows for cross-attention, else null and empty.
-  Var operator()(Pass& pass, const Var& x, const Rows& rows, const Var& memory, const Rows& memory_rows) const;
+  Var operator()(ForwardContext& forward, const Var& x, const Rows& rows, const Var& memory,
+                 const Rows& memory_rows) const;
   const std::vector<Block>& blocks() const { return blocks_; }
 
  private:

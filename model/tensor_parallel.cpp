@@ -32,12 +32,12 @@ int64_t part_rows(int64_t rows, int64_t ranks) { return (rows + ranks - 1) / ran
 }  // namespace
 
 // Decoding has few rows, and a row must not depend on the rows beside it: they stay whole.
-bool TensorParallel::divides_rows(const Pass& pass) const { return sequence_ && !pass.fixed_blocks; }
+bool TensorParallel::divides_rows(const ForwardContext& forward) const { return sequence_ && !forward.fixed_blocks; }
 
-Rows TensorParallel::place(const Pass& pass, Rows rows) const {
+Rows TensorParallel::place(const ForwardContext& forward, Rows rows) const {
   rows.stream = rows.ids;
-  if (!divides_rows(pass)) return rows;
-  Context& context = pass.context();
+  if (!divides_rows(forward)) return rows;
+  Context& context = forward.context();
   const int64_t n = part_rows(rows.count(), tp_.size()), begin = std::min(n * tp_.rank(), rows.count()),
                 end = std::min(begin + n, rows.count());
   const auto part = [&](const Tensor& ids) {
@@ -88,10 +88,10 @@ Tensor TensorParallel::reduce_scatter(Context& context, const Tensor& part) cons
   return out;
 }
 
-Var TensorParallel::enter(Pass& pass, const Var& x, const Rows& rows) const {
+Var TensorParallel::enter(ForwardContext& forward, const Var& x, const Rows& rows) const {
   if (!active()) return x;
-  Tape& tape = pass.tape;
-  if (divides_rows(pass)) {
+  Tape& tape = forward.tape;
+  if (divides_rows(forward)) {
     const Var y = tape.variable(gather(tape.context(), x->value, rows.count()));
     tape.push([this, &tape, x, y] {
       if (x->needs_gradient) give_gradient(tape, x, reduce_scatter(tape.context(), y->gradient));
@@ -107,17 +107,17 @@ Var TensorParallel::enter(Pass& pass, const Var& x, const Rows& rows) const {
   return y;
 }
 
-Var TensorParallel::leave(Pass& pass, const Var& part, const Rows& rows) const {
+Var TensorParallel::leave(ForwardContext& forward, const Var& part, const Rows& rows) const {
   if (!active()) return part;
-  Tape& tape = pass.tape;
-  if (divides_rows(pass)) {
+  Tape& tape = forward.tape;
+  if (divides_rows(forward)) {
     const Var y = tape.variable(reduce_scatter(tape.context(), part->value));
     tape.push([this, &tape, part, y, n = rows.count()] {
       give_gradient(tape, part, gather(tape.context(), y->gradient, n));
     });
     return y;
   }
-  if (pass.fixed_blocks) {
+  if (forward.fixed_blocks) {
     sum_in_rank_order(tape.context(), part->value);
   } else {
     all_reduce(tape.context(), part->value);

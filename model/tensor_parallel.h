@@ -5,7 +5,7 @@
 
 namespace weft {
 
-struct Pass;
+struct ForwardContext;
 
 // How the layers of one model are divided over tp (Shoeybi et al. 2019), and with sequence parallelism how the rows
 // of the residual stream are (Korthikanti et al. 2022). Layers name no rank: they say where a sharded region begins
@@ -28,16 +28,16 @@ class TensorParallel {
   int64_t first(int64_t share) const { return share * tp_.rank(); }
 
   // Stream rows of full rows: the ids of those that this rank's norms and residual sums see.
-  Rows place(const Pass& pass, Rows rows) const;
+  Rows place(const ForwardContext& forward, Rows rows) const;
   // Stream rows -> full rows, for column-parallel products. Forward: identity or all-gather; backward: all-reduce or
   // reduce-scatter of the gradient, of which every rank has a part.
-  Var enter(Pass& pass, const Var& x, const Rows& rows) const;
+  Var enter(ForwardContext& forward, const Var& x, const Rows& rows) const;
   // Parts of a sum over tp, full rows -> stream rows, after row-parallel products. Forward: all-reduce or
   // reduce-scatter; backward: identity or all-gather.
-  Var leave(Pass& pass, const Var& part, const Rows& rows) const;
+  Var leave(ForwardContext& forward, const Var& part, const Rows& rows) const;
 
  private:
-  bool divides_rows(const Pass& pass) const;
+  bool divides_rows(const ForwardContext& forward) const;
   void sum_in_rank_order(Context& context, const Tensor& part) const;
   Tensor gather(Context& context, const Tensor& stream, int64_t rows) const;
   Tensor reduce_scatter(Context& context, const Tensor& part) const;

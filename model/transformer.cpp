@@ -15,7 +15,7 @@ Transformer::Transformer(Context& context, Mesh& mesh, const TransformerConfig& 
       vocabularies_(vocabularies),
       registry_(context, mesh),
       shards_(mesh.tp(), sequence_parallel),
-      builder_{registry_, config_, sites_, shards_} {}
+      layer_scope_{registry_, config_, sites_, shards_} {}
 
 // Called by the models once their embeddings exist: `output_weight_` is then set where it is tied.
 void Transformer::declare_output() {
@@ -23,7 +23,7 @@ void Transformer::declare_output() {
   if (!output_weight_) {
     output_weight_ = &registry_.add({.name = "output.weight",
                                      .shape = {vocabulary, config_.width},
-                                     .init = builder_.weight_init(config_.width, vocabulary),
+                                     .init = layer_scope_.weight_init(config_.width, vocabulary),
                                      .decays = true,
                                      .tp_dim = 0,
                                      .padded = true});
@@ -42,9 +42,9 @@ int64_t Transformer::kv_width() const {
   return 2 * shards_.share(config_.derived_kv_heads(), "model.kv_heads") * config_.derived_head_dim();
 }
 
-LossSums Transformer::loss(Pass& pass, const ModelBatch& batch, const LossOptions& options) {
-  Tape& tape = pass.tape;
-  const Var h = shards_.enter(pass, hidden(pass, batch), batch.input);
+LossSums Transformer::loss(ForwardContext& forward, const ModelBatch& batch, const LossOptions& options) {
+  Tape& tape = forward.tape;
+  const Var h = shards_.enter(forward, hidden(forward, batch), batch.input);
   const int64_t rows = h->value.size(0);
   const DType wide = accumulator_of(h->value.dtype());
   const Tensor loss = context_.empty({rows}, wide), nll = context_.empty({rows}, wide);
@@ -93,20 +93,20 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1, "decode: {} rows, cache has {}",
                          offsets.size() - 1, cache.rows());
   Tape tape(context_, Tape::Mode::Off);
-  Pass pass{.tape = tape, .cache = &cache, .fixed_blocks = true};
+  ForwardContext forward{.tape = tape, .cache = &cache, .fixed_blocks = true};
   const Rows rows = make_rows(context_, tokens, offsets, {}, cache.past());
   for (int64_t r = 0; r < cache.rows(); ++r) {
     const int32_t n = offsets[r + 1] - offsets[r];
     require<InternalError>(n > 0 && cache.past()[r] + n <= cache.capacity(),
                            "decode: row {} has {} + {} of {} positions", r, cache.past()[r], n, cache.capacity());
   }
-  const Var h = decoder(pass, rows, nullptr, {});
+  const Var h = decoder(forward, rows, nullptr, {});
   for (int64_t r = 0; r < cache.rows(); ++r) cache.advance(r, offsets[r + 1] - offsets[r]);
   const Tensor last = last_rows(context_, h->value, rows.offsets);
   const DType dtype = last.dtype(), wide = accumulator_of(dtype);
   const int64_t columns = output_weight_->local_shape()[0];
   Tensor logits = context_.empty({last.size(0), columns}, dtype);
-  product(pass, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  product(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
   if (shards_.active()) {
     Communicator& tp = shards_.communicator();
     const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, dtype);

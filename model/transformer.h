@@ -44,10 +44,10 @@ class Transformer {
 
   // Forward to the loss. Where the tape records, the output layer's gradients are made too, and tape.backward() does
   // the rest.
-  LossSums loss(Pass& pass, const ModelBatch& batch, const LossOptions& options);
+  LossSums loss(ForwardContext& forward, const ModelBatch& batch, const LossOptions& options);
 
   // The decoder's last hidden states (after the final norm), [stream rows, width].
-  virtual Var hidden(Pass& pass, const ModelBatch& batch) = 0;
+  virtual Var hidden(ForwardContext& forward, const ModelBatch& batch) = 0;
 
   // Decoding. begin_decoding makes a cache with one row a source sentence (Seq2Seq; the encoder runs here) or `rows`
   // empty rows (GPT), with room for `slots` hypotheses of `capacity` positions.
@@ -61,7 +61,7 @@ class Transformer {
   Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
               bool sequence_parallel);
   void declare_output();
-  virtual Var decoder(Pass& pass, const Rows& rows, const Var& memory, const Rows& memory_rows) = 0;
+  virtual Var decoder(ForwardContext& forward, const Rows& rows, const Var& memory, const Rows& memory_rows) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
   Tensor output_bias() const { return output_bias_ ? output_bias_->value() : Tensor{}; }
   // Features of a position's keys and values here.
@@ -73,7 +73,7 @@ class Transformer {
   ParameterRegistry registry_;
   DropoutSites sites_;
   TensorParallel shards_;
-  Builder builder_;
+  LayerScope layer_scope_;
   Parameter* output_weight_ = nullptr;
   Parameter* output_bias_ = nullptr;
 };

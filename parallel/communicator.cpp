@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-class Finished : public Pending {
+class Finished : public CollectiveWork {
  public:
   bool done() override { return true; }
 
@@ -23,7 +23,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-std::unique_ptr<Pending> finished() { return std::make_unique<Finished>(); }
+std::unique_ptr<CollectiveWork> finished() { return std::make_unique<Finished>(); }
 
 std::string_view name(Collective collective) {
   constexpr std::array<std::string_view, kCollectives> kNames = {"all_reduce", "reduce_scatter", "all_gather",
@@ -56,7 +56,7 @@ Traffic::Entry Traffic::total() const {
   return sum;
 }
 
-void Pending::wait() {
+void CollectiveWork::wait() {
   if (!communicator_) return finish();
   communicator_->timed_wait(collective_, number_, [this] { finish(); });
 }
@@ -86,8 +86,8 @@ int64_t Communicator::begin(Collective collective, int64_t bytes) {
   return heartbeat_ ? heartbeat_->begin(mesh_axis_, collective) : 0;
 }
 
-std::unique_ptr<Pending> Communicator::numbered(std::unique_ptr<Pending> pending, Collective collective,
-                                                int64_t number) {
+std::unique_ptr<CollectiveWork> Communicator::numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
+                                                       int64_t number) {
   pending->communicator_ = this, pending->collective_ = collective, pending->number_ = number;
   return pending;
 }
@@ -97,13 +97,13 @@ void Communicator::fit(Collective collective, int64_t a, int64_t b, const Tensor
                          name(collective), axis_, rank_, size_, in.text(), out.text());
 }
 
-std::unique_ptr<Pending> Communicator::start_all_reduce(const Tensor& t, ReduceOp op) {
+std::unique_ptr<CollectiveWork> Communicator::start_all_reduce(const Tensor& t, ReduceOp op) {
   require<InternalError>(t.dtype() != DType::BF16, "all_reduce over {}: bf16 is not reduced; reduce in fp32", axis_);
   const int64_t number = begin(Collective::AllReduce, static_cast<int64_t>(t.bytes()));
   return numbered(do_all_reduce(t, op), Collective::AllReduce, number);
 }
 
-std::unique_ptr<Pending> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out) {
+std::unique_ptr<CollectiveWork> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out) {
   require<InternalError>(in.dtype() != DType::BF16, "reduce_scatter over {}: bf16 is not reduced; reduce in fp32",
                          axis_);
   fit(Collective::ReduceScatter, in.elements(), out.elements() * size_, in, out);
@@ -111,7 +111,7 @@ std::unique_ptr<Pending> Communicator::start_reduce_scatter(const Tensor& in, co
   return numbered(do_reduce_scatter(in, out), Collective::ReduceScatter, number);
 }
 
-std::unique_ptr<Pending> Communicator::start_all_gather(const Tensor& in, const Tensor& out) {
+std::unique_ptr<CollectiveWork> Communicator::start_all_gather(const Tensor& in, const Tensor& out) {
   fit(Collective::AllGather, in.elements() * size_, out.elements(), in, out);
   const int64_t number = begin(Collective::AllGather, static_cast<int64_t>(out.bytes()));
   return numbered(do_all_gather(in, out), Collective::AllGather, number);

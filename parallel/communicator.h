@@ -42,9 +42,9 @@ class Heartbeat;
 enum class MeshAxis : uint8_t;
 
 // A collective under way. wait() finishes it; the destructor of an unfinished one waits too.
-class Pending {
+class CollectiveWork {
  public:
-  virtual ~Pending() = default;
+  virtual ~CollectiveWork() = default;
   virtual bool done() = 0;  // also moves it forward
   void wait();
 
@@ -74,11 +74,11 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  std::unique_ptr<Pending> start_all_reduce(const Tensor& in_place, ReduceOp op);
+  std::unique_ptr<CollectiveWork> start_all_reduce(const Tensor& in_place, ReduceOp op);
   // out = the rank's own piece of the sum; elements of in = size() * elements of out.
-  std::unique_ptr<Pending> start_reduce_scatter(const Tensor& in, const Tensor& out);
+  std::unique_ptr<CollectiveWork> start_reduce_scatter(const Tensor& in, const Tensor& out);
   // elements of out = size() * elements of in; pieces in rank order. in may be the rank's own piece of out.
-  std::unique_ptr<Pending> start_all_gather(const Tensor& in, const Tensor& out);
+  std::unique_ptr<CollectiveWork> start_all_gather(const Tensor& in, const Tensor& out);
   void broadcast(const Tensor& in_place, int root);
   void barrier();
   virtual void progress() = 0;
@@ -98,17 +98,18 @@ class Communicator {
   void beat_on(Heartbeat& heartbeat, MeshAxis axis);
 
  protected:
-  virtual std::unique_ptr<Pending> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
-  virtual std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
-  virtual std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) = 0;
-  virtual std::unique_ptr<Pending> do_broadcast(const Tensor& in_place, int root) = 0;
+  virtual std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
+  virtual std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
+  virtual std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) = 0;
+  virtual std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& in_place, int root) = 0;
   virtual void do_barrier() = 0;
 
  private:
-  friend class Pending;
+  friend class CollectiveWork;
   // Counts a collective and returns its number on the axis.
   int64_t begin(Collective collective, int64_t bytes);
-  std::unique_ptr<Pending> numbered(std::unique_ptr<Pending> pending, Collective collective, int64_t number);
+  std::unique_ptr<CollectiveWork> numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
+                                           int64_t number);
   template <class Block>
   void timed_wait(Collective collective, int64_t number, Block&& block);
   void fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const;
@@ -123,7 +124,7 @@ class Communicator {
 };
 
 // A collective that was finished when it was started.
-std::unique_ptr<Pending> finished();
+std::unique_ptr<CollectiveWork> finished();
 
 // One rank alone: every collective is the identity and moves nothing.
 std::unique_ptr<Communicator> single_communicator(std::string axis);

@@ -11,16 +11,16 @@ class DryCommunicator : public Communicator {
   void progress() override {}
 
  protected:
-  std::unique_ptr<Pending> do_all_reduce(const Tensor&, ReduceOp) override { return finished(); }
-  std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
+  std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor&, ReduceOp) override { return finished(); }
+  std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
     if (!out.meta() && out.bytes() > 0) std::memmove(out.raw(), in.raw() + own(out.bytes()), out.bytes());
     return finished();
   }
-  std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) override {
+  std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override {
     if (!in.meta() && in.bytes() > 0) std::memmove(out.raw() + own(in.bytes()), in.raw(), in.bytes());
     return finished();
   }
-  std::unique_ptr<Pending> do_broadcast(const Tensor&, int) override { return finished(); }
+  std::unique_ptr<CollectiveWork> do_broadcast(const Tensor&, int) override { return finished(); }
   void do_barrier() override {}
 
  private:

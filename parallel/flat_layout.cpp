@@ -15,8 +15,8 @@ FlatRange overlap(const FlatRange& a, const FlatRange& b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-FlatLayout lay_out(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
-                   int dp_size) {
+FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
+                            int dp_size) {
   FlatLayout layout;
   const auto count = static_cast<int64_t>(sizes.size());
   layout.offsets.resize(sizes.size());

@@ -45,8 +45,8 @@ struct FlatLayout {
 
 // `sizes` are the local elements of each parameter in order of declaration; `element_bytes` those of a gradient.
 // Sharded buckets are padded so that every dp rank owns as much of them.
-FlatLayout lay_out(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
-                   int dp_size);
+FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
+                            int dp_size);
 
 // A buffer laid out as the parameters: whole, or only what this rank owns of it.
 struct FlatBuffer {

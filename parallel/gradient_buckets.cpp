@@ -13,7 +13,7 @@ struct GradientBuckets::Bucket {
   std::vector<Parameter*> parameters;  // that lie in it
   Tensor gradient;                     // of the range
   Tensor sum;                          // of what is owned, where it is added to what earlier micro-batches left
-  std::unique_ptr<Pending> pending;
+  std::unique_ptr<CollectiveWork> pending;
 };
 
 GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(registry) {

@@ -10,7 +10,7 @@ size_t index(Enum value) {
 }
 }  // namespace
 
-std::string_view name(Phase phase) {
+std::string_view name(RunPhase phase) {
   constexpr std::array<std::string_view, kPhases> kNames = {"init", "step", "save", "evaluate"};
   return kNames.at(index(phase));
 }
@@ -62,7 +62,7 @@ void Heartbeat::go_on() {
   beat();
 }
 
-Heartbeat::Scope::Scope(Heartbeat& heartbeat, Phase phase)
+Heartbeat::Scope::Scope(Heartbeat& heartbeat, RunPhase phase)
     : heartbeat_(heartbeat), before_(heartbeat.state().phase.exchange(phase)) {
   heartbeat_.beat();
 }

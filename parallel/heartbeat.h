@@ -10,9 +10,9 @@
 namespace weft {
 
 // What a rank is about; each phase has a time of its own without progress before the watchdog calls it a hang.
-enum class Phase : uint8_t { Init, Step, Save, Evaluate };
+enum class RunPhase : uint8_t { Init, Step, Save, Evaluate };
 inline constexpr int kPhases = 4;
-std::string_view name(Phase phase);
+std::string_view name(RunPhase phase);
 
 enum class MeshAxis : uint8_t { World, Dp, Tp };
 inline constexpr int kMeshAxes = 3;
@@ -26,14 +26,14 @@ class Heartbeat {
   struct State {
     std::atomic<uint64_t> beats{0};
     std::atomic<int64_t> step{-1};
-    std::atomic<Phase> phase{Phase::Init};
+    std::atomic<RunPhase> phase{RunPhase::Init};
     std::atomic<bool> waiting{false};
     std::atomic<MeshAxis> axis{MeshAxis::World};
     std::atomic<Collective> collective{Collective::Barrier};
     std::atomic<int64_t> number{0};
     std::array<std::atomic<int64_t>, kMeshAxes> begun{};
     std::array<std::atomic<int32_t>, kMeshAxes> group{}, ranks{};
-    static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<Phase>::is_always_lock_free);
+    static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<RunPhase>::is_always_lock_free);
   };
 
   // Goes on writing elsewhere, what `owner` keeps alive. For the main thread.
@@ -56,21 +56,21 @@ class Heartbeat {
   // The phase until the scope ends, then what it was before.
   class Scope {
    public:
-    Scope(Heartbeat& heartbeat, Phase phase);
+    Scope(Heartbeat& heartbeat, RunPhase phase);
     ~Scope();
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 
    private:
     Heartbeat& heartbeat_;
-    Phase before_;
+    RunPhase before_;
   };
 
   // A copy at one moment; fields may be of neighbouring moments.
   struct Snapshot {
     uint64_t beats = 0;
     int64_t step = -1;  // -1: none yet
-    Phase phase = Phase::Init;
+    RunPhase phase = RunPhase::Init;
     bool waiting = false;  // for the collective below; else it was the last one
     MeshAxis axis = MeshAxis::World;
     Collective collective = Collective::Barrier;

@@ -125,7 +125,7 @@ void reduce(const Given& given, int64_t first, ReduceOp op, const Tensor& out) {
   }
 }
 
-class InProcessPending : public Pending {
+class InProcessPending : public CollectiveWork {
  public:
   using Use = std::function<void(const Given&)>;
   InProcessPending(std::shared_ptr<Meeting> meeting, int64_t number, int rank, Use use)
@@ -154,20 +154,20 @@ class InProcessCommunicator : public Communicator {
   void progress() override {}
 
  protected:
-  std::unique_ptr<Pending> do_all_reduce(const Tensor& t, ReduceOp op) override {
+  std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
     return start("all_reduce", t, [t, op](const Given& given) { reduce(given, 0, op, t); });
   }
-  std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
+  std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
     const int64_t first = out.elements() * rank();
     return start("reduce_scatter", in, [out, first](const Given& given) { reduce(given, first, ReduceOp::Sum, out); });
   }
-  std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) override {
+  std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override {
     return start("all_gather", in, [out](const Given& given) {
       std::byte* to = out.raw();
       for (const auto& part : given) to = std::copy(part->bytes.begin(), part->bytes.end(), to);
     });
   }
-  std::unique_ptr<Pending> do_broadcast(const Tensor& t, int root) override {
+  std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& t, int root) override {
     return start("broadcast", t, [t, root](const Given& given) {
       if (t.bytes() > 0) std::memcpy(t.raw(), given[root]->bytes.data(), t.bytes());
     });
@@ -179,7 +179,7 @@ class InProcessCommunicator : public Communicator {
   }
 
  private:
-  std::unique_ptr<Pending> start(const char* what, const Tensor& in, InProcessPending::Use use) {
+  std::unique_ptr<CollectiveWork> start(const char* what, const Tensor& in, InProcessPending::Use use) {
     Contribution mine{
         .operation = what, .dtype = in.dtype(), .elements = in.elements(), .bytes = {in.raw(), in.raw() + in.bytes()}};
     meeting_->post(number_, rank(), std::move(mine));

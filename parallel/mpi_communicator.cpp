@@ -45,10 +45,10 @@ class MpiType {
 };
 
 // Several MPI requests as one.
-class MpiPending : public Pending {
+class MpiWork : public CollectiveWork {
  public:
   // While an error unwinds, others may never come: the next MPI call is then MPI_Abort, and nothing is waited for.
-  ~MpiPending() override {
+  ~MpiWork() override {
     if (!requests_.empty() && std::uncaught_exceptions() == 0)
       MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
@@ -94,8 +94,8 @@ class MpiCommunicator : public Communicator {
   }
 
  protected:
-  std::unique_ptr<Pending> do_all_reduce(const Tensor& t, ReduceOp op) override {
-    auto pending = std::make_unique<MpiPending>();
+  std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
+    auto pending = std::make_unique<MpiWork>();
     const MPI_Op mpi_op = op == ReduceOp::Sum ? MPI_SUM : MPI_MAX;
     pieces(t, t.elements(), [&](std::byte* at, int count) {
       check_mpi(MPI_Iallreduce(MPI_IN_PLACE, at, count, mpi_type(t.dtype(), true), mpi_op, comm_.get(), pending->add()),
@@ -104,8 +104,8 @@ class MpiCommunicator : public Communicator {
     return pending;
   }
 
-  std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
-    auto pending = std::make_unique<MpiPending>();
+  std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
+    auto pending = std::make_unique<MpiWork>();
     const MPI_Datatype type = mpi_type(in.dtype(), true);
     if (out.elements() <= max_count_) {
       check_mpi(MPI_Ireduce_scatter_block(in.raw(), out.raw(), static_cast<int>(out.elements()), type, MPI_SUM,
@@ -125,8 +125,8 @@ class MpiCommunicator : public Communicator {
     return pending;
   }
 
-  std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) override {
-    auto pending = std::make_unique<MpiPending>();
+  std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override {
+    auto pending = std::make_unique<MpiWork>();
     const MPI_Datatype type = mpi_type(in.dtype(), false);
     const bool in_place = in.raw() == out.raw() + in.bytes() * static_cast<size_t>(rank());
     pieces(in, in.elements(), [&](std::byte* at, int count) {
@@ -139,8 +139,8 @@ class MpiCommunicator : public Communicator {
     return pending;
   }
 
-  std::unique_ptr<Pending> do_broadcast(const Tensor& t, int root) override {
-    auto pending = std::make_unique<MpiPending>();
+  std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& t, int root) override {
+    auto pending = std::make_unique<MpiWork>();
     pieces(t, t.elements(), [&](std::byte* at, int count) {
       check_mpi(MPI_Ibcast(at, count, mpi_type(t.dtype(), false), root, comm_.get(), pending->add()), "MPI_Ibcast");
     });

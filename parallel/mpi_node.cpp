@@ -16,11 +16,11 @@ NodeRanks ranks_of_this_node() {
   MPI_Comm_size(comm, &node.ranks);
   std::array<int, 2> owner = {getpid(), -1};
   if (node.rank == 0) {
-    node.page = NodePage::create(node.ranks);
+    node.page = NodeStatus::create(node.ranks);
     owner[1] = node.page ? node.page->descriptor() : -1;
   }
   check_mpi(MPI_Bcast(owner.data(), 2, MPI_INT, 0, comm), "MPI_Bcast");
-  if (node.rank != 0 && owner[1] >= 0) node.page = NodePage::open(owner[0], owner[1], node.ranks);
+  if (node.rank != 0 && owner[1] >= 0) node.page = NodeStatus::open(owner[0], owner[1], node.ranks);
   int everywhere = node.page != nullptr;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &everywhere, 1, MPI_INT, MPI_MIN, comm), "MPI_Allreduce");
   if (everywhere == 0) node.page.reset();

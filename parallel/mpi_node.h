@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "base/mpi.h"
-#include "parallel/node_page.h"
+#include "parallel/node_status.h"
 
 namespace weft {
 
@@ -12,7 +12,7 @@ struct NodeRanks {
   MpiComm comm;
   int rank = 0;
   int ranks = 1;
-  std::unique_ptr<NodePage> page;
+  std::unique_ptr<NodeStatus> page;
 };
 NodeRanks ranks_of_this_node();  // collective
 

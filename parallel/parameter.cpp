@@ -113,7 +113,7 @@ void ParameterRegistry::allocate(Precision precision, bool training, const Shard
   std::vector<int64_t> sizes;
   for (const auto& p : parameters_) sizes.push_back(p->local_shape_.elements());
   const Communicator& dp = mesh_.dp();
-  layout_ = lay_out(sizes, size_of(wide), training ? sharding : Sharding{}, dp.rank(), dp.size());
+  layout_ = make_flat_layout(sizes, size_of(wide), training ? sharding : Sharding{}, dp.rank(), dp.size());
   zero_ = layout_.sharded ? sharding.zero : ZeroStage::Whole;
   const Shape whole{layout_.elements}, share{layout_.owned_elements};
   flat_value_ = context_.zeros(whole, compute);
@@ -165,27 +165,27 @@ void ParameterRegistry::initialise(uint64_t seed) {
       if (p->extent_.elements() > 0) initialise_parameter(*p, seed);
     }
   }
-  refresh_values();
+  sync_compute_weights();
 }
 
-void ParameterRegistry::publish(size_t owned) {
+void ParameterRegistry::start_weight_gather(size_t owned) {
   const OwnedRange& range = layout_.owned[owned];
   const Tensor value = flat_value_.flat(range.flat.begin, Shape{range.flat.size()});
   if (flat_value_.storage() != master_.data.storage()) convert(context_, master_.piece(range), value);
   if (!layout_.sharded) return;
   const FlatRange& bucket = layout_.buckets[owned];
-  publishing_.push_back(mesh_.dp().start_all_gather(value, flat_value_.flat(bucket.begin, Shape{bucket.size()})));
+  gathering_.push_back(mesh_.dp().start_all_gather(value, flat_value_.flat(bucket.begin, Shape{bucket.size()})));
   mesh_.dp().progress();
 }
 
-void ParameterRegistry::finish_publishing() {
-  for (const auto& pending : publishing_) pending->wait();
-  publishing_.clear();
+void ParameterRegistry::finish_weight_gather() {
+  for (const auto& pending : gathering_) pending->wait();
+  gathering_.clear();
 }
 
-void ParameterRegistry::refresh_values() {
-  for (size_t i = 0; i < layout_.owned.size(); ++i) publish(i);
-  finish_publishing();
+void ParameterRegistry::sync_compute_weights() {
+  for (size_t i = 0; i < layout_.owned.size(); ++i) start_weight_gather(i);
+  finish_weight_gather();
 }
 
 Parameter* ParameterRegistry::find(std::string_view name) const {

@@ -78,11 +78,11 @@ class ParameterRegistry {
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
   void initialise(uint64_t seed);
   // Makes the compute values of all ranks follow the masters that this rank owns: rounds them where values are of
-  // another dtype, and gathers what other replicas own. publish() starts one owned range, so that it moves while the
-  // next one is updated; refresh_values() does them all.
-  void publish(size_t owned);
-  void finish_publishing();
-  void refresh_values();
+  // another dtype, and gathers what other replicas own. start_weight_gather() starts one owned range, so that it moves
+  // while the next one is updated; sync_compute_weights() does them all.
+  void start_weight_gather(size_t owned);
+  void finish_weight_gather();
+  void sync_compute_weights();
 
   const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
   Parameter* find(std::string_view name) const;
@@ -116,7 +116,7 @@ class ParameterRegistry {
   FlatLayout layout_;
   Tensor flat_value_, flat_gradient_;
   FlatBuffer master_, reduced_gradient_;
-  std::vector<std::unique_ptr<Pending>> publishing_;
+  std::vector<std::unique_ptr<CollectiveWork>> gathering_;
 };
 
 }  // namespace weft

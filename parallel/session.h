@@ -33,7 +33,7 @@ class Session {
   Context& context() { return *context_; }
   int rank() const { return rank_; }
   int world_size() const { return world_size_; }
-  bool speaks() const { return rank_ == 0; }
+  bool is_rank0() const { return rank_ == 0; }
 
  private:
   [[noreturn]] void fail(ExitCode code, const std::string& text);

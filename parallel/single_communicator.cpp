@@ -11,14 +11,16 @@ class SingleCommunicator : public Communicator {
   void progress() override {}
 
  protected:
-  std::unique_ptr<Pending> do_all_reduce(const Tensor&, ReduceOp) override { return finished(); }
-  std::unique_ptr<Pending> do_reduce_scatter(const Tensor& in, const Tensor& out) override { return copy(in, out); }
-  std::unique_ptr<Pending> do_all_gather(const Tensor& in, const Tensor& out) override { return copy(in, out); }
-  std::unique_ptr<Pending> do_broadcast(const Tensor&, int) override { return finished(); }
+  std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor&, ReduceOp) override { return finished(); }
+  std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
+    return copy(in, out);
+  }
+  std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override { return copy(in, out); }
+  std::unique_ptr<CollectiveWork> do_broadcast(const Tensor&, int) override { return finished(); }
   void do_barrier() override {}
 
  private:
-  static std::unique_ptr<Pending> copy(const Tensor& in, const Tensor& out) {
+  static std::unique_ptr<CollectiveWork> copy(const Tensor& in, const Tensor& out) {
     if (!in.meta() && in.raw() != out.raw()) std::memmove(out.raw(), in.raw(), in.bytes());
     return finished();
   }

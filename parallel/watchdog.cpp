@@ -53,7 +53,7 @@ std::string collective_of(const Heartbeat::Snapshot& at) {
   return at.number == 0 ? "none" : fmt::format("{} number {} over {}", name(at.collective), at.number, name(at.axis));
 }
 
-std::string describe(const NodePage::Entry& e) {
+std::string describe(const NodeStatus::Entry& e) {
   return fmt::format("rank {} (pid {}, {}; {}; {}: {}; last progress {:.0f} s ago)", e.rank, e.pid,
                      words_for(process_state(e.pid)), place_of(e.at), e.at.waiting ? "waiting for" : "last collective",
                      collective_of(e.at), seconds_ago(e.progressed_ns));
@@ -66,15 +66,15 @@ void end_process(const std::string& report) {
 
 }  // namespace
 
-double PhaseBudgets::of(Phase phase) const {
+double PhaseBudgets::of(RunPhase phase) const {
   switch (phase) {
-    case Phase::Init:
+    case RunPhase::Init:
       return init;
-    case Phase::Step:
+    case RunPhase::Step:
       return step;
-    case Phase::Save:
+    case RunPhase::Save:
       return save;
-    case Phase::Evaluate:
+    case RunPhase::Evaluate:
       return evaluate;
   }
   return step;
@@ -95,11 +95,11 @@ Watchdog::~Watchdog() {
   if (page_) page_->slot(local_rank_).pid = 0;  // what has left is not missed
 }
 
-void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodePage> page) {
+void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodeStatus> page) {
   const std::lock_guard lock(mutex_);
   rank_ = rank, local_rank_ = local_rank, page_ = std::move(page);
   if (!page_) return;
-  NodePage::Slot& slot = page_->slot(local_rank);
+  NodeStatus::Slot& slot = page_->slot(local_rank);
   heartbeat_->move_to(slot.state, page_);
   neighbours_.resize(static_cast<size_t>(page_->local_ranks()));
   slot.rank = rank;
@@ -161,19 +161,19 @@ bool Watchdog::hung(double seconds_passed) {
   }
   const double budget = options_.budgets.of(now.phase);
   if (budget <= 0 || idle_ < budget) return false;
-  const auto at_work = [this](const NodePage::Entry& peer) {
+  const auto at_work = [this](const NodeStatus::Entry& peer) {
     const double theirs = options_.budgets.of(peer.at.phase);
     return theirs <= 0 || seconds_ago(peer.progressed_ns) < theirs;
   };
   return std::ranges::none_of(missing(now), at_work);
 }
 
-std::optional<NodePage::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
+std::optional<NodeStatus::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
   if (!page_) return std::nullopt;
   // A little longer: a rank that waits for the stopped one in a step knows more to say.
   const double budget = options_.budgets.step + 2;
-  std::optional<NodePage::Entry> found;
-  for (const NodePage::Entry& e : page_->read()) {
+  std::optional<NodeStatus::Entry> found;
+  for (const NodeStatus::Entry& e : page_->read()) {
     Neighbour& seen = neighbours_[static_cast<size_t>(e.local_rank)];
     seen.idle = e.pulses == seen.pulses ? seen.idle + seconds_passed : 0;
     seen.pulses = e.pulses;
@@ -186,19 +186,19 @@ void Watchdog::note_progress() {
   if (page_) page_->slot(local_rank_).progressed_ns = steady_ns();
 }
 
-std::vector<NodePage::Entry> Watchdog::group_here(const Heartbeat::Snapshot& now) const {
+std::vector<NodeStatus::Entry> Watchdog::group_here(const Heartbeat::Snapshot& now) const {
   if (!page_) return {};
   const auto axis = static_cast<size_t>(now.axis);
-  std::vector<NodePage::Entry> list = page_->read();
-  std::erase_if(list, [&](const NodePage::Entry& e) { return e.at.group[axis] != now.group[axis]; });
+  std::vector<NodeStatus::Entry> list = page_->read();
+  std::erase_if(list, [&](const NodeStatus::Entry& e) { return e.at.group[axis] != now.group[axis]; });
   return list;
 }
 
-std::vector<NodePage::Entry> Watchdog::missing(const Heartbeat::Snapshot& now) const {
+std::vector<NodeStatus::Entry> Watchdog::missing(const Heartbeat::Snapshot& now) const {
   if (!now.waiting) return {};
-  std::vector<NodePage::Entry> list = group_here(now);
+  std::vector<NodeStatus::Entry> list = group_here(now);
   std::erase_if(list,
-                [&](const NodePage::Entry& e) { return e.at.begun[static_cast<size_t>(now.axis)] >= now.number; });
+                [&](const NodeStatus::Entry& e) { return e.at.begun[static_cast<size_t>(now.axis)] >= now.number; });
   return list;
 }
 
@@ -211,7 +211,7 @@ std::string Watchdog::waits_for(const Heartbeat::Snapshot& now) const {
   if (absent.empty()) {
     // A rank may have begun the collective and been stopped in the middle of it.
     std::string stopped;
-    for (const NodePage::Entry& e : group_here(now)) {
+    for (const NodeStatus::Entry& e : group_here(now)) {
       const char state = process_state(e.pid);
       if (state != 'R' && state != 'S') stopped.append(" ").append(describe(e));
     }
@@ -221,18 +221,18 @@ std::string Watchdog::waits_for(const Heartbeat::Snapshot& now) const {
            fmt::format("{} of {} ranks are of this node and have arrived, so one of another node has not", here, ranks);
   }
   text += "not arrived:";
-  for (const NodePage::Entry& e : absent) text.append(" ").append(describe(e));
+  for (const NodeStatus::Entry& e : absent) text.append(" ").append(describe(e));
   // Those that have not come may wait, on another axis, for one that waits for nobody.
-  const auto waits = [](const NodePage::Entry& e) { return e.at.waiting; };
+  const auto waits = [](const NodeStatus::Entry& e) { return e.at.waiting; };
   if (!std::ranges::all_of(absent, waits)) return text;
   std::string cause;
-  for (const NodePage::Entry& e : page_->read()) {
+  for (const NodeStatus::Entry& e : page_->read()) {
     if (!waits(e)) cause.append(" ").append(describe(e));
   }
   return cause.empty() ? text : text + "; in no collective:" + cause;
 }
 
-std::string Watchdog::report(const NodePage::Entry& stopped) const {
+std::string Watchdog::report(const NodeStatus::Entry& stopped) const {
   return fmt::format(
       "error: [rank {} {} pid {}] a rank of this machine has not run for {:.0f} s: {}; the job ends\n  hint: the same "
       "command resumes from the last checkpoint. Under a debugger, set timeouts.step=0\n",

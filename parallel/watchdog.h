@@ -8,14 +8,14 @@
 #include <thread>
 #include <vector>
 
-#include "parallel/node_page.h"
+#include "parallel/node_status.h"
 
 namespace weft {
 
 // Seconds without progress in each phase that are called a hang; 0 means never.
 struct PhaseBudgets {
   double init = 300, step = 50, save = 600, evaluate = 300;
-  double of(Phase phase) const;
+  double of(RunPhase phase) const;
 };
 
 struct WatchdogOptions {
@@ -43,7 +43,7 @@ class Watchdog {
 
   // Who this is; from now on the heartbeat beats on the page, where there is one, and the others are read there.
   // For the main thread.
-  void join(int rank, int local_rank, std::shared_ptr<NodePage> page);
+  void join(int rank, int local_rank, std::shared_ptr<NodeStatus> page);
   // Other budgets from now on: those of a checkpoint's job, once it is read.
   void set_budgets(const PhaseBudgets& budgets);
   // False when another rank of the node has spoken of an end already.
@@ -54,14 +54,14 @@ class Watchdog {
   // Takes note of what happened in the last so many seconds; a report where it is too bad to go on.
   std::optional<std::string> look(double seconds_passed);
   bool hung(double seconds_passed);
-  std::optional<NodePage::Entry> stopped_neighbour(double seconds_passed);
+  std::optional<NodeStatus::Entry> stopped_neighbour(double seconds_passed);
   void note_progress();
   std::string waits_for(const Heartbeat::Snapshot& now) const;
   std::string report(const Heartbeat::Snapshot& now) const;
-  std::string report(const NodePage::Entry& stopped) const;
+  std::string report(const NodeStatus::Entry& stopped) const;
   // The ranks of this node that take part in the same collective, and those of them that have not come to it.
-  std::vector<NodePage::Entry> group_here(const Heartbeat::Snapshot& now) const;
-  std::vector<NodePage::Entry> missing(const Heartbeat::Snapshot& now) const;
+  std::vector<NodeStatus::Entry> group_here(const Heartbeat::Snapshot& now) const;
+  std::vector<NodeStatus::Entry> missing(const Heartbeat::Snapshot& now) const;
 
   std::shared_ptr<Heartbeat> heartbeat_;
   WatchdogOptions options_;
@@ -69,7 +69,7 @@ class Watchdog {
   std::condition_variable changed_;
   bool ending_ = false;
   int rank_ = 0, local_rank_ = 0;
-  std::shared_ptr<NodePage> page_;
+  std::shared_ptr<NodeStatus> page_;
   uint64_t beats_ = 0;
   double idle_ = 0;  // seconds since the last beat, those in which this process ran
   struct Neighbour {

@@ -64,9 +64,9 @@ void Optimizer::update(const StepState& state) {
   auto span = spans_.begin();
   for (size_t i = 0; i < registry_.layout().owned.size(); ++i) {
     for (; span != spans_.end() && span->owned == i; ++span) update_span(*span, state);
-    registry_.publish(i);
+    registry_.start_weight_gather(i);
   }
-  registry_.finish_publishing();
+  registry_.finish_weight_gather();
 }
 
 }  // namespace weft

@@ -56,7 +56,7 @@ bool Trainer::finished() const {
 TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_samples) {
   begin(resume);
   Heartbeat& heartbeat = mesh_.heartbeat();
-  const Heartbeat::Scope stepping(heartbeat, Phase::Step);
+  const Heartbeat::Scope stepping(heartbeat, RunPhase::Step);
   heartbeat.set_step(state_.step);
   if (finished()) {
     log_info("nothing to do: step {} of {}{}", state_.step, max_steps_,
@@ -76,7 +76,7 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
                  .micro_tokens = job_.batch.micro_tokens,
                  .start = state_.position});
   log_info("{}", describe_plan(*plan_, mesh_.dp().size(), job_.batch.micro_tokens));
-  rehearse();
+  probe_largest_step();
   last_save_ = std::chrono::steady_clock::now();
   double waited = 0;
   while (!finished() && !stop_) {
@@ -87,7 +87,7 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
     if (due(job_.evaluation.every_steps, job_.evaluation.every_epochs)) evaluate();
     if (write_samples && job_.log.samples.every_steps > 0 && state_.step % job_.log.samples.every_steps == 0) {
       progress_.clear();
-      const Heartbeat::Scope sampling(heartbeat, Phase::Evaluate);
+      const Heartbeat::Scope sampling(heartbeat, RunPhase::Evaluate);
       write_samples(*model_, state_.step);
     }
     if (checkpoint_due() && !finished()) save();
@@ -105,7 +105,7 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
 
 // U-3.7: the step that needs most memory comes first, so that a run which cannot do it ends in its first seconds and
 // not after hours. It leaves no trace in weights, moments, random numbers or counts.
-void Trainer::rehearse() {
+void Trainer::probe_largest_step() {
   const int64_t epoch = state_.position.epoch;
   const PlannedStep largest = plan_->step(epoch, plan_->largest_step(epoch));
   const auto began = std::chrono::steady_clock::now();
@@ -117,7 +117,7 @@ void Trainer::rehearse() {
         "lower batch.micro_tokens, or set train.recompute: block");
   };
   try {
-    step_->rehearse(
+    step_->probe_largest_step(
         read_step(largest, *make_reader(train_), mesh_.dp().rank(), mesh_.dp().size(), job_.batch.micro_tokens));
   } catch (const MemoryError&) {
     throw does_not_fit();
@@ -180,7 +180,7 @@ bool Trainer::due(int64_t every_steps, int64_t every_epochs) const {
 
 void Trainer::evaluate() {
   if (!valid_) return;
-  const Heartbeat::Scope evaluating(mesh_.heartbeat(), Phase::Evaluate);
+  const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
   const EvaluationOptions options{.context = job_.batch.context > 0 ? job_.batch.context : job_.model.max_length,
                                   .max_sequences = job_.evaluation.max_sequences};
   const LossReport report = evaluate_loss(*model_, valid_, options, job_.train.label_smoothing);

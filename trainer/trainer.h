@@ -68,7 +68,7 @@ class Trainer {
   void commit_save(bool last = false);
   void save_failed(const DataError& error, bool last);
   void check_space();
-  void rehearse();
+  void probe_largest_step();
   std::vector<NamedBuffer> checkpoint_buffers() const;
   nlohmann::ordered_json fingerprint() const;
   nlohmann::ordered_json provenance() const;

@@ -50,7 +50,7 @@ bool Trainer::checkpoint_due() const {
 
 void Trainer::save(bool last) {
   if (saved_step_ == state_.step) return;
-  const Heartbeat::Scope saving(mesh_.heartbeat(), Phase::Save);
+  const Heartbeat::Scope saving(mesh_.heartbeat(), RunPhase::Save);
   commit_save();
   // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
   require_equal_replicas(model_->parameters(), state_.step);
@@ -74,7 +74,7 @@ void Trainer::save(bool last) {
 
 void Trainer::commit_save(bool last) {
   if (!writer_->busy()) return;
-  const Heartbeat::Scope saving(mesh_.heartbeat(), Phase::Save);
+  const Heartbeat::Scope saving(mesh_.heartbeat(), RunPhase::Save);
   const auto began = std::chrono::steady_clock::now();
   try {
     last_checkpoint_ = writer_->finish();

@@ -134,7 +134,7 @@ void Trainer::restore(const fs::path& path) {
         manifest.fingerprint.dump(), fingerprint().dump());
   }
   checkpoint.read(local_boxes(model_->parameters(), checkpoint_buffers()), [this] { context_.note_progress(); });
-  model_->parameters().refresh_values();
+  model_->parameters().sync_compute_weights();
   state_.position = position_now(before, state_.position);
   log_info("resumed from {} at step {} of {}", path.string(), state_.step, max_steps_);
   tell_learning_rate(!changes.allowed.empty() || overrides(job_, "data.directory"));
@@ -181,7 +181,7 @@ void Trainer::load_initial_weights() {
   check_tokenizers(checkpoint, train_->header(), job_.data.directory);
   const std::vector<NamedBuffer> master = {{"master", model_->parameters().master()}};
   checkpoint.read(local_boxes(model_->parameters(), master));
-  model_->parameters().refresh_values();
+  model_->parameters().sync_compute_weights();
   log_info("weights from {}", job_.train.init_from);
 }
 

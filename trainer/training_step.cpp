@@ -49,8 +49,8 @@ TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batche
     const MicroBatch& micro = batches.micro[i];
     const size_t held = context.memory().use().now;
     Tape tape(context, Tape::Mode::Record, &buckets_);
-    Pass pass{.tape = tape, .state = &state, .recompute = options_.recompute};
-    const LossSums loss = model_.loss(pass, to_device(context, micro),
+    ForwardContext forward{.tape = tape, .state = &state, .recompute = options_.recompute};
+    const LossSums loss = model_.loss(forward, to_device(context, micro),
                                       {.smoothing = options_.label_smoothing, .scale = state.inverse_divisor});
     sums.activation_bytes = std::max(sums.activation_bytes, context.memory().use().now - held);
     tape.backward();
@@ -64,7 +64,7 @@ TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batche
   return sums;
 }
 
-void TrainingStep::rehearse(const StepBatches& batches) {
+void TrainingStep::probe_largest_step(const StepBatches& batches) {
   StepState state;
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
   buckets_.begin_step();

@@ -51,7 +51,7 @@ class TrainingStep {
                  const StepRequests& requests);
   // Forward and backward of `batches` as run() does them, and no more: no update, and gradients that the next step
   // overwrites. Collective over dp, as run() is.
-  void rehearse(const StepBatches& batches);
+  void probe_largest_step(const StepBatches& batches);
 
  private:
   struct LocalSums {

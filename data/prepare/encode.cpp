@@ -83,7 +83,7 @@ RowEncoder::Fit RowEncoder::encode_side(const Side& side, const TextRecord& reco
   return fit;
 }
 
-void RowEncoder::encode_pair(const TextRecord& record, Split split, EncodedBatch& batch) const {
+void RowEncoder::encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
   const size_t begin = batch.ids.size();
   const auto s = static_cast<size_t>(split);
   const auto give_up = [&](std::array<int64_t, 3>& count) {

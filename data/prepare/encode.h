@@ -16,12 +16,12 @@
 
 namespace weft {
 
-using TextBatch = std::vector<std::pair<Split, TextRecord>>;
+using TextBatch = std::vector<std::pair<DataSplit, TextRecord>>;
 
 // Rows of a batch, one after another.
 struct EncodedBatch {
   struct Row {
-    Split split;
+    DataSplit split;
     size_t source_end;  // index into ids of the end of its source (or document), which begins where the last row ended
     size_t target_end;
     bool truncated;
@@ -51,7 +51,7 @@ class RowEncoder {
   };
   enum class Fit { Whole, Cut, Empty, Long };
   Fit encode_side(const Side& side, const TextRecord& record, bool target, std::vector<int32_t>& ids) const;
-  void encode_pair(const TextRecord& record, Split split, EncodedBatch& batch) const;
+  void encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
 
   bool pairs_;
   LongRows long_rows_;

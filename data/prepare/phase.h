@@ -8,9 +8,9 @@
 namespace weft {
 
 // Tells the caller of prepare() how far a phase is: as it begins, a few times a second, and at its end.
-class Phase {
+class PhaseProgress {
  public:
-  Phase(const PrepareOptions& options, std::string_view name, uint64_t total_bytes)
+  PhaseProgress(const PrepareOptions& options, std::string_view name, uint64_t total_bytes)
       : options_(options), name_(name), total_(total_bytes) {
     report(0);
   }

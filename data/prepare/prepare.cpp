@@ -50,8 +50,8 @@ class Preparation {
   void describe_sides(const Tokenizers& tokenizers, Manifest& manifest) const;
   void tokenise(const Tokenizers& tokenizers, const Manifest& manifest, const fs::path& directory);
   void take(const EncodedBatch& batch);
-  void finish_split(Split split, const Tokenizers& tokenizers, Manifest& manifest);
-  void check_unknown(Split split, const SideCounts& counts, const char* side) const;
+  void finish_split(DataSplit split, const Tokenizers& tokenizers, Manifest& manifest);
+  void check_unknown(DataSplit split, const SideCounts& counts, const char* side) const;
   bool own_target() const { return has_own_target(data_, target_tokenizer_); }
 
   const DataConfig& data_;
@@ -89,7 +89,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifes
   const bool pairs = data_.is_pairs();
   source_specials_ = pairs ? int{data_.source_bos} + int{data_.source_eos} : int{manifest.source.eos.has_value()};
   target_specials_ = 2;
-  for (const Split split : kSplits) {
+  for (const DataSplit split : kSplits) {
     source_tallies_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
     target_tallies_.emplace_back(manifest.target.vocabulary, manifest.target.unk);
     writers_[static_cast<size_t>(split)] =
@@ -103,7 +103,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifes
   }
   OrderedWorkers<TextBatch, EncodedBatch> workers(options_.threads,
                                                   [&](const TextBatch& batch) { return encoder.encode(batch); });
-  Phase phase(options_, "tokenising", corpus_.total_bytes());
+  PhaseProgress phase(options_, "tokenising", corpus_.total_bytes());
   corpus_.rewind();
   TextBatch batch;
   size_t batch_bytes = 0;
@@ -113,7 +113,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifes
     if (workers.pending() >= workers.window()) take(workers.take());
     phase.tick(corpus_.consumed());
   };
-  Split split;
+  DataSplit split;
   TextRecord record;
   while (corpus_.next(split, record)) {
     batch_bytes += record.source.size() + record.target.size();
@@ -149,7 +149,7 @@ void Preparation::take(const EncodedBatch& batch) {
   }
 }
 
-void Preparation::check_unknown(Split split, const SideCounts& counts, const char* side) const {
+void Preparation::check_unknown(DataSplit split, const SideCounts& counts, const char* side) const {
   const double share = counts.text_tokens == 0 ? 0 : double(counts.unknown) / double(counts.text_tokens);
   if (share <= data_.max_unknown) return;
   throw DataError(
@@ -158,7 +158,7 @@ void Preparation::check_unknown(Split split, const SideCounts& counts, const cha
       "train a tokenizer that knows more, check that the text is of the right language, or raise max_unknown");
 }
 
-void Preparation::finish_split(Split split, const Tokenizers& tokenizers, Manifest& manifest) {
+void Preparation::finish_split(DataSplit split, const Tokenizers& tokenizers, Manifest& manifest) {
   const auto s = static_cast<size_t>(split);
   SplitEntry& entry = entries_[s];
   if (!corpus_.has(split)) return;
@@ -179,7 +179,7 @@ void Preparation::finish_split(Split split, const Tokenizers& tokenizers, Manife
 
 Manifest Preparation::write(OutputDirectory& directory) {
   if (corpus_.needs_size()) {
-    Phase phase(options_, "measuring the text", corpus_.total_bytes());
+    PhaseProgress phase(options_, "measuring the text", corpus_.total_bytes());
     corpus_.measure([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
     phase.done();
   }
@@ -187,7 +187,7 @@ Manifest Preparation::write(OutputDirectory& directory) {
   Manifest manifest;
   describe_sides(tokenizers, manifest);
   tokenise(tokenizers, manifest, directory.path());
-  for (const Split split : kSplits) finish_split(split, tokenizers, manifest);
+  for (const DataSplit split : kSplits) finish_split(split, tokenizers, manifest);
   directory.stage(manifest.source.tokenizer_file, tokenizers.source->to_json());
   if (own_target()) directory.stage(manifest.target.tokenizer_file, tokenizers.target->to_json());
   return manifest;

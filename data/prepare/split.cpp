@@ -21,25 +21,25 @@ bool by_position(const DataConfig& config) {
 
 }  // namespace
 
-std::string_view split_name(Split split) {
+std::string_view split_name(DataSplit split) {
   switch (split) {
-    case Split::Train:
+    case DataSplit::Train:
       return "train";
-    case Split::Valid:
+    case DataSplit::Valid:
       return "valid";
-    case Split::Test:
+    case DataSplit::Test:
       return "test";
   }
   throw InternalError("no such split");
 }
 
-Split hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction) {
+DataSplit hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction) {
   const auto bits = Philox(static_cast<uint64_t>(seed))(
       {static_cast<uint32_t>(index), static_cast<uint32_t>(static_cast<uint64_t>(index) >> 32), kSplitStream, 0});
   const double draw = uniform_open(bits[0]);
-  if (draw < test_fraction) return Split::Test;
-  if (draw < test_fraction + valid_fraction) return Split::Valid;
-  return Split::Train;
+  if (draw < test_fraction) return DataSplit::Test;
+  if (draw < test_fraction + valid_fraction) return DataSplit::Valid;
+  return DataSplit::Train;
 }
 
 std::pair<int64_t, int64_t> position_cuts(int64_t total, double valid_fraction, double test_fraction) {
@@ -73,10 +73,10 @@ Corpus::Corpus(const DataConfig& config) : config_(config) {
   rewind();
 }
 
-bool Corpus::has(Split split) const {
+bool Corpus::has(DataSplit split) const {
   if (config_.split == SplitRule::Files) return !files_[static_cast<size_t>(split)].source.empty();
-  if (split == Split::Train) return true;
-  return (split == Split::Valid ? config_.valid_fraction : config_.test_fraction) > 0;
+  if (split == DataSplit::Train) return true;
+  return (split == DataSplit::Valid ? config_.valid_fraction : config_.test_fraction) > 0;
 }
 
 bool Corpus::needs_size() const { return by_position(config_) && !measured_; }
@@ -84,7 +84,7 @@ bool Corpus::needs_size() const { return by_position(config_) && !measured_; }
 void Corpus::measure(const std::function<void(const Corpus&)>& tick) {
   rewind();
   size_ = {};
-  Split split;
+  DataSplit split;
   TextRecord record;
   while (next_unsplit(split, record)) {
     ++size_.records;
@@ -103,22 +103,22 @@ void Corpus::rewind() {
   source_ = open_text_source(config_, files_[0]);
 }
 
-bool Corpus::next_unsplit(Split& split, TextRecord& record) {
+bool Corpus::next_unsplit(DataSplit& split, TextRecord& record) {
   while (!source_->next(record)) {
     if (reading_ + 1 == files_.size()) return false;
     finished_ += weft::total_bytes(files_[reading_]);
     source_ = open_text_source(config_, files_[++reading_]);
   }
-  split = static_cast<Split>(reading_);
+  split = static_cast<DataSplit>(reading_);
   return true;
 }
 
 uint64_t Corpus::consumed() const { return finished_ + source_->consumed(); }
 
-Split Corpus::split_at(int64_t position) const {
+DataSplit Corpus::split_at(int64_t position) const {
   const int64_t total = config_.split == SplitRule::Records ? size_.records : size_.characters;
   const auto [valid, test] = position_cuts(total, config_.valid_fraction, config_.test_fraction);
-  return position >= test ? Split::Test : position >= valid ? Split::Valid : Split::Train;
+  return position >= test ? DataSplit::Test : position >= valid ? DataSplit::Valid : DataSplit::Train;
 }
 
 void Corpus::cut(TextRecord&& record) {
@@ -143,7 +143,7 @@ void Corpus::cut(TextRecord&& record) {
   }
 }
 
-bool Corpus::next(Split& split, TextRecord& record) {
+bool Corpus::next(DataSplit& split, TextRecord& record) {
   require<InternalError>(!needs_size(), "a corpus that is split by position is to be measured first");
   while (pieces_.empty()) {
     if (!next_unsplit(split, record)) return false;

@@ -12,9 +12,9 @@
 
 namespace weft {
 
-enum class Split { Train, Valid, Test };
-inline constexpr std::array kSplits = {Split::Train, Split::Valid, Split::Test};
-std::string_view split_name(Split split);
+enum class DataSplit { Train, Valid, Test };
+inline constexpr std::array kSplits = {DataSplit::Train, DataSplit::Valid, DataSplit::Test};
+std::string_view split_name(DataSplit split);
 
 // What splitting by position needs to know of the whole text first.
 struct CorpusSize {
@@ -23,7 +23,7 @@ struct CorpusSize {
 };
 
 // The split of a record under rule hash: a function of seed and index alone.
-Split hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction);
+DataSplit hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction);
 
 // Where validation and test begin when `total` records or characters are cut by position: with one tenth that
 // validates, validation begins at floor(total * 0.9).
@@ -38,21 +38,21 @@ class Corpus {
  public:
   explicit Corpus(const DataConfig& config);
 
-  bool has(Split split) const;  // may hold records
-  bool needs_size() const;      // split by position: size() must come first
+  bool has(DataSplit split) const;  // may hold records
+  bool needs_size() const;          // split by position: size() must come first
   // Reads everything once; `tick` is called now and then.
   void measure(const std::function<void(const Corpus&)>& tick);
 
   void rewind();
   // A record that the rule cuts comes as several. False at the end.
-  bool next(Split& split, TextRecord& record);
+  bool next(DataSplit& split, TextRecord& record);
   uint64_t consumed() const;  // of total_bytes(), since rewind()
   uint64_t total_bytes() const { return total_bytes_; }
   const std::vector<fs::path>& paths() const { return paths_; }  // of every file, in order of reading
 
  private:
-  Split split_at(int64_t position) const;
-  bool next_unsplit(Split& split, TextRecord& record);
+  DataSplit split_at(int64_t position) const;
+  bool next_unsplit(DataSplit& split, TextRecord& record);
   void cut(TextRecord&& record);
 
   const DataConfig config_;
@@ -65,8 +65,8 @@ class Corpus {
   std::unique_ptr<TextSource> source_;
   size_t reading_ = 0;  // index into files_ of source_
   uint64_t finished_ = 0;
-  int64_t position_ = 0;                             // records or characters passed
-  std::deque<std::pair<Split, TextRecord>> pieces_;  // of a record that was cut
+  int64_t position_ = 0;                                 // records or characters passed
+  std::deque<std::pair<DataSplit, TextRecord>> pieces_;  // of a record that was cut
 };
 
 }  // namespace weft

@@ -19,13 +19,13 @@ struct Learner {
 };
 
 void read_training_text(bool pairs, Corpus& corpus, const PrepareOptions& options, Learner& source, Learner& target) {
-  Phase phase(options, "reading text for the tokenizer", corpus.total_bytes());
+  PhaseProgress phase(options, "reading text for the tokenizer", corpus.total_bytes());
   corpus.rewind();
-  Split split;
+  DataSplit split;
   TextRecord record;
   while (corpus.next(split, record)) {
     phase.tick(corpus.consumed());
-    if (split != Split::Train) continue;
+    if (split != DataSplit::Train) continue;
     source.add(record, false);
     if (pairs) target.add(record, true);
   }
@@ -55,7 +55,7 @@ Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokeni
   if (source.trainer.needs_text() || target.trainer.needs_text()) {
     read_training_text(data.is_pairs(), corpus, options, source, target);
   }
-  Phase phase(options, "learning the tokenizer", 0);
+  PhaseProgress phase(options, "learning the tokenizer", 0);
   made.source = source.trainer.finish();
   made.target = own ? own->trainer.finish() : made.source;
   phase.done();

@@ -18,7 +18,7 @@ struct Scratch {
   A *weights, *dweights, *kept;
   int64_t taken;
 
-  Scratch(const HeadLayout& heads, Extent extent, A* memory) {
+  Scratch(const AttentionHeads& heads, Extent extent, A* memory) {
     const int64_t block = padded<A>(std::min(kKeyBlock, extent.keys));
     const int64_t rows = extent.queries * heads.queries;
     columns = padded<A>(heads.head_dim);

@@ -20,7 +20,7 @@ inline constexpr int64_t kQueryBlock = 48;  // rows of a block of scores; a mult
 template <class T>
 class HeadRows {
  public:
-  HeadRows(const Tensor& qkv, const Tensor& q, const Tensor& kv, const HeadLayout& heads) : width_(heads.head_dim) {
+  HeadRows(const Tensor& qkv, const Tensor& q, const Tensor& kv, const AttentionHeads& heads) : width_(heads.head_dim) {
     const int64_t queries = heads.queries * width_;
     if (qkv) {
       query_group_ = key_group_ = queries + 2 * width_;

@@ -14,7 +14,7 @@ struct Scratch {
   RunningSoftmax<A>* softmax;
   int64_t taken;
 
-  Scratch(const HeadLayout& heads, A* memory) {
+  Scratch(const AttentionHeads& heads, A* memory) {
     columns = padded<A>(heads.head_dim);
     score_row = kKeyBlock;
     const int64_t rows = kQueryBlock * heads.queries;

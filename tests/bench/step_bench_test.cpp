@@ -92,7 +92,7 @@ TEST(StepBench, EveryLayoutReportsOnEveryRank) {
 
 TEST(StepBench, TheCeilingIsAProductOfTheSameRun) {
   Context context;
-  const Ceiling ceiling = measure_ceiling(context, DType::F32, 1);
+  const PeakGflops ceiling = measure_peak_gflops(context, DType::F32, 1);
   EXPECT_GT(ceiling.gflops, 0.1);
   EXPECT_NE(ceiling.shape.find(" x "), std::string::npos);
   EXPECT_EQ(context.memory().use().now, 0u);

@@ -27,12 +27,12 @@ int64_t gpt_parameters(const TransformerConfig& model, int64_t vocabulary) {
 // "1.3b" is 1.3e9.
 double stated_size(const std::string& stem) { return std::stod(stem) * (stem.back() == 'b' ? 1e9 : 1e6); }
 
-TEST(LayoutPlan, Gpt3HasTheSizesItIsKnownBy) {
+TEST(StepPlan, Gpt3HasTheSizesItIsKnownBy) {
   int jobs = 0;
   for (const auto& entry : fs::directory_iterator(configs() / "gpt3")) {
     const std::string stem = entry.path().stem().string();
     const JobConfig job = unprepared("gpt3/" + stem + ".yaml", {"parallel.tp=4"});
-    const LayoutPlan plan = plan_layout(job, {.dp = 64, .tp = 4}, 1);
+    const StepPlan plan = plan_step(job, {.dp = 64, .tp = 4}, 1);
     EXPECT_EQ(plan.parameters, gpt_parameters(job.model, 50257)) << stem;
     EXPECT_NEAR(static_cast<double>(plan.parameters), stated_size(stem), 0.03 * stated_size(stem)) << stem;
     EXPECT_EQ(plan.target_tokens, job.batch.tokens) << stem;
@@ -45,25 +45,25 @@ TEST(LayoutPlan, Gpt3HasTheSizesItIsKnownBy) {
   EXPECT_EQ(jobs, 8);
 }
 
-TEST(LayoutPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
+TEST(StepPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
   const std::string name = "translation/english-french-128.yaml";
-  const LayoutPlan stated = plan_layout(unprepared(name), {.dp = 2}, 1);
-  const LayoutPlan open = plan_layout(unprepared(name, {"data.max_source=0", "data.max_target=0"}), {.dp = 2}, 1);
+  const StepPlan stated = plan_step(unprepared(name), {.dp = 2}, 1);
+  const StepPlan open = plan_step(unprepared(name, {"data.max_source=0", "data.max_target=0"}), {.dp = 2}, 1);
   EXPECT_EQ(stated.target_tokens, 16 * 128);
   EXPECT_EQ(open.target_tokens, stated.target_tokens);
   EXPECT_EQ(open.peak_bytes, stated.peak_bytes);
-  const LayoutPlan shorter = plan_layout(unprepared(name, {"data.max_target=65"}), {.dp = 2}, 1);
+  const StepPlan shorter = plan_step(unprepared(name, {"data.max_target=65"}), {.dp = 2}, 1);
   EXPECT_EQ(shorter.target_tokens, 16 * 64);
 }
 
 // What is kept for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not.
-TEST(LayoutPlan, TellsWhatMemoryIsFor) {
+TEST(StepPlan, TellsWhatMemoryIsFor) {
   const auto plan = [](const std::vector<std::string>& overrides) {
-    return plan_layout(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2}, 1);
+    return plan_step(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2}, 1);
   };
-  const LayoutPlan one = plan({"parallel.tp=2"}), two = plan({"parallel.tp=2", "batch.micro_tokens=4096"});
-  const LayoutPlan none = plan({"parallel.tp=2", "train.recompute=none"}),
-                   block = plan({"parallel.tp=2", "train.recompute=block"});
+  const StepPlan one = plan({"parallel.tp=2"}), two = plan({"parallel.tp=2", "batch.micro_tokens=4096"});
+  const StepPlan none = plan({"parallel.tp=2", "train.recompute=none"}),
+                 block = plan({"parallel.tp=2", "train.recompute=block"});
   EXPECT_NEAR(static_cast<double>(two.activation_bytes) / static_cast<double>(one.activation_bytes), 2, 0.1);
   EXPECT_EQ(two.weight_bytes, one.weight_bytes);
   EXPECT_EQ(two.optimizer_bytes, one.optimizer_bytes);
@@ -76,7 +76,7 @@ TEST(LayoutPlan, TellsWhatMemoryIsFor) {
   EXPECT_NEAR(static_cast<double>(one.optimizer_bytes), share * 8 / 8, 0.06 * share);
 }
 
-TEST(LayoutPlan, AnUnknownVocabularyIsAnError) {
+TEST(StepPlan, AnUnknownVocabularyIsAnError) {
   const std::string name = "gpt/quixote-small.yaml";
   const JobConfig unknown = unprepared(name);
   EXPECT_FALSE(can_be_planned(unknown));
@@ -85,7 +85,7 @@ TEST(LayoutPlan, AnUnknownVocabularyIsAnError) {
 }
 
 // Each language has a tokenizer: the job tells both vocabularies or neither.
-TEST(LayoutPlan, BothVocabulariesMustBeKnown) {
+TEST(StepPlan, BothVocabulariesMustBeKnown) {
   const std::string name = "translation/english-french-128.yaml";
   EXPECT_FALSE(can_be_planned(unprepared(name, {"target_tokenizer.kind=chars"})));
   const JobConfig both = unprepared(name, {"target_tokenizer.kind=bytes", "target_tokenizer.specials=[<s>]"});

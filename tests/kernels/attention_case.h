@@ -12,7 +12,7 @@
 namespace weft::test {
 
 struct AttentionCase {
-  HeadLayout heads;
+  AttentionHeads heads;
   Offsets query_offsets, key_offsets;
   bool cross = false;
   bool causal = false;

@@ -18,9 +18,9 @@ struct Call {
   std::vector<int32_t> slots, past;
 };
 
-double scale_of(const HeadLayout& h) { return 1 / std::sqrt(static_cast<double>(h.head_dim)); }
+double scale_of(const AttentionHeads& h) { return 1 / std::sqrt(static_cast<double>(h.head_dim)); }
 
-Tensor decode(Context& context, const HeadLayout& heads, const Tensor& qkv, const Call& call, const Tensor& cache) {
+Tensor decode(Context& context, const AttentionHeads& heads, const Tensor& qkv, const Call& call, const Tensor& cache) {
   const Tensor out = context.empty({qkv.size(0), heads.heads() * heads.head_dim}, qkv.dtype());
   cached_attention(context, {.qkv = qkv,
                              .heads = heads,
@@ -33,7 +33,7 @@ Tensor decode(Context& context, const HeadLayout& heads, const Tensor& qkv, cons
   return out;
 }
 
-class CachedAttentionTest : public testing::TestWithParam<std::tuple<DType, HeadLayout>> {};
+class CachedAttentionTest : public testing::TestWithParam<std::tuple<DType, AttentionHeads>> {};
 
 // Row by row from an empty cache equals full causal attention; and every way of cutting a sequence into calls gives the
 // same bits.
@@ -117,11 +117,11 @@ TEST_P(CachedAttentionTest, CrossSeesAllPositionsAndLeavesTheCache) {
 
 INSTANTIATE_TEST_SUITE_P(All, CachedAttentionTest,
                          testing::Combine(testing::Values(DType::F32, DType::BF16, DType::F64),
-                                          testing::Values(HeadLayout{2, 1, 16}, HeadLayout{2, 3, 8},
-                                                          HeadLayout{1, 1, 7}, HeadLayout{1, 2, 64},
-                                                          HeadLayout{3, 1, 24})),
+                                          testing::Values(AttentionHeads{2, 1, 16}, AttentionHeads{2, 3, 8},
+                                                          AttentionHeads{1, 1, 7}, AttentionHeads{1, 2, 64},
+                                                          AttentionHeads{3, 1, 24})),
                          [](const auto& i) {
-                           const HeadLayout h = std::get<1>(i.param);
+                           const AttentionHeads h = std::get<1>(i.param);
                            return fmt::format("{}_{}x{}x{}", name(std::get<0>(i.param)), h.kv_heads, h.queries,
                                               h.head_dim);
                          });

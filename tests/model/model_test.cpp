@@ -75,8 +75,8 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
     model->parameters().initialise(1);
     const ModelBatch batch = test::random_batch(context, v, {16, 9, 12});
     Tape tape(context, Tape::Mode::Off);
-    Pass pass{.tape = tape};
-    const double loss = model->loss(pass, batch, {}).nll.data<double>()[0];
+    ForwardContext forward{.tape = tape};
+    const double loss = model->loss(forward, batch, {}).nll.data<double>()[0];
     int64_t targets = 0;
     for (const int32_t t : batch.targets.span<int32_t>()) targets += t >= 0;
     EXPECT_NEAR(loss / static_cast<double>(targets), std::log(500.0), 0.1 * std::log(500.0));
@@ -167,9 +167,9 @@ TEST_P(Decoding, EqualsTheFullForward) {
   }
   // The loss of the last target is -log softmax of those logits.
   Tape tape(built.context, Tape::Mode::Off);
-  Pass pass{.tape = tape};
+  ForwardContext forward{.tape = tape};
   for (int64_t r = 0; r < batch.input.count(); ++r) batch.targets.data<int32_t>()[r] = r == 8 ? 3 : -1;
-  const double nll = built.model->loss(pass, batch, {}).nll.data<double>()[0];
+  const double nll = built.model->loss(forward, batch, {}).nll.data<double>()[0];
   double sum = 0;
   for (const float x : whole[0]) sum += std::exp(static_cast<double>(x));
   EXPECT_NEAR(nll, std::log(sum) - whole[0][3], 4 * bound);
@@ -224,8 +224,8 @@ TEST(Model, RunsDry) {
     const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 3});
     StepState state;
     Tape tape(context, Tape::Mode::Record, &buckets);
-    Pass pass{.tape = tape, .state = &state};
-    model->loss(pass, batch, {});
+    ForwardContext forward{.tape = tape, .state = &state};
+    model->loss(forward, batch, {});
     tape.backward();
     EXPECT_GT(context.ledger().total().flops, 0);
     EXPECT_GT(context.memory().use().peak, 0u);

@@ -161,7 +161,7 @@ TEST(MpiCollectives, OverlapOneAnother) {
   const int n = c.size(), me = c.rank();
   for (int round = 0; round < 5; ++round) {
     std::vector<Tensor> sums;
-    std::vector<std::unique_ptr<Pending>> pending;
+    std::vector<std::unique_ptr<CollectiveWork>> pending;
     for (int64_t k = 0; k < 8; ++k) {
       sums.push_back(filled(context, 1 + 4000 * k, DType::F32, me));
       pending.push_back(c.start_all_reduce(sums.back(), ReduceOp::Sum));

@@ -36,7 +36,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST(Watchdog, ReportsARankThatStandsStill) {
   Watched w({.step = 0.1});
   w.watchdog.join(3, 0, nullptr);
-  const Heartbeat::Scope stepping(*w.heartbeat, Phase::Step);
+  const Heartbeat::Scope stepping(*w.heartbeat, RunPhase::Step);
   w.heartbeat->set_step(12);
   w.heartbeat->begin(MeshAxis::Dp, Collective::AllReduce);
   const std::string report = w.report.get();
@@ -60,11 +60,11 @@ TEST(Watchdog, IsQuietWhileTheHeartBeats) {
 TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
   Watched w({.step = 0.05, .save = 0});
   {
-    const Heartbeat::Scope stepping(*w.heartbeat, Phase::Step);
-    const Heartbeat::Scope saving(*w.heartbeat, Phase::Save);
+    const Heartbeat::Scope stepping(*w.heartbeat, RunPhase::Step);
+    const Heartbeat::Scope saving(*w.heartbeat, RunPhase::Save);
     EXPECT_TRUE(w.quiet_for(milliseconds(300)));
   }
-  const Heartbeat::Scope stepping(*w.heartbeat, Phase::Step);
+  const Heartbeat::Scope stepping(*w.heartbeat, RunPhase::Step);
   EXPECT_TRUE(has(w.report.get(), "phase step"));
 }
 
@@ -79,8 +79,8 @@ TEST(Watchdog, TakesOtherBudgets) {
 struct TwoRanks {
   Watched first, second;
   explicit TwoRanks(int ranks, const PhaseBudgets& budgets = {.init = 0.1}) : first(budgets), second(kNever) {
-    const std::shared_ptr<NodePage> mine = NodePage::create(2);
-    const std::shared_ptr<NodePage> theirs = NodePage::open(getpid(), mine->descriptor(), 2);
+    const std::shared_ptr<NodeStatus> mine = NodeStatus::create(2);
+    const std::shared_ptr<NodeStatus> theirs = NodeStatus::open(getpid(), mine->descriptor(), 2);
     for (Watched* w : {&first, &second}) {
       w->heartbeat->place(MeshAxis::Dp, 0, ranks);
       for (int i = 0; i < 4; ++i) w->heartbeat->begin(MeshAxis::Dp, Collective::AllReduce);
@@ -104,7 +104,7 @@ TEST(Watchdog, NamesTheRankThatHasNotArrived) {
 
 // Rank 0 waits over dp for rank 1, which waits over tp for rank 2, which waits for nobody.
 TEST(Watchdog, NamesTheRankBehindTheOneThatHasNotArrived) {
-  const std::shared_ptr<NodePage> page = NodePage::create(3);
+  const std::shared_ptr<NodeStatus> page = NodeStatus::create(3);
   Watched first({.init = 0.1}), second(kNever), third(kNever);
   int rank = 0;
   for (Watched* w : {&first, &second, &third}) {
@@ -144,19 +144,19 @@ TEST(Watchdog, SlowIsNotHung) {
 
 // Its watchdog does not run either, so it is the process that stands; no phase gives it time for that.
 TEST(Watchdog, AStoppedNeighbourEndsTheJobInAnyPhase) {
-  const std::shared_ptr<NodePage> page = NodePage::create(2);
+  const std::shared_ptr<NodeStatus> page = NodeStatus::create(2);
   page->slot(1).rank = 1;
   page->slot(1).pid = getpid();
   Watched w({.init = 0, .step = 0.1, .save = 0, .evaluate = 0});
   w.watchdog.join(0, 0, page);
-  const Heartbeat::Scope saving(*w.heartbeat, Phase::Save);
+  const Heartbeat::Scope saving(*w.heartbeat, RunPhase::Save);
   const std::string report = w.report.get();
   EXPECT_TRUE(has(report, "[rank 0 ")) << report;
   EXPECT_TRUE(has(report, "a rank of this machine has not run for 2 s: rank 1 (pid")) << report;
 }
 
 TEST(Watchdog, ANeighbourThatWorksLongOrHasLeftIsNotStopped) {
-  const std::shared_ptr<NodePage> page = NodePage::create(3);
+  const std::shared_ptr<NodeStatus> page = NodeStatus::create(3);
   Watched w({.init = 0, .step = 0.1, .save = 0, .evaluate = 0}), works(kNever);
   w.watchdog.join(0, 0, page);
   works.watchdog.join(1, 1, page);
@@ -164,7 +164,7 @@ TEST(Watchdog, ANeighbourThatWorksLongOrHasLeftIsNotStopped) {
     Watched left(kNever);
     left.watchdog.join(2, 2, page);
   }
-  const Heartbeat::Scope saving(*w.heartbeat, Phase::Save), theirs(*works.heartbeat, Phase::Save);
+  const Heartbeat::Scope saving(*w.heartbeat, RunPhase::Save), theirs(*works.heartbeat, RunPhase::Save);
   EXPECT_TRUE(w.quiet_for(milliseconds(3000)));
 }
 
@@ -180,20 +180,20 @@ TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
       {
         const auto heartbeat = std::make_shared<Heartbeat>();
         const Watchdog watchdog(heartbeat, {.budgets = {.evaluate = 0.1}, .poll_seconds = 0.01});
-        const Heartbeat::Scope evaluating(*heartbeat, Phase::Evaluate);
+        const Heartbeat::Scope evaluating(*heartbeat, RunPhase::Evaluate);
         std::this_thread::sleep_for(std::chrono::seconds(60));
       },
       testing::ExitedWithCode(5), "no progress for . s in phase evaluate, before the first step");
 }
 
-TEST(NodePage, IsGoneWithItsProcesses) {
-  auto page = NodePage::create(1);
+TEST(NodeStatus, IsGoneWithItsProcesses) {
+  auto page = NodeStatus::create(1);
   ASSERT_NE(page, nullptr);
   const int descriptor = page->descriptor();
-  EXPECT_NE(NodePage::open(getpid(), descriptor, 1), nullptr);
+  EXPECT_NE(NodeStatus::open(getpid(), descriptor, 1), nullptr);
   page->close_descriptor();
-  EXPECT_EQ(NodePage::open(getpid(), descriptor, 1), nullptr);
-  EXPECT_EQ(NodePage::open(getpid(), STDIN_FILENO, 1), nullptr);  // somebody else's file
+  EXPECT_EQ(NodeStatus::open(getpid(), descriptor, 1), nullptr);
+  EXPECT_EQ(NodeStatus::open(getpid(), STDIN_FILENO, 1), nullptr);  // somebody else's file
 }
 
 // Every communicator beats; the numbers of an axis are the same on all its ranks.

@@ -52,7 +52,7 @@ struct LayoutCase {
   Precision precision = Precision::Fp32;
   NormPlacement norm = NormPlacement::Pre;
   int64_t embedding_width = 0;
-  bool rehearse = false;  // try the largest step before the first and after the second
+  bool probe_largest_step = false;  // try the largest step before the first and after the second
 
   TransformerConfig config() const {
     TransformerConfig config = small_config(seq2seq);
@@ -93,10 +93,10 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
   Position position;
   int64_t updates = 0;
   const auto rehearse_largest = [&] {
-    step.rehearse(
+    step.probe_largest_step(
         read_step(plan->step(0, plan->largest_step(0)), reader, mesh.dp().rank(), mesh.dp().size(), layout.micro_rows));
   };
-  if (c.rehearse) rehearse_largest();
+  if (c.probe_largest_step) rehearse_largest();
   for (int64_t i = 0; i < c.steps; ++i) {
     const auto batches = read_step(plan->step(position.epoch, position.step), reader, mesh.dp().rank(),
                                    mesh.dp().size(), layout.micro_rows);
@@ -104,7 +104,7 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
     const StepReport report = step.run(batches, state, updates, 0, {});
     run.losses.push_back(report.loss), run.norms.push_back(report.gradient_norm);
     position = plan->after(position);
-    if (c.rehearse && i == 1) rehearse_largest();
+    if (c.probe_largest_step && i == 1) rehearse_largest();
   }
   const Tensor& flat = model->parameters().flat_value();
   if (!context.meta()) run.values = hash64({reinterpret_cast<const char*>(flat.raw()), flat.bytes()});

@@ -179,7 +179,7 @@ TEST(Rehearsal, ChangesNothing) {
   for (const bool seq2seq : {false, true}) {
     const LayoutCase what{.seq2seq = seq2seq, .steps = 4};
     LayoutCase rehearsed = what;
-    rehearsed.rehearse = true;
+    rehearsed.probe_largest_step = true;
     for (const Layout& layout : {Layout{}, Layout{.micro_rows = 34}, Layout{.dp = 3, .micro_rows = 40},
                                  Layout{.dp = 2, .tp = 2, .zero = ZeroStage::Gradients, .sequence = true}}) {
       const auto without = train(what, layout), with = train(rehearsed, layout);

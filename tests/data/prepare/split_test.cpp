@@ -16,7 +16,7 @@ std::array<std::vector<std::string>, 3> divide(const DataConfig& config) {
   Corpus corpus(config);
   if (corpus.needs_size()) corpus.measure([](const Corpus&) {});
   std::array<std::vector<std::string>, 3> texts;
-  Split split;
+  DataSplit split;
   TextRecord record;
   while (corpus.next(split, record)) texts[static_cast<size_t>(split)].push_back(record.source);
   EXPECT_EQ(corpus.consumed(), corpus.total_bytes());
@@ -64,7 +64,7 @@ TEST(SplitRules, HashIsAFunctionOfSeedAndIndex) {
   EXPECT_NEAR(static_cast<double>(texts[2].size()), 500, 70);
   config.split_seed = 1358;
   EXPECT_NE(texts, divide(config));
-  for (const std::string& text : texts[1]) EXPECT_EQ(hashed_split(1357, std::stoll(text), 0.1, 0.05), Split::Valid);
+  for (const std::string& text : texts[1]) EXPECT_EQ(hashed_split(1357, std::stoll(text), 0.1, 0.05), DataSplit::Valid);
 }
 
 TEST(SplitRules, HashOfAPrefixIsThePrefixOfTheHash) {

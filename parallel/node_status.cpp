@@ -1,4 +1,4 @@
-#include "parallel/node_page.h"
+#include "parallel/node_status.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,27 +10,27 @@
 
 namespace weft {
 
-struct NodePage::Layout {
+struct NodeStatus::Layout {
   std::atomic<int32_t> reports{0};
   static size_t bytes(int ranks) { return sizeof(Slot) * (static_cast<size_t>(ranks) + 1); }
 };
 
-NodePage::NodePage(int descriptor, void* memory, int local_ranks)
+NodeStatus::NodeStatus(int descriptor, void* memory, int local_ranks)
     : descriptor_(descriptor), layout_(static_cast<Layout*>(memory)), local_ranks_(local_ranks) {
   static_assert(sizeof(Layout) <= sizeof(Slot));
 }
 
-NodePage::~NodePage() {
+NodeStatus::~NodeStatus() {
   munmap(layout_, Layout::bytes(local_ranks_));
   close_descriptor();
 }
 
-void NodePage::close_descriptor() {
+void NodeStatus::close_descriptor() {
   if (descriptor_ >= 0) close(descriptor_);
   descriptor_ = -1;
 }
 
-std::unique_ptr<NodePage> NodePage::map(int descriptor, int local_ranks) {
+std::unique_ptr<NodeStatus> NodeStatus::map(int descriptor, int local_ranks) {
   if (descriptor < 0) return nullptr;
   void* memory = mmap(nullptr, Layout::bytes(local_ranks), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   if (memory == MAP_FAILED) {
@@ -38,10 +38,10 @@ std::unique_ptr<NodePage> NodePage::map(int descriptor, int local_ranks) {
     return nullptr;
   }
   // A new file is all zero bytes, which is what every field starts as.
-  return std::unique_ptr<NodePage>(new NodePage(descriptor, memory, local_ranks));
+  return std::unique_ptr<NodeStatus>(new NodeStatus(descriptor, memory, local_ranks));
 }
 
-std::unique_ptr<NodePage> NodePage::create(int local_ranks) {
+std::unique_ptr<NodeStatus> NodeStatus::create(int local_ranks) {
   const int descriptor = memfd_create("weft-heartbeats", MFD_CLOEXEC);
   if (descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(Layout::bytes(local_ranks))) != 0) {
     close(descriptor);
@@ -50,7 +50,7 @@ std::unique_ptr<NodePage> NodePage::create(int local_ranks) {
   return map(descriptor, local_ranks);
 }
 
-std::unique_ptr<NodePage> NodePage::open(pid_t pid, int descriptor, int local_ranks) {
+std::unique_ptr<NodeStatus> NodeStatus::open(pid_t pid, int descriptor, int local_ranks) {
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, descriptor);
   // Another process may have that number in another container: the name says whether it is ours.
   std::array<char, 64> target{};
@@ -61,11 +61,11 @@ std::unique_ptr<NodePage> NodePage::open(pid_t pid, int descriptor, int local_ra
   return ours ? map(::open(path.c_str(), O_RDWR | O_CLOEXEC), local_ranks) : nullptr;
 }
 
-NodePage::Slot& NodePage::slot(int local_rank) const {
+NodeStatus::Slot& NodeStatus::slot(int local_rank) const {
   return reinterpret_cast<Slot*>(reinterpret_cast<std::byte*>(layout_) + sizeof(Slot))[local_rank];
 }
 
-std::vector<NodePage::Entry> NodePage::read() const {
+std::vector<NodeStatus::Entry> NodeStatus::read() const {
   std::vector<Entry> entries;
   for (int i = 0; i < local_ranks_; ++i) {
     const Slot& s = slot(i);
@@ -80,6 +80,6 @@ std::vector<NodePage::Entry> NodePage::read() const {
   return entries;
 }
 
-bool NodePage::claim_report() { return layout_->reports.fetch_add(1) == 0; }
+bool NodeStatus::claim_report() { return layout_->reports.fetch_add(1) == 0; }
 
 }  // namespace weft

@@ -13,14 +13,14 @@ namespace weft {
 // A page of memory that the ranks of one node share, so that the watchdog of each can say where the others are.
 // It is an anonymous file of the rank that makes it, opened by the others through /proc: it has no name, and is gone
 // with the last process. All of it is atomics that are read one by one: a report may mix neighbouring moments.
-class NodePage {
+class NodeStatus {
  public:
-  static std::unique_ptr<NodePage> create(int local_ranks);  // nullptr where the system has no such files
+  static std::unique_ptr<NodeStatus> create(int local_ranks);  // nullptr where the system has no such files
   // The page that process `pid` made, its descriptor() there; nullptr where it cannot be reached (another container).
-  static std::unique_ptr<NodePage> open(pid_t pid, int descriptor, int local_ranks);
-  ~NodePage();
-  NodePage(const NodePage&) = delete;
-  NodePage& operator=(const NodePage&) = delete;
+  static std::unique_ptr<NodeStatus> open(pid_t pid, int descriptor, int local_ranks);
+  ~NodeStatus();
+  NodeStatus(const NodeStatus&) = delete;
+  NodeStatus& operator=(const NodeStatus&) = delete;
 
   int descriptor() const { return descriptor_; }
   void close_descriptor();  // once everybody has opened it
@@ -44,13 +44,13 @@ class NodePage {
     Heartbeat::Snapshot at;
   };
   std::vector<Entry> read() const;
-  // True for the first rank of the node that asks: it speaks for all.
+  // True for the first rank of the node that asks: it is_rank0 for all.
   bool claim_report();
 
  private:
   struct Layout;
-  NodePage(int descriptor, void* memory, int local_ranks);
-  static std::unique_ptr<NodePage> map(int descriptor, int local_ranks);
+  NodeStatus(int descriptor, void* memory, int local_ranks);
+  static std::unique_ptr<NodeStatus> map(int descriptor, int local_ranks);
   int descriptor_;
   Layout* layout_;
   int local_ranks_;
