@@ -69,6 +69,11 @@ std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
   return make_window_plan(batch, (windows + 1) * (batch.context + 1), seed);
 }
 
+JobConfig on_layout(JobConfig job, const MeshLayout& layout) {
+  job.parallel.tp = layout.tp;
+  return job;
+}
+
 }  // namespace
 
 double StepPlan::moved(const std::string& axis) const {
@@ -86,6 +91,18 @@ Vocabularies planned_vocabularies(const JobConfig& job) {
   throw ConfigError("the vocabulary is not known before the dataset is prepared",
                     "run weft prepare, or --set tokenizer.vocabulary=N");
 }
+
+std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks) {
+  std::vector<MeshLayout> layouts;
+  for (int tp = 1; tp <= ranks; ++tp) {
+    const MeshLayout layout{.dp = ranks / tp, .tp = tp};
+    if (ranks % tp == 0 && job_problems(on_layout(job, layout)).empty()) layouts.push_back(layout);
+  }
+  if (layouts.empty()) throw ConfigError(fmt::format("no layout of {} ranks divides this model", ranks));
+  return layouts;
+}
+
+void check_layout(const JobConfig& job, const MeshLayout& layout) { check_job(on_layout(job, layout)); }
 
 StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) {
   Context context({.kind = DeviceKind::Meta}, threads);

@@ -36,7 +36,7 @@ JobConfig job_of(BenchArguments& a) {
   return job;
 }
 
-void tell(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
+void report_figures(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
   std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
   if (!a.json.empty()) {
     Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
@@ -53,19 +53,9 @@ ExitCode bench(BenchArguments a) {
   Session session(static_cast<int>(job.parallel.tp));
   return session.run([&] {
     const BenchReport report = bench_steps(session.context(), session.mesh(), job, data, a.options);
-    if (session.is_rank0()) tell(a, job, report);
+    if (session.is_rank0()) report_figures(a, job, report);
     return ExitCode::Done;
   });
-}
-
-std::string footer() {
-  std::string text = "Models that need no job file:\n";
-  for (const BenchJob& job : bench_jobs()) text += fmt::format("  {:<18}{}\n", job.name, job.meaning);
-  text +=
-      "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
-      "The ceiling is the best of a sweep of large matrix products, measured in the same run with the same threads.\n"
-      "bench/README.md explains every figure and every field of the JSON.";
-  return text;
 }
 
 }  // namespace
@@ -96,7 +86,11 @@ void add_bench_command(CLI::App& app, Action& action) {
   command->add_flag("--no-ceiling", a->no_ceiling, "Do not measure the ceiling");
   command->add_flag("--operations", a->options.operations,
                     "Then as many steps again with every operation timed: where the time goes");
-  command->footer(footer());
+  command->footer(
+      "Models that need no job file:\n" + describe_bench_jobs() +
+      "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
+      "The ceiling is the best of a sweep of large matrix products, measured in the same run with the same threads.\n"
+      "bench/README.md explains every figure and every field of the JSON.");
   command->callback([=, &action] { action = [=] { return bench(*a); }; });
 }
 

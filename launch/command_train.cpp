@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "evaluate/translator.h"
+#include "evaluate/text_generator.h"
 #include "job/options.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"

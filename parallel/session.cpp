@@ -38,7 +38,7 @@ LocalRanks local_ranks(const NodeRanks& node) {
 }
 
 // mpirun binds each of two ranks to one core unless told otherwise, which leaves most of a machine idle.
-void say_if_bound_to_few(const LocalRanks& local) {
+void warn_if_few_processors(const LocalRanks& local) {
   ProcessorSet all;
   for (const ProcessorSet& mask : local.masks) all.add(mask);
   const auto online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -73,7 +73,7 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets) : heartbeat
     if (watchdog_) watchdog_->join(rank_, node.rank, std::move(node.page));
   }
   start_logging(rank_, world_size_);
-  if (launcher.present) say_if_bound_to_few(local);
+  if (launcher.present) warn_if_few_processors(local);
   const MeshLayout layout = layout_for(world_size_, tp);
   mesh_.emplace(
       mpi_ ? mpi_mesh(layout, heartbeat_)

@@ -9,7 +9,7 @@
 #include "checkpoint/writer.h"
 #include "data/dataset.h"
 #include "data/loader.h"
-#include "evaluate/translator.h"
+#include "evaluate/text_generator.h"
 #include "job/changes.h"
 #include "job/job.h"
 #include "job/run_state.h"

@@ -1,23 +1,15 @@
-#include "evaluate/translator.h"
+#include "evaluate/text_generator.h"
 
 #include <cstdio>
 
 #include "data/dataset.h"
+#include "data/prepare/specials.h"
 #include "data/tokenizer/tokenizer.h"
 #include "evaluate/search/model_decoder.h"
 #include "evaluate/search/search.h"
 
 namespace weft {
 namespace {
-
-// A source row as preparation makes it: text with the specials that data.source_bos and data.source_eos ask for.
-std::vector<int32_t> source_row(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data) {
-  std::vector<int32_t> row;
-  if (data.source_bos) row.push_back(*tokenizer.special(SpecialRole::Bos));
-  tokenizer.encode_append(text, row);
-  if (data.source_eos && tokenizer.special(SpecialRole::Eos)) row.push_back(*tokenizer.special(SpecialRole::Eos));
-  return row;
-}
 
 SearchTokens search_tokens(const Tokenizer& tokenizer) {
   SearchTokens tokens{.end = tokenizer.special(SpecialRole::Eos)};
@@ -30,10 +22,11 @@ SearchTokens search_tokens(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> Writer::translate(std::vector<std::vector<int32_t>> sources,
-                                                       const SearchConfig& search_config,
-                                                       const std::function<void(int64_t)>& on_progress) const {
+std::vector<NBest> TextGenerator::translate(std::vector<std::vector<int32_t>> sources,
+                                            const SearchConfig& search_config,
+                                            const std::function<void(int64_t)>& on_progress) const {
   std::vector<SearchInput> inputs;
+  const int32_t bos = *target_specials(target_tokenizer).bos;
   for (const std::vector<int32_t>& source : sources) {
     if (static_cast<int64_t>(source.size()) > job.model.max_length) {
       throw DataError(fmt::format("text {} has {} tokens; the model's longest is {}", inputs.size() + 1, source.size(),
@@ -41,20 +34,19 @@ std::vector<std::vector<Hypothesis>> Writer::translate(std::vector<std::vector<i
                       "cut it into sentences");
     }
     inputs.push_back({.id = static_cast<int64_t>(inputs.size()),
-                      .prompt = {*target_tokenizer.special(SpecialRole::Bos)},
+                      .prompt = {bos},
                       .source_length = static_cast<int64_t>(source.size())});
   }
   return search(inputs, decoder_factory(model, std::move(sources)), search_config, search_tokens(target_tokenizer),
                 on_progress);
 }
 
-std::vector<std::vector<Hypothesis>> Writer::write(const std::vector<std::string>& texts,
-                                                   const SearchConfig& search_config,
-                                                   const std::function<void(int64_t)>& on_progress) const {
+std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts, const SearchConfig& search_config,
+                                           const std::function<void(int64_t)>& on_progress) const {
   if (job.is_translation()) {
     std::vector<std::vector<int32_t>> sources;
     for (const std::string& text : texts) {
-      sources.push_back(text.empty() ? std::vector<int32_t>{} : source_row(text, source_tokenizer, job.data));
+      sources.push_back(text.empty() ? std::vector<int32_t>{} : encode_source(text, source_tokenizer, job.data));
     }
     return translate(std::move(sources), search_config, on_progress);
   }
@@ -70,22 +62,28 @@ std::vector<std::vector<Hypothesis>> Writer::write(const std::vector<std::string
   return search(inputs, decoder_factory(model), search_config, search_tokens(target_tokenizer), on_progress);
 }
 
-std::string Writer::text(const Hypothesis& hypothesis) const { return target_tokenizer.decode(hypothesis.tokens); }
+std::string TextGenerator::text(const Hypothesis& hypothesis) const {
+  return target_tokenizer.decode(hypothesis.tokens);
+}
+
+TextGenerator text_generator(const LoadedModel& loaded) {
+  return {*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
+}
 
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
   const Dataset dataset = Dataset::open(job.data.directory, "train");
   auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
   return [&job, is_rank0, source, target](Transformer& model, int64_t step) {
-    const Writer writer{model, job, *source, *target};
+    const TextGenerator generator{model, job, *source, *target};
     for (const double temperature : job.log.samples.temperatures) {
       SearchConfig search{.method = SearchMethod::Sample,
                           .temperature = temperature,
                           .max_length_factor = 0,
                           .max_length_extra = job.log.samples.max_tokens};
-      const auto texts = writer.write(job.log.samples.prompts, search);
+      const auto texts = generator.generate(job.log.samples.prompts, search);
       for (size_t i = 0; i < texts.size() && is_rank0; ++i) {
         std::fprintf(stderr, "  step %ld, temperature %g: %s => %s\n", static_cast<long>(step), temperature,
-                     job.log.samples.prompts[i].c_str(), writer.text(texts[i][0]).c_str());
+                     job.log.samples.prompts[i].c_str(), generator.text(texts[i][0]).c_str());
       }
     }
   };
