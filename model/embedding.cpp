@@ -54,11 +54,11 @@ Var Embedding::operator()(ForwardContext& forward, const Rows& rows) const {
 
 Var Embedding::lookup(ForwardContext& forward, const Rows& rows, bool with_positions) const {
   Tape& tape = forward.tape;
-  const Tensor& table = table_->value();
+  const ParameterUse use = tape.use(table_), learned = tape.use(with_positions ? learned_ : nullptr);
+  const Tensor table = use.value();
   const Var y = tape.variable(tape.context().empty({rows.count(), table.size(1)}, table.dtype()));
   const Dropout dropout = with_positions ? forward.dropout(config_.dropout.embedding, site_, rows.ids) : Dropout{};
   const double scale = with_positions ? scale_ : 1.0;
-  Parameter* learned = with_positions ? learned_ : nullptr;
   const int64_t first_token = shards_.first(table.size(0));
   embed_forward(tape.context(), {.tokens = rows.tokens,
                                  .table = table,
@@ -68,21 +68,18 @@ Var Embedding::lookup(ForwardContext& forward, const Rows& rows, bool with_posit
                                  .dropout = dropout,
                                  .row_positions = rows.ids.position,
                                  .y = y->value});
-  tape.use(*table_);
-  if (learned) tape.use(*learned);
-  tape.push([&tape, y, first_token, scale, dropout, learned, tokens = rows.tokens, position = rows.ids.position,
-             table = table_] {
-    EmbedBackward back{.dy = y->gradient,
-                       .tokens = tokens,
-                       .first_token = first_token,
-                       .scale = scale,
-                       .dropout = dropout,
-                       .row_positions = position};
-    back.dtable = table->gradient(), back.dtable_mode = table->gradient_mode();
-    if (learned) back.dpositions = learned->gradient(), back.dpositions_mode = learned->gradient_mode();
-    embed_backward(tape.context(), back);
-    tape.contributed(*table);
-    if (learned) tape.contributed(*learned);
+  tape.push([&tape, y, first_token, scale, dropout, use, learned, tokens = rows.tokens, position = rows.ids.position] {
+    const GradientSlot dtable = use.contribute(), dpositions = learned.contribute();
+    embed_backward(tape.context(), {.dy = y->gradient,
+                                    .tokens = tokens,
+                                    .first_token = first_token,
+                                    .scale = scale,
+                                    .dropout = dropout,
+                                    .row_positions = position,
+                                    .dtable = dtable.tensor,
+                                    .dtable_mode = dtable.mode,
+                                    .dpositions = dpositions.tensor,
+                                    .dpositions_mode = dpositions.mode});
   });
   return y;
 }
@@ -97,18 +94,17 @@ Var Embedding::add_positions(ForwardContext& forward, const Var& x, const Rows& 
                                          .row_positions = rows.stream.position,
                                          .dropout = dropout,
                                          .y = y->value});
-  if (learned_) tape.use(*learned_);
-  tape.push([&tape, x, y, dropout, scale = scale_, learned = learned_, position = rows.stream.position] {
-    const GradientSlot dx = tape.slot(x);
-    AddPositionsBackward back{.dy = y->gradient,
-                              .scale = scale,
-                              .row_positions = position,
-                              .dropout = dropout,
-                              .dx = dx.tensor,
-                              .dx_mode = dx.mode};
-    if (learned) back.dpositions = learned->gradient(), back.dpositions_mode = learned->gradient_mode();
-    add_positions_backward(tape.context(), back);
-    if (learned) tape.contributed(*learned);
+  const ParameterUse learned = tape.use(learned_);
+  tape.push([&tape, x, y, dropout, scale = scale_, learned, position = rows.stream.position] {
+    const GradientSlot dx = tape.slot(x), dpositions = learned.contribute();
+    add_positions_backward(tape.context(), {.dy = y->gradient,
+                                            .scale = scale,
+                                            .row_positions = position,
+                                            .dropout = dropout,
+                                            .dx = dx.tensor,
+                                            .dx_mode = dx.mode,
+                                            .dpositions = dpositions.tensor,
+                                            .dpositions_mode = dpositions.mode});
   });
   return y;
 }

@@ -97,7 +97,7 @@ Var Linear::operator()(ForwardContext& forward, const Var& input, const Rows& ro
       sharding_ == LinearSharding::ColumnParallel && !full_rows_in_ ? shards_.enter(forward, input, rows) : input;
   const int64_t out = weight_->local_shape().elements() / weight_->local_shape()[-1];
   const int64_t n = x->value.rows();
-  Parameter* bias = bias_in_residual_ ? nullptr : bias_;
+  const ParameterUse weight = tape.use(weight_), bias = tape.use(bias_in_residual_ ? nullptr : bias_);
   const DType dtype = x->value.dtype();
   Tensor pre;
   if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
@@ -105,30 +105,26 @@ Var Linear::operator()(ForwardContext& forward, const Var& input, const Rows& ro
   Dropout dropout = forward.dropout(dropout_, site_, sharding_ == LinearSharding::None ? rows.stream : rows.ids);
   if (sharding_ == LinearSharding::ColumnParallel) dropout.first_channel = shards_.first(out);
   product(forward, {.x = x->value,
-                    .weight = weight_->value(),
-                    .bias = bias ? bias->value() : Tensor{},
+                    .weight = weight.value(),
+                    .bias = bias.value(),
                     .activation = activation_,
                     .dropout = dropout,
                     .y = y->value,
                     .pre = pre});
-  tape.use(*weight_);
-  if (bias) tape.use(*bias);
-  tape.push([&tape, x, y, pre, dropout, bias, weight = weight_, activation = activation_] {
-    const GradientSlot dx = tape.slot(x);
-    LinearBackward back{.dy = y->gradient,
-                        .x = x->value,
-                        .weight = weight->value(),
-                        .pre = pre,
-                        .activation = activation,
-                        .dropout = dropout,
-                        .dx = dx.tensor,
-                        .dx_mode = dx.mode};
-    back.dweight = weight->gradient();
-    back.dweight_mode = weight->gradient_mode();
-    if (bias) back.dbias = bias->gradient(), back.dbias_mode = bias->gradient_mode();
-    linear_backward(tape.context(), back);
-    tape.contributed(*weight);
-    if (bias) tape.contributed(*bias);
+  tape.push([&tape, x, y, pre, dropout, bias, weight, activation = activation_] {
+    const GradientSlot dx = tape.slot(x), dweight = weight.contribute(), dbias = bias.contribute();
+    linear_backward(tape.context(), {.dy = y->gradient,
+                                     .x = x->value,
+                                     .weight = weight.value(),
+                                     .pre = pre,
+                                     .activation = activation,
+                                     .dropout = dropout,
+                                     .dx = dx.tensor,
+                                     .dx_mode = dx.mode,
+                                     .dweight = dweight.tensor,
+                                     .dweight_mode = dweight.mode,
+                                     .dbias = dbias.tensor,
+                                     .dbias_mode = dbias.mode});
   });
   return sharding_ == LinearSharding::RowParallel ? shards_.leave(forward, y, rows) : y;
 }
@@ -199,28 +195,24 @@ Var Residual::join(ForwardContext& forward, const Norm* norm, const Rows& rows, 
     mean = context.empty({shape[0]}, accumulator_of(dtype));
     rstd = context.empty({shape[0]}, accumulator_of(dtype));
   }
-  Parameter* bias = branch_ ? bias_ : nullptr;
+  const ParameterUse bias = tape.use(branch_ ? bias_ : nullptr), gamma = tape.use(norm ? &norm->gamma() : nullptr),
+                     beta = tape.use(norm ? norm->beta() : nullptr);
   const Dropout dropout = branch_ ? forward.dropout(dropout_, site_, rows.stream) : Dropout{};
   residual_norm_forward(context, {.x = x->value,
-                                  .bias = bias ? bias->value() : Tensor{},
+                                  .bias = bias.value(),
                                   .dropout = dropout,
                                   .residual = residual ? residual->value : Tensor{},
-                                  .gamma = norm ? norm->gamma().value() : Tensor{},
-                                  .beta = norm && norm->beta() ? norm->beta()->value() : Tensor{},
+                                  .gamma = gamma.value(),
+                                  .beta = beta.value(),
                                   .epsilon = norm ? norm->epsilon() : 1e-5,
                                   .sum = branch_ ? sum->value : Tensor{},
                                   .normed = out ? out->value : Tensor{},
                                   .mean = mean,
                                   .rstd = rstd});
-  Parameter* gamma = norm ? &norm->gamma() : nullptr;
-  Parameter* beta = norm ? norm->beta() : nullptr;
-  for (Parameter* p : {bias, gamma, beta}) {
-    if (p) tape.use(*p);
-  }
   tape.push([&tape, x, residual, sum, out, mean, rstd, dropout, bias, gamma, beta] {
     ResidualNormBackward back{.dnormed = out ? out->gradient : Tensor{},
                               .sum = sum->value,
-                              .gamma = gamma ? gamma->value() : Tensor{},
+                              .gamma = gamma.value(),
                               .mean = mean,
                               .rstd = rstd,
                               .dropout = dropout};
@@ -236,13 +228,10 @@ Var Residual::join(ForwardContext& forward, const Norm* norm, const Rows& rows, 
         back.dresidual = slot.tensor, back.dresidual_mode = slot.mode;
       }
     }
-    if (bias) back.dbias = bias->gradient(), back.dbias_mode = bias->gradient_mode();
-    if (gamma) back.dgamma = gamma->gradient(), back.dnorm_mode = gamma->gradient_mode();
-    if (beta) back.dbeta = beta->gradient(), beta->gradient_mode();
+    const GradientSlot dbias = bias.contribute(), dgamma = gamma.contribute(), dbeta = beta.contribute();
+    back.dbias = dbias.tensor, back.dbias_mode = dbias.mode;
+    back.dgamma = dgamma.tensor, back.dbeta = dbeta.tensor, back.dnorm_mode = dgamma.mode;  // used together
     residual_norm_backward(tape.context(), back);
-    for (Parameter* p : {bias, gamma, beta}) {
-      if (p) tape.contributed(*p);
-    }
   });
   if (keep_sum) value_ = sum;
   branch_ = nullptr;

@@ -48,29 +48,26 @@ LossSums Transformer::loss(ForwardContext& forward, const ModelBatch& batch, con
   const int64_t rows = h->value.size(0);
   const DType wide = accumulator_of(h->value.dtype());
   const Tensor loss = context_.empty({rows}, wide), nll = context_.empty({rows}, wide);
+  const ParameterUse weight = tape.use(output_weight_), bias = tape.use(output_bias_);
   OutputLoss args{.tp = &shards_.communicator(),
                   .vocabulary = vocabularies_.target,
                   .hidden = h->value,
-                  .weight = output_weight_->value(),
-                  .bias = output_bias(),
+                  .weight = weight.value(),
+                  .bias = bias.value(),
                   .targets = batch.targets,
                   .smoothing = options.smoothing,
                   .scale = options.scale,
                   .loss = loss,
                   .nll = nll};
-  tape.use(*output_weight_);
-  if (output_bias_) tape.use(*output_bias_);
   if (tape.recording()) {
     args.dhidden = context_.empty(h->value.shape(), h->value.dtype());
-    args.dweight = output_weight_->gradient(), args.dweight_mode = output_weight_->gradient_mode();
-    if (output_bias_) args.dbias = output_bias_->gradient(), args.dbias_mode = output_bias_->gradient_mode();
+    const GradientSlot dweight = weight.contribute(), dbias = bias.contribute();
+    args.dweight = dweight.tensor, args.dweight_mode = dweight.mode;
+    args.dbias = dbias.tensor, args.dbias_mode = dbias.mode;
   }
   output_loss(context_, args);
-  tape.push([this, &tape, h, dhidden = args.dhidden] {
-    h->gradient = dhidden;
-    tape.contributed(*output_weight_);
-    if (output_bias_) tape.contributed(*output_bias_);
-  });
+  // The uses end here: what was contributed in forward is reduced once backward runs.
+  tape.push([h, weight, bias, dhidden = args.dhidden] { h->gradient = dhidden; });
   LossSums sums{context_.empty({1}, DType::F64), context_.empty({1}, DType::F64)};
   sum_all(context_, loss, sums.loss);
   sum_all(context_, nll, sums.nll);

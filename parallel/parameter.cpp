@@ -80,12 +80,6 @@ DType compute_dtype(Precision precision) {
   }
 }
 
-Accumulate Parameter::gradient_mode() {
-  const Accumulate mode = touched_ ? Accumulate::Add : Accumulate::Overwrite;
-  touched_ = true;
-  return mode;
-}
-
 Parameter& ParameterRegistry::add(ParameterSpec spec) {
   require<InternalError>(!flat_value_, "parameter {} declared after allocation", spec.name);
   require<InternalError>(!find(spec.name), "parameter {} declared twice", spec.name);
@@ -102,6 +96,7 @@ Parameter& ParameterRegistry::add(ParameterSpec spec) {
     p->extent_ = p->local_shape_;
   }
   p->spec_ = std::move(spec);
+  p->index_ = parameters_.size();
   parameters_.push_back(std::move(p));
   return *parameters_.back();
 }
@@ -129,10 +124,8 @@ void ParameterRegistry::allocate(Precision precision, bool training, const Shard
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Parameter& p = *parameters_[i];
     p.flat_offset_ = layout_.offsets[i];
-    p.bucket_ = layout_.bucket_of[i];
     if (master_.whole) p.master_ = master_.data.flat(p.flat_offset_, p.local_shape_);
     p.value_ = flat_value_.flat(p.flat_offset_, p.local_shape_);
-    if (flat_gradient_) p.gradient_ = flat_gradient_.flat(p.flat_offset_, p.local_shape_);
   }
 }
 

@@ -34,34 +34,24 @@ struct ParameterSpec {
   bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
 };
 
-class GradientBuckets;
-
 class Parameter {
  public:
   const ParameterSpec& spec() const { return spec_; }
+  size_t index() const { return index_; }                    // in the registry, in order of declaration
   const Shape& local_shape() const { return local_shape_; }  // in memory, padding included
   const Shape& extent() const { return extent_; }            // what exists of it: padding is zero and stays zero
   int64_t flat_offset() const { return flat_offset_; }       // elements, in the flat buffers
   const Tensor& value() const { return value_; }             // compute dtype: what operations read
   // What the optimizer updates: f32, or f64 in f64 runs. Absent where the replicas divide the masters.
   const Tensor& master() const { return master_; }
-  // Accumulator dtype. Where gradients are never held whole, it exists from the first contribution of a micro-batch
-  // until the reduction of its bucket.
-  const Tensor& gradient();
-  // Overwrite for the first contribution of a step, Add for every later one.
-  Accumulate gradient_mode();
 
  private:
   friend class ParameterRegistry;
-  friend class GradientBuckets;
   ParameterSpec spec_;
+  size_t index_ = 0;
   Shape local_shape_, extent_;
   int64_t flat_offset_ = 0;
-  GradientBuckets* buckets_ = nullptr;  // who makes the gradient when it is asked for
-  int bucket_ = 0;
-  Tensor value_, master_, gradient_;
-  bool touched_ = false;  // contributed to since clear_gradients()
-  int expected_ = 0;      // uses recorded by forward passes of this step and not yet answered by backward
+  Tensor value_, master_;
 };
 
 enum class Precision : uint8_t { Fp32, Bf16, Fp64 };
