@@ -54,7 +54,7 @@ class AttentionRun {
     rows_ = {integers(context_, sample), integers(context_, position)};
   }
 
-  Dropout dropout() const { return {.probability = c_.dropout, .operation = 9, .state = &state, .rows = rows_}; }
+  Dropout dropout() const { return {.probability = c_.dropout, .dropout_id = 9, .state = &state, .rows = rows_}; }
   double scale() const { return 1 / std::sqrt(static_cast<double>(c_.heads.head_dim)); }
 
   void forward() {
@@ -115,9 +115,9 @@ inline double kept(const AttentionRun& run, int64_t row, int64_t key, int64_t he
   const Dropout d = run.dropout();
   if (!d.active()) return 1;
   const auto u32 = [](int64_t v) { return static_cast<uint32_t>(v); };
-  const Philox::Counter words = Philox(run.state.dropout_key)(
-      {u32(key / 8), u32(d.rows.position.data<int32_t>()[row]), u32(d.rows.sample.data<int32_t>()[row]),
-       d.operation | u32(run.parameters().first_head + head) << 16});
+  const Philox::Counter words = Philox(run.state.dropout_key ^ d.dropout_id)(
+      {u32(key / 8), u32(d.rows.position.data<int32_t>()[row]), u32(d.rows.sequence.data<int32_t>()[row]),
+       u32(run.parameters().first_head + head)});
   const uint32_t word = words[static_cast<size_t>(key % 8 / 2)];
   const uint32_t bits = key % 2 == 0 ? word & 0xffffu : word >> 16;
   return bits < d.threshold() ? 0 : d.scale();

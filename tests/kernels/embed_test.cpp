@@ -38,7 +38,7 @@ struct Problem {
     x = random(context, {c.rows, c.width}, dtype, 3);
     dy = random(context, {c.rows, c.width}, dtype, 4);
     state.dropout_key = 5;
-    dropout = {.probability = c.dropout, .operation = 8, .state = &state, .rows = ids};
+    dropout = {.probability = c.dropout, .dropout_id = 8, .state = &state, .rows = ids};
   }
   Problem widened() const {
     Problem p = *this;

@@ -35,7 +35,7 @@ struct Problem {
     if (c.bias) bias = random(context, {c.out}, dtype, 3);
     dy = random(context, {c.rows, c.out}, dtype, 4);
     state.dropout_key = 77;
-    dropout = {.probability = c.dropout, .operation = 5, .state = &state, .rows = row_ids(context, c.rows)};
+    dropout = {.probability = c.dropout, .dropout_id = 5, .state = &state, .rows = row_ids(context, c.rows)};
   }
   // The same numbers, in f64.
   Problem widened() const {

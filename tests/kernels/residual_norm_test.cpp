@@ -36,7 +36,7 @@ struct Problem {
     if (!c.plain()) dsum = random(context, shape, dtype, 6);
     if (c.norm) dnormed = random(context, shape, dtype, 7);
     state.dropout_key = 99;
-    dropout = {.probability = c.dropout, .operation = 6, .state = &state, .rows = row_ids(context, c.rows)};
+    dropout = {.probability = c.dropout, .dropout_id = 6, .state = &state, .rows = row_ids(context, c.rows)};
   }
   Problem widened() const {
     Problem p = *this;
