@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "kernels/elementwise.h"
 #include "kernels/embed.h"
-#include "kernels/plain.h"
 
 namespace weft {
 

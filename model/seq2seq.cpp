@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 
 namespace weft {
 

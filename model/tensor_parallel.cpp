@@ -1,6 +1,6 @@
 #include "model/tensor_parallel.h"
 
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 #include "model/forward_context.h"
 
 namespace weft {

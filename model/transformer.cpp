@@ -1,6 +1,7 @@
 #include "model/transformer.h"
 
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
+#include "kernels/reduction.h"
 #include "model/gpt.h"
 #include "model/seq2seq.h"
 #include "parallel/output_loss.h"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/parallel_for.h"
 #include "base/philox.h"
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 
 namespace weft {
 namespace {

@@ -111,7 +111,7 @@ struct AttentionExpected {
 namespace detail {
 
 // The multiplier of weight (query row, key) of a head, as kernels/attention.h and step_state.h define it.
-inline double kept(const AttentionRun& run, int64_t row, int64_t key, int64_t head) {
+inline double dropout_scale(const AttentionRun& run, int64_t row, int64_t key, int64_t head) {
   const Dropout d = run.dropout();
   if (!d.active()) return 1;
   const auto u32 = [](int64_t v) { return static_cast<uint32_t>(v); };
@@ -156,7 +156,7 @@ inline AttentionExpected composed_attention(const AttentionRun& run) {
         for (double& w : weight) w = std::exp(w - most), sum += w;
         e.log_sum[h * rows + row] = most + std::log(sum);
         for (int64_t j = 0; j < seen; ++j) {
-          const double m = detail::kept(run, row, j, h), p = weight[j] / sum;
+          const double m = detail::dropout_scale(run, row, j, h), p = weight[j] / sum;
           weight[j] = p;
           for (int64_t i = 0; i < d; ++i) {
             const double v = keys[k_at(j) + d + i];

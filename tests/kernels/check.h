@@ -8,7 +8,7 @@
 
 #include "base/philox.h"
 #include "kernels/context.h"
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 #include "kernels/step_state.h"
 
 // What the tests of operations share: random tensors by seed, comparison by dtype, gradients by finite differences.

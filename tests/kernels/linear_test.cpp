@@ -66,11 +66,11 @@ Result forward(const Problem& p) {
 }
 
 void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
-  const DType wide = accumulator_of(p.dtype);
+  const DType acc_dtype = accumulator_of(p.dtype);
   if (!r.dx) {
     r.dx = p.context.zeros(p.x.shape(), p.dtype);
-    r.dweight = p.context.zeros(p.weight.shape(), wide);
-    if (p.bias) r.dbias = p.context.zeros(p.bias.shape(), wide);
+    r.dweight = p.context.zeros(p.weight.shape(), acc_dtype);
+    if (p.bias) r.dbias = p.context.zeros(p.bias.shape(), acc_dtype);
   }
   linear_backward(p.context, {.dy = p.dy,
                               .x = p.x,
