@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "kernels/elementwise.h"
@@ -10,10 +11,10 @@ namespace weft {
 
 struct GradientBuckets::Bucket {
   FlatRange range;
-  const OwnedRange* owned = nullptr;         // where sharded
+  std::optional<FlatRange> owned;            // this rank's share, if the replicas divide gradients
   std::vector<const Parameter*> parameters;  // that lie in it
   Tensor gradient;                           // of the range
-  Tensor sum;                                // of what is owned, where it is added to what earlier micro-batches left
+  Tensor sum;                                // of what is owned, if it is added to what earlier micro-batches left
   std::unique_ptr<CollectiveWork> pending;
 };
 
@@ -22,7 +23,7 @@ GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(regist
   for (size_t b = 0; b < layout.buckets.size(); ++b) {
     auto bucket = std::make_unique<Bucket>();
     bucket->range = layout.buckets[b];
-    if (layout.sharded) bucket->owned = &layout.owned[b];
+    if (layout.sharded()) bucket->owned = layout.owned[b];
     if (registry.flat_gradient()) {
       bucket->gradient = registry.flat_gradient().flat(bucket->range.begin, Shape{bucket->range.size()});
     }
@@ -64,7 +65,9 @@ void GradientBuckets::begin_step() {
   exposed_ = 0;
 }
 
-void GradientBuckets::begin_micro_batch(bool last) { reducing_ = last || registry_.zero() == ZeroStage::Gradients; }
+void GradientBuckets::begin_micro_batch(bool last) {
+  reducing_ = last || registry_.layout().zero == ZeroStage::Gradients;
+}
 
 void GradientBuckets::open_use(const Parameter& parameter) { contributions(parameter).open_uses += 1; }
 
@@ -119,13 +122,13 @@ void GradientBuckets::complete(Bucket& bucket) {
   const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
   if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);
   bucket.sum = {};
-  if (registry_.zero() != ZeroStage::Gradients) return;
+  if (registry_.layout().zero != ZeroStage::Gradients) return;
   bucket.gradient = {};
   for (const Parameter* p : bucket.parameters) contributions(*p).any = false;
 }
 
 void GradientBuckets::end_micro_batch() {
-  if (registry_.zero() != ZeroStage::Gradients) return;
+  if (registry_.layout().zero != ZeroStage::Gradients) return;
   start_rest();
   for (const auto& bucket : buckets_) complete(*bucket);
   next_ = 0;
@@ -133,7 +136,7 @@ void GradientBuckets::end_micro_batch() {
 }
 
 double GradientBuckets::finish() {
-  if (registry_.zero() != ZeroStage::Gradients) start_rest();
+  if (registry_.layout().zero != ZeroStage::Gradients) start_rest();
   for (const auto& bucket : buckets_) complete(*bucket);
   reduce_partial_gradients();
   return exposed_;
@@ -146,11 +149,8 @@ void GradientBuckets::reduce_partial_gradients() {
   int64_t total = 0;
   for (const auto& p : registry_.parameters()) {
     if (!p->spec().partial_over_tp || tp.size() == 1) continue;
-    const FlatRange all{p->flat_offset(), p->flat_offset() + p->local_shape().elements()};
-    for (const OwnedRange& owned : registry_.layout().owned) {
-      const FlatRange part = overlap(owned.flat, all);
-      if (part.size() <= 0) continue;
-      parts.push_back(registry_.reduced_gradient().piece(owned, part));
+    for (const FlatRange& part : registry_.reduced_gradient().parts(p->range())) {
+      parts.push_back(registry_.reduced_gradient().piece(part));
       total += part.size();
     }
   }
