@@ -3,8 +3,8 @@
 #include <array>
 
 #include "base/error.h"
+#include "kernels/elementwise.h"
 #include "kernels/matmul.h"
-#include "kernels/plain.h"
 
 namespace weft {
 namespace {

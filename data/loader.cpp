@@ -16,7 +16,7 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
     source_rows += step.sequences[place].source_rows;
     target_rows += step.sequences[place].target_rows;
   }
-  micro.samples.assign(places.begin(), places.end());
+  micro.sequence_ids.assign(places.begin(), places.end());
   micro.source.tokens.resize(source_rows);
   micro.input.tokens.reserve(target_rows);
   micro.targets.reserve(target_rows);

@@ -9,7 +9,7 @@
 
 #include "base/parallel_for.h"
 #include "kernels/cpu/convert.h"
-#include "kernels/cpu/plain_matmul.h"
+#include "kernels/cpu/reference_matmul.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/workspace.h"
 

@@ -69,7 +69,7 @@ TEST(ReadStep, AWindowOfOneMoreTokenGivesInputsAndTheNextTokens) {
     ASSERT_EQ(micro.input.sequences(), micro.sequences());
     for (int64_t i = 0; i < micro.sequences(); ++i) {
       EXPECT_EQ(micro.input.offsets[i], 8 * i);
-      EXPECT_EQ(micro.input.tokens[8 * i], step.sequences[micro.samples[i]].index);
+      EXPECT_EQ(micro.input.tokens[8 * i], step.sequences[micro.sequence_ids[i]].index);
     }
     ASSERT_EQ(micro.targets.size(), micro.input.tokens.size());
     for (size_t row = 0; row < micro.targets.size(); ++row) EXPECT_EQ(micro.targets[row], micro.input.tokens[row] + 1);
@@ -83,7 +83,7 @@ TEST(ReadStep, PairsLieEndToEnd) {
   const MicroBatch& micro = batches.micro[0];
   ASSERT_EQ(micro.sequences(), static_cast<int64_t>(step.sequences.size()));
   for (int64_t i = 0; i < micro.sequences(); ++i) {
-    const PlannedSequence& s = step.sequences[micro.samples[i]];
+    const PlannedSequence& s = step.sequences[micro.sequence_ids[i]];
     ASSERT_EQ(micro.source.offsets[i + 1] - micro.source.offsets[i], s.source_rows);
     ASSERT_EQ(micro.input.offsets[i + 1] - micro.input.offsets[i], s.target_rows);
     for (int32_t t = 0; t < s.source_rows; ++t) {
@@ -108,20 +108,20 @@ TEST(ReadStep, TotalsOfThePlanAreWhatAllRanksHold) {
       for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
         const auto step = plan->step(0, s);
         int64_t tokens = 0, sequences = 0;
-        std::vector<int64_t> samples;
+        std::vector<int64_t> ids;
         for (int64_t rank = 0; rank < dp; ++rank) {
           const auto batches = read_step(step, FakeReader(), rank, dp, 20);
           EXPECT_EQ(batches.step_target_tokens, step.target_tokens());
           tokens += batches.target_tokens();
           for (const auto& micro : batches.micro) {
             sequences += micro.sequences();
-            samples.insert(samples.end(), micro.samples.begin(), micro.samples.end());
+            ids.insert(ids.end(), micro.sequence_ids.begin(), micro.sequence_ids.end());
           }
         }
         EXPECT_EQ(tokens, step.target_tokens());
         EXPECT_EQ(sequences, static_cast<int64_t>(step.sequences.size()));
-        std::sort(samples.begin(), samples.end());
-        for (size_t i = 0; i < samples.size(); ++i) EXPECT_EQ(samples[i], static_cast<int64_t>(i));
+        std::sort(ids.begin(), ids.end());
+        for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids[i], static_cast<int64_t>(i));
       }
     }
   }
@@ -135,7 +135,7 @@ TEST(ReadStep, ASampleHoldsTheSameTokensOnAnyLayout) {
       for (const auto& micro : read_step(step, FakeReader(), rank, dp, micro_tokens).micro) {
         for (int64_t i = 0; i < micro.sequences(); ++i) {
           const auto begin = micro.input.tokens.begin();
-          inputs[micro.samples[i]].assign(begin + micro.input.offsets[i], begin + micro.input.offsets[i + 1]);
+          inputs[micro.sequence_ids[i]].assign(begin + micro.input.offsets[i], begin + micro.input.offsets[i + 1]);
         }
       }
     }

@@ -104,12 +104,15 @@ struct Buckets {
     buckets = std::make_unique<GradientBuckets>(registry);
   }
   void contribute(const char* name, float value) {
-    Parameter& p = *registry.find(name);
-    const bool add = p.gradient_mode() == Accumulate::Add;
-    for (float& g : p.gradient().span<float>()) g = add ? g + value : value;
-    buckets->contributed(p);
+    const Parameter& p = *registry.find(name);
+    const GradientSlot slot = buckets->contribute(p);
+    for (float& g : slot.tensor.span<float>()) g = slot.mode == Accumulate::Add ? g + value : value;
+    buckets->close_use(p);
+    buckets->progress();
   }
-  float gradient(const char* name) { return registry.find(name)->gradient().data<float>()[63]; }
+  float& gradient(const char* name) {
+    return registry.flat_gradient().data<float>()[registry.find(name)->flat_offset() + 63];
+  }
 };
 
 // U-6.3: ranks whose contributions come in different orders, or not at all, get the same sums.
@@ -122,11 +125,11 @@ TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
       if (rank != 2) {  // rank 2 has no rows at all
         for (int micro = 0; micro < 2; ++micro) {
           t.buckets->begin_micro_batch(micro == 1);
-          for (const char* name : {"a", "b", "a", "d"}) t.buckets->expect(*t.registry.find(name));
+          for (const char* name : {"a", "b", "a", "d"}) t.buckets->open_use(*t.registry.find(name));
           if (rank == 0) {
-            for (const char* name : {"d", "a", "b", "a"}) t.contribute(name, 1), t.buckets->progress();
+            for (const char* name : {"d", "a", "b", "a"}) t.contribute(name, 1);
           } else {
-            for (const char* name : {"a", "a", "b", "d"}) t.contribute(name, 10), t.buckets->progress();
+            for (const char* name : {"a", "a", "b", "d"}) t.contribute(name, 10);
           }
         }
       }
@@ -135,7 +138,7 @@ TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
       EXPECT_EQ(t.gradient("b"), 22);
       EXPECT_EQ(t.gradient("c"), 0);  // nobody contributed: zeroed, though the last step left something
       EXPECT_EQ(t.gradient("d"), 22);
-      t.registry.find("c")->gradient().data<float>()[63] = 5;
+      t.gradient("c") = 5;
     }
   });
 }
@@ -154,7 +157,7 @@ TEST(GradientBuckets, ReplicasGetTheSumOfWhatTheyOwn) {
         for (int micro = 0; micro < 2; ++micro) {
           t.buckets->begin_micro_batch(micro == 1 - rank);
           if (micro <= 1 - rank) {  // rank 1 has one micro-batch, rank 0 two
-            for (const char* name : {"a", "b", "d"}) t.buckets->expect(*t.registry.find(name));
+            for (const char* name : {"a", "b", "d"}) t.buckets->open_use(*t.registry.find(name));
             for (const char* name : {"d", "b", "a"}) t.contribute(name, rank == 0 ? 1 : 10);
           }
           t.buckets->end_micro_batch();
@@ -182,7 +185,7 @@ TEST(GradientBuckets, ReductionOverlapsBackward) {
                    Buckets t(mesh);
                    t.buckets->begin_step();
                    t.buckets->begin_micro_batch(true);
-                   for (const char* name : {"a", "b", "c", "d"}) t.buckets->expect(*t.registry.find(name));
+                   for (const char* name : {"a", "b", "c", "d"}) t.buckets->open_use(*t.registry.find(name));
                    for (const char* name : {"d", "c", "b", "a"}) {
                      t.contribute(name, 1);
                      std::this_thread::sleep_for(std::chrono::milliseconds(150));  // the rest of backward
@@ -196,7 +199,7 @@ TEST(GradientBuckets, ReductionOverlapsBackward) {
                  [](Mesh& mesh, int) {
                    Buckets t(mesh);
                    t.buckets->begin_step();  // as if an earlier micro-batch: nothing starts before finish()
-                   for (const char* name : {"a", "b", "c", "d"}) t.buckets->expect(*t.registry.find(name));
+                   for (const char* name : {"a", "b", "c", "d"}) t.buckets->open_use(*t.registry.find(name));
                    for (const char* name : {"d", "c", "b", "a"}) t.contribute(name, 1);
                    EXPECT_GT(t.buckets->finish(), 0.08);
                  },

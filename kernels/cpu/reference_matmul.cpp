@@ -1,4 +1,4 @@
-#include "kernels/cpu/plain_matmul.h"
+#include "kernels/cpu/reference_matmul.h"
 
 #include <algorithm>
 

@@ -1,7 +1,8 @@
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 
 #include <limits>
 
+#include "kernels/reduction.h"
 #include "tests/kernels/check.h"
 
 namespace weft {
@@ -11,7 +12,7 @@ using namespace test;
 
 const std::vector<DType> kFloats{DType::F32, DType::BF16, DType::F64};
 
-TEST(Plain, FillConvertAddAndScale) {
+TEST(Elementwise, FillConvertAddAndScale) {
   for (const int threads : {1, 2}) {
     Context context({}, threads);
     for (const int64_t n : {1, 7, 129, 70001}) {
@@ -32,7 +33,7 @@ TEST(Plain, FillConvertAddAndScale) {
   }
 }
 
-TEST(Plain, ConversionRoundsToNearestEvenAndKeepsSpecials) {
+TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
   Context context;
   const float inf = std::numeric_limits<float>::infinity();
   // 1 + 2^-8 lies half-way between two bf16 numbers (even below); 1 + 3 * 2^-8 as well (even above).
@@ -47,7 +48,7 @@ TEST(Plain, ConversionRoundsToNearestEvenAndKeepsSpecials) {
   for (const double v : values(copy_as(context, nan, DType::BF16))) EXPECT_TRUE(std::isnan(v));
 }
 
-TEST(Plain, ConvertCopiesAnyEqualDtype) {
+TEST(Elementwise, ConvertCopiesAnyEqualDtype) {
   Context context;
   const Tensor from = integers(context, {1, 2, 3}), to = context.empty({3}, DType::I32);
   convert(context, from, to);
@@ -57,7 +58,7 @@ TEST(Plain, ConvertCopiesAnyEqualDtype) {
   EXPECT_EQ(error_of([&] { convert(context, from, context.empty({4}, DType::I32)); }), "convert: i32[3] to i32[4]");
 }
 
-TEST(Plain, GatherRows) {
+TEST(Elementwise, GatherRows) {
   Context context;
   const Tensor from = random(context, {5, 3}, DType::BF16, 1), to = context.empty({4, 3}, DType::BF16);
   gather_rows(context, from, integers(context, {4, 0, 0, 2}), to);
@@ -71,7 +72,7 @@ TEST(Plain, GatherRows) {
             "gather_rows: to is bf16[4, 3], expected bf16[1, 3]");
 }
 
-TEST(Plain, RowsAreAddedAndSummed) {
+TEST(Elementwise, RowsAreAddedAndSummed) {
   for (const int threads : {1, 2}) {
     Context context({}, threads);
     for (const int64_t rows : {1, 7, 129}) {
@@ -101,7 +102,7 @@ TEST(Plain, RowsAreAddedAndSummed) {
   }
 }
 
-TEST(Plain, SumAllDoesNotDependOnThreads) {
+TEST(Elementwise, SumAllDoesNotDependOnThreads) {
   Context one({}, 1), two({}, 2);
   for (const int64_t n : {0, 1, 129, 200003}) {
     const Tensor x = random(one, {n}, DType::BF16, 5), a = one.empty({1}, DType::F64), b = two.empty({1}, DType::F64);
@@ -114,7 +115,7 @@ TEST(Plain, SumAllDoesNotDependOnThreads) {
   }
 }
 
-TEST(Plain, MisfitsAreNamedAndDryRunsCount) {
+TEST(Elementwise, MisfitsAreNamedAndDryRunsCount) {
   Context context, dry(Device{DeviceKind::Meta});
   const Tensor x = context.zeros({3}, DType::F32), y = context.zeros({4}, DType::F32);
   EXPECT_EQ(error_of([&] { add_scaled(context, x, 1, y); }), "add_scaled: x is f32[3], expected 4 elements of f32");

@@ -12,10 +12,5 @@ void scale_in_place(const Tensor& y, double scale, int threads);
 void gather_rows(const Tensor& from, const Tensor& index, const Tensor& to, int threads);
 void join_columns(const Tensor& parts, const Tensor& to);
 void add_row(const Tensor& row, const Tensor& y, int threads);
-// partial: accumulator dtype, [threads, columns].
-void sum_rows(const Tensor& x, const Tensor& out, bool add, const Tensor& partial, int threads);
-// Into out[0]: the sum of x, or of its squares. partial: f64[sum_blocks(elements)].
-int64_t sum_blocks(int64_t elements);
-void sum_all(const Tensor& x, bool squares, const Tensor& out, const Tensor& partial, int threads);
 
 }  // namespace weft::cpu

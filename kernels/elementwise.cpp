@@ -1,7 +1,7 @@
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 
 #include "kernels/checks.h"
-#include "kernels/cpu/plain.h"
+#include "kernels/cpu/elementwise.h"
 
 namespace weft {
 
@@ -72,26 +72,6 @@ void add_row(Context& context, const Tensor& row, const Tensor& y) {
                2.0 * static_cast<double>(y.bytes()) + static_cast<double>(row.bytes()));
   if (op.dry()) return;
   cpu::add_row(row, y, context.threads());
-}
-
-void sum_rows(Context& context, const Tensor& x, const Tensor& out, Accumulate mode) {
-  const Checks check(context, "sum_rows");
-  check.floating("x", x);
-  check.vector("out", out, x.columns(), accumulator_of(x.dtype()));
-  CostScope op(context, "sum_rows", static_cast<double>(x.elements()), static_cast<double>(x.bytes() + out.bytes()));
-  const Tensor partial = context.empty({context.threads(), x.columns()}, out.dtype());
-  if (op.dry()) return;
-  cpu::sum_rows(x, out, mode == Accumulate::Add, partial, context.threads());
-}
-
-void sum_all(Context& context, const Tensor& x, const Tensor& out) {
-  const Checks check(context, "sum_all");
-  check.floating("x", x);
-  check.vector("out", out, 1, DType::F64);
-  CostScope op(context, "sum_all", static_cast<double>(x.elements()), static_cast<double>(x.bytes()));
-  const Tensor partial = context.empty({cpu::sum_blocks(x.elements())}, DType::F64);
-  if (op.dry()) return;
-  cpu::sum_all(x, false, out, partial, context.threads());
 }
 
 }  // namespace weft

@@ -17,9 +17,5 @@ void gather_rows(Context& context, const Tensor& from, const Tensor& index, cons
 void join_columns(Context& context, const Tensor& parts, const Tensor& to);
 // y[r] += row for every row r; row [columns] of any floating dtype, y [rows, columns].
 void add_row(Context& context, const Tensor& row, const Tensor& y);
-// out[c] = sum over rows of x[r, c] (added to what is there where Add), in a fixed order; out of the accumulator dtype.
-void sum_rows(Context& context, const Tensor& x, const Tensor& out, Accumulate mode);
-// out[0] (f64) = sum of x, in a fixed order.
-void sum_all(Context& context, const Tensor& x, const Tensor& out);
 
 }  // namespace weft
