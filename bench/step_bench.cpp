@@ -4,12 +4,11 @@
 #include <chrono>
 #include <numeric>
 
-#include "base/hash.h"
 #include "base/machine.h"
 #include "job/dataset_checks.h"
 #include "job/options.h"
 #include "kernels/context.h"
-#include "trainer/training_step.h"
+#include "trainer/training_setup.h"
 
 namespace weft {
 namespace {
@@ -41,28 +40,21 @@ class Bench {
       : context_(context),
         mesh_(mesh),
         options_(options),
-        model_(make_model(context, mesh, job.model, data.vocabularies, job.parallel.sequence_parallel)),
+        setup_(context, mesh, job, data.vocabularies),
+        loader_(make_loader(job, mesh, data.plan, data.reader)),
         seed_(job.seed) {
-    model_->allocate(precision_of(job), true, sharding_of(job));
-    model_->parameters().initialise(static_cast<uint64_t>(job.seed));
-    optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
-    step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
-    loader_ = std::make_unique<Loader>(LoaderOptions{.plan = data.plan,
-                                                     .reader = data.reader,
-                                                     .dp_rank = mesh.dp().rank(),
-                                                     .dp_size = mesh.dp().size(),
-                                                     .micro_tokens = job.batch.micro_tokens});
+    setup_.parameters().initialise(static_cast<uint64_t>(job.seed));
   }
 
-  Transformer& model() { return *model_; }
+  Transformer& model() { return setup_.model(); }
 
   void run(BenchReport& report) {
     mesh_.world().barrier();
-    for (int64_t i = 0; i < options_.warmup; ++i) one_step();
-    waited_ = loader_->waited_seconds();
+    for (int64_t i = 0; i < options_.warmup; ++i) train_step();
+    waited_ = loader_.waited_seconds();
     context_.ledger().clear();
     for (int64_t i = 0; i < options_.steps; ++i) {
-      const auto [parts, step] = one_step();
+      const auto [parts, step] = train_step();
       report.steps.push_back(parts);
       report.target_tokens.push_back(step.target_tokens);
       report.rows.push_back(step.rows);
@@ -76,21 +68,21 @@ class Bench {
   void time_operations(BenchReport& report) {
     context_.ledger().clear();
     context_.time_operations(true);
-    for (int64_t i = 0; i < options_.steps; ++i) one_step();
+    for (int64_t i = 0; i < options_.steps; ++i) train_step();
     context_.time_operations(false);
     report.operations = context_.ledger().entries();
   }
 
  private:
-  std::pair<StepParts, StepReport> one_step() {
+  std::pair<StepParts, StepReport> train_step() {
     const auto start = Clock::now();
     const double waited_for_all = mesh_.waited_seconds(), waited_for_world = wait_seconds(mesh_.world());
-    const auto batches = loader_->next();
-    StepParts parts{.data = loader_->waited_seconds() - waited_};
+    const auto batches = loader_.next();
+    StepParts parts{.data = loader_.waited_seconds() - waited_};
     waited_ += parts.data;
     StepState state{.step = index_, .learning_rate = kLearningRate};
-    state.dropout_key = hash64(fmt::format("dropout {} {}", seed_, index_));
-    StepReport step = step_->run(*batches, state, updates_, parts.data, {});
+    state.dropout_key = dropout_key(seed_, index_);
+    StepReport step = setup_.step().run(*batches, state, updates_, parts.data, {});
     ++index_;
     parts.total = std::chrono::duration<double>(Clock::now() - start).count();
     // During a step all ranks together have but the control all-reduce; the rest is along dp and tp.
@@ -112,10 +104,8 @@ class Bench {
   Context& context_;
   Mesh& mesh_;
   BenchOptions options_;
-  std::unique_ptr<Transformer> model_;
-  std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<TrainingStep> step_;
-  std::unique_ptr<Loader> loader_;
+  TrainingSetup setup_;
+  Loader loader_;
   int64_t seed_, index_ = 0, updates_ = 0;
   double waited_ = 0;
 };

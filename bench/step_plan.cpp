@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/loader.h"
 #include "job/dataset_checks.h"
-#include "job/options.h"
 #include "parallel/dry_communicator.h"
-#include "trainer/training_step.h"
+#include "trainer/training_setup.h"
 
 namespace weft {
 namespace {
@@ -107,13 +105,10 @@ void check_layout(const JobConfig& job, const MeshLayout& layout) { check_job(on
 StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) {
   Context context({.kind = DeviceKind::Meta}, threads);
   Mesh mesh = dry_mesh(layout, context);
-  const auto model = make_model(context, mesh, job.model, planned_vocabularies(job), job.parallel.sequence_parallel);
-  model->allocate(precision_of(job), true, sharding_of(job));
-  ParameterRegistry& parameters = model->parameters();
-  StepPlan plan{.layout = layout, .parameters = parameters.global_elements()};
-  const size_t before_optimizer = context.memory().use().now;
-  Optimizer optimizer(context, parameters, job.optimizer);
-  plan.optimizer_bytes = context.memory().use().now - before_optimizer;
+  TrainingSetup setup(context, mesh, job, planned_vocabularies(job));
+  const ParameterRegistry& parameters = setup.parameters();
+  StepPlan plan{
+      .layout = layout, .parameters = parameters.global_elements(), .optimizer_bytes = setup.optimizer_bytes()};
   const bool own_masters = parameters.master().data.storage() != parameters.flat_value().storage();
   plan.weight_bytes = parameters.flat_value().bytes() + (own_masters ? parameters.master().data.bytes() : 0);
   plan.gradient_bytes = parameters.reduced_gradient().data.bytes();
@@ -121,14 +116,13 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) 
     plan.gradient_bytes += parameters.flat_gradient().bytes();
   }
 
-  TrainingStep step(*model, optimizer, step_options(job));
   const auto batches = planned_batches(job);
   const PlannedStep largest = batches->step(0, batches->largest_step(0));
   const StepBatches mine = read_step(largest, AnyTokens(), 0, layout.dp, job.batch.micro_tokens);
   context.ledger().clear();
   StepState state;
   int64_t updates = 0;
-  const StepReport report = step.run(mine, state, updates, 0, {});
+  const StepReport report = setup.step().run(mine, state, updates, 0, {});
   plan.peak_bytes = context.memory().use().peak;
   plan.activation_bytes = report.activation_bytes;
   plan.target_tokens = report.target_tokens;
