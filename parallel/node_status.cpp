@@ -74,12 +74,12 @@ std::vector<NodeStatus::Entry> NodeStatus::read() const {
                        .rank = s.rank,
                        .local_rank = i,
                        .progressed_ns = s.progressed_ns,
-                       .pulses = s.pulses,
+                       .watchdog_ticks = s.watchdog_ticks,
                        .at = Heartbeat::read(s.state)});
   }
   return entries;
 }
 
-bool NodeStatus::claim_report() { return layout_->reports.fetch_add(1) == 0; }
+bool NodeStatus::first_to_report() { return layout_->reports.fetch_add(1) == 0; }
 
 }  // namespace weft

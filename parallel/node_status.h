@@ -28,10 +28,10 @@ class NodeStatus {
 
   // One rank's place.
   struct alignas(64) Slot {
-    std::atomic<int32_t> pid{0};            // 0: nobody yet
-    std::atomic<int32_t> rank{0};           // in the world
-    std::atomic<int64_t> progressed_ns{0};  // steady clock: when its watchdog last saw it beat
-    std::atomic<uint64_t> pulses{0};        // of its watchdog: they cease when the process is stopped
+    std::atomic<int32_t> pid{0};              // 0: nobody yet
+    std::atomic<int32_t> rank{0};             // in the world
+    std::atomic<int64_t> progressed_ns{0};    // steady clock: when its watchdog last saw it beat
+    std::atomic<uint64_t> watchdog_ticks{0};  // of its watchdog: they cease when the process is stopped
     Heartbeat::State state;
   };
   Slot& slot(int local_rank) const;
@@ -40,12 +40,12 @@ class NodeStatus {
     int32_t pid = 0, rank = 0;
     int local_rank = 0;
     int64_t progressed_ns = 0;
-    uint64_t pulses = 0;
+    uint64_t watchdog_ticks = 0;
     Heartbeat::Snapshot at;
   };
   std::vector<Entry> read() const;
   // True for the first rank of the node that asks: it is_rank0 for all.
-  bool claim_report();
+  bool first_to_report();
 
  private:
   struct Layout;

@@ -112,9 +112,9 @@ void Watchdog::set_budgets(const PhaseBudgets& budgets) {
   options_.budgets = budgets;
 }
 
-bool Watchdog::claim_report() {
+bool Watchdog::first_to_report() {
   const std::lock_guard lock(mutex_);
-  return !page_ || page_->claim_report();
+  return !page_ || page_->first_to_report();
 }
 
 void Watchdog::run() {
@@ -132,7 +132,7 @@ void Watchdog::run() {
       options_.on_hang(*found);
       return;
     }
-    if (page_ && !page_->claim_report()) {
+    if (page_ && !page_->first_to_report()) {
       // Another rank is saying it; the launcher ends this one then. Where it does not, this one ends by itself.
       std::this_thread::sleep_for(std::chrono::seconds(3));
       end_process("");
@@ -142,7 +142,7 @@ void Watchdog::run() {
 }
 
 std::optional<std::string> Watchdog::look(double seconds_passed) {
-  if (page_) page_->slot(local_rank_).pulses.fetch_add(1, std::memory_order_relaxed);
+  if (page_) page_->slot(local_rank_).watchdog_ticks.fetch_add(1, std::memory_order_relaxed);
   const bool stands_still = hung(seconds_passed);
   const auto stopped = stopped_neighbour(seconds_passed);
   if (stands_still) return report(heartbeat_->read());
@@ -152,8 +152,8 @@ std::optional<std::string> Watchdog::look(double seconds_passed) {
 
 bool Watchdog::hung(double seconds_passed) {
   const Heartbeat::Snapshot now = heartbeat_->read();
-  if (now.beats != beats_) {
-    beats_ = now.beats;
+  if (now.progress_count != progress_count_) {
+    progress_count_ = now.progress_count;
     idle_ = 0;
     note_progress();
   } else {
@@ -175,8 +175,8 @@ std::optional<NodeStatus::Entry> Watchdog::stopped_neighbour(double seconds_pass
   std::optional<NodeStatus::Entry> found;
   for (const NodeStatus::Entry& e : page_->read()) {
     Neighbour& seen = neighbours_[static_cast<size_t>(e.local_rank)];
-    seen.idle = e.pulses == seen.pulses ? seen.idle + seconds_passed : 0;
-    seen.pulses = e.pulses;
+    seen.idle = e.watchdog_ticks == seen.watchdog_ticks ? seen.idle + seconds_passed : 0;
+    seen.watchdog_ticks = e.watchdog_ticks;
     if (options_.budgets.step > 0 && seen.idle >= budget) found = e;
   }
   return found;

@@ -47,7 +47,7 @@ class Watchdog {
   // Other budgets from now on: those of a checkpoint's job, once it is read.
   void set_budgets(const PhaseBudgets& budgets);
   // False when another rank of the node has spoken of an end already.
-  bool claim_report();
+  bool first_to_report();
 
  private:
   void run();
@@ -70,10 +70,10 @@ class Watchdog {
   bool ending_ = false;
   int rank_ = 0, local_rank_ = 0;
   std::shared_ptr<NodeStatus> page_;
-  uint64_t beats_ = 0;
+  uint64_t progress_count_ = 0;
   double idle_ = 0;  // seconds since the last beat, those in which this process ran
   struct Neighbour {
-    uint64_t pulses = 0;
+    uint64_t watchdog_ticks = 0;
     double idle = 0;  // seconds since its last pulse, those in which this process ran
   };
   std::vector<Neighbour> neighbours_;  // by local rank

@@ -170,8 +170,8 @@ TEST(Watchdog, ANeighbourThatWorksLongOrHasLeftIsNotStopped) {
 
 TEST(Watchdog, OneRankOfANodeSpeaks) {
   TwoRanks ranks(2, kNever);
-  EXPECT_TRUE(ranks.second.watchdog.claim_report());
-  EXPECT_FALSE(ranks.first.watchdog.claim_report());
+  EXPECT_TRUE(ranks.second.watchdog.first_to_report());
+  EXPECT_FALSE(ranks.first.watchdog.first_to_report());
 }
 
 TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
@@ -200,7 +200,7 @@ TEST(NodeStatus, IsGoneWithItsProcesses) {
 TEST(Heartbeat, CollectivesBeat) {
   run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int) {
     Context context;
-    const uint64_t before = mesh.heartbeat().read().beats;
+    const uint64_t before = mesh.heartbeat().read().progress_count;
     mesh.dp().all_reduce(context.zeros({3}, DType::F32));
     mesh.tp().barrier();
     mesh.dp().broadcast(context.zeros({3}, DType::F32), 1);
@@ -210,7 +210,7 @@ TEST(Heartbeat, CollectivesBeat) {
     EXPECT_EQ(now.ranks, (std::array<int32_t, kMeshAxes>{4, 2, 2}));
     EXPECT_EQ(now.collective, Collective::Broadcast);
     EXPECT_FALSE(now.waiting);
-    EXPECT_EQ(now.beats, before + 9);  // begins, waits, goes on
+    EXPECT_EQ(now.progress_count, before + 9);  // begins, waits, goes on
     EXPECT_GE(mesh.waited_seconds(), 0);
   });
 }
