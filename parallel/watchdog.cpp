@@ -123,7 +123,7 @@ void Watchdog::run() {
   const auto poll = std::chrono::duration<double>(options_.poll_seconds);
   while (!changed_.wait_for(lock, poll, [this] { return ending_; })) {
     const auto now = std::chrono::steady_clock::now();
-    // A longer gap than this means that the process did not run: nothing can be said about it.
+    // A longer gap than this means that the process did not run: nothing is known about it.
     const double passed = std::min(std::chrono::duration<double>(now - before).count(), 4 * options_.poll_seconds + 1);
     before = now;
     const auto found = look(passed);
@@ -170,7 +170,7 @@ bool Watchdog::hung(double seconds_passed) {
 
 std::optional<NodeStatus::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
   if (!page_) return std::nullopt;
-  // A little longer: a rank that waits for the stopped one in a step knows more to say.
+  // A little longer: a rank that waits for the stopped one in a step knows more to report.
   const double budget = options_.budgets.step + 2;
   std::optional<NodeStatus::Entry> found;
   for (const NodeStatus::Entry& e : page_->read()) {
@@ -222,7 +222,7 @@ std::string Watchdog::waits_for(const Heartbeat::Snapshot& now) const {
   }
   text += "not arrived:";
   for (const NodeStatus::Entry& e : absent) text.append(" ").append(describe(e));
-  // Those that have not come may wait, on another axis, for one that waits for nobody.
+  // Those that have not come may wait, on another axis, for one that waits for none.
   const auto waits = [](const NodeStatus::Entry& e) { return e.at.waiting; };
   if (!std::ranges::all_of(absent, waits)) return text;
   std::string cause;

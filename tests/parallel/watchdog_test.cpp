@@ -32,7 +32,7 @@ constexpr PhaseBudgets kNever{.init = 0, .step = 0, .save = 0, .evaluate = 0};
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// U-5.1: says who, where, at what, and what to do.
+// Reports who, where, at what, and what to do.
 TEST(Watchdog, ReportsARankThatStandsStill) {
   Watched w({.step = 0.1});
   w.watchdog.join(3, 0, nullptr);
@@ -56,7 +56,7 @@ TEST(Watchdog, IsQuietWhileTheHeartBeats) {
   EXPECT_TRUE(w.quiet_for(milliseconds(0)));
 }
 
-// U-5.3: a save that is longer than a step may be does not trip the step's budget.
+// A save that is longer than a step may be does not trip the step's budget.
 TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
   Watched w({.step = 0.05, .save = 0});
   {
