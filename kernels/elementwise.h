@@ -4,7 +4,7 @@
 namespace weft {
 
 void fill(Context& context, Tensor t, double value);
-// to = from, converting between floating dtypes (rounding to nearest even) where they differ.
+// to = from, converting between floating dtypes (rounding to nearest even) if they differ.
 void convert(Context& context, const Tensor& from, const Tensor& to);
 // y += scale x, same dtype and elements.
 void add_scaled(Context& context, const Tensor& x, double scale, const Tensor& y);

@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// Tensor::rows() is 0 where there are no columns; a product over nothing has rows all the same.
+// Tensor::rows() is 0 if there are no columns; a product over nothing has rows all the same.
 int64_t leading(const Tensor& t) {
   int64_t n = 1;
   for (int d = 0; d + 1 < t.shape().rank(); ++d) n *= t.size(d);

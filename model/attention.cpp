@@ -24,7 +24,7 @@ AttentionHeads local_heads(const LayerScope& b) {
 
 double score_scale(const AttentionHeads& heads) { return 1 / std::sqrt(static_cast<double>(heads.head_dim)); }
 
-// A projection to `parts` heads a group (queries, keys, values). Under Xavier each part is a matrix of its own; where
+// A projection to `parts` heads a group (queries, keys, values). Under Xavier each part is a matrix of its own; if
 // queries, keys and values share the input, fairseq's gain 1/sqrt(2) is the bound of their joint product.
 Linear::Options projection(const LayerScope& b, const std::string& name, int64_t parts) {
   const TransformerConfig& c = b.config;

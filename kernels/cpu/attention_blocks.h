@@ -16,7 +16,7 @@ namespace weft::cpu {
 inline constexpr int64_t kQueryBlock = 48;  // rows of a block of scores; a multiple of the tile's rows
 
 // Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be
-// absent where it is not asked for).
+// absent if it is not asked for).
 template <class T>
 class HeadRows {
  public:

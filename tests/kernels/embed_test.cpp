@@ -262,7 +262,7 @@ TEST(EmbedChecks, RunsDryOnMeta) {
   EXPECT_EQ(entries.at("add_positions_backward").calls, 1);
 }
 
-// U-12.4: rotating each pair by its angle times k takes PE(t) to PE(t + k), whatever t is.
+// Rotating each pair by its angle times k takes PE(t) to PE(t + k), whatever t is.
 TEST(Sinusoids, ShiftIsAFixedLinearMap) {
   Context context;
   const int64_t length = 200, width = 24, half = width / 2;
