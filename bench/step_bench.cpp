@@ -76,22 +76,19 @@ class Bench {
  private:
   std::pair<StepParts, StepReport> train_step() {
     const auto start = Clock::now();
-    const double waited_for_all = mesh_.waited_seconds(), waited_for_world = wait_seconds(mesh_.world());
+    const double waited = mesh_.waited_seconds(), waited_for_world = wait_seconds(mesh_.world());
     const auto batches = loader_.next();
-    StepParts parts{.data = loader_.waited_seconds() - waited_};
-    waited_ += parts.data;
+    StepClocks clocks{.data = loader_.waited_seconds() - waited_};
+    waited_ += clocks.data;
     StepState state{.step = index_, .learning_rate = kLearningRate};
     state.dropout_key = dropout_key(seed_, index_);
-    StepReport step = setup_.step().run(*batches, state, updates_, parts.data, {});
+    StepReport step = setup_.step().run(*batches, state, updates_, clocks.data, {});
     ++index_;
-    parts.total = std::chrono::duration<double>(Clock::now() - start).count();
-    // During a step all ranks together have but the control all-reduce; the rest is along dp and tp.
-    parts.control = wait_seconds(mesh_.world()) - waited_for_world;
-    parts.exposed = mesh_.waited_seconds() - waited_for_all - parts.control;
-    parts.update = step.update_seconds;
-    // What is left over, microseconds of bookkeeping, belongs to no other part.
-    parts.compute = parts.total - parts.data - parts.exposed - parts.control - parts.update;
-    return {parts, std::move(step)};
+    clocks.total = std::chrono::duration<double>(Clock::now() - start).count();
+    clocks.waited = mesh_.waited_seconds() - waited;
+    clocks.waited_for_world = wait_seconds(mesh_.world()) - waited_for_world;
+    clocks.update = step.update_seconds;
+    return {step_parts(clocks), std::move(step)};
   }
 
   std::vector<double> by_rank(double mine) {
@@ -111,12 +108,12 @@ class Bench {
 };
 
 // Of all ranks together, all measuring at the same time. In a context of its own, so that its memory is not the job's.
-PeakGflops ceiling_of_ranks(int threads, Mesh& mesh, DType dtype) {
+PeakGflops peak_of_ranks(int threads, Mesh& mesh, DType dtype) {
   Context context({}, threads);
   mesh.world().barrier();
-  PeakGflops ceiling = measure_peak_gflops(context, dtype);
-  mesh.world().all_reduce_host(&ceiling.gflops, 1, ReduceOp::Sum);
-  return ceiling;
+  PeakGflops peak = measure_peak_gflops(context, dtype);
+  mesh.world().all_reduce_host(&peak.gflops, 1, ReduceOp::Sum);
+  return peak;
 }
 
 void count_flops(BenchReport& report, const JobConfig& job, Context& context, Mesh& mesh) {
@@ -158,10 +155,19 @@ BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, cons
     report.peak_process_bytes = static_cast<int64_t>(peaks[1]);
     if (options.operations) bench.time_operations(report);
   }
-  if (options.ceiling) {
-    report.ceiling = ceiling_of_ranks(context.threads(), mesh, compute_dtype(precision_of(job)));
+  if (options.peak) {
+    report.peak = peak_of_ranks(context.threads(), mesh, compute_dtype(precision_of(job)));
   }
   return report;
+}
+
+StepParts step_parts(const StepClocks& clocks) {
+  return {.total = clocks.total,
+          .data = clocks.data,
+          .compute = clocks.total - clocks.data - clocks.waited - clocks.update,
+          .exposed = clocks.waited - clocks.waited_for_world,
+          .control = clocks.waited_for_world,
+          .update = clocks.update};
 }
 
 double BenchReport::seconds() const {
@@ -187,7 +193,7 @@ double BenchReport::median_tokens_per_second() const {
 }
 
 double BenchReport::gflops() const { return model_flops * 1e-9 / seconds(); }
-double BenchReport::ceiling_share() const { return ceiling.gflops > 0 ? gflops() / ceiling.gflops : 0; }
+double BenchReport::peak_share() const { return peak.gflops > 0 ? gflops() / peak.gflops : 0; }
 
 StepParts BenchReport::mean() const {
   StepParts sum;

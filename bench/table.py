@@ -9,7 +9,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BEGIN, END = "<!-- table.py begins -->", "<!-- table.py ends -->"
-HEAD = ("| case | precision | weft, tokens/s | fastest peer, tokens/s | ratio | GFLOP/s | ceiling | share |\n"
+HEAD = ("| case | precision | weft, tokens/s | fastest peer, tokens/s | ratio | GFLOP/s | peak | share |\n"
         "|---|---|---|---|---|---|---|---|\n")
 
 

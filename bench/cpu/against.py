@@ -26,15 +26,15 @@ def old_case(case, folder):
     return old
 
 
-def without_ceiling(case):
+def without_peak(case):
     """Each pair runs within a minute or two of itself, so the machine's peak need not be measured with it."""
     quick = copy.copy(case)
-    quick.weft = [*case.weft, "--no-ceiling"]
+    quick.weft = [*case.weft, "--no-ceiling"]  # what --no-peak was called
     return quick
 
 
 def measure(name, precision, options, scratch):
-    case = without_ceiling(compare.cases.make_case(name, options, scratch))
+    case = without_peak(compare.cases.make_case(name, options, scratch))
     programs = {"new": (options.weft, case), "old": (options.against, old_case(case, options.against_jobs))}
     launcher = compare.layouts(case, options).get(options.layout)
     if not launcher:

@@ -2,7 +2,7 @@
 """Measures weft's training steps beside PyTorch's on this machine's processors, alternating, in one run.
 
 For each case and precision the peer is tried eager and compiled; what may be the fastest is then run in turn with
-weft, and everything goes to bench/results/NAME.json: all raw figures, medians, ratios, the ceiling. The peers are
+weft, and everything goes to bench/results/NAME.json: all raw figures, medians, ratios, the measured peak. The peers are
 programs of their own (torch_lm.py, torch_mt.py), not part of this project.
 
 With --against OLD the peer is another weft program: alternating pairs of runs of the same steps, and for each case the
@@ -254,7 +254,7 @@ def main(arguments=None):
                 write(path, result)  # what was measured so far is kept, whatever comes
     for case in result["cases"]:
         ratio = f"{case['ratio']:.2f} x {case['fastest_peer']}" if case["ratio"] else "no peer ran"
-        share = f"{100 * case['ceiling_share']:.0f} % of the ceiling" if case["ceiling_share"] else "ceiling n/a"
+        share = f"{100 * case['ceiling_share']:.0f} % of the measured peak" if case["ceiling_share"] else "peak n/a"
         print(f"{case['case']} {case['precision']}: {case['weft']['median']:.0f} tokens/s, {ratio}, {share}")
     print(path)
     return 0

@@ -40,10 +40,10 @@ def worth_repeating(trials):
 
 
 def summarise(case):
-    """Adds medians, spreads, ratio and ceiling share to a case that holds raw figures:
+    """Adds medians, spreads, ratio and share of the measured peak to a case that holds raw figures:
     {"weft": {"tokens_per_second": [...], "gflops": [...], "ceiling_gflops": [...]},
      "peers": [{"name": ..., "tokens_per_second": [...]}, ...]}
-    The ratio is weft's median over the fastest peer's median; the ceiling is the best that any run measured.
+    The ratio is weft's median over the fastest peer's median; the peak ("ceiling" in the files) is the best that any run measured.
     What cannot be known is None."""
     weft = case["weft"]
     for program in [weft, *case["peers"]]:

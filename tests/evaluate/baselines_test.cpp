@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "base/error.h"
 #include "data/sample/corpus.h"
 #include "evaluate/metrics/bleu.h"
@@ -57,13 +55,11 @@ TEST(Baselines, StayBelow50OnTheSampleCorpus) {
   const WordTable table(train);
   std::vector<std::string> by_neighbour, by_word;
   std::vector<std::vector<std::string>> references(1);
-  const auto start = std::chrono::steady_clock::now();
   for (const SamplePair& pair : corpus.test) {
     by_neighbour.push_back(nearest.translate(pair.english));
     by_word.push_back(table.translate(pair.english));
     references[0].push_back(pair.norwegian);
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   const double neighbour_bleu = corpus_bleu(by_neighbour, references).score;
   const double word_bleu = corpus_bleu(by_word, references).score;
   RecordProperty("nearest_neighbour_bleu", std::to_string(neighbour_bleu));
@@ -73,7 +69,6 @@ TEST(Baselines, StayBelow50OnTheSampleCorpus) {
   // They are honest baselines all the same, far above chance.
   EXPECT_GT(neighbour_bleu, 10);
   EXPECT_GT(word_bleu, 25);
-  EXPECT_LT(seconds.count(), 30) << "a thousand queries take a second or two";
 }
 
 }  // namespace
