@@ -5,49 +5,42 @@
 namespace weft {
 namespace {
 
-BaselineScore score(std::string name, const std::vector<std::string>& translations, const BaselineArgs& args) {
-  const std::vector<std::vector<std::string>> references = {args.references};
-  return {std::move(name), corpus_bleu(translations, references, args.bleu)};
+template <class Length, class Read>
+std::vector<std::string> decoded_texts(int64_t pairs, const Tokenizer& tokenizer, Length length, Read read) {
+  std::vector<std::string> texts;
+  std::vector<int32_t> sequence;
+  for (int64_t i = 0; i < pairs; ++i) {
+    sequence.resize(static_cast<size_t>(length(i)));
+    read(i, sequence);
+    texts.push_back(tokenizer.decode(sequence));
+  }
+  return texts;
 }
 
 }  // namespace
 
 std::vector<BaselineScore> score_baselines(const BaselineArgs& args) {
   const int64_t pairs = args.train.num_pairs();
-  std::vector<std::string> sources = source_texts(args.train, args.source_tokenizer, pairs);
-  std::vector<std::string> targets = target_texts(args.train, args.target_tokenizer, pairs);
+  const std::vector<std::string> sources = source_texts(args.train, args.source_tokenizer, pairs);
+  const std::vector<std::string> targets = target_texts(args.train, args.target_tokenizer, pairs);
   std::vector<TranslationPair> train;
-  for (int64_t i = 0; i < pairs; ++i) train.push_back({std::move(sources[i]), std::move(targets[i])});
-  const NearestNeighbour nearest(train);
-  const WordTable table(train);
-  std::vector<std::string> by_neighbour, by_word;
-  for (const std::string& source : args.sources) {
-    by_neighbour.push_back(nearest.translate(source));
-    by_word.push_back(table.translate(source));
-  }
-  return {score("nearest training neighbour", by_neighbour, args), score("word-for-word table", by_word, args)};
+  for (int64_t i = 0; i < pairs; ++i) train.push_back({sources[i], targets[i]});
+  const std::vector<std::vector<std::string>> references = {args.references};
+  const auto bleu = [&](const auto& translations) { return corpus_bleu(translations, references, args.bleu); };
+  return {{"nearest training neighbour", bleu(nearest_translations(train, args.sources))},
+          {"word-for-word table", bleu(word_for_word_translations(train, args.sources))}};
 }
 
 std::vector<std::string> source_texts(const Dataset& dataset, const Tokenizer& tokenizer, int64_t pairs) {
-  std::vector<std::string> texts;
-  std::vector<int32_t> row;
-  for (int64_t i = 0; i < pairs; ++i) {
-    row.resize(static_cast<size_t>(dataset.source_length(i)));
-    dataset.read_source(i, row);
-    texts.push_back(tokenizer.decode(row));
-  }
-  return texts;
+  return decoded_texts(
+      pairs, tokenizer, [&](int64_t i) { return dataset.source_length(i); },
+      [&](int64_t i, std::span<int32_t> out) { dataset.read_source(i, out); });
 }
 
 std::vector<std::string> target_texts(const Dataset& dataset, const Tokenizer& tokenizer, int64_t pairs) {
-  std::vector<std::string> texts;
-  std::vector<int32_t> row;
-  for (int64_t i = 0; i < pairs; ++i) {
-    row.resize(static_cast<size_t>(dataset.target_length(i)));
-    dataset.read_target(i, row);
-    texts.push_back(tokenizer.decode(row));
-  }
-  return texts;
+  return decoded_texts(
+      pairs, tokenizer, [&](int64_t i) { return dataset.target_length(i); },
+      [&](int64_t i, std::span<int32_t> out) { dataset.read_target(i, out); });
 }
 
 }  // namespace weft

@@ -1,5 +1,4 @@
 #pragma once
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,11 +22,10 @@ struct BaselineArgs {
   const BleuConfig& bleu;
 };
 
-// BLEU of the translators of data/sample/baselines.h that know the training split: what can be had by looking things
-// up.
+// BLEU of the translators of data/sample/baselines.h that know the training split.
 std::vector<BaselineScore> score_baselines(const BaselineArgs& args);
 
-// The texts that the first `pairs` rows of a dataset stand for, without specials.
+// The texts of the first `pairs` pairs of a dataset, without specials.
 std::vector<std::string> source_texts(const Dataset& dataset, const Tokenizer& tokenizer, int64_t pairs);
 std::vector<std::string> target_texts(const Dataset& dataset, const Tokenizer& tokenizer, int64_t pairs);
 

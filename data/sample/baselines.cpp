@@ -4,27 +4,26 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
 
 #include "base/error.h"
 
 namespace weft {
 namespace {
 
-constexpr std::string_view kMarks = ".,;:?!";
+constexpr int64_t kCandidates = 100;
 
-bool is_mark(char c) { return kMarks.find(c) != std::string_view::npos; }
+bool is_mark(char c) { return std::string_view(".,;:?!").find(c) != std::string_view::npos; }
 
 // Levenshtein distance of two sequences of words.
 int64_t edit_distance(std::span<const int32_t> a, std::span<const int32_t> b) {
   std::vector<int64_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
   for (size_t i = 1; i <= a.size(); ++i) {
-    int64_t diagonal = row[0];
-    row[0] = static_cast<int64_t>(i);
+    int64_t diagonal = std::exchange(row[0], static_cast<int64_t>(i));
     for (size_t j = 1; j <= b.size(); ++j) {
       const int64_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+      diagonal = std::exchange(row[j], std::min({substituted, row[j] + 1, row[j - 1] + 1}));
     }
   }
   return row[b.size()];
@@ -36,25 +35,66 @@ std::vector<int32_t> distinct(std::vector<int32_t> words) {
   return words;
 }
 
-// Numbers for words, in order of appearance.
-class Numbering {
- public:
-  int32_t number(const std::string& word) {
-    const auto [found, fresh] = numbers_.emplace(word, static_cast<int32_t>(words_.size()));
-    if (fresh) words_.push_back(word);
+// Words and their numbers, in order of appearance.
+struct Vocabulary {
+  std::unordered_map<std::string, int32_t> numbers;
+  std::vector<std::string> words;
+
+  int32_t add(const std::string& word) {
+    const auto [found, fresh] = numbers.emplace(word, static_cast<int32_t>(words.size()));
+    if (fresh) words.push_back(word);
     return found->second;
   }
-  std::vector<int32_t> numbers(std::string_view text) {
+  std::vector<int32_t> add_all(std::string_view text) {
     std::vector<int32_t> result;
-    for (const std::string& word : baseline_words(text)) result.push_back(number(word));
+    for (const std::string& word : baseline_words(text)) result.push_back(add(word));
     return result;
   }
-  const std::string& word(int32_t number) const { return words_[number]; }
-  int64_t size() const { return static_cast<int64_t>(words_.size()); }
+};
 
- private:
-  std::unordered_map<std::string, int32_t> numbers_;
-  std::vector<std::string> words_;
+struct SentenceIndex {
+  Vocabulary vocabulary;
+  std::vector<std::vector<int32_t>> sentences;  // word numbers of each training source
+  std::vector<std::vector<int32_t>> postings;   // for each word the sentences that hold it, rising
+
+  explicit SentenceIndex(std::span<const TranslationPair> train) {
+    for (const TranslationPair& pair : train) {
+      const std::vector<int32_t> words = vocabulary.add_all(pair.source);
+      postings.resize(vocabulary.words.size());
+      for (const int32_t word : distinct(words)) postings[word].push_back(static_cast<int32_t>(sentences.size()));
+      sentences.push_back(words);
+    }
+  }
+
+  // The number of the sentence.
+  int32_t nearest(std::string_view source) const {
+    std::vector<int32_t> words;
+    for (const std::string& word : baseline_words(source)) {
+      const auto found = vocabulary.numbers.find(word);
+      words.push_back(found == vocabulary.numbers.end() ? -1 : found->second);
+    }
+    std::vector<double> shared(sentences.size());
+    std::vector<int32_t> candidates;
+    for (const int32_t word : distinct(words)) {
+      if (word < 0) continue;
+      const double ratio = static_cast<double>(sentences.size()) / static_cast<double>(postings[word].size());
+      for (const int32_t sentence : postings[word]) {
+        if (shared[sentence] == 0) candidates.push_back(sentence);
+        shared[sentence] += std::log1p(ratio);  // the inverse document frequency
+      }
+    }
+    const auto more = [&](int32_t a, int32_t b) { return shared[a] != shared[b] ? shared[a] > shared[b] : a < b; };
+    const auto kept = candidates.begin() + std::min<int64_t>(std::ssize(candidates), kCandidates);
+    std::partial_sort(candidates.begin(), kept, candidates.end(), more);
+    int32_t best = 0;
+    int64_t fewest = std::numeric_limits<int64_t>::max();
+    for (auto candidate = candidates.begin(); candidate != kept; ++candidate) {
+      const int64_t edits = edit_distance(words, sentences[*candidate]);
+      if (edits < fewest) best = *candidate;
+      fewest = std::min(fewest, edits);
+    }
+    return best;
+  }
 };
 
 // IBM Model 1: the probability of a target word given a source word, source word 0 being the empty word. Only pairs
@@ -62,51 +102,49 @@ class Numbering {
 class ModelOne {
  public:
   explicit ModelOne(std::span<const TranslationPair> train) {
-    source_.number("");
+    source_.add("");
     for (const TranslationPair& pair : train) {
-      Sentence sentence{.source = source_.numbers(pair.source), .target = target_.numbers(pair.target)};
+      Sentence sentence{.source = source_.add_all(pair.source), .target = target_.add_all(pair.target)};
       sentence.source.insert(sentence.source.begin(), 0);
       for (const int32_t target : sentence.target) {
         for (const int32_t source : sentence.source) sentence.entries.push_back(entry(source, target));
       }
       sentences_.push_back(std::move(sentence));
     }
-    probability_.assign(entries_.size(), 1.0 / static_cast<double>(std::max<int64_t>(target_.size(), 1)));
+    probability_.assign(entries_.size(), 1.0 / static_cast<double>(std::max<size_t>(target_.words.size(), 1)));
   }
 
   // One round of expectation maximisation.
   void round() {
-    std::vector<double> count(entries_.size()), total(source_.size());
+    std::vector<double> count(entries_.size()), total(source_.words.size());
     for (const Sentence& sentence : sentences_) {
       for (size_t t = 0; t < sentence.target.size(); ++t) {
-        const int32_t* row = sentence.entries.data() + t * sentence.source.size();
         double sum = 0;
-        for (size_t s = 0; s < sentence.source.size(); ++s) sum += probability_[row[s]];
-        for (size_t s = 0; s < sentence.source.size(); ++s) {
-          const double share = probability_[row[s]] / sum;
-          count[row[s]] += share;
-          total[sentence.source[s]] += share;
+        for (const int32_t entry : sentence.row(t)) sum += probability_[entry];
+        for (const int32_t entry : sentence.row(t)) {
+          const double share = probability_[entry] / sum;
+          count[entry] += share;
+          total[entries_[entry].source] += share;
         }
       }
     }
     for (size_t i = 0; i < entries_.size(); ++i) probability_[i] = count[i] / total[entries_[i].source];
   }
 
-  // For each source word its most probable target word, or "" where it mostly stands for nothing.
+  // For each source word its most probable target word, or "" if it mostly stands for nothing.
   std::unordered_map<std::string, std::string> table() const {
-    std::vector<int32_t> best(source_.size(), -1);
-    std::vector<double> highest(source_.size(), 0);
+    std::vector<int32_t> best(source_.words.size(), -1);
+    std::vector<double> highest(source_.words.size(), 0);
     for (size_t i = 0; i < entries_.size(); ++i) {
       const auto [source, target] = entries_[i];
-      if (probability_[i] > highest[source]) {
-        highest[source] = probability_[i];
-        best[source] = target;
-      }
+      if (probability_[i] <= highest[source]) continue;
+      highest[source] = probability_[i];
+      best[source] = target;
     }
     const std::vector<bool> silent = mostly_unlinked();
     std::unordered_map<std::string, std::string> table;
-    for (int32_t s = 1; s < source_.size(); ++s) {
-      table[source_.word(s)] = silent[s] || best[s] < 0 ? std::string() : target_.word(best[s]);
+    for (size_t s = 1; s < silent.size(); ++s) {
+      table[source_.words[s]] = silent[s] || best[s] < 0 ? std::string() : target_.words[best[s]];
     }
     return table;
   }
@@ -114,7 +152,10 @@ class ModelOne {
  private:
   struct Sentence {
     std::vector<int32_t> source, target;
-    std::vector<int32_t> entries;  // target words x source words
+    std::vector<int32_t> entries = {};  // target words x source words
+    std::span<const int32_t> row(size_t t) const {
+      return std::span(entries).subspan(t * source.size(), source.size());
+    }
   };
   struct Entry {
     int32_t source, target;
@@ -130,31 +171,28 @@ class ModelOne {
   // Every target word is linked to its most probable source word; which source words get a link in fewer than half of
   // their places?
   std::vector<bool> mostly_unlinked() const {
-    std::vector<int64_t> places(source_.size()), linked(source_.size());
+    std::vector<int32_t> surplus(source_.words.size());  // linked places less unlinked ones
     for (const Sentence& sentence : sentences_) {
       std::vector<bool> reached(sentence.source.size());
       for (size_t t = 0; t < sentence.target.size(); ++t) {
-        const int32_t* row = sentence.entries.data() + t * sentence.source.size();
+        const std::span<const int32_t> row = sentence.row(t);
         size_t best = 0;
-        double highest = 0.99 * probability_[row[0]];  // where the empty word explains it as well, the word has it
-        for (size_t s = 1; s < sentence.source.size(); ++s) {
+        double highest = 0.99 * probability_[row[0]];  // if the empty word explains it as well, the word has it
+        for (size_t s = 1; s < row.size(); ++s) {
           if (probability_[row[s]] <= highest) continue;
           highest = probability_[row[s]];
           best = s;
         }
         reached[best] = true;
       }
-      for (size_t s = 1; s < sentence.source.size(); ++s) {
-        ++places[sentence.source[s]];
-        linked[sentence.source[s]] += reached[s] ? 1 : 0;
-      }
+      for (size_t s = 1; s < sentence.source.size(); ++s) surplus[sentence.source[s]] += reached[s] ? 1 : -1;
     }
-    std::vector<bool> silent(source_.size());
-    for (size_t s = 0; s < silent.size(); ++s) silent[s] = 2 * linked[s] < places[s];
+    std::vector<bool> silent;
+    for (const int32_t balance : surplus) silent.push_back(balance < 0);
     return silent;
   }
 
-  Numbering source_, target_;
+  Vocabulary source_, target_;
   std::vector<Sentence> sentences_;
   std::unordered_map<uint64_t, int32_t> numbers_;
   std::vector<Entry> entries_;
@@ -166,13 +204,12 @@ class ModelOne {
 std::vector<std::string> baseline_words(std::string_view text) {
   std::vector<std::string> words;
   while (!text.empty()) {
-    const size_t blank = std::min(text.find(' '), text.size());
-    const std::string_view piece = text.substr(0, blank);
-    size_t end = piece.size();
-    while (end > 0 && is_mark(piece[end - 1])) --end;
-    if (end > 0) words.emplace_back(piece.substr(0, end));
-    for (size_t i = end; i < piece.size(); ++i) words.emplace_back(1, piece[i]);
-    text.remove_prefix(std::min(blank + 1, text.size()));
+    const std::string_view word = text.substr(0, text.find(' '));
+    size_t end = word.size();
+    while (end > 0 && is_mark(word[end - 1])) --end;
+    if (end > 0) words.emplace_back(word.substr(0, end));
+    for (size_t i = end; i < word.size(); ++i) words.emplace_back(1, word[i]);
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
   }
   return words;
 }
@@ -186,77 +223,31 @@ std::string baseline_text(std::span<const std::string> words) {
   return text;
 }
 
-NearestNeighbour::NearestNeighbour(std::span<const TranslationPair> train) {
+std::vector<std::string> nearest_translations(std::span<const TranslationPair> train,
+                                              std::span<const std::string> sources) {
   require<DataError>(!train.empty(), "a nearest neighbour needs training pairs, and there are none");
-  for (const TranslationPair& pair : train) {
-    std::vector<int32_t> words;
-    for (const std::string& word : baseline_words(pair.source)) {
-      words.push_back(vocabulary_.emplace(word, static_cast<int32_t>(vocabulary_.size())).first->second);
-    }
-    postings_.resize(vocabulary_.size());
-    for (const int32_t word : distinct(words)) postings_[word].push_back(static_cast<int32_t>(sources_.size()));
-    sources_.push_back(std::move(words));
-    targets_.push_back(pair.target);
-  }
-  for (const auto& posting : postings_) {
-    weights_.push_back(std::log1p(static_cast<double>(sources_.size()) / static_cast<double>(posting.size())));
-  }
+  const SentenceIndex index(train);
+  std::vector<std::string> translations;
+  for (const std::string& source : sources) translations.push_back(train[index.nearest(source)].target);
+  return translations;
 }
 
-std::vector<int32_t> NearestNeighbour::known_words(std::string_view source) const {
-  std::vector<int32_t> words;
-  for (const std::string& word : baseline_words(source)) {
-    const auto found = vocabulary_.find(word);
-    words.push_back(found == vocabulary_.end() ? -1 : found->second);
-  }
-  return words;
-}
-
-int64_t NearestNeighbour::nearest(std::string_view source) const {
-  const std::vector<int32_t> words = known_words(source);
-  std::vector<double> shared(sources_.size());
-  std::vector<int32_t> candidates;
-  for (const int32_t word : distinct(words)) {
-    if (word < 0) continue;
-    for (const int32_t sentence : postings_[word]) {
-      if (shared[sentence] == 0) candidates.push_back(sentence);
-      shared[sentence] += weights_[word];
-    }
-  }
-  const auto more = [&](int32_t a, int32_t b) { return shared[a] != shared[b] ? shared[a] > shared[b] : a < b; };
-  const size_t kept = std::min<size_t>(candidates.size(), kCandidates);
-  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<int64_t>(kept), candidates.end(), more);
-  int64_t best = 0, fewest = std::numeric_limits<int64_t>::max();
-  for (size_t i = 0; i < kept; ++i) {
-    const int64_t edits = edit_distance(words, sources_[candidates[i]]);
-    if (edits < fewest) {
-      fewest = edits;
-      best = candidates[i];
-    }
-  }
-  return best;
-}
-
-const std::string& NearestNeighbour::translate(std::string_view source) const { return targets_[nearest(source)]; }
-
-WordTable::WordTable(std::span<const TranslationPair> train, int64_t rounds) {
+std::vector<std::string> word_for_word_translations(std::span<const TranslationPair> train,
+                                                    std::span<const std::string> sources, int64_t rounds) {
   require<DataError>(!train.empty(), "a table of words needs training pairs, and there are none");
   ModelOne model(train);
   for (int64_t i = 0; i < rounds; ++i) model.round();
-  table_ = model.table();
-}
-
-std::string WordTable::translate(std::string_view source) const {
-  std::vector<std::string> words;
-  for (const std::string& word : baseline_words(source)) {
-    const auto found = table_.find(word);
-    if (found == table_.end()) {
-      words.push_back(word);
-    } else if (!found->second.empty()) {
-      words.push_back(found->second);
+  const std::unordered_map<std::string, std::string> table = model.table();
+  std::vector<std::string> translations;
+  for (const std::string& source : sources) {
+    std::vector<std::string> words;
+    for (const std::string& word : baseline_words(source)) {
+      const auto found = table.find(word);
+      if (found == table.end() || !found->second.empty()) words.push_back(found == table.end() ? word : found->second);
     }
+    translations.push_back(baseline_text(words));
   }
-  return baseline_text(words);
+  return translations;
 }
 
 }  // namespace weft

@@ -1,18 +1,28 @@
 #include "data/sample/clauses.h"
 
-#include <array>
-
-#include "base/error.h"
-
 namespace weft::sample {
 namespace {
 
 struct VerbGroup {
-  std::string auxiliary;  // has; empty where "do" has to help
+  std::string auxiliary;  // has; empty if "do" has to help, and in Norwegian
   std::string finite;     // buys, wants
   std::string bare;       // buy, want: after "do"
   std::string tail;       // bought (after has), to buy (after wants)
 };
+
+// Tenses from Future on: a verb before the infinitive.
+struct Modal {
+  const char *base, *third, *norwegian;
+  bool with_to;  // "wants to", which takes "do"; an auxiliary otherwise
+  const char* norwegian_to;
+};
+const Modal& modal_of(Tense tense) {
+  static constexpr Modal kModals[] = {{"will", "will", "skal", false, ""},  {"can", "can", "kan", false, ""},
+                                      {"must", "must", "må", false, ""},    {"should", "should", "bør", false, ""},
+                                      {"want", "wants", "vil", true, ""},   {"try", "tries", "prøver", true, "å"},
+                                      {"like", "likes", "liker", true, "å"}};
+  return kModals[static_cast<int>(tense) - static_cast<int>(Tense::Future)];
+}
 
 const char* be_form(const NounPhrase& subject, bool past) {
   if (past) return subject.plural || subject.person == 2 ? "were" : "was";
@@ -20,43 +30,26 @@ const char* be_form(const NounPhrase& subject, bool past) {
   return subject.person == 1 ? "am" : "is";
 }
 
-VerbGroup infinitive_after(const char* base, const char* third, const NounPhrase& subject, const Verb& verb) {
-  return {.finite = subject.third_singular() ? third : base, .bare = base, .tail = join({"to", verb.base})};
-}
-
 VerbGroup english_verbs(const Clause& clause) {
   const Verb& verb = *clause.verb;
   const NounPhrase& subject = clause.subject;
-  const bool be = &verb == &to_be();
-  switch (clause.tense) {
-    case Tense::Present:
-      if (be) return {.auxiliary = be_form(subject, false)};
-      return {.finite = subject.third_singular() ? verb.third : verb.base, .bare = verb.base};
-    case Tense::Past:
-      if (be) return {.auxiliary = be_form(subject, true)};
-      return {.finite = verb.past, .bare = verb.base};
-    case Tense::Progressive:
-      return {.auxiliary = be_form(subject, false), .tail = verb.progressive};
-    case Tense::PastProgressive:
-      return {.auxiliary = be_form(subject, true), .tail = verb.progressive};
-    case Tense::Perfect:
-      return {.auxiliary = subject.third_singular() ? "has" : "have", .tail = verb.participle};
-    case Tense::Future:
-      return {.auxiliary = "will", .tail = verb.base};
-    case Tense::Can:
-      return {.auxiliary = "can", .tail = verb.base};
-    case Tense::Must:
-      return {.auxiliary = "must", .tail = verb.base};
-    case Tense::Should:
-      return {.auxiliary = "should", .tail = verb.base};
-    case Tense::Want:
-      return infinitive_after("want", "wants", subject, verb);
-    case Tense::Try:
-      return infinitive_after("try", "tries", subject, verb);
-    case Tense::LikeTo:
-      return infinitive_after("like", "likes", subject, verb);
+  const bool be = &verb == &lexicon().be;
+  const bool past = clause.tense == Tense::Past || clause.tense == Tense::PastProgressive;
+  if (clause.tense == Tense::Present || clause.tense == Tense::Past) {
+    if (be) return {.auxiliary = be_form(subject, past)};
+    return {.finite = past ? verb.past : subject.third_singular() ? verb.third : verb.base, .bare = verb.base};
   }
-  throw InternalError("a case of the sample grammar is missing");
+  if (clause.tense == Tense::Progressive || clause.tense == Tense::PastProgressive) {
+    return {.auxiliary = be_form(subject, past), .tail = verb.progressive};
+  }
+  if (clause.tense == Tense::Perfect) {
+    return {.auxiliary = subject.third_singular() ? "has" : "have", .tail = verb.participle};
+  }
+  const Modal& modal = modal_of(clause.tense);
+  if (!modal.with_to) return {.auxiliary = modal.base, .tail = verb.base};
+  return {.finite = subject.third_singular() ? modal.third : modal.base,
+          .bare = modal.base,
+          .tail = join({"to", verb.base})};
 }
 
 const char* do_form(const Clause& clause) {
@@ -68,42 +61,18 @@ std::string english_end(const Clause& clause) {
   return join({clause.verb->preposition, clause.object.english, clause.place.english});
 }
 
-struct NorwegianVerbs {
-  std::string finite;
-  std::string tail;
-};
-
-NorwegianVerbs norwegian_verbs(const Clause& clause) {
+VerbGroup norwegian_verbs(const Clause& clause) {
+  using enum Tense;
   const Verb& verb = *clause.verb;
-  switch (clause.tense) {
-    case Tense::Present:
-    case Tense::Progressive:
-      return {.finite = verb.present};
-    case Tense::Past:
-    case Tense::PastProgressive:
-      return {.finite = verb.preterite};
-    case Tense::Perfect:
-      return {.finite = "har", .tail = verb.supine};
-    case Tense::Future:
-      return {.finite = "skal", .tail = verb.infinitive};
-    case Tense::Can:
-      return {.finite = "kan", .tail = verb.infinitive};
-    case Tense::Must:
-      return {.finite = "må", .tail = verb.infinitive};
-    case Tense::Should:
-      return {.finite = "bør", .tail = verb.infinitive};
-    case Tense::Want:
-      return {.finite = "vil", .tail = verb.infinitive};
-    case Tense::Try:
-      return {.finite = "prøver", .tail = join({"å", verb.infinitive})};
-    case Tense::LikeTo:
-      return {.finite = "liker", .tail = join({"å", verb.infinitive})};
-  }
-  throw InternalError("a case of the sample grammar is missing");
+  if (clause.tense == Present || clause.tense == Progressive) return {.finite = verb.present};
+  if (clause.tense == Past || clause.tense == PastProgressive) return {.finite = verb.preterite};
+  if (clause.tense == Perfect) return {.finite = "har", .tail = verb.supine};
+  const Modal& modal = modal_of(clause.tense);
+  return {.finite = modal.norwegian, .tail = join({modal.norwegian_to, verb.infinitive})};
 }
 
-std::string norwegian_end(const Clause& clause, const NorwegianVerbs& verbs) {
-  return join({verbs.tail, clause.verb->norwegian_particle, clause.object.norwegian, clause.place.norwegian});
+std::string norwegian_end(const Clause& clause, const VerbGroup& verbs) {
+  return join({verbs.tail, clause.verb->particle, clause.object.norwegian, clause.place.norwegian});
 }
 
 const char* norwegian_not(const Clause& clause) { return clause.negated ? "ikke" : ""; }
@@ -123,33 +92,33 @@ std::string english_statement(const Clause& clause) {
 }  // namespace
 
 Phrase statement(const Clause& clause, Front front) {
-  const NorwegianVerbs verbs = norwegian_verbs(clause);
-  const std::string end = norwegian_end(clause, verbs);
-  if (front == Front::Time) {
-    return {join({clause.time.english, english_statement(clause)}),
-            join({clause.time.norwegian, verbs.finite, clause.subject.norwegian, norwegian_not(clause),
-                  clause.adverb.norwegian, end})};
-  }
-  return {join({english_statement(clause), clause.time.english}),
-          join({clause.subject.norwegian, verbs.finite, norwegian_not(clause), clause.adverb.norwegian, end,
-                clause.time.norwegian})};
+  const VerbGroup verbs = norwegian_verbs(clause);
+  const std::string& subject = clause.subject.norwegian;
+  const bool inverted = front == Front::Time;
+  const Phrase words{english_statement(clause),
+                     join({inverted ? verbs.finite : subject, inverted ? subject : verbs.finite, norwegian_not(clause),
+                           clause.adverb.norwegian, norwegian_end(clause, verbs)})};
+  return inverted ? clause.time + words : words + clause.time;
 }
 
 Phrase question(const Clause& clause, const Phrase& asked) {
   const VerbGroup english = english_verbs(clause);
-  const std::string_view helper = english.auxiliary.empty() ? do_form(clause) : std::string_view(english.auxiliary);
-  const NorwegianVerbs norwegian = norwegian_verbs(clause);
-  return {join({asked.english, helper, clause.subject.english, clause.negated ? "not" : "", clause.adverb.english,
-                english.auxiliary.empty() ? english.bare : "", english.tail, english_end(clause), clause.time.english}),
-          join({asked.norwegian, norwegian.finite, clause.subject.norwegian, norwegian_not(clause),
-                clause.adverb.norwegian, norwegian_end(clause, norwegian), clause.time.norwegian})};
+  const bool with_do = english.auxiliary.empty();
+  const VerbGroup norwegian = norwegian_verbs(clause);
+  const Phrase words{
+      join({with_do ? do_form(clause) : english.auxiliary, clause.subject.english, clause.negated ? "not" : "",
+            clause.adverb.english, with_do ? english.bare : "", english.tail, english_end(clause)}),
+      join({norwegian.finite, clause.subject.norwegian, norwegian_not(clause), clause.adverb.norwegian,
+            norwegian_end(clause, norwegian)})};
+  return asked + words + clause.time;
 }
 
 Phrase subordinate(const Clause& clause) {
-  const NorwegianVerbs verbs = norwegian_verbs(clause);
-  return {join({english_statement(clause), clause.time.english}),
-          join({clause.subject.norwegian, norwegian_not(clause), clause.adverb.norwegian, verbs.finite,
-                norwegian_end(clause, verbs), clause.time.norwegian})};
+  const VerbGroup verbs = norwegian_verbs(clause);
+  return Phrase{english_statement(clause),
+                join({clause.subject.norwegian, norwegian_not(clause), clause.adverb.norwegian, verbs.finite,
+                      norwegian_end(clause, verbs)})} +
+         clause.time;
 }
 
 std::string capitalised(std::string text) {
@@ -165,31 +134,13 @@ Phrase sentence(const Phrase& words, char mark) {
 }
 
 Tense draw_tense(Draw& draw, const Verb& verb, const NounPhrase& subject) {
-  constexpr auto kTenses = std::to_array<Tense>({Tense::Present,
-                                                 Tense::Present,
-                                                 Tense::Present,
-                                                 Tense::Present,
-                                                 Tense::Progressive,
-                                                 Tense::Progressive,
-                                                 Tense::PastProgressive,
-                                                 Tense::Past,
-                                                 Tense::Past,
-                                                 Tense::Past,
-                                                 Tense::Past,
-                                                 Tense::Perfect,
-                                                 Tense::Perfect,
-                                                 Tense::Perfect,
-                                                 Tense::Future,
-                                                 Tense::Future,
-                                                 Tense::Future,
-                                                 Tense::Can,
-                                                 Tense::Must,
-                                                 Tense::Should,
-                                                 Tense::Want,
-                                                 Tense::Try,
-                                                 Tense::LikeTo});
+  using enum Tense;
+  // Each as often as it stands here.
+  constexpr Tense kTenses[] = {Present, Present, Present, Present, Progressive, Progressive, PastProgressive, Past,
+                               Past,    Past,    Past,    Perfect, Perfect,     Perfect,     Future,          Future,
+                               Future,  Can,     Must,    Should,  Want,        Try,         LikeTo};
   if (verb.traits & kPresentOnly) return Tense::Present;
-  Tense tense = draw.pick(std::span<const Tense>(kTenses));
+  Tense tense = draw.pick(kTenses);
   if (verb.traits & kStative) {
     if (tense == Tense::Progressive || tense == Tense::Try || tense == Tense::LikeTo) tense = Tense::Present;
     if (tense == Tense::PastProgressive) tense = Tense::Past;
@@ -200,40 +151,19 @@ Tense draw_tense(Draw& draw, const Verb& verb, const NounPhrase& subject) {
 }
 
 Phrase draw_time(Draw& draw, Tense tense, const Verb& verb) {
-  const auto pick = [&](std::span<const Pair> times) {
-    const Pair& time = draw.pick(times);
-    return Phrase{time.english, time.norwegian};
-  };
-  switch (tense) {
-    case Tense::Present:
-    case Tense::LikeTo:
-      return verb.traits & kStative ? Phrase{} : pick(habits());
-    case Tense::Progressive:
-      return pick(moments());
-    case Tense::Past:
-    case Tense::PastProgressive:
-      return pick(past_times());
-    case Tense::Perfect:
-    case Tense::Try:
-      return {};
-    case Tense::Future:
-    case Tense::Can:
-    case Tense::Must:
-    case Tense::Should:
-    case Tense::Want:
-      return pick(future_times());
-  }
-  throw InternalError("a case of the sample grammar is missing");
+  using enum Tense;
+  if (tense == Perfect || tense == Try) return {};
+  if (tense == Progressive) return draw.pick(lexicon().moments);
+  if (tense == Past || tense == PastProgressive) return draw.pick(lexicon().past_times);
+  if (tense != Present && tense != LikeTo) return draw.pick(lexicon().future_times);
+  return verb.traits & kStative ? Phrase{} : draw.pick(lexicon().habits);
 }
 
 Phrase draw_adverb(Draw& draw, Tense tense) {
   if (tense != Tense::Present && tense != Tense::Perfect) return {};
-  const Pair& adverb = draw.pick(tense == Tense::Present ? present_adverbs() : perfect_adverbs());
-  return {adverb.english, adverb.norwegian};
+  return draw.pick(tense == Tense::Present ? lexicon().present_adverbs : lexicon().perfect_adverbs);
 }
 
-bool is_third_person(const NounPhrase& subject) { return subject.person == 3; }
-
-Owners owners_beside(const NounPhrase& subject) { return is_third_person(subject) ? Owners::NotThird : Owners::All; }
+Owners owners_beside(const NounPhrase& subject) { return subject.person == 3 ? Owners::NotThird : Owners::All; }
 
 }  // namespace weft::sample

@@ -35,7 +35,6 @@ std::string capitalised(std::string text);
 Tense draw_tense(Draw& draw, const Verb& verb, const NounPhrase& subject);
 Phrase draw_time(Draw& draw, Tense tense, const Verb& verb);
 Phrase draw_adverb(Draw& draw, Tense tense);  // empty for tenses that take none
-bool is_third_person(const NounPhrase& subject);
 Owners owners_beside(const NounPhrase& subject);
 
 }  // namespace weft::sample

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.h"
+#include "data/sample/baselines.h"
 #include "data/sample/frames.h"
 
 namespace weft {
@@ -17,26 +17,20 @@ constexpr size_t kShortest = 3, kLongest = 14;  // words of a sentence, in each 
 constexpr int64_t kSentencesPerDocument = 5;
 constexpr int64_t kMostDraws = 40;  // for each pair wanted; more means that the grammar is exhausted
 
-using WordCounts = std::unordered_map<std::string, int64_t>;
-
-void count_words(WordCounts& counts, const std::string& text) {
-  for (const std::string& word : sample_words(text)) ++counts[word];
-}
-
 struct Counts {
-  WordCounts english, norwegian;
+  std::unordered_map<std::string, int64_t> english, norwegian;
 };
 
 Counts count_words(const std::vector<SamplePair>& pairs) {
   Counts counts;
   for (const SamplePair& pair : pairs) {
-    count_words(counts.english, pair.english);
-    count_words(counts.norwegian, pair.norwegian);
+    for (const std::string& word : sample_words(pair.english)) ++counts.english[word];
+    for (const std::string& word : sample_words(pair.norwegian)) ++counts.norwegian[word];
   }
   return counts;
 }
 
-bool all_known(const WordCounts& counts, const std::string& text) {
+bool all_known(const std::unordered_map<std::string, int64_t>& counts, const std::string& text) {
   const std::vector<std::string> words = sample_words(text);
   return std::all_of(words.begin(), words.end(), [&](const std::string& word) {
     const auto found = counts.find(word);
@@ -99,36 +93,30 @@ std::vector<std::string> make_documents(const std::vector<SamplePair>& pairs, sa
   for (size_t first = 0; first < sorted.size(); first += kSentencesPerDocument) {
     const size_t last = std::min(sorted.size(), first + kSentencesPerDocument);
     const bool norwegian = documents.size() % 2 == 0;
-    std::string document;
-    for (size_t i = first; i < last; ++i) {
-      document += norwegian ? sorted[i]->norwegian : sorted[i]->english;
-      document += '\n';
-    }
-    documents.push_back(std::move(document));
+    std::string& document = documents.emplace_back();
+    for (size_t i = first; i < last; ++i) document += (norwegian ? sorted[i]->norwegian : sorted[i]->english) + '\n';
   }
-  for (size_t i = documents.size(); i > 1; --i) {
-    std::swap(documents[i - 1], documents[static_cast<size_t>(draw.below(static_cast<int64_t>(i)))]);
-  }
+  for (int64_t i = std::ssize(documents); i > 1; --i) std::swap(documents[i - 1], documents[draw.below(i)]);
   return documents;
 }
 
-std::string tab_separated(const std::vector<SamplePair>& pairs) {
+void write_pairs(const fs::path& path, const std::vector<SamplePair>& pairs) {
   std::string text;
   for (const SamplePair& pair : pairs) text += fmt::format("{}\t{}\n", pair.english, pair.norwegian);
-  return text;
+  write_file_atomically(path, text);
 }
 
 SampleReport report_on(const SampleCorpus& corpus) {
   const Counts counts = count_words(corpus.train);
   std::set<std::string> frames;
   for (const SamplePair& pair : corpus.train) frames.insert(pair.frame);
-  SampleReport report{.train_pairs = static_cast<int64_t>(corpus.train.size()),
-                      .valid_pairs = static_cast<int64_t>(corpus.valid.size()),
-                      .test_pairs = static_cast<int64_t>(corpus.test.size()),
-                      .documents = static_cast<int64_t>(corpus.documents.size()),
-                      .frames = static_cast<int64_t>(frames.size()),
-                      .english_words = static_cast<int64_t>(counts.english.size()),
-                      .norwegian_words = static_cast<int64_t>(counts.norwegian.size())};
+  SampleReport report{.train_pairs = std::ssize(corpus.train),
+                      .valid_pairs = std::ssize(corpus.valid),
+                      .test_pairs = std::ssize(corpus.test),
+                      .documents = std::ssize(corpus.documents),
+                      .frames = std::ssize(frames),
+                      .english_words = std::ssize(counts.english),
+                      .norwegian_words = std::ssize(counts.norwegian)};
   for (const auto& [word, count] : counts.norwegian) report.norwegian_running_words += count;
   return report;
 }
@@ -157,14 +145,8 @@ std::string describe_corpus(const SampleReport& report, uint64_t seed) {
 }  // namespace
 
 std::vector<std::string> sample_words(std::string_view sentence) {
-  std::vector<std::string> words;
-  while (!sentence.empty()) {
-    const size_t blank = std::min(sentence.find(' '), sentence.size());
-    std::string_view word = sentence.substr(0, blank);
-    while (!word.empty() && std::string_view(".,?").find(word.back()) != std::string_view::npos) word.remove_suffix(1);
-    if (!word.empty()) words.emplace_back(word);
-    sentence.remove_prefix(std::min(blank + 1, sentence.size()));
-  }
+  std::vector<std::string> words = baseline_words(sentence);
+  std::erase_if(words, [](const std::string& word) { return word == "." || word == "," || word == "?"; });
   return words;
 }
 
@@ -187,9 +169,9 @@ SampleReport write_sample_corpus(const fs::path& directory, uint64_t seed, const
   std::error_code failure;
   fs::create_directories(directory, failure);
   require<DataError>(!failure, "cannot make the directory {}: {}", directory.string(), failure.message());
-  write_file_atomically(directory / "train.tsv", tab_separated(corpus.train));
-  write_file_atomically(directory / "valid.tsv", tab_separated(corpus.valid));
-  write_file_atomically(directory / "test.tsv", tab_separated(corpus.test));
+  write_pairs(directory / "train.tsv", corpus.train);
+  write_pairs(directory / "valid.tsv", corpus.valid);
+  write_pairs(directory / "test.tsv", corpus.test);
   write_file_atomically(directory / "text.txt", fmt::format("{}", fmt::join(corpus.documents, "\n")));
   const SampleReport report = report_on(corpus);
   write_file_atomically(directory / "README.txt", describe_corpus(report, seed));

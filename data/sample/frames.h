@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include "data/sample/clauses.h"
 
 // The kinds of sentences of the sample corpus. Each draws one pair, capitalised and with its mark, and notes in `draw`
@@ -14,7 +16,7 @@ struct Family {
 std::span<const Family> families();
 Phrase draw_sentence(Draw& draw, const Family** family = nullptr);
 
-// sample_frames.cpp: a verb and its object
+// frames.cpp: a verb and its object
 Phrase transitive_statement(Draw& draw);
 Phrase transitive_question(Draw& draw);
 Phrase asking_question(Draw& draw);
@@ -22,7 +24,7 @@ Phrase intransitive_sentence(Draw& draw);
 Phrase giving_sentence(Draw& draw);
 Phrase drinking_sentence(Draw& draw);
 
-// sample_frames_more.cpp: predicates, existence, sentences within sentences
+// predicates.cpp: predicates, existence, sentences within sentences
 Phrase predicate_sentence(Draw& draw);
 Phrase comparing_sentence(Draw& draw);
 Phrase existence_sentence(Draw& draw);
@@ -30,20 +32,21 @@ Phrase nested_sentence(Draw& draw);
 Phrase relative_sentence(Draw& draw);
 Phrase weather_sentence(Draw& draw);
 
-// sample_figures.cpp: numbers, prices, dates and the clock
+// figures.cpp: numbers, prices, dates and the clock
 Phrase number_sentence(Draw& draw);
 Phrase price_sentence(Draw& draw);
 Phrase date_sentence(Draw& draw);
 Phrase clock_sentence(Draw& draw);
-Phrase clock_time(int hour, int minute);         // 1..12, a multiple of 5: "half past three" - "halv fire"
-Phrase date_phrase(int day, const Pair& month);  // "the third of May" - "den tredje mai"
+Phrase clock_time(int hour, int minute);           // 1..12, a multiple of 5: "half past three" - "halv fire"
+Phrase date_phrase(int day, const Phrase& month);  // "the third of May" - "den tredje mai"
 
 // Clauses in parts, so that nothing is drawn and noted that the sentence does not hold.
-Clause draw_clause(Draw& draw, std::span<const Verb> verbs);  // verb, subject and tense
-void draw_polarity(Draw& draw, Clause& clause);               // not, an adverb, or neither
+Clause draw_clause(Draw& draw, const std::vector<Verb>& verbs);  // verb, subject and tense
+void draw_polarity(Draw& draw, Clause& clause);                  // not, an adverb, or neither
 void draw_object(Draw& draw, Clause& clause, bool pronouns = true);
-void draw_place(Draw& draw, Clause& clause);
 std::string verb_phrase(const Verb& verb);  // "wait for"
+// The sentence asked in `asked` percent of the draws, else said, and negated in `negated` percent of these.
+Phrase asked_or_said(Draw& draw, Clause& clause, int asked, int negated);
 // The words of a statement with a time in front or behind, or without.
 Phrase stated(Draw& draw, Clause& clause);
 

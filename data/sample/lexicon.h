@@ -1,14 +1,20 @@
 #pragma once
 #include <cstdint>
-#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 // The words of the sample corpus with the forms that English and Norwegian Bokmål grammar need.
 namespace weft::sample {
 
+struct Phrase {
+  std::string english;
+  std::string norwegian;
+};
+
 enum class Gender { Masculine, Feminine, Neuter };
 
-// What a noun names; verbs and adjectives say by a mask of these what they go with.
+// What a noun names; verbs and adjectives have a mask of the kinds they go with.
 enum Kind : uint32_t {
   kPerson = 1,
   kAnimal = 2,
@@ -24,27 +30,18 @@ enum Kind : uint32_t {
 };
 
 struct Noun {
-  const char* english;
-  const char* english_plural;
+  std::string english, english_plural;
   Gender gender;
-  const char* singular;           // (ei) bok
-  const char* singular_definite;  // boka
-  const char* plural;             // bøker
-  const char* plural_definite;    // bøkene
+  std::string singular, singular_definite, plural, plural_definite;  // (ei) bok, boka, bøker, bøkene
   uint32_t kinds;
 };
 
+// Empty comparatives and superlatives: not compared in the corpus.
 struct Adjective {
-  const char* english;
-  const char* english_comparative;  // nullptr: not compared in the corpus
-  const char* english_superlative;
-  const char* common;       // en stor
-  const char* feminine;     // ei stor, ei lita
-  const char* neuter;       // et stort
-  const char* plural;       // store
-  const char* definite;     // den store, den lille
-  const char* comparative;  // større
-  const char* superlative;  // største (definite)
+  std::string english, english_comparative, english_superlative;
+  std::string common, feminine, neuter;  // en stor, ei stor, et stort
+  std::string plural, definite;          // store, den store (små, den lille)
+  std::string comparative, superlative;  // større, største (definite)
   uint32_t kinds;
 };
 
@@ -56,61 +53,32 @@ enum VerbTrait : uint32_t {
 };
 
 struct Verb {
-  const char* base;  // buy
-  const char* third;
-  const char* past;
-  const char* participle;
-  const char* progressive;
-  const char* preposition;  // "for" in "wait for"; empty where there is none
-  const char* infinitive;   // kjøpe
-  const char* present;
-  const char* preterite;
-  const char* supine;              // (har) kjøpt
-  const char* norwegian_particle;  // "på" in "vente på"
+  std::string base, third, past, participle, progressive, preposition;  // wait, ..., and "for" or nothing
+  std::string infinitive, present, preterite, supine, particle;         // vente, ..., and "på" or nothing
   uint32_t subjects;
   uint32_t objects;  // 0: intransitive
   uint32_t traits;
 };
 
-struct Pair {
-  const char* english;
-  const char* norwegian;
+struct Lexicon {
+  std::vector<Noun> nouns;
+  std::vector<Noun> containers;  // of drinks: "a cup of tea"
+  std::vector<Adjective> adjectives;
+  std::vector<Verb> transitive, intransitive;
+  std::vector<Verb> giving;     // with a person and a thing: "gives Anna a book"
+  std::vector<Verb> drinking;   // with "a cup of tea"
+  std::vector<Verb> scheduled;  // what trains, concerts and shops do at an hour
+  std::vector<Verb> figures;    // pay, earn, cost, have, drive, count
+  Verb be;
+  std::vector<Phrase> names, drinks, months, weekdays;
+  std::vector<Phrase> places, towns;                              // with their preposition: "in the kitchen"
+  std::vector<Phrase> conditions, before_numbers;                 // "if it rains"; "the number is"
+  std::vector<Phrase> weathers, manners;                          // "is raining"; "quickly"
+  std::vector<Phrase> habits, moments, past_times, future_times;  // "every day", "now", "yesterday", "tomorrow"
+  std::vector<Phrase> present_adverbs, perfect_adverbs;           // between subject and verb: "often", "already"
 };
 
-struct Container {
-  const char* english;  // cup
-  const char* english_plural;
-  const char* article;  // en, ei, et
-  const char* singular;
-  const char* plural;
-};
-
-// Any list below; static storage.
-std::span<const Noun> nouns();
-std::span<const Adjective> adjectives();
-std::span<const Verb> transitive_verbs();
-std::span<const Verb> intransitive_verbs();
-std::span<const Verb> giving_verbs();     // with a person and a thing: "gives Anna a book"
-std::span<const Verb> drinking_verbs();   // with "a cup of tea"
-std::span<const Verb> scheduled_verbs();  // what trains, concerts and shops do at an hour
-std::span<const Verb> figure_verbs();     // pay, earn, cost, have, drive, count
-const Verb& to_be();
-const Verb& verb_named(std::span<const Verb> verbs, std::string_view base);
-
-std::span<const Pair> names();
-std::span<const Pair> places();  // with their preposition: "in the kitchen" - "på kjøkkenet"
-std::span<const Pair> towns();
-std::span<const Container> containers();
-std::span<const Pair> drinks();
-std::span<const Pair> weathers();  // "is raining" - "regner"
-std::span<const Pair> manners();   // "quickly" - "fort"
-std::span<const Pair> months();
-std::span<const Pair> weekdays();
-std::span<const Pair> habits();           // "every day"
-std::span<const Pair> moments();          // "now"
-std::span<const Pair> past_times();       // "yesterday"
-std::span<const Pair> future_times();     // "tomorrow"
-std::span<const Pair> present_adverbs();  // between subject and verb: "often"
-std::span<const Pair> perfect_adverbs();  // "already"
+const Lexicon& lexicon();  // read from words.inc
+const Verb& figure_verb(std::string_view base);
 
 }  // namespace weft::sample

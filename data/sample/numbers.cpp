@@ -1,109 +1,103 @@
 #include "data/sample/numbers.h"
 
-#include <array>
+#include <sstream>
+#include <vector>
 
 #include "base/error.h"
 
 namespace weft::sample {
 namespace {
 
-constexpr std::array<const char*, 20> kEnglishSmall = {
-    "zero", "one",    "two",    "three",    "four",     "five",    "six",     "seven",     "eight",    "nine",
-    "ten",  "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"};
-constexpr std::array<const char*, 10> kEnglishTens = {"",      "",      "twenty",  "thirty", "forty",
-                                                      "fifty", "sixty", "seventy", "eighty", "ninety"};
-constexpr std::array<const char*, 20> kNorwegianSmall = {
-    "null", "en",     "to",   "tre",     "fire",    "fem",    "seks",    "sju",    "åtte",  "ni",
-    "ti",   "elleve", "tolv", "tretten", "fjorten", "femten", "seksten", "sytten", "atten", "nitten"};
-constexpr std::array<const char*, 10> kNorwegianTens = {"",      "",       "tjue",  "tretti", "førti",
-                                                        "femti", "seksti", "sytti", "åtti",   "nitti"};
-constexpr std::array<const char*, 21> kEnglishOrdinals = {
-    "",           "first",     "second",    "third",       "fourth",     "fifth",      "sixth",
-    "seventh",    "eighth",    "ninth",     "tenth",       "eleventh",   "twelfth",    "thirteenth",
-    "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"};
-constexpr std::array<const char*, 21> kNorwegianOrdinals = {
-    "",          "første",   "andre",     "tredje",   "fjerde",  "femte",    "sjette",
-    "sjuende",   "åttende",  "niende",    "tiende",   "ellevte", "tolvte",   "trettende",
-    "fjortende", "femtende", "sekstende", "syttende", "attende", "nittende", "tjuende"};
+struct Language {
+  std::vector<std::string> small;     // 0 to 19
+  std::vector<std::string> tens;      // 20, 30, ...
+  std::vector<std::string> ordinals;  // 0 (none) to 20, then 30
+  std::string hyphen, conjunction, hundred, thousand, million, millions;
+};
 
-std::string english_below_hundred(int64_t n) {
-  if (n < 20) return kEnglishSmall[n];
-  std::string words = kEnglishTens[n / 10];
-  if (n % 10 != 0) words += std::string("-") + kEnglishSmall[n % 10];
+std::vector<std::string> words_of(const char* text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
   return words;
 }
 
-std::string norwegian_below_hundred(int64_t n, Counting counting) {
-  const auto small = [&](int64_t k) { return k == 1 && counting == Counting::Neuter ? "ett" : kNorwegianSmall[k]; };
+const Language& english() {
+  static const Language language{
+      words_of("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+               "seventeen eighteen nineteen"),
+      words_of("twenty thirty forty fifty sixty seventy eighty ninety"),
+      words_of("- first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+               "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth thirtieth"),
+      "-",
+      " and ",
+      " hundred",
+      " thousand",
+      " million",
+      " million"};
+  return language;
+}
+
+const Language& norwegian() {
+  static const Language language{
+      words_of("null en to tre fire fem seks sju åtte ni ti elleve tolv tretten fjorten femten seksten sytten atten "
+               "nitten"),
+      words_of("tjue tretti førti femti seksti sytti åtti nitti"),
+      words_of("- første andre tredje fjerde femte sjette sjuende åttende niende tiende ellevte tolvte trettende "
+               "fjortende femtende sekstende syttende attende nittende tjuende trettiende"),
+      "",
+      " og ",
+      " hundre",
+      " tusen",
+      " million",
+      " millioner"};
+  return language;
+}
+
+// `one` is the word for 1 where it ends the number.
+std::string below_hundred(const Language& words, int64_t n, const std::string& one) {
+  const auto small = [&](int64_t k) { return k == 1 ? one : words.small[k]; };
   if (n < 20) return small(n);
-  std::string words = kNorwegianTens[n / 10];
-  if (n % 10 != 0) words += small(n % 10);
-  return words;
+  return words.tens[n / 10 - 2] + (n % 10 == 0 ? "" : words.hyphen + small(n % 10));
 }
 
-// Appends what is below the unit just written: "and" stands before tens and ones only.
-void append_rest(std::string& words, int64_t rest, const char* conjunction, const std::string& rest_words) {
-  if (rest == 0) return;
-  words += rest < 100 ? std::string(" ") + conjunction + " " + rest_words : " " + rest_words;
-}
-
-void check_number(int64_t n) {
+// `neuter_one` stands before hundreds and thousands, which are neuter in Norwegian.
+std::string number(const Language& words, int64_t n, const std::string& one, const std::string& neuter_one) {
   require<InternalError>(n >= 0 && n <= kLargestNumber, "no words for the number {}: it must be in 0..{}", n,
                          kLargestNumber);
+  if (n < 100) return below_hundred(words, n, one);
+  const int64_t unit = n < 1000 ? 100 : n < 1'000'000 ? 1000 : 1'000'000;
+  const int64_t units = n / unit, rest = n % unit;
+  std::string text = number(words, units, unit < 1'000'000 ? neuter_one : words.small[1], neuter_one);
+  text += unit == 100 ? words.hundred : unit == 1000 ? words.thousand : units == 1 ? words.million : words.millions;
+  // "and" stands before tens and ones only.
+  if (rest > 0) text += (rest < 100 ? words.conjunction : " ") + number(words, rest, one, neuter_one);
+  return text;
 }
 
-void check_day(int day) { require<InternalError>(day >= 1 && day <= 31, "no day {} in a month", day); }
+std::string ordinal(const Language& words, int day) {
+  require<InternalError>(day >= 1 && day <= 31, "no day {} in a month", day);
+  if (day <= 20 || day == 30) return words.ordinals[day == 30 ? 21 : day];
+  return words.tens[day / 10 - 2] + words.hyphen + words.ordinals[day % 10];
+}
 
-void check_year(int year) {
+std::string year_words(const Language& words, int year) {
   require<InternalError>(year >= 1110 && year <= 1999 && year % 100 >= 10, "no words for the year {}", year);
+  const std::string& one = words.small[1];
+  return below_hundred(words, year / 100, one) + " " + below_hundred(words, year % 100, one);
 }
 
 }  // namespace
 
-std::string english_number(int64_t n) {
-  check_number(n);
-  if (n < 100) return english_below_hundred(n);
-  const int64_t unit = n < 1000 ? 100 : n < 1'000'000 ? 1000 : 1'000'000;
-  std::string words = english_number(n / unit);
-  words += unit == 100 ? " hundred" : unit == 1000 ? " thousand" : " million";
-  append_rest(words, n % unit, "and", english_number(n % unit));
-  return words;
-}
-
+std::string english_number(int64_t n) { return number(english(), n, "one", "one"); }
 std::string norwegian_number(int64_t n, Counting counting) {
-  check_number(n);
-  if (n < 100) return norwegian_below_hundred(n, counting);
-  const int64_t unit = n < 1000 ? 100 : n < 1'000'000 ? 1000 : 1'000'000;
-  // hundre and tusen are neuter, million is masculine.
-  std::string words = norwegian_number(n / unit, unit < 1'000'000 ? Counting::Neuter : Counting::Common);
-  words += unit == 100 ? " hundre" : unit == 1000 ? " tusen" : n / unit == 1 ? " million" : " millioner";
-  append_rest(words, n % unit, "og", norwegian_number(n % unit, counting));
-  return words;
+  return number(norwegian(), n, counting == Counting::Neuter ? "ett" : "en", "ett");
 }
 
-std::string english_ordinal(int day) {
-  check_day(day);
-  if (day <= 20) return kEnglishOrdinals[day];
-  if (day == 30) return "thirtieth";
-  return std::string(day < 30 ? "twenty-" : "thirty-") + kEnglishOrdinals[day % 10];
-}
+std::string english_ordinal(int day) { return ordinal(english(), day); }
+std::string norwegian_ordinal(int day) { return ordinal(norwegian(), day); }
 
-std::string norwegian_ordinal(int day) {
-  check_day(day);
-  if (day <= 20) return kNorwegianOrdinals[day];
-  if (day == 30) return "trettiende";
-  return std::string(day < 30 ? "tjue" : "tretti") + kNorwegianOrdinals[day % 10];
-}
-
-std::string english_year(int year) {
-  check_year(year);
-  return english_below_hundred(year / 100) + " " + english_below_hundred(year % 100);
-}
-
-std::string norwegian_year(int year) {
-  check_year(year);
-  return norwegian_below_hundred(year / 100, Counting::Common) + " " +
-         norwegian_below_hundred(year % 100, Counting::Common);
-}
+std::string english_year(int year) { return year_words(english(), year); }
+std::string norwegian_year(int year) { return year_words(norwegian(), year); }
 
 }  // namespace weft::sample

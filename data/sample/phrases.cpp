@@ -1,10 +1,5 @@
 #include "data/sample/phrases.h"
 
-#include <fmt/format.h>
-
-#include <array>
-
-#include "base/error.h"
 #include "base/hash.h"
 #include "data/sample/numbers.h"
 
@@ -13,140 +8,76 @@ namespace {
 
 constexpr int kWithheldPercent = 10;
 
+using enum Determiner;
+
 struct Owner {
-  const char* english;
-  const char* common;
-  const char* feminine;
-  const char* neuter;
-  const char* plural;
+  const char *english, *common, *feminine, *neuter, *plural;
 };
-constexpr auto kOwners = std::to_array<Owner>({{"my", "min", "mi", "mitt", "mine"},
-                                               {"your", "din", "di", "ditt", "dine"},
-                                               {"his", "hans", "hans", "hans", "hans"},
-                                               {"her", "hennes", "hennes", "hennes", "hennes"},
-                                               {"our", "vår", "vår", "vårt", "våre"},
-                                               {"their", "deres", "deres", "deres", "deres"}});
+constexpr Owner kOwners[] = {{"my", "min", "mi", "mitt", "mine"},     {"your", "din", "di", "ditt", "dine"},
+                             {"his", "hans", "hans", "hans", "hans"}, {"her", "hennes", "hennes", "hennes", "hennes"},
+                             {"our", "vår", "vår", "vårt", "våre"},   {"their", "deres", "deres", "deres", "deres"}};
 
 struct Pronoun {
-  const char* english;
-  const char* english_object;
-  const char* norwegian;
-  const char* norwegian_object;
+  const char *english, *english_object, *norwegian, *norwegian_object;
   int person;
   bool plural;
 };
-constexpr auto kPronouns = std::to_array<Pronoun>({{"I", "me", "jeg", "meg", 1, false},
-                                                   {"you", "you", "du", "deg", 2, false},
-                                                   {"he", "him", "han", "ham", 3, false},
-                                                   {"she", "her", "hun", "henne", 3, false},
-                                                   {"we", "us", "vi", "oss", 1, true},
-                                                   {"they", "them", "de", "dem", 3, true}});
-
-bool is_plural(Determiner determiner) { return determiner >= Determiner::IndefinitePlural; }
+constexpr Pronoun kPronouns[] = {{"I", "me", "jeg", "meg", 1, false},   {"you", "you", "du", "deg", 2, false},
+                                 {"he", "him", "han", "ham", 3, false}, {"she", "her", "hun", "henne", 3, false},
+                                 {"we", "us", "vi", "oss", 1, true},    {"they", "them", "de", "dem", 3, true}};
 
 std::string_view owner_form(const Owner& owner, bool plural, Gender gender) {
   if (plural) return owner.plural;
   return gender == Gender::Feminine ? owner.feminine : gender == Gender::Neuter ? owner.neuter : owner.common;
 }
 
-std::string english_phrase(const NounPhraseArgs& args, bool plural) {
-  const std::string noun =
-      join({args.adjective ? args.adjective->english : "", plural ? args.noun.english_plural : args.noun.english});
-  switch (args.determiner) {
-    case Determiner::Indefinite:
-      return with_article(noun);
-    case Determiner::Definite:
-    case Determiner::DefinitePlural:
-      return join({"the", noun});
-    case Determiner::This:
-      return join({"this", noun});
-    case Determiner::That:
-      return join({"that", noun});
-    case Determiner::These:
-      return join({"these", noun});
-    case Determiner::Those:
-      return join({"those", noun});
-    case Determiner::Possessive:
-    case Determiner::PossessivePlural:
-      return join({kOwners[args.owner].english, noun});
-    case Determiner::Genitive:
-    case Determiner::GenitivePlural:
-      return fmt::format("{}'s {}", args.name, noun);
-    case Determiner::Counted:
-      return join({english_number(args.count), noun});
-    case Determiner::Many:
-      return join({"many", noun});
-    case Determiner::Several:
-      return join({"several", noun});
-    case Determiner::All:
-      return join({"all the", noun});
-    case Determiner::IndefinitePlural:
-      return noun;
-  }
-  throw InternalError("a case of the sample grammar is missing");
+std::string norwegian_article(Gender gender) {
+  return gender == Gender::Masculine ? "en" : gender == Gender::Feminine ? "ei" : "et";
 }
 
-// "den røde boka", "boka", "de små husene": the adjective takes an article before it, the noun keeps its own.
-std::string norwegian_definite(const NounPhraseArgs& args, bool plural, std::string_view article) {
-  const char* noun = plural ? args.noun.plural_definite : args.noun.singular_definite;
-  if (!args.adjective) return noun;
-  return join({article, plural ? args.adjective->plural : args.adjective->definite, noun});
+std::string english_article(std::string_view next) {
+  const bool vowel = std::string_view("aeiou").find(next.front()) != std::string_view::npos;
+  return vowel && !next.starts_with("use") ? "an" : "a";  // "an old book", "a useful book"
 }
 
-std::string norwegian_indefinite(const NounPhraseArgs& args, bool plural, std::string_view determiner) {
-  return join({determiner, args.adjective ? agreeing(*args.adjective, plural, args.noun.gender) : "",
-               plural ? args.noun.plural : args.noun.singular});
+bool is_possessive(Determiner determiner) { return determiner == Possessive || determiner == PossessivePlural; }
+// Before the definite adjective and the indefinite noun: "Annas lille båt".
+bool is_genitive(Determiner determiner) { return determiner == Genitive || determiner == GenitivePlural; }
+// Before the indefinite adjective and noun.
+bool is_indefinite(Determiner determiner) {
+  return determiner == Indefinite || (determiner >= IndefinitePlural && determiner <= Several);
 }
 
-std::string norwegian_phrase(const NounPhraseArgs& args, bool plural) {
-  const Noun& noun = args.noun;
-  const bool neuter = noun.gender == Gender::Neuter;
-  const std::string_view article = plural ? "de" : neuter ? "det" : "den";
-  const char* definite_adjective = !args.adjective ? "" : plural ? args.adjective->plural : args.adjective->definite;
-  const char* definite_noun = plural ? noun.plural_definite : noun.singular_definite;
-  switch (args.determiner) {
-    case Determiner::Indefinite:
-      return norwegian_indefinite(args, plural, norwegian_article(noun.gender));
-    case Determiner::Definite:
-    case Determiner::DefinitePlural:
-      return norwegian_definite(args, plural, article);
-    case Determiner::This:
-      return join({neuter ? "dette" : "denne", definite_adjective, definite_noun});
-    case Determiner::These:
-      return join({"disse", definite_adjective, definite_noun});
-    case Determiner::That:
-    case Determiner::Those:
-      return join({article, definite_adjective, definite_noun});
-    case Determiner::Possessive:
-    case Determiner::PossessivePlural:
-      return join({norwegian_definite(args, plural, article), owner_form(kOwners[args.owner], plural, noun.gender)});
-    case Determiner::Genitive:
-    case Determiner::GenitivePlural:  // the definite form of the adjective, the indefinite one of the noun
-      return fmt::format("{}s {}", args.name, join({definite_adjective, plural ? noun.plural : noun.singular}));
-    case Determiner::Counted:
-      return norwegian_indefinite(args, plural, norwegian_number(args.count));
-    case Determiner::Many:
-      return norwegian_indefinite(args, plural, "mange");
-    case Determiner::Several:
-      return norwegian_indefinite(args, plural, "flere");
-    case Determiner::All:
-      return join({"alle", args.adjective ? article : "", definite_adjective, definite_noun});
-    case Determiner::IndefinitePlural:
-      return norwegian_indefinite(args, plural, "");
-  }
-  throw InternalError("a case of the sample grammar is missing");
+// What stands before the adjective and the noun. The Norwegian definite noun takes an article only before an
+// adjective: "boka", "den røde boka".
+Phrase words_before(const NounPhraseArgs& args, bool plural) {
+  const bool neuter = args.noun.gender == Gender::Neuter;
+  const char* article = plural ? "de" : neuter ? "det" : "den";
+  const char* before_adjective = args.adjective ? article : "";
+  const Determiner determiner = args.determiner;
+  if (determiner == Definite || determiner == DefinitePlural) return {"the", before_adjective};
+  if (determiner == This) return {"this", neuter ? "dette" : "denne"};
+  if (determiner == These) return {"these", "disse"};
+  if (determiner == That) return {"that", article};
+  if (determiner == Those) return {"those", article};
+  if (determiner == Many) return {"many", "mange"};
+  if (determiner == Several) return {"several", "flere"};
+  if (determiner == All) return {"all the", join({"alle", before_adjective})};
+  if (determiner == Counted) return {english_number(args.count), norwegian_number(args.count)};
+  if (is_possessive(determiner)) return {kOwners[args.owner].english, before_adjective};
+  if (is_genitive(determiner)) return {fmt::format("{}'s", args.name), fmt::format("{}s", args.name)};
+  if (determiner == IndefinitePlural) return {};
+  return {english_article(args.adjective ? args.adjective->english : args.noun.english),
+          norwegian_article(args.noun.gender)};
 }
 
 NounPhrase draw_determined(Draw& draw, const Noun& noun, Determiner determiner, Owners owners) {
-  constexpr std::array<int, 3> kFirstAndSecond = {0, 1, 4};
+  constexpr int kFirstAndSecond[] = {0, 1, 4};
   NounPhraseArgs args{.noun = noun, .determiner = determiner};
   // More adjectives where they show their gender.
-  if (draw.chance(determiner == Determiner::Indefinite ? 55 : 32)) {
-    args.adjective = &draw.adjective(noun.kinds);
-    draw.combine(args.adjective->english, noun.english);
-  }
+  if (draw.chance(determiner == Indefinite ? 55 : 32)) args.adjective = &draw.adjective_with(noun);
   args.owner = static_cast<int>(owners == Owners::All ? draw.below(6) : kFirstAndSecond[draw.below(3)]);
-  args.name = draw.pick(names()).english;
+  args.name = draw.pick(lexicon().names).english;
   args.count = static_cast<int>(draw.between(2, 12));
   return noun_phrase(args);
 }
@@ -162,30 +93,35 @@ int64_t Draw::below(int64_t n) {
 
 const Noun& Draw::noun(uint32_t kinds, bool neuter) {
   std::vector<const Noun*> fitting;
-  for (const Noun& noun : nouns()) {
+  for (const Noun& noun : lexicon().nouns) {
     if ((noun.kinds & kinds) && (!neuter || noun.gender == Gender::Neuter)) fitting.push_back(&noun);
   }
-  return *pick(std::span<const Noun* const>(fitting));
+  return *pick(fitting);
+}
+
+const Noun& Draw::noun_with(std::string_view partner, uint32_t kinds) {
+  const Noun& drawn = noun(kinds);
+  combine(partner, drawn.english);
+  return drawn;
 }
 
 const Adjective& Draw::adjective(uint32_t kinds, bool compared) {
   std::vector<const Adjective*> fitting;
-  for (const Adjective& adjective : adjectives()) {
-    if ((adjective.kinds & kinds) && (!compared || adjective.comparative)) fitting.push_back(&adjective);
+  for (const Adjective& adjective : lexicon().adjectives) {
+    if ((adjective.kinds & kinds) && (!compared || !adjective.comparative.empty())) fitting.push_back(&adjective);
   }
-  return *pick(std::span<const Adjective* const>(fitting));
+  return *pick(fitting);
 }
 
-void Draw::combine(std::string_view a, std::string_view b) { combinations_.push_back(fmt::format("{} + {}", a, b)); }
+const Adjective& Draw::adjective_with(const Noun& noun) {
+  const Adjective& drawn = adjective(noun.kinds);
+  combine(drawn.english, noun.english);
+  return drawn;
+}
 
 int64_t Draw::number(int64_t n) {
   if (n >= 100) combinations_.push_back(number_range(n));
   return n;
-}
-
-void Draw::start() {
-  frame_.clear();
-  combinations_.clear();
 }
 
 std::string number_range(int64_t n) {
@@ -209,13 +145,8 @@ std::string join(std::initializer_list<std::string_view> words) {
   return joined;
 }
 
-std::string with_article(std::string_view english) {
-  const bool vowel = std::string_view("aeiou").find(english.front()) != std::string_view::npos;
-  return fmt::format("{} {}", vowel && !english.starts_with("use") ? "an" : "a", english);
-}
-
-std::string_view norwegian_article(Gender gender) {
-  return gender == Gender::Masculine ? "en" : gender == Gender::Feminine ? "ei" : "et";
+Phrase operator+(const Phrase& a, const Phrase& b) {
+  return {join({a.english, b.english}), join({a.norwegian, b.norwegian})};
 }
 
 std::string_view agreeing(const Adjective& adjective, bool plural, Gender gender) {
@@ -226,75 +157,51 @@ std::string_view agreeing(const Adjective& adjective, bool plural, Gender gender
 }
 
 NounPhrase noun_phrase(const NounPhraseArgs& args) {
-  NounPhrase phrase;
-  phrase.plural = is_plural(args.determiner);
-  phrase.gender = args.noun.gender;
-  phrase.english = english_phrase(args, phrase.plural);
-  phrase.norwegian = norwegian_phrase(args, phrase.plural);
-  return phrase;
+  const auto [noun, determiner, adjective, owner, name, count] = args;
+  const bool plural = determiner >= IndefinitePlural;
+  const bool indefinite = is_indefinite(determiner);
+  const bool definite_noun = !indefinite && !is_genitive(determiner);
+  Phrase described{plural ? noun.english_plural : noun.english,
+                   definite_noun ? (plural ? noun.plural_definite : noun.singular_definite)
+                                 : (plural ? noun.plural : noun.singular)};
+  if (adjective) {
+    const bool definite_singular = !indefinite && !plural;
+    const std::string_view form = definite_singular ? adjective->definite : agreeing(*adjective, plural, noun.gender);
+    described = Phrase{adjective->english, std::string(form)} + described;
+  }
+  described = words_before(args, plural) + described;
+  if (is_possessive(determiner)) {
+    described.norwegian = join({described.norwegian, owner_form(kOwners[owner], plural, noun.gender)});
+  }
+  return {described, plural, noun.gender};
 }
 
 NounPhrase draw_noun_phrase(Draw& draw, const Noun& noun, Owners owners) {
   // Each as often as it stands here.
-  constexpr auto kDeterminers = std::to_array<Determiner>({Determiner::Indefinite,
-                                                           Determiner::Indefinite,
-                                                           Determiner::Indefinite,
-                                                           Determiner::Definite,
-                                                           Determiner::Definite,
-                                                           Determiner::Definite,
-                                                           Determiner::DefinitePlural,
-                                                           Determiner::DefinitePlural,
-                                                           Determiner::This,
-                                                           Determiner::That,
-                                                           Determiner::These,
-                                                           Determiner::Those,
-                                                           Determiner::Possessive,
-                                                           Determiner::Possessive,
-                                                           Determiner::PossessivePlural,
-                                                           Determiner::Genitive,
-                                                           Determiner::GenitivePlural,
-                                                           Determiner::Counted,
-                                                           Determiner::Counted,
-                                                           Determiner::Many,
-                                                           Determiner::Several,
-                                                           Determiner::IndefinitePlural,
-                                                           Determiner::All});
-  return draw_determined(draw, noun, draw.pick(std::span<const Determiner>(kDeterminers)), owners);
+  constexpr Determiner kDeterminers[] = {
+      Indefinite,       Indefinite, Indefinite,     Definite, Definite, Definite,   DefinitePlural,
+      DefinitePlural,   This,       That,           These,    Those,    Possessive, Possessive,
+      PossessivePlural, Genitive,   GenitivePlural, Counted,  Counted,  Many,       Several,
+      IndefinitePlural, All};
+  return draw_determined(draw, noun, draw.pick(kDeterminers), owners);
 }
 
 NounPhrase draw_definite_phrase(Draw& draw, const Noun& noun, Owners owners) {
-  constexpr auto kDeterminers = std::to_array<Determiner>(
-      {Determiner::Definite, Determiner::Definite, Determiner::Definite, Determiner::Definite,
-       Determiner::DefinitePlural, Determiner::DefinitePlural, Determiner::This, Determiner::That, Determiner::These,
-       Determiner::Possessive, Determiner::Possessive, Determiner::PossessivePlural});
-  return draw_determined(draw, noun, draw.pick(std::span<const Determiner>(kDeterminers)), owners);
-}
-
-NounPhrase fixed_phrase(std::string_view english, std::string_view norwegian) {
-  NounPhrase phrase;
-  phrase.english = english;
-  phrase.norwegian = norwegian;
-  return phrase;
+  constexpr Determiner kDeterminers[] = {Definite, Definite, Definite, Definite,   DefinitePlural, DefinitePlural,
+                                         This,     That,     These,    Possessive, Possessive,     PossessivePlural};
+  return draw_determined(draw, noun, draw.pick(kDeterminers), owners);
 }
 
 NounPhrase pronoun_subject(int index) {
   const Pronoun& pronoun = kPronouns[index];
-  NounPhrase phrase;
-  phrase.english = pronoun.english;
-  phrase.norwegian = pronoun.norwegian;
-  phrase.person = pronoun.person;
-  phrase.plural = pronoun.plural;
-  return phrase;
+  return {{pronoun.english, pronoun.norwegian}, pronoun.plural, Gender::Masculine, pronoun.person};
 }
 
 NounPhrase draw_subject(Draw& draw, uint32_t kinds, const Noun** head) {
   if (head) *head = nullptr;
   const int64_t choice = kinds & kPerson ? draw.below(100) : 100;
   if (choice < 30) return pronoun_subject(static_cast<int>(draw.below(6)));
-  if (choice < 45) {
-    const Pair& name = draw.pick(names());
-    return fixed_phrase(name.english, name.norwegian);
-  }
+  if (choice < 45) return {draw.pick(lexicon().names)};
   const Noun& noun = draw.noun(kinds);
   if (head) *head = &noun;
   return draw_definite_phrase(draw, noun, Owners::All);
@@ -303,16 +210,13 @@ NounPhrase draw_subject(Draw& draw, uint32_t kinds, const Noun** head) {
 Phrase draw_object_pronoun(Draw& draw, const NounPhrase& subject) {
   const Pronoun* pronoun = nullptr;
   do {
-    pronoun = &kPronouns[draw.below(6)];
+    pronoun = &draw.pick(kPronouns);
   } while (pronoun->person == subject.person);
   return {pronoun->english_object, pronoun->norwegian_object};
 }
 
-NounPhrase draw_person(Draw& draw, Owners owners) {
-  if (draw.chance(40)) {
-    const Pair& name = draw.pick(names());
-    return fixed_phrase(name.english, name.norwegian);
-  }
+Phrase draw_person(Draw& draw, Owners owners) {
+  if (draw.chance(40)) return draw.pick(lexicon().names);
   return draw_definite_phrase(draw, draw.noun(kPerson), owners);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-#include <span>
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,11 +10,6 @@
 
 // Noun phrases of the sample corpus in English and Norwegian side by side, and the drawing of their parts.
 namespace weft::sample {
-
-struct Phrase {
-  std::string english;
-  std::string norwegian;
-};
 
 // What verbs and predicates agree with.
 struct NounPhrase : Phrase {
@@ -32,19 +28,24 @@ class Draw {
   int64_t below(int64_t n);  // uniform in 0..n-1
   int64_t between(int64_t first, int64_t last) { return first + below(last - first + 1); }
   bool chance(int percent) { return below(100) < percent; }
-  template <class T>
-  const T& pick(std::span<const T> values) {
-    return values[below(static_cast<int64_t>(values.size()))];
+  template <class Values>
+  const auto& pick(const Values& values) {
+    return std::data(values)[below(static_cast<int64_t>(std::size(values)))];
   }
   const Noun& noun(uint32_t kinds, bool neuter = false);  // neuter: of these only
+  const Noun& noun_with(std::string_view partner, uint32_t kinds);
   const Adjective& adjective(uint32_t kinds, bool compared = false);
+  const Adjective& adjective_with(const Noun& noun);
 
-  void frame(std::string_view name) { frame_ = name; }
-  void combine(std::string_view a, std::string_view b);
+  template <class... Args>
+  void frame(fmt::format_string<Args...> format, Args&&... args) {
+    frame_ = fmt::format(format, std::forward<Args>(args)...);
+  }
+  void combine(std::string_view a, std::string_view b) { combinations_.push_back(fmt::format("{} + {}", a, b)); }
   int64_t number(int64_t n);  // notes the range of n, returns n
   const std::string& frame() const { return frame_; }
   const std::vector<std::string>& combinations() const { return combinations_; }
-  void start();  // a new sentence
+  void start() { frame_.clear(), combinations_.clear(); }  // a new sentence
 
  private:
   Philox philox_;
@@ -59,12 +60,12 @@ class Draw {
 bool is_withheld(std::string_view combination);
 std::string number_range(int64_t n);  // "number 3xx", "number 17xxx"; empty below 100
 
-// The words that are not empty, with one space between them.
+// The words that are not empty, with one space between them; of phrases in each language.
 std::string join(std::initializer_list<std::string_view> words);
-std::string with_article(std::string_view english);  // "a book", "an old book", "a useful book"
-std::string_view norwegian_article(Gender gender);   // en, ei, et
+Phrase operator+(const Phrase& a, const Phrase& b);
 std::string_view agreeing(const Adjective& adjective, bool plural, Gender gender);  // as a predicate, or indefinite
 
+// Of one from Indefinite to Genitive, of several from IndefinitePlural on.
 enum class Determiner {
   Indefinite,
   Definite,
@@ -100,9 +101,8 @@ enum class Owners { All, NotThird };
 NounPhrase draw_noun_phrase(Draw& draw, const Noun& noun, Owners owners);          // any determiner, as an object
 NounPhrase draw_definite_phrase(Draw& draw, const Noun& noun, Owners owners);      // known to both, as a subject
 NounPhrase draw_subject(Draw& draw, uint32_t kinds, const Noun** head = nullptr);  // also pronouns and names
-NounPhrase fixed_phrase(std::string_view english, std::string_view norwegian);     // a name, "the tower", "who"
 NounPhrase pronoun_subject(int index);                                             // 0..5: I you he she we they
 Phrase draw_object_pronoun(Draw& draw, const NounPhrase& subject);                 // never reflexive
-NounPhrase draw_person(Draw& draw, Owners owners);  // a name or a definite person, as an object
+Phrase draw_person(Draw& draw, Owners owners);  // a name or a definite person, as an object
 
 }  // namespace weft::sample

@@ -41,7 +41,7 @@ CONCEPTS = {
     "is a dataset prepared": r"exists\([^;]*(?:\"dataset\.json\"|kManifestName)",
     "data: UTF-8 and Unicode tables": r"\b(?:utf8_length|decode_utf8|next_code_point|decode_rune)\([^;]*\{$",
     "sample corpus": r"^\w+ write_sample_corpus\(",
-    "sample corpus's baselines": r"^class NearestNeighbour|^\w[\w:<>]* nearest_neighbour\(|word_for_word\([^;]*\{$",
+    "sample corpus's baselines": r"^class (?:NearestNeighbour|ModelOne)",
     "dropout key of a step": r"\"dropout \{\}",
     "retention": r"^\w[\w:<>]* (?:retire_checkpoints|choose_retired|apply_retention)\(",
 }

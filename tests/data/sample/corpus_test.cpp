@@ -72,12 +72,12 @@ TEST(SampleCorpus, HeldOutCombinationsAreUnseen) {
 
 TEST(SampleCorpus, NoWithheldAdjectiveStandsBeforeItsNounInTraining) {
   std::map<std::string, std::string> singular;
-  for (const sample::Noun& noun : sample::nouns()) {
+  for (const sample::Noun& noun : sample::lexicon().nouns) {
     singular[noun.english] = noun.english;
     singular[noun.english_plural] = noun.english;
   }
   std::set<std::string> adjectives;
-  for (const sample::Adjective& adjective : sample::adjectives()) adjectives.insert(adjective.english);
+  for (const sample::Adjective& adjective : sample::lexicon().adjectives) adjectives.insert(adjective.english);
   int64_t found = 0;
   for (const SamplePair& pair : corpus().train) {
     const std::vector<std::string> words = sample_words(pair.english);
