@@ -9,8 +9,8 @@ namespace weft {
 // Prints what a model writes, while it learns.
 using SampleWriter = std::function<void(Transformer& model, int64_t step)>;
 
-// Prints what the model makes of log.samples.prompts at each temperature. Every rank decodes (a replica each), rank 0
-// prints.
+// Prints what the model makes of log.generations.prompts at each temperature. Every rank decodes (a replica each), rank
+// 0 prints.
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
 
 // Continues texts (gpt) or translates sentences (translation) in the order given; n_best texts each.

@@ -173,11 +173,12 @@ TextSize text_size(const Dataset& dataset, const Tokenizer& tokenizer, Heartbeat
 
 Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, const std::shared_ptr<const Dataset>& dataset,
                          Session& session) {
-  const int64_t context = loaded.job.batch.context > 0 ? loaded.job.batch.context : loaded.job.model.max_length;
+  const int64_t context =
+      loaded.job.batch.context_length > 0 ? loaded.job.batch.context_length : loaded.job.model.max_length;
   Heartbeat& heartbeat = session.mesh().heartbeat();
   const Heartbeat::Scope evaluating(heartbeat, RunPhase::Evaluate);
-  const LossReport loss = evaluate_loss(*loaded.model, dataset,
-                                        {.context = context, .stride = a.stride, .max_sequences = a.max_sequences}, 0);
+  const LossReport loss = evaluate_loss(
+      *loaded.model, dataset, {.context_length = context, .stride = a.stride, .max_sequences = a.max_sequences}, 0);
   PerplexitySums sums{.nll = loss.nll, .tokens = loss.targets};
   if (a.max_sequences == 0) {
     const TextSize size = text_size(*dataset, *loaded.target_tokenizer, heartbeat);

@@ -36,7 +36,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
                   {.version = weft_version(), .revision = git_revision(), .overrides = overrides});
   log_info("{} parameters", trainer.model().parameters().global_elements());
   SampleWriter samples;
-  if (job.log.samples.every_steps > 0) samples = make_sample_writer(job, session.is_rank0());
+  if (job.log.generations.every_steps > 0) samples = make_sample_writer(job, session.is_rank0());
   const TrainResult result = trainer.run(resume_choice(resume), samples);
   if (result.exit == ExitCode::Preempted) {
     log_info("stopped by a signal at step {} of {}, saved in {}; the same command goes on from there", result.step,

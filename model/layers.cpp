@@ -18,12 +18,12 @@ Dropout ForwardContext::dropout(double probability, uint32_t operation, const Ro
 Init LayerScope::weight_init(int64_t in, int64_t out, bool residual_branch) const {
   if (config.init == InitScheme::Xavier) return Init::uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
   const double branches = 2.0 * static_cast<double>(config.layers);
-  return Init::normal(config.init_deviation / (residual_branch ? std::sqrt(branches) : 1.0));
+  return Init::normal(config.init_std / (residual_branch ? std::sqrt(branches) : 1.0));
 }
 
 Init LayerScope::embedding_init(int64_t width) const {
   if (config.init == InitScheme::Xavier) return Init::normal(1 / std::sqrt(static_cast<double>(width)));
-  return Init::normal(config.init_deviation);
+  return Init::normal(config.init_std);
 }
 
 namespace {

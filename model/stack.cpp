@@ -3,7 +3,7 @@
 namespace weft {
 
 Block::Block(LayerScope& scope, const std::string& name, bool causal, bool cross, int layer)
-    : pre_norm_(scope.config.norm == NormPlacement::Pre),
+    : pre_norm_(scope.config.norm_placement == NormPlacement::Pre),
       dropout_(scope.config.dropout.residual),
       attention_norm_(scope, name + ".attention_norm"),
       attention_(scope, name + ".attention", causal, layer),

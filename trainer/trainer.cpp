@@ -73,9 +73,9 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
                  .reader = make_reader(train_),
                  .dp_rank = mesh_.dp().rank(),
                  .dp_size = mesh_.dp().size(),
-                 .micro_tokens = job_.batch.micro_tokens,
+                 .micro_batch_tokens = job_.batch.micro_batch_tokens,
                  .start = state_.position});
-  log_info("{}", describe_plan(*plan_, mesh_.dp().size(), job_.batch.micro_tokens));
+  log_info("{}", describe_plan(*plan_, mesh_.dp().size(), job_.batch.micro_batch_tokens));
   probe_largest_step();
   last_save_ = std::chrono::steady_clock::now();
   double waited = 0;
@@ -85,7 +85,7 @@ TrainResult Trainer::run(const ResumeChoice& resume, const SampleWriter& write_s
     waited = loader.waited_seconds();
     one_step(*batches, data_seconds);
     if (due(job_.evaluation.every_steps, job_.evaluation.every_epochs)) evaluate();
-    if (write_samples && job_.log.samples.every_steps > 0 && state_.step % job_.log.samples.every_steps == 0) {
+    if (write_samples && job_.log.generations.every_steps > 0 && state_.step % job_.log.generations.every_steps == 0) {
       progress_.clear();
       const Heartbeat::Scope sampling(heartbeat, RunPhase::Evaluate);
       write_samples(*model_, state_.step);
@@ -114,11 +114,11 @@ void Trainer::probe_largest_step() {
         fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
                     "rows); {} bytes of tensors were in use at most",
                     mesh_.world().rank(), epoch, largest.step_in_epoch, largest.rows(), context_.memory().use().peak),
-        "lower batch.micro_tokens, or set train.recompute: block");
+        "lower batch.micro_batch_tokens, or set train.recompute: block");
   };
   try {
     step_->probe_largest_step(
-        read_step(largest, *make_reader(train_), mesh_.dp().rank(), mesh_.dp().size(), job_.batch.micro_tokens));
+        read_step(largest, *make_reader(train_), mesh_.dp().rank(), mesh_.dp().size(), job_.batch.micro_batch_tokens));
   } catch (const MemoryError&) {
     throw does_not_fit();
   } catch (const std::bad_alloc&) {
@@ -163,7 +163,7 @@ void Trainer::after_step(const StepBatches& batches, const StepReport& report, d
       metrics_->write("skip", state_.step, {{"epoch", batches.epoch}, {"step_in_epoch", batches.step_in_epoch}});
     }
   }
-  if (state_.skips_in_row > job_.train.max_skips) {
+  if (state_.skips_in_row > job_.train.max_nonfinite_steps) {
     throw DivergenceError(
         fmt::format("step {}: {} steps in a row had a loss or gradient that is not finite", state_.step,
                     state_.skips_in_row),
@@ -181,8 +181,9 @@ bool Trainer::due(int64_t every_steps, int64_t every_epochs) const {
 void Trainer::evaluate() {
   if (!valid_) return;
   const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
-  const EvaluationOptions options{.context = job_.batch.context > 0 ? job_.batch.context : job_.model.max_length,
-                                  .max_sequences = job_.evaluation.max_sequences};
+  const EvaluationOptions options{
+      .context_length = job_.batch.context_length > 0 ? job_.batch.context_length : job_.model.max_length,
+      .max_sequences = job_.evaluation.max_sequences};
   const LossReport report = evaluate_loss(*model_, valid_, options, job_.train.label_smoothing);
   const bool better = report.mean_nll() < state_.best_loss;
   state_.without_gain = better ? 0 : state_.without_gain + 1;

@@ -88,10 +88,10 @@ void Trainer::commit_save(bool last) {
       metrics_->write("save", state_.step, {{"path", last_checkpoint_->string()}, {"save_ms", 1e3 * save_seconds_}});
     }
     const bool best = job_.checkpoint.keep_best && state_.best_step >= 0;
-    apply_retention(checkpoints_, {.keep = job_.checkpoint.keep,
+    apply_retention(checkpoints_, {.keep_last = job_.checkpoint.keep_last,
                                    .keep_epochs = job_.checkpoint.keep_epochs,
                                    .best_step = best ? std::optional(state_.best_step) : std::nullopt,
-                                   .pinned = job_.checkpoint.pinned});
+                                   .keep_steps = job_.checkpoint.keep_steps});
   }
   // Removing old checkpoints may take longer than a step may: the others wait for it here, in this phase.
   mesh_.world().barrier();
@@ -121,11 +121,11 @@ void Trainer::check_space() {
         static_cast<int64_t>(checkpoint_buffers().size()), static_cast<int64_t>(parameters.parameters().size()));
     const bool once = c.every_steps == 0 && c.every_minutes == 0 && c.every_epochs == 0 && !valid_;
     const auto there = static_cast<int64_t>(list_checkpoints(checkpoints_).size());
-    const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep + 1 - there);
+    const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep_last + 1 - there);
     try {
       require_space(checkpoints_, one * static_cast<uint64_t>(copies),
-                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep {})", copies, copies == 1 ? "" : "s",
-                                one, c.keep));
+                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep_last {})", copies,
+                                copies == 1 ? "" : "s", one, c.keep_last));
     } catch (const DataError& error) {
       if (c.on_failure == OnFailure::Continue) {
         log_warning("{}", describe(error));

@@ -151,7 +151,7 @@ void Trainer::check_dataset(const Checkpoint& checkpoint) const {
   throw ConfigError(
       fmt::format("{} holds another training text than the one that {} was trained on ({})", job_.data.directory,
                   checkpoint.path().string(), stored["dataset"].value("directory", std::string("?"))),
-      "nothing was changed. To go on with the new text: --set 'override=[data.directory]'. To go on as "
+      "nothing was changed. To go on with the new text: --set 'allow_changes=[data.directory]'. To go on as "
       "before, set data.directory back.");
 }
 

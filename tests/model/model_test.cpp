@@ -25,7 +25,7 @@ TEST(ParameterCount, ToyGptOfTheNotes) {
                       .heads = 6,
                       .ffn = 2048,
                       .embedding_width = 128,
-                      .norm = NormPlacement::Post,
+                      .norm_placement = NormPlacement::Post,
                       .final_norm = false,
                       .positions = Positions::Sinusoidal,
                       .activation = Activation::Relu,
@@ -40,7 +40,7 @@ TEST(ParameterCount, TransformersOfThePapers) {
                          .width = 512,
                          .heads = 8,
                          .ffn = 2048,
-                         .norm = NormPlacement::Post,
+                         .norm_placement = NormPlacement::Post,
                          .final_norm = false,
                          .positions = Positions::Sinusoidal,
                          .activation = Activation::Relu,
@@ -68,7 +68,7 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
     Context context;
     Mesh mesh = Mesh::single();
     TransformerConfig config = test::small_config(seq2seq);
-    config.width = 48, config.init_deviation = 0.02;
+    config.width = 48, config.init_std = 0.02;
     const Vocabularies v{.source = seq2seq ? 500 : 0, .target = 500};
     const auto model = make_model(context, mesh, config, v);
     model->allocate(Precision::Fp32, false);

@@ -44,7 +44,7 @@ void wait_until_written(const SmallRun& run, int64_t step) {
 std::string train_with_limit(SmallRun& run, OnFailure policy, int64_t steps, int64_t last_good, bool recovers) {
   run.job().train.max_steps = steps;
   run.job().checkpoint.on_failure = policy;
-  run.job().log.samples = {.every_steps = 1, .prompts = {"the"}};
+  run.job().log.generations = {.every_steps = 1, .prompts = {"the"}};
   bool over = false;
   const auto limiter = [&](Transformer&, int64_t step) {
     if (step == last_good + 2) wait_until_written(run, last_good), limit_file_size(16 << 10);
@@ -67,7 +67,7 @@ TEST(SavePolicy, StopEndsTheRunAndKeepsWhatWasSaved) {
     return ChildResult::Passed;
   });
   EXPECT_EQ(result, ChildResult::Passed);
-  run.job().log.samples = {};
+  run.job().log.generations = {};
   run.job().train.max_steps = 12;
   EXPECT_EQ(run.train().step, 12);  // it goes on from there
 }
@@ -75,7 +75,7 @@ TEST(SavePolicy, StopEndsTheRunAndKeepsWhatWasSaved) {
 TEST(SavePolicy, ContinueTriesAgainAtTheNextSave) {
   const Scratch scratch;
   SmallRun run(scratch), straight(scratch, "straight");
-  run.job().checkpoint.keep = straight.job().checkpoint.keep = 100;
+  run.job().checkpoint.keep_last = straight.job().checkpoint.keep_last = 100;
   straight.job().train.max_steps = 30;
   straight.train();
   const auto result = in_child([&] {
@@ -113,11 +113,11 @@ TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
     const std::string error = error_of([&] { run.train(); });
     EXPECT_THAT(error,
                 AllOf(HasSubstr((run.directory() / "checkpoints").string()), HasSubstr(" bytes are free, but 11 "),
-                      HasSubstr("checkpoint.keep 10"), HasSubstr("lower checkpoint.keep")));
+                      HasSubstr("checkpoint.keep_last 10"), HasSubstr("lower checkpoint.keep_last")));
     EXPECT_FALSE(fs::exists(run.directory() / "metrics.jsonl"));
     // Asked to continue it tells the same and goes as far as it can.
     run.job().checkpoint.on_failure = OnFailure::Continue;
-    run.job().checkpoint.keep = 1;
+    run.job().checkpoint.keep_last = 1;
     EXPECT_EQ(error_of([&] { run.train(); }), "no error");
   });
   if (result == ChildResult::NoMount) GTEST_SKIP() << kNoMount;
