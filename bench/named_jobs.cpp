@@ -13,7 +13,7 @@ BenchJob gpt2(const char* size, int64_t layers, int64_t width, int64_t heads) {
                .meaning = fmt::format("GPT-2, {} blocks of width {}, 4 windows of 1,024 tokens a step", layers, width),
                .vocabulary = 50257};
   out.job.model = {.layers = layers, .width = width, .heads = heads, .max_length = 1024};
-  out.job.batch = {.sequences = 4, .context = 1024, .micro_tokens = 4096};
+  out.job.batch = {.sequences = 4, .context_length = 1024, .micro_batch_tokens = 4096};
   out.job.train.clip_norm = 1;
   return out;
 }
@@ -30,7 +30,7 @@ BenchJob characters() {
                    .activation = Activation::Gelu,
                    .bias = false,
                    .norm_bias = false};
-  out.job.batch = {.sequences = 12, .context = 64};
+  out.job.batch = {.sequences = 12, .context_length = 64};
   out.job.train.clip_norm = 1;
   return out;
 }
@@ -47,7 +47,7 @@ BenchJob transformer_tiny() {
                    .width = 128,
                    .heads = 4,
                    .ffn = 256,
-                   .norm = NormPlacement::Post,
+                   .norm_placement = NormPlacement::Post,
                    .final_norm = false,
                    .positions = Positions::Sinusoidal,
                    .sinusoid_form = SinusoidForm::Halves,
@@ -56,7 +56,7 @@ BenchJob transformer_tiny() {
                    .scale_embedding = true,
                    .dropout = {.embedding = 0.3, .residual = 0.3},
                    .init = InitScheme::Xavier};
-  out.job.batch = {.tokens = 4096, .count = TokenCount::Padded, .order = BatchOrder::Bucketed};
+  out.job.batch = {.tokens = 4096, .token_count = TokenCount::Padded, .order = BatchOrder::Bucketed};
   out.job.optimizer.kind = OptimizerKind::Adam;
   out.job.train.label_smoothing = 0.1;
   return out;

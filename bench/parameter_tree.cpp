@@ -10,13 +10,13 @@
 namespace weft {
 namespace {
 
-struct Branch {
+struct TreeNode {
   int64_t elements = 0;
   std::string shape;  // of a parameter
-  std::map<std::string, Branch> children;
+  std::map<std::string, TreeNode> children;
 };
 
-void append(std::string& text, const std::string& name, const Branch& branch, size_t depth) {
+void append(std::string& text, const std::string& name, const TreeNode& branch, size_t depth) {
   text += fmt::format("{:{}}{:<{}} {:>14}  {}\n", "", 2 * depth, name, 36 - 2 * depth,
                       fmt::format("{:L}", branch.elements), branch.shape);
   for (const auto& [child, inner] : branch.children) append(text, child, inner, depth + 1);
@@ -28,10 +28,10 @@ std::string parameter_tree(const JobConfig& job) {
   Context context({.kind = DeviceKind::Meta});
   Mesh mesh = Mesh::single();
   const auto model = make_model(context, mesh, job.model, planned_vocabularies(job));
-  Branch root;
+  TreeNode root;
   for (const auto& parameter : model->parameters().parameters()) {
     const ParameterSpec& spec = parameter->spec();
-    Branch* at = &root;
+    TreeNode* at = &root;
     at->elements += spec.shape.elements();
     std::string rest = spec.name;
     while (!rest.empty()) {

@@ -125,7 +125,7 @@ void count_flops(BenchReport& report, const JobConfig& job, Context& context, Me
     return;
   }
   const double attention =
-      6.0 * static_cast<double>(job.model.layers * job.model.width) * static_cast<double>(batch_config(job).context);
+      6.0 * static_cast<double>(job.model.layers * job.model.width) * static_cast<double>(batch_config(job).context_length);
   report.model_flops = static_cast<double>(tokens) * (6.0 * static_cast<double>(report.parameters) + attention);
   report.formula = "6 N + 6 x layers x width x T a token (causal)";
 }

@@ -48,9 +48,9 @@ PairLengths longest_pairs(const JobConfig& job, int64_t pairs) {
     return static_cast<int32_t>(stated > 0 ? stated : otherwise);
   };
   PairLengths lengths;
-  lengths.source.assign(static_cast<size_t>(pairs), limit(job.data.max_source, job.model.max_length));
+  lengths.source.assign(static_cast<size_t>(pairs), limit(job.data.max_source_tokens, job.model.max_length));
   // One more than the decoder's inputs.
-  lengths.target.assign(static_cast<size_t>(pairs), limit(job.data.max_target, job.model.max_length + 1));
+  lengths.target.assign(static_cast<size_t>(pairs), limit(job.data.max_target_tokens, job.model.max_length + 1));
   return lengths;
 }
 
@@ -63,8 +63,8 @@ std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
     const int64_t pairs = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, row);
     return make_pair_plan(batch, longest_pairs(job, pairs), seed);
   }
-  const int64_t windows = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, batch.context);
-  return make_window_plan(batch, (windows + 1) * (batch.context + 1), seed);
+  const int64_t windows = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, batch.context_length);
+  return make_window_plan(batch, (windows + 1) * (batch.context_length + 1), seed);
 }
 
 JobConfig on_layout(JobConfig job, const MeshLayout& layout) {
@@ -118,7 +118,7 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) 
 
   const auto batches = planned_batches(job);
   const PlannedStep largest = batches->step(0, batches->largest_step(0));
-  const StepBatches mine = read_step(largest, AnyTokens(), 0, layout.dp, job.batch.micro_tokens);
+  const StepBatches mine = read_step(largest, AnyTokens(), 0, layout.dp, job.batch.micro_batch_tokens);
   context.ledger().clear();
   StepState state;
   int64_t updates = 0;

@@ -134,7 +134,7 @@ SyntheticData make_synthetic_data(const JobConfig& job, const SyntheticOptions& 
   const BatchConfig batch = batch_config(job);
   const auto dataset = prepared_dataset(job);
   if (!options.lengths.empty() && !job.is_translation()) {
-    throw ConfigError("windows of a language model are all as long as batch.context", "remove --lengths");
+    throw ConfigError("windows of a language model are all as long as batch.context_length", "remove --lengths");
   }
   SyntheticData data{.vocabularies = find_vocabularies(job, dataset.get(), options.vocabulary)};
   data.reader = make_random_reader(data.vocabularies, seed);
@@ -150,9 +150,10 @@ SyntheticData make_synthetic_data(const JobConfig& job, const SyntheticOptions& 
     data.plan = make_pair_plan(batch, dice_lengths(seed, job.model.max_length), seed);
     data.lengths = "four dice, 14 source tokens on average";
   } else {
-    const int64_t windows = batch.sequences > 0 ? batch.sequences : batch.tokens / std::max<int64_t>(batch.context, 1);
-    data.plan = make_window_plan(batch, (64 * windows + 1) * batch.context + 1, seed);
-    data.lengths = fmt::format("windows of {}", batch.context);
+    const int64_t windows =
+        batch.sequences > 0 ? batch.sequences : batch.tokens / std::max<int64_t>(batch.context_length, 1);
+    data.plan = make_window_plan(batch, (64 * windows + 1) * batch.context_length + 1, seed);
+    data.lengths = fmt::format("windows of {}", batch.context_length);
   }
   return data;
 }

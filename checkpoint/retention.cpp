@@ -9,15 +9,15 @@
 namespace weft {
 
 std::vector<KeptCheckpoint> superseded(const std::vector<KeptCheckpoint>& all, const RetentionRule& rule) {
-  const int64_t keep = std::max<int64_t>(rule.keep, 1);
+  const int64_t keep = std::max<int64_t>(rule.keep_last, 1);
   int64_t latest = 0, epochs = 0;
   std::vector<KeptCheckpoint> gone;
   for (auto at = all.rbegin(); at != all.rend(); ++at) {
     const bool kept_as_latest = latest++ < keep;
     const bool kept_as_epoch = at->epoch_end && epochs++ < rule.keep_epochs;
     const bool kept_as_best = rule.best_step == at->step;
-    const bool kept_as_pinned = std::ranges::find(rule.pinned, at->step) != rule.pinned.end();
-    if (!kept_as_latest && !kept_as_epoch && !kept_as_best && !kept_as_pinned) gone.push_back(*at);
+    const bool kept_as_step = std::ranges::find(rule.keep_steps, at->step) != rule.keep_steps.end();
+    if (!kept_as_latest && !kept_as_epoch && !kept_as_best && !kept_as_step) gone.push_back(*at);
   }
   return gone;
 }

@@ -15,10 +15,10 @@ struct KeptCheckpoint {
 };
 
 struct RetentionRule {
-  int64_t keep = 1;                  // the latest so many; at least one is always left
+  int64_t keep_last = 1;             // the latest so many; at least one is always left
   int64_t keep_epochs = 0;           // besides, the latest so many of an epoch's end
   std::optional<int64_t> best_step;  // besides, this one
-  std::vector<int64_t> pinned;       // besides, the user's own choice
+  std::vector<int64_t> keep_steps;   // besides, the user's own choice
 };
 
 // The checkpoints that the rule does not keep, of `all` in ascending order of step.

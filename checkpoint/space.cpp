@@ -14,7 +14,7 @@ void require_space(const fs::path& directory, uint64_t needed, const std::string
   const uint64_t free = free_bytes(directory);
   if (free >= needed) return;
   throw DataError(fmt::format("{}: {} bytes are free, but {} need {} bytes", directory.string(), free, what, needed),
-                  "free some space there, set run_dir to another file system, or lower checkpoint.keep");
+                  "free some space there, set run_dir to another file system, or lower checkpoint.keep_last");
 }
 
 }  // namespace weft

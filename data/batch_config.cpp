@@ -21,8 +21,8 @@ void check_size(const BatchConfig& c) {
 }
 
 void check_groups(const BatchConfig& c) {
-  if (c.groups == 1 || c.order == BatchOrder::Bucketed) return;
-  throw ConfigError(fmt::format("batch.groups = {} needs batch.order: bucketed", c.groups));
+  if (c.buckets_per_step == 1 || c.order == BatchOrder::Bucketed) return;
+  throw ConfigError(fmt::format("batch.buckets_per_step = {} needs batch.order: bucketed", c.buckets_per_step));
 }
 
 }  // namespace
@@ -33,12 +33,14 @@ void BatchConfig::check_for_windows() const {
   if (order == BatchOrder::Bucketed) {
     throw ConfigError("batch.order: bucketed is for pairs; windows are all of one length", "use shuffled or random");
   }
-  if (context == 0) throw ConfigError("batch.context is not set", "set it to the tokens of a window, such as 256");
-  if (tokens % context != 0) {
-    const int64_t below = tokens / context * context;
+  if (context_length == 0)
+    throw ConfigError("batch.context_length is not set", "set it to the tokens of a window, such as 256");
+  if (tokens % context_length != 0) {
+    const int64_t below = tokens / context_length * context_length;
     const std::string near = below == 0 ? "" : fmt::format("{} or ", below);
-    throw ConfigError(fmt::format("batch.tokens = {} is not a multiple of batch.context = {}", tokens, context),
-                      fmt::format("use {}{}, or set batch.sequences", near, below + context));
+    throw ConfigError(
+        fmt::format("batch.tokens = {} is not a multiple of batch.context_length = {}", tokens, context_length),
+        fmt::format("use {}{}, or set batch.sequences", near, below + context_length));
   }
 }
 
@@ -48,11 +50,13 @@ void BatchConfig::check_for_pairs() const {
   if (order == BatchOrder::Random) {
     throw ConfigError("batch.order: random is for windows of a stream", "use shuffled or bucketed");
   }
-  if (groups > 1 && sequences % groups != 0) {
-    throw ConfigError(fmt::format("batch.sequences = {} is not a multiple of batch.groups = {}", sequences, groups));
+  if (buckets_per_step > 1 && sequences % buckets_per_step != 0) {
+    throw ConfigError(fmt::format("batch.sequences = {} is not a multiple of batch.buckets_per_step = {}", sequences,
+                                  buckets_per_step));
   }
-  if (tokens > 0 && tokens / groups == 0) {
-    throw ConfigError(fmt::format("batch.tokens = {} is less than batch.groups = {}", tokens, groups));
+  if (tokens > 0 && tokens / buckets_per_step == 0) {
+    throw ConfigError(
+        fmt::format("batch.tokens = {} is less than batch.buckets_per_step = {}", tokens, buckets_per_step));
   }
 }
 

@@ -30,47 +30,43 @@ struct EnumNames<TokenCount> {
       {{"target", TokenCount::Target}, {"total", TokenCount::Total}, {"padded", TokenCount::Padded}});
 };
 
-enum class LastBatch { Keep, Drop };
-template <>
-struct EnumNames<LastBatch> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, LastBatch>>({{"keep", LastBatch::Keep}, {"drop", LastBatch::Drop}});
-};
-
 // What one optimizer step takes, whatever the layout. docs/batches.md explains each choice.
 struct BatchConfig {
   int64_t sequences = 0;
   int64_t tokens = 0;
-  TokenCount count = TokenCount::Target;
+  TokenCount token_count = TokenCount::Target;
   BatchOrder order = BatchOrder::Shuffled;
-  int64_t groups = 1;
-  int64_t context = 0;
+  int64_t buckets_per_step = 1;
+  int64_t context_length = 0;
   bool shift_windows = true;
-  LastBatch last = LastBatch::Keep;
-  int64_t micro_tokens = 8192;
+  bool drop_last = false;
+  int64_t micro_batch_tokens = 8192;
 
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("sequences", sequences, "Windows or pairs a step, over all ranks. 0: as many as `tokens` says.",
             Range{.min = 0, .max = 1 << 30});
-    v.field("tokens", tokens,
-            "Token budget of a step, over all ranks, instead of `sequences`; for windows a multiple of `context`.",
-            Range{.min = 0, .max = 1LL << 40});
-    v.field("count", count,
+    v.field(
+        "tokens", tokens,
+        "Token budget of a step, over all ranks, instead of `sequences`; for windows a multiple of `context_length`.",
+        Range{.min = 0, .max = 1LL << 40});
+    v.field("token_count", token_count,
             "What `tokens` counts (pairs): target tokens, source and target (total), or pairs x the longest row "
             "(padded).");
     v.field("order", order,
             "shuffled: each sequence once an epoch; bucketed: so, with pairs of similar length together; random: "
             "windows drawn with replacement.");
-    v.field("groups", groups,
-            "Groups of similar length that make up a step, each with its share of `sequences` or `tokens` (bucketed).",
+    v.field("buckets_per_step", buckets_per_step,
+            "Buckets (pairs of similar length) that make up a step, each with its share of `sequences` or `tokens` "
+            "(bucketed).",
             Range{.min = 1, .max = 1 << 20});
-    v.field("context", context, "Input tokens a window (streams). 0: the model's max_length.",
+    v.field("context_length", context_length, "Input tokens a window (streams). 0: the model's max_length.",
             Range{.min = 0, .max = 1 << 24});
     v.field("shift_windows", shift_windows,
             "Shuffled windows begin at another random offset every epoch, so that they differ.");
-    v.field("last", last, "keep: an epoch's last step may be smaller; drop: what does not fill a step is left out.");
-    v.field("micro_tokens", micro_tokens,
+    v.field("drop_last", drop_last,
+            "true: what does not fill a step at an epoch's end is left out; false: the last step may be smaller.");
+    v.field("micro_batch_tokens", micro_batch_tokens,
             "Rows (source and target) that a rank takes through the model at once: a memory limit that changes no "
             "result. 0: its whole share.",
             Range{.min = 0, .max = 1LL << 31});

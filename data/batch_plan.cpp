@@ -61,7 +61,7 @@ void BatchPlan::check_step(int64_t step, int64_t steps) {
   require<InternalError>(step >= 0 && step < steps, "batch plan: step {} of an epoch of {}", step, steps);
 }
 
-std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_tokens) {
+std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens) {
   constexpr int64_t kLooked = 64;
   const int64_t steps = plan.steps_per_epoch(0);
   const int64_t looked = std::min(steps, kLooked);
@@ -76,7 +76,7 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
     int64_t sum = 0, most = 0;
     for (int64_t rank = 0; rank < dp_size; ++rank) {
       const auto slice = slice_step(step, rank, dp_size);
-      const auto micro = cut_micro_batches(step, slice, micro_tokens);
+      const auto micro = cut_micro_batches(step, slice, micro_batch_tokens);
       rank_sequences.add(static_cast<int64_t>(slice.size()));
       micro_batches.add(static_cast<int64_t>(micro.size()));
       int64_t cost = 0;

@@ -57,14 +57,14 @@ class BatchPlan {
   static void check_step(int64_t step, int64_t steps);  // InternalError unless 0 <= step < steps
 };
 
-// Windows of `config.context` inputs out of a stream of `num_tokens`. Errors: ConfigError
-// (BatchConfig::check_for_windows), DataError where the stream is too short for one window or, with last: drop, for one
+// Windows of `config.context_length` inputs out of a stream of `num_tokens`. Errors: ConfigError
+// (BatchConfig::check_for_windows), DataError where the stream is too short for one window or, with drop_last, for one
 // step.
 std::shared_ptr<const BatchPlan> make_window_plan(const BatchConfig& config, int64_t num_tokens, uint64_t seed);
 
 // Lengths are as stored: the target with its bos and eos, so that length - 1 tokens are predicted. Memory: 8 bytes a
 // pair, and 4 more for each of the two epochs that are kept. DataError where a source is empty, a target has fewer than
-// 2 tokens, or all pairs together do not fill one step (last: drop).
+// 2 tokens, or all pairs together do not fill one step (drop_last).
 struct PairLengths {
   std::vector<int32_t> source;
   std::vector<int32_t> target;
@@ -75,10 +75,10 @@ std::shared_ptr<const BatchPlan> make_batch_plan(const BatchConfig& config, cons
 
 // A whole split once, in order; every epoch of the plan is the same.
 struct EvaluationOptions {
-  int64_t context = 0;        // streams: inputs a window
-  int64_t stride = 0;         // streams: from one window to the next, at most context; 0: context. Each token but the
-                              // stream's first is scored once, with at least context - stride tokens before it
-                              // (fewer near the beginning)
+  int64_t context_length = 0;  // streams: inputs a window
+  int64_t stride = 0;  // streams: from one window to the next, at most context_length; 0: that. Each token but the
+                       // stream's first is scored once, with at least context_length - stride tokens before it
+                       // (fewer near the beginning)
   int64_t step_rows = 16384;  // rows (source and target) of a step over all ranks, at least one sequence; no result
                               // depends on it
   int64_t max_sequences = 0;  // only the first so many windows or pairs; 0: all
@@ -89,7 +89,7 @@ std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& o
 
 // The derived figures (U-2.2) as a few lines: steps an epoch, sequences and tokens a step, sequences a rank,
 // micro-batches a rank, what is left out. Figures over steps come from at most 64 steps of epoch 0.
-std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_tokens);
+std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens);
 
 constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

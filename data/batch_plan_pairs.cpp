@@ -77,7 +77,7 @@ class PairPlan final : public BatchPlan {
     first_steps_ = first->steps;
     if (count_steps(*first) > 0) return;
     throw DataError(fmt::format("the split's {} pairs do not fill one step", lengths_.source.size()),
-                    "lower batch.sequences or batch.tokens, or set batch.last: keep");
+                    "lower batch.sequences or batch.tokens, or set batch.drop_last: false");
   }
 
   int64_t steps_per_epoch(int64_t e) const override { return same_steps() ? first_steps_ : epoch(e)->steps; }
@@ -103,8 +103,8 @@ class PairPlan final : public BatchPlan {
 
   std::string order_text() const override {
     if (!bucketed()) return "pairs in random order, each once an epoch";
-    return fmt::format("pairs of similar length together, each once an epoch, {} group{} a step", config_.groups,
-                       config_.groups == 1 ? "" : "s");
+    return fmt::format("pairs of similar length together, each once an epoch, {} group{} a step",
+                       config_.buckets_per_step, config_.buckets_per_step == 1 ? "" : "s");
   }
 
  private:
@@ -115,8 +115,8 @@ class PairPlan final : public BatchPlan {
 
   template <class F>
   void for_each_group(const PairEpoch& index, int64_t s, F&& visit) const {
-    const int64_t end = std::min((s + 1) * config_.groups, index.groups());
-    for (int64_t g = s * config_.groups; g < end; ++g) {
+    const int64_t end = std::min((s + 1) * config_.buckets_per_step, index.groups());
+    for (int64_t g = s * config_.buckets_per_step; g < end; ++g) {
       const int64_t group = bucketed() ? static_cast<int64_t>(index.permute(g)) : g;
       visit(index.group_begin[group], index.group_begin[group + 1]);
     }
@@ -157,9 +157,9 @@ class PairPlan final : public BatchPlan {
 
   int64_t count_steps(const PairEpoch& index) const {
     const int64_t groups = index.groups();
-    if (config_.last == LastBatch::Keep) return divide_up(groups, config_.groups);
+    if (!config_.drop_last) return divide_up(groups, config_.buckets_per_step);
     // Bucketed with `sequences`: order() left the remainder out, every group is full.
-    if (bucketed()) return groups / config_.groups;
+    if (bucketed()) return groups / config_.buckets_per_step;
     const bool full = config_.sequences > 0 && static_cast<int64_t>(index.order.size()) % config_.sequences == 0;
     return full ? groups : groups - 1;
   }
@@ -176,12 +176,12 @@ class PairPlan final : public BatchPlan {
   mutable std::map<int64_t, std::shared_ptr<const PairEpoch>> epochs_;
 };
 
-// With last: drop, groups of similar length and a fixed count, what does not fill a step is chosen at random, another
+// With drop_last, groups of similar length and a fixed count, what does not fill a step is chosen at random, another
 // remainder every epoch: cutting the tail off would always lose the longest pairs.
 std::vector<bool> PairPlan::left_out(int64_t e) const {
   const int64_t pairs = static_cast<int64_t>(lengths_.source.size());
   std::vector<bool> out(pairs, false);
-  if (!bucketed() || config_.last != LastBatch::Drop || config_.sequences == 0) return out;
+  if (!bucketed() || !config_.drop_last || config_.sequences == 0) return out;
   const Permutation chosen(pairs, derive_key(seed_, DataStream::PairRemainder, e));
   for (int64_t i = 0; i < pairs % config_.sequences; ++i) out[chosen(i)] = true;
   return out;
@@ -205,7 +205,7 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
       lengths = static_cast<uint64_t>(lengths_.target[pair]) << 32;
       // Where sources count against the budget they must be near each other too; otherwise chance decides among
       // equal targets, which mixes the groups more.
-      const bool sources_count = config_.tokens > 0 && config_.count != TokenCount::Target;
+      const bool sources_count = config_.tokens > 0 && config_.token_count != TokenCount::Target;
       if (sources_count) lengths |= static_cast<uint32_t>(lengths_.source[pair]);
     }
     keys.push_back({lengths, noise({pair, 0, 0, 0})[0], pair});
@@ -220,16 +220,16 @@ std::vector<int64_t> PairPlan::cut(const std::vector<uint32_t>& order) const {
   const int64_t pairs = static_cast<int64_t>(order.size());
   std::vector<int64_t> begin{0};
   if (config_.sequences > 0) {
-    const int64_t group = config_.sequences / config_.groups;
+    const int64_t group = config_.sequences / config_.buckets_per_step;
     for (int64_t i = group; i < pairs; i += group) begin.push_back(i);
   } else {
-    const int64_t budget = config_.tokens / config_.groups;
-    GroupSize size(config_.count);
+    const int64_t budget = config_.tokens / config_.buckets_per_step;
+    GroupSize size(config_.token_count);
     for (int64_t i = 0; i < pairs; ++i) {
       const PlannedSequence s = planned(lengths_, order[i]);
       if (size.with(s) > budget && i > begin.back()) {
         begin.push_back(i);
-        size = GroupSize(config_.count);
+        size = GroupSize(config_.token_count);
       }
       size.add(s);
     }

@@ -42,17 +42,17 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
 }  // namespace
 
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
-                      int64_t micro_tokens) {
+                      int64_t micro_batch_tokens) {
   StepBatches result{.epoch = step.epoch,
                      .step_in_epoch = step.step_in_epoch,
                      .step_target_tokens = step.target_tokens(),
                      .step_sequences = static_cast<int64_t>(step.sequences.size())};
   for (int64_t rank = 0; rank < dp_size; ++rank) {
-    const auto theirs = cut_micro_batches(step, slice_step(step, rank, dp_size), micro_tokens).size();
+    const auto theirs = cut_micro_batches(step, slice_step(step, rank, dp_size), micro_batch_tokens).size();
     result.most_micro = std::max(result.most_micro, static_cast<int64_t>(theirs));
   }
   const auto slice = slice_step(step, dp_rank, dp_size);
-  for (const auto& places : cut_micro_batches(step, slice, micro_tokens)) {
+  for (const auto& places : cut_micro_batches(step, slice, micro_batch_tokens)) {
     result.micro.push_back(read_micro_batch(step, places, reader));
   }
   return result;
@@ -85,7 +85,7 @@ void Loader::run(Position position) {
   try {
     while ((!options_.end_epoch || position.epoch < *options_.end_epoch) && wait_for_room()) {
       StepBatches step = read_step(options_.plan->step(position.epoch, position.step), *options_.reader,
-                                   options_.dp_rank, options_.dp_size, options_.micro_tokens);
+                                   options_.dp_rank, options_.dp_size, options_.micro_batch_tokens);
       position = options_.plan->after(position);
       {
         const std::lock_guard lock(mutex_);

@@ -28,14 +28,14 @@ std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset>
 
 // The micro-batches of one rank for one step, read now: input row i is target token i, target i is token i + 1.
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
-                      int64_t micro_tokens);
+                      int64_t micro_batch_tokens);
 
 struct LoaderOptions {
   std::shared_ptr<const BatchPlan> plan;
   std::shared_ptr<const SequenceReader> reader;
   int64_t dp_rank = 0;
   int64_t dp_size = 1;
-  int64_t micro_tokens = 0;
+  int64_t micro_batch_tokens = 0;
   Position start;                    // of the first step; a step equal to steps_per_epoch is the next epoch's first
   std::optional<int64_t> end_epoch;  // the first epoch that is not loaded; none: without end
   int64_t steps_ahead = 3;           // read before they are asked for, at least 1

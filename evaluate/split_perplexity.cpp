@@ -41,11 +41,11 @@ TextSize text_size(const Dataset& split, const Tokenizer& tokenizer, const std::
 
 PerplexityReport split_perplexity(const LoadedModel& loaded, const std::shared_ptr<const Dataset>& split,
                                   const PerplexityOptions& options) {
-  const int64_t context = batch_config(loaded.job).context;
+  const int64_t context = batch_config(loaded.job).context_length;
   Heartbeat& heartbeat = loaded.model->parameters().mesh().heartbeat();
   const Heartbeat::Scope evaluating(heartbeat, RunPhase::Evaluate);
   const LossReport loss = evaluate_loss(
-      *loaded.model, split, {.context = context, .stride = options.stride, .max_sequences = options.max_sequences}, 0);
+      *loaded.model, split, {.context_length = context, .stride = options.stride, .max_sequences = options.max_sequences}, 0);
   PerplexitySums sums{.nll = loss.nll, .tokens = loss.targets};
   if (options.max_sequences == 0) {
     const TextSize size = text_size(*split, *loaded.target_tokenizer, [&] { heartbeat.beat(); });

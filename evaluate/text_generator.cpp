@@ -75,15 +75,15 @@ SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
   auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
   return [&job, is_rank0, source, target](Transformer& model, int64_t step) {
     const TextGenerator generator{model, job, *source, *target};
-    for (const double temperature : job.log.samples.temperatures) {
+    for (const double temperature : job.log.generations.temperatures) {
       SearchConfig search{.method = SearchMethod::Sample,
                           .temperature = temperature,
                           .max_length_factor = 0,
-                          .max_length_extra = job.log.samples.max_tokens};
-      const auto texts = generator.generate(job.log.samples.prompts, search);
+                          .max_length_extra = job.log.generations.max_tokens};
+      const auto texts = generator.generate(job.log.generations.prompts, search);
       for (size_t i = 0; i < texts.size() && is_rank0; ++i) {
         std::fprintf(stderr, "  step %ld, temperature %g: %s => %s\n", static_cast<long>(step), temperature,
-                     job.log.samples.prompts[i].c_str(), generator.text(texts[i][0]).c_str());
+                     job.log.generations.prompts[i].c_str(), generator.text(texts[i][0]).c_str());
       }
     }
   };

@@ -19,9 +19,9 @@ bool within(std::string_view key, std::string_view section) {
 }  // namespace
 
 bool changes_training(const std::string& key) {
-  // micro_tokens is a memory limit; the way weights were first drawn no longer matters.
-  static constexpr std::array<std::string_view, 3> kHarmless = {"batch.micro_tokens", "model.init",
-                                                                "model.init_deviation"};
+  // micro_batch_tokens is a memory limit; the way weights were first drawn no longer matters.
+  static constexpr std::array<std::string_view, 3> kHarmless = {"batch.micro_batch_tokens", "model.init",
+                                                                "model.init_std"};
   static constexpr std::array<std::string_view, 11> kMatters = {"task",
                                                                 "seed",
                                                                 "model",
@@ -38,13 +38,13 @@ bool changes_training(const std::string& key) {
 }
 
 bool overrides(const JobConfig& job, const std::string& key) {
-  return std::ranges::any_of(job.override_keys, [&](const std::string& section) { return within(key, section); });
+  return std::ranges::any_of(job.allow_changes, [&](const std::string& section) { return within(key, section); });
 }
 
 ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now) {
   ResumeChanges changes;
   for (ConfigChange& change : config_changes(checkpoint, now)) {
-    if (change.key == "override") continue;
+    if (change.key == "allow_changes") continue;
     auto& kind = !changes_training(change.key) ? changes.harmless
                  : overrides(now, change.key)  ? changes.allowed
                                                : changes.refused;
@@ -62,10 +62,11 @@ void refuse_changes(const std::vector<ConfigChange>& refused, const std::string&
     keys.push_back(change.key);
     back.push_back(fmt::format("--set '{}={}'", change.key, change.before));
   }
-  throw ConfigError(text, fmt::format("nothing was changed. To go on with the new values, name them: --set "
-                                      "'override=[{}]' (or override: in the job). To go on as before: {}. To begin "
-                                      "anew, give another run_dir.",
-                                      fmt::join(keys, ", "), fmt::join(back, " ")));
+  throw ConfigError(text,
+                    fmt::format("nothing was changed. To go on with the new values, name them: --set "
+                                "'allow_changes=[{}]' (or allow_changes: in the job). To go on as before: {}. To begin "
+                                "anew, give another run_dir.",
+                                fmt::join(keys, ", "), fmt::join(back, " ")));
 }
 
 }  // namespace weft

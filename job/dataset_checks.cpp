@@ -15,7 +15,7 @@ Vocabularies vocabularies_of(const DatasetHeader& header) {
 
 BatchConfig batch_config(const JobConfig& job) {
   BatchConfig batch = job.batch;
-  if (batch.context == 0 && job.task == Task::Gpt) batch.context = job.model.max_length;
+  if (batch.context_length == 0 && job.task == Task::Gpt) batch.context_length = job.model.max_length;
   return batch;
 }
 
@@ -30,9 +30,10 @@ void check_job_against(const JobConfig& job, const DatasetHeader& header) {
   if (pairs) {
     const int64_t longest = std::max(header.source.longest, header.target.longest - 1);
     if (longest > job.model.max_length) {
-      throw ConfigError(fmt::format("{} has a row of {} tokens, but model.max_length is {}", directory, longest,
-                                    job.model.max_length),
-                        "raise model.max_length, or prepare again with data.max_source and data.max_target");
+      throw ConfigError(
+          fmt::format("{} has a row of {} tokens, but model.max_length is {}", directory, longest,
+                      job.model.max_length),
+          "raise model.max_length, or prepare again with data.max_source_tokens and data.max_target_tokens");
     }
     if (job.model.tying == Tying::All && header.source.tokenizer_hash != header.target.tokenizer_hash) {
       throw ConfigError(fmt::format("model.tying is all, but {} has two tokenizers", directory),

@@ -7,6 +7,7 @@
 
 #include "base/config/reader.h"
 #include "base/error.h"
+#include "job/renamed_keys.h"
 
 namespace weft {
 namespace {
@@ -81,19 +82,22 @@ void check_task(const JobConfig& job, Problems& problems) {
 
 void check_lengths(const JobConfig& job, Problems& problems) {
   const int64_t longest = job.model.max_length;
-  problems.add_if(job.batch.context > longest,
-                  "batch.context: {} tokens are more than the {} positions of model.max_length; lower it or raise "
-                  "model.max_length",
-                  job.batch.context, longest);
-  problems.add_if(job.data.max_source > longest,
-                  "data.max_source: rows of {} tokens do not fit the {} positions of model.max_length; lower it or "
-                  "raise model.max_length",
-                  job.data.max_source, longest);
+  problems.add_if(
+      job.batch.context_length > longest,
+      "batch.context_length: {} tokens are more than the {} positions of model.max_length; lower it or raise "
+      "model.max_length",
+      job.batch.context_length, longest);
+  problems.add_if(
+      job.data.max_source_tokens > longest,
+      "data.max_source_tokens: rows of {} tokens do not fit the {} positions of model.max_length; lower it or "
+      "raise model.max_length",
+      job.data.max_source_tokens, longest);
   // A target row of n + 1 tokens gives n decoder inputs and n targets.
-  problems.add_if(job.data.max_target > longest + 1,
-                  "data.max_target: rows of {} tokens do not fit the {} positions of model.max_length; lower it or "
-                  "raise model.max_length",
-                  job.data.max_target, longest);
+  problems.add_if(
+      job.data.max_target_tokens > longest + 1,
+      "data.max_target_tokens: rows of {} tokens do not fit the {} positions of model.max_length; lower it or "
+      "raise model.max_length",
+      job.data.max_target_tokens, longest);
 }
 
 void check_model(const JobConfig& job, Problems& problems) {
@@ -140,18 +144,29 @@ void check_evaluation(const JobConfig& job, Problems& problems) {
   const CheckpointConfig& checkpoint = job.checkpoint;
   problems.add_if(checkpoint.keep_epochs > 0 && checkpoint.every_epochs == 0,
                   "checkpoint.keep_epochs: no checkpoint is made at an epoch's end; set checkpoint.every_epochs");
-  const SamplesConfig& samples = job.log.samples;
-  problems.add_if(samples.every_steps > 0 && (samples.prompts.empty() || samples.temperatures.empty()),
-                  "log.samples.every_steps: there is nothing to sample; set log.samples.prompts and temperatures");
+  const GenerationsConfig& generations = job.log.generations;
+  problems.add_if(
+      generations.every_steps > 0 && (generations.prompts.empty() || generations.temperatures.empty()),
+      "log.generations.every_steps: there is nothing to generate from; set log.generations.prompts and temperatures");
 }
 
-void check_override(const JobConfig& job, Problems& problems) {
+void check_allow_changes(const JobConfig& job, Problems& problems) {
   const std::vector<std::string> keys = config_keys<JobConfig>();
-  for (const std::string& key : job.override_keys) {
+  for (const std::string& key : job.allow_changes) {
     const std::string nearest = nearest_name(key, keys);
-    problems.add_if(std::ranges::find(keys, key) == keys.end(), "override: '{}' is no key of a job{}", key,
+    const auto now = renamed_key(renamed_job_keys(), key);
+    problems.add_if(now.has_value(), "allow_changes: '{}' was renamed: write {}", key, now.value_or(""));
+    if (now) continue;
+    problems.add_if(std::ranges::find(keys, key) == keys.end(), "allow_changes: '{}' is no key of a job{}", key,
                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
   }
+}
+
+JobConfig read_job_file(const std::string& path, const std::vector<std::string>& overrides) {
+  ConfigProblems problems;
+  ConfigValue tree = load_config_tree(path, overrides, problems);
+  refuse_renamed_keys(renamed_job_keys(), tree, problems);
+  return decode_config<JobConfig>(tree, std::move(problems));
 }
 
 void throw_problems(const std::vector<std::string>& problems) {
@@ -161,7 +176,7 @@ void throw_problems(const std::vector<std::string>& problems) {
 }  // namespace
 
 JobConfig with_derived_sizes(JobConfig job) {
-  if (!job.is_translation() && job.batch.context == 0) job.batch.context = job.model.max_length;
+  if (!job.is_translation() && job.batch.context_length == 0) job.batch.context_length = job.model.max_length;
   return job;
 }
 
@@ -178,7 +193,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   check_lengths(job, problems);
   check_run(job, problems);
   check_evaluation(job, problems);
-  check_override(job, problems);
+  check_allow_changes(job, problems);
   return problems.take();
 }
 
@@ -195,7 +210,7 @@ void check_shapes(const JobConfig& given) {
 }
 
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides) {
-  JobConfig job = with_derived_sizes(read_config<JobConfig>(path, overrides));
+  const JobConfig job = with_derived_sizes(read_job_file(path, overrides));
   check_job(job);
   return job;
 }

@@ -35,7 +35,7 @@ struct JobConfig {
   ParallelConfig parallel;
   TimeoutsConfig timeouts;
   LogConfig log;
-  std::vector<std::string> override_keys;
+  std::vector<std::string> allow_changes;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -58,7 +58,7 @@ struct JobConfig {
     v.field("timeouts", timeouts, "How long a run may stand still before it is ended as hung.");
     v.field("log", log, "What is told, and how often.");
     v.field(
-        "override", override_keys,
+        "allow_changes", allow_changes,
         "Keys (or sections) that may differ from the checkpoint that a run goes on from, though they change training.");
   }
 
@@ -66,8 +66,8 @@ struct JobConfig {
   bool is_translation() const { return task == Task::Translation; }
 };
 
-// A job file with what it extends and the overrides "a.b=value", batch.context filled in, then check_job(). ConfigError
-// listing everything that cannot be read, or else everything that does not fit together.
+// A job file with what it extends and the overrides "a.b=value", batch.context_length filled in, then check_job().
+// ConfigError listing everything that cannot be read, or else everything that does not fit together.
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides = {});
 
 // Checks across fields that need no data, no device and no other rank. ConfigError listing every contradiction as

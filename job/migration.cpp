@@ -1,6 +1,7 @@
 #include "job/migration.h"
 
 #include "base/config/reader.h"
+#include "job/renamed_keys.h"
 
 namespace weft {
 namespace {
@@ -14,14 +15,26 @@ void read_old_recompute(ConfigValue& job) {
   recompute->value.text = recompute->value.text == "true" ? "block" : "none";
 }
 
+// The keys that `allow_changes` lists were renamed too.
+void rename_listed_keys(ConfigValue& job) {
+  ConfigEntry* allowed = job.find("allow_changes");
+  if (!allowed) return;
+  for (ConfigValue& key : allowed->value.items) {
+    if (auto now = renamed_key(renamed_job_keys(), key.text)) key.text = std::move(*now);
+  }
+}
+
 }  // namespace
 
 JobConfig parse_stored_job(const std::string& yaml, const std::string& where,
                            const std::vector<std::string>& overrides) {
   ConfigProblems problems;
   ConfigValue job = parse_yaml(yaml, where, Layout::File, problems);
+  rename_keys(renamed_job_keys(), job);
+  rename_listed_keys(job);
   read_old_recompute(job);
   for (const std::string& override_text : overrides) apply_override(job, override_text, problems);
+  refuse_renamed_keys(renamed_job_keys(), job, problems);
   return decode_config<JobConfig>(job, std::move(problems));
 }
 

@@ -7,13 +7,13 @@ Precision precision_of(const JobConfig& job) {
 }
 
 Sharding sharding_of(const JobConfig& job) {
-  return {.zero = static_cast<ZeroStage>(job.parallel.zero),
-          .bucket_bytes = static_cast<int64_t>(job.parallel.bucket_mib * (1 << 20))};
+  return {.zero = static_cast<ZeroStage>(job.parallel.zero_stage),
+          .bucket_bytes = static_cast<int64_t>(job.parallel.gradient_bucket_mib * (1 << 20))};
 }
 
 PhaseBudgets phase_budgets(const JobConfig& job) {
   const TimeoutsConfig& t = job.timeouts;
-  return {.init = t.init, .step = t.step, .save = t.save, .evaluate = t.evaluate};
+  return {.init = t.init_seconds, .step = t.step_seconds, .save = t.save_seconds, .evaluate = t.evaluate_seconds};
 }
 
 }  // namespace weft

@@ -41,7 +41,7 @@ struct TrainConfig {
   double label_smoothing = 0;
   ComputePrecision precision = ComputePrecision::Fp32;
   Recompute recompute = Recompute::None;
-  int64_t max_skips = 10;
+  int64_t max_nonfinite_steps = 10;
   std::string init_from;
 
   template <class Visitor>
@@ -62,7 +62,7 @@ struct TrainConfig {
         "recompute", recompute,
         "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "
         "inside attention, or whole blocks.");
-    v.field("max_skips", max_skips,
+    v.field("max_nonfinite_steps", max_nonfinite_steps,
             "Steps in a row whose loss or gradient is not finite that are skipped before the run ends as diverged.",
             Range{.min = 0, .max = 1e9});
     v.field("init_from", init_from,
@@ -102,10 +102,10 @@ struct CheckpointConfig {
   int64_t every_steps = 0;
   double every_minutes = 0;
   int64_t every_epochs = 0;
-  int64_t keep = 2;
+  int64_t keep_last = 2;
   int64_t keep_epochs = 0;
   bool keep_best = true;
-  std::vector<int64_t> pinned;
+  std::vector<int64_t> keep_steps;
   OnFailure on_failure = OnFailure::Stop;
 
   template <class Visitor>
@@ -116,12 +116,13 @@ struct CheckpointConfig {
             Range{.min = 0, .max = 1e6});
     v.field("every_epochs", every_epochs, "Epochs between checkpoints at the end of an epoch; 0 means not by epochs.",
             Range{.min = 0, .max = 1e9});
-    v.field("keep", keep, "Latest checkpoints that are kept; one is always left.", Range{.min = 1, .max = 1e6});
+    v.field("keep_last", keep_last, "Latest checkpoints that are kept; one is always left.",
+            Range{.min = 1, .max = 1e6});
     v.field("keep_epochs", keep_epochs,
             "Latest checkpoints of an epoch's end that are kept besides, for `weft average`.",
             Range{.min = 0, .max = 1e6});
     v.field("keep_best", keep_best, "Keep the checkpoint with the lowest validation loss.");
-    v.field("pinned", pinned, "Steps whose checkpoints are never deleted.", Range{.min = 0, .max = 1e15});
+    v.field("keep_steps", keep_steps, "Steps whose checkpoints are never deleted.", Range{.min = 0, .max = 1e15});
     v.field("on_failure", on_failure,
             "When a save fails (no space, a broken disk): stop ends the run; continue tells it and tries again at the "
             "next save. The last save must succeed either way.");
@@ -131,8 +132,8 @@ struct CheckpointConfig {
 struct ParallelConfig {
   int64_t tp = 1;
   bool sequence_parallel = false;
-  int64_t zero = 0;
-  double bucket_mib = 8;
+  int64_t zero_stage = 0;
+  double gradient_bucket_mib = 8;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -140,10 +141,10 @@ struct ParallelConfig {
             Range{.min = 1, .max = 1 << 16});
     v.field("sequence_parallel", sequence_parallel,
             "Divide the rows of norms, residual sums and their dropout over the tp ranks too.");
-    v.field("zero", zero,
+    v.field("zero_stage", zero_stage,
             "What the data-parallel replicas divide (ZeRO): 0 nothing, 1 master weights and moments, 2 gradients too.",
             Range{.min = 0, .max = 2});
-    v.field("bucket_mib", bucket_mib,
+    v.field("gradient_bucket_mib", gradient_bucket_mib,
             "MiB of gradients that are reduced over the replicas at once, while backward still runs.",
             Range{.min = 0.001, .max = 65536});
   }
@@ -151,27 +152,28 @@ struct ParallelConfig {
 
 // A run that makes no progress for so long is ended by its watchdog (docs/operation.md).
 struct TimeoutsConfig {
-  double init = 300;
-  double step = 50;
-  double save = 600;
-  double evaluate = 300;
+  double init_seconds = 300;
+  double step_seconds = 50;
+  double save_seconds = 600;
+  double evaluate_seconds = 300;
 
   template <class Visitor>
   void fields(Visitor& v) {
     constexpr Range kSeconds{.min = 0, .max = 1e9};
-    v.field("init", init, "Seconds without progress while a run begins or resumes that end it; 0 means never.",
-            kSeconds);
-    v.field("step", step,
+    v.field("init_seconds", init_seconds,
+            "Seconds without progress while a run begins or resumes that end it; 0 means never.", kSeconds);
+    v.field("step_seconds", step_seconds,
             "Seconds without progress in training steps that end the run (each operation is progress); 0 means never.",
             kSeconds);
-    v.field("save", save, "Seconds without progress in a checkpoint that end the run; 0 means never.", kSeconds);
-    v.field("evaluate", evaluate,
-            "Seconds without progress in an evaluation or in samples that end the run; 0 means never.", kSeconds);
+    v.field("save_seconds", save_seconds, "Seconds without progress in a checkpoint that end the run; 0 means never.",
+            kSeconds);
+    v.field("evaluate_seconds", evaluate_seconds,
+            "Seconds without progress in an evaluation or in generations that end the run; 0 means never.", kSeconds);
   }
 };
 
 // Text that is printed while the model learns.
-struct SamplesConfig {
+struct GenerationsConfig {
   int64_t every_steps = 0;
   std::vector<std::string> prompts;
   std::vector<double> temperatures = {0.0, 0.7, 1.0};
@@ -179,23 +181,24 @@ struct SamplesConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("every_steps", every_steps, "Optimizer steps between samples; 0 means none.", Range{.min = 0, .max = 1e15});
+    v.field("every_steps", every_steps, "Optimizer steps between generations; 0 means none.",
+            Range{.min = 0, .max = 1e15});
     v.field("prompts", prompts, "Beginnings to continue (gpt), or sentences to translate (translation).");
-    v.field("temperatures", temperatures, "Each prompt is sampled once at each; 0 takes the likeliest token.",
+    v.field("temperatures", temperatures, "Each prompt is continued once at each; 0 takes the likeliest token.",
             Range{.min = 0, .max = 100});
-    v.field("max_tokens", max_tokens, "Tokens of a sample at most.", Range{.min = 1, .max = 1 << 20});
+    v.field("max_tokens", max_tokens, "Tokens of a generation at most.", Range{.min = 1, .max = 1 << 20});
   }
 };
 
 struct LogConfig {
   int64_t every_steps = 10;
-  SamplesConfig samples;
+  GenerationsConfig generations;
 
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("every_steps", every_steps, "Optimizer steps between lines of metrics.jsonl and of the console.",
             Range{.min = 1, .max = 1e15});
-    v.field("samples", samples, "Text printed while the model learns.");
+    v.field("generations", generations, "Text printed while the model learns.");
   }
 };
 

@@ -10,7 +10,7 @@ void add_average_command(CLI::App& app, Action& action) {
   command->footer(
       "  weft average runs/NAME --last-epochs 10 --out runs/mean\n"
       "  weft average runs/NAME/checkpoints/step-* --out runs/mean\n"
-      "The job says which checkpoints stay: checkpoint.keep, checkpoint.keep_epochs.");
+      "The job says which checkpoints stay: checkpoint.keep_last, checkpoint.keep_epochs.");
   auto inputs = std::make_shared<std::vector<std::string>>();
   auto output = std::make_shared<std::string>();
   auto last = std::make_shared<int64_t>(0);

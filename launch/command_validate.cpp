@@ -25,7 +25,7 @@ void check_surroundings(const JobConfig& job, int ranks) {
     check_job_against(job, train.header());
     train.load_source_tokenizer(), train.load_target_tokenizer();
     const auto plan = make_batch_plan(batch_config(job), train, static_cast<uint64_t>(job.seed));
-    log_info("{}", describe_plan(*plan, layout.dp, job.batch.micro_tokens));
+    log_info("{}", describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens));
   }
   fs::path existing = fs::absolute(job.run_directory());
   while (!fs::exists(existing)) existing = existing.parent_path();

@@ -75,7 +75,7 @@ struct TransformerConfig {
   int64_t ffn = 0;
   int64_t embedding_width = 0;
   int64_t max_length = 256;
-  NormPlacement norm = NormPlacement::Pre;
+  NormPlacement norm_placement = NormPlacement::Pre;
   bool final_norm = true;
   double norm_epsilon = 1e-5;
   Positions positions = Positions::Learned;
@@ -89,7 +89,7 @@ struct TransformerConfig {
   bool scale_embedding = false;
   DropoutConfig dropout;
   InitScheme init = InitScheme::Gpt2;
-  double init_deviation = 0.02;
+  double init_std = 0.02;
 
   int64_t derived_kv_heads() const { return kv_heads > 0 ? kv_heads : heads; }
   int64_t derived_head_dim() const { return head_dim > 0 ? head_dim : width / heads; }
@@ -114,7 +114,7 @@ struct TransformerConfig {
             "Features of the token embedding, projected to the width if they differ; 0 means width.", optional_size);
     v.field("max_length", max_length, "Longest sequence in tokens: the size of the position table.",
             Range{.min = 1, .max = 1 << 24});
-    v.field("norm", norm, "LayerNorm before each branch (pre) or after each residual sum (post).");
+    v.field("norm_placement", norm_placement, "LayerNorm before each branch (pre) or after each residual sum (post).");
     v.field("final_norm", final_norm, "A LayerNorm after the last block of each stack.");
     v.field("norm_epsilon", norm_epsilon, "Added to the variance in LayerNorm.", Range{.min = 1e-12, .max = 1});
     v.field("positions", positions, "How positions enter: a learned table, sinusoids, or not at all.");
@@ -133,7 +133,7 @@ struct TransformerConfig {
             "gpt2: normal, residual projections divided by the square root of their stack's branches (2 a block, 3 with "
             "cross-attention); xavier: uniform (Glorot and Bengio 2010), embeddings normal with deviation "
             "1/sqrt(width).");
-    v.field("init_deviation", init_deviation, "Standard deviation of the gpt2 scheme.", Range{.min = 0, .max = 10});
+    v.field("init_std", init_std, "Standard deviation of the gpt2 scheme.", Range{.min = 0, .max = 10});
   }
 };
 

@@ -14,7 +14,7 @@ uint64_t DropoutIds::add(const std::string& name) {
 
 Init LayerScope::weight_init(int64_t in, int64_t out) const {
   if (config.init == InitScheme::Xavier) return Init::uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
-  return Init::normal(config.init_deviation);
+  return Init::normal(config.init_std);
 }
 
 Init LayerScope::residual_init(int64_t in, int64_t out) const {
@@ -26,7 +26,7 @@ Init LayerScope::residual_init(int64_t in, int64_t out) const {
 
 Init LayerScope::embedding_init(int64_t width) const {
   if (config.init == InitScheme::Xavier) return Init::normal(1 / std::sqrt(static_cast<double>(width)));
-  return Init::normal(config.init_deviation);
+  return Init::normal(config.init_std);
 }
 
 }  // namespace weft

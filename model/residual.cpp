@@ -6,7 +6,7 @@ namespace weft {
 
 Branch::Branch(LayerScope& scope, const std::string& name)
     : norm_(scope, name + "_norm"),
-      pre_norm_(scope.config.norm == NormPlacement::Pre),
+      pre_norm_(scope.config.norm_placement == NormPlacement::Pre),
       dropout_(scope.config.dropout.residual),
       dropout_id_(scope.dropout_id(name + ".residual")) {}
 

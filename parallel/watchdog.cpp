@@ -235,7 +235,7 @@ std::string Watchdog::waits_for(const Heartbeat::Snapshot& now) const {
 std::string Watchdog::report(const NodeStatus::Entry& stopped) const {
   return fmt::format(
       "error: [rank {} {} pid {}] a rank of this machine has not run for {:.0f} s: {}; the job ends\n  hint: the same "
-      "command resumes from the last checkpoint. Under a debugger, set timeouts.step=0\n",
+      "command resumes from the last checkpoint. Under a debugger, set timeouts.step_seconds=0\n",
       rank_, host_name(), getpid(), neighbours_[static_cast<size_t>(stopped.local_rank)].idle, describe(stopped));
 }
 
@@ -252,7 +252,7 @@ std::string Watchdog::report(const Heartbeat::Snapshot& now) const {
       "error: [rank {0} {1} pid {2}] no progress for {3:.0f} s in {4}; {5}; the job ends\n  hint: look at the rank "
       "named "
       "here; the same command resumes from the last checkpoint. Where nothing hangs but work is long, or under a "
-      "debugger, raise timeouts.{6} (--set timeouts.{6}=3600; 0 means never)\n",
+      "debugger, raise timeouts.{6}_seconds (--set timeouts.{6}_seconds=3600; 0 means never)\n",
       rank_, host_name(), getpid(), idle_, place_of(now), where, name(now.phase));
 }
 

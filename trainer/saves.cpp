@@ -43,11 +43,11 @@ void Saves::check_space(bool evaluates) const {
         static_cast<int64_t>(setup_.checkpoint_buffers().size()), static_cast<int64_t>(parameters.parameters().size()));
     const bool once = c.every_steps == 0 && c.every_minutes == 0 && c.every_epochs == 0 && !evaluates;
     const auto there = static_cast<int64_t>(list_checkpoints(directory_.checkpoints()).size());
-    const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep + 1 - there);
+    const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep_last + 1 - there);
     try {
       require_space(directory_.checkpoints(), one * static_cast<uint64_t>(copies),
-                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep {})", copies, copies == 1 ? "" : "s",
-                                one, c.keep));
+                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep_last {})", copies, copies == 1 ? "" : "s",
+                                one, c.keep_last));
     } catch (const DataError& error) {
       if (c.on_failure == OnFailure::Stop) throw;
       log_warning("{}", describe(error));
@@ -99,10 +99,10 @@ void Saves::commit(bool last) {
 void Saves::remove_superseded() const {
   const CheckpointConfig& c = job_.checkpoint;
   apply_retention(directory_.checkpoints(),
-                  {.keep = c.keep,
+                  {.keep_last = c.keep_last,
                    .keep_epochs = c.keep_epochs,
                    .best_step = c.keep_best && best_step_ >= 0 ? std::optional(best_step_) : std::nullopt,
-                   .pinned = c.pinned});
+                   .keep_steps = c.keep_steps});
 }
 
 // The writer throws on every rank alike. A run that ends without its last save has lost what came since the one

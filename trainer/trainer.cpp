@@ -26,7 +26,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
               .fingerprint = numerics_fingerprint(job, mesh, context),
               .provenance = run_provenance(origin_, job, data_.train->header()),
               .attachments = data_.tokenizers}) {
-  if (job.log.samples.every_steps > 0) sample_writer_ = make_sample_writer(job, mesh.world().rank() == 0);
+  if (job.log.generations.every_steps > 0) sample_writer_ = make_sample_writer(job, mesh.world().rank() == 0);
 }
 
 TrainResult Trainer::result() const {
@@ -71,7 +71,7 @@ TrainResult Trainer::run(const ResumeChoice& resume, const StepObserver& after_s
 
 void Trainer::train(const StepObserver& after_step) {
   Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train), state_.position);
-  log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_tokens));
+  log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens));
   probe_largest_step(setup_, data_, job_, state_.position.epoch);
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
@@ -81,7 +81,7 @@ void Trainer::train(const StepObserver& after_step) {
     train_step(*batches, data_seconds);
     if (after_step) after_step(state_.step);
     if (evaluation_due()) evaluate();
-    if (sample_writer_ && is_due(state_, job_.log.samples.every_steps, 0)) print_samples();
+    if (sample_writer_ && is_due(state_, job_.log.generations.every_steps, 0)) print_samples();
     if (save_due() && !end_.reached(state_)) save();
   }
   if (!stop_ && !evaluation_due()) evaluate();
@@ -103,7 +103,7 @@ void Trainer::train_step(const StepBatches& batches, double data_seconds) {
   count_step(batches, report);
   if (report.save_written) saves_.commit();
   if (report.skipped) reporter_.skipped(state_, report, {batches.epoch, batches.step_in_epoch});
-  if (state_.skips_in_row > job_.train.max_skips) {
+  if (state_.skips_in_row > job_.train.max_nonfinite_steps) {
     throw DivergenceError(
         fmt::format("step {}: {} steps in a row had a loss or gradient that is not finite", state_.step,
                     state_.skips_in_row),
@@ -135,7 +135,7 @@ bool Trainer::save_due() const {
 void Trainer::evaluate() {
   if (!data_.valid) return;
   const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
-  const EvaluationOptions options{.context = batch_config(job_).context,
+  const EvaluationOptions options{.context_length = batch_config(job_).context_length,
                                   .max_sequences = job_.evaluation.max_sequences};
   const LossReport report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing);
   const bool better = report.mean_nll() < state_.best_loss;

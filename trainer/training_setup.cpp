@@ -49,7 +49,7 @@ Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const
                  .reader = std::move(reader),
                  .dp_rank = mesh.dp().rank(),
                  .dp_size = mesh.dp().size(),
-                 .micro_tokens = job.batch.micro_tokens,
+                 .micro_batch_tokens = job.batch.micro_batch_tokens,
                  .start = start});
 }
 
@@ -63,11 +63,11 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
         fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
                     "rows); {} bytes of tensors were in use at most",
                     mesh.world().rank(), epoch, largest.step_in_epoch, largest.rows(), memory.use().peak),
-        "lower batch.micro_tokens, or set train.recompute: block");
+        "lower batch.micro_batch_tokens, or set train.recompute: block");
   };
   try {
     setup.step().probe_largest_step(
-        read_step(largest, *make_reader(data.train), mesh.dp().rank(), mesh.dp().size(), job.batch.micro_tokens));
+        read_step(largest, *make_reader(data.train), mesh.dp().rank(), mesh.dp().size(), job.batch.micro_batch_tokens));
   } catch (const MemoryError&) {
     throw does_not_fit();
   } catch (const std::bad_alloc&) {

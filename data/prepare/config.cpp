@@ -48,19 +48,21 @@ void DataConfig::check() const {
   check_files(*this, "valid", valid);
   check_files(*this, "test", test);
   check_split(*this);
-  const bool separated = documents == DocumentRule::Separator;
+  const bool separated = document_delimiter == DocumentDelimiter::Separator;
   require<ConfigError>(format == TextFormat::Text || !separated, "data: format {} has no document separator",
                        enum_name(format));
-  require<ConfigError>(separated == !separator.empty(), "data: `separator` is {}, but documents is {}",
-                       separator.empty() ? "not set" : "set", enum_name(documents));
+  require<ConfigError>(separated == !separator.empty(), "data: `separator` is {}, but document_delimiter is {}",
+                       separator.empty() ? "not set" : "set", enum_name(document_delimiter));
   require<ConfigError>(format != TextFormat::Jsonl || !json_field.empty(), "data: `json_field` is empty");
   require<ConfigError>(source_column >= 1 && target_column >= 1, "data: columns are counted from 1, not {} and {}",
                        source_column, target_column);
-  require<ConfigError>(max_source >= 0 && max_target >= 0, "data: max_source {} and max_target {} are negative",
-                       max_source, max_target);
-  check_longest("max_source", max_source, int64_t{source_bos} + int64_t{source_eos});
-  check_longest("max_target", max_target, 2);
-  require<ConfigError>(max_unknown >= 0 && max_unknown <= 1, "data: max_unknown {} is not in [0, 1]", max_unknown);
+  require<ConfigError>(max_source_tokens >= 0 && max_target_tokens >= 0,
+                       "data: max_source_tokens {} and max_target_tokens {} are negative", max_source_tokens,
+                       max_target_tokens);
+  check_longest("max_source_tokens", max_source_tokens, int64_t{source_bos} + int64_t{source_eos});
+  check_longest("max_target_tokens", max_target_tokens, 2);
+  require<ConfigError>(max_unknown_fraction >= 0 && max_unknown_fraction <= 1,
+                       "data: max_unknown_fraction {} is not in [0, 1]", max_unknown_fraction);
   require<ConfigError>(
       target_tokenizer_file.empty() || (is_pairs() && !tokenizer_file.empty()),
       "data: `target_tokenizer_file` needs `tokenizer_file` for the source, and format parallel or tsv");

@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "base/config/fields.h"
+#include "base/config/renamed_keys.h"
 
 namespace weft {
 
 enum class TextFormat {
-  Text,      // plain text, cut into documents by DocumentRule
+  Text,      // plain text, cut into documents by DocumentDelimiter
   Jsonl,     // one JSON object a line; one field of it is a document
   Parallel,  // two files a side by side: line n of one translates line n of the other
   Tsv,       // two columns of tab-separated lines
@@ -26,14 +27,14 @@ struct EnumNames<TextFormat> {
   });
 };
 
-enum class DocumentRule { BlankLine, File, Line, Separator };
+enum class DocumentDelimiter { BlankLine, File, Line, Separator };
 template <>
-struct EnumNames<DocumentRule> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DocumentRule>>({
-      {"blank_line", DocumentRule::BlankLine},
-      {"file", DocumentRule::File},
-      {"line", DocumentRule::Line},
-      {"separator", DocumentRule::Separator},
+struct EnumNames<DocumentDelimiter> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DocumentDelimiter>>({
+      {"blank_line", DocumentDelimiter::BlankLine},
+      {"file", DocumentDelimiter::File},
+      {"line", DocumentDelimiter::Line},
+      {"separator", DocumentDelimiter::Separator},
   });
 };
 
@@ -53,12 +54,12 @@ struct EnumNames<SplitRule> {
   });
 };
 
-enum class LongRows { Drop, Truncate };
+enum class OverlongPairs { Drop, Truncate };
 template <>
-struct EnumNames<LongRows> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, LongRows>>({
-      {"drop", LongRows::Drop},
-      {"truncate", LongRows::Truncate},
+struct EnumNames<OverlongPairs> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OverlongPairs>>({
+      {"drop", OverlongPairs::Drop},
+      {"truncate", OverlongPairs::Truncate},
   });
 };
 
@@ -84,7 +85,7 @@ struct DataConfig {
   SplitFiles train;
   SplitFiles valid;
   SplitFiles test;
-  DocumentRule documents = DocumentRule::BlankLine;
+  DocumentDelimiter document_delimiter = DocumentDelimiter::BlankLine;
   std::string separator;
   std::string json_field = "text";
   int64_t source_column = 1;
@@ -95,10 +96,10 @@ struct DataConfig {
   int64_t split_seed = 0;
   bool source_bos = false;
   bool source_eos = true;
-  int64_t max_source = 0;
-  int64_t max_target = 0;
-  LongRows long_rows = LongRows::Drop;
-  double max_unknown = 0.05;
+  int64_t max_source_tokens = 0;
+  int64_t max_target_tokens = 0;
+  OverlongPairs overlong_pairs = OverlongPairs::Drop;
+  double max_unknown_fraction = 0.05;
   int64_t shard_tokens = int64_t{1} << 26;
   std::string tokenizer_file;
   std::string target_tokenizer_file;
@@ -112,9 +113,9 @@ struct DataConfig {
     v.field("train", train, "Text to train on; with a split rule other than files, all text.");
     v.field("valid", valid, "Text to validate on (split: files).");
     v.field("test", test, "Text to test on (split: files).");
-    v.field("documents", documents,
+    v.field("document_delimiter", document_delimiter,
             "What separates documents (format text): blank_line, file (each file is one), line, or separator.");
-    v.field("separator", separator, "The string between documents (documents: separator).");
+    v.field("separator", separator, "The string between documents (document_delimiter: separator).");
     v.field("json_field", json_field, "The field that holds the text (format jsonl).");
     v.field("source_column", source_column, "Column of the source language, from 1 (format tsv).", Range{.min = 1});
     v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).", Range{.min = 1});
@@ -129,11 +130,14 @@ struct DataConfig {
     v.field("source_bos", source_bos,
             "Begin source rows with the tokenizer's bos. Target rows always have bos and eos.");
     v.field("source_eos", source_eos, "End source rows with the tokenizer's eos.");
-    v.field("max_source", max_source, "Tokens of a source row at most, specials included; 0: any.", Range{.min = 0});
-    v.field("max_target", max_target, "Tokens of a target row at most, specials included; 0: any.", Range{.min = 0});
-    v.field("long_rows", long_rows, "What happens to pairs with a longer row: drop, or truncate its text.");
-    v.field("max_unknown", max_unknown, "Preparation fails where more than this share of a split's tokens is unk.",
-            Range{.min = 0, .max = 1});
+    v.field("max_source_tokens", max_source_tokens, "Tokens of a source row at most, specials included; 0: any.",
+            Range{.min = 0});
+    v.field("max_target_tokens", max_target_tokens, "Tokens of a target row at most, specials included; 0: any.",
+            Range{.min = 0});
+    v.field("overlong_pairs", overlong_pairs,
+            "What happens to pairs with more tokens than that: drop, or truncate its text.");
+    v.field("max_unknown_fraction", max_unknown_fraction,
+            "Preparation fails where more than this share of a split's tokens is unk.", Range{.min = 0, .max = 1});
     v.field("shard_tokens", shard_tokens,
             "Tokens in a shard at most (a longer pair has one to itself); preparation holds one shard of each split "
             "in memory.",
@@ -147,5 +151,14 @@ struct DataConfig {
   // ConfigError where fields contradict each other. Touches no file.
   void check() const;
 };
+
+// Keys of this section that had other names in earlier versions, as jobs and datasets of those versions store them.
+inline constexpr auto kRenamedDataKeys = std::to_array<RenamedKey>({
+    {"data.documents", "data.document_delimiter"},
+    {"data.max_source", "data.max_source_tokens"},
+    {"data.max_target", "data.max_target_tokens"},
+    {"data.long_rows", "data.overlong_pairs"},
+    {"data.max_unknown", "data.max_unknown_fraction"},
+});
 
 }  // namespace weft

@@ -35,9 +35,9 @@ void check_text(const TextRecord& record, bool target, std::string_view tokenize
 
 RowEncoder::RowEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
     : pairs_(config.is_pairs()),
-      long_rows_(config.long_rows),
-      source_{.tokenizer = std::move(source), .longest = config.max_source},
-      target_{.tokenizer = std::move(target), .longest = config.max_target} {
+      overlong_pairs_(config.overlong_pairs),
+      source_{.tokenizer = std::move(source), .longest = config.max_source_tokens},
+      target_{.tokenizer = std::move(target), .longest = config.max_target_tokens} {
   if (!pairs_) {
     source_.specials.eos = source_.tokenizer->special(SpecialRole::Eos);
     source_.longest = 0;
@@ -66,7 +66,7 @@ RowEncoder::Fit RowEncoder::encode_side(const Side& side, const TextRecord& reco
   Fit fit = Fit::Whole;
   const size_t room = side.longest == 0 ? SIZE_MAX : static_cast<size_t>(side.longest) - (side.specials.eos ? 1 : 0);
   if (ids.size() - begin > room) {
-    if (long_rows_ == LongRows::Drop) return Fit::Long;
+    if (overlong_pairs_ == OverlongPairs::Drop) return Fit::Long;
     ids.resize(begin + room);
     fit = Fit::Cut;
   }

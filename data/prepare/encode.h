@@ -55,7 +55,7 @@ class RowEncoder {
   void encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
 
   bool pairs_;
-  LongRows long_rows_;
+  OverlongPairs overlong_pairs_;
   Side source_, target_;
 };
 

@@ -93,12 +93,16 @@ void hash_inputs(std::vector<InputEntry>& inputs) {
 
 std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
                        const std::vector<InputEntry>& inputs) {
+  std::map<std::string, std::string> before;
+  for (const auto& [name, value] : manifest.settings) {
+    before.emplace(renamed_key(kRenamedDataKeys, name).value_or(name), value);
+  }
   for (const auto& [name, value] : settings) {
-    const auto old = manifest.settings.find(name);
-    if (old == manifest.settings.end()) return fmt::format("{} is new", name);
+    const auto old = before.find(name);
+    if (old == before.end()) return fmt::format("{} is new", name);
     if (old->second != value) return fmt::format("{} was \"{}\" and is now \"{}\"", name, old->second, value);
   }
-  for (const auto& [name, value] : manifest.settings) {
+  for (const auto& [name, value] : before) {
     if (!settings.contains(name)) return fmt::format("{} was \"{}\" and is gone", name, value);
   }
   if (inputs.size() != manifest.inputs.size()) {

@@ -151,11 +151,12 @@ void Preparation::take(const EncodedBatch& batch) {
 
 void Preparation::check_unknown(DataSplit split, const SideCounts& counts, const char* side) const {
   const double share = counts.text_tokens == 0 ? 0 : double(counts.unknown) / double(counts.text_tokens);
-  if (share <= data_.max_unknown) return;
+  if (share <= data_.max_unknown_fraction) return;
   throw DataError(
-      fmt::format("split {}{}: {:.2f} % of {} tokens are unknown, more than the {:.2f} % that max_unknown allows",
-                  split_name(split), side, 100 * share, counts.text_tokens, 100 * data_.max_unknown),
-      "train a tokenizer that knows more, check that the text is of the right language, or raise max_unknown");
+      fmt::format(
+          "split {}{}: {:.2f} % of {} tokens are unknown, more than the {:.2f} % that max_unknown_fraction allows",
+          split_name(split), side, 100 * share, counts.text_tokens, 100 * data_.max_unknown_fraction),
+      "train a tokenizer that knows more, check that the text is of the right language, or raise max_unknown_fraction");
 }
 
 void Preparation::finish_split(DataSplit split, const Tokenizers& tokenizers, Manifest& manifest) {

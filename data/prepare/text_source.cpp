@@ -185,14 +185,14 @@ std::unique_ptr<TextSource> open_text_source(const DataConfig& config, const Tex
     case TextFormat::Text:
       break;
   }
-  switch (config.documents) {
-    case DocumentRule::File:
+  switch (config.document_delimiter) {
+    case DocumentDelimiter::File:
       return std::make_unique<WholeFiles>(files.source);
-    case DocumentRule::Line:
+    case DocumentDelimiter::Line:
       return std::make_unique<Lines>(files.source);
-    case DocumentRule::BlankLine:
+    case DocumentDelimiter::BlankLine:
       return std::make_unique<Paragraphs>(files.source);
-    case DocumentRule::Separator:
+    case DocumentDelimiter::Separator:
       return std::make_unique<Separated>(files.source, config.separator);
   }
   throw InternalError("no such document rule");

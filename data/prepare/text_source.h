@@ -29,10 +29,11 @@ struct TextFiles {
 TextFiles resolve_files(const SplitFiles& files, TextFormat format);
 
 // The records of some files, one after another. Rules:
-//  - A line ends at '\n', and a '\r' before it goes too, in parallel, tsv, jsonl and documents: line. Elsewhere line
-//  ends
+//  - A line ends at '\n', and a '\r' before it goes too, in parallel, tsv, jsonl and document_delimiter: line.
+//  Elsewhere line ends
 //    stay as they are.
-//  - documents: file: the whole file, byte for byte. blank_line: runs of lines between lines of nothing but spaces and
+//  - document_delimiter: file: the whole file, byte for byte. blank_line: runs of lines between lines of nothing but
+//  spaces and
 //    tabs, the last line end left out. line: each line. separator: what lies between two of them, byte for byte.
 //    Empty documents are no documents.
 //  - jsonl: lines of white space are skipped; a line that is no object with a string in the chosen field is a

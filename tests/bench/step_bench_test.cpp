@@ -20,7 +20,7 @@ namespace {
 JobConfig small_gpt() {
   JobConfig job;
   job.model = {.layers = 2, .width = 32, .heads = 4, .max_length = 16};
-  job.batch = {.sequences = 3, .context = 16};
+  job.batch = {.sequences = 3, .context_length = 16};
   return job;
 }
 

@@ -48,11 +48,12 @@ TEST(StepPlan, Gpt3HasTheSizesItIsKnownBy) {
 TEST(StepPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
   const std::string name = "translation/english-french-128.yaml";
   const StepPlan stated = plan_step(unprepared(name), {.dp = 2}, 1);
-  const StepPlan open = plan_step(unprepared(name, {"data.max_source=0", "data.max_target=0"}), {.dp = 2}, 1);
+  const StepPlan open =
+      plan_step(unprepared(name, {"data.max_source_tokens=0", "data.max_target_tokens=0"}), {.dp = 2}, 1);
   EXPECT_EQ(stated.target_tokens, 16 * 128);
   EXPECT_EQ(open.target_tokens, stated.target_tokens);
   EXPECT_EQ(open.peak_bytes, stated.peak_bytes);
-  const StepPlan shorter = plan_step(unprepared(name, {"data.max_target=65"}), {.dp = 2}, 1);
+  const StepPlan shorter = plan_step(unprepared(name, {"data.max_target_tokens=65"}), {.dp = 2}, 1);
   EXPECT_EQ(shorter.target_tokens, 16 * 64);
 }
 
@@ -61,7 +62,7 @@ TEST(StepPlan, TellsWhatMemoryIsFor) {
   const auto plan = [](const std::vector<std::string>& overrides) {
     return plan_step(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2}, 1);
   };
-  const StepPlan one = plan({"parallel.tp=2"}), two = plan({"parallel.tp=2", "batch.micro_tokens=4096"});
+  const StepPlan one = plan({"parallel.tp=2"}), two = plan({"parallel.tp=2", "batch.micro_batch_tokens=4096"});
   const StepPlan none = plan({"parallel.tp=2", "train.recompute=none"}),
                  block = plan({"parallel.tp=2", "train.recompute=block"});
   EXPECT_NEAR(static_cast<double>(two.activation_bytes) / static_cast<double>(one.activation_bytes), 2, 0.1);

@@ -250,16 +250,16 @@ TEST(Retention, KeepsLatestEpochsAndBest) {
     }
     return steps;
   };
-  EXPECT_EQ(left({.keep = 2}), (std::vector<int64_t>{8, 9}));
-  EXPECT_EQ(left({.keep = 0}), (std::vector<int64_t>{9}));  // one is always left
-  EXPECT_EQ(left({.keep = 1, .keep_epochs = 2, .best_step = 4}), (std::vector<int64_t>{4, 6, 9}));
-  EXPECT_EQ(left({.keep = 100}).size(), 9u);
-  EXPECT_TRUE(superseded({}, {.keep = 1}).empty());
+  EXPECT_EQ(left({.keep_last = 2}), (std::vector<int64_t>{8, 9}));
+  EXPECT_EQ(left({.keep_last = 0}), (std::vector<int64_t>{9}));  // one is always left
+  EXPECT_EQ(left({.keep_last = 1, .keep_epochs = 2, .best_step = 4}), (std::vector<int64_t>{4, 6, 9}));
+  EXPECT_EQ(left({.keep_last = 100}).size(), 9u);
+  EXPECT_TRUE(superseded({}, {.keep_last = 1}).empty());
 }
 
 TEST_F(CheckpointTest, RetentionDeletesWhatIsSuperseded) {
   for (int64_t s = 1; s <= 4; ++s) save(directory_, {1, 1}, s, 1, {{"epoch_end", s == 2}});
-  apply_retention(directory_, {.keep = 1, .keep_epochs = 1});
+  apply_retention(directory_, {.keep_last = 1, .keep_epochs = 1});
   EXPECT_EQ(list_checkpoints(directory_),
             (std::vector<fs::path>{checkpoint_path(directory_, 2), checkpoint_path(directory_, 4)}));
 }

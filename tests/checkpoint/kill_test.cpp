@@ -32,7 +32,7 @@ void save_for_ever(const fs::path& directory, int committed) {
       writer.finish();
       if (rank != 0) continue;
       if (write(committed, &step, sizeof step) != sizeof step) _exit(1);
-      apply_retention(directory, {.keep = 1});
+      apply_retention(directory, {.keep_last = 1});
     }
   });
 }

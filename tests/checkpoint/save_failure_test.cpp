@@ -103,7 +103,7 @@ TEST(Space, TooLittleIsAnErrorWithBothNumbers) {
   EXPECT_NO_THROW(require_space(scratch.path(), 1, "it"));
   const std::string error = error_of([&] { require_space(scratch.path(), uint64_t{1} << 60, "3 checkpoints"); });
   EXPECT_THAT(error, AllOf(HasSubstr(scratch.path().string() + ": "), HasSubstr(" bytes are free, but 3 checkpoints"),
-                           HasSubstr("1152921504606846976 bytes"), HasSubstr("checkpoint.keep")));
+                           HasSubstr("1152921504606846976 bytes"), HasSubstr("checkpoint.keep_last")));
 }
 
 TEST(Space, AnEstimateIsALittleMoreThanWhatIsWritten) {
@@ -146,7 +146,7 @@ TEST(Retention, PinnedAndRenamedCheckpointsStay) {
     save(scratch.path(), {1, 1}, step, 1);
     if (step == 2) fs::copy(checkpoint_path(scratch.path(), 2), scratch / "paper", fs::copy_options::recursive);
     if (step == 3) fs::rename(checkpoint_path(scratch.path(), 3), scratch / "step-3-kept");
-    apply_retention(scratch.path(), {.keep = 1, .best_step = 4, .pinned = {1, 3}});
+    apply_retention(scratch.path(), {.keep_last = 1, .best_step = 4, .keep_steps = {1, 3}});
     EXPECT_TRUE(latest_valid(scratch.path()));
   }
   EXPECT_EQ(list_checkpoints(scratch.path()),

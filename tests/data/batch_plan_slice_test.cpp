@@ -24,7 +24,7 @@ TEST(Slices, TakeTheDearestFirst) {
 
 TEST(Slices, AreBalanced) {
   const auto plan =
-      make_pair_plan({.tokens = 4096, .order = BatchOrder::Bucketed, .groups = 2}, ragged_lengths(1003), 1);
+      make_pair_plan({.tokens = 4096, .order = BatchOrder::Bucketed, .buckets_per_step = 2}, ragged_lengths(1003), 1);
   for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
     const auto step = plan->step(0, s);
     int64_t total = 0, dearest = 0;
@@ -48,7 +48,7 @@ TEST(Slices, AreBalanced) {
 }
 
 TEST(Slices, OfEqualWindowsDifferByOneAtMost) {
-  const auto step = make_window_plan({.sequences = 13, .context = 8}, 1000, 1)->step(0, 0);
+  const auto step = make_window_plan({.sequences = 13, .context_length = 8}, 1000, 1)->step(0, 0);
   for (int64_t dp : {1, 2, 3, 4, 8, 13, 20}) {
     size_t least = 100, most = 0;
     for (int64_t rank = 0; rank < dp; ++rank) {
@@ -86,7 +86,7 @@ TEST(MicroBatches, CoverTheSliceWithinTheLimit) {
 }
 
 TEST(MicroBatches, OfEqualWindowsAreAsFewAsPossible) {
-  const auto step = make_window_plan({.sequences = 4096, .context = 7}, 40000, 1)->step(0, 0);
+  const auto step = make_window_plan({.sequences = 4096, .context_length = 7}, 40000, 1)->step(0, 0);
   std::vector<int64_t> slice(4096);
   std::iota(slice.begin(), slice.end(), 0);
   EXPECT_EQ(cut_micro_batches(step, slice, 10).size(), 4096u);

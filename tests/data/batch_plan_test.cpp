@@ -35,18 +35,19 @@ std::vector<NamedPlan> once_an_epoch() {
   };
   const auto bucketed = BatchOrder::Bucketed;
   return {
-      {"windows", windows({.sequences = 12, .context = 64})},
-      {"windows_fixed", windows({.sequences = 12, .context = 64, .shift_windows = false})},
-      {"windows_tokens", windows({.tokens = 512, .context = 64})},
-      {"windows_few", windows({.sequences = 2, .context = 64})},
+      {"windows", windows({.sequences = 12, .context_length = 64})},
+      {"windows_fixed", windows({.sequences = 12, .context_length = 64, .shift_windows = false})},
+      {"windows_tokens", windows({.tokens = 512, .context_length = 64})},
+      {"windows_few", windows({.sequences = 2, .context_length = 64})},
       {"pairs", pairs({.sequences = 16})},
       {"pairs_one", pairs({.sequences = 1})},
       {"pairs_tokens", pairs({.tokens = 500})},
       {"bucketed", pairs({.sequences = 16, .order = bucketed})},
       {"bucketed_target", pairs({.tokens = 500, .order = bucketed})},
-      {"bucketed_total", pairs({.tokens = 900, .count = TokenCount::Total, .order = bucketed})},
-      {"bucketed_padded", pairs({.tokens = 500, .count = TokenCount::Padded, .order = bucketed, .groups = 2})},
-      {"bucketed_groups", pairs({.sequences = 15, .order = bucketed, .groups = 3})},
+      {"bucketed_total", pairs({.tokens = 900, .token_count = TokenCount::Total, .order = bucketed})},
+      {"bucketed_padded",
+       pairs({.tokens = 500, .token_count = TokenCount::Padded, .order = bucketed, .buckets_per_step = 2})},
+      {"bucketed_groups", pairs({.sequences = 15, .order = bucketed, .buckets_per_step = 3})},
   };
 }
 
@@ -127,7 +128,7 @@ TEST(BatchPlan, ResumeOnOtherRanksTakesExactlyWhatRemains) {
 
 TEST(BatchPlan, SeeksAnywhereInTenBillionTokensAtOnce) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto plan = make_window_plan({.tokens = 524288, .context = 1024}, 10'000'000'000, 7);
+  const auto plan = make_window_plan({.tokens = 524288, .context_length = 1024}, 10'000'000'000, 7);
   EXPECT_EQ(plan->steps_per_epoch(0), 19074);
   const auto step = plan->step(2, 19000);
   EXPECT_EQ(step.sequences.size(), 512u);
@@ -161,7 +162,7 @@ TEST(BatchPlan, OrderIsTheSameAcrossVersions) {
     first.resize(6);
     EXPECT_EQ(first, expected->second) << named.name;
   }
-  const auto random = make_window_plan({.sequences = 6, .order = BatchOrder::Random, .context = 64}, 10007, 1);
+  const auto random = make_window_plan({.sequences = 6, .order = BatchOrder::Random, .context_length = 64}, 10007, 1);
   EXPECT_EQ(indices(random->step(2, 3)), (std::vector<int64_t>{4212, 500, 9788, 5967, 695, 5984}));
 }
 
@@ -179,7 +180,7 @@ TEST(BatchPlan, StepsOfLaterEpochsAreCountedRight) {
 TEST(WindowPlan, WindowsDoNotOverlapAndStayInside) {
   for (int64_t tokens : {65, 66, 127, 128, 129, 130, 10007}) {
     for (bool shift : {false, true}) {
-      const auto plan = make_window_plan({.sequences = 3, .context = 64, .shift_windows = shift}, tokens, 1);
+      const auto plan = make_window_plan({.sequences = 3, .context_length = 64, .shift_windows = shift}, tokens, 1);
       for (int64_t epoch : {0, 1, 5}) {
         const auto begins = sorted(epoch_indices(*plan, epoch));
         EXPECT_GE(begins.front(), 0);
@@ -193,16 +194,16 @@ TEST(WindowPlan, WindowsDoNotOverlapAndStayInside) {
 }
 
 TEST(WindowPlan, ShiftedEpochsBeginAtManyOffsets) {
-  const auto plan = make_window_plan({.sequences = 10, .context = 64}, 10007, 1);
+  const auto plan = make_window_plan({.sequences = 10, .context_length = 64}, 10007, 1);
   std::set<int64_t> offsets;
   for (int64_t epoch = 0; epoch < 400; ++epoch) offsets.insert(sorted(epoch_indices(*plan, epoch)).front());
   EXPECT_GT(offsets.size(), 58u);
 }
 
 TEST(WindowPlan, DropLeavesOutWhatDoesNotFillAStep) {
-  const BatchConfig keep{.sequences = 10, .context = 64, .shift_windows = false};
+  const BatchConfig keep{.sequences = 10, .context_length = 64, .shift_windows = false};
   BatchConfig drop = keep;
-  drop.last = LastBatch::Drop;
+  drop.drop_last = true;
   EXPECT_EQ(make_window_plan(keep, 64 * 25 + 1, 1)->steps_per_epoch(0), 3);
   const auto plan = make_window_plan(drop, 64 * 25 + 1, 1);
   EXPECT_EQ(plan->steps_per_epoch(0), 2);
@@ -212,8 +213,8 @@ TEST(WindowPlan, DropLeavesOutWhatDoesNotFillAStep) {
 }
 
 TEST(WindowPlan, RandomWindowsReachEveryPlaceAndStepsAreFull) {
-  const auto plan =
-      make_window_plan({.sequences = 12, .order = BatchOrder::Random, .context = 8}, 40, 1);  // 32 places to begin at
+  const auto plan = make_window_plan({.sequences = 12, .order = BatchOrder::Random, .context_length = 8}, 40,
+                                     1);  // 32 places to begin at
   EXPECT_EQ(plan->steps_per_epoch(0), 1);
   std::map<int64_t, int> begins;
   for (int64_t epoch = 0; epoch < 800; ++epoch) {
@@ -229,18 +230,18 @@ TEST(WindowPlan, RandomWindowsReachEveryPlaceAndStepsAreFull) {
 
 TEST(WindowPlan, AShortStreamIsNamed) {
   try {
-    make_window_plan({.sequences = 1, .context = 64}, 64, 1);
+    make_window_plan({.sequences = 1, .context_length = 64}, 64, 1);
     FAIL();
   } catch (const DataError& error) {
     EXPECT_STREQ(error.what(), "the stream has 64 tokens; one window of 64 inputs needs 65");
   }
-  EXPECT_EQ(make_window_plan({.sequences = 1, .context = 64}, 65, 1)->steps_per_epoch(0), 1);
+  EXPECT_EQ(make_window_plan({.sequences = 1, .context_length = 64}, 65, 1)->steps_per_epoch(0), 1);
 }
 
 TEST(PairPlan, GroupsHoldSimilarLengthsWithinTheBudget) {
   const auto lengths = ragged_lengths(1003);
   for (TokenCount count : {TokenCount::Target, TokenCount::Total, TokenCount::Padded}) {
-    const auto plan = make_pair_plan({.tokens = 600, .count = count, .order = BatchOrder::Bucketed}, lengths, 1);
+    const auto plan = make_pair_plan({.tokens = 600, .token_count = count, .order = BatchOrder::Bucketed}, lengths, 1);
     int64_t spread = 0, used = 0;
     for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
       const auto step = plan->step(0, s);
@@ -266,7 +267,7 @@ TEST(PairPlan, GroupsHoldSimilarLengthsWithinTheBudget) {
 
 TEST(PairPlan, AStepOfSeveralGroupsMixesLengths) {
   const auto plan =
-      make_pair_plan({.tokens = 1200, .order = BatchOrder::Bucketed, .groups = 4}, ragged_lengths(1003), 1);
+      make_pair_plan({.tokens = 1200, .order = BatchOrder::Bucketed, .buckets_per_step = 4}, ragged_lengths(1003), 1);
   int mixed = 0;
   for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
     const auto step = plan->step(0, s);
@@ -289,13 +290,13 @@ TEST(PairPlan, APairBeyondTheBudgetIsAGroupOfItsOwn) {
 TEST(PairPlan, DropLeavesOutAnotherRemainderEveryEpoch) {
   for (int64_t groups : {1, 2}) {
     const auto plan =
-        make_pair_plan({.sequences = 100, .order = BatchOrder::Bucketed, .groups = groups, .last = LastBatch::Drop},
+        make_pair_plan({.sequences = 100, .order = BatchOrder::Bucketed, .buckets_per_step = groups, .drop_last = true},
                        ragged_lengths(1003), 1);
     EXPECT_EQ(plan->steps_per_epoch(0), 10);
     for (int64_t s = 0; s < 10; ++s) EXPECT_EQ(plan->step(0, s).sequences.size(), 100u);
     EXPECT_NE(sorted(epoch_indices(*plan, 0)), sorted(epoch_indices(*plan, 1)));
   }
-  const BatchConfig shuffled{.sequences = 100, .last = LastBatch::Drop};
+  const BatchConfig shuffled{.sequences = 100, .drop_last = true};
   EXPECT_EQ(make_pair_plan(shuffled, ragged_lengths(1003), 1)->steps_per_epoch(0), 10);
   EXPECT_EQ(make_pair_plan(shuffled, ragged_lengths(1000), 1)->steps_per_epoch(0), 10);
   EXPECT_THROW(make_pair_plan(shuffled, ragged_lengths(99), 1), DataError);
@@ -349,13 +350,15 @@ TEST(PairPlan, MayBeAskedByManyThreads) {
 
 TEST(BatchConfig, IsReadFromYamlAndWrittenBack) {
   const auto config = parse_config<BatchConfig>(
-      "tokens: 8192\ncount: padded\norder: bucketed\ngroups: 2\nlast: drop\nmicro_tokens: 0\n", "job.yaml");
+      "tokens: 8192\ntoken_count: padded\norder: bucketed\nbuckets_per_step: 2\ndrop_last: true\nmicro_batch_tokens: "
+      "0\n",
+      "job.yaml");
   EXPECT_EQ(config.tokens, 8192);
-  EXPECT_EQ(config.count, TokenCount::Padded);
+  EXPECT_EQ(config.token_count, TokenCount::Padded);
   EXPECT_EQ(config.order, BatchOrder::Bucketed);
-  EXPECT_EQ(config.groups, 2);
-  EXPECT_EQ(config.last, LastBatch::Drop);
-  EXPECT_EQ(config.micro_tokens, 0);
+  EXPECT_EQ(config.buckets_per_step, 2);
+  EXPECT_TRUE(config.drop_last);
+  EXPECT_EQ(config.micro_batch_tokens, 0);
   EXPECT_EQ(to_yaml(parse_config<BatchConfig>(to_yaml(config), "job.yaml")), to_yaml(config));
   EXPECT_THROW(parse_config<BatchConfig>("sequences: -1", "job.yaml"), ConfigError);
   EXPECT_THROW(parse_config<BatchConfig>("order: sorted", "job.yaml"), ConfigError);
@@ -368,23 +371,26 @@ TEST(BatchConfig, SaysWhatDoesNotFit) {
     std::string message, hint;
   };
   const std::vector<Case> cases = {
-      {{.context = 8}, true, "neither sequences nor tokens", "batch.tokens"},
-      {{.sequences = 4, .tokens = 8, .context = 8}, true, "sequences (4) and tokens (8) are both set", ""},
-      {{.sequences = 4}, true, "batch.context is not set", ""},
-      {{.tokens = 100, .context = 64},
+      {{.context_length = 8}, true, "neither sequences nor tokens", "batch.tokens"},
+      {{.sequences = 4, .tokens = 8, .context_length = 8}, true, "sequences (4) and tokens (8) are both set", ""},
+      {{.sequences = 4}, true, "batch.context_length is not set", ""},
+      {{.tokens = 100, .context_length = 64},
        true,
-       "batch.tokens = 100 is not a multiple of batch.context = 64",
+       "batch.tokens = 100 is not a multiple of batch.context_length = 64",
        "use 64 or 128"},
-      {{.tokens = 10, .context = 64}, true, "is not a multiple", "use 64, or"},
-      {{.sequences = 4, .order = BatchOrder::Bucketed, .context = 8}, true, "bucketed is for pairs", ""},
-      {{.sequences = 4, .groups = 2, .context = 8}, true, "batch.groups = 2 needs batch.order: bucketed", ""},
+      {{.tokens = 10, .context_length = 64}, true, "is not a multiple", "use 64, or"},
+      {{.sequences = 4, .order = BatchOrder::Bucketed, .context_length = 8}, true, "bucketed is for pairs", ""},
+      {{.sequences = 4, .buckets_per_step = 2, .context_length = 8},
+       true,
+       "batch.buckets_per_step = 2 needs batch.order: bucketed",
+       ""},
       {{.sequences = 4, .order = BatchOrder::Random}, false, "random is for windows", ""},
-      {{.sequences = 4, .groups = 2}, false, "batch.groups = 2 needs batch.order: bucketed", ""},
-      {{.sequences = 5, .order = BatchOrder::Bucketed, .groups = 2},
+      {{.sequences = 4, .buckets_per_step = 2}, false, "batch.buckets_per_step = 2 needs batch.order: bucketed", ""},
+      {{.sequences = 5, .order = BatchOrder::Bucketed, .buckets_per_step = 2},
        false,
        "batch.sequences = 5 is not a multiple",
        ""},
-      {{.tokens = 5, .order = BatchOrder::Bucketed, .groups = 6}, false, "batch.tokens = 5 is less than", ""},
+      {{.tokens = 5, .order = BatchOrder::Bucketed, .buckets_per_step = 6}, false, "batch.tokens = 5 is less than", ""},
       {{}, false, "neither sequences nor tokens", ""},
   };
   for (const Case& c : cases) {
@@ -400,7 +406,7 @@ TEST(BatchConfig, SaysWhatDoesNotFit) {
 
 // U-2.2
 TEST(DescribePlan, StatesTheDerivedFigures) {
-  const auto plan = make_window_plan({.sequences = 12, .context = 64, .shift_windows = false}, 64 * 100 + 1, 1);
+  const auto plan = make_window_plan({.sequences = 12, .context_length = 64, .shift_windows = false}, 64 * 100 + 1, 1);
   EXPECT_EQ(describe_plan(*plan, 8, 64),
             "order: windows of 64, each once an epoch; 100 sequences, 9 steps an epoch\n"
             "a step: 4 to 12 (mean 11.1) sequences, 256 to 768 (mean 711.1) target tokens\n"
@@ -408,7 +414,7 @@ TEST(DescribePlan, StatesTheDerivedFigures) {
             "has 2.000 x the mean\n"
             "left out of an epoch: 0 sequences; padding: none\n");
   const auto dropped = make_window_plan(
-      {.sequences = 12, .context = 64, .shift_windows = false, .last = LastBatch::Drop}, 64 * 100 + 1, 1);
+      {.sequences = 12, .context_length = 64, .shift_windows = false, .drop_last = true}, 64 * 100 + 1, 1);
   EXPECT_NE(describe_plan(*dropped, 2, 0).find("left out of an epoch: 4 sequences"), std::string::npos);
 }
 

@@ -49,7 +49,7 @@ std::vector<MicroBatch> epoch_of(const Source& source, int64_t dp) {
                    .reader = make_reader(source.dataset),
                    .dp_rank = rank,
                    .dp_size = dp,
-                   .micro_tokens = 40,
+                   .micro_batch_tokens = 40,
                    .end_epoch = 1});
     while (auto step = loader.next()) {
       for (MicroBatch& micro : step->micro) result.push_back(std::move(micro));
@@ -60,7 +60,7 @@ std::vector<MicroBatch> epoch_of(const Source& source, int64_t dp) {
 
 TEST(DatasetBatches, EveryTokenOfAStreamIsPredictedOnceFromTheOneBefore) {
   const Scratch scratch;
-  const auto source = stream(scratch.path(), {.sequences = 5, .context = 16, .shift_windows = false});
+  const auto source = stream(scratch.path(), {.sequences = 5, .context_length = 16, .shift_windows = false});
   for (int64_t dp : {1, 3}) {
     std::vector<int32_t> targets;
     for (const MicroBatch& micro : epoch_of(source, dp)) {
@@ -100,8 +100,8 @@ TEST(DatasetBatches, EveryPairComesOnceWithItsOwnRows) {
 
 TEST(DatasetBatches, EvaluationReadsTheWholeSplit) {
   const Scratch scratch;
-  const auto source = stream(scratch.path(), {.sequences = 1, .context = 16});
-  const auto plan = make_evaluation_plan({.context = 32, .stride = 8, .step_rows = 100}, *source.dataset);
+  const auto source = stream(scratch.path(), {.sequences = 1, .context_length = 16});
+  const auto plan = make_evaluation_plan({.context_length = 32, .stride = 8, .step_rows = 100}, *source.dataset);
   int64_t targets = 0;
   for (const MicroBatch& micro : epoch_of({source.dataset, plan}, 2)) targets += micro.target_tokens();
   EXPECT_EQ(targets, 419);
@@ -109,15 +109,15 @@ TEST(DatasetBatches, EvaluationReadsTheWholeSplit) {
 
 TEST(DatasetBatches, AConfigurationForTheOtherKindIsRefused) {
   const Scratch scratch;
-  const auto source = stream(scratch.path(), {.sequences = 1, .context = 16});
-  const BatchConfig bucketed{.sequences = 4, .order = BatchOrder::Bucketed, .context = 16};
+  const auto source = stream(scratch.path(), {.sequences = 1, .context_length = 16});
+  const BatchConfig bucketed{.sequences = 4, .order = BatchOrder::Bucketed, .context_length = 16};
   EXPECT_NE(error_of([&] { make_batch_plan(bucketed, *source.dataset, 1); }).find("bucketed is for pairs"),
             std::string::npos);
 }
 
 TEST(DatasetBatches, DamageFoundWhileLoadingNamesTheFile) {
   const Scratch scratch;
-  const auto source = stream(scratch.path(), {.sequences = 5, .context = 16});
+  const auto source = stream(scratch.path(), {.sequences = 5, .context_length = 16});
   // Somewhere in a shard lie 300, 301, 302; the vocabulary ends at 500.
   const std::string wanted("\x2c\x01\x2d\x01\x2e\x01", 6);
   for (const auto& entry : fs::directory_iterator(scratch.path())) {

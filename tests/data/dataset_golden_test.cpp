@@ -58,5 +58,27 @@ TEST(GoldenDataset, PairsOfVersion1AreRead) {
               ElementsAre("<s> two threads </s> | <s> to tråder </s>", "<s> three threads </s> | <s> tre tråder </s>"));
 }
 
+// The manifests store keys of the job under their old names.
+TEST(GoldenDataset, ArePreparedAlreadyThoughKeysWereRenamed) {
+  const Scratch scratch;
+  fs::copy(kGolden, scratch.path(), fs::copy_options::recursive);
+  const fs::path here = fs::current_path();
+  fs::current_path(scratch.path());
+  const PrepareReport stream = prepare(stream_config(), bytes_tokenizer());
+  DataConfig longer = pairs_config();
+  longer.max_source_tokens = 9;
+  std::string changed;
+  try {
+    prepare(longer, words_tokenizer(), words_tokenizer());
+  } catch (const Error& error) {
+    changed = error.what();
+  }
+  const PrepareReport pairs = prepare(pairs_config(), words_tokenizer(), words_tokenizer());
+  fs::current_path(here);
+  EXPECT_TRUE(stream.already_prepared);
+  EXPECT_TRUE(pairs.already_prepared);
+  EXPECT_THAT(changed, testing::HasSubstr("data.max_source_tokens was \"0\" and is now \"9\""));
+}
+
 }  // namespace
 }  // namespace weft

@@ -14,7 +14,7 @@ namespace {
 TEST(Evaluation, EveryTokenIsScoredOnceWithContext) {
   for (int64_t tokens : {2, 10, 64, 65, 66, 128, 129, 1000}) {
     for (int64_t stride : {0, 1, 5, 32, 63, 64}) {
-      const auto plan = make_window_evaluation({.context = 64, .stride = stride, .step_rows = 300}, tokens);
+      const auto plan = make_window_evaluation({.context_length = 64, .stride = stride, .step_rows = 300}, tokens);
       std::vector<int> scored(tokens, 0);
       int64_t total = 0;
       for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
@@ -51,14 +51,14 @@ TEST(Evaluation, PairsComeOnceInOrder) {
 
 TEST(Evaluation, MayBeLimited) {
   EXPECT_EQ(epoch_indices(*make_pair_evaluation({.max_sequences = 7}, ragged_lengths(103)), 0).size(), 7u);
-  EXPECT_EQ(epoch_indices(*make_window_evaluation({.context = 8, .max_sequences = 3}, 100), 0).size(), 3u);
-  EXPECT_EQ(epoch_indices(*make_window_evaluation({.context = 8, .max_sequences = 99}, 100), 0).size(), 13u);
+  EXPECT_EQ(epoch_indices(*make_window_evaluation({.context_length = 8, .max_sequences = 3}, 100), 0).size(), 3u);
+  EXPECT_EQ(epoch_indices(*make_window_evaluation({.context_length = 8, .max_sequences = 99}, 100), 0).size(), 13u);
 }
 
 TEST(Evaluation, RefusesWhatMakesNoSense) {
-  EXPECT_THROW(make_window_evaluation({.context = 0}, 100), ConfigError);
-  EXPECT_THROW(make_window_evaluation({.context = 8, .stride = 9}, 100), ConfigError);
-  EXPECT_THROW(make_window_evaluation({.context = 8}, 1), DataError);
+  EXPECT_THROW(make_window_evaluation({.context_length = 0}, 100), ConfigError);
+  EXPECT_THROW(make_window_evaluation({.context_length = 8, .stride = 9}, 100), ConfigError);
+  EXPECT_THROW(make_window_evaluation({.context_length = 8}, 1), DataError);
 }
 
 }  // namespace

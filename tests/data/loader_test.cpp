@@ -50,7 +50,7 @@ PairLengths lengths(int64_t pairs) {
   return result;
 }
 
-std::shared_ptr<const BatchPlan> windows() { return make_window_plan({.sequences = 5, .context = 8}, 200, 1); }
+std::shared_ptr<const BatchPlan> windows() { return make_window_plan({.sequences = 5, .context_length = 8}, 200, 1); }
 std::shared_ptr<const BatchPlan> pairs() {
   return make_pair_plan({.tokens = 60, .order = BatchOrder::Bucketed}, lengths(97), 1);
 }
@@ -101,7 +101,7 @@ TEST(ReadStep, PairsLieEndToEnd) {
 // U-6.3: what the loss is divided by is what the ranks hold together.
 TEST(ReadStep, TotalsOfThePlanAreWhatAllRanksHold) {
   const std::vector<std::shared_ptr<const BatchPlan>> plans = {
-      windows(), pairs(), make_window_evaluation({.context = 8, .stride = 3, .step_rows = 40}, 77),
+      windows(), pairs(), make_window_evaluation({.context_length = 8, .stride = 3, .step_rows = 40}, 77),
       make_pair_evaluation({.step_rows = 100}, lengths(97))};
   for (const auto& plan : plans) {
     for (int64_t dp : {1, 2, 3, 4, 8, 40}) {
@@ -129,10 +129,10 @@ TEST(ReadStep, TotalsOfThePlanAreWhatAllRanksHold) {
 
 TEST(ReadStep, ASampleHoldsTheSameTokensOnAnyLayout) {
   const auto step = pairs()->step(1, 2);
-  const auto by_sample = [&](int64_t dp, int64_t micro_tokens) {
+  const auto by_sample = [&](int64_t dp, int64_t micro_batch_tokens) {
     std::map<int64_t, std::vector<int32_t>> inputs;
     for (int64_t rank = 0; rank < dp; ++rank) {
-      for (const auto& micro : read_step(step, FakeReader(), rank, dp, micro_tokens).micro) {
+      for (const auto& micro : read_step(step, FakeReader(), rank, dp, micro_batch_tokens).micro) {
         for (int64_t i = 0; i < micro.sequences(); ++i) {
           const auto begin = micro.input.tokens.begin();
           inputs[micro.sequence_ids[i]].assign(begin + micro.input.offsets[i], begin + micro.input.offsets[i + 1]);
@@ -148,7 +148,7 @@ TEST(ReadStep, ASampleHoldsTheSameTokensOnAnyLayout) {
 }
 
 TEST(ReadStep, ContextOnlyTargetsAreMinusOne) {
-  const auto plan = make_window_evaluation({.context = 8, .stride = 3, .step_rows = 16}, 20);
+  const auto plan = make_window_evaluation({.context_length = 8, .stride = 3, .step_rows = 16}, 20);
   const auto batches = read_step(plan->step(0, 0), FakeReader(), 0, 1, 0);
   const std::vector<int32_t> expected = {1, 2, 3, 4, 5, 6, 7, 8, -1, -1, -1, -1, -1, 9, 10, 11};
   EXPECT_EQ(batches.micro[0].targets, expected);

@@ -21,8 +21,8 @@ ln -s "$root/configs" "$scratch/work/configs"
 cat >"$scratch/bin/weft" <<END
 #!/usr/bin/env bash
 case \${1:-} in
-  train) set -- "\$@" --set train.max_steps=20 --set schedule.warmup=5 --set checkpoint.every_steps=10 \\
-    --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set log.samples.every_steps=0 ;;
+  train) set -- "\$@" --set train.max_steps=20 --set schedule.warmup_steps=5 --set checkpoint.every_steps=10 \\
+    --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set log.generations.every_steps=0 ;;
   evaluate) set -- "\$@" --max-sequences 8 ;;
 esac
 exec $weft "\$@"

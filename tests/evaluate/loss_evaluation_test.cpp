@@ -39,12 +39,12 @@ struct LossEvaluation : testing::Test {
 };
 
 TEST_F(LossEvaluation, LayoutAndStepsChangeNothing) {
-  const LossReport one = evaluate(1, {.context = 8});
+  const LossReport one = evaluate(1, {.context_length = 8});
   EXPECT_EQ(one.targets, tokens() - 1);
   EXPECT_NEAR(one.mean_nll(), std::log(vocabulary()), 0.1 * std::log(vocabulary()));
   for (const int dp : {1, 2, 3}) {
     for (const int64_t rows : {8, 24, 1000}) {
-      const LossReport other = evaluate(dp, {.context = 8, .step_rows = rows});
+      const LossReport other = evaluate(dp, {.context_length = 8, .step_rows = rows});
       EXPECT_EQ(other.targets, one.targets);
       EXPECT_EQ(other.sequences, one.sequences);
       EXPECT_NEAR(other.nll, one.nll, 1e-6 * one.nll) << "dp " << dp << " rows " << rows;
@@ -53,14 +53,14 @@ TEST_F(LossEvaluation, LayoutAndStepsChangeNothing) {
 }
 
 TEST_F(LossEvaluation, OverlappingWindowsScoreEachTargetOnce) {
-  EXPECT_EQ(evaluate(1, {.context = 8, .stride = 3}).targets, tokens() - 1);
-  const LossReport some = evaluate(2, {.context = 8, .max_sequences = 5});
+  EXPECT_EQ(evaluate(1, {.context_length = 8, .stride = 3}).targets, tokens() - 1);
+  const LossReport some = evaluate(2, {.context_length = 8, .max_sequences = 5});
   EXPECT_EQ(some.sequences, 5);
   EXPECT_EQ(some.targets, 40);
 }
 
 TEST_F(LossEvaluation, SmoothingIsInTheLossAlone) {
-  const LossReport plain = evaluate(1, {.context = 8}), smooth = evaluate(1, {.context = 8}, 0.2);
+  const LossReport plain = evaluate(1, {.context_length = 8}), smooth = evaluate(1, {.context_length = 8}, 0.2);
   EXPECT_EQ(plain.loss, plain.nll);
   EXPECT_EQ(smooth.nll, plain.nll);
   EXPECT_NE(smooth.loss, plain.loss);

@@ -53,12 +53,12 @@ TEST(Configs, CharacterModelIsNanoGptsRecipe) {
   EXPECT_EQ(job.model.layers, 4);
   EXPECT_EQ(job.model.heads, 4);
   EXPECT_EQ(job.model.width, 128);
-  EXPECT_EQ(job.batch.context, 64);
+  EXPECT_EQ(job.batch.context_length, 64);
   EXPECT_EQ(job.batch.sequences, 12);
   EXPECT_EQ(job.model.dropout.residual, 0);
   EXPECT_EQ(job.schedule.learning_rate, 1e-3);
-  EXPECT_EQ(job.schedule.final_rate, 1e-4);
-  EXPECT_EQ(job.schedule.warmup, 100);
+  EXPECT_EQ(job.schedule.final_learning_rate, 1e-4);
+  EXPECT_EQ(job.schedule.warmup_steps, 100);
   EXPECT_EQ(job.optimizer.beta2, 0.99);
   EXPECT_EQ(job.optimizer.weight_decay, 0.1);
   EXPECT_FALSE(job.model.bias || job.model.norm_bias || job.model.output_bias);
@@ -74,7 +74,7 @@ TEST(Configs, Multi30kIsThePublishedRecipe) {
   EXPECT_EQ(job.model.tying, Tying::All);
   EXPECT_EQ(job.model.dropout.attention, 0);
   EXPECT_EQ(job.tokenizer.merges, 10000);
-  EXPECT_EQ(job.batch.tokens / job.batch.groups, 4096);
+  EXPECT_EQ(job.batch.tokens / job.batch.buckets_per_step, 4096);
   EXPECT_EQ(learning_rate(job.schedule, 2000, job.train.max_steps), 5e-3);
   EXPECT_EQ(job.evaluation.patience, 10);
   EXPECT_EQ(job.checkpoint.keep_epochs, 10);

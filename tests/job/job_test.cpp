@@ -75,16 +75,18 @@ TEST(Job, ContradictionsSayWhatToChange) {
        {"model.tying=all", "model.tying: gpt has no source to tie"},
        {"target_tokenizer={kind: bytes}", "target_tokenizer: gpt has one tokenizer"},
        {"data.format=tsv", "data.format: tsv has two languages"},
-       {"batch.context=257", "batch.context: 257 tokens are more than the 256 positions of model.max_length"},
+       {"batch.context_length=257",
+        "batch.context_length: 257 tokens are more than the 256 positions of model.max_length"},
        {"batch.sequences=0", "batch"},
        {"tokenizer.kind=gpt2", "tokenizer: kind gpt2 needs `vocab_file`"},
        {"data.directory=\"\"", "data: `directory` is not set"},
        {"train.max_steps=0", "so the run has no end; set one of them"},
-       {"schedule.warmup=101", "schedule.warmup: 101 steps do not fit the 100 of train.max_steps; lower it"},
+       {"schedule.warmup_steps=101",
+        "schedule.warmup_steps: 101 steps do not fit the 100 of train.max_steps; lower it"},
        {"optimizer.momentum=0.9", "optimizer.momentum: adamw does not read it"},
        {"evaluation.patience=3", "evaluation.patience: nothing is evaluated"},
        {"checkpoint.keep_epochs=3", "checkpoint.keep_epochs: no checkpoint is made at an epoch's end"},
-       {"log.samples.every_steps=3", "log.samples.every_steps: there is nothing to sample"}});
+       {"log.generations.every_steps=3", "log.generations.every_steps: there is nothing to generate from"}});
 }
 
 TEST(Job, WhatIsCompiledOutIsNotUnknown) {
@@ -95,12 +97,13 @@ TEST(Job, WhatIsCompiledOutIsNotUnknown) {
 }
 
 TEST(Job, ContradictionsOfTranslation) {
-  expect_all(translation_job(),
-             {{"data.format=text", "data.format: text has one language; translation needs parallel or tsv"},
-              {"model.encoder_layers=0", "translation needs an encoder, set it to 1 or more"},
-              {"data.max_source=300", "data.max_source: rows of 300 tokens do not fit the 256 positions"},
-              {"data.max_target=258", "data.max_target: rows of 258 tokens do not fit the 256 positions"}});
-  EXPECT_EQ(with_override(translation_job(), "data.max_target=257"), "");
+  expect_all(
+      translation_job(),
+      {{"data.format=text", "data.format: text has one language; translation needs parallel or tsv"},
+       {"model.encoder_layers=0", "translation needs an encoder, set it to 1 or more"},
+       {"data.max_source_tokens=300", "data.max_source_tokens: rows of 300 tokens do not fit the 256 positions"},
+       {"data.max_target_tokens=258", "data.max_target_tokens: rows of 258 tokens do not fit the 256 positions"}});
+  EXPECT_EQ(with_override(translation_job(), "data.max_target_tokens=257"), "");
   JobConfig two = translation_job();
   two.model.tying = Tying::All;
   EXPECT_EQ(problems_of(two), "");
@@ -145,7 +148,7 @@ TEST(Job, AllContradictionsComeAtOnce) {
 
 TEST(Job, ContextIsTheModelsLengthWhereItIsNotSet) {
   const std::string path = source_dir().string() + "/configs/gpt/gpt2-124m.yaml";
-  EXPECT_EQ(load_job(path, {"batch.context=0"}).batch.context, 1024);
+  EXPECT_EQ(load_job(path, {"batch.context_length=0"}).batch.context_length, 1024);
 }
 
 TEST(Job, RunDirectoryIsNamedAfterTheJob) {

@@ -88,7 +88,7 @@ TEST_F(Commands, JobFiles) {
   scratch_.write("binary.yaml", std::string("name: \0x\n", 9));
   scratch_.write("latin.yaml", "name: caf\xe9\n");
   scratch_.write("broken.yaml", "name: [a\nmodel: {\n");
-  scratch_.write("wrong.yaml", "name: x\nmodel: {widht: 3, heads: 2.0, norm: prae}\nbatch: 5\nname: y\n");
+  scratch_.write("wrong.yaml", "name: x\nmodel: {widht: 3, heads: 2.0, norm_placement: prae}\nbatch: 5\nname: y\n");
   for (const char* command : {"train", "prepare", "validate", "inspect", "evaluate"}) {
     expect_all({
         {{command, "empty.yaml"}, 2, {"data", "directory"}},
@@ -101,7 +101,9 @@ TEST_F(Commands, JobFiles) {
           "got 2.0 (a number)", "expected one of pre, post", "wrong.yaml:3:8: batch: expected a section",
           "wrong.yaml:4:1: name"}},
         {{command, "gpt.yaml", "--set", "model.heads=3"}, 2, {"model.heads: 3 does not divide model.width 16"}},
-        {{command, "gpt.yaml", "--set", "batch.context=9"}, 2, {"batch.context: 9", "8 positions", "max_length"}},
+        {{command, "gpt.yaml", "--set", "batch.context_length=9"},
+         2,
+         {"batch.context_length: 9", "8 positions", "max_length"}},
         {{command, "gpt.yaml", "--set", "nonsense"}, 2, {"nonsense"}},
     });
   }
@@ -262,7 +264,7 @@ TEST_F(Commands, CheckpointsThatDoNotFit) {
       {{"train", "gpt.yaml", "--resume", "never"}, 3, {"holds checkpoints of an earlier run", "another run_dir"}},
       {{"train", "gpt.yaml", "--set", "train.max_steps=9"},
        2,
-       {"train.max_steps: 2 -> 9", "override=[train.max_steps]"}},
+       {"train.max_steps: 2 -> 9", "allow_changes=[train.max_steps]"}},
       {init("gpt.yaml", "nowhere"), 3, {"nowhere: no such checkpoint directory"}},
       // A vocabulary that is not the model's: ids would have no rows, or other meanings.
       {init("pairs.yaml", step), 3, {"tdata was made with another tokenizer", "hint:"}},
@@ -353,14 +355,14 @@ TEST_F(Commands, NoMemory) {
                                           "--set", "model.max_length=2000",
                                           "--set", "batch.sequences=60000",
                                           "--set", "batch.order=random",
-                                          "--set", "batch.micro_tokens=0",
-                                          "--set", "batch.context=8"};
+                                          "--set", "batch.micro_batch_tokens=0",
+                                          "--set", "batch.context_length=8"};
     const rlimit limit{.rlim_cur = 700 << 20, .rlim_max = 700 << 20};
     setrlimit(RLIMIT_AS, &limit);
     const Finished done = run_weft(scratch_.path(), job);
     EXPECT_EQ(done.exit, 2) << done.err;
     EXPECT_NE(done.err.find("there is not enough memory for the largest step"), std::string::npos) << done.err;
-    EXPECT_NE(done.err.find("hint: lower batch.micro_tokens"), std::string::npos) << done.err;
+    EXPECT_NE(done.err.find("hint: lower batch.micro_batch_tokens"), std::string::npos) << done.err;
     return ChildResult::Passed;
   });
   EXPECT_EQ(result, ChildResult::Passed);

@@ -12,13 +12,13 @@ RANDOM=7
 for i in $(seq 200); do echo "the boat $((i * 37 % 101)) went by"; done >text.txt
 cat >job.yaml <<'YAML'
 name: kill
-data: {directory: data, documents: line, train: {files: [text.txt]}}
+data: {directory: data, document_delimiter: line, train: {files: [text.txt]}}
 tokenizer: {kind: bytes, specials: [<e>], eos: <e>}
 model: {layers: 2, width: 64, heads: 4, max_length: 16}
 batch: {sequences: 4}
 schedule: {kind: constant}
 train: {max_steps: 1000000}
-checkpoint: {every_steps: 1, keep: 1}
+checkpoint: {every_steps: 1, keep_last: 1}
 log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null

@@ -18,10 +18,10 @@ data: {directory: data, format: tsv, train: {files: [corpus/train.tsv]}, valid: 
 tokenizer: {kind: bpe, vocabulary: 601, specials: [<s>, </s>], bos: <s>, eos: </s>}   # which 2 does not divide
 model: {encoder_layers: 1, layers: 2, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
         dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}
-batch: {order: bucketed, tokens: 600, micro_tokens: 250}
-schedule: {kind: cosine, learning_rate: 3e-3, warmup: 5}
+batch: {order: bucketed, tokens: 600, micro_batch_tokens: 250}
+schedule: {kind: cosine, learning_rate: 3e-3, warmup_steps: 5}
 train: {max_steps: 30, clip_norm: 1.0, label_smoothing: 0.1}
-checkpoint: {every_steps: 10, keep: 5}
+checkpoint: {every_steps: 10, keep_last: 5}
 log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null
@@ -36,7 +36,7 @@ same_losses() {
       END { printf "%s: %d steps, losses within %.1e\n", run, n, most; exit !(n == 31 - first && most < 1e-3) }'
 }
 
-for case in '2 tp=2' '2 tp=2,sequence_parallel=true' '2 zero=2' '4 tp=2,zero=1,sequence_parallel=true'; do
+for case in '2 tp=2' '2 tp=2,sequence_parallel=true' '2 zero_stage=2' '4 tp=2,zero_stage=1,sequence_parallel=true'; do
   ranks=${case%% *} settings=${case#* } run=${case// /-}
   sets=()
   for setting in ${settings//,/ }; do sets+=(--set "parallel.$setting"); done

@@ -17,11 +17,11 @@ data: {directory: data, format: tsv, train: {files: [corpus/train.tsv]}, valid: 
 tokenizer: {kind: bpe, vocabulary: 600, specials: [<s>, </s>], bos: <s>, eos: </s>}
 model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
         dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}
-batch: {order: bucketed, tokens: 600, micro_tokens: 250}
-schedule: {kind: cosine, learning_rate: 3e-3, warmup: 5}
+batch: {order: bucketed, tokens: 600, micro_batch_tokens: 250}
+schedule: {kind: cosine, learning_rate: 3e-3, warmup_steps: 5}
 train: {max_steps: 120, clip_norm: 1.0, label_smoothing: 0.1}
 evaluation: {every_steps: 40, max_sequences: 50}
-checkpoint: {every_steps: 10, keep: 3}
+checkpoint: {every_steps: 10, keep_last: 3}
 log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null

@@ -100,7 +100,7 @@ case $case in
     ;;
   stop)
     # The stopped rank is not the one that reports.
-    start_training --set timeouts.step=3
+    start_training --set timeouts.step_seconds=3
     wait_for_steps 3
     stopped=$(rank_pid 1)
     kill -STOP "$stopped"
@@ -110,7 +110,7 @@ case $case in
     ;;
   suspend)
     # A job that is suspended as a whole for longer than its budget goes on afterwards.
-    start_training --set timeouts.step=8
+    start_training --set timeouts.step_seconds=8
     wait_for_steps 3
     ranks=("$(rank_pid 0)" "$(rank_pid 1)")
     kill -STOP "${ranks[@]}"
@@ -123,14 +123,14 @@ case $case in
     ((code == 75)) || fail "exit $code"
     ;;
   evaluate)
-    stop_in_evaluation --set timeouts.evaluate=3 --set timeouts.init=20
+    stop_in_evaluation --set timeouts.evaluate_seconds=3 --set timeouts.init_seconds=20
     ends_within 60
     ((code == 5)) || fail "exit $code"
     says_once 'no progress for .* rank 1 \(pid'
     ;;
   stop-anywhere)
     # No phase gives a stopped process more time than a step does.
-    stop_in_evaluation --set timeouts.evaluate=0 --set timeouts.init=0 --set timeouts.step=3
+    stop_in_evaluation --set timeouts.evaluate_seconds=0 --set timeouts.init_seconds=0 --set timeouts.step_seconds=3
     ends_within 30
     ((code == 5)) || fail "exit $code"
     says_once "error: \[rank 0 .* a rank of this machine has not run for [0-9]+ s: rank 1 \(pid $stopped, stopped by a signal"

@@ -53,7 +53,7 @@ inline TransformerConfig small_config(bool seq2seq) {
   c.heads = 3;
   c.ffn = 20;
   c.max_length = 16;
-  c.init_deviation = 0.3;
+  c.init_std = 0.3;
   return c;
 }
 

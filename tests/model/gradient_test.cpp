@@ -88,7 +88,7 @@ const Case kCases[] = {
     {"GptPreNorm", false, [](TransformerConfig&) {}},
     {"GptPostNormRelu", false,
      [](TransformerConfig& c) {
-       c.norm = NormPlacement::Post;
+       c.norm_placement = NormPlacement::Post;
        c.final_norm = false;
        c.activation = Activation::Relu;
      }},
@@ -125,7 +125,7 @@ const Case kCases[] = {
      }},
     {"Seq2SeqPostNormAllTied", true,
      [](TransformerConfig& c) {
-       c.norm = NormPlacement::Post;
+       c.norm_placement = NormPlacement::Post;
        c.tying = Tying::All;
        c.final_norm = false;
        c.positions = Positions::Sinusoidal;

@@ -24,7 +24,7 @@ TEST(ParameterCount, SmallPostNormGptUntied) {
                       .heads = 6,
                       .ffn = 2048,
                       .embedding_width = 128,
-                      .norm = NormPlacement::Post,
+                      .norm_placement = NormPlacement::Post,
                       .final_norm = false,
                       .positions = Positions::Sinusoidal,
                       .activation = Activation::Relu,
@@ -39,7 +39,7 @@ TEST(ParameterCount, TransformersOfThePapers) {
                          .width = 512,
                          .heads = 8,
                          .ffn = 2048,
-                         .norm = NormPlacement::Post,
+                         .norm_placement = NormPlacement::Post,
                          .final_norm = false,
                          .positions = Positions::Sinusoidal,
                          .activation = Activation::Relu,
@@ -59,10 +59,10 @@ TEST(Init, ResidualProjectionsGoByTheBranchesOfTheirStack) {
     const auto model = make_model(context, mesh, c, {.source = c.encoder_layers > 0 ? 11 : 0, .target = 11});
     return model->parameters().find(name)->spec().init.spread;
   };
-  const TransformerConfig gpt{.layers = 8, .init_deviation = 0.5};
+  const TransformerConfig gpt{.layers = 8, .init_std = 0.5};
   EXPECT_DOUBLE_EQ(deviation(gpt, "decoder.7.ffn.down.weight"), 0.5 / 4);  // 8 x (attention, feed-forward)
   EXPECT_DOUBLE_EQ(deviation(gpt, "decoder.7.ffn.up.weight"), 0.5);
-  const TransformerConfig translation{.layers = 3, .encoder_layers = 8, .init_deviation = 0.5};
+  const TransformerConfig translation{.layers = 3, .encoder_layers = 8, .init_std = 0.5};
   for (const char* name : {"attention.output", "ffn.down"}) {
     EXPECT_DOUBLE_EQ(deviation(translation, fmt::format("encoder.0.{}.weight", name)), 0.5 / 4) << name;
   }
@@ -96,7 +96,7 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
     Context context;
     Mesh mesh = Mesh::single();
     TransformerConfig config = test::small_config(seq2seq);
-    config.width = 48, config.init_deviation = 0.02;
+    config.width = 48, config.init_std = 0.02;
     const Vocabularies v{.source = seq2seq ? 500 : 0, .target = 500};
     const auto model = make_model(context, mesh, config, v);
     model->allocate(Precision::Fp32, false);

@@ -43,7 +43,7 @@ TEST(Watchdog, ReportsARankThatStandsStill) {
   EXPECT_TRUE(has(report, "rank 3 " + host_name() + " pid " + std::to_string(getpid()))) << report;
   EXPECT_TRUE(has(report, "phase step, step 12")) << report;
   EXPECT_TRUE(has(report, "this rank itself does not go on; last collective: all_reduce number 1 over dp")) << report;
-  EXPECT_TRUE(has(report, "timeouts.step")) << report;
+  EXPECT_TRUE(has(report, "timeouts.step_seconds")) << report;
 }
 
 TEST(Watchdog, IsQuietWhileTheHeartBeats) {

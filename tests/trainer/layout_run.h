@@ -56,15 +56,15 @@ struct LayoutCase {
 
   TransformerConfig config() const {
     TransformerConfig config = small_config(seq2seq);
-    config.width = 64, config.heads = 4, config.ffn = 96, config.max_length = 33, config.init_deviation = 0.05;
-    config.norm = norm, config.embedding_width = embedding_width;
+    config.width = 64, config.heads = 4, config.ffn = 96, config.max_length = 33, config.init_std = 0.05;
+    config.norm_placement = norm, config.embedding_width = embedding_width;
     config.tying = embedding_width == 0 ? Tying::All : Tying::None;
     config.output_bias = true;
     config.dropout = {.embedding = 0.1, .residual = 0.1, .ffn = 0.1, .attention = 0.1};
     return config;
   }
   std::shared_ptr<const BatchPlan> plan() const {
-    if (!seq2seq) return make_window_plan({.sequences = 5, .context = 33}, 33 * 43, 9);
+    if (!seq2seq) return make_window_plan({.sequences = 5, .context_length = 33}, 33 * 43, 9);
     PairLengths lengths;
     for (int i = 0; i < 60; ++i) lengths.source.push_back(1 + i % 33), lengths.target.push_back(2 + i * 7 % 32);
     return make_pair_plan({.tokens = 120, .order = BatchOrder::Bucketed}, lengths, 9);

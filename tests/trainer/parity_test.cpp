@@ -204,7 +204,7 @@ TEST(Parity, NonFiniteStepsAreSkippedByAll) {
     model->parameters().initialise(4);
     Optimizer optimizer(context, model->parameters(), {});
     TrainingStep step(*model, optimizer, {.clip_norm = 1.0});
-    const auto plan = make_window_plan({.sequences = 4, .context = 8}, 200, 1);
+    const auto plan = make_window_plan({.sequences = 4, .context_length = 8}, 200, 1);
     const test::PatternReader reader(50);
     const auto batches = read_step(plan->step(0, 0), reader, mesh.dp().rank(), 2, 0);
     int64_t updates = 0;

@@ -19,28 +19,28 @@ std::vector<std::string> keys_of(const std::vector<ConfigChange>& changes) {
 }
 
 TEST(ResumeChanges, KeysThatCannotMatterAreOnlyTold) {
-  for (const char* key :
-       {"name", "run_dir", "log.every_steps", "checkpoint.keep", "parallel.tp", "batch.micro_tokens", "train.recompute",
-        "train.init_from", "evaluation.every_steps", "data.train.files", "data.directory", "model.init_deviation"}) {
+  for (const char* key : {"name", "run_dir", "log.every_steps", "checkpoint.keep_last", "parallel.tp",
+                          "batch.micro_batch_tokens", "train.recompute", "train.init_from", "evaluation.every_steps",
+                          "data.train.files", "data.directory", "model.init_std"}) {
     EXPECT_FALSE(changes_training(key)) << key;
   }
   for (const char* key :
        {"seed", "task", "schedule.learning_rate", "schedule.kind", "batch.sequences", "batch.tokens", "train.max_steps",
         "train.max_epochs", "train.clip_norm", "train.label_smoothing", "train.precision", "optimizer.beta1",
-        "model.norm", "model.dropout.residual", "model.initial"}) {
+        "model.norm_placement", "model.dropout.residual", "model.initial"}) {
     EXPECT_TRUE(changes_training(key)) << key;
   }
 }
 
 TEST(ResumeChanges, OverrideNamesKeysOrSections) {
   JobConfig before, now;
-  now.schedule.learning_rate = 0.5, now.schedule.warmup = 9, now.batch.sequences = 7, now.log.every_steps = 77;
-  now.override_keys = {"schedule.warmup", "batch"};
+  now.schedule.learning_rate = 0.5, now.schedule.warmup_steps = 9, now.batch.sequences = 7, now.log.every_steps = 77;
+  now.allow_changes = {"schedule.warmup_steps", "batch"};
   const ResumeChanges changes = resume_changes(before, now);
   EXPECT_EQ(keys_of(changes.harmless), std::vector<std::string>{"log.every_steps"});
-  EXPECT_EQ(keys_of(changes.allowed), (std::vector<std::string>{"batch.sequences", "schedule.warmup"}));
+  EXPECT_EQ(keys_of(changes.allowed), (std::vector<std::string>{"batch.sequences", "schedule.warmup_steps"}));
   EXPECT_EQ(keys_of(changes.refused), std::vector<std::string>{"schedule.learning_rate"});
-  EXPECT_FALSE(overrides(now, "schedule.warmup_from"));  // begins alike, but is another key
+  EXPECT_FALSE(overrides(now, "schedule.initial_learning_rate"));  // begins alike, but is another key
 }
 
 TEST(ResumeChanges, TheRefusalSaysWhatAndHow) {
@@ -51,18 +51,18 @@ TEST(ResumeChanges, TheRefusalSaysWhatAndHow) {
   EXPECT_NE(text.find("runs/a/step-3"), std::string::npos) << text;
   EXPECT_NE(text.find("schedule.learning_rate: 0.001 -> 0.1"), std::string::npos) << text;
   EXPECT_NE(text.find("train.max_steps: 5 -> 9"), std::string::npos) << text;
-  EXPECT_NE(text.find("'override=[schedule.learning_rate, train.max_steps]'"), std::string::npos) << text;
+  EXPECT_NE(text.find("'allow_changes=[schedule.learning_rate, train.max_steps]'"), std::string::npos) << text;
   EXPECT_NE(text.find("--set 'train.max_steps=5'"), std::string::npos) << text;
 }
 
 TEST(ResumeChanges, OverrideOfWhatIsNoKeyIsRefused) {
   JobConfig job;
-  job.override_keys = {"schedule.lerning_rate", "schedule"};
+  job.allow_changes = {"schedule.lerning_rate", "schedule"};
   std::string found;
   for (const std::string& problem : job_problems(job)) {
-    if (problem.find("override") == 0) found += problem;
+    if (problem.find("allow_changes") == 0) found += problem;
   }
-  EXPECT_EQ(found, "override: 'schedule.lerning_rate' is no key of a job; did you mean 'schedule.learning_rate'?");
+  EXPECT_EQ(found, "allow_changes: 'schedule.lerning_rate' is no key of a job; did you mean 'schedule.learning_rate'?");
 }
 
 // Checkpoints of earlier builds stay readable.
@@ -113,7 +113,7 @@ TEST_F(Resume, GoesOnWithTheRatesAndWeightsOfTheUninterruptedRun) {
 }
 
 TEST_F(Resume, WhatCannotMatterMayChange) {
-  stopped_.job().batch.micro_tokens = 8;
+  stopped_.job().batch.micro_batch_tokens = 8;
   stopped_.job().log.every_steps = 2;
   stopped_.job().checkpoint.every_steps = 0;
   EXPECT_EQ(stopped_.train().step, 8);
@@ -128,7 +128,7 @@ TEST_F(Resume, AChangedScheduleBatchOrLengthIsRefusedAndNothingIsTouched) {
     EXPECT_FALSE(fs::exists(stopped_.directory() / "job.yaml")) << key;
     EXPECT_FALSE(fs::exists(stopped_.directory() / "metrics.jsonl")) << key;
     EXPECT_EQ(list_checkpoints(stopped_.directory() / "checkpoints").size(), 1u) << key;
-    stopped_.job().override_keys = {key};
+    stopped_.job().allow_changes = {key};
     EXPECT_EQ(stopped_.train().step, stopped_.job().train.max_steps) << key;
     fs::remove_all(stopped_.directory());
     fs::create_directories(stopped_.directory() / "checkpoints");
@@ -146,7 +146,7 @@ TEST_F(Resume, OtherBatchesGoOnAfterTheSameShareOfTheEpoch) {
   // Three steps of 4 windows are six of 2.
   stopped_.job().batch.sequences = 2;
   stopped_.job().train.max_steps = 4;
-  stopped_.job().override_keys = {"batch", "train.max_steps"};
+  stopped_.job().allow_changes = {"batch", "train.max_steps"};
   EXPECT_EQ(stopped_.train().step, 4);
   const RunState state = run_state_from(read_checkpoint_manifest(stopped_.checkpoint(4)).state, "state");
   EXPECT_EQ(state.position, (Position{0, 7}));
@@ -168,7 +168,7 @@ TEST_F(Resume, AFinishedRunHasNothingToDo) {
 TEST_F(Resume, AnotherTokenizerIsRefused) {
   SmallRun other(scratch_, "digits", "0123456789 0123456789 0123456789 9876543210 0123456789 0123456789 0123456789");
   stopped_.job().data.directory = other.job().data.directory;
-  stopped_.job().override_keys = {"data.directory"};  // the text may be overridden, the meaning of ids may not
+  stopped_.job().allow_changes = {"data.directory"};  // the text may be overridden, the meaning of ids may not
   const std::string text = refusal();
   EXPECT_NE(text.find("was made with another tokenizer"), std::string::npos) << text;
   EXPECT_NE(text.find("data.tokenizer_file"), std::string::npos) << text;
@@ -181,7 +181,7 @@ TEST_F(Resume, AnotherTextIsRefusedUnlessOverridden) {
   stopped_.job().data.directory = other.job().data.directory;
   const std::string message = refusal();
   EXPECT_NE(message.find("holds another training text"), std::string::npos) << message;
-  stopped_.job().override_keys = {"data.directory"};
+  stopped_.job().allow_changes = {"data.directory"};
   EXPECT_EQ(stopped_.train().step, 8);
 }
 

@@ -73,7 +73,7 @@ TEST(SavePolicy, StopEndsTheRunAndKeepsWhatWasSaved) {
 TEST(SavePolicy, ContinueTriesAgainAtTheNextSave) {
   const Scratch scratch;
   SmallRun run(scratch), straight(scratch, "straight");
-  run.job().checkpoint.keep = straight.job().checkpoint.keep = 100;
+  run.job().checkpoint.keep_last = straight.job().checkpoint.keep_last = 100;
   straight.job().train.max_steps = 30;
   straight.train();
   const auto result = in_child([&] {
@@ -111,11 +111,11 @@ TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
     const std::string error = error_of([&] { run.train(); });
     EXPECT_THAT(error,
                 AllOf(HasSubstr((run.directory() / "checkpoints").string()), HasSubstr(" bytes are free, but 11 "),
-                      HasSubstr("checkpoint.keep 10"), HasSubstr("lower checkpoint.keep")));
+                      HasSubstr("checkpoint.keep_last 10"), HasSubstr("lower checkpoint.keep_last")));
     EXPECT_FALSE(fs::exists(run.directory() / "metrics.jsonl"));
     // Asked to continue it tells the same and goes as far as it can.
     run.job().checkpoint.on_failure = OnFailure::Continue;
-    run.job().checkpoint.keep = 1;
+    run.job().checkpoint.keep_last = 1;
     EXPECT_EQ(error_of([&] { run.train(); }), "no error");
   });
   if (result == ChildResult::NoMount) GTEST_SKIP() << kNoMount;

@@ -33,7 +33,7 @@ class ShippedRuns : public testing::Test {
     Mesh mesh = Mesh::single();
     Trainer trainer(context, mesh, job);
     SampleWriter samples;
-    if (job.log.samples.every_steps > 0) samples = make_sample_writer(job, true);
+    if (job.log.generations.every_steps > 0) samples = make_sample_writer(job, true);
     const TrainResult result = trainer.run({}, samples);
     EXPECT_EQ(result.exit, ExitCode::Done);
     EXPECT_EQ(result.step, job.train.max_steps);
@@ -59,22 +59,23 @@ TEST_F(ShippedRuns, SampleTranslation) {
   const JobConfig j =
       job("sample/translation.yaml",
           {files("data.train.files", at("sample/train.tsv")), files("data.valid.files", at("sample/valid.tsv")),
-           files("data.test.files", at("sample/test.tsv")), "train.max_steps=12", "schedule.warmup=4",
-           "batch.tokens=512", "log.samples.every_steps=12"});
+           files("data.test.files", at("sample/test.tsv")), "train.max_steps=12", "schedule.warmup_steps=4",
+           "batch.tokens=512", "log.generations.every_steps=12"});
   expect_learning(j);
 }
 
 TEST_F(ShippedRuns, SampleGpt) {
   write_sample_corpus(at("sample"), 1, {.train_pairs = 3000, .valid_pairs = 50, .test_pairs = 50});
-  expect_learning(job("sample/gpt.yaml", {files("data.train.files", at("sample/text.txt")), "train.max_steps=12",
-                                          "schedule.warmup=4", "batch.sequences=8", "log.samples.every_steps=12"}));
+  expect_learning(
+      job("sample/gpt.yaml", {files("data.train.files", at("sample/text.txt")), "train.max_steps=12",
+                              "schedule.warmup_steps=4", "batch.sequences=8", "log.generations.every_steps=12"}));
 }
 
 TEST_F(ShippedRuns, ShakespeareCharCpu) {
   if (!has_shared_data("text/tinyshakespeare.txt")) GTEST_SKIP() << needs("text/tinyshakespeare.txt");
-  const JobConfig j =
-      job("gpt/shakespeare-char-cpu.yaml", {files("data.train.files", shared_data("text/tinyshakespeare.txt").string()),
-                                            "train.max_steps=20", "schedule.warmup=4", "log.samples.every_steps=20"});
+  const JobConfig j = job("gpt/shakespeare-char-cpu.yaml",
+                          {files("data.train.files", shared_data("text/tinyshakespeare.txt").string()),
+                           "train.max_steps=20", "schedule.warmup_steps=4", "log.generations.every_steps=20"});
   expect_learning(j);
   const Dataset train = Dataset::open(at("prepared"), "train");
   EXPECT_EQ(train.header().target.vocabulary, 65);
@@ -86,15 +87,16 @@ TEST_F(ShippedRuns, Toy512) {
   if (!has_shared_data("text/quixote_oneline.txt")) GTEST_SKIP() << needs("text/quixote_oneline.txt");
   const JobConfig j =
       job("gpt/toy-512.yaml", {files("data.train.files", shared_data("text/quixote_oneline.txt").string()),
-                               "train.max_steps=8", "schedule.warmup=2", "batch.sequences=2"});
+                               "train.max_steps=8", "schedule.warmup_steps=2", "batch.sequences=2"});
   EXPECT_EQ(expect_learning(j), 8271696);
 }
 
 TEST_F(ShippedRuns, QuixoteSmall) {
   if (!has_shared_data("text/quixote_oneline.txt")) GTEST_SKIP() << needs("text/quixote_oneline.txt");
-  const JobConfig j = job("gpt/quixote-small.yaml",
-                          {files("data.train.files", shared_data("text/quixote_oneline.txt").string()),
-                           "train.max_steps=4", "schedule.warmup=1", "batch.tokens=256", "log.samples.every_steps=0"});
+  const JobConfig j =
+      job("gpt/quixote-small.yaml",
+          {files("data.train.files", shared_data("text/quixote_oneline.txt").string()), "train.max_steps=4",
+           "schedule.warmup_steps=1", "batch.tokens=256", "log.generations.every_steps=0"});
   expect_learning(j);
   const Dataset train = Dataset::open(at("prepared"), "train");
   EXPECT_EQ(train.header().target.vocabulary, 24540);
@@ -103,16 +105,17 @@ TEST_F(ShippedRuns, QuixoteSmall) {
 
 TEST_F(ShippedRuns, NextPassage) {
   if (!has_shared_data("text/quixote_pairs.txt")) GTEST_SKIP() << needs("text/quixote_pairs.txt");
-  const JobConfig j = job("translation/next-passage.yaml",
-                          {files("data.train.files", shared_data("text/quixote_pairs.txt").string()),
-                           "train.max_steps=6", "schedule.warmup=2", "batch.tokens=512", "log.samples.every_steps=0"});
+  const JobConfig j =
+      job("translation/next-passage.yaml",
+          {files("data.train.files", shared_data("text/quixote_pairs.txt").string()), "train.max_steps=6",
+           "schedule.warmup_steps=2", "batch.tokens=512", "log.generations.every_steps=0"});
   expect_learning(j);
 }
 
 TEST_F(ShippedRuns, Multi30kEnDeTiny) {
   if (!has_shared_data("multi30k/tok/train.lc.norm.tok.en.gz"))
     GTEST_SKIP() << needs("multi30k/tok/train.lc.norm.tok.en.gz");
-  std::vector<std::string> overrides = {"train.max_steps=8", "schedule.warmup=4", "batch.tokens=1024"};
+  std::vector<std::string> overrides = {"train.max_steps=8", "schedule.warmup_steps=4", "batch.tokens=1024"};
   const std::pair<const char*, const char*> splits[] = {
       {"train", "train"}, {"valid", "val"}, {"test", "test_2016_flickr"}};
   for (const auto& [split, file] : splits) {
@@ -145,8 +148,8 @@ TEST_F(ShippedRuns, EnglishFrench128) {
   const JobConfig j =
       job("translation/english-french-128.yaml",
           {files("data.train.files", path), "tokenizer.vocab_file=" + shared_data("gpt2/vocab.json").string(),
-           "tokenizer.merges_file=" + shared_data("gpt2/merges.txt").string(), "train.max_steps=8", "schedule.warmup=2",
-           "log.samples.every_steps=8", "log.samples.max_tokens=5"});
+           "tokenizer.merges_file=" + shared_data("gpt2/merges.txt").string(), "train.max_steps=8",
+           "schedule.warmup_steps=2", "log.generations.every_steps=8", "log.generations.max_tokens=5"});
   expect_learning(j);
   const Dataset train = Dataset::open(at("prepared"), "train");
   ASSERT_EQ(train.header().source.vocabulary, 50257);

@@ -42,16 +42,16 @@ class SmallRun {
  private:
   static JobConfig defaults() {
     JobConfig job;
-    job.data.documents = DocumentRule::File;
+    job.data.document_delimiter = DocumentDelimiter::File;
     job.data.split = SplitRule::Characters;
     job.data.valid_fraction = 0.125;
     job.tokenizer.kind = TokenizerKind::Chars;
     job.model.layers = 1, job.model.width = 16, job.model.heads = 2, job.model.ffn = 16, job.model.max_length = 8;
     job.model.dropout = {.embedding = 0.1, .residual = 0.1, .ffn = 0.1, .attention = 0.1};
-    job.batch.sequences = 4, job.batch.context = 8;
-    job.schedule = {.kind = ScheduleKind::Cosine, .learning_rate = 1e-2, .warmup = 2};
+    job.batch.sequences = 4, job.batch.context_length = 8;
+    job.schedule = {.kind = ScheduleKind::Cosine, .learning_rate = 1e-2, .warmup_steps = 2};
     job.train.max_steps = 8, job.train.clip_norm = 1;
-    job.checkpoint.every_steps = 3, job.checkpoint.keep = 10;
+    job.checkpoint.every_steps = 3, job.checkpoint.keep_last = 10;
     job.log.every_steps = 1;
     return job;
   }

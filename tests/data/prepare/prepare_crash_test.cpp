@@ -63,7 +63,7 @@ class PrepareKilled : public testing::Test {
  protected:
   DataConfig config(const std::string& file) const {
     DataConfig data = text_config(scratch_, {file});
-    data.documents = DocumentRule::File;
+    data.document_delimiter = DocumentDelimiter::File;
     data.shard_tokens = 20'000;
     return data;
   }

@@ -25,8 +25,9 @@ inline TokenizerConfig words_tokenizer() {
 }
 
 inline DataConfig text_config(const Scratch& scratch, std::vector<std::string> files) {
-  return {
-      .directory = (scratch / "out").string(), .train = {.files = std::move(files)}, .documents = DocumentRule::Line};
+  return {.directory = (scratch / "out").string(),
+          .train = {.files = std::move(files)},
+          .document_delimiter = DocumentDelimiter::Line};
 }
 
 inline DataConfig tsv_config(const Scratch& scratch, std::vector<std::string> files) {

@@ -96,8 +96,8 @@ TEST(Prepare, PairsWithoutBosOrEosAreAConfigError) {
 TEST(Prepare, LongPairsAreDroppedOrTruncatedAndCounted) {
   const Scratch scratch;
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\nabc\tde\nab\tcde\n \tx\nx\t\nabcd\tefgh\n")});
-  data.max_source = 3;  // two bytes and eos
-  data.max_target = 4;  // bos, two bytes, eos
+  data.max_source_tokens = 3;  // two bytes and eos
+  data.max_target_tokens = 4;  // bos, two bytes, eos
   PrepareReport report = prepare(data, bytes_tokenizer());
   const SplitEntry dropped = report.manifest.splits.at("train");
   EXPECT_EQ(dropped.records, 1);
@@ -105,7 +105,7 @@ TEST(Prepare, LongPairsAreDroppedOrTruncatedAndCounted) {
   EXPECT_EQ(dropped.dropped_empty, 2);
   EXPECT_EQ(dropped.truncated, 0);
 
-  data.long_rows = LongRows::Truncate;
+  data.overlong_pairs = OverlongPairs::Truncate;
   report = prepare(data, bytes_tokenizer(), {}, {.force = true});
   const SplitEntry cut = report.manifest.splits.at("train");
   EXPECT_EQ(cut.records, 4);
@@ -150,7 +150,7 @@ TEST(Prepare, TokenizersLearnFromTrainingTextAlone) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one two\n")});
   data.valid.files = {scratch.write("b.txt", "one three\n")};
-  data.max_unknown = 0.5;
+  data.max_unknown_fraction = 0.5;
   const PrepareReport report = prepare(data, words_tokenizer());
   EXPECT_EQ(report.manifest.splits.at("train").source.unknown, 0);
   EXPECT_EQ(report.manifest.splits.at("valid").source.unknown, 1);
@@ -162,7 +162,7 @@ TEST(Prepare, TooManyUnknownsAreAnErrorAndLeaveNothing) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one two\n")});
   data.valid.files = {scratch.write("b.txt", "one three\n")};
-  data.max_unknown = 0.49;
+  data.max_unknown_fraction = 0.49;
   EXPECT_THAT(error_of([&] { prepare(data, words_tokenizer()); }),
               HasSubstr("split valid: 50.00 % of 2 tokens are unknown, more than the 49.00 %"));
   EXPECT_FALSE(fs::exists(data.directory));
@@ -290,7 +290,7 @@ TEST(PrepareShared, TinyShakespeareIsCutAsNanoGptCuts) {
   if (!fs::exists(text)) GTEST_SKIP() << text << " is not there";
   const Scratch scratch;
   DataConfig data = text_config(scratch, {text.string()});
-  data.documents = DocumentRule::File;
+  data.document_delimiter = DocumentDelimiter::File;
   data.split = SplitRule::Characters, data.valid_fraction = 0.1;
   prepare(data, {.kind = TokenizerKind::Chars});
   const Dataset train = Dataset::open(data.directory, "train"), valid = Dataset::open(data.directory, "valid");

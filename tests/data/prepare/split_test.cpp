@@ -28,7 +28,7 @@ DataConfig lines(const Scratch& scratch, int count, SplitRule rule, double valid
   for (int i = 0; i < count; ++i) text += fmt::format("{}\n", i);
   return {.directory = "out",
           .train = {.files = {scratch.write("lines.txt", text)}},
-          .documents = DocumentRule::Line,
+          .document_delimiter = DocumentDelimiter::Line,
           .split = rule,
           .valid_fraction = valid,
           .test_fraction = test};
@@ -39,7 +39,7 @@ TEST(SplitRules, FilesGoWhereTheyAreNamed) {
   const auto texts = divide({.directory = "out",
                              .train = {.files = {scratch.write("a", "1\n2"), scratch.write("b", "3")}},
                              .test = {.files = {scratch.write("c", "4")}},
-                             .documents = DocumentRule::Line});
+                             .document_delimiter = DocumentDelimiter::Line});
   EXPECT_THAT(texts[0], ElementsAre("1", "2", "3"));
   EXPECT_TRUE(texts[1].empty());
   EXPECT_THAT(texts[2], ElementsAre("4"));
@@ -79,7 +79,7 @@ TEST(SplitRules, CharactersCutThroughADocumentButNotThroughACharacter) {
   const std::string text = "abcdefgøøø";  // ten characters, 13 bytes
   const auto texts = divide({.directory = "out",
                              .train = {.files = {scratch.write("a", text)}},
-                             .documents = DocumentRule::File,
+                             .document_delimiter = DocumentDelimiter::File,
                              .split = SplitRule::Characters,
                              .valid_fraction = 0.2});
   EXPECT_THAT(texts[0], ElementsAre("abcdefgø"));
@@ -90,7 +90,7 @@ TEST(SplitRules, CharactersCutOneDocumentIntoThree) {
   const Scratch scratch;
   const auto texts = divide({.directory = "out",
                              .train = {.files = {scratch.write("a", "01\n23456789\n")}},
-                             .documents = DocumentRule::Line,
+                             .document_delimiter = DocumentDelimiter::Line,
                              .split = SplitRule::Characters,
                              .valid_fraction = 0.5,
                              .test_fraction = 0.2});
@@ -112,7 +112,7 @@ TEST(SplitRules, NothingIsLostWhereverCharactersAreCut) {
   for (int percent = 0; percent < 100; percent += 3) {
     const auto texts = divide({.directory = "out",
                                .train = {.files = {file}},
-                               .documents = DocumentRule::Line,
+                               .document_delimiter = DocumentDelimiter::Line,
                                .split = SplitRule::Characters,
                                .valid_fraction = percent / 100.0});
     std::string all;

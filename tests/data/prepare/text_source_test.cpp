@@ -29,9 +29,11 @@ Read read_all(const DataConfig& config) {
   return read;
 }
 
-DataConfig text(std::vector<std::string> files, DocumentRule rule, std::string separator = {}) {
-  return {
-      .directory = "out", .train = {.files = std::move(files)}, .documents = rule, .separator = std::move(separator)};
+DataConfig text(std::vector<std::string> files, DocumentDelimiter rule, std::string separator = {}) {
+  return {.directory = "out",
+          .train = {.files = std::move(files)},
+          .document_delimiter = rule,
+          .separator = std::move(separator)};
 }
 
 DataConfig tsv(std::vector<std::string> files, int64_t source, int64_t target) {
@@ -58,14 +60,14 @@ DataConfig jsonl(std::string file, std::string field = "text") {
 TEST(TextSource, BlankLinesSeparateDocuments) {
   const Scratch scratch;
   const std::string file = scratch.write("a.txt", "\n\none\ntwo\n \t\n\nthree\r\nfour\r\n\r\nfive");
-  const Read read = read_all(text({file}, DocumentRule::BlankLine));
+  const Read read = read_all(text({file}, DocumentDelimiter::BlankLine));
   EXPECT_THAT(read.sources, ElementsAre("one\ntwo", "three\r\nfour", "five"));
   EXPECT_THAT(read.lines, ElementsAre(3, 7, 10));
 }
 
 TEST(TextSource, LinesAreDocumentsWithoutLineEnds) {
   const Scratch scratch;
-  const Read read = read_all(text({scratch.write("a.txt", "one\r\n\ntwo \n\r\nthree")}, DocumentRule::Line));
+  const Read read = read_all(text({scratch.write("a.txt", "one\r\n\ntwo \n\r\nthree")}, DocumentDelimiter::Line));
   EXPECT_THAT(read.sources, ElementsAre("one", "two ", "three"));
   EXPECT_THAT(read.lines, ElementsAre(1, 3, 5));
 }
@@ -73,15 +75,16 @@ TEST(TextSource, LinesAreDocumentsWithoutLineEnds) {
 TEST(TextSource, WholeFilesAreKeptByteForByte) {
   const Scratch scratch;
   const std::string bytes = "\n a\r\n\xff\xfe b \n\n";
-  const Read read = read_all(text(
-      {scratch.write("a.txt", bytes), scratch.write("none.txt", ""), scratch.write("b.txt", "b")}, DocumentRule::File));
+  const Read read =
+      read_all(text({scratch.write("a.txt", bytes), scratch.write("none.txt", ""), scratch.write("b.txt", "b")},
+                    DocumentDelimiter::File));
   EXPECT_THAT(read.sources, ElementsAre(bytes, "b"));
 }
 
 TEST(TextSource, SeparatorMayCrossLines) {
   const Scratch scratch;
   const std::string file = scratch.write("a.txt", "--\n--one\ntwo--\n----\n--three\n--");
-  const Read read = read_all(text({file}, DocumentRule::Separator, "--\n--"));
+  const Read read = read_all(text({file}, DocumentDelimiter::Separator, "--\n--"));
   EXPECT_THAT(read.sources, ElementsAre("one\ntwo", "three\n--"));
   EXPECT_THAT(read.lines, ElementsAre(2, 5));
 }
@@ -89,13 +92,13 @@ TEST(TextSource, SeparatorMayCrossLines) {
 TEST(TextSource, LinesLongerThanTheBufferAreWhole) {
   const Scratch scratch;
   const std::string longest(1'000'000, 'x');
-  const Read read = read_all(text({scratch.write("a.txt", longest + "\nshort\n" + longest)}, DocumentRule::Line));
+  const Read read = read_all(text({scratch.write("a.txt", longest + "\nshort\n" + longest)}, DocumentDelimiter::Line));
   EXPECT_THAT(read.sources, ElementsAre(longest, "short", longest));
 }
 
 TEST(TextSource, ByteOrderMarkIsLeftOut) {
   const Scratch scratch;
-  EXPECT_THAT(read_all(text({scratch.write("a.txt", "\xEF\xBB\xBFone")}, DocumentRule::File)).sources,
+  EXPECT_THAT(read_all(text({scratch.write("a.txt", "\xEF\xBB\xBFone")}, DocumentDelimiter::File)).sources,
               ElementsAre("one"));
 }
 
@@ -104,7 +107,7 @@ TEST(TextSource, GlobsAreSortedAndGzipIsRead) {
   write_gz(scratch, "part-10.gz", "ten\n");
   scratch.write("part-02", "two\n");
   scratch.write("part-01", "one\n");
-  const Read read = read_all(text({(scratch / "part-*").string()}, DocumentRule::Line));
+  const Read read = read_all(text({(scratch / "part-*").string()}, DocumentDelimiter::Line));
   EXPECT_THAT(read.sources, ElementsAre("one", "two", "ten"));
 }
 
@@ -113,7 +116,7 @@ TEST(TextSource, GzipOfSeveralMembersIsOneText) {
   const std::string first = read_file(write_gz(scratch, "1.gz", "one\nt"));
   const std::string second = read_file(write_gz(scratch, "2.gz", "wo\n"));
   const std::string both = scratch.write("both.gz", first + second);
-  EXPECT_THAT(read_all(text({both}, DocumentRule::Line)).sources, ElementsAre("one", "two"));
+  EXPECT_THAT(read_all(text({both}, DocumentDelimiter::Line)).sources, ElementsAre("one", "two"));
 }
 
 TEST(TextSource, TruncatedGzipIsAnErrorWhereverItIsCut) {
@@ -124,7 +127,7 @@ TEST(TextSource, TruncatedGzipIsAnErrorWhereverItIsCut) {
   for (const size_t size : {size_t{0}, size_t{1}, size_t{5}, size_t{12}, whole.size() / 2, whole.size() - 9,
                             whole.size() - 8, whole.size() - 1}) {
     const std::string cut = scratch.write("cut.gz", whole.substr(0, size));
-    const std::string error = error_of([&] { read_all(text({cut}, DocumentRule::Line)); });
+    const std::string error = error_of([&] { read_all(text({cut}, DocumentDelimiter::Line)); });
     EXPECT_THAT(error, HasSubstr("cut.gz")) << size;
   }
 }
@@ -134,13 +137,13 @@ TEST(TextSource, DamagedGzipIsAnError) {
   std::string whole = read_file(write_gz(scratch, "a.gz", std::string(100'000, 'a') + "b"));
   whole[whole.size() - 6] ^= 1;  // its checksum
   const std::string damaged = scratch.write("b.gz", whole);
-  EXPECT_THAT(error_of([&] { read_all(text({damaged}, DocumentRule::File)); }), HasSubstr("b.gz: cannot be read"));
+  EXPECT_THAT(error_of([&] { read_all(text({damaged}, DocumentDelimiter::File)); }), HasSubstr("b.gz: cannot be read"));
 }
 
 TEST(TextSource, PlainTextNamedGzipIsAnError) {
   const Scratch scratch;
   const std::string file = scratch.write("a.gz", "one\n");
-  EXPECT_THAT(error_of([&] { read_all(text({file}, DocumentRule::Line)); }), HasSubstr("not a gzip file"));
+  EXPECT_THAT(error_of([&] { read_all(text({file}, DocumentDelimiter::Line)); }), HasSubstr("not a gzip file"));
 }
 
 TEST(TextSource, NulIsRefusedWithItsLine) {
@@ -149,7 +152,8 @@ TEST(TextSource, NulIsRefusedWithItsLine) {
   for (int i = 0; i < 100'000; ++i) bytes += "line\n";
   bytes += std::string("a\0b", 3);
   const std::string file = scratch.write("a.txt", bytes);
-  for (const DocumentRule rule : {DocumentRule::File, DocumentRule::Line, DocumentRule::BlankLine}) {
+  for (const DocumentDelimiter rule :
+       {DocumentDelimiter::File, DocumentDelimiter::Line, DocumentDelimiter::BlankLine}) {
     const std::string error = error_of([&] { read_all(text({file}, rule)); });
     EXPECT_THAT(error, HasSubstr("a.txt:100001: a NUL byte"));
     EXPECT_THAT(error, HasSubstr("UTF-16"));
@@ -158,9 +162,9 @@ TEST(TextSource, NulIsRefusedWithItsLine) {
 
 TEST(TextSource, MissingFilesAreNamed) {
   const Scratch scratch;
-  EXPECT_THAT(error_of([&] { read_all(text({(scratch / "no.txt").string()}, DocumentRule::Line)); }),
+  EXPECT_THAT(error_of([&] { read_all(text({(scratch / "no.txt").string()}, DocumentDelimiter::Line)); }),
               HasSubstr("no.txt: no such file"));
-  EXPECT_THAT(error_of([&] { read_all(text({(scratch / "*.txt").string()}, DocumentRule::Line)); }),
+  EXPECT_THAT(error_of([&] { read_all(text({(scratch / "*.txt").string()}, DocumentDelimiter::Line)); }),
               HasSubstr("*.txt: no file matches"));
   EXPECT_THAT(error_of([&] { TextInput input(scratch.path()); }), HasSubstr("is a directory"));
 }
@@ -232,7 +236,7 @@ TEST(TextSource, BadJsonLinesNameTheLine) {
 
 TEST(DataConfigCheck, ContradictionsAreNamed) {
   const auto error = [](auto&& change) {
-    DataConfig config = text({"a"}, DocumentRule::Line);
+    DataConfig config = text({"a"}, DocumentDelimiter::Line);
     change(config);
     return error_of([&] { config.check(); });
   };
@@ -248,12 +252,13 @@ TEST(DataConfigCheck, ContradictionsAreNamed) {
               HasSubstr("leave nothing to train on"));
   EXPECT_THAT(error([](DataConfig& c) { c.split = SplitRule::Characters, c.format = TextFormat::Tsv; }),
               HasSubstr("would cut sentences"));
-  EXPECT_THAT(error([](DataConfig& c) { c.documents = DocumentRule::Separator; }), HasSubstr("`separator` is not set"));
+  EXPECT_THAT(error([](DataConfig& c) { c.document_delimiter = DocumentDelimiter::Separator; }),
+              HasSubstr("`separator` is not set"));
   EXPECT_THAT(error([](DataConfig& c) { c.separator = "x"; }), HasSubstr("`separator` is set"));
   EXPECT_THAT(error([](DataConfig& c) { c.format = TextFormat::Tsv, c.source_column = 0; }),
               HasSubstr("counted from 1"));
-  EXPECT_THAT(error([](DataConfig& c) { c.max_target = 2; }), HasSubstr("no room for 2 specials"));
-  EXPECT_THAT(error([](DataConfig& c) { c.max_unknown = 1.5; }), HasSubstr("not in [0, 1]"));
+  EXPECT_THAT(error([](DataConfig& c) { c.max_target_tokens = 2; }), HasSubstr("no room for 2 specials"));
+  EXPECT_THAT(error([](DataConfig& c) { c.max_unknown_fraction = 1.5; }), HasSubstr("not in [0, 1]"));
   EXPECT_THAT(error([](DataConfig& c) { c.shard_tokens = 0; }), HasSubstr("less than 1"));
   EXPECT_THAT(error([](DataConfig& c) { c.target_tokenizer_file = "t"; }), HasSubstr("needs `tokenizer_file`"));
 }
