@@ -1,7 +1,6 @@
 #include "base/files.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,22 +70,6 @@ void File::append(std::string_view bytes) { write_at(size(), bytes.data(), bytes
 void File::sync() {
   if (::fsync(descriptor_) != 0) throw_errno("fsync", path_);
 }
-
-MappedFile::MappedFile(const fs::path& path) {
-  const File file(path, File::Mode::Read);
-  size_ = file.size();
-  if (size_ == 0) return;
-  void* at = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
-  if (at == MAP_FAILED) throw_errno("mmap", path);
-  data_ = static_cast<const char*>(at);
-}
-
-MappedFile::~MappedFile() {
-  if (data_) ::munmap(const_cast<char*>(data_), size_);
-}
-
-MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 
 std::string read_file(const fs::path& path) {
   const File file(path, File::Mode::Read);

@@ -33,21 +33,6 @@ class File {
   int descriptor_ = -1;
 };
 
-// A read-only mapping of a whole file; empty for an empty file.
-class MappedFile {
- public:
-  explicit MappedFile(const fs::path& path);
-  ~MappedFile();
-  MappedFile(MappedFile&& other) noexcept;
-  MappedFile& operator=(MappedFile&&) = delete;
-  MappedFile(const MappedFile&) = delete;
-  std::string_view bytes() const { return {data_, size_}; }
-
- private:
-  const char* data_ = nullptr;
-  size_t size_ = 0;
-};
-
 std::string read_file(const fs::path& path);
 
 // Writes PATH.tmp, fsyncs it, renames it to PATH, fsyncs the directory: readers see the old file or the new one.

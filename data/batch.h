@@ -10,18 +10,18 @@ struct PackedSequences {
   std::vector<int32_t> offsets;  // sequences + 1, the first is 0
 
   int64_t sequences() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
-  int64_t rows() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t num_tokens() const { return static_cast<int64_t>(tokens.size()); }
 };
 
 // What one rank takes through the model at once.
 struct MicroBatch {
-  std::vector<int64_t> samples;  // of each sequence, its place in the step's list: < 2^32, unique within the step and
-                                 // the same on any layout, so dropout keys may use it
-  PackedSequences source;        // of the encoder; without sequences for a stream
-  PackedSequences input;         // of the decoder
-  std::vector<int32_t> targets;  // one a row of input: the token that follows it; -1 where nothing is to be predicted
+  std::vector<int64_t> sequence_ids;  // of each sequence, its place in the step's list: < 2^32, unique within the step
+                                      // and the same on any layout, so dropout keys may use it
+  PackedSequences source;             // of the encoder; without sequences for a stream
+  PackedSequences input;              // of the decoder
+  std::vector<int32_t> targets;  // for each input token: the token that follows it; -1 if nothing is to be predicted
 
-  int64_t sequences() const { return static_cast<int64_t>(samples.size()); }
+  int64_t sequences() const { return static_cast<int64_t>(sequence_ids.size()); }
   int64_t target_tokens() const {
     int64_t count = 0;
     for (int32_t target : targets) count += target >= 0;

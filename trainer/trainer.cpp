@@ -113,7 +113,7 @@ void Trainer::probe_largest_step() {
     return ConfigError(
         fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
                     "rows); {} bytes of tensors were in use at most",
-                    mesh_.world().rank(), epoch, largest.step_in_epoch, largest.rows(), context_.memory().use().peak),
+                    mesh_.world().rank(), epoch, largest.step_in_epoch, largest.tokens(), context_.memory().use().peak),
         "lower batch.micro_tokens, or set train.recompute: block");
   };
   try {
@@ -128,7 +128,7 @@ void Trainer::probe_largest_step() {
   mesh_.world().all_reduce_host(&peak, 1, ReduceOp::Max);
   log_info(
       "the largest step of epoch {} (step {}, {} rows) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
-      epoch, largest.step_in_epoch, largest.rows(), peak / (1 << 20),
+      epoch, largest.step_in_epoch, largest.tokens(), peak / (1 << 20),
       format_duration(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
 }
 

@@ -30,8 +30,9 @@ void check_utf8(const TextRecord& record, bool target, std::string_view kind) {
 std::optional<int32_t> needed(const Tokenizer& tokenizer, SpecialRole role, const char* name, const char* side) {
   const auto id = tokenizer.special(role);
   if (id) return id;
-  throw ConfigError(fmt::format("the {} rows of a translation need `{}`, but their tokenizer has none", side, name),
-                    fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
+  throw ConfigError(
+      fmt::format("the {} sequences of a translation need `{}`, but their tokenizer has none", side, name),
+      fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
 }
 
 }  // namespace
@@ -40,7 +41,7 @@ void check_text(const TextRecord& record, bool target, std::string_view tokenize
   if (tokenizer_kind == "chars" || tokenizer_kind == "words") check_utf8(record, target, tokenizer_kind);
 }
 
-RowEncoder::RowEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
+SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
     : pairs_(config.is_pairs()),
       long_rows_(config.long_rows),
       source_{.tokenizer = std::move(source), .longest = config.max_source},
@@ -56,9 +57,9 @@ RowEncoder::RowEncoder(const DataConfig& config, TokenizerPtr source, TokenizerP
   target_.eos = needed(*target_.tokenizer, SpecialRole::Eos, "eos", "target");
 }
 
-// Appends the row; the caller takes it back where it does not fit.
-RowEncoder::Fit RowEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
-                                        std::vector<int32_t>& ids) const {
+// Appends the sequence; the caller takes it back if it does not fit.
+SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
+                                                  std::vector<int32_t>& ids) const {
   const size_t begin = ids.size();
   if (side.bos) ids.push_back(*side.bos);
   const size_t text_begin = ids.size();
@@ -77,13 +78,13 @@ RowEncoder::Fit RowEncoder::encode_side(const Side& side, const TextRecord& reco
   if (ids.size() - begin > room) {
     if (long_rows_ == LongRows::Drop) return Fit::Long;
     ids.resize(begin + room);
-    fit = Fit::Cut;
+    fit = Fit::Truncated;
   }
   if (side.eos) ids.push_back(*side.eos);
   return fit;
 }
 
-void RowEncoder::encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
+void SequenceEncoder::encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
   const size_t begin = batch.ids.size();
   const auto s = static_cast<size_t>(split);
   const auto give_up = [&](std::array<int64_t, 3>& count) {
@@ -96,15 +97,15 @@ void RowEncoder::encode_pair(const TextRecord& record, DataSplit split, EncodedB
   const Fit target = encode_side(target_, record, true, batch.ids);
   if (source == Fit::Empty || target == Fit::Empty) return give_up(batch.dropped_empty);
   if (source == Fit::Long || target == Fit::Long) return give_up(batch.dropped_long);
-  batch.rows.push_back({.split = split,
-                        .source_end = source_end,
-                        .target_end = batch.ids.size(),
-                        .truncated = source == Fit::Cut || target == Fit::Cut});
+  batch.records.push_back({.split = split,
+                           .source_end = source_end,
+                           .target_end = batch.ids.size(),
+                           .truncated = source == Fit::Truncated || target == Fit::Truncated});
 }
 
-EncodedBatch RowEncoder::encode(const TextBatch& input) const {
+EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
   EncodedBatch batch;
-  size_t most = 0;  // ids: tokens hold a byte or more, and a row has four specials at most
+  size_t most = 0;  // ids: tokens hold a byte or more, and a pair has four specials at most
   for (const auto& [split, record] : input) most += record.source.size() + record.target.size() + 4;
   batch.ids.reserve(most);
   for (const auto& [split, record] : input) {
@@ -116,19 +117,19 @@ EncodedBatch RowEncoder::encode(const TextBatch& input) const {
     }
     if (encode_side(source_, record, false, batch.ids) == Fit::Empty) continue;
     const size_t end = batch.ids.size();
-    batch.rows.push_back({.split = split, .source_end = end, .target_end = end, .truncated = false});
+    batch.records.push_back({.split = split, .source_end = end, .target_end = end, .truncated = false});
   }
   return batch;
 }
 
-void Tally::add(std::span<const int32_t> row, int specials) {
-  for (const int32_t id : row) ++counts_[static_cast<size_t>(id)];
-  tokens_ += static_cast<int64_t>(row.size());
-  longest_ = std::max(longest_, static_cast<int64_t>(row.size()));
+void TokenStats::add(std::span<const int32_t> sequence, int specials) {
+  for (const int32_t id : sequence) ++counts_[static_cast<size_t>(id)];
+  tokens_ += static_cast<int64_t>(sequence.size());
+  longest_ = std::max(longest_, static_cast<int64_t>(sequence.size()));
   specials_ += specials;
 }
 
-SideCounts Tally::counts(const Tokenizer& tokenizer, bool pairs) const {
+SideCounts TokenStats::counts(const Tokenizer& tokenizer, bool pairs) const {
   SideCounts result{.tokens = tokens_, .longest = pairs ? longest_ : 0, .text_tokens = tokens_ - specials_};
   if (unk_) result.unknown = counts_[static_cast<size_t>(*unk_)];
   double total = 0;

@@ -95,7 +95,7 @@ TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
     for (int i = 0; i < StragglerWatch::kWindows; ++i) {
       MicroBatch micro;
       micro.input = {.tokens = {1, 2, 3}, .offsets = {0, 3}};
-      micro.targets = {2, 3, 4}, micro.samples = {rank};
+      micro.targets = {2, 3, 4}, micro.sequence_ids = {rank};
       StepBatches batches;
       batches.step_target_tokens = 9;
       batches.micro = {micro};
