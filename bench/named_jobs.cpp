@@ -80,6 +80,12 @@ const std::vector<BenchJob>& bench_jobs() {
   return jobs;
 }
 
+std::string describe_bench_jobs() {
+  std::string text;
+  for (const BenchJob& job : bench_jobs()) text += fmt::format("  {:<18}{}\n", job.name, job.meaning);
+  return text;
+}
+
 const BenchJob& find_bench_job(const std::string& name) {
   const auto& jobs = bench_jobs();
   const auto at = std::ranges::find(jobs, name, &BenchJob::name);

@@ -16,7 +16,10 @@ struct BenchJob {
 
 const std::vector<BenchJob>& bench_jobs();
 
-// ConfigError with the names that there are.
+// A line for each of them, for a command's help.
+std::string describe_bench_jobs();
+
+// ConfigError that lists the names if there is no such job.
 const BenchJob& find_bench_job(const std::string& name);
 
 }  // namespace weft

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "base/error.h"
+#include "kernels/elementwise.h"
 #include "kernels/matmul.h"
-#include "kernels/plain.h"
 
 namespace weft {
 namespace {
@@ -46,7 +46,7 @@ double best_seconds(Context& context, const Product& p, DType dtype, int repeats
 }  // namespace
 
 PeakGflops measure_peak_gflops(Context& context, DType dtype, int repeats) {
-  require<InternalError>(!context.meta() && repeats > 0, "the ceiling is measured on a device that computes");
+  require<InternalError>(!context.meta() && repeats > 0, "the peak is measured on a device that computes");
   constexpr std::array<Product, 6> kSweep = {{{1024, 1024, 1024, false},
                                               {2048, 2048, 2048, false},
                                               {3072, 3072, 3072, false},

@@ -4,12 +4,11 @@
 #include <chrono>
 #include <numeric>
 
-#include "base/hash.h"
 #include "base/machine.h"
 #include "job/dataset_checks.h"
 #include "job/options.h"
 #include "kernels/context.h"
-#include "trainer/training_step.h"
+#include "trainer/training_setup.h"
 
 namespace weft {
 namespace {
@@ -41,28 +40,21 @@ class Bench {
       : context_(context),
         mesh_(mesh),
         options_(options),
-        model_(make_model(context, mesh, job.model, data.vocabularies, job.parallel.sequence_parallel)),
+        setup_(context, mesh, job, data.vocabularies),
+        loader_(make_loader(job, mesh, data.plan, data.reader)),
         seed_(job.seed) {
-    model_->allocate(precision_of(job), true, sharding_of(job));
-    model_->parameters().initialise(static_cast<uint64_t>(job.seed));
-    optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
-    step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
-    loader_ = std::make_unique<Loader>(LoaderOptions{.plan = data.plan,
-                                                     .reader = data.reader,
-                                                     .dp_rank = mesh.dp().rank(),
-                                                     .dp_size = mesh.dp().size(),
-                                                     .micro_tokens = job.batch.micro_tokens});
+    setup_.parameters().initialise(static_cast<uint64_t>(job.seed));
   }
 
-  Transformer& model() { return *model_; }
+  Transformer& model() { return setup_.model(); }
 
   void run(BenchReport& report) {
     mesh_.world().barrier();
-    for (int64_t i = 0; i < options_.warmup; ++i) one_step();
-    waited_ = loader_->waited_seconds();
+    for (int64_t i = 0; i < options_.warmup; ++i) train_step();
+    waited_ = loader_.waited_seconds();
     context_.ledger().clear();
     for (int64_t i = 0; i < options_.steps; ++i) {
-      const auto [parts, step] = one_step();
+      const auto [parts, step] = train_step();
       report.steps.push_back(parts);
       report.target_tokens.push_back(step.target_tokens);
       report.rows.push_back(step.rows);
@@ -76,30 +68,27 @@ class Bench {
   void time_operations(BenchReport& report) {
     context_.ledger().clear();
     context_.time_operations(true);
-    for (int64_t i = 0; i < options_.steps; ++i) one_step();
+    for (int64_t i = 0; i < options_.steps; ++i) train_step();
     context_.time_operations(false);
     report.operations = context_.ledger().entries();
   }
 
  private:
-  std::pair<StepParts, StepReport> one_step() {
+  std::pair<StepParts, StepReport> train_step() {
     const auto start = Clock::now();
-    const double waited_for_all = mesh_.waited_seconds(), waited_for_world = wait_seconds(mesh_.world());
-    const auto batches = loader_->next();
-    StepParts parts{.data = loader_->waited_seconds() - waited_};
-    waited_ += parts.data;
+    const double waited = mesh_.waited_seconds(), waited_for_world = wait_seconds(mesh_.world());
+    const auto batches = loader_.next();
+    StepClocks clocks{.data = loader_.waited_seconds() - waited_};
+    waited_ += clocks.data;
     StepState state{.step = index_, .learning_rate = kLearningRate};
-    state.dropout_key = hash64(fmt::format("dropout {} {}", seed_, index_));
-    StepReport step = step_->run(*batches, state, updates_, parts.data, {});
+    state.dropout_key = dropout_key(seed_, index_);
+    StepReport step = setup_.step().run(*batches, state, updates_, clocks.data, {});
     ++index_;
-    parts.total = std::chrono::duration<double>(Clock::now() - start).count();
-    // During a step all ranks together have but the control all-reduce; the rest is along dp and tp.
-    parts.control = wait_seconds(mesh_.world()) - waited_for_world;
-    parts.exposed = mesh_.waited_seconds() - waited_for_all - parts.control;
-    parts.update = step.update_seconds;
-    // What is left over, microseconds of bookkeeping, belongs to no other part.
-    parts.compute = parts.total - parts.data - parts.exposed - parts.control - parts.update;
-    return {parts, std::move(step)};
+    clocks.total = std::chrono::duration<double>(Clock::now() - start).count();
+    clocks.waited = mesh_.waited_seconds() - waited;
+    clocks.waited_for_world = wait_seconds(mesh_.world()) - waited_for_world;
+    clocks.update = step.update_seconds;
+    return {step_parts(clocks), std::move(step)};
   }
 
   std::vector<double> by_rank(double mine) {
@@ -112,21 +101,19 @@ class Bench {
   Context& context_;
   Mesh& mesh_;
   BenchOptions options_;
-  std::unique_ptr<Transformer> model_;
-  std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<TrainingStep> step_;
-  std::unique_ptr<Loader> loader_;
+  TrainingSetup setup_;
+  Loader loader_;
   int64_t seed_, index_ = 0, updates_ = 0;
   double waited_ = 0;
 };
 
 // Of all ranks together, all measuring at the same time. In a context of its own, so that its memory is not the job's.
-PeakGflops ceiling_of_ranks(int threads, Mesh& mesh, DType dtype) {
+PeakGflops peak_of_ranks(int threads, Mesh& mesh, DType dtype) {
   Context context({}, threads);
   mesh.world().barrier();
-  PeakGflops ceiling = measure_peak_gflops(context, dtype);
-  mesh.world().all_reduce_host(&ceiling.gflops, 1, ReduceOp::Sum);
-  return ceiling;
+  PeakGflops peak = measure_peak_gflops(context, dtype);
+  mesh.world().all_reduce_host(&peak.gflops, 1, ReduceOp::Sum);
+  return peak;
 }
 
 void count_flops(BenchReport& report, const JobConfig& job, Context& context, Mesh& mesh) {
@@ -168,10 +155,19 @@ BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, cons
     report.peak_process_bytes = static_cast<int64_t>(peaks[1]);
     if (options.operations) bench.time_operations(report);
   }
-  if (options.ceiling) {
-    report.ceiling = ceiling_of_ranks(context.threads(), mesh, compute_dtype(precision_of(job)));
+  if (options.peak) {
+    report.peak = peak_of_ranks(context.threads(), mesh, compute_dtype(precision_of(job)));
   }
   return report;
+}
+
+StepParts step_parts(const StepClocks& clocks) {
+  return {.total = clocks.total,
+          .data = clocks.data,
+          .compute = clocks.total - clocks.data - clocks.waited - clocks.update,
+          .exposed = clocks.waited - clocks.waited_for_world,
+          .control = clocks.waited_for_world,
+          .update = clocks.update};
 }
 
 double BenchReport::seconds() const {
@@ -197,7 +193,7 @@ double BenchReport::median_tokens_per_second() const {
 }
 
 double BenchReport::gflops() const { return model_flops * 1e-9 / seconds(); }
-double BenchReport::ceiling_share() const { return ceiling.gflops > 0 ? gflops() / ceiling.gflops : 0; }
+double BenchReport::peak_share() const { return peak.gflops > 0 ? gflops() / peak.gflops : 0; }
 
 StepParts BenchReport::mean() const {
   StepParts sum;

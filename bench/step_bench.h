@@ -13,8 +13,17 @@ namespace weft {
 struct BenchOptions {
   int64_t warmup = 3;
   int64_t steps = 10;
-  bool ceiling = true;
+  bool peak = true;         // also measure the peak that the steps are held to
   bool operations = false;  // afterwards, as many steps again with every operation timed
+};
+
+// What a rank's clocks showed of one step, in seconds.
+struct StepClocks {
+  double total = 0;             // from asking the loader to the end of the update
+  double data = 0;              // of it, waiting for the loader
+  double waited = 0;            // in collectives, on any axis
+  double waited_for_world = 0;  // of it, in those of all ranks together: the control all-reduce alone
+  double update = 0;            // gradient norm and update, without what they waited
 };
 
 // Where one step's time goes on one rank, in seconds: parts that add up to `total`.
@@ -26,6 +35,9 @@ struct StepParts {
   double control = 0;  // the control all-reduce: the slowest rank is waited for here
   double update = 0;   // gradient norm, clipping, optimizer, bf16 copies of the weights
 };
+
+// Every wait in one part alone; what no clock showed, microseconds of bookkeeping, is in `compute`.
+StepParts step_parts(const StepClocks& clocks);
 
 struct BenchReport {
   std::string task;
@@ -44,7 +56,7 @@ struct BenchReport {
   std::vector<double> rank_exposed;    // likewise
   double model_flops = 0;              // of all measured steps, by `formula`
   std::string formula;
-  PeakGflops ceiling;              // summed over ranks that measure at the same time; gflops 0: not measured
+  PeakGflops peak;                 // measured; summed over ranks that measure at the same time; gflops 0: not measured
   int64_t peak_tensor_bytes = 0;   // of the rank with most
   int64_t peak_process_bytes = 0;  // likewise
   std::map<std::string, Ledger::Entry, std::less<>> operations;  // of the steps with every operation timed, rank 0
@@ -56,7 +68,7 @@ struct BenchReport {
   double median_seconds() const;
   double median_tokens_per_second() const;  // median over the steps
   double gflops() const;                    // model FLOPs over all seconds
-  double ceiling_share() const;             // 0 where the ceiling was not measured
+  double peak_share() const;                // of the measured peak; 0 if it was not measured
   StepParts mean() const;
 };
 
@@ -69,7 +81,7 @@ struct BenchReport {
 BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, const SyntheticData& data,
                         const BenchOptions& options);
 
-// A page for people; and every figure by the names that bench/README.md explains.
+// A page for people, and every figure by the names that bench/README.md explains (step_bench_report.cpp).
 std::string describe(const BenchReport& report);
 nlohmann::ordered_json to_json(const BenchReport& report);
 

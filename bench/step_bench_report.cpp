@@ -53,10 +53,10 @@ std::string describe(const BenchReport& r) {
   text += part_line("optimizer", mean.update, mean.total);
   text += part_line("data wait", mean.data, mean.total);
   text += fmt::format("{:.1f} GFLOP/s, counting {}\n", r.gflops(), r.formula);
-  text += r.ceiling.gflops > 0
-              ? fmt::format("{:.1f} % of the ceiling, {:.1f} GFLOP/s: the best of a sweep of products, {}\n",
-                            100 * r.ceiling_share(), r.ceiling.gflops, r.ceiling.shape)
-              : std::string("ceiling: not measured\n");
+  text += r.peak.gflops > 0
+              ? fmt::format("{:.1f} % of the measured peak, {:.1f} GFLOP/s: the best of a sweep of products, {}\n",
+                            100 * r.peak_share(), r.peak.gflops, r.peak.shape)
+              : std::string("peak: not measured\n");
   text += "hardware peak: n/a (not known of this processor)\n";
   text +=
       fmt::format("peak memory: {:.3f} GiB of tensors, {:.3f} GiB of the process{}\n", gibibytes(r.peak_tensor_bytes),
@@ -97,9 +97,9 @@ Json to_json(const BenchReport& r) {
           {"rank_exposed_seconds", r.rank_exposed},
           {"flops_formula", r.formula},
           {"gflops", r.gflops()},
-          {"ceiling_gflops", known(r.ceiling.gflops)},
-          {"ceiling_product", r.ceiling.shape.empty() ? Json(nullptr) : Json(r.ceiling.shape)},
-          {"ceiling_share", known(r.ceiling_share())},
+          {"ceiling_gflops", known(r.peak.gflops)},
+          {"ceiling_product", r.peak.shape.empty() ? Json(nullptr) : Json(r.peak.shape)},
+          {"ceiling_share", known(r.peak_share())},
           {"hardware_peak_gflops", nullptr},
           {"peak_tensor_bytes", r.peak_tensor_bytes},
           {"peak_process_bytes", r.peak_process_bytes},

@@ -5,11 +5,9 @@
 #include "base/error.h"
 #include "data/batch_plan_pairs.h"
 #include "data/batch_plan_windows.h"
-#include "data/loader.h"
 #include "job/dataset_checks.h"
-#include "job/options.h"
 #include "parallel/dry_communicator.h"
-#include "trainer/training_step.h"
+#include "trainer/training_setup.h"
 
 namespace weft {
 namespace {
@@ -71,6 +69,11 @@ std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
   return make_window_plan(batch, (windows + 1) * (batch.context + 1), seed);
 }
 
+JobConfig on_layout(JobConfig job, const MeshLayout& layout) {
+  job.parallel.tp = layout.tp;
+  return job;
+}
+
 }  // namespace
 
 double StepPlan::moved(const std::string& axis) const {
@@ -89,31 +92,39 @@ Vocabularies planned_vocabularies(const JobConfig& job) {
                     "run weft prepare, or --set tokenizer.vocabulary=N");
 }
 
+std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks) {
+  std::vector<MeshLayout> layouts;
+  for (int tp = 1; tp <= ranks; ++tp) {
+    const MeshLayout layout{.dp = ranks / tp, .tp = tp};
+    if (ranks % tp == 0 && job_problems(on_layout(job, layout)).empty()) layouts.push_back(layout);
+  }
+  if (layouts.empty()) throw ConfigError(fmt::format("no layout of {} ranks divides this model", ranks));
+  return layouts;
+}
+
+void check_layout(const JobConfig& job, const MeshLayout& layout) { check_job(on_layout(job, layout)); }
+
 StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) {
   Context context({.kind = DeviceKind::Meta}, threads);
   Mesh mesh = dry_mesh(layout, context);
-  const auto model = make_model(context, mesh, job.model, planned_vocabularies(job), job.parallel.sequence_parallel);
-  model->allocate(precision_of(job), true, sharding_of(job));
-  ParameterRegistry& parameters = model->parameters();
-  StepPlan plan{.layout = layout, .parameters = parameters.global_elements()};
-  const size_t before_optimizer = context.memory().use().now;
-  Optimizer optimizer(context, parameters, job.optimizer);
-  plan.optimizer_bytes = context.memory().use().now - before_optimizer;
+  TrainingSetup setup(context, mesh, job, planned_vocabularies(job));
+  const ParameterRegistry& parameters = setup.parameters();
+  StepPlan plan{
+      .layout = layout, .parameters = parameters.global_elements(), .optimizer_bytes = setup.optimizer_bytes()};
   const bool own_masters = parameters.master().data.storage() != parameters.flat_value().storage();
   plan.weight_bytes = parameters.flat_value().bytes() + (own_masters ? parameters.master().data.bytes() : 0);
   plan.gradient_bytes = parameters.reduced_gradient().data.bytes();
-  if (parameters.flat_gradient() && parameters.layout().sharded) {
+  if (parameters.flat_gradient() && parameters.layout().sharded()) {
     plan.gradient_bytes += parameters.flat_gradient().bytes();
   }
 
-  TrainingStep step(*model, optimizer, step_options(job));
   const auto batches = planned_batches(job);
   const PlannedStep largest = batches->step(0, batches->largest_step(0));
   const StepBatches mine = read_step(largest, AnyTokens(), 0, layout.dp, job.batch.micro_tokens);
   context.ledger().clear();
   StepState state;
   int64_t updates = 0;
-  const StepReport report = step.run(mine, state, updates, 0, {});
+  const StepReport report = setup.step().run(mine, state, updates, 0, {});
   plan.peak_bytes = context.memory().use().peak;
   plan.activation_bytes = report.activation_bytes;
   plan.target_tokens = report.target_tokens;

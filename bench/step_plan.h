@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "job/job.h"
 #include "model/config.h"
@@ -43,8 +44,14 @@ bool can_be_planned(const JobConfig& job);
 // ConfigError where neither tells.
 Vocabularies planned_vocabularies(const JobConfig& job);
 
-// `threads` of the rank: some workspaces grow with them. Without a prepared dataset a step is made of windows, or of
-// pairs as long as the job lets them be. ConfigError where the model cannot be divided so.
+// The layouts of `ranks` ranks, tp from 1 up, on which the job can run; ConfigError if there is none.
+std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks);
+// ConfigError if the job cannot run on this layout.
+void check_layout(const JobConfig& job, const MeshLayout& layout);
+
+// On `layout`, whatever the job's own parallel.tp. `threads` of the rank: some workspaces grow with them. Without a
+// prepared dataset a step is made of windows, or of pairs as long as the job lets them be. ConfigError if the model
+// cannot be divided so.
 StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads);
 
 }  // namespace weft

@@ -9,7 +9,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BEGIN, END = "<!-- table.py begins -->", "<!-- table.py ends -->"
-HEAD = ("| case | precision | weft, tokens/s | fastest peer, tokens/s | ratio | GFLOP/s | ceiling | share |\n"
+HEAD = ("| case | precision | weft, tokens/s | fastest peer, tokens/s | ratio | GFLOP/s | peak | share |\n"
         "|---|---|---|---|---|---|---|---|\n")
 
 
@@ -40,6 +40,28 @@ def section(result):
     return text + HEAD + "".join(row(case) for case in result["cases"]) + "\n"
 
 
+PAIRS_HEAD = ("| case | precision | new, tokens/s | old, tokens/s | new / old | min | max | slower |\n"
+              "|---|---|---|---|---|---|---|---|\n")
+
+
+def pairs_row(case):
+    ratios = [f"{case[key]:.3f}" for key in ("ratio_median", "ratio_min", "ratio_max")]
+    cells = [case["case"], case["precision"], number(case["new_median"]), number(case["old_median"]), *ratios,
+             "yes" if case["slower"] else "no"]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def pairs_section(result):
+    """What compare.py --against measured."""
+    machine, versions = result["machine"], result["versions"]
+    old = next((line.split()[-1] for line in versions["old"] if line.startswith("git revision")), "unknown")
+    commit = versions["commit"][:12] + (" with changes" if versions["changed"] else "")
+    text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
+            f"{result['threads']} threads; commit {commit} (new) against {old} (old); {result['repeats']} alternating "
+            f"pairs; load before the start {result['load_before']}\n\n")
+    return text + PAIRS_HEAD + "".join(pairs_row(case) for case in result["pairs"]) + "\n"
+
+
 def results(folder):
     for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
         with open(path, encoding="utf-8") as text:
@@ -47,8 +69,8 @@ def results(folder):
 
 
 def table(folder):
-    timings = sorted((r for r in results(folder) if "cases" in r), key=lambda r: r["date"], reverse=True)
-    return "".join(section(r) for r in timings) or "No results yet.\n"
+    timings = sorted((r for r in results(folder) if "cases" in r or "pairs" in r), key=lambda r: r["date"], reverse=True)
+    return "".join(pairs_section(r) if "pairs" in r else section(r) for r in timings) or "No results yet.\n"
 
 
 def deviations(cells, *keys):

@@ -80,7 +80,7 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
   for (const CheckpointAttachment& a : last.manifest().attachments) {
     header.attachments.emplace_back(a.name, read_attachment(last.path(), last.manifest(), a.name));
   }
-  const auto world = single_communicator("world");
+  const auto world = single_communicator(MeshAxis::World);
   const fs::path scratch = out.string() + ".parts";
   try {
     CheckpointWriter writer(scratch, context, *world);

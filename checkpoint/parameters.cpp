@@ -6,29 +6,19 @@ namespace {
 // The boxes of the parameter's part in a buffer; none where that part is empty.
 std::vector<TensorBox> boxes_of(const ParameterRegistry& registry, const Parameter& p, const NamedBuffer& buffer) {
   const std::vector<int64_t> corner = registry.local_origin(p);
-  const FlatRange all{p.flat_offset(), p.flat_offset() + p.extent().elements()};
+  const int64_t begin = p.flat_offset();
   std::vector<TensorBox> boxes;
-  const auto add = [&](const Box& box, const Tensor& data) {
-    std::vector<int64_t> origin = corner;
-    for (size_t d = 0; d < origin.size(); ++d) origin[d] += box.origin[d];
-    boxes.push_back({.buffer = buffer.name,
-                     .name = p.spec().name,
-                     .shape = p.spec().shape,
-                     .origin = std::move(origin),
-                     .data = data});
-  };
-  if (all.size() == 0) return boxes;
-  if (buffer.flat.whole) {
-    add({std::vector<int64_t>(corner.size(), 0), p.extent()}, buffer.flat.data.flat(p.flat_offset(), p.extent()));
-    return boxes;
-  }
-  for (const OwnedRange& owned : registry.layout().owned) {
-    const FlatRange part = overlap(owned.flat, all);
-    if (part.size() <= 0) continue;
-    const Tensor data = buffer.flat.piece(owned, part);
+  for (const FlatRange& part : buffer.flat.parts({begin, begin + p.extent().elements()})) {
+    const Tensor data = buffer.flat.piece(part);
     int64_t at = 0;
-    for (const Box& box : cut_flat(p.extent(), part.begin - all.begin, part.end - all.begin)) {
-      add(box, data.flat(at, box.extent));
+    for (const Box& box : cut_flat(p.extent(), part.begin - begin, part.end - begin)) {
+      std::vector<int64_t> origin = corner;
+      for (size_t d = 0; d < origin.size(); ++d) origin[d] += box.origin[d];
+      boxes.push_back({.buffer = buffer.name,
+                       .name = p.spec().name,
+                       .shape = p.spec().shape,
+                       .origin = std::move(origin),
+                       .data = data.flat(at, box.extent)});
       at += box.extent.elements();
     }
   }
@@ -57,9 +47,8 @@ std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<
     // A tensor that tp replicates is written by its first tp rank.
     if (p->spec().tp_dim < 0 && mesh.tp().rank() != 0) continue;
     const bool my_turn = p->flat_offset() * dp / total == mesh.dp().rank();
-    for (const NamedBuffer& buffer : buffers) {
-      if (!buffer.flat.whole || my_turn) append(boxes, boxes_of(registry, *p, buffer));
-    }
+    if (!registry.layout().sharded() && !my_turn) continue;
+    for (const NamedBuffer& buffer : buffers) append(boxes, boxes_of(registry, *p, buffer));
   }
   return boxes;
 }

@@ -15,10 +15,11 @@ struct PackedSequences {
 
 // What one rank takes through the model at once.
 struct MicroBatch {
-  std::vector<int64_t> sequence_ids;  // of each sequence, its place in the step's list: < 2^32, unique within the step
-                                      // and the same on any layout, so dropout keys may use it
-  PackedSequences source;             // of the encoder; without sequences for a stream
-  PackedSequences input;              // of the decoder
+  // Of each sequence, its place in the step's list: < 2^32, unique within the step and the same on any layout, so
+  // dropout may use it as a coordinate.
+  std::vector<int64_t> sequence_ids;
+  PackedSequences source;        // of the encoder; without sequences for a stream
+  PackedSequences input;         // of the decoder
   std::vector<int32_t> targets;  // for each input token: the token that follows it; -1 if nothing is to be predicted
 
   int64_t sequences() const { return static_cast<int64_t>(sequence_ids.size()); }

@@ -20,7 +20,7 @@ Json to_json(const RunState& s) {
           {"skips_in_row", s.skips_in_row},
           {"best_loss", std::isfinite(s.best_loss) ? Json(s.best_loss) : Json(nullptr)},
           {"best_step", s.best_step},
-          {"without_gain", s.without_gain},
+          {"without_gain", s.evaluations_since_best},
           {"epoch_end", s.epoch_end},
           {"next_learning_rate", s.next_learning_rate ? Json(*s.next_learning_rate) : Json(nullptr)}};
 }
@@ -37,7 +37,7 @@ RunState run_state_from(const Json& json, const std::string& where) {
     s.skips_in_row = json.at("skips_in_row").get<int64_t>();
     if (!json.at("best_loss").is_null()) s.best_loss = json.at("best_loss").get<double>();
     s.best_step = json.at("best_step").get<int64_t>();
-    s.without_gain = json.at("without_gain").get<int64_t>();
+    s.evaluations_since_best = json.at("without_gain").get<int64_t>();
     s.epoch_end = json.at("epoch_end").get<bool>();
     const Json rate = json.value("next_learning_rate", Json());  // checkpoints of the first builds have none
     if (!rate.is_null()) s.next_learning_rate = rate.get<double>();

@@ -19,7 +19,7 @@ struct RunState {
   int64_t skips = 0, skips_in_row = 0;
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t best_step = -1;
-  int64_t without_gain = 0;                  // evaluations since the best one
+  int64_t evaluations_since_best = 0;        // stored as "without_gain", its name in the first builds
   bool epoch_end = false;                    // the step before ended an epoch
   std::optional<double> next_learning_rate;  // of the next step, where it was stored
 

@@ -11,7 +11,7 @@ namespace weft {
 // The host copy is shape information (costs, grid sizes); it is never the result of a device computation.
 using Offsets = std::vector<int32_t>;
 
-// How heads lie in a row. kv_heads groups of `queries` query heads (grouped-query attention where queries > 1).
+// How heads lie in a row. kv_heads groups of `queries` query heads (grouped-query attention if queries > 1).
 // packed QKV row: for each group: `queries` query heads, one key head, one value head, each head_dim wide
 //   (the fused weight's shape (kv_heads, queries + 2, head_dim, width)).
 // Q row (cross-attention): (kv_heads, queries, head_dim); packed KV row: (kv_heads, 2, head_dim).

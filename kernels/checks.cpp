@@ -31,7 +31,7 @@ void Checks::dropout(const Dropout& d, int64_t rows) const {
   that(d.probability >= 0 && d.probability < 1, "dropout probability {} is outside [0, 1)", d.probability);
   if (!d.active()) return;
   that(d.state != nullptr, "dropout {} needs a step state", d.probability);
-  vector("dropout sample", d.rows.sample, rows, DType::I32);
+  vector("dropout sequence", d.rows.sequence, rows, DType::I32);
   vector("dropout position", d.rows.position, rows, DType::I32);
 }
 

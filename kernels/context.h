@@ -67,8 +67,8 @@ class Context {
   // Times each operation on the host into the ledger (off by default: two clock reads an operation).
   void time_operations(bool on) { timed_ = on; }
   bool timed() const { return timed_; }
-  // `signal` is called at the end of every operation, and by whoever works long without one: a checkpoint's writer.
-  // It must be cheap, and callable from any thread. For the start, before there are others.
+  // `signal` is called at the end of every operation, and by any code that works long without one: a checkpoint's
+  // writer. It must be cheap, and callable from any thread. For the start, before there are others.
   void on_progress(std::function<void()> signal) { on_progress_ = std::move(signal); }
   void note_progress() const {
     if (on_progress_) on_progress_();
@@ -84,7 +84,7 @@ class Context {
   Ledger ledger_;
 };
 
-// Records one operation in the ledger when it goes out of scope. `dry()` tells the operation to stop here.
+// Records one operation in the ledger when it goes out of scope. If `dry()`, the operation stops here.
 class CostScope {
  public:
   CostScope(Context& context, const char* name, double flops, double bytes);

@@ -8,8 +8,8 @@ namespace {
 
 void check_chunk(const Checks& check, const Tensor& logits, const Tensor& targets, int64_t valid_columns) {
   check.present("logits", logits);
-  const bool wide = logits.dtype() == DType::F32 || logits.dtype() == DType::F64;
-  check.that(wide && logits.shape().rank() == 2, "logits {} are not a matrix of f32 or f64", logits.text());
+  const bool accumulates = logits.dtype() == DType::F32 || logits.dtype() == DType::F64;
+  check.that(accumulates && logits.shape().rank() == 2, "logits {} are not a matrix of f32 or f64", logits.text());
   check.that(0 <= valid_columns && valid_columns <= logits.columns(), "{} valid columns of logits {}", valid_columns,
              logits.text());
   check.vector("targets", targets, logits.size(0), DType::I32);
@@ -71,11 +71,11 @@ void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) 
   const Checks check(context, "cross_entropy_gradient");
   check_chunk(check, args.logits, args.targets, args.valid_columns);
   const int64_t rows = args.logits.size(0);
-  const DType wide = args.logits.dtype();
-  check.vector("row_max", args.row_max, rows, wide);
-  check.vector("row_sum", args.row_sum, rows, wide);
+  const DType acc_dtype = args.logits.dtype();
+  check.vector("row_max", args.row_max, rows, acc_dtype);
+  check.vector("row_sum", args.row_sum, rows, acc_dtype);
   check.floating("dlogits", args.dlogits);
-  check.that(accumulator_of(args.dlogits.dtype()) == wide, "dlogits {} for logits {}", args.dlogits.text(),
+  check.that(accumulator_of(args.dlogits.dtype()) == acc_dtype, "dlogits {} for logits {}", args.dlogits.text(),
              args.logits.text());
   check.matrix("dlogits", args.dlogits, rows, args.logits.columns(), args.dlogits.dtype());
   check_smoothing(check, args.smoothing, args.vocabulary);

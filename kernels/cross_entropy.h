@@ -15,7 +15,7 @@ struct CrossEntropyStats {
   int64_t valid_columns = 0;  // of this chunk
   Tensor row_max;             // [rows], written: maximum over this chunk
   Tensor row_sum;             // [rows], written: sum of exp(logit - row_max)
-  Tensor row_target;          // [rows], written: logit[target], or 0 where the target is not in this chunk
+  Tensor row_target;          // [rows], written: logit[target], or 0 if the target is not in this chunk
   Tensor row_total;           // [rows], written: sum of logits (label smoothing), or absent
 };
 void cross_entropy_stats(Context& context, const CrossEntropyStats& args);
@@ -48,7 +48,7 @@ struct CrossEntropyGradient {
   double smoothing = 0;
   int64_t vocabulary = 0;
   double scale = 1;
-  Tensor dlogits;  // [rows, columns], compute dtype; may be the memory of logits where the dtypes are equal
+  Tensor dlogits;  // [rows, columns], compute dtype; may be the memory of logits if the dtypes are equal
 };
 void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args);
 

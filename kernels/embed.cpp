@@ -55,14 +55,14 @@ void embed_backward(Context& context, const EmbedBackward& args) {
   const Checks check(context, "embed_backward");
   check.present("dy", args.dy);
   check.floating("dy", args.dy);
-  const DType dtype = args.dy.dtype(), sums = accumulator_of(dtype);
+  const DType dtype = args.dy.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = args.dy.rows(), width = args.dy.columns();
   check.vector("tokens", args.tokens, rows, DType::I32);
   check.dropout(args.dropout, rows);
-  if (args.dtable) check.matrix("dtable", args.dtable, args.dtable.rows(), width, sums);
-  if (args.dpositions) check_positions(check, args.dpositions, args.row_positions, rows, width, sums);
+  if (args.dtable) check.matrix("dtable", args.dtable, args.dtable.rows(), width, acc_dtype);
+  if (args.dpositions) check_positions(check, args.dpositions, args.row_positions, rows, width, acc_dtype);
   const double tables = (args.dtable ? 1 : 0) + (args.dpositions ? 1 : 0);
-  const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(sums));
+  const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(acc_dtype));
   CostScope op(context, "embed_backward", 2 * tables * static_cast<double>(args.dy.elements()),
                bytes_of({args.tokens}) + bytes_of({args.dy}) + 2 * tables * touched);
   const Scratch scratch(context, width, dtype, rows);
@@ -90,12 +90,12 @@ void add_positions_backward(Context& context, const AddPositionsBackward& args) 
   const Checks check(context, "add_positions_backward");
   check.present("dy", args.dy);
   check.floating("dy", args.dy);
-  const DType dtype = args.dy.dtype(), sums = accumulator_of(dtype);
+  const DType dtype = args.dy.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = args.dy.rows(), width = args.dy.columns();
   check.matrix("dx", args.dx, rows, width, dtype);
   check.dropout(args.dropout, rows);
-  if (args.dpositions) check_positions(check, args.dpositions, args.row_positions, rows, width, sums);
-  const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(sums));
+  if (args.dpositions) check_positions(check, args.dpositions, args.row_positions, rows, width, acc_dtype);
+  const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(acc_dtype));
   CostScope op(context, "add_positions_backward", static_cast<double>(args.dy.elements()) * (args.dpositions ? 3 : 1),
                bytes_of({args.dy}) + bytes_of({args.dx}) + (args.dpositions ? 2 * touched : 0));
   const Scratch scratch(context, width, dtype, rows);

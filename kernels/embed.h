@@ -14,7 +14,7 @@ struct EmbedForward {
   double scale = 1;
   Tensor positions;  // [max positions, width], compute dtype, or absent
   Dropout dropout;
-  Tensor row_positions;  // i32[rows], where positions is present
+  Tensor row_positions;  // i32[rows], if positions is present
   Tensor y;              // [rows, width]
 };
 void embed_forward(Context& context, const EmbedForward& args);
@@ -33,7 +33,7 @@ struct EmbedBackward {
 };
 void embed_backward(Context& context, const EmbedBackward& args);
 
-// y[r] = dropout(scale * x[r] + positions[position[r]]): the second half of `embed`, where a projection or a sum over
+// y[r] = dropout(scale * x[r] + positions[position[r]]): the second half of `embed`, if a projection or a sum over
 // ranks stands between the two.
 struct AddPositionsForward {
   Tensor x;

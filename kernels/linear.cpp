@@ -6,7 +6,7 @@
 namespace weft {
 namespace {
 
-// Tensor::rows() is 0 where there are no columns; a product over nothing has rows all the same.
+// Tensor::rows() is 0 if there are no columns; a product over nothing has rows all the same.
 int64_t leading(const Tensor& t) {
   int64_t n = 1;
   for (int d = 0; d + 1 < t.shape().rank(); ++d) n *= t.size(d);
@@ -54,7 +54,7 @@ void linear_backward(Context& context, const LinearBackward& args) {
   check.floating("dy", args.dy);
   check.present("x", args.x);
   check.present("weight", args.weight);
-  const DType dtype = args.dy.dtype(), wide = accumulator_of(dtype);
+  const DType dtype = args.dy.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
   check.that(in > 0 && out > 0, "x {} times weight {}", args.x.text(), args.weight.text());
   check.matrix("x", args.x, rows, in, dtype);
@@ -62,15 +62,15 @@ void linear_backward(Context& context, const LinearBackward& args) {
   check.matrix("dy", args.dy, rows, out, dtype);
   if (args.activation != Activation::None) check.matrix("pre", args.pre, rows, out, dtype);
   if (args.dx) check.matrix("dx", args.dx, rows, in, dtype);
-  if (args.dweight) check.matrix("dweight", args.dweight, out, in, wide);
-  if (args.dbias) check.vector("dbias", args.dbias, out, wide);
+  if (args.dweight) check.matrix("dweight", args.dweight, out, in, acc_dtype);
+  if (args.dbias) check.vector("dbias", args.dbias, out, acc_dtype);
   check.dropout(args.dropout, rows);
   const int products = (args.dx ? 1 : 0) + (args.dweight ? 1 : 0);
   CostScope op(context, "linear_backward", products * product_flops(rows, in, out),
                bytes_of({args.dy, args.x, args.weight, args.pre, args.dx, args.dweight, args.dbias}));
   const bool changed = args.activation != Activation::None || args.dropout.active();
   const Tensor dpre = changed ? context.empty({rows, out}, dtype) : Tensor{};
-  const Tensor partial = args.dbias ? context.empty({context.threads(), out}, wide) : Tensor{};
+  const Tensor partial = args.dbias ? context.empty({context.threads(), out}, acc_dtype) : Tensor{};
   if (op.dry()) return;
   cpu::linear_backward(context.matmul(), args, dpre, partial, context.threads());
 }

@@ -32,7 +32,7 @@ struct LinearForward {
   Activation activation = Activation::None;
   Dropout dropout;  // after the activation
   Tensor y;         // [rows, out], written
-  Tensor pre;       // [rows, out], written with x W^T + b; needed where activation is not None and a backward follows
+  Tensor pre;       // [rows, out], written with x W^T + b; needed if activation is not None and a backward follows
 };
 void linear_forward(Context& context, const LinearForward& args);
 
@@ -41,7 +41,7 @@ struct LinearBackward {
   Tensor dy;  // [rows, out]
   Tensor x;   // [rows, in]
   Tensor weight;
-  Tensor pre;  // where activation is not None
+  Tensor pre;  // if activation is not None
   Activation activation = Activation::None;
   Dropout dropout;
   Tensor dx;  // [rows, in] or absent

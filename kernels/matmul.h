@@ -3,7 +3,7 @@
 
 namespace weft {
 
-// c = op(a) op(b) (+ c where Add), row-major matrices [rows, columns]. dtypes: all f32, all bf16, all f64, or a and b
+// c = op(a) op(b) (+ c if Add), row-major matrices [rows, columns]. dtypes: all f32, all bf16, all f64, or a and b
 // bf16 with c f32. bf16 accumulates in fp32. The plain product that `linear` and the output projection are made of.
 struct Matmul {
   Tensor a, b, c;

@@ -2,15 +2,15 @@
 
 #include "kernels/checks.h"
 #include "kernels/cpu/optimizer.h"
-#include "kernels/cpu/plain.h"
+#include "kernels/cpu/reduction.h"
 
 namespace weft {
 namespace {
 
 void check_update(const Checks& check, const Tensor& parameter, const Tensor& gradient, const StepState* state) {
   check.present("parameter", parameter);
-  const bool wide = parameter.dtype() == DType::F32 || parameter.dtype() == DType::F64;
-  check.that(wide, "parameter {} is neither f32 nor f64", parameter.text());
+  const bool accumulates = parameter.dtype() == DType::F32 || parameter.dtype() == DType::F64;
+  check.that(accumulates, "parameter {} is neither f32 nor f64", parameter.text());
   check.vector("gradient", gradient, parameter.elements(), parameter.dtype());
   check.that(state != nullptr, "no step state for parameter {}", parameter.text());
 }

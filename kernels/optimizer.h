@@ -5,7 +5,7 @@
 namespace weft {
 
 // Flat optimizer updates on slices of the flat buffers (all f32, or all f64 in tests). Gradients are multiplied by
-// state->clip first. Nothing is changed where state->skip is set.
+// state->clip first. Nothing is changed if state->skip is set.
 
 // AdamW (Loshchilov & Hutter 2019): m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
 // p -= lr (m / c1 / (sqrt(v / c2) + eps) + weight_decay p), c1, c2 the bias corrections.

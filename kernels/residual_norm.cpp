@@ -9,7 +9,7 @@ namespace {
 void check_forward(const Checks& check, const ResidualNormForward& args) {
   check.present("x", args.x);
   check.floating("x", args.x);
-  const DType dtype = args.x.dtype(), sums = accumulator_of(dtype);
+  const DType dtype = args.x.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = args.x.rows(), width = args.x.columns();
   check.dropout(args.dropout, rows);
   if (args.bias) check.vector("bias", args.bias, width, dtype);
@@ -23,8 +23,8 @@ void check_forward(const Checks& check, const ResidualNormForward& args) {
   check.matrix("normed", args.normed, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);
   if (args.beta) check.vector("beta", args.beta, width, dtype);
-  check.vector("mean", args.mean, rows, sums);
-  check.vector("rstd", args.rstd, rows, sums);
+  check.vector("mean", args.mean, rows, acc_dtype);
+  check.vector("rstd", args.rstd, rows, acc_dtype);
 }
 
 // Returns a gradient of the rows' shape.
@@ -32,22 +32,22 @@ const Tensor& check_backward(const Checks& check, const ResidualNormBackward& ar
   const Tensor& any = args.dnormed ? args.dnormed : args.dsum;
   check.present("dnormed or dsum", any);
   check.floating("dnormed or dsum", any);
-  const DType dtype = any.dtype(), sums = accumulator_of(dtype);
+  const DType dtype = any.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = any.rows(), width = any.columns();
   check.dropout(args.dropout, rows);
   if (args.dsum) check.matrix("dsum", args.dsum, rows, width, dtype);
   if (args.dx) check.matrix("dx", args.dx, rows, width, dtype);
   if (args.dresidual) check.matrix("dresidual", args.dresidual, rows, width, dtype);
-  if (args.dbias) check.vector("dbias", args.dbias, width, sums);
+  if (args.dbias) check.vector("dbias", args.dbias, width, acc_dtype);
   check.that(args.dnormed || (!args.dgamma && !args.dbeta), "dgamma {} or dbeta {} without dnormed", args.dgamma.text(),
              args.dbeta.text());
   if (!args.dnormed) return any;
   check.matrix("sum", args.sum, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);
-  check.vector("mean", args.mean, rows, sums);
-  check.vector("rstd", args.rstd, rows, sums);
-  if (args.dgamma) check.vector("dgamma", args.dgamma, width, sums);
-  if (args.dbeta) check.vector("dbeta", args.dbeta, width, sums);
+  check.vector("mean", args.mean, rows, acc_dtype);
+  check.vector("rstd", args.rstd, rows, acc_dtype);
+  if (args.dgamma) check.vector("dgamma", args.dgamma, width, acc_dtype);
+  if (args.dbeta) check.vector("dbeta", args.dbeta, width, acc_dtype);
   return any;
 }
 

@@ -12,12 +12,12 @@ struct ResidualNormForward {
   Tensor bias;  // [width] or absent: the bias of the row-parallel product that made x
   Dropout dropout;
   Tensor residual;  // [rows, width] or absent
-  Tensor gamma;     // [width], compute dtype; present where normed is
+  Tensor gamma;     // [width], compute dtype; present if normed is
   Tensor beta;      // [width] or absent
   double epsilon = 1e-5;
   Tensor sum;     // [rows, width], written, or absent (plain norm)
   Tensor normed;  // [rows, width], written, or absent (plain residual sum)
-  Tensor mean;    // accumulator dtype [rows], written where normed is
+  Tensor mean;    // accumulator dtype [rows], written if normed is
   Tensor rstd;    // accumulator dtype [rows]
 };
 void residual_norm_forward(Context& context, const ResidualNormForward& args);
@@ -26,7 +26,7 @@ void residual_norm_forward(Context& context, const ResidualNormForward& args);
 struct ResidualNormBackward {
   Tensor dsum;     // gradient that reached `sum` by other ways (the residual stream), or absent
   Tensor dnormed;  // or absent
-  Tensor sum;      // as forward wrote it (x itself for a plain norm); needed where dnormed is present
+  Tensor sum;      // as forward wrote it (x itself for a plain norm); needed if dnormed is present
   Tensor gamma, mean, rstd;
   Dropout dropout;
   Tensor dx;  // or absent

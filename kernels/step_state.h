@@ -19,19 +19,19 @@ struct StepState {
 };
 
 // Which sequence and which position each row of activations belongs to, as logical indices: the dropout key is
-// (seed, step, operation, sample, position, channel), so masks do not depend on rank, slicing or recomputation.
+// (seed, step, site, sequence, position, channel), so masks do not depend on rank, slicing or recomputation.
 struct RowIds {
-  Tensor sample;    // i32[rows], read as u32
+  Tensor sequence;  // i32[rows], read as u32: the sequence's number in the step
   Tensor position;  // i32[rows]
 };
 
 // Inverted dropout: an element is kept with probability 1 - p and scaled by 1 / (1 - p).
-// Element (row, channel): 16 bits of Philox(key)({channel / 8, position, sample, operation | head << 16}), lane
-// channel % 8 (low half of word 0, high half of word 0, low half of word 1, ...); dropped where bits < threshold,
+// Element (row, channel): 16 bits of Philox(dropout_key ^ dropout_id)({channel / 8, position, sequence, head}), lane
+// channel % 8 (low half of word 0, high half of word 0, low half of word 1, ...); dropped if bits < threshold,
 // threshold = round(p * 65536); the scale uses the rounded probability.
 struct Dropout {
   double probability = 0;
-  uint32_t operation = 0;     // unique within the model, below 65536, the same on every layout
+  uint64_t dropout_id = 0;    // of the site in the model: a hash of its name, the same on every layout
   int64_t first_channel = 0;  // global index of this tensor's channel 0 (a tensor-parallel shard starts later)
   const StepState* state = nullptr;
   RowIds rows;

@@ -40,7 +40,7 @@ class Shape {
   int rank_ = 0;
 };
 
-// Counted bytes on a device. `release` gives them back to whoever lent them, from any thread.
+// Counted bytes on a device. `release` gives them back to their allocator, from any thread.
 class Storage {
  public:
   Storage(void* data, size_t bytes, Device device, std::function<void()> release)

@@ -23,7 +23,7 @@ struct BenchArguments {
   SyntheticOptions data;
   std::string lengths;
   std::string json;
-  bool no_ceiling = false;
+  bool no_peak = false;
 };
 
 JobConfig job_of(BenchArguments& a) {
@@ -36,7 +36,7 @@ JobConfig job_of(BenchArguments& a) {
   return job;
 }
 
-void tell(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
+void report_figures(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
   std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
   if (!a.json.empty()) {
     Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
@@ -47,25 +47,15 @@ void tell(const BenchArguments& a, const JobConfig& job, const BenchReport& repo
 
 ExitCode bench(BenchArguments a) {
   const JobConfig job = job_of(a);
-  a.options.ceiling = !a.no_ceiling;
+  a.options.peak = !a.no_peak;
   a.data.lengths = a.lengths;
   const SyntheticData data = make_synthetic_data(job, a.data);
   Session session(static_cast<int>(job.parallel.tp));
   return session.run([&] {
     const BenchReport report = bench_steps(session.context(), session.mesh(), job, data, a.options);
-    if (session.is_rank0()) tell(a, job, report);
+    if (session.is_rank0()) report_figures(a, job, report);
     return ExitCode::Done;
   });
-}
-
-std::string footer() {
-  std::string text = "Models that need no job file:\n";
-  for (const BenchJob& job : bench_jobs()) text += fmt::format("  {:<18}{}\n", job.name, job.meaning);
-  text +=
-      "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
-      "The ceiling is the best of a sweep of large matrix products, measured in the same run with the same threads.\n"
-      "bench/README.md explains every figure and every field of the JSON.";
-  return text;
 }
 
 }  // namespace
@@ -74,9 +64,9 @@ void add_bench_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "bench",
       "Time training steps on synthetic data: compute, communication, data wait, optimizer, share of the "
-      "ceiling. Under mpirun on many ranks.");
+      "measured peak. Under mpirun on many ranks.");
   auto a = std::make_shared<BenchArguments>();
-  command->add_option("job", a->job, "The job; its dataset need not exist (where it does, lengths are taken from it)");
+  command->add_option("job", a->job, "The job; its dataset need not exist (if it does, lengths are taken from it)");
   command->add_option("--model", a->model, "A model by name, instead of a job");
   command->add_option("--set", a->overrides, "Change one field of the job: --set a.b=c (may be repeated)")
       ->type_name("KEY=VALUE");
@@ -93,10 +83,15 @@ void add_bench_command(CLI::App& app, Action& action) {
                    "Translation: a file of sentence lengths, a line SOURCE_TOKENS TARGET_TOKENS a pair")
       ->type_name("FILE");
   command->add_option("--json", a->json, "Write every figure to a file")->type_name("FILE");
-  command->add_flag("--no-ceiling", a->no_ceiling, "Do not measure the ceiling");
+  // Its former name is what bench/cpu/compare.py gives to this program and to older ones alike.
+  command->add_flag("--no-peak,--no-ceiling", a->no_peak, "Do not measure the peak");
   command->add_flag("--operations", a->options.operations,
                     "Then as many steps again with every operation timed: where the time goes");
-  command->footer(footer());
+  command->footer("Models that need no job file:\n" + describe_bench_jobs() +
+                  "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
+                  "The measured peak is the best of a sweep of large matrix products, measured in the same run with "
+                  "the same threads.\n"
+                  "bench/README.md explains every figure and every field of the JSON.");
   command->callback([=, &action] { action = [=] { return bench(*a); }; });
 }
 

@@ -1,9 +1,6 @@
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
-#include <cstring>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -11,6 +8,7 @@
 #include "base/mpi.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
+#include "parallel/gather_texts.h"
 #include "parallel/session.h"
 
 namespace weft {
@@ -20,7 +18,7 @@ double gib(double bytes) { return bytes / (1 << 30); }
 
 void print(const std::vector<InfoRow>& rows) {
   std::printf("%s", format_rows(rows).c_str());
-  std::fflush(stdout);  // MPI may end the process where it cannot start, and what is known must be out by then
+  std::fflush(stdout);  // MPI may end the process if it cannot start, so what is known is printed before
 }
 
 std::vector<InfoRow> machine_rows() {
@@ -53,24 +51,12 @@ const char* thread_level() {
   }
 }
 
-// What every rank says of itself, in the order of ranks; on rank 0.
-std::vector<std::string> gather_lines(const Session& session, const std::string& line) {
-  std::array<char, 256> mine{};
-  std::strncpy(mine.data(), line.c_str(), mine.size() - 1);
-  std::vector<std::array<char, 256>> all(static_cast<size_t>(session.world_size()));
-  check_mpi(MPI_Gather(mine.data(), mine.size(), MPI_CHAR, all.data(), mine.size(), MPI_CHAR, 0, MPI_COMM_WORLD),
-            "MPI_Gather");
-  std::vector<std::string> lines(all.size());
-  std::ranges::transform(all, lines.begin(), [](const auto& text) { return text.data(); });
-  return lines;
-}
-
 // Under a launcher: who the ranks are and how many threads each would compute with.
 void report_ranks(const LauncherInfo& launcher) {
   Session session(1);
   const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
                                        allowed_processors().text());
-  const auto lines = gather_lines(session, mine);
+  const auto lines = gather_texts(session.mesh().world(), mine);
   if (!session.is_rank0()) return;
   std::vector<InfoRow> rows = build_rows();
   const auto machine = machine_rows();
@@ -100,7 +86,7 @@ ExitCode doctor() {
 void add_doctor_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("doctor", "What this machine and this build can do.");
   command->footer(
-      "Under a launcher it starts MPI and says what each rank would compute with:\n"
+      "Under a launcher it starts MPI and lists what each rank would compute with:\n"
       "  mpirun -np 2 --bind-to none weft doctor");
   command->callback([&action] { action = doctor; });
 }

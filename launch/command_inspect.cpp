@@ -1,10 +1,9 @@
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/config/reader.h"
 #include "base/log.h"
-#include "bench/step_plan.h"
+#include "bench/parameter_tree.h"
 #include "checkpoint/reader.h"
 #include "data/dataset_inspect.h"
 #include "data/tokenizer/tokenizer.h"
@@ -14,41 +13,6 @@
 
 namespace weft {
 namespace {
-
-struct Branch {
-  int64_t elements = 0;
-  std::string shape;
-  std::map<std::string, Branch> children;
-};
-
-void print_branch(const std::string& name, const Branch& branch, int depth) {
-  std::printf("%*s%-*s %14s  %s\n", 2 * depth, "", 36 - 2 * depth, name.c_str(),
-              fmt::format("{:L}", branch.elements).c_str(), branch.shape.c_str());
-  for (const auto& [child, inner] : branch.children) print_branch(child, inner, depth + 1);
-}
-
-// The model as a tree with shapes and parameter counts, made dry: no memory, no data.
-void inspect_job(const std::string& path, const std::vector<std::string>& overrides) {
-  const JobConfig job = load_job(path, overrides);
-  Context context({.kind = DeviceKind::Meta});
-  Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, job.model, planned_vocabularies(job));
-  Branch root;
-  for (const auto& p : model->parameters().parameters()) {
-    const int64_t n = p->spec().shape.elements();
-    Branch* at = &root;
-    at->elements += n;
-    std::string rest = p->spec().name;
-    while (!rest.empty()) {
-      const size_t dot = rest.find('.');
-      at = &at->children[rest.substr(0, dot)];
-      at->elements += n;
-      rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
-    }
-    at->shape = p->spec().shape.text();
-  }
-  print_branch(job.name, root, 0);
-}
 
 void inspect_checkpoint(const fs::path& path, bool verify, bool with_job) {
   const Checkpoint checkpoint = Checkpoint::open(path);
@@ -100,7 +64,7 @@ ExitCode inspect(const std::string& path, const std::vector<std::string>& overri
     throw ConfigError(fmt::format("{} is nothing that can be shown", path),
                       "give a dataset's, run's or checkpoint's directory, a tokenizer's .json, or a job's .yaml");
   } else {
-    inspect_job(path, overrides);
+    std::printf("%s", parameter_tree(load_job(path, overrides)).c_str());
   }
   return ExitCode::Done;
 }

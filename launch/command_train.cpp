@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "evaluate/translator.h"
 #include "job/options.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
@@ -35,9 +34,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
   Trainer trainer(session.context(), session.mesh(), job,
                   {.version = weft_version(), .revision = git_revision(), .overrides = overrides});
   log_info("{} parameters", trainer.model().parameters().global_elements());
-  SampleWriter samples;
-  if (job.log.samples.every_steps > 0) samples = make_sample_writer(job, session.is_rank0());
-  const TrainResult result = trainer.run(resume_choice(resume), samples);
+  const TrainResult result = trainer.run(resume_choice(resume));
   if (result.exit == ExitCode::Preempted) {
     log_info("stopped by a signal at step {} of {}, saved in {}; the same command goes on from there", result.step,
              result.max_steps, result.last_checkpoint->string());

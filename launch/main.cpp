@@ -22,19 +22,20 @@ constexpr const char* kFooter =
     "  weft sample sample && weft prepare configs/sample/translation.yaml\n"
     "  mpirun -np 2 --bind-to none weft train configs/sample/translation.yaml\n"
     "  weft evaluate configs/sample/translation.yaml --split test\n"
-    "weft COMMAND --help teaches each; weft keys lists what a job may say.\n"
+    "weft COMMAND --help explains each; weft keys lists the keys of a job.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
     "hung, 75 stopped by a signal after a committed save (run the same command again).";
 
-// Before the ranks work together all of them read the same command line and the same job, and fail alike. Rank 0 says
-// it, and its end ends the others through the launcher; one that is still here after that has trouble of its own.
-void let_rank_0_speak() {
+// Before the ranks work together all of them read the same command line and the same job, and fail with the same error.
+// Rank 0 prints it, and when it exits the launcher ends the others. A rank that is still running after the wait has an
+// error of its own, and prints that.
+void wait_for_rank0_error() {
   if (find_launcher().rank.value_or(0) > 0) std::this_thread::sleep_for(std::chrono::seconds(5));
 }
 
 // An error on one rank that the others cannot know of must not leave them waiting.
 int fail(ExitCode code, const std::string& text) {
-  let_rank_0_speak();
+  wait_for_rank0_error();
   log_error("{}", text);
   int initialised = 0, finalised = 0;
   MPI_Initialized(&initialised);
@@ -43,7 +44,7 @@ int fail(ExitCode code, const std::string& text) {
   return static_cast<int>(code);
 }
 
-// The first word decides what the others mean, so a wrong one is said before anything else.
+// The first word decides what the others mean, so a wrong one is reported before anything else.
 void refuse_unknown_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;
@@ -73,7 +74,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) let_rank_0_speak();
+    if (error.get_exit_code() != 0) wait_for_rank0_error();
     refuse_unknown_command(app, argc, argv);
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
   }
@@ -88,7 +89,7 @@ int run(int argc, char** argv) {
 }  // namespace weft
 
 int main(int argc, char** argv) {
-  // Beyond a limit on file sizes (ulimit -f), a write is to fail with a message and not to kill the process.
+  // Beyond a limit on file sizes (ulimit -f), a write fails with a message instead of killing the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return weft::run(argc, argv);

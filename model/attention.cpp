@@ -1,17 +1,14 @@
 #include "model/attention.h"
 
 #include <cmath>
-#include <numeric>
 
-#include "kernels/attention.h"
-#include "kernels/plain.h"
 #include "model/cache.h"
 
 namespace weft {
 namespace {
 
 // The heads of the whole model.
-AttentionHeads layout_of(const TransformerConfig& c) {
+AttentionHeads heads_of(const TransformerConfig& c) {
   const int64_t kv_heads = c.derived_kv_heads();
   return {.kv_heads = kv_heads,
           .queries = div_exact(c.heads, kv_heads, "heads / kv_heads"),
@@ -19,19 +16,19 @@ AttentionHeads layout_of(const TransformerConfig& c) {
 }
 
 // This rank's: whole groups of query heads with their key and value heads.
-AttentionHeads local_layout(const LayerScope& b) {
-  AttentionHeads heads = layout_of(b.config);
+AttentionHeads local_heads(const LayerScope& b) {
+  AttentionHeads heads = heads_of(b.config);
   heads.kv_heads = b.shards.share(heads.kv_heads, "model.kv_heads");
   return heads;
 }
 
 double score_scale(const AttentionHeads& heads) { return 1 / std::sqrt(static_cast<double>(heads.head_dim)); }
 
-// A projection to `parts` heads a group (queries, keys, values). Under Xavier each part is a matrix of its own; where
+// A projection to `parts` heads a group (queries, keys, values). Under Xavier each part is a matrix of its own; if
 // queries, keys and values share the input, fairseq's gain 1/sqrt(2) is the bound of their joint product.
 Linear::Options projection(const LayerScope& b, const std::string& name, int64_t parts) {
   const TransformerConfig& c = b.config;
-  const AttentionHeads heads = layout_of(c);
+  const AttentionHeads heads = heads_of(c);
   Init init = b.weight_init(c.width, heads.heads() * heads.head_dim);
   if (c.init == InitScheme::Xavier) init.spread /= std::sqrt(2.0);
   return {.name = name,
@@ -44,65 +41,58 @@ Linear::Options projection(const LayerScope& b, const std::string& name, int64_t
 // Keys and values of the encoder's output, which enters once for all layers.
 Linear::Options memory_projection(const LayerScope& b, const std::string& name) {
   Linear::Options options = projection(b, name, 2);
-  options.full_rows_in = true;
+  options.replicated_in = true;
   return options;
 }
 
 Linear::Options output_projection(const LayerScope& b, const std::string& name) {
-  const AttentionHeads heads = layout_of(b.config);
+  const AttentionHeads heads = heads_of(b.config);
   const int64_t in = heads.heads() * heads.head_dim;
   return {.name = name,
           .shape = {b.config.width, in},
-          .init = b.weight_init(in, b.config.width, true),
+          .init = b.residual_init(in, b.config.width),
           .bias = b.config.bias,
           .bias_in_residual = true,
           .sharding = LinearSharding::RowParallel};
 }
 
-// What one attention leaves for its backward.
+// What one attention reads and leaves for its backward; qkv, or q and kv.
 struct Saved {
   Var qkv, q, kv, out;
   Tensor log_sum;
   Offsets query_offsets, key_offsets;
   bool causal = false;
   Dropout dropout;
+  AttentionHeads heads;
   int64_t first_head = 0;
+
+  // The arguments that forward and backward share.
+  template <class Args>
+  Args args() const {
+    const auto value = [](const Var& v) { return v ? v->value : Tensor{}; };
+    Args a;
+    a.qkv = value(qkv), a.q = value(q), a.kv = value(kv);
+    a.heads = heads, a.first_head = first_head;
+    a.query_offsets = &query_offsets, a.key_offsets = &key_offsets;
+    a.causal = causal;
+    a.scale = score_scale(heads);
+    a.dropout = dropout;
+    a.out = out->value, a.log_sum = log_sum;
+    return a;
+  }
 };
 
-Var attend(Tape& tape, Saved s, const AttentionHeads& heads) {
+Var attend(Tape& tape, Saved s) {
   Context& context = tape.context();
   const Tensor& queries = s.qkv ? s.qkv->value : s.q->value;
-  const int64_t rows = queries.size(0);
-  s.out = tape.variable(context.empty({rows, heads.heads() * heads.head_dim}, queries.dtype()));
-  s.log_sum = context.empty({heads.heads(), rows}, accumulator_of(queries.dtype()));
-  const auto value = [](const Var& v) { return v ? v->value : Tensor{}; };
-  attention_forward(context, {.qkv = value(s.qkv),
-                              .q = value(s.q),
-                              .kv = value(s.kv),
-                              .heads = heads,
-                              .query_offsets = &s.query_offsets,
-                              .key_offsets = &s.key_offsets,
-                              .causal = s.causal,
-                              .scale = score_scale(heads),
-                              .dropout = s.dropout,
-                              .first_head = s.first_head,
-                              .out = s.out->value,
-                              .log_sum = s.log_sum});
-  const Var out = s.out;
-  tape.push([&tape, s = std::move(s), heads, value] {
-    AttentionBackward back{.dout = s.out->gradient,
-                           .qkv = value(s.qkv),
-                           .q = value(s.q),
-                           .kv = value(s.kv),
-                           .heads = heads,
-                           .query_offsets = &s.query_offsets,
-                           .key_offsets = &s.key_offsets,
-                           .causal = s.causal,
-                           .scale = score_scale(heads),
-                           .dropout = s.dropout,
-                           .first_head = s.first_head,
-                           .out = s.out->value,
-                           .log_sum = s.log_sum};
+  const int64_t n = queries.size(0);
+  s.out = tape.variable(context.empty({n, s.heads.heads() * s.heads.head_dim}, queries.dtype()));
+  s.log_sum = context.empty({s.heads.heads(), n}, accumulator_of(queries.dtype()));
+  attention_forward(context, s.args<AttentionForward>());
+  Var out = s.out;
+  tape.push([&tape, s = std::move(s)] {
+    auto back = s.args<AttentionBackward>();
+    back.dout = s.out->gradient;
     // Queries, keys and values come from products that nothing else reads: their gradients are overwritten.
     if (s.qkv) back.dqkv = tape.slot(s.qkv).tensor;
     if (s.q) back.dq = tape.slot(s.q).tensor;
@@ -112,7 +102,7 @@ Var attend(Tape& tape, Saved s, const AttentionHeads& heads) {
   return out;
 }
 
-// Runs an attention's products as a segment of their own where backward is to compute them again.
+// Runs an attention's products as a segment of their own if backward is to compute them again.
 template <class Body>
 Var recomputed(ForwardContext& forward, const std::vector<Var>& inputs, Body&& body) {
   if (forward.recompute != Recompute::Attention || !forward.tape.training()) return body(forward, inputs);
@@ -126,106 +116,92 @@ Var recomputed(ForwardContext& forward, const std::vector<Var>& inputs, Body&& b
 }  // namespace
 
 SelfAttention::SelfAttention(LayerScope& scope, const std::string& name, bool causal, int layer)
-    : heads_(local_layout(scope)),
+    : Branch(scope, name),
+      heads_(local_heads(scope)),
       first_head_(scope.shards.first(heads_.heads())),
       qkv_(scope, projection(scope, name + ".qkv", heads_.queries + 2)),
       output_(scope, output_projection(scope, name + ".output")),
       causal_(causal),
       layer_(layer),
       dropout_(scope.config.dropout.attention),
-      site_(scope.sites.next()) {}
+      dropout_id_(scope.dropout_id(name)) {}
 
-Var SelfAttention::operator()(ForwardContext& forward, const Var& x, const Rows& rows) const {
-  if (forward.cache && causal_) return decode(forward, x, rows);
-  return recomputed(forward, {x}, [this, rows](ForwardContext& inner, const std::vector<Var>& in) {
-    const Var out = attend(inner.tape,
-                           {.qkv = qkv_(inner, in[0], rows),
-                            .query_offsets = rows.offsets,
-                            .key_offsets = rows.offsets,
-                            .causal = causal_,
-                            .dropout = inner.dropout(dropout_, site_, rows.ids),
-                            .first_head = first_head_},
-                           heads_);
-    return output_(inner, out, rows);
+Var SelfAttention::operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
+  if (forward.cache && causal_) return decode(forward, x, tokens);
+  return recomputed(forward, {x}, [this, tokens](ForwardContext& inner, const std::vector<Var>& in) {
+    const Var out = attend(inner.tape, {.qkv = qkv_(inner, in[0], tokens),
+                                        .query_offsets = tokens.offsets,
+                                        .key_offsets = tokens.offsets,
+                                        .causal = causal_,
+                                        .dropout = inner.dropout(dropout_, dropout_id_, tokens.ids),
+                                        .heads = heads_,
+                                        .first_head = first_head_});
+    return output_(inner, out, tokens);
   });
 }
 
-Var SelfAttention::decode(ForwardContext& forward, const Var& x, const Rows& rows) const {
+Var SelfAttention::decode(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
   Tape& tape = forward.tape;
-  const Var qkv = qkv_(forward, x, rows);
+  const Var qkv = qkv_(forward, x, tokens);
   const Var out =
-      tape.constant(tape.context().empty({rows.count(), heads_.heads() * heads_.head_dim}, qkv->value.dtype()));
+      tape.constant(tape.context().empty({tokens.count(), heads_.heads() * heads_.head_dim}, qkv->value.dtype()));
   cached_attention(tape.context(), {.qkv = qkv->value,
                                     .heads = heads_,
-                                    .query_offsets = &rows.offsets,
+                                    .query_offsets = &tokens.offsets,
                                     .slots = &forward.cache->slots(),
                                     .past = &forward.cache->past(),
                                     .scale = score_scale(heads_),
                                     .cache = forward.cache->self(layer_),
                                     .out = out->value});
-  return output_(forward, out, rows);
+  return output_(forward, out, tokens);
 }
 
 CrossAttention::CrossAttention(LayerScope& scope, const std::string& name, int layer)
-    : heads_(local_layout(scope)),
+    : Branch(scope, name),
+      heads_(local_heads(scope)),
       first_head_(scope.shards.first(heads_.heads())),
       q_(scope, projection(scope, name + ".q", heads_.queries)),
       kv_(scope, memory_projection(scope, name + ".kv")),
       output_(scope, output_projection(scope, name + ".output")),
       layer_(layer),
       dropout_(scope.config.dropout.attention),
-      site_(scope.sites.next()) {}
+      dropout_id_(scope.dropout_id(name)) {}
 
-Var CrossAttention::keys_and_values(ForwardContext& forward, const Var& memory, const Rows& memory_rows) const {
-  return kv_(forward, memory, memory_rows);
+Var CrossAttention::keys_and_values(ForwardContext& forward, const Memory& memory) const {
+  return kv_(forward, memory.states, memory.tokens);
 }
 
-Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Rows& rows, const Var& memory,
-                               const Rows& memory_rows) const {
-  if (forward.cache) return decode(forward, x, rows);
-  return recomputed(forward, {x, memory}, [this, rows, memory_rows](ForwardContext& inner, const std::vector<Var>& in) {
-    const Var q = q_(inner, in[0], rows);
-    const Var out = attend(inner.tape,
-                           {.q = q,
-                            .kv = keys_and_values(inner, in[1], memory_rows),
-                            .query_offsets = rows.offsets,
-                            .key_offsets = memory_rows.offsets,
-                            .dropout = inner.dropout(dropout_, site_, rows.ids),
-                            .first_head = first_head_},
-                           heads_);
-    return output_(inner, out, rows);
-  });
+Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens,
+                               const Memory& memory) const {
+  if (forward.cache) return decode(forward, x, tokens);
+  return recomputed(forward, {x, memory.states},
+                    [this, tokens, sources = memory.tokens](ForwardContext& inner, const std::vector<Var>& in) {
+                      const Var q = q_(inner, in[0], tokens);
+                      const Var out = attend(inner.tape, {.q = q,
+                                                          .kv = keys_and_values(inner, {in[1], sources}),
+                                                          .query_offsets = tokens.offsets,
+                                                          .key_offsets = sources.offsets,
+                                                          .dropout = inner.dropout(dropout_, dropout_id_, tokens.ids),
+                                                          .heads = heads_,
+                                                          .first_head = first_head_});
+                      return output_(inner, out, tokens);
+                    });
 }
 
-Var CrossAttention::decode(ForwardContext& forward, const Var& x, const Rows& rows) const {
+Var CrossAttention::decode(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
   Tape& tape = forward.tape;
-  const Var q = q_(forward, x, rows);
+  const Var q = q_(forward, x, tokens);
   const Var out = tape.constant(tape.context().empty(q->value.shape(), q->value.dtype()));
   const std::vector<int32_t> lengths = forward.cache->memory_lengths();
   cached_attention(tape.context(), {.q = q->value,
                                     .heads = heads_,
-                                    .query_offsets = &rows.offsets,
+                                    .query_offsets = &tokens.offsets,
                                     .slots = &forward.cache->sources(),
                                     .past = &lengths,
                                     .scale = score_scale(heads_),
                                     .cache = forward.cache->memory(layer_),
                                     .out = out->value});
-  return output_(forward, out, rows);
+  return output_(forward, out, tokens);
 }
-
-FeedForward::FeedForward(LayerScope& scope, const std::string& name)
-    : up_(scope, {.name = name + ".up",
-                  .shape = {scope.config.derived_ffn(), scope.config.width},
-                  .init = scope.weight_init(scope.config.width, scope.config.derived_ffn()),
-                  .bias = scope.config.bias,
-                  .sharding = LinearSharding::ColumnParallel,
-                  .activation = scope.config.activation,
-                  .dropout = scope.config.dropout.ffn}),
-      down_(scope, {.name = name + ".down",
-                    .shape = {scope.config.width, scope.config.derived_ffn()},
-                    .init = scope.weight_init(scope.config.derived_ffn(), scope.config.width, true),
-                    .bias = scope.config.bias,
-                    .bias_in_residual = true,
-                    .sharding = LinearSharding::RowParallel}) {}
 
 }  // namespace weft

@@ -1,19 +1,28 @@
 #pragma once
-#include "model/layers.h"
+#include <string>
+
+#include "kernels/attention.h"
+#include "model/linear.h"
+#include "model/residual.h"
 
 namespace weft {
 
-// Multi-head attention: packed query-key-value product, attention over ragged rows, output product whose bias joins
-// with the residual sum.
-class SelfAttention {
+// The encoder's output, as the decoder's cross-attention sees it; empty for a stack without one.
+struct Memory {
+  Var states;           // [replicated tokens, width] (TensorParallel::copy_or_gather)
+  PackedTokens tokens;  // of the source
+};
+
+// Multi-head attention: packed query-key-value product, attention over ragged sequences, output product whose bias
+// joins with the residual sum.
+class SelfAttention : public Branch {
  public:
   SelfAttention(LayerScope& scope, const std::string& name, bool causal, int layer);
-  // The branch's output without the output bias; see output_bias().
-  Var operator()(ForwardContext& forward, const Var& x, const Rows& rows) const;
-  Parameter* output_bias() const { return output_.residual_bias(); }
+  Var operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
+  const Parameter* output_bias() const { return output_.residual_bias(); }
 
  private:
-  Var decode(ForwardContext& forward, const Var& x, const Rows& rows) const;
+  Var decode(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
 
   AttentionHeads heads_;  // of this tp rank
   int64_t first_head_;
@@ -21,41 +30,27 @@ class SelfAttention {
   bool causal_;
   int layer_;
   double dropout_;
-  uint32_t site_;
+  uint64_t dropout_id_;
 };
 
-// Queries from the decoder, keys and values from the encoder's output ("memory").
-class CrossAttention {
+// Queries from the decoder, keys and values from the encoder's output.
+class CrossAttention : public Branch {
  public:
   CrossAttention(LayerScope& scope, const std::string& name, int layer);
-  // `memory` has full rows (TensorParallel::enter).
-  Var operator()(ForwardContext& forward, const Var& x, const Rows& rows, const Var& memory,
-                 const Rows& memory_rows) const;
+  Var operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens, const Memory& memory) const;
   // While decoding: the keys and values of the memory, computed once.
-  Var keys_and_values(ForwardContext& forward, const Var& memory, const Rows& memory_rows) const;
-  Parameter* output_bias() const { return output_.residual_bias(); }
+  Var keys_and_values(ForwardContext& forward, const Memory& memory) const;
+  const Parameter* output_bias() const { return output_.residual_bias(); }
 
  private:
-  Var decode(ForwardContext& forward, const Var& x, const Rows& rows) const;
+  Var decode(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
 
   AttentionHeads heads_;  // of this tp rank
   int64_t first_head_;
   Linear q_, kv_, output_;
   int layer_;
   double dropout_;
-  uint32_t site_;
-};
-
-class FeedForward {
- public:
-  FeedForward(LayerScope& scope, const std::string& name);
-  Var operator()(ForwardContext& forward, const Var& x, const Rows& rows) const {
-    return down_(forward, up_(forward, x, rows), rows);
-  }
-  Parameter* output_bias() const { return down_.residual_bias(); }
-
- private:
-  Linear up_, down_;
+  uint64_t dropout_id_;
 };
 
 }  // namespace weft

@@ -64,7 +64,7 @@ struct DropoutConfig {
   }
 };
 
-// The shapes and options of both models. Decoder-only where encoder_layers is 0. "0" sizes are derived: see each field.
+// The shapes and options of both models. Decoder-only if encoder_layers is 0. "0" sizes are derived: see each field.
 struct TransformerConfig {
   int64_t layers = 4;
   int64_t encoder_layers = 0;
@@ -103,7 +103,7 @@ struct TransformerConfig {
     v.field("layers", layers, "Blocks of the decoder (of the only stack in GPT).", Range{.min = 1, .max = 1000});
     v.field("encoder_layers", encoder_layers, "Blocks of the encoder; translation needs at least 1, GPT has 0.",
             Range{.min = 0, .max = 1000});
-    v.field("width", width, "Features of a row of the residual stream.", size);
+    v.field("width", width, "Features of a token in the residual stream.", size);
     v.field("heads", heads, "Attention heads.", size);
     v.field("kv_heads", kv_heads, "Key/value heads (grouped-query attention); 0 means as many as heads.",
             optional_size);
@@ -111,7 +111,7 @@ struct TransformerConfig {
     v.field("ffn", ffn, "Hidden features of the feed-forward layer; 0 means 4 x width.",
             Range{.min = 0, .max = 1 << 22});
     v.field("embedding_width", embedding_width,
-            "Features of the token embedding, projected to the width where they differ; 0 means width.", optional_size);
+            "Features of the token embedding, projected to the width if they differ; 0 means width.", optional_size);
     v.field("max_length", max_length, "Longest sequence in tokens: the size of the position table.",
             Range{.min = 1, .max = 1 << 24});
     v.field("norm", norm, "LayerNorm before each branch (pre) or after each residual sum (post).");
@@ -130,8 +130,9 @@ struct TransformerConfig {
     v.field("scale_embedding", scale_embedding, "Multiply token embeddings by sqrt(width) before positions are added.");
     v.field("dropout", dropout, "Dropout probabilities.");
     v.field("init", init,
-            "gpt2: normal, residual projections divided by sqrt(2 layers); xavier: uniform (Glorot and Bengio 2010), "
-            "embeddings normal with deviation 1/sqrt(width).");
+            "gpt2: normal, residual projections divided by the square root of their stack's branches (2 a block, 3 with "
+            "cross-attention); xavier: uniform (Glorot and Bengio 2010), embeddings normal with deviation "
+            "1/sqrt(width).");
     v.field("init_deviation", init_deviation, "Standard deviation of the gpt2 scheme.", Range{.min = 0, .max = 10});
   }
 };

@@ -1,14 +1,14 @@
+#include "model/embedding.h"
+
 #include <cmath>
 
+#include "kernels/elementwise.h"
 #include "kernels/embed.h"
-#include "kernels/plain.h"
-#include "model/layers.h"
 
 namespace weft {
 
-Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabulary, Parameter* shared_table,
-                     Parameter* shared_positions)
-    : config_(scope.config), table_(shared_table), shards_(scope.shards), site_(scope.sites.next()) {
+Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabulary, const Parameter* shared_table)
+    : config_(scope.config), table_(shared_table), shards_(scope.shards), dropout_id_(scope.dropout_id(name)) {
   const TransformerConfig& c = scope.config;
   const int64_t width = c.derived_embedding_width();
   if (!table_) {
@@ -20,12 +20,11 @@ Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabul
                                   .padded = true});
   }
   if (c.positions == Positions::Learned) {
-    learned_ = shared_positions ? shared_positions
-                                : &scope.registry.add({.name = name + ".positions",
-                                                       .shape = {c.max_length, c.width},
-                                                       .init = scope.embedding_init(c.width),
-                                                       .decays = true,
-                                                       .partial_over_tp = shards_.sequence()});
+    learned_ = &scope.registry.add({.name = name + ".positions",
+                                    .shape = {c.max_length, c.width},
+                                    .init = scope.embedding_init(c.width),
+                                    .decays = true,
+                                    .partial_over_tp = shards_.sequence()});
   }
   if (width != c.width) {
     projection_.emplace(scope, Linear::Options{.name = name + ".projection",
@@ -46,69 +45,66 @@ void Embedding::prepare(Context& context, DType compute) {
   if (compute != DType::F32) convert(context, exact, sinusoids_);
 }
 
-Var Embedding::operator()(ForwardContext& forward, const Rows& rows) const {
-  if (!projection_ && !shards_.active()) return lookup(forward, rows, true);
-  const Var tokens = shards_.leave(forward, lookup(forward, rows, false), rows);
-  return add_positions(forward, projection_ ? (*projection_)(forward, tokens, rows) : tokens, rows);
+Var Embedding::operator()(ForwardContext& forward, const PackedTokens& tokens) const {
+  if (!projection_ && !shards_.active()) return lookup(forward, tokens, true);
+  const Var x = shards_.reduce_or_scatter(forward, lookup(forward, tokens, false), tokens);
+  return add_positions(forward, projection_ ? (*projection_)(forward, x, tokens) : x, tokens);
 }
 
-Var Embedding::lookup(ForwardContext& forward, const Rows& rows, bool with_positions) const {
+Var Embedding::lookup(ForwardContext& forward, const PackedTokens& tokens, bool with_positions) const {
   Tape& tape = forward.tape;
-  const Tensor& table = table_->value();
-  const Var y = tape.variable(tape.context().empty({rows.count(), table.size(1)}, table.dtype()));
-  const Dropout dropout = with_positions ? forward.dropout(config_.dropout.embedding, site_, rows.ids) : Dropout{};
+  const ParameterUse use = tape.use(table_), learned = tape.use(with_positions ? learned_ : nullptr);
+  const Tensor table = use.value();
+  const Var y = tape.variable(tape.context().empty({tokens.count(), table.size(1)}, table.dtype()));
+  const Dropout dropout =
+      with_positions ? forward.dropout(config_.dropout.embedding, dropout_id_, tokens.ids) : Dropout{};
   const double scale = with_positions ? scale_ : 1.0;
-  Parameter* learned = with_positions ? learned_ : nullptr;
   const int64_t first_token = shards_.first(table.size(0));
-  embed_forward(tape.context(), {.tokens = rows.tokens,
+  embed_forward(tape.context(), {.tokens = tokens.tokens,
                                  .table = table,
                                  .first_token = first_token,
                                  .scale = scale,
                                  .positions = with_positions ? position_table() : Tensor{},
                                  .dropout = dropout,
-                                 .row_positions = rows.ids.position,
+                                 .row_positions = tokens.ids.position,
                                  .y = y->value});
-  tape.use(*table_);
-  if (learned) tape.use(*learned);
-  tape.push([&tape, y, first_token, scale, dropout, learned, tokens = rows.tokens, position = rows.ids.position,
-             table = table_] {
-    EmbedBackward back{.dy = y->gradient,
-                       .tokens = tokens,
-                       .first_token = first_token,
-                       .scale = scale,
-                       .dropout = dropout,
-                       .row_positions = position};
-    back.dtable = table->gradient(), back.dtable_mode = table->gradient_mode();
-    if (learned) back.dpositions = learned->gradient(), back.dpositions_mode = learned->gradient_mode();
-    embed_backward(tape.context(), back);
-    tape.contributed(*table);
-    if (learned) tape.contributed(*learned);
+  tape.push([&tape, y, first_token, scale, dropout, use, learned, ids = tokens.tokens, position = tokens.ids.position] {
+    const GradientSlot dtable = use.contribute(), dpositions = learned.contribute();
+    embed_backward(tape.context(), {.dy = y->gradient,
+                                    .tokens = ids,
+                                    .first_token = first_token,
+                                    .scale = scale,
+                                    .dropout = dropout,
+                                    .row_positions = position,
+                                    .dtable = dtable.tensor,
+                                    .dtable_mode = dtable.mode,
+                                    .dpositions = dpositions.tensor,
+                                    .dpositions_mode = dpositions.mode});
   });
   return y;
 }
 
-Var Embedding::add_positions(ForwardContext& forward, const Var& x, const Rows& rows) const {
+Var Embedding::add_positions(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
   Tape& tape = forward.tape;
   const Var y = tape.variable(tape.context().empty(x->value.shape(), x->value.dtype()));
-  const Dropout dropout = forward.dropout(config_.dropout.embedding, site_, rows.stream);
+  const Dropout dropout = forward.dropout(config_.dropout.embedding, dropout_id_, tokens.residual_ids);
   add_positions_forward(tape.context(), {.x = x->value,
                                          .scale = scale_,
                                          .positions = position_table(),
-                                         .row_positions = rows.stream.position,
+                                         .row_positions = tokens.residual_ids.position,
                                          .dropout = dropout,
                                          .y = y->value});
-  if (learned_) tape.use(*learned_);
-  tape.push([&tape, x, y, dropout, scale = scale_, learned = learned_, position = rows.stream.position] {
-    const GradientSlot dx = tape.slot(x);
-    AddPositionsBackward back{.dy = y->gradient,
-                              .scale = scale,
-                              .row_positions = position,
-                              .dropout = dropout,
-                              .dx = dx.tensor,
-                              .dx_mode = dx.mode};
-    if (learned) back.dpositions = learned->gradient(), back.dpositions_mode = learned->gradient_mode();
-    add_positions_backward(tape.context(), back);
-    if (learned) tape.contributed(*learned);
+  const ParameterUse learned = tape.use(learned_);
+  tape.push([&tape, x, y, dropout, scale = scale_, learned, position = tokens.residual_ids.position] {
+    const GradientSlot dx = tape.slot(x), dpositions = learned.contribute();
+    add_positions_backward(tape.context(), {.dy = y->gradient,
+                                            .scale = scale,
+                                            .row_positions = position,
+                                            .dropout = dropout,
+                                            .dx = dx.tensor,
+                                            .dx_mode = dx.mode,
+                                            .dpositions = dpositions.tensor,
+                                            .dpositions_mode = dpositions.mode});
   });
   return y;
 }

@@ -7,19 +7,20 @@ Gpt::Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vo
     : Transformer(context, mesh, config, vocabularies, sequence_parallel),
       embedding_(layer_scope_, "decoder.embedding", vocabularies.target),
       stack_(layer_scope_, "decoder", config.layers, true, false) {
-  if (config.tying != Tying::None) output_weight_ = &embedding_.table();
+  if (config.tying != Tying::None) output_weight_ = embedding_.table();
   declare_output();
 }
 
-Var Gpt::hidden(ForwardContext& forward, const ModelBatch& batch) { return decoder(forward, batch.input, nullptr, {}); }
+Var Gpt::hidden(ForwardContext& forward, const ModelBatch& batch) { return decoder(forward, batch.input, {}); }
 
-Var Gpt::decoder(ForwardContext& forward, const Rows& full, const Var&, const Rows&) {
-  const Rows rows = shards_.place(forward, full);
-  return stack_(forward, embedding_(forward, rows), rows, nullptr, {});
+Var Gpt::decoder(ForwardContext& forward, const PackedTokens& input, const Memory&) {
+  const PackedTokens tokens = shards_.shard_token_ids(forward, input);
+  return stack_(forward, embedding_(forward, tokens), tokens, {});
 }
 
-std::unique_ptr<KeyValueCache> Gpt::begin_decoding(const Rows&, int64_t rows, int64_t slots, int64_t capacity) {
-  return std::make_unique<KeyValueCache>(context_, config_.layers, rows, slots, capacity, kv_width(),
+std::unique_ptr<KeyValueCache> Gpt::begin_decoding(const PackedTokens&, int64_t hypotheses, int64_t slots,
+                                                   int64_t capacity) {
+  return std::make_unique<KeyValueCache>(context_, config_.layers, hypotheses, slots, capacity, kv_width(),
                                          compute_dtype(registry_.precision()));
 }
 

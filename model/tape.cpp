@@ -4,12 +4,32 @@
 
 namespace weft {
 
-void Tape::use(Parameter& parameter) {
-  if (buckets_ && (mode_ == Mode::Record || mode_ == Mode::Discard)) buckets_->expect(parameter);
+// The end of a use, whichever way the tape goes: after backward, with a tape that is dropped, or in unwinding. It only
+// counts, so nothing is thrown here; the tape's next progress() starts what has become ready.
+struct ParameterUse::Closing {
+  GradientBuckets& buckets;
+  const Parameter& parameter;
+  Closing(GradientBuckets& b, const Parameter& p) : buckets(b), parameter(p) {}
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+  ~Closing() { buckets.close_use(parameter); }
+};
+
+GradientSlot ParameterUse::contribute() const {
+  if (!parameter_) return {};
+  require<InternalError>(buckets_ != nullptr, "a gradient of {} on a tape without gradient buckets",
+                         parameter_->spec().name);
+  return buckets_->contribute(*parameter_);
 }
 
-void Tape::contributed(Parameter& parameter) {
-  if (buckets_) buckets_->contributed(parameter);
+ParameterUse Tape::use(const Parameter* parameter) {
+  ParameterUse use;
+  use.parameter_ = parameter, use.buckets_ = buckets_;
+  if (!parameter || !buckets_) return use;
+  // The first pass of a recomputed segment opens the uses, the second one closes them.
+  if (mode_ == Mode::Record || mode_ == Mode::Discard) buckets_->open_use(*parameter);
+  if (recording()) use.closing_ = std::make_shared<ParameterUse::Closing>(*buckets_, *parameter);
+  return use;
 }
 
 void Tape::push(std::function<void()> backward) {
@@ -18,10 +38,12 @@ void Tape::push(std::function<void()> backward) {
 
 void Tape::backward() {
   while (!closures_.empty()) {
-    // Moved out first, so that what the closure holds is freed before the next one allocates.
-    const auto closure = std::move(closures_.back());
-    closures_.pop_back();
-    closure();
+    {
+      // Moved out first, so that what the closure holds is freed, and the uses that it holds end, before the next one.
+      const auto closure = std::move(closures_.back());
+      closures_.pop_back();
+      closure();
+    }
     if (buckets_) buckets_->progress();
   }
 }

@@ -17,10 +17,24 @@ struct Variable {
 };
 using Var = std::shared_ptr<Variable>;
 
-// Where a gradient goes: replaced by the first contribution, added to by later ones.
-struct GradientSlot {
-  Tensor tensor;
-  Accumulate mode = Accumulate::Overwrite;
+// One use of a parameter by one operation: forward reads value(), and the closure that it pushes holds the handle and
+// asks for contribute() once. The use ends with the last copy of the handle, that is with the closure: until then the
+// bucket that holds the gradient is not reduced. A handle of no parameter (an absent bias) gives absent tensors.
+// It must not outlive the tape's buckets.
+class ParameterUse {
+ public:
+  ParameterUse() = default;
+  explicit operator bool() const { return parameter_ != nullptr; }
+  Tensor value() const { return parameter_ ? parameter_->value() : Tensor{}; }
+  // Where the operation's contribution to the gradient goes, to be written at once.
+  GradientSlot contribute() const;
+
+ private:
+  friend class Tape;
+  struct Closing;
+  const Parameter* parameter_ = nullptr;
+  GradientBuckets* buckets_ = nullptr;
+  std::shared_ptr<Closing> closing_;  // if the tape records: closes the use when its last owner goes
 };
 
 // Records what backward has to do while model code writes forward only. An operation pushes a closure that holds the
@@ -45,9 +59,8 @@ class Tape {
   Var constant(Tensor value) const { return std::make_shared<Variable>(Variable{std::move(value), {}, false}); }
   Var variable(Tensor value) const { return std::make_shared<Variable>(Variable{std::move(value), {}, recording()}); }
 
-  // Each parameter that an operation reads: once in forward (use) and, if recording, once in backward (contributed).
-  void use(Parameter& parameter);
-  void contributed(Parameter& parameter);
+  // Once for each parameter that an operation reads; nullptr gives the handle of no parameter.
+  ParameterUse use(const Parameter* parameter);
 
   void push(std::function<void()> backward);
   void backward();

@@ -1,17 +1,17 @@
 #include "model/tensor_parallel.h"
 
-#include "kernels/plain.h"
-#include "model/layers.h"
+#include "kernels/elementwise.h"
+#include "model/forward_context.h"
 
 namespace weft {
 namespace {
 
-// Runs sum(wide) on `t` in the accumulator dtype: on its own memory where that is its dtype.
+// Runs sum(acc) on `t` in the accumulator dtype: on its own memory if that is its dtype.
 template <class Sum>
-void in_wide(Context& context, const Tensor& t, Sum&& sum) {
-  const DType wide = accumulator_of(t.dtype());
-  if (t.dtype() == wide) return sum(t);
-  const Tensor copy = context.empty(t.shape(), wide);
+void with_accumulator(Context& context, const Tensor& t, Sum&& sum) {
+  const DType acc_dtype = accumulator_of(t.dtype());
+  if (t.dtype() == acc_dtype) return sum(t);
+  const Tensor copy = context.empty(t.shape(), acc_dtype);
   convert(context, t, copy);
   sum(copy);
   convert(context, copy, t);
@@ -27,19 +27,21 @@ void give_gradient(Tape& tape, const Var& x, const Tensor& gradient) {
   }
 }
 
-int64_t part_rows(int64_t rows, int64_t ranks) { return (rows + ranks - 1) / ranks; }
+int64_t part_tokens(int64_t tokens, int64_t ranks) { return (tokens + ranks - 1) / ranks; }
 
 }  // namespace
 
-// Decoding has few rows, and a row must not depend on the rows beside it: they stay whole.
-bool TensorParallel::divides_rows(const ForwardContext& forward) const { return sequence_ && !forward.fixed_blocks; }
+// Decoding has few tokens, and one must not depend on those beside it: they stay replicated.
+bool TensorParallel::shards_tokens(const ForwardContext& forward) const {
+  return sequence_ && !forward.batch_invariant;
+}
 
-Rows TensorParallel::place(const ForwardContext& forward, Rows rows) const {
-  rows.stream = rows.ids;
-  if (!divides_rows(forward)) return rows;
+PackedTokens TensorParallel::shard_token_ids(const ForwardContext& forward, PackedTokens tokens) const {
+  tokens.residual_ids = tokens.ids;
+  if (!shards_tokens(forward)) return tokens;
   Context& context = forward.context();
-  const int64_t n = part_rows(rows.count(), tp_.size()), begin = std::min(n * tp_.rank(), rows.count()),
-                end = std::min(begin + n, rows.count());
+  const int64_t n = part_tokens(tokens.count(), tp_.size()), begin = std::min(n * tp_.rank(), tokens.count()),
+                end = std::min(begin + n, tokens.count());
   const auto part = [&](const Tensor& ids) {
     const Tensor out = context.zeros({n}, ids.dtype());
     if (!context.meta() && end > begin) {
@@ -47,52 +49,52 @@ Rows TensorParallel::place(const ForwardContext& forward, Rows rows) const {
     }
     return out;
   };
-  rows.stream = {part(rows.ids.sample), part(rows.ids.position)};
-  return rows;
+  tokens.residual_ids = {part(tokens.ids.sequence), part(tokens.ids.position)};
+  return tokens;
 }
 
 void TensorParallel::all_reduce(Context& context, const Tensor& part) const {
-  in_wide(context, part, [&](const Tensor& wide) { tp_.all_reduce(wide); });
+  with_accumulator(context, part, [&](const Tensor& acc) { tp_.all_reduce(acc); });
 }
 
 // The order in which a vendor's all-reduce adds may depend on where in a message an element lies: decoding, whose
-// rows must not depend on each other, adds the ranks' parts in their order itself.
+// tokens must not depend on each other, adds the ranks' parts in their order itself.
 void TensorParallel::sum_in_rank_order(Context& context, const Tensor& part) const {
-  in_wide(context, part, [&](const Tensor& wide) {
-    const Tensor all = context.empty({tp_.size(), wide.elements()}, wide.dtype());
-    tp_.all_gather(wide, all);
-    convert(context, all.slice(0, 1).flat(0, wide.shape()), wide);
-    for (int r = 1; r < tp_.size(); ++r) add_scaled(context, all.slice(r, r + 1).flat(0, wide.shape()), 1, wide);
+  with_accumulator(context, part, [&](const Tensor& acc) {
+    const Tensor all = context.empty({tp_.size(), acc.elements()}, acc.dtype());
+    tp_.all_gather(acc, all);
+    convert(context, all.slice(0, 1).flat(0, acc.shape()), acc);
+    for (int r = 1; r < tp_.size(); ++r) add_scaled(context, all.slice(r, r + 1).flat(0, acc.shape()), 1, acc);
   });
 }
 
-Tensor TensorParallel::gather(Context& context, const Tensor& stream, int64_t rows) const {
-  const Tensor all = context.empty({stream.size(0) * tp_.size(), stream.columns()}, stream.dtype());
-  tp_.all_gather(stream, all);
-  return all.slice(0, rows);
+Tensor TensorParallel::gather(Context& context, const Tensor& part, int64_t tokens) const {
+  const Tensor all = context.empty({part.size(0) * tp_.size(), part.columns()}, part.dtype());
+  tp_.all_gather(part, all);
+  return all.slice(0, tokens);
 }
 
 Tensor TensorParallel::reduce_scatter(Context& context, const Tensor& part) const {
-  const int64_t n = part_rows(part.size(0), tp_.size()), padded = n * tp_.size();
-  const DType wide = accumulator_of(part.dtype());
+  const int64_t n = part_tokens(part.size(0), tp_.size()), padded = n * tp_.size();
+  const DType acc_dtype = accumulator_of(part.dtype());
   Tensor in = part;
-  if (wide != part.dtype() || padded != part.size(0)) {
-    in = context.zeros({padded, part.columns()}, wide);
+  if (acc_dtype != part.dtype() || padded != part.size(0)) {
+    in = context.zeros({padded, part.columns()}, acc_dtype);
     convert(context, part, in.slice(0, part.size(0)));
   }
-  const Tensor sum = context.empty({n, part.columns()}, wide);
+  const Tensor sum = context.empty({n, part.columns()}, acc_dtype);
   tp_.reduce_scatter(in, sum);
-  if (wide == part.dtype()) return sum;
+  if (acc_dtype == part.dtype()) return sum;
   const Tensor out = context.empty(sum.shape(), part.dtype());
   convert(context, sum, out);
   return out;
 }
 
-Var TensorParallel::enter(ForwardContext& forward, const Var& x, const Rows& rows) const {
+Var TensorParallel::copy_or_gather(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
   if (!active()) return x;
   Tape& tape = forward.tape;
-  if (divides_rows(forward)) {
-    const Var y = tape.variable(gather(tape.context(), x->value, rows.count()));
+  if (shards_tokens(forward)) {
+    const Var y = tape.variable(gather(tape.context(), x->value, tokens.count()));
     tape.push([this, &tape, x, y] {
       if (x->needs_gradient) give_gradient(tape, x, reduce_scatter(tape.context(), y->gradient));
     });
@@ -107,17 +109,17 @@ Var TensorParallel::enter(ForwardContext& forward, const Var& x, const Rows& row
   return y;
 }
 
-Var TensorParallel::leave(ForwardContext& forward, const Var& part, const Rows& rows) const {
+Var TensorParallel::reduce_or_scatter(ForwardContext& forward, const Var& part, const PackedTokens& tokens) const {
   if (!active()) return part;
   Tape& tape = forward.tape;
-  if (divides_rows(forward)) {
+  if (shards_tokens(forward)) {
     const Var y = tape.variable(reduce_scatter(tape.context(), part->value));
-    tape.push([this, &tape, part, y, n = rows.count()] {
+    tape.push([this, &tape, part, y, n = tokens.count()] {
       give_gradient(tape, part, gather(tape.context(), y->gradient, n));
     });
     return y;
   }
-  if (forward.fixed_blocks) {
+  if (forward.batch_invariant) {
     sum_in_rank_order(tape.context(), part->value);
   } else {
     all_reduce(tape.context(), part->value);

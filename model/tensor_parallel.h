@@ -1,5 +1,5 @@
 #pragma once
-#include "model/rows.h"
+#include "model/packed_tokens.h"
 #include "model/tape.h"
 #include "parallel/mesh.h"
 
@@ -7,12 +7,10 @@ namespace weft {
 
 struct ForwardContext;
 
-// How the layers of one model are divided over tp (Shoeybi et al. 2019), and with sequence parallelism how the rows
-// of the residual stream are (Korthikanti et al. 2022). Layers name no rank: they say where a sharded region begins
-// and ends.
-//   full rows      [rows, ...]: every tp rank holds them all; what column- and row-parallel products and attention see
-//   stream rows    what norms, residual sums and their dropout see: the full rows, or with sequence parallelism this
-//                  rank's part of them, all parts equally long (the last rows are padding)
+// How the layers of one model are divided over tp (Shoeybi et al. 2019), and with sequence parallelism how the tokens
+// of the residual stream are (Korthikanti et al. 2022): model/packed_tokens.h has the two ways in which tokens lie.
+// Layers name no rank: they mark where a sharded region begins and ends. Products and attention run on replicated
+// tokens; norms, residual sums and their dropout on sequence-sharded ones.
 // Sums over tp are made in the accumulator dtype.
 class TensorParallel {
  public:
@@ -27,19 +25,19 @@ class TensorParallel {
   int64_t share(int64_t whole, const char* what) const { return div_exact(whole, tp_.size(), what); }
   int64_t first(int64_t share) const { return share * tp_.rank(); }
 
-  // Stream rows of full rows: the ids of those that this rank's norms and residual sums see.
-  Rows place(const ForwardContext& forward, Rows rows) const;
-  // Stream rows -> full rows, for column-parallel products. Forward: identity or all-gather; backward: all-reduce or
-  // reduce-scatter of the gradient, of which every rank has a part.
-  Var enter(ForwardContext& forward, const Var& x, const Rows& rows) const;
-  // Parts of a sum over tp, full rows -> stream rows, after row-parallel products. Forward: all-reduce or
+  // Sets residual_ids: the ids of those tokens that this rank's norms and residual sums see.
+  PackedTokens shard_token_ids(const ForwardContext& forward, PackedTokens tokens) const;
+  // Sequence-sharded -> replicated tokens, for column-parallel products. Forward: identity or all-gather; backward:
+  // all-reduce or reduce-scatter of the gradient, of which every rank has a part.
+  Var copy_or_gather(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
+  // Parts of a sum over tp, replicated -> sequence-sharded tokens, after row-parallel products. Forward: all-reduce or
   // reduce-scatter; backward: identity or all-gather.
-  Var leave(ForwardContext& forward, const Var& part, const Rows& rows) const;
+  Var reduce_or_scatter(ForwardContext& forward, const Var& part, const PackedTokens& tokens) const;
 
  private:
-  bool divides_rows(const ForwardContext& forward) const;
+  bool shards_tokens(const ForwardContext& forward) const;
   void sum_in_rank_order(Context& context, const Tensor& part) const;
-  Tensor gather(Context& context, const Tensor& stream, int64_t rows) const;
+  Tensor gather(Context& context, const Tensor& part, int64_t tokens) const;
   Tensor reduce_scatter(Context& context, const Tensor& part) const;
   void all_reduce(Context& context, const Tensor& part) const;
 

@@ -1,7 +1,7 @@
 #include "model/transformer.h"
 
-#include "kernels/linear.h"
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
+#include "kernels/reduction.h"
 #include "model/gpt.h"
 #include "model/seq2seq.h"
 #include "parallel/output_loss.h"
@@ -15,9 +15,9 @@ Transformer::Transformer(Context& context, Mesh& mesh, const TransformerConfig& 
       vocabularies_(vocabularies),
       registry_(context, mesh),
       shards_(mesh.tp(), sequence_parallel),
-      layer_scope_{registry_, config_, sites_, shards_} {}
+      layer_scope_{registry_, config_, dropout_ids_, shards_} {}
 
-// Called by the models once their embeddings exist: `output_weight_` is then set where it is tied.
+// Called by the models once their embeddings exist: `output_weight_` is then set if it is tied.
 void Transformer::declare_output() {
   const int64_t vocabulary = vocabularies_.target;
   if (!output_weight_) {
@@ -44,33 +44,30 @@ int64_t Transformer::kv_width() const {
 
 LossSums Transformer::loss(ForwardContext& forward, const ModelBatch& batch, const LossOptions& options) {
   Tape& tape = forward.tape;
-  const Var h = shards_.enter(forward, hidden(forward, batch), batch.input);
-  const int64_t rows = h->value.size(0);
-  const DType wide = accumulator_of(h->value.dtype());
-  const Tensor loss = context_.empty({rows}, wide), nll = context_.empty({rows}, wide);
+  const Var h = shards_.copy_or_gather(forward, hidden(forward, batch), batch.input);
+  const int64_t n = h->value.size(0);
+  const DType acc_dtype = accumulator_of(h->value.dtype());
+  const Tensor loss = context_.empty({n}, acc_dtype), nll = context_.empty({n}, acc_dtype);
+  const ParameterUse weight = tape.use(output_weight_), bias = tape.use(output_bias_);
   OutputLoss args{.tp = &shards_.communicator(),
                   .vocabulary = vocabularies_.target,
                   .hidden = h->value,
-                  .weight = output_weight_->value(),
-                  .bias = output_bias(),
+                  .weight = weight.value(),
+                  .bias = bias.value(),
                   .targets = batch.targets,
                   .smoothing = options.smoothing,
                   .scale = options.scale,
                   .loss = loss,
                   .nll = nll};
-  tape.use(*output_weight_);
-  if (output_bias_) tape.use(*output_bias_);
   if (tape.recording()) {
     args.dhidden = context_.empty(h->value.shape(), h->value.dtype());
-    args.dweight = output_weight_->gradient(), args.dweight_mode = output_weight_->gradient_mode();
-    if (output_bias_) args.dbias = output_bias_->gradient(), args.dbias_mode = output_bias_->gradient_mode();
+    const GradientSlot dweight = weight.contribute(), dbias = bias.contribute();
+    args.dweight = dweight.tensor, args.dweight_mode = dweight.mode;
+    args.dbias = dbias.tensor, args.dbias_mode = dbias.mode;
   }
   output_loss(context_, args);
-  tape.push([this, &tape, h, dhidden = args.dhidden] {
-    h->gradient = dhidden;
-    tape.contributed(*output_weight_);
-    if (output_bias_) tape.contributed(*output_bias_);
-  });
+  // The uses end here: what was contributed in forward is reduced once backward runs.
+  tape.push([h, weight, bias, dhidden = args.dhidden] { h->gradient = dhidden; });
   LossSums sums{context_.empty({1}, DType::F64), context_.empty({1}, DType::F64)};
   sum_all(context_, loss, sums.loss);
   sum_all(context_, nll, sums.nll);
@@ -78,8 +75,8 @@ LossSums Transformer::loss(ForwardContext& forward, const ModelBatch& batch, con
 }
 
 namespace {
-// The last row of each sequence.
-Tensor last_rows(Context& context, const Tensor& hidden, const Offsets& offsets) {
+// The last token of each sequence.
+Tensor last_tokens(Context& context, const Tensor& hidden, const Offsets& offsets) {
   const auto sequences = static_cast<int64_t>(offsets.size()) - 1;
   const Tensor index = context.empty({sequences}, DType::I32);
   for (int64_t s = 0; s < sequences && !context.meta(); ++s) index.data<int32_t>()[s] = offsets[s + 1] - 1;
@@ -90,23 +87,24 @@ Tensor last_rows(Context& context, const Tensor& hidden, const Offsets& offsets)
 }  // namespace
 
 Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets) {
-  require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1, "decode: {} rows, cache has {}",
-                         offsets.size() - 1, cache.rows());
+  require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1,
+                         "decode: {} hypotheses, the cache has {}", offsets.size() - 1, cache.rows());
   Tape tape(context_, Tape::Mode::Off);
-  ForwardContext forward{.tape = tape, .cache = &cache, .fixed_blocks = true};
-  const Rows rows = make_rows(context_, tokens, offsets, {}, cache.past());
+  ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true};
+  const PackedTokens packed = pack_tokens(context_, tokens, offsets, {}, cache.past());
   for (int64_t r = 0; r < cache.rows(); ++r) {
     const int32_t n = offsets[r + 1] - offsets[r];
     require<InternalError>(n > 0 && cache.past()[r] + n <= cache.capacity(),
-                           "decode: row {} has {} + {} of {} positions", r, cache.past()[r], n, cache.capacity());
+                           "decode: hypothesis {} has {} + {} of {} positions", r, cache.past()[r], n,
+                           cache.capacity());
   }
-  const Var h = decoder(forward, rows, nullptr, {});
+  const Var h = decoder(forward, packed, {});
   for (int64_t r = 0; r < cache.rows(); ++r) cache.advance(r, offsets[r + 1] - offsets[r]);
-  const Tensor last = last_rows(context_, h->value, rows.offsets);
-  const DType dtype = last.dtype(), wide = accumulator_of(dtype);
+  const Tensor last = last_tokens(context_, h->value, packed.offsets);
+  const DType dtype = last.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t columns = output_weight_->local_shape()[0];
   Tensor logits = context_.empty({last.size(0), columns}, dtype);
-  product(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  linear_batch_invariant(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
   if (shards_.active()) {
     Communicator& tp = shards_.communicator();
     const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, dtype);
@@ -114,10 +112,10 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
     logits = context_.empty({last.size(0), vocabularies_.target}, dtype);
     join_columns(context_, parts, logits);
   }
-  if (dtype == wide) return logits;
-  const Tensor wide_logits = context_.empty(logits.shape(), wide);
-  convert(context_, logits, wide_logits);
-  return wide_logits;
+  if (dtype == acc_dtype) return logits;
+  const Tensor converted = context_.empty(logits.shape(), acc_dtype);
+  convert(context_, logits, converted);
+  return converted;
 }
 
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,

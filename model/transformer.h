@@ -5,15 +5,16 @@
 
 #include "model/cache.h"
 #include "model/config.h"
+#include "model/embedding.h"
 #include "model/stack.h"
 
 namespace weft {
 
 // One micro-batch on the device.
 struct ModelBatch {
-  Rows source;     // translation; empty for GPT
-  Rows input;      // decoder inputs
-  Tensor targets;  // i32[rows of input]; < 0 where nothing is to be predicted
+  PackedTokens source;  // translation; empty for GPT
+  PackedTokens input;   // decoder inputs
+  Tensor targets;       // i32[tokens of input]; < 0: nothing is to be predicted
 };
 
 struct LossOptions {
@@ -42,26 +43,26 @@ class Transformer {
   // Buffers and constant tables; then initialise() the registry or load a checkpoint.
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
 
-  // Forward to the loss. Where the tape records, the output layer's gradients are made too, and tape.backward() does
+  // Forward to the loss. If the tape records, the output layer's gradients are made too, and tape.backward() does
   // the rest.
   LossSums loss(ForwardContext& forward, const ModelBatch& batch, const LossOptions& options);
 
-  // The decoder's last hidden states (after the final norm), [stream rows, width].
+  // The decoder's last hidden states (after the final norm), [sequence-sharded tokens, width].
   virtual Var hidden(ForwardContext& forward, const ModelBatch& batch) = 0;
 
-  // Decoding. begin_decoding makes a cache with one row a source sentence (Seq2Seq; the encoder runs here) or `rows`
-  // empty rows (GPT), with room for `slots` hypotheses of `capacity` positions.
-  virtual std::unique_ptr<KeyValueCache> begin_decoding(const Rows& source, int64_t rows, int64_t slots,
+  // Decoding. begin_decoding makes a cache with one hypothesis a source sentence (Seq2Seq; the encoder runs here) or
+  // `hypotheses` empty ones (GPT), with room for `slots` of them, each of `capacity` positions.
+  virtual std::unique_ptr<KeyValueCache> begin_decoding(const PackedTokens& source, int64_t hypotheses, int64_t slots,
                                                         int64_t capacity) = 0;
-  // Feeds each alive row its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
-  // [alive rows, vocabulary]. Bit-identical whatever rows are decoded together.
+  // Feeds each alive hypothesis its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
+  // [alive hypotheses, vocabulary]. Bit-identical whatever is decoded together.
   Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
 
  protected:
   Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
               bool sequence_parallel);
   void declare_output();
-  virtual Var decoder(ForwardContext& forward, const Rows& rows, const Var& memory, const Rows& memory_rows) = 0;
+  virtual Var decoder(ForwardContext& forward, const PackedTokens& tokens, const Memory& memory) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
   Tensor output_bias() const { return output_bias_ ? output_bias_->value() : Tensor{}; }
   // Features of a position's keys and values here.
@@ -71,14 +72,14 @@ class Transformer {
   TransformerConfig config_;
   Vocabularies vocabularies_;
   ParameterRegistry registry_;
-  DropoutSites sites_;
+  DropoutIds dropout_ids_;
   TensorParallel shards_;
   LayerScope layer_scope_;
-  Parameter* output_weight_ = nullptr;
-  Parameter* output_bias_ = nullptr;
+  const Parameter* output_weight_ = nullptr;
+  const Parameter* output_bias_ = nullptr;
 };
 
-// Gpt where config.encoder_layers is 0, Seq2Seq otherwise.
+// Gpt if config.encoder_layers is 0, Seq2Seq otherwise.
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
                                         const Vocabularies& vocabularies, bool sequence_parallel = false);
 

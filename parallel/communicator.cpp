@@ -9,7 +9,7 @@ namespace weft {
 
 namespace {
 
-class Finished : public CollectiveWork {
+class CompletedWork : public CollectiveWork {
  public:
   bool done() override { return true; }
 
@@ -23,7 +23,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-std::unique_ptr<CollectiveWork> finished() { return std::make_unique<Finished>(); }
+std::unique_ptr<CollectiveWork> completed_work() { return std::make_unique<CompletedWork>(); }
 
 std::string_view name(Collective collective) {
   constexpr std::array<std::string_view, kCollectives> kNames = {"all_reduce", "reduce_scatter", "all_gather",
@@ -31,7 +31,7 @@ std::string_view name(Collective collective) {
   return kNames.at(static_cast<size_t>(collective));
 }
 
-double ring_bytes(Collective collective, int ranks, int64_t bytes) {
+double ideal_bytes(Collective collective, int ranks, int64_t bytes) {
   if (ranks <= 1) return 0;
   const double share = static_cast<double>(ranks - 1) / ranks, all = static_cast<double>(bytes);
   switch (collective) {
@@ -64,26 +64,24 @@ void CollectiveWork::wait() {
 template <class Block>
 void Communicator::timed_wait(Collective collective, int64_t number, Block&& block) {
   const auto start = std::chrono::steady_clock::now();
-  if (heartbeat_) heartbeat_->wait_for(mesh_axis_, collective, number);
+  if (heartbeat_) heartbeat_->wait_for(axis_, collective, number);
   block();
   if (heartbeat_) heartbeat_->go_on();
   traffic_[collective].wait_seconds += seconds_since(start);
 }
 
-Communicator::Communicator(std::string axis, int rank, int size) : axis_(std::move(axis)), rank_(rank), size_(size) {
+Communicator::Communicator(MeshAxis axis, int rank, int size) : axis_(axis), rank_(rank), size_(size) {
   for (int i = 0; i < kCollectives; ++i) {
-    ledger_names_[i] = fmt::format("{}.{}", axis_, name(static_cast<Collective>(i)));
+    ledger_names_[i] = fmt::format("{}.{}", name(axis_), name(static_cast<Collective>(i)));
   }
 }
 
-void Communicator::beat_on(Heartbeat& heartbeat, MeshAxis axis) { heartbeat_ = &heartbeat, mesh_axis_ = axis; }
-
 int64_t Communicator::begin(Collective collective, int64_t bytes) {
-  const double moved = ring_bytes(collective, size_, bytes);
+  const double moved = ideal_bytes(collective, size_, bytes);
   Traffic::Entry& entry = traffic_[collective];
   entry.calls += 1, entry.bytes += bytes, entry.moved += moved;
   if (ledger_) ledger_->record_collective(ledger_names_[static_cast<size_t>(collective)], moved);
-  return heartbeat_ ? heartbeat_->begin(mesh_axis_, collective) : 0;
+  return heartbeat_ ? heartbeat_->begin(axis_, collective) : 0;
 }
 
 std::unique_ptr<CollectiveWork> Communicator::numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
@@ -94,18 +92,19 @@ std::unique_ptr<CollectiveWork> Communicator::numbered(std::unique_ptr<Collectiv
 
 void Communicator::fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const {
   require<InternalError>(a == b && in.dtype() == out.dtype(), "{} over {} (rank {} of {}): {} does not fit {}",
-                         name(collective), axis_, rank_, size_, in.text(), out.text());
+                         name(collective), name(axis_), rank_, size_, in.text(), out.text());
 }
 
 std::unique_ptr<CollectiveWork> Communicator::start_all_reduce(const Tensor& t, ReduceOp op) {
-  require<InternalError>(t.dtype() != DType::BF16, "all_reduce over {}: bf16 is not reduced; reduce in fp32", axis_);
+  require<InternalError>(t.dtype() != DType::BF16, "all_reduce over {}: bf16 is not reduced; reduce in fp32",
+                         name(axis_));
   const int64_t number = begin(Collective::AllReduce, static_cast<int64_t>(t.bytes()));
   return numbered(do_all_reduce(t, op), Collective::AllReduce, number);
 }
 
 std::unique_ptr<CollectiveWork> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out) {
   require<InternalError>(in.dtype() != DType::BF16, "reduce_scatter over {}: bf16 is not reduced; reduce in fp32",
-                         axis_);
+                         name(axis_));
   fit(Collective::ReduceScatter, in.elements(), out.elements() * size_, in, out);
   const int64_t number = begin(Collective::ReduceScatter, static_cast<int64_t>(in.bytes()));
   return numbered(do_reduce_scatter(in, out), Collective::ReduceScatter, number);
@@ -118,7 +117,7 @@ std::unique_ptr<CollectiveWork> Communicator::start_all_gather(const Tensor& in,
 }
 
 void Communicator::broadcast(const Tensor& t, int root) {
-  require<InternalError>(root >= 0 && root < size_, "broadcast over {}: no rank {} of {}", axis_, root, size_);
+  require<InternalError>(root >= 0 && root < size_, "broadcast over {}: no rank {} of {}", name(axis_), root, size_);
   const int64_t number = begin(Collective::Broadcast, static_cast<int64_t>(t.bytes()));
   numbered(do_broadcast(t, root), Collective::Broadcast, number)->wait();
 }

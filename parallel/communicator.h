@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kernels/context.h"
+#include "parallel/axis.h"
 
 namespace weft {
 
@@ -17,7 +18,7 @@ std::string_view name(Collective collective);
 // Bytes that one rank of `ranks` sends in a ring for a collective over a tensor of `bytes` (the whole one: the sum's
 // input, the gather's output): all-reduce 2 (n-1)/n, reduce-scatter and all-gather (n-1)/n, broadcast 1, barrier 0;
 // alone 0. What an MPI library really sends may differ; this is the common measure of a plan and of a run.
-double ring_bytes(Collective collective, int ranks, int64_t bytes);
+double ideal_bytes(Collective collective, int ranks, int64_t bytes);
 
 // What a communicator was asked for, by collective, counted alike by every implementation.
 class Traffic {
@@ -25,7 +26,7 @@ class Traffic {
   struct Entry {
     int64_t calls = 0;
     int64_t bytes = 0;        // of the whole tensors
-    double moved = 0;         // ring_bytes()
+    double moved = 0;         // ideal_bytes()
     double wait_seconds = 0;  // time that wait() and blocking calls kept the caller: exposed communication
   };
   Entry& operator[](Collective c) { return entries_[static_cast<size_t>(c)]; }
@@ -39,7 +40,6 @@ class Traffic {
 
 class Communicator;
 class Heartbeat;
-enum class MeshAxis : uint8_t;
 
 // A collective under way. wait() finishes it; the destructor of an unfinished one waits too.
 class CollectiveWork {
@@ -66,11 +66,11 @@ class CollectiveWork {
 // MPI moves a started collective only inside MPI calls: call progress() between operations.
 class Communicator {
  public:
-  Communicator(std::string axis, int rank, int size);
+  Communicator(MeshAxis axis, int rank, int size);
   virtual ~Communicator() = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  const std::string& axis() const { return axis_; }
+  MeshAxis axis() const { return axis_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
 
@@ -94,8 +94,8 @@ class Communicator {
   const Traffic& traffic() const { return traffic_; }
   // From here on every collective is also an entry "dp.all_reduce" of a cost ledger, which must outlive this.
   void record_into(Ledger& ledger) { ledger_ = &ledger; }
-  // From here on every collective beats there, as one of that axis of the mesh; it must outlive this.
-  void beat_on(Heartbeat& heartbeat, MeshAxis axis);
+  // From here on every collective beats there; it must outlive this.
+  void beat_on(Heartbeat& heartbeat) { heartbeat_ = &heartbeat; }
 
  protected:
   virtual std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
@@ -114,19 +114,18 @@ class Communicator {
   void timed_wait(Collective collective, int64_t number, Block&& block);
   void fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const;
 
-  std::string axis_;
+  MeshAxis axis_;
   int rank_, size_;
   std::array<std::string, kCollectives> ledger_names_;  // "dp.all_reduce"
   Ledger* ledger_ = nullptr;
   Heartbeat* heartbeat_ = nullptr;
-  MeshAxis mesh_axis_{};
   Traffic traffic_;
 };
 
-// A collective that was finished when it was started.
-std::unique_ptr<CollectiveWork> finished();
+// A collective that was complete when it was started.
+std::unique_ptr<CollectiveWork> completed_work();
 
 // One rank alone: every collective is the identity and moves nothing.
-std::unique_ptr<Communicator> single_communicator(std::string axis);
+std::unique_ptr<Communicator> single_communicator(MeshAxis axis);
 
 }  // namespace weft

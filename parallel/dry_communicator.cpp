@@ -11,16 +11,16 @@ class DryCommunicator : public Communicator {
   void progress() override {}
 
  protected:
-  std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor&, ReduceOp) override { return finished(); }
+  std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor&, ReduceOp) override { return completed_work(); }
   std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
     if (!out.meta() && out.bytes() > 0) std::memmove(out.raw(), in.raw() + own(out.bytes()), out.bytes());
-    return finished();
+    return completed_work();
   }
   std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override {
     if (!in.meta() && in.bytes() > 0) std::memmove(out.raw() + own(in.bytes()), in.raw(), in.bytes());
-    return finished();
+    return completed_work();
   }
-  std::unique_ptr<CollectiveWork> do_broadcast(const Tensor&, int) override { return finished(); }
+  std::unique_ptr<CollectiveWork> do_broadcast(const Tensor&, int) override { return completed_work(); }
   void do_barrier() override {}
 
  private:
@@ -30,16 +30,13 @@ class DryCommunicator : public Communicator {
 }  // namespace
 
 Mesh dry_mesh(const MeshLayout& layout, Context& context, int world_rank) {
-  const int size = layout.dp * layout.tp;
-  require<InternalError>(layout.dp > 0 && layout.tp > 0 && world_rank >= 0 && world_rank < size,
+  require<InternalError>(layout.ranks() > 0 && world_rank >= 0 && world_rank < layout.ranks(),
                          "dry mesh: no rank {} in {} x {}", world_rank, layout.dp, layout.tp);
-  const auto axis = [&](const char* name, int rank, int ranks) {
-    auto communicator = std::make_unique<DryCommunicator>(name, rank, ranks);
-    communicator->record_into(context.ledger());
-    return communicator;
-  };
-  return {axis("world", world_rank, size), axis("dp", world_rank / layout.tp, layout.dp),
-          axis("tp", world_rank % layout.tp, layout.tp)};
+  return {layout, world_rank, [&](const AxisPlace& place) {
+            auto communicator = std::make_unique<DryCommunicator>(place.axis, place.rank, place.size);
+            communicator->record_into(context.ledger());
+            return communicator;
+          }};
 }
 
 }  // namespace weft

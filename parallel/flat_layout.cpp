@@ -21,7 +21,7 @@ FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes
   const auto count = static_cast<int64_t>(sizes.size());
   layout.offsets.resize(sizes.size());
   layout.bucket_of.resize(sizes.size());
-  layout.sharded = sharding.zero != ZeroStage::Whole && dp_size > 1;
+  if (dp_size > 1) layout.zero = sharding.zero;
   const int64_t limit = std::max<int64_t>(sharding.bucket_bytes / static_cast<int64_t>(element_bytes), 1);
   // From the end: which parameters share a bucket.
   std::vector<int64_t> first_of;  // parameter that begins each bucket
@@ -42,21 +42,53 @@ FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes
     layout.offsets[i] = at;
     at += round_up(sizes[i], kAlignment);
     const bool last = i + 1 == count || layout.bucket_of[i + 1] != layout.bucket_of[i];
-    if (last && layout.sharded) at = bucket.begin + round_up(at - bucket.begin, kAlignment * dp_size);
+    if (last && layout.sharded()) at = bucket.begin + round_up(at - bucket.begin, kAlignment * dp_size);
     if (last) bucket.end = at;
   }
   layout.elements = at;
-  if (!layout.sharded) {
-    layout.owned = {{{0, at}, 0}};
+  if (!layout.sharded()) {
+    layout.owned = {{0, at}};
     layout.owned_elements = at;
     return layout;
   }
   for (const FlatRange& bucket : layout.buckets) {
     const int64_t share = bucket.size() / dp_size, begin = bucket.begin + share * dp_rank;
-    layout.owned.push_back({{begin, begin + share}, layout.owned_elements});
+    layout.owned.push_back({begin, begin + share});
     layout.owned_elements += share;
   }
   return layout;
+}
+
+FlatBuffer FlatBuffer::whole(const FlatLayout& layout, Tensor data) {
+  std::vector<Owned> owned;
+  for (const FlatRange& range : layout.owned) owned.push_back({range, range.begin});
+  return {std::move(data), std::move(owned)};
+}
+
+FlatBuffer FlatBuffer::shard(const FlatLayout& layout, Tensor data) {
+  std::vector<Owned> owned;
+  int64_t begin = 0;
+  for (const FlatRange& range : layout.owned) {
+    owned.push_back({range, begin});
+    begin += range.size();
+  }
+  return {std::move(data), std::move(owned)};
+}
+
+Tensor FlatBuffer::piece(const FlatRange& part) const {
+  const auto at = std::ranges::partition_point(owned_, [&](const Owned& o) { return o.range.begin > part.begin; });
+  require<InternalError>(at != owned_.end() && part.end <= at->range.end, "elements {} to {} are not in an owned range",
+                         part.begin, part.end);
+  return data.flat(at->begin + part.begin - at->range.begin, Shape{part.size()});
+}
+
+std::vector<FlatRange> FlatBuffer::parts(const FlatRange& range) const {
+  std::vector<FlatRange> parts;
+  for (const Owned& o : owned_) {
+    const FlatRange part = overlap(o.range, range);
+    if (part.size() > 0) parts.push_back(part);
+  }
+  return parts;
 }
 
 }  // namespace weft

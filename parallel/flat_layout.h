@@ -11,7 +11,10 @@ namespace weft {
 struct FlatRange {
   int64_t begin = 0, end = 0;
   int64_t size() const { return end - begin; }
+  bool operator==(const FlatRange&) const = default;
 };
+// What two ranges have in common; empty ranges have a size of 0 or less.
+FlatRange overlap(const FlatRange& a, const FlatRange& b);
 
 // What the dp replicas divide among themselves (ZeRO, Rajbhandari et al. 2020).
 enum class ZeroStage : uint8_t {
@@ -25,22 +28,17 @@ struct Sharding {
   int64_t bucket_bytes = int64_t{8} << 20;  // of gradients reduced at once
 };
 
-// A range that this rank owns, and where it begins in buffers that hold owned ranges only, end to end.
-struct OwnedRange {
-  FlatRange flat;
-  int64_t begin_in_shard = 0;
-};
-
 // Where parameters lie in the flat buffers, the buckets in which their gradients are reduced, and what this dp rank
 // owns of each. Buckets are cut from the end of the buffer, since the last layers' gradients are ready first.
 struct FlatLayout {
   std::vector<int64_t> offsets;    // of each parameter
   std::vector<FlatRange> buckets;  // in the order of their reduction: the last parameters' bucket first
   std::vector<int> bucket_of;      // of each parameter
-  std::vector<OwnedRange> owned;   // one a bucket where sharded, else one for all
+  std::vector<FlatRange> owned;    // a share of each bucket if the replicas divide anything, else one range: all
   int64_t elements = 0;            // of a whole buffer
   int64_t owned_elements = 0;
-  bool sharded = false;
+  ZeroStage zero = ZeroStage::Whole;  // what the replicas divide here: nothing if there is only one
+  bool sharded() const { return zero != ZeroStage::Whole; }
 };
 
 // `sizes` are the local elements of each parameter in order of declaration; `element_bytes` those of a gradient.
@@ -48,19 +46,28 @@ struct FlatLayout {
 FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
                             int dp_size);
 
-// A buffer laid out as the parameters: whole, or only what this rank owns of it.
-struct FlatBuffer {
-  Tensor data;
-  bool whole = true;
-  // The elements `part` of `range`, which contains them.
-  Tensor piece(const OwnedRange& range, const FlatRange& part) const {
-    const int64_t begin = whole ? part.begin : range.begin_in_shard + part.begin - range.flat.begin;
-    return data.flat(begin, Shape{part.size()});
-  }
-  Tensor piece(const OwnedRange& range) const { return piece(range, range.flat); }
-};
+// A buffer laid out as the parameters, through the ranges that this rank owns of it; its memory holds all of them, or
+// the whole buffer around them.
+class FlatBuffer {
+ public:
+  FlatBuffer() = default;
+  static FlatBuffer whole(const FlatLayout& layout, Tensor data);  // [elements]
+  static FlatBuffer shard(const FlatLayout& layout, Tensor data);  // [owned_elements], the ranges end to end
 
-// What two ranges have in common; empty ranges have a size of 0 or less.
-FlatRange overlap(const FlatRange& a, const FlatRange& b);
+  // Elements `part`; InternalError unless they lie in one owned range.
+  Tensor piece(const FlatRange& part) const;
+  // What this rank owns of `range`, in the order of owned ranges.
+  std::vector<FlatRange> parts(const FlatRange& range) const;
+
+  Tensor data;
+
+ private:
+  struct Owned {
+    FlatRange range;
+    int64_t begin;  // in data
+  };
+  FlatBuffer(Tensor tensor, std::vector<Owned> owned) : data(std::move(tensor)), owned_(std::move(owned)) {}
+  std::vector<Owned> owned_;  // from the end of the buffer to its beginning
+};
 
 }  // namespace weft

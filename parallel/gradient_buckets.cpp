@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
+#include <utility>
 
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 
 namespace weft {
 
 struct GradientBuckets::Bucket {
   FlatRange range;
-  const OwnedRange* owned = nullptr;   // where sharded
-  std::vector<Parameter*> parameters;  // that lie in it
-  Tensor gradient;                     // of the range
-  Tensor sum;                          // of what is owned, where it is added to what earlier micro-batches left
+  std::optional<FlatRange> owned;            // this rank's share, if the replicas divide gradients
+  std::vector<const Parameter*> parameters;  // that lie in it
+  Tensor gradient;                           // of the range
+  Tensor sum;                                // of what is owned, if it is added to what earlier micro-batches left
   std::unique_ptr<CollectiveWork> pending;
 };
 
@@ -21,56 +23,55 @@ GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(regist
   for (size_t b = 0; b < layout.buckets.size(); ++b) {
     auto bucket = std::make_unique<Bucket>();
     bucket->range = layout.buckets[b];
-    if (layout.sharded) bucket->owned = &layout.owned[b];
+    if (layout.sharded()) bucket->owned = layout.owned[b];
     if (registry.flat_gradient()) {
       bucket->gradient = registry.flat_gradient().flat(bucket->range.begin, Shape{bucket->range.size()});
     }
     buckets_.push_back(std::move(bucket));
   }
   for (const auto& p : registry.parameters()) {
-    buckets_[p->bucket_]->parameters.push_back(p.get());
-    p->buckets_ = this;
+    buckets_[layout.bucket_of[p->index()]]->parameters.push_back(p.get());
   }
+  contributions_.resize(registry.parameters().size());
 }
 
-GradientBuckets::~GradientBuckets() {
-  for (const auto& p : registry_.parameters()) p->buckets_ = nullptr;
+GradientBuckets::~GradientBuckets() = default;
+
+Tensor GradientBuckets::gradient_of(const Parameter& parameter) const {
+  const Bucket& bucket = *buckets_[registry_.layout().bucket_of[parameter.index()]];
+  return bucket.gradient.flat(parameter.flat_offset() - bucket.range.begin, parameter.local_shape());
 }
 
-const Tensor& Parameter::gradient() {
-  if (!gradient_ && buckets_) buckets_->open(bucket_);
-  return gradient_;
+GradientSlot GradientBuckets::contribute(const Parameter& parameter) {
+  hold(*buckets_[registry_.layout().bucket_of[parameter.index()]]);
+  const bool first = !std::exchange(contributions(parameter).any, true);
+  return {gradient_of(parameter), first ? Accumulate::Overwrite : Accumulate::Add};
 }
 
-void GradientBuckets::open(int index) {
-  Bucket& bucket = *buckets_[index];
+void GradientBuckets::hold(Bucket& bucket) {
   if (bucket.gradient) return;
   complete(bucket);
   Context& context = registry_.context();
   bucket.gradient = context.empty(Shape{bucket.range.size()}, registry_.reduced_gradient().data.dtype());
-  // Between parameters lies padding that nobody writes and everybody sums.
+  // Between parameters lies padding that no operation writes and the reduction sums.
   fill(context, bucket.gradient, 0);
-  for (Parameter* p : bucket.parameters) {
-    p->gradient_ = bucket.gradient.flat(p->flat_offset_ - bucket.range.begin, p->local_shape_);
-  }
 }
 
 void GradientBuckets::begin_step() {
-  for (const auto& p : registry_.parameters()) p->touched_ = false, p->expected_ = 0;
+  std::ranges::fill(contributions_, Contributions{});
   next_ = 0;
   reducing_ = false;
   first_round_ = true;
   exposed_ = 0;
 }
 
-void GradientBuckets::begin_micro_batch(bool last) { reducing_ = last || registry_.zero() == ZeroStage::Gradients; }
-
-void GradientBuckets::expect(Parameter& parameter) { parameter.expected_ += 1; }
-
-void GradientBuckets::contributed(Parameter& parameter) {
-  parameter.expected_ -= 1;
-  if (reducing_) start_ready();
+void GradientBuckets::begin_micro_batch(bool last) {
+  reducing_ = last || registry_.layout().zero == ZeroStage::Gradients;
 }
+
+void GradientBuckets::open_use(const Parameter& parameter) { contributions(parameter).open_uses += 1; }
+
+void GradientBuckets::close_use(const Parameter& parameter) noexcept { contributions(parameter).open_uses -= 1; }
 
 void GradientBuckets::start(Bucket& bucket) {
   Communicator& dp = registry_.mesh().dp();
@@ -86,8 +87,9 @@ void GradientBuckets::start(Bucket& bucket) {
 void GradientBuckets::start_ready() {
   for (; next_ < buckets_.size(); ++next_) {
     Bucket& bucket = *buckets_[next_];
-    const bool ready =
-        std::ranges::all_of(bucket.parameters, [](const Parameter* p) { return p->touched_ && p->expected_ == 0; });
+    const bool ready = std::ranges::all_of(bucket.parameters, [this](const Parameter* p) {
+      return contributions(*p).any && contributions(*p).open_uses == 0;
+    });
     if (!ready) return;
     start(bucket);
   }
@@ -95,17 +97,17 @@ void GradientBuckets::start_ready() {
 
 void GradientBuckets::start_rest() {
   for (; next_ < buckets_.size(); ++next_) {
-    open(static_cast<int>(next_));
-    for (Parameter* p : buckets_[next_]->parameters) {
-      if (!p->touched_) fill(registry_.context(), p->gradient_, 0);
-      p->touched_ = true;
-      p->expected_ = 0;
+    hold(*buckets_[next_]);
+    for (const Parameter* p : buckets_[next_]->parameters) {
+      if (!contributions(*p).any) fill(registry_.context(), gradient_of(*p), 0);
+      contributions(*p) = {.any = true};
     }
     start(*buckets_[next_]);
   }
 }
 
 void GradientBuckets::progress() {
+  if (reducing_) start_ready();
   if (next_ > 0) registry_.mesh().dp().progress();
 }
 
@@ -120,13 +122,13 @@ void GradientBuckets::complete(Bucket& bucket) {
   const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
   if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);
   bucket.sum = {};
-  if (registry_.zero() != ZeroStage::Gradients) return;
+  if (registry_.layout().zero != ZeroStage::Gradients) return;
   bucket.gradient = {};
-  for (Parameter* p : bucket.parameters) p->gradient_ = {}, p->touched_ = false;
+  for (const Parameter* p : bucket.parameters) contributions(*p).any = false;
 }
 
 void GradientBuckets::end_micro_batch() {
-  if (registry_.zero() != ZeroStage::Gradients) return;
+  if (registry_.layout().zero != ZeroStage::Gradients) return;
   start_rest();
   for (const auto& bucket : buckets_) complete(*bucket);
   next_ = 0;
@@ -134,7 +136,7 @@ void GradientBuckets::end_micro_batch() {
 }
 
 double GradientBuckets::finish() {
-  if (registry_.zero() != ZeroStage::Gradients) start_rest();
+  if (registry_.layout().zero != ZeroStage::Gradients) start_rest();
   for (const auto& bucket : buckets_) complete(*bucket);
   reduce_partial_gradients();
   return exposed_;
@@ -146,12 +148,9 @@ void GradientBuckets::reduce_partial_gradients() {
   std::vector<Tensor> parts;
   int64_t total = 0;
   for (const auto& p : registry_.parameters()) {
-    if (!p->spec_.partial_over_tp || tp.size() == 1) continue;
-    const FlatRange all{p->flat_offset_, p->flat_offset_ + p->local_shape_.elements()};
-    for (const OwnedRange& owned : registry_.layout().owned) {
-      const FlatRange part = overlap(owned.flat, all);
-      if (part.size() <= 0) continue;
-      parts.push_back(registry_.reduced_gradient().piece(owned, part));
+    if (!p->spec().partial_over_tp || tp.size() == 1) continue;
+    for (const FlatRange& part : registry_.reduced_gradient().parts(p->range())) {
+      parts.push_back(registry_.reduced_gradient().piece(part));
       total += part.size();
     }
   }

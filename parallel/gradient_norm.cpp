@@ -14,7 +14,7 @@ std::vector<FlatRange> counted_parts(const ParameterRegistry& registry, const Fl
   std::vector<FlatRange> parts;
   for (const auto& p : registry.parameters()) {
     if (p->spec().tp_dim < 0) continue;
-    const FlatRange part = overlap(range, {p->flat_offset(), p->flat_offset() + p->local_shape().elements()});
+    const FlatRange part = overlap(range, p->range());
     if (part.size() > 0) parts.push_back(part);
   }
   return parts;
@@ -27,15 +27,14 @@ double squared_norm_share(ParameterRegistry& registry) {
   const FlatLayout& layout = registry.layout();
   const Communicator& dp = registry.mesh().dp();
   double sum = 0;
-  for (const OwnedRange& owned : layout.owned) {
-    FlatRange range = owned.flat;
-    if (!layout.sharded) {  // all replicas hold the same: each squares a part
+  for (FlatRange range : layout.owned) {
+    if (!layout.sharded()) {  // all replicas hold the same: each squares a part
       const int64_t total = range.size();
       range = {total * dp.rank() / dp.size(), total * (dp.rank() + 1) / dp.size()};
     }
     for (const FlatRange& part : counted_parts(registry, range)) {
       const Tensor out = context.empty({1}, DType::F64);
-      square_sum(context, {.x = registry.reduced_gradient().piece(owned, part), .out = out});
+      square_sum(context, {.x = registry.reduced_gradient().piece(part), .out = out});
       if (!context.meta()) sum += out.data<double>()[0];
     }
   }

@@ -15,14 +15,9 @@ std::string_view name(RunPhase phase) {
   return kNames.at(index(phase));
 }
 
-std::string_view name(MeshAxis axis) {
-  constexpr std::array<std::string_view, kMeshAxes> kNames = {"world", "dp", "tp"};
-  return kNames.at(index(axis));
-}
-
 void Heartbeat::move_to(State& to, std::shared_ptr<void> owner) {
   const State& from = state();
-  to.beats = from.beats.load(), to.step = from.step.load(), to.phase = from.phase.load();
+  to.progress_count = from.progress_count.load(), to.step = from.step.load(), to.phase = from.phase.load();
   to.waiting = from.waiting.load(), to.axis = from.axis.load(), to.collective = from.collective.load();
   to.number = from.number.load();
   for (size_t i = 0; i < kMeshAxes; ++i) {
@@ -73,7 +68,8 @@ Heartbeat::Scope::~Scope() {
 }
 
 Heartbeat::Snapshot Heartbeat::read(const State& state) {
-  Snapshot s{.beats = state.beats, .step = state.step, .phase = state.phase, .waiting = state.waiting};
+  Snapshot s{
+      .progress_count = state.progress_count, .step = state.step, .phase = state.phase, .waiting = state.waiting};
   s.axis = state.axis, s.collective = state.collective, s.number = state.number;
   for (size_t i = 0; i < kMeshAxes; ++i) {
     s.begun[i] = state.begun[i], s.group[i] = state.group[i], s.ranks[i] = state.ranks[i];

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string_view>
 
+#include "parallel/axis.h"
 #include "parallel/communicator.h"
 
 namespace weft {
@@ -14,17 +15,13 @@ enum class RunPhase : uint8_t { Init, Step, Save, Evaluate };
 inline constexpr int kPhases = 4;
 std::string_view name(RunPhase phase);
 
-enum class MeshAxis : uint8_t { World, Dp, Tp };
-inline constexpr int kMeshAxes = 3;
-std::string_view name(MeshAxis axis);
-
 // Where a rank is: written by its main thread, read at any time by its watchdog and by those of its neighbours.
 // A beat is one relaxed atomic addition, so every operation group and collective can afford one.
 class Heartbeat {
  public:
   // What is written: atomics without locks, so that it may lie in memory that processes share.
   struct State {
-    std::atomic<uint64_t> beats{0};
+    std::atomic<uint64_t> progress_count{0};
     std::atomic<int64_t> step{-1};
     std::atomic<RunPhase> phase{RunPhase::Init};
     std::atomic<bool> waiting{false};
@@ -39,7 +36,7 @@ class Heartbeat {
   // Goes on writing elsewhere, what `owner` keeps alive. For the main thread.
   void move_to(State& elsewhere, std::shared_ptr<void> owner);
 
-  void beat() { state().beats.fetch_add(1, std::memory_order_relaxed); }
+  void beat() { state().progress_count.fetch_add(1, std::memory_order_relaxed); }
   void set_step(int64_t step) {
     state().step.store(step, std::memory_order_relaxed);
     beat();
@@ -68,7 +65,7 @@ class Heartbeat {
 
   // A copy at one moment; fields may be of neighbouring moments.
   struct Snapshot {
-    uint64_t beats = 0;
+    uint64_t progress_count = 0;
     int64_t step = -1;  // -1: none yet
     RunPhase phase = RunPhase::Init;
     bool waiting = false;  // for the collective below; else it was the last one

@@ -25,10 +25,9 @@ struct Contribution {
 // Where the ranks of one communicator meet. Collectives are numbered; each number has a place for every rank.
 class Meeting {
  public:
-  Meeting(std::string axis, int size, const InProcessOptions& options)
-      : axis_(std::move(axis)), size_(size), options_(options) {}
+  Meeting(MeshAxis axis, int size, const InProcessOptions& options) : axis_(axis), size_(size), options_(options) {}
 
-  const std::string& axis() const { return axis_; }
+  MeshAxis axis() const { return axis_; }
   int size() const { return size_; }
 
   void post(int64_t number, int rank, Contribution contribution) {
@@ -40,21 +39,19 @@ class Meeting {
       if (!theirs) continue;
       require<InternalError>(theirs->operation == contribution.operation && theirs->dtype == contribution.dtype &&
                                  theirs->elements == contribution.elements,
-                             "collective {} over {}: rank {} brings {} of {} {}, rank {} {} of {} {}", number, axis_,
-                             rank, contribution.operation, contribution.elements, name(contribution.dtype), other,
-                             theirs->operation, theirs->elements, name(theirs->dtype));
+                             "collective {} over {}: rank {} brings {} of {} {}, rank {} {} of {} {}", number,
+                             name(axis_), rank, contribution.operation, contribution.elements, name(contribution.dtype),
+                             other, theirs->operation, theirs->elements, name(theirs->dtype));
     }
     round.given[rank] = std::move(contribution);
     round.arrived += 1;
-    round.ready_at = Clock::now() +
-                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.delay_seconds));
     changed_.notify_all();
   }
 
   bool ready(int64_t number) {
     const std::lock_guard lock(mutex_);
     const auto at = rounds_.find(number);
-    return at != rounds_.end() && at->second.arrived == size_ && Clock::now() >= at->second.ready_at;
+    return at != rounds_.end() && at->second.arrived == size_;
   }
 
   // Waits for everyone, calls use(contributions) and lets the round go once all ranks have.
@@ -64,12 +61,10 @@ class Meeting {
     Round& round = rounds_[number];
     const auto deadline = Clock::now() + std::chrono::duration<double>(options_.timeout_seconds);
     changed_.wait_until(lock, deadline, [&] { return failed_ || round.arrived == size_; });
-    if (failed_ && round.arrived < size_) throw PeerError(fmt::format("another rank of {} failed", axis_));
+    if (failed_ && round.arrived < size_) throw PeerError(fmt::format("another rank of {} failed", name(axis_)));
     require<PeerError>(round.arrived == size_, "rank {} waited {} s over {}: {} of {} ranks came", rank,
-                       options_.timeout_seconds, axis_, round.arrived, size_);
-    const auto ready_at = round.ready_at;
+                       options_.timeout_seconds, name(axis_), round.arrived, size_);
     lock.unlock();
-    std::this_thread::sleep_until(ready_at);
     use(round.given);
     lock.lock();
     if (++round.used == size_) rounds_.erase(number);
@@ -86,9 +81,8 @@ class Meeting {
     std::vector<std::optional<Contribution>> given;
     int arrived = 0;
     int used = 0;
-    Clock::time_point ready_at;
   };
-  std::string axis_;
+  MeshAxis axis_;
   int size_;
   InProcessOptions options_;
   std::mutex mutex_;
@@ -194,31 +188,32 @@ class InProcessCommunicator : public Communicator {
 
 void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
                     const InProcessOptions& options) {
-  const int world_size = layout.dp * layout.tp;
-  const auto world = std::make_shared<Meeting>("world", world_size, options);
-  std::vector<std::shared_ptr<Meeting>> dp, tp;
-  for (int t = 0; t < layout.tp; ++t) dp.push_back(std::make_shared<Meeting>("dp", layout.dp, options));
-  for (int d = 0; d < layout.dp; ++d) tp.push_back(std::make_shared<Meeting>("tp", layout.tp, options));
+  // One meeting a group of an axis.
+  std::map<std::pair<MeshAxis, int>, std::shared_ptr<Meeting>> meetings;
+  for (int rank = 0; rank < layout.ranks(); ++rank) {
+    for (const AxisPlace& p : layout.places(rank)) {
+      auto& meeting = meetings[{p.axis, p.group}];
+      if (!meeting) meeting = std::make_shared<Meeting>(p.axis, p.size, options);
+    }
+  }
   std::mutex mutex;
   std::exception_ptr first;
   const auto run = [&](int rank) {
-    const int d = rank / layout.tp, t = rank % layout.tp;
     try {
-      Mesh mesh(std::make_unique<InProcessCommunicator>(world, rank), std::make_unique<InProcessCommunicator>(dp[t], d),
-                std::make_unique<InProcessCommunicator>(tp[d], t));
+      Mesh mesh(layout, rank, [&](const AxisPlace& p) {
+        return std::make_unique<InProcessCommunicator>(meetings.at({p.axis, p.group}), p.rank);
+      });
       body(mesh, rank);
     } catch (...) {
       {
         const std::lock_guard lock(mutex);
         if (!first) first = std::current_exception();
       }
-      world->fail();
-      for (const auto& m : dp) m->fail();
-      for (const auto& m : tp) m->fail();
+      for (const auto& [place, meeting] : meetings) meeting->fail();
     }
   };
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < world_size; ++rank) threads.emplace_back(run, rank);
+  for (int rank = 0; rank < layout.ranks(); ++rank) threads.emplace_back(run, rank);
   for (auto& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
 }

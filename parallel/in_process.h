@@ -12,7 +12,6 @@ namespace weft {
 // on. A collective that some rank never joins fails after timeout_seconds.
 struct InProcessOptions {
   double timeout_seconds = 60;
-  double delay_seconds = 0;  // a started collective is not done before this much time has passed: a slow network
 };
 void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
                     const InProcessOptions& options = {});

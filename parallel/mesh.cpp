@@ -1,38 +1,65 @@
 #include "parallel/mesh.h"
 
+#include <algorithm>
 #include <string>
 
 namespace weft {
 
-Mesh::Mesh(std::unique_ptr<Communicator> world, std::unique_ptr<Communicator> dp, std::unique_ptr<Communicator> tp,
-           std::shared_ptr<Heartbeat> heartbeat)
-    : heartbeat_(heartbeat ? std::move(heartbeat) : std::make_shared<Heartbeat>()),
-      world_(std::move(world)),
-      dp_(std::move(dp)),
-      tp_(std::move(tp)) {
-  require<InternalError>(dp_->size() * tp_->size() == world_->size(), "mesh {} x {} does not make a world of {}",
-                         dp_->size(), tp_->size(), world_->size());
-  heartbeat_->place(MeshAxis::World, 0, world_->size());
-  heartbeat_->place(MeshAxis::Dp, tp_->rank(), dp_->size());
-  heartbeat_->place(MeshAxis::Tp, dp_->rank(), tp_->size());
-  world_->beat_on(*heartbeat_, MeshAxis::World);
-  dp_->beat_on(*heartbeat_, MeshAxis::Dp);
-  tp_->beat_on(*heartbeat_, MeshAxis::Tp);
+int MeshLayout::ranks() const {
+  int n = 1;
+  for (const Axis& axis : axes()) n *= axis.size;
+  return n;
+}
+
+std::vector<AxisPlace> MeshLayout::places(int world_rank) const {
+  std::vector<AxisPlace> places = {{.axis = MeshAxis::World, .rank = world_rank, .size = ranks()}};
+  int outer = ranks();  // ranks over which the axes from here on go
+  for (const auto& [axis, size] : axes()) {
+    const int inner = outer / size;
+    places.push_back({.axis = axis,
+                      .group = world_rank / outer * inner + world_rank % inner,
+                      .rank = world_rank / inner % size,
+                      .size = size});
+    outer = inner;
+  }
+  return places;
+}
+
+Mesh::Mesh(const MeshLayout& layout, int world_rank, const MakeCommunicator& make, std::shared_ptr<Heartbeat> heartbeat)
+    : heartbeat_(heartbeat ? std::move(heartbeat) : std::make_shared<Heartbeat>()) {
+  for (const AxisPlace& place : layout.places(world_rank)) {
+    axes_.push_back(make(place));
+    const Communicator& made = *axes_.back();
+    require<InternalError>(made.axis() == place.axis && made.rank() == place.rank && made.size() == place.size,
+                           "axis {}: rank {} of {} where {} of {} was asked for", name(made.axis()), made.rank(),
+                           made.size(), place.rank, place.size);
+    heartbeat_->place(place.axis, place.group, place.size);
+    axes_.back()->beat_on(*heartbeat_);
+  }
+}
+
+Mesh Mesh::single(std::shared_ptr<Heartbeat> heartbeat) {
+  return {{}, 0, [](const AxisPlace& place) { return single_communicator(place.axis); }, std::move(heartbeat)};
+}
+
+Communicator& Mesh::on(MeshAxis axis) const {
+  const auto at = std::ranges::find(axes_, axis, [](const auto& c) { return c->axis(); });
+  require<InternalError>(at != axes_.end(), "the mesh has no axis {}", name(axis));
+  return **at;
 }
 
 double Mesh::waited_seconds() const {
-  return world_->traffic().total().wait_seconds + dp_->traffic().total().wait_seconds +
-         tp_->traffic().total().wait_seconds;
+  double sum = 0;
+  for (const auto& axis : axes_) sum += axis->traffic().total().wait_seconds;
+  return sum;
 }
 
 void Mesh::progress() {
   heartbeat_->beat();
-  world_->progress();
-  if (dp_->size() > 1) dp_->progress();
-  if (tp_->size() > 1) tp_->progress();
+  for (const auto& axis : axes_) {
+    if (axis->size() > 1) axis->progress();
+  }
 }
-
-Mesh Mesh::single() { return {single_communicator("world"), single_communicator("dp"), single_communicator("tp")}; }
 
 MeshLayout layout_for(int world_size, int tp) {
   if (tp < 1 || world_size % tp != 0) {

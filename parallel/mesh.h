@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -7,32 +8,53 @@
 
 namespace weft {
 
-// The ranks of a job as a grid with named axes: dp (replicas of the model, different data) by tp (shards of one
-// model). tp is the inner axis, so that its ranks are neighbours on a node: world rank = dp rank * tp size + tp rank.
+// A rank's place on an axis. Ranks of one group differ on this axis alone: they meet in its collectives.
+struct AxisPlace {
+  MeshAxis axis = MeshAxis::World;
+  int group = 0;
+  int rank = 0;
+  int size = 1;  // ranks of the group
+};
+
+// The grid of a job's ranks: dp (replicas of the model, different data) by tp (shards of one model).
+struct MeshLayout {
+  int dp = 1;
+  int tp = 1;
+
+  struct Axis {
+    MeshAxis axis;
+    int size;
+  };
+  // From the outer to the inner: ranks that are neighbours on the last axis are neighbours on a node.
+  std::vector<Axis> axes() const { return {{MeshAxis::Dp, dp}, {MeshAxis::Tp, tp}}; }
+  int ranks() const;
+  // Of a world rank: on the world, then on each of axes().
+  std::vector<AxisPlace> places(int world_rank) const;
+};
+// ConfigError with the layouts that fit if `tp` does not divide the world's size.
+MeshLayout layout_for(int world_size, int tp);
+
+// This rank's communicators, one an axis.
 class Mesh {
  public:
-  // Collectives and phases beat on `heartbeat`; where none is given the mesh makes one, which a watchdog may watch.
-  Mesh(std::unique_ptr<Communicator> world, std::unique_ptr<Communicator> dp, std::unique_ptr<Communicator> tp,
+  // Calls make(place) for each axis in the order of MeshLayout::places(), on every rank alike.
+  using MakeCommunicator = std::function<std::unique_ptr<Communicator>(const AxisPlace&)>;
+  // Collectives and phases beat on `heartbeat`; if none is given the mesh makes one, which a watchdog may watch.
+  Mesh(const MeshLayout& layout, int world_rank, const MakeCommunicator& make,
        std::shared_ptr<Heartbeat> heartbeat = nullptr);
-  Communicator& world() const { return *world_; }
-  Communicator& dp() const { return *dp_; }
-  Communicator& tp() const { return *tp_; }
+  static Mesh single(std::shared_ptr<Heartbeat> heartbeat = nullptr);
+
+  Communicator& on(MeshAxis axis) const;
+  Communicator& world() const { return on(MeshAxis::World); }
+  Communicator& dp() const { return on(MeshAxis::Dp); }
+  Communicator& tp() const { return on(MeshAxis::Tp); }
   Heartbeat& heartbeat() const { return *heartbeat_; }
   void progress();
   double waited_seconds() const;  // that collectives of all axes have kept this rank so far
 
-  static Mesh single();
-
  private:
   std::shared_ptr<Heartbeat> heartbeat_;
-  std::unique_ptr<Communicator> world_, dp_, tp_;
+  std::vector<std::unique_ptr<Communicator>> axes_;
 };
-
-// The grid position of a world rank; ConfigError with the layouts that fit where dp * tp is not the world's size.
-struct MeshLayout {
-  int dp = 1;
-  int tp = 1;
-};
-MeshLayout layout_for(int world_size, int tp);
 
 }  // namespace weft

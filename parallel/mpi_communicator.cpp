@@ -83,10 +83,8 @@ int size_of_comm(const MpiComm& comm) {
 
 class MpiCommunicator : public Communicator {
  public:
-  MpiCommunicator(std::string axis, MpiComm comm, int64_t max_count)
-      : Communicator(std::move(axis), rank_in(comm), size_of_comm(comm)),
-        comm_(std::move(comm)),
-        max_count_(max_count) {}
+  MpiCommunicator(MeshAxis axis, MpiComm comm, int64_t max_count)
+      : Communicator(axis, rank_in(comm), size_of_comm(comm)), comm_(std::move(comm)), max_count_(max_count) {}
 
   void progress() override {
     int flag = 0;
@@ -164,17 +162,18 @@ class MpiCommunicator : public Communicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> mpi_communicator(std::string axis, MpiComm comm, int64_t max_count) {
-  return std::make_unique<MpiCommunicator>(std::move(axis), std::move(comm), max_count);
+std::unique_ptr<Communicator> mpi_communicator(MeshAxis axis, MpiComm comm, int64_t max_count) {
+  return std::make_unique<MpiCommunicator>(axis, std::move(comm), max_count);
 }
 
 Mesh mpi_mesh(const MeshLayout& layout, std::shared_ptr<Heartbeat> heartbeat) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const int dp_rank = rank / layout.tp, tp_rank = rank % layout.tp;
-  return {mpi_communicator("world", MpiComm::duplicate(MPI_COMM_WORLD)),
-          mpi_communicator("dp", MpiComm::split(MPI_COMM_WORLD, tp_rank, dp_rank)),
-          mpi_communicator("tp", MpiComm::split(MPI_COMM_WORLD, dp_rank, tp_rank)), std::move(heartbeat)};
+  return {layout, rank,
+          [](const AxisPlace& place) {
+            return mpi_communicator(place.axis, MpiComm::split(MPI_COMM_WORLD, place.group, place.rank));
+          },
+          std::move(heartbeat)};
 }
 
 }  // namespace weft

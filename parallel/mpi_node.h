@@ -7,7 +7,7 @@
 namespace weft {
 
 // The ranks of MPI_COMM_WORLD that run on this machine, this one's place among them, and the page that they share:
-// absent where it could not be shared by all of them (ranks in containers of their own).
+// absent if it could not be shared by all of them (ranks in containers of their own).
 struct NodeRanks {
   MpiComm comm;
   int rank = 0;

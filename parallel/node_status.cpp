@@ -52,7 +52,7 @@ std::unique_ptr<NodeStatus> NodeStatus::create(int local_ranks) {
 
 std::unique_ptr<NodeStatus> NodeStatus::open(pid_t pid, int descriptor, int local_ranks) {
   const std::string path = fmt::format("/proc/{}/fd/{}", pid, descriptor);
-  // Another process may have that number in another container: the name says whether it is ours.
+  // Another process may have that number in another container: the name shows whether it is ours.
   std::array<char, 64> target{};
   const ssize_t length = readlink(path.c_str(), target.data(), target.size());
   const bool ours =
@@ -74,12 +74,12 @@ std::vector<NodeStatus::Entry> NodeStatus::read() const {
                        .rank = s.rank,
                        .local_rank = i,
                        .progressed_ns = s.progressed_ns,
-                       .pulses = s.pulses,
+                       .watchdog_ticks = s.watchdog_ticks,
                        .at = Heartbeat::read(s.state)});
   }
   return entries;
 }
 
-bool NodeStatus::claim_report() { return layout_->reports.fetch_add(1) == 0; }
+bool NodeStatus::first_to_report() { return layout_->reports.fetch_add(1) == 0; }
 
 }  // namespace weft

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "kernels/cross_entropy.h"
+#include "kernels/elementwise.h"
 #include "kernels/linear.h"
 #include "kernels/matmul.h"
-#include "kernels/plain.h"
+#include "kernels/reduction.h"
 
 namespace weft {
 namespace {
@@ -56,8 +57,8 @@ Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor&
 
 // Logits in the accumulator dtype, for f32 sums of exponentials under bf16 products.
 Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden) {
-  const DType wide = accumulator_of(a.hidden.dtype());
-  const Tensor logits = context.empty({hidden.size(0), a.weight.size(0)}, wide);
+  const DType acc_dtype = accumulator_of(a.hidden.dtype());
+  const Tensor logits = context.empty({hidden.size(0), a.weight.size(0)}, acc_dtype);
   matmul(context, {.a = hidden, .b = a.weight, .c = logits, .transpose_b = true});
   if (a.bias) add_row(context, a.bias, logits);
   return logits;
@@ -91,8 +92,8 @@ void chunk_gradients(Context& context, const OutputLoss& a, const Tensor& hidden
 
 void output_loss(Context& context, const OutputLoss& a) {
   const int64_t rows = a.hidden.size(0);
-  const DType wide = accumulator_of(a.hidden.dtype());
-  const auto row_bytes = a.weight.size(0) * static_cast<int64_t>(size_of(wide));
+  const DType acc_dtype = accumulator_of(a.hidden.dtype());
+  const auto row_bytes = a.weight.size(0) * static_cast<int64_t>(size_of(acc_dtype));
   const int64_t chunk = std::clamp<int64_t>(a.chunk_bytes / row_bytes, 16, std::max<int64_t>(rows, 16));
   bool first = true;
   for (int64_t begin = 0; begin < rows; begin += chunk) {

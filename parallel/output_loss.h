@@ -6,9 +6,9 @@
 namespace weft {
 
 // The output projection with cross-entropy, as one operation: logits = hidden W^T + b, loss of every row.
-// It walks the rows in chunks, so that at most `chunk_bytes` of logits exist at a time, and where gradients are asked
+// It walks the rows in chunks, so that at most `chunk_bytes` of logits exist at a time, and if gradients are asked
 // for it makes them chunk by chunk in the same pass: the divisor of the loss is known before the forward starts.
-// Vocabulary-parallel where `tp` has several ranks (Shoeybi et al. 2019): each holds equal parts of the vocabulary's
+// Vocabulary-parallel if `tp` has several ranks (Shoeybi et al. 2019): each holds equal parts of the vocabulary's
 // rows of weight and bias, the last ones padded; only four numbers a row are exchanged, never logits. All ranks hold
 // the same hidden rows and get the same losses; dhidden is this rank's part of a sum over tp.
 struct OutputLoss {

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/parallel_for.h"
 #include "base/philox.h"
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 
 namespace weft {
 namespace {
@@ -80,12 +80,6 @@ DType compute_dtype(Precision precision) {
   }
 }
 
-Accumulate Parameter::gradient_mode() {
-  const Accumulate mode = touched_ ? Accumulate::Add : Accumulate::Overwrite;
-  touched_ = true;
-  return mode;
-}
-
 Parameter& ParameterRegistry::add(ParameterSpec spec) {
   require<InternalError>(!flat_value_, "parameter {} declared after allocation", spec.name);
   require<InternalError>(!find(spec.name), "parameter {} declared twice", spec.name);
@@ -102,6 +96,7 @@ Parameter& ParameterRegistry::add(ParameterSpec spec) {
     p->extent_ = p->local_shape_;
   }
   p->spec_ = std::move(spec);
+  p->index_ = parameters_.size();
   parameters_.push_back(std::move(p));
   return *parameters_.back();
 }
@@ -109,53 +104,43 @@ Parameter& ParameterRegistry::add(ParameterSpec spec) {
 void ParameterRegistry::allocate(Precision precision, bool training, const Sharding& sharding) {
   precision_ = precision;
   const DType compute = compute_dtype(precision);
-  const DType wide = accumulator_of(compute);
+  const DType acc_dtype = accumulator_of(compute);
   std::vector<int64_t> sizes;
   for (const auto& p : parameters_) sizes.push_back(p->local_shape_.elements());
   const Communicator& dp = mesh_.dp();
-  layout_ = make_flat_layout(sizes, size_of(wide), training ? sharding : Sharding{}, dp.rank(), dp.size());
-  zero_ = layout_.sharded ? sharding.zero : ZeroStage::Whole;
-  const Shape whole{layout_.elements}, share{layout_.owned_elements};
+  layout_ = make_flat_layout(sizes, size_of(acc_dtype), training ? sharding : Sharding{}, dp.rank(), dp.size());
+  const Shape whole{layout_.elements};
   flat_value_ = context_.zeros(whole, compute);
-  if (compute == wide) {
-    master_ = {flat_value_, true};
-  } else {
-    master_ = {context_.zeros(share, wide), !layout_.sharded};
-  }
+  master_ = compute == acc_dtype ? FlatBuffer::whole(layout_, flat_value_) : make_state();
   if (training) {
-    if (zero_ != ZeroStage::Gradients) flat_gradient_ = context_.zeros(whole, wide);
-    reduced_gradient_ = layout_.sharded ? FlatBuffer{context_.zeros(share, wide), false} : FlatBuffer{flat_gradient_};
+    if (layout_.zero != ZeroStage::Gradients) flat_gradient_ = context_.zeros(whole, acc_dtype);
+    reduced_gradient_ = layout_.sharded() ? make_state() : FlatBuffer::whole(layout_, flat_gradient_);
   }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Parameter& p = *parameters_[i];
     p.flat_offset_ = layout_.offsets[i];
-    p.bucket_ = layout_.bucket_of[i];
-    if (master_.whole) p.master_ = master_.data.flat(p.flat_offset_, p.local_shape_);
     p.value_ = flat_value_.flat(p.flat_offset_, p.local_shape_);
-    if (flat_gradient_) p.gradient_ = flat_gradient_.flat(p.flat_offset_, p.local_shape_);
   }
 }
 
 FlatBuffer ParameterRegistry::make_state() const {
-  return {context_.zeros(Shape{layout_.owned_elements}, accumulator_of(compute_dtype(precision_))), !layout_.sharded};
+  const DType acc_dtype = accumulator_of(compute_dtype(precision_));
+  return FlatBuffer::shard(layout_, context_.zeros(Shape{layout_.owned_elements}, acc_dtype));
 }
 
-// Where the replicas divide the masters, each draws the whole parameter and keeps its own part of it.
+// Each replica draws the whole parameter and keeps what it owns of it.
 void ParameterRegistry::initialise_parameter(Parameter& p, uint64_t seed) {
-  const bool direct = master_.whole;
-  const Tensor drawn = direct ? p.master_ : context_.zeros(p.local_shape_, master_.data.dtype());
+  const bool in_place = flat_value_.storage() == master_.data.storage();
+  const Tensor drawn = in_place ? p.value_ : context_.zeros(p.local_shape_, master_.data.dtype());
   const auto origin = local_origin(p);
   if (precision_ == Precision::Fp64) {
     draw_box(p.spec_, p.extent_, origin, seed, context_.threads(), drawn.data<double>());
   } else {
     draw_box(p.spec_, p.extent_, origin, seed, context_.threads(), drawn.data<float>());
   }
-  if (direct) return;
-  const FlatRange range{p.flat_offset_, p.flat_offset_ + p.local_shape_.elements()};
-  for (const OwnedRange& owned : layout_.owned) {
-    const FlatRange part = overlap(owned.flat, range);
-    if (part.size() <= 0) continue;
-    convert(context_, drawn.flat(part.begin - range.begin, Shape{part.size()}), master_.piece(owned, part));
+  if (in_place) return;
+  for (const FlatRange& part : master_.parts(p.range())) {
+    convert(context_, drawn.flat(part.begin - p.flat_offset_, Shape{part.size()}), master_.piece(part));
   }
 }
 
@@ -169,10 +154,10 @@ void ParameterRegistry::initialise(uint64_t seed) {
 }
 
 void ParameterRegistry::start_weight_gather(size_t owned) {
-  const OwnedRange& range = layout_.owned[owned];
-  const Tensor value = flat_value_.flat(range.flat.begin, Shape{range.flat.size()});
+  const FlatRange& range = layout_.owned[owned];
+  const Tensor value = flat_value_.flat(range.begin, Shape{range.size()});
   if (flat_value_.storage() != master_.data.storage()) convert(context_, master_.piece(range), value);
-  if (!layout_.sharded) return;
+  if (!layout_.sharded()) return;
   const FlatRange& bucket = layout_.buckets[owned];
   gathering_.push_back(mesh_.dp().start_all_gather(value, flat_value_.flat(bucket.begin, Shape{bucket.size()})));
   mesh_.dp().progress();

@@ -34,34 +34,23 @@ struct ParameterSpec {
   bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
 };
 
-class GradientBuckets;
-
 class Parameter {
  public:
   const ParameterSpec& spec() const { return spec_; }
+  size_t index() const { return index_; }                    // in the registry, in order of declaration
   const Shape& local_shape() const { return local_shape_; }  // in memory, padding included
   const Shape& extent() const { return extent_; }            // what exists of it: padding is zero and stays zero
   int64_t flat_offset() const { return flat_offset_; }       // elements, in the flat buffers
-  const Tensor& value() const { return value_; }             // compute dtype: what operations read
-  // What the optimizer updates: f32, or f64 in f64 runs. Absent where the replicas divide the masters.
-  const Tensor& master() const { return master_; }
-  // Accumulator dtype. Where gradients are never held whole, it exists from the first contribution of a micro-batch
-  // until the reduction of its bucket.
-  const Tensor& gradient();
-  // Overwrite for the first contribution of a step, Add for every later one.
-  Accumulate gradient_mode();
+  FlatRange range() const { return {flat_offset_, flat_offset_ + local_shape_.elements()}; }
+  const Tensor& value() const { return value_; }  // compute dtype: what operations read
 
  private:
   friend class ParameterRegistry;
-  friend class GradientBuckets;
   ParameterSpec spec_;
+  size_t index_ = 0;
   Shape local_shape_, extent_;
   int64_t flat_offset_ = 0;
-  GradientBuckets* buckets_ = nullptr;  // who makes the gradient when it is asked for
-  int bucket_ = 0;
-  Tensor value_, master_, gradient_;
-  bool touched_ = false;  // contributed to since clear_gradients()
-  int expected_ = 0;      // uses recorded by forward passes of this step and not yet answered by backward
+  Tensor value_;
 };
 
 enum class Precision : uint8_t { Fp32, Bf16, Fp64 };
@@ -74,10 +63,10 @@ class ParameterRegistry {
   ParameterRegistry& operator=(const ParameterRegistry&) = delete;
 
   Parameter& add(ParameterSpec spec);
-  // Flat buffers for values, and where training also for gradients. Ends the time of add().
+  // Flat buffers for values, and for training also for gradients. Ends the time of add().
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
   void initialise(uint64_t seed);
-  // Makes the compute values of all ranks follow the masters that this rank owns: rounds them where values are of
+  // Makes the compute values of all ranks follow the masters that this rank owns: rounds them if values are of
   // another dtype, and gathers what other replicas own. start_weight_gather() starts one owned range, so that it moves
   // while the next one is updated; sync_compute_weights() does them all.
   void start_weight_gather(size_t owned);
@@ -90,12 +79,12 @@ class ParameterRegistry {
   Precision precision() const { return precision_; }
 
   const FlatLayout& layout() const { return layout_; }
-  ZeroStage zero() const { return zero_; }
   const Tensor& flat_value() const { return flat_value_; }
+  // What the optimizer updates: f32, or f64 in f64 runs.
   const FlatBuffer& master() const { return master_; }
   // Gradients after their reduction: summed over dp, of the owned ranges at least.
   const FlatBuffer& reduced_gradient() const { return reduced_gradient_; }
-  // The whole gradient, absent where it is never held whole.
+  // The whole gradient, absent if it is never held whole.
   const Tensor& flat_gradient() const { return flat_gradient_; }
   // A buffer for optimizer state: what this rank owns, zeros.
   FlatBuffer make_state() const;
@@ -112,7 +101,6 @@ class ParameterRegistry {
   Mesh& mesh_;
   Precision precision_ = Precision::Fp32;
   std::vector<std::unique_ptr<Parameter>> parameters_;
-  ZeroStage zero_ = ZeroStage::Whole;
   FlatLayout layout_;
   Tensor flat_value_, flat_gradient_;
   FlatBuffer master_, reduced_gradient_;

@@ -15,7 +15,7 @@ double digest(const Tensor& t, uint64_t seed) {
 void require_equal(Communicator& axis, double mine, int64_t step, const char* what) {
   std::array<double, 2> range = {mine, -mine};
   axis.all_reduce_host(range.data(), range.size(), ReduceOp::Max);
-  require<PeerError>(range[0] == -range[1], "step {}: the {} ranks hold different {}", step, axis.axis(), what);
+  require<PeerError>(range[0] == -range[1], "step {}: the {} ranks hold different {}", step, name(axis.axis()), what);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ LocalRanks local_ranks(const NodeRanks& node) {
 }
 
 // mpirun binds each of two ranks to one core unless told otherwise, which leaves most of a machine idle.
-void say_if_bound_to_few(const LocalRanks& local) {
+void warn_if_few_processors(const LocalRanks& local) {
   ProcessorSet all;
   for (const ProcessorSet& mask : local.masks) all.add(mask);
   const auto online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -73,11 +73,9 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets) : heartbeat
     if (watchdog_) watchdog_->join(rank_, node.rank, std::move(node.page));
   }
   start_logging(rank_, world_size_);
-  if (launcher.present) say_if_bound_to_few(local);
+  if (launcher.present) warn_if_few_processors(local);
   const MeshLayout layout = layout_for(world_size_, tp);
-  mesh_.emplace(
-      mpi_ ? mpi_mesh(layout, heartbeat_)
-           : Mesh(single_communicator("world"), single_communicator("dp"), single_communicator("tp"), heartbeat_));
+  mesh_.emplace(mpi_ ? mpi_mesh(layout, heartbeat_) : Mesh::single(heartbeat_));
   context_ = std::make_unique<Context>(Device{}, threads_for_rank(local.masks, local.me));
   context_->on_progress([heartbeat = heartbeat_] { heartbeat->beat(); });
 }
@@ -100,8 +98,8 @@ ExitCode Session::run(const std::function<ExitCode()>& body) {
 }
 
 void Session::fail(ExitCode code, const std::string& text) {
-  // Where several ranks fail, of one cause or as a consequence, the first one's words count; its end ends the others.
-  if (watchdog_ && !watchdog_->claim_report()) std::this_thread::sleep_for(std::chrono::seconds(3));
+  // If several ranks fail, of one cause or as a consequence, the first one's report counts; its end ends the others.
+  if (watchdog_ && !watchdog_->first_to_report()) std::this_thread::sleep_for(std::chrono::seconds(3));
   log_error("{}{}", rank_ == 0 ? fmt::format("[rank 0 {}] ", host_name()) : "", text);
   MpiEnvironment::abort(static_cast<int>(code));
 }

@@ -13,11 +13,11 @@
 
 namespace weft {
 
-// This process among the ranks of its job: MPI where a launcher started it (and only then), the mesh, the device, and
-// a watchdog from before MPI starts where `budgets` are given.
+// This process among the ranks of its job: MPI if a launcher started it (and only then), the mesh, the device, and
+// a watchdog from before MPI starts if `budgets` are given.
 class Session {
  public:
-  // `tp` ranks share a model. ConfigError where the layout does not fit the world.
+  // `tp` ranks share a model. ConfigError if the layout does not fit the world.
   explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt);
   // A session for commands that one process runs alone.
   static Session alone() { return Session(1); }
@@ -26,7 +26,7 @@ class Session {
   // has one and with that rank's name, and ends all of them with its exit code; a rank alone throws it on.
   ExitCode run(const std::function<ExitCode()>& body);
 
-  // Other budgets from now on, where there is a watchdog.
+  // Other budgets from now on, if there is a watchdog.
   void set_budgets(const PhaseBudgets& budgets);
 
   Mesh& mesh() { return *mesh_; }
@@ -48,7 +48,7 @@ class Session {
   std::unique_ptr<Context> context_;
 };
 
-// Threads for this rank: OMP_NUM_THREADS where it is set, else its fair share of the processors that it may run on
+// Threads for this rank: OMP_NUM_THREADS if it is set, else its fair share of the processors that it may run on
 // (base/processors.h). `masks` are those of the ranks on this machine, `me` is the place of this one among them.
 int threads_for_rank(std::span<const ProcessorSet> masks, size_t me);
 // The same for a process that is alone on its machine.

@@ -112,9 +112,9 @@ void Watchdog::set_budgets(const PhaseBudgets& budgets) {
   options_.budgets = budgets;
 }
 
-bool Watchdog::claim_report() {
+bool Watchdog::first_to_report() {
   const std::lock_guard lock(mutex_);
-  return !page_ || page_->claim_report();
+  return !page_ || page_->first_to_report();
 }
 
 void Watchdog::run() {
@@ -123,7 +123,7 @@ void Watchdog::run() {
   const auto poll = std::chrono::duration<double>(options_.poll_seconds);
   while (!changed_.wait_for(lock, poll, [this] { return ending_; })) {
     const auto now = std::chrono::steady_clock::now();
-    // A longer gap than this means that the process did not run: nothing can be said about it.
+    // A longer gap than this means that the process did not run: nothing is known about it.
     const double passed = std::min(std::chrono::duration<double>(now - before).count(), 4 * options_.poll_seconds + 1);
     before = now;
     const auto found = look(passed);
@@ -132,7 +132,7 @@ void Watchdog::run() {
       options_.on_hang(*found);
       return;
     }
-    if (page_ && !page_->claim_report()) {
+    if (page_ && !page_->first_to_report()) {
       // Another rank is saying it; the launcher ends this one then. Where it does not, this one ends by itself.
       std::this_thread::sleep_for(std::chrono::seconds(3));
       end_process("");
@@ -142,7 +142,7 @@ void Watchdog::run() {
 }
 
 std::optional<std::string> Watchdog::look(double seconds_passed) {
-  if (page_) page_->slot(local_rank_).pulses.fetch_add(1, std::memory_order_relaxed);
+  if (page_) page_->slot(local_rank_).watchdog_ticks.fetch_add(1, std::memory_order_relaxed);
   const bool stands_still = hung(seconds_passed);
   const auto stopped = stopped_neighbour(seconds_passed);
   if (stands_still) return report(heartbeat_->read());
@@ -152,8 +152,8 @@ std::optional<std::string> Watchdog::look(double seconds_passed) {
 
 bool Watchdog::hung(double seconds_passed) {
   const Heartbeat::Snapshot now = heartbeat_->read();
-  if (now.beats != beats_) {
-    beats_ = now.beats;
+  if (now.progress_count != progress_count_) {
+    progress_count_ = now.progress_count;
     idle_ = 0;
     note_progress();
   } else {
@@ -170,13 +170,13 @@ bool Watchdog::hung(double seconds_passed) {
 
 std::optional<NodeStatus::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
   if (!page_) return std::nullopt;
-  // A little longer: a rank that waits for the stopped one in a step knows more to say.
+  // A little longer: a rank that waits for the stopped one in a step knows more to report.
   const double budget = options_.budgets.step + 2;
   std::optional<NodeStatus::Entry> found;
   for (const NodeStatus::Entry& e : page_->read()) {
     Neighbour& seen = neighbours_[static_cast<size_t>(e.local_rank)];
-    seen.idle = e.pulses == seen.pulses ? seen.idle + seconds_passed : 0;
-    seen.pulses = e.pulses;
+    seen.idle = e.watchdog_ticks == seen.watchdog_ticks ? seen.idle + seconds_passed : 0;
+    seen.watchdog_ticks = e.watchdog_ticks;
     if (options_.budgets.step > 0 && seen.idle >= budget) found = e;
   }
   return found;
@@ -222,7 +222,7 @@ std::string Watchdog::waits_for(const Heartbeat::Snapshot& now) const {
   }
   text += "not arrived:";
   for (const NodeStatus::Entry& e : absent) text.append(" ").append(describe(e));
-  // Those that have not come may wait, on another axis, for one that waits for nobody.
+  // Those that have not come may wait, on another axis, for one that waits for none.
   const auto waits = [](const NodeStatus::Entry& e) { return e.at.waiting; };
   if (!std::ranges::all_of(absent, waits)) return text;
   std::string cause;

@@ -31,9 +31,9 @@ struct WatchdogOptions {
 // the process could hold for long.
 // A rank that waits in a collective while a rank of its node that has not come yet is still at work goes on waiting:
 // slow is not hung. (A rank of another node cannot be seen; there the budget must exceed the slowest rank's lag.)
-// A process of the node that was stopped as a whole is told from one that works or waits long: its own watchdog no
-// longer runs. That ends the job after the budget of a step, whatever the phase.
-// Time in which this process itself was stopped (a debugger, a suspended job) does not count.
+// A process of the node that was stopped as a whole is distinguished from one that works or waits long: its own
+// watchdog no longer runs. That ends the job after the budget of a step, whatever the phase. Time in which this process
+// itself was stopped (a debugger, a suspended job) does not count.
 class Watchdog {
  public:
   Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options);
@@ -41,17 +41,17 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Who this is; from now on the heartbeat beats on the page, where there is one, and the others are read there.
+  // Who this is; from now on the heartbeat beats on the page, if there is one, and the others are read there.
   // For the main thread.
   void join(int rank, int local_rank, std::shared_ptr<NodeStatus> page);
   // Other budgets from now on: those of a checkpoint's job, once it is read.
   void set_budgets(const PhaseBudgets& budgets);
-  // False when another rank of the node has spoken of an end already.
-  bool claim_report();
+  // False if another rank of the node has reported an end already.
+  bool first_to_report();
 
  private:
   void run();
-  // Takes note of what happened in the last so many seconds; a report where it is too bad to go on.
+  // Takes note of what happened in the last so many seconds; a report if it is too bad to go on.
   std::optional<std::string> look(double seconds_passed);
   bool hung(double seconds_passed);
   std::optional<NodeStatus::Entry> stopped_neighbour(double seconds_passed);
@@ -70,11 +70,11 @@ class Watchdog {
   bool ending_ = false;
   int rank_ = 0, local_rank_ = 0;
   std::shared_ptr<NodeStatus> page_;
-  uint64_t beats_ = 0;
+  uint64_t progress_count_ = 0;
   double idle_ = 0;  // seconds since the last beat, those in which this process ran
   struct Neighbour {
-    uint64_t pulses = 0;
-    double idle = 0;  // seconds since its last pulse, those in which this process ran
+    uint64_t watchdog_ticks = 0;
+    double idle = 0;  // seconds since its last tick, those in which this process ran
   };
   std::vector<Neighbour> neighbours_;  // by local rank
   std::thread thread_;

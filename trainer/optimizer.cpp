@@ -9,11 +9,11 @@ namespace weft {
 Optimizer::Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config)
     : context_(context), registry_(registry), config_(config) {
   for (size_t i = 0; i < registry.layout().owned.size(); ++i) {
-    const FlatRange& owned = registry.layout().owned[i].flat;
+    const FlatRange& owned = registry.layout().owned[i];
     const size_t first = spans_.size();
     for (const auto& p : registry.parameters()) {
       const double decay = p->spec().decays ? config.weight_decay : 0;
-      const FlatRange part = overlap(owned, {p->flat_offset(), p->flat_offset() + p->local_shape().elements()});
+      const FlatRange part = overlap(owned, p->range());
       if (part.size() <= 0) continue;
       if (spans_.size() > first && spans_.back().weight_decay == decay) {
         spans_.back().range.end = part.end;  // the padding between two parameters is zero and stays zero
@@ -36,8 +36,7 @@ void Optimizer::correct_bias(StepState& state, int64_t update) const {
 }
 
 void Optimizer::update_span(const Span& span, const StepState& state) {
-  const OwnedRange& owned = registry_.layout().owned[span.owned];
-  const auto piece = [&](const FlatBuffer& buffer) { return buffer.piece(owned, span.range); };
+  const auto piece = [&](const FlatBuffer& buffer) { return buffer.piece(span.range); };
   const Tensor parameter = piece(registry_.master()), gradient = piece(registry_.reduced_gradient());
   if (config_.kind == OptimizerKind::Sgd) {
     sgd_update(context_, {.parameter = parameter,

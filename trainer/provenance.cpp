@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/versions.h"
 #include "kernels/context.h"
@@ -13,7 +14,7 @@ namespace weft {
 
 using Json = nlohmann::ordered_json;
 
-Json provenance(const RunOrigin& origin) {
+Json run_provenance(const RunOrigin& origin, const JobConfig& job, const DatasetHeader& header) {
   Json libraries = Json::object();
   for (const LibraryVersion& library : library_versions()) {
     libraries[library.name] = {{"compiled", library.compiled}, {"loaded", library.loaded}};
@@ -23,7 +24,16 @@ Json provenance(const RunOrigin& origin) {
           {"revision", origin.revision},
           {"overrides", origin.overrides},
           {"host", host_name()},
-          {"libraries", libraries}};
+          {"libraries", libraries},
+          {"dataset", {{"directory", job.data.directory}, {"train", hash_hex(header.content)}}}};
+}
+
+Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context) {
+  return {{"dp", mesh.dp().size()},
+          {"tp", mesh.tp().size()},
+          {"threads", context.threads()},
+          {"matmul", matmul_library()},
+          {"precision", std::string(enum_name(job.train.precision))}};
 }
 
 std::string describe_provenance(const Json& provenance) {

@@ -3,18 +3,25 @@
 #include <string>
 #include <vector>
 
+#include "data/dataset.h"
+#include "job/job.h"
+#include "parallel/mesh.h"
+
 namespace weft {
 
 // What only the program that starts a run knows of where it comes from.
 struct RunOrigin {
   std::string version = "unknown";     // of weft
-  std::string revision = "unknown";    // git describe of the sources, "-dirty" where they were changed
+  std::string revision = "unknown";    // git describe of the sources, "-dirty" if they were changed
   std::vector<std::string> overrides;  // --set, as given
 };
 
-// Stored in every checkpoint and in the run directory, shown by `weft inspect` (U-2.5): origin, host and libraries with
-// the versions that they were compiled and are loaded with.
-nlohmann::ordered_json provenance(const RunOrigin& origin);
+// Where a run comes from: origin, dataset, host, and libraries with the versions that they were compiled and are loaded
+// with. Stored in every checkpoint and in the run directory, shown by `weft inspect`.
+nlohmann::ordered_json run_provenance(const RunOrigin& origin, const JobConfig& job, const DatasetHeader& header);
+
+// What two runs must share to be bit-identical (docs/determinism.md).
+nlohmann::ordered_json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context);
 
 // The same as lines for a reader; "" for null (a checkpoint from before it was stored).
 std::string describe_provenance(const nlohmann::ordered_json& provenance);

@@ -1,10 +1,12 @@
 #include "trainer/training_step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 
+#include "base/hash.h"
 #include "evaluate/model_batch.h"
 #include "parallel/gradient_norm.h"
 
@@ -14,6 +16,8 @@ StepOptions step_options(const JobConfig& job) {
   return {
       .label_smoothing = job.train.label_smoothing, .clip_norm = job.train.clip_norm, .recompute = job.train.recompute};
 }
+
+uint64_t dropout_key(int64_t seed, int64_t step) { return hash64(fmt::format("dropout {} {}", seed, step)); }
 
 class TrainingStep::Timer {
  public:
@@ -72,6 +76,37 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
   buckets_.finish();
 }
 
+StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const LocalSums& sums,
+                                const RankControl& times, const StepRequests& requests) {
+  const StepControl control = reduce_control(model_.parameters().mesh().world(),
+                                             {.loss = sums.loss,
+                                              .nll = sums.nll,
+                                              .tokens = static_cast<double>(sums.rows),
+                                              .squared_norm = squared_norm_share(model_.parameters()),
+                                              .stop_asked = requests.stop_asked ? 1.0 : 0.0,
+                                              .save_written = requests.save_written ? 1.0 : 0.0,
+                                              .save_due = requests.save_due ? 1.0 : 0.0},
+                                             times);
+  StepReport report;
+  report.gradient_norm = std::sqrt(control.sums.squared_norm);
+  report.loss = control.sums.loss * state.inverse_divisor;
+  report.nll = control.sums.nll * state.inverse_divisor;
+  report.rows = static_cast<int64_t>(control.sums.tokens);
+  report.stop = control.sums.stop_asked > 0;
+  report.save_written = control.sums.save_written == static_cast<double>(control.ranks.size());
+  report.save_due = control.sums.save_due > 0;
+  report.target_tokens = batches.step_target_tokens;
+  report.activation_bytes = sums.activation_bytes;
+  for (const RankControl& rank : control.ranks) {
+    report.times.busy.push_back(rank.busy);
+    report.times.data.push_back(rank.data);
+    report.times.wait.push_back(rank.wait);
+    report.exposed_seconds = std::max(report.exposed_seconds, rank.exposed);
+  }
+  report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);
+  return report;
+}
+
 StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
                              const StepRequests& requests) {
   Timer timer(model_.parameters().mesh());
@@ -79,49 +114,24 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64
   buckets_.begin_step();
   const LocalSums sums = forward_backward(batches, state);
   const double exposed = buckets_.finish();
-  const Time head = timer.read();
+  const Time before_reduce = timer.read();
   timer.restart();
 
-  // The one control all-reduce: sums, requests, and a place for each rank's timings.
-  Communicator& world = model_.parameters().mesh().world();
-  const auto ranks = static_cast<size_t>(world.size()), me = static_cast<size_t>(world.rank());
-  constexpr size_t kSums = 6;
-  constexpr size_t kTimes = 4;
-  std::vector<double> control(kSums + kTimes * ranks, 0);
-  control[0] = sums.loss, control[1] = sums.nll, control[2] = static_cast<double>(sums.rows),
-  control[3] = requests.stop_asked;
-  control[4] = requests.save_written;
-  control[5] = squared_norm_share(model_.parameters());
-  const double waited = head.waited + tail_.waited;
-  const std::array<double, kTimes> mine = {head.passed + tail_.passed - waited, data_seconds, waited, exposed};
-  for (size_t i = 0; i < mine.size(); ++i) control[kSums + i * ranks + me] = mine[i];
-  world.all_reduce_host(control.data(), static_cast<int64_t>(control.size()), ReduceOp::Sum);
-
-  StepReport report;
-  report.gradient_norm = std::sqrt(control[5]);
-  report.loss = control[0] * state.inverse_divisor;
-  report.nll = control[1] * state.inverse_divisor;
-  report.rows = static_cast<int64_t>(control[2]);
-  report.stop = control[3] > 0;
-  report.save_written = control[4] == static_cast<double>(ranks);
-  report.target_tokens = batches.step_target_tokens;
-  report.activation_bytes = sums.activation_bytes;
-  const auto by_rank = [&](size_t i) {
-    const auto first = control.begin() + static_cast<int64_t>(kSums + i * ranks);
-    return std::vector<double>(first, first + static_cast<int64_t>(ranks));
-  };
-  report.times = {.busy = by_rank(0), .data = by_rank(1), .wait = by_rank(2)};
-  report.exposed_seconds = std::ranges::max(by_rank(3));
-  report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);
-
-  state.skip = report.skipped;
-  state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (report.gradient_norm + 1e-6)) : 1.0;
+  const double waited = before_reduce.waited + post_reduce_time_.waited;
+  StepReport step = report(batches, state, sums,
+                           {.busy = before_reduce.passed + post_reduce_time_.passed - waited,
+                            .data = data_seconds,
+                            .wait = waited,
+                            .exposed = exposed},
+                           requests);
+  state.skip = step.skipped;
+  state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (step.gradient_norm + 1e-6)) : 1.0;
   optimizer_.correct_bias(state, updates + 1);
   optimizer_.update(state);
-  if (!report.skipped) ++updates;
-  tail_ = timer.read();
-  report.update_seconds = tail_.passed - tail_.waited;
-  return report;
+  if (!step.skipped) ++updates;
+  post_reduce_time_ = timer.read();
+  step.update_seconds = post_reduce_time_.passed - post_reduce_time_.waited;
+  return step;
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include "model/transformer.h"
 #include "parallel/gradient_buckets.h"
 #include "trainer/optimizer.h"
+#include "trainer/step_control.h"
 #include "trainer/stragglers.h"
 
 namespace weft {
@@ -18,6 +19,9 @@ struct StepOptions {
 };
 StepOptions step_options(const JobConfig& job);
 
+// The key of a step's dropout masks: a function of the job's seed and the step alone.
+uint64_t dropout_key(int64_t seed, int64_t step);
+
 // What all ranks know after the one control all-reduce of a step.
 struct StepReport {
   double loss = 0;              // mean over the step's target tokens, label smoothing included, nats
@@ -28,6 +32,7 @@ struct StepReport {
   bool skipped = false;         // loss or norm was not finite somewhere: nothing changed
   bool stop = false;            // some rank was asked to stop
   bool save_written = false;    // every rank has written its part of the save under way
+  bool save_due = false;        // by rank 0's clock
   RankTimes times;              // of all ranks, for this step's forward and backward and the last step's update
   double exposed_seconds = 0;   // longest wait of a rank for gradients at the end of its backward
   double update_seconds = 0;    // of this rank: gradient norm and update, without waiting for others
@@ -38,6 +43,7 @@ struct StepReport {
 struct StepRequests {
   bool stop_asked = false;
   bool save_written = false;
+  bool save_due = false;
 };
 
 // One optimizer step of one rank: forward and backward over its micro-batches while gradient buckets are summed over
@@ -60,6 +66,9 @@ class TrainingStep {
     size_t activation_bytes = 0;
   };
   LocalSums forward_backward(const StepBatches& batches, const StepState& state);
+  // The control all-reduce, and what it says of the step.
+  StepReport report(const StepBatches& batches, const StepState& state, const LocalSums& sums, const RankControl& times,
+                    const StepRequests& requests);
 
   // Seconds that passed, and those of them in which collectives kept this rank waiting.
   struct Time {
@@ -71,7 +80,7 @@ class TrainingStep {
   Optimizer& optimizer_;
   StepOptions options_;
   GradientBuckets buckets_;
-  Time tail_;  // of the last step, after its control all-reduce was begun
+  Time post_reduce_time_;  // of the last step, after its control all-reduce was begun
 };
 
 }  // namespace weft

@@ -113,10 +113,10 @@ struct DocCollector {
   }
 };
 
+// With other defaults than T's own where a command has them.
 template <Section T>
-std::vector<ConfigDoc> config_docs() {
+std::vector<ConfigDoc> config_docs(T defaults = {}) {
   std::vector<ConfigDoc> docs;
-  T defaults{};
   DocCollector collector{docs, ""};
   defaults.fields(collector);
   return docs;

@@ -2,8 +2,11 @@
 """Measures weft's training steps beside PyTorch's on this machine's processors, alternating, in one run.
 
 For each case and precision the peer is tried eager and compiled; what may be the fastest is then run in turn with
-weft, and everything goes to bench/results/NAME.json: all raw figures, medians, ratios, the ceiling. The peers are
-programs of their own (torch_lm.py, torch_mt.py), not part of this project."""
+weft, and everything goes to bench/results/NAME.json: all raw figures, medians, ratios, the measured peak. The peers are
+programs of their own (torch_lm.py, torch_mt.py), not part of this project.
+
+With --against OLD the peer is another weft program: alternating pairs of runs of the same steps, and for each case the
+ratio of the pairs. Exit status 1 if a case is slower by more than 2 % and by more than its own spread."""
 
 import argparse
 import datetime
@@ -42,15 +45,24 @@ def parse(arguments):
                    help="folder with multi30k/tok/ ($WEFT_TEST_DATA; ../shared/data)")
     p.add_argument("--cases", default=",".join(cases.CASES), help="comma-separated (%(default)s)")
     p.add_argument("--precisions", default=",".join(cases.PRECISIONS), help="comma-separated (%(default)s)")
-    p.add_argument("--repeats", type=int, default=5, help="runs of each program, in turn (%(default)s)")
+    p.add_argument("--repeats", type=int, help="runs of each program, in turn (5; 9 with --against)")
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="(%(default)s)")
     p.add_argument("--micro-batch", type=int, default=0, help="windows a step of gpt2-124m; 0: 4, or 1 if memory is short")
     p.add_argument("--steps", type=int, default=0, help="measured steps a run; 0: 3 (gpt2-124m) or 60")
+    p.add_argument("--against", metavar="OLD", help="another weft program, instead of the peers")
+    p.add_argument("--against-jobs", metavar="FOLDER",
+                   help="job files for it, FOLDER/CASE.yaml, where its keys are not those of this build")
+    p.add_argument("--layout", choices=("threads", "ranks"), default="threads",
+                   help="with --against: one rank with all threads, or a rank for each (%(default)s)")
     p.add_argument("--no-compile", action="store_true", help="try the peers eager only")
     p.add_argument("--timeout", type=int, default=1800, help="seconds that one run may take (%(default)s)")
     options = p.parse_args(arguments)
     options.cases = choose(p, "--cases", options.cases, cases.CASES)
     options.precisions = choose(p, "--precisions", options.precisions, cases.PRECISIONS)
+    if options.repeats is None:
+        options.repeats = 9 if options.against else 5
+    if (options.against_jobs or options.layout != "threads") and not options.against:
+        p.error("--against-jobs and --layout belong to --against")
     if options.repeats < 1 or options.threads < 1:
         p.error("--repeats and --threads are at least 1")
     if not options.micro_batch:
@@ -94,6 +106,14 @@ def own_versions(weft):
             "weft": output([weft, "--version"]).splitlines()[:1]}
 
 
+def program_version(weft):
+    """What a weft program prints of itself: version, git revision, libraries."""
+    lines = output([os.path.abspath(weft), "--version"]).splitlines()
+    if not lines:
+        raise SystemExit(f"{weft} --version prints nothing: build it, or give another program")
+    return lines
+
+
 def peer_versions(python):
     torch = output([python, "-c", "import torch; print(torch.__version__)"])
     if not torch:
@@ -130,9 +150,10 @@ def layouts(case, options):
     return found
 
 
-def run_weft(case, precision, launcher, options, scratch):
+def run_weft(case, precision, launcher, options, scratch, weft=None):
+    """What one run of options.weft, or of another program, measures of a case."""
     path = os.path.join(scratch, "weft.json")
-    command = [options.weft if word == "weft" else word for word in launcher]
+    command = [os.path.abspath(weft or options.weft) if word == "weft" else word for word in launcher]
     threads = options.threads if launcher == ["weft"] else 1
     run([*command, *case.weft, "--set", f"train.precision={precision}", "--json", path], options, threads)
     with open(path, encoding="utf-8") as result:
@@ -222,6 +243,9 @@ def begin_result(options, versions, suffix=""):
 
 def main(arguments=None):
     options = parse(arguments)
+    if options.against:
+        import against  # which imports this module
+        return against.main(options)
     result, path = begin_result(options, {**own_versions(options.weft), **peer_versions(options.python)})
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.cases:
@@ -230,7 +254,7 @@ def main(arguments=None):
                 write(path, result)  # what was measured so far is kept, whatever comes
     for case in result["cases"]:
         ratio = f"{case['ratio']:.2f} x {case['fastest_peer']}" if case["ratio"] else "no peer ran"
-        share = f"{100 * case['ceiling_share']:.0f} % of the ceiling" if case["ceiling_share"] else "ceiling n/a"
+        share = f"{100 * case['ceiling_share']:.0f} % of the measured peak" if case["ceiling_share"] else "peak n/a"
         print(f"{case['case']} {case['precision']}: {case['weft']['median']:.0f} tokens/s, {ratio}, {share}")
     print(path)
     return 0

@@ -15,6 +15,21 @@ def spread(values):
     return (max(values) - min(values)) / median(values) if values else None
 
 
+# A case is slower if it loses more than this, and more than its pairs lie apart.
+TOLERANCE = 0.02
+
+
+def compare_pairs(case):
+    """Adds what the pairs of two programs say to {"new": [rate, ...], "old": [rate, ...]}, rates of runs side by side:
+    both medians; median, min and max of the ratios new / old; and whether the new program is slower: by more than 2 %
+    and by more than the ratios' own spread, half of max - min."""
+    ratios = [new / old for new, old in zip(case["new"], case["old"], strict=True)]
+    middle, low, high = median(ratios), min(ratios), max(ratios)
+    case.update(new_median=median(case["new"]), old_median=median(case["old"]), ratio_median=middle, ratio_min=low,
+                ratio_max=high, slower=1 - middle > max(TOLERANCE, (high - low) / 2))
+    return case
+
+
 def worth_repeating(trials):
     """Of {variant: tokens/s of one trial run}, those that may turn out to be the fastest, fastest first."""
     good = {name: rate for name, rate in trials.items() if rate}
@@ -25,10 +40,10 @@ def worth_repeating(trials):
 
 
 def summarise(case):
-    """Adds medians, spreads, ratio and ceiling share to a case that holds raw figures:
+    """Adds medians, spreads, ratio and share of the measured peak to a case that holds raw figures:
     {"weft": {"tokens_per_second": [...], "gflops": [...], "ceiling_gflops": [...]},
      "peers": [{"name": ..., "tokens_per_second": [...]}, ...]}
-    The ratio is weft's median over the fastest peer's median; the ceiling is the best that any run measured.
+    The ratio is weft's median over the fastest peer's median; the peak ("ceiling" in the files) is the best that any run measured.
     What cannot be known is None."""
     weft = case["weft"]
     for program in [weft, *case["peers"]]:

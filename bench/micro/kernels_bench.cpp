@@ -1,4 +1,4 @@
-// Speed of the CPU operations at GPT-2 124M's shapes, beside the ceiling: the best large square product.
+// Speed of the CPU operations at GPT-2 124M's shapes, beside the measured peak: the best large square product.
 //   OMP_NUM_THREADS=2 build/cpu/bench/kernels_bench [--benchmark_filter=linear]
 #include "bench/micro/support.h"
 #include "kernels/cross_entropy.h"
@@ -89,7 +89,7 @@ void register_all() {
   for (const DType t : {DType::F32, DType::BF16}) {
     const std::string type(name(t));
     for (const int64_t n : {1024, 2048, 3072}) {
-      add(fmt::format("ceiling/{}/{}", type, n), [=](benchmark::State& s) { square(s, n, t); });
+      add(fmt::format("peak/{}/{}", type, n), [=](benchmark::State& s) { square(s, n, t); });
     }
     for (const Layer& l : layers) {
       const std::string shape = fmt::format("{}/{}x{}x{}", type, l.rows, l.in, l.out);

@@ -21,10 +21,10 @@ struct Sequences {
   Dropout dropout(double probability) const {
     const RowIds ids{context().empty({rows()}, DType::I32), context().empty({rows()}, DType::I32)};
     for (int32_t r = 0; r < rows(); ++r) {
-      ids.sample.data<int32_t>()[r] = r / length;
+      ids.sequence.data<int32_t>()[r] = r / length;
       ids.position.data<int32_t>()[r] = r % length;
     }
-    return {.probability = probability, .operation = 1, .state = &step, .rows = ids};
+    return {.probability = probability, .dropout_id = 1, .state = &step, .rows = ids};
   }
 };
 

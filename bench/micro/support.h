@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/context.h"
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 
 #ifdef _OPENMP
 #include <omp.h>

@@ -27,14 +27,6 @@ void check_utf8(const TextRecord& record, bool target, std::string_view kind) {
   }
 }
 
-std::optional<int32_t> needed(const Tokenizer& tokenizer, SpecialRole role, const char* name, const char* side) {
-  const auto id = tokenizer.special(role);
-  if (id) return id;
-  throw ConfigError(
-      fmt::format("the {} sequences of a translation need `{}`, but their tokenizer has none", side, name),
-      fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
-}
-
 }  // namespace
 
 void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind) {
@@ -47,21 +39,19 @@ SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, 
       source_{.tokenizer = std::move(source), .longest = config.max_source},
       target_{.tokenizer = std::move(target), .longest = config.max_target} {
   if (!pairs_) {
-    source_.eos = source_.tokenizer->special(SpecialRole::Eos);
+    source_.specials.eos = source_.tokenizer->special(SpecialRole::Eos);
     source_.longest = 0;
     return;
   }
-  if (config.source_bos) source_.bos = needed(*source_.tokenizer, SpecialRole::Bos, "bos", "source");
-  if (config.source_eos) source_.eos = needed(*source_.tokenizer, SpecialRole::Eos, "eos", "source");
-  target_.bos = needed(*target_.tokenizer, SpecialRole::Bos, "bos", "target");
-  target_.eos = needed(*target_.tokenizer, SpecialRole::Eos, "eos", "target");
+  source_.specials = source_specials(config, *source_.tokenizer);
+  target_.specials = target_specials(*target_.tokenizer);
 }
 
 // Appends the sequence; the caller takes it back if it does not fit.
 SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
                                                   std::vector<int32_t>& ids) const {
   const size_t begin = ids.size();
-  if (side.bos) ids.push_back(*side.bos);
+  if (side.specials.bos) ids.push_back(*side.specials.bos);
   const size_t text_begin = ids.size();
   try {
     side.tokenizer->encode_append(target ? record.target : record.source, ids);
@@ -74,13 +64,13 @@ SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRe
                      "{}: the tokenizer gave id {}, outside its vocabulary of {}", place_of(record, target, 0),
                      *least < 0 ? *least : *most, side.tokenizer->vocabulary());
   Fit fit = Fit::Whole;
-  const size_t room = side.longest == 0 ? SIZE_MAX : static_cast<size_t>(side.longest) - (side.eos ? 1 : 0);
+  const size_t room = side.longest == 0 ? SIZE_MAX : static_cast<size_t>(side.longest) - (side.specials.eos ? 1 : 0);
   if (ids.size() - begin > room) {
     if (long_rows_ == LongRows::Drop) return Fit::Long;
     ids.resize(begin + room);
     fit = Fit::Truncated;
   }
-  if (side.eos) ids.push_back(*side.eos);
+  if (side.specials.eos) ids.push_back(*side.specials.eos);
   return fit;
 }
 

@@ -10,6 +10,7 @@
 
 #include "data/dataset_manifest.h"
 #include "data/prepare/config.h"
+#include "data/prepare/specials.h"
 #include "data/prepare/split.h"
 #include "data/prepare/text_source.h"
 #include "data/tokenizer/tokenizer.h"
@@ -47,8 +48,8 @@ class SequenceEncoder {
  private:
   struct Side {
     TokenizerPtr tokenizer;
-    std::optional<int32_t> bos, eos;
     int64_t longest;  // 0: any
+    SideSpecials specials = {};
   };
   enum class Fit { Whole, Truncated, Empty, Long };
   Fit encode_side(const Side& side, const TextRecord& record, bool target, std::vector<int32_t>& ids) const;

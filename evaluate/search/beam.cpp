@@ -140,7 +140,7 @@ class BeamSearch {
   }
 
   void end(Sentence& sentence, std::vector<int32_t> text, double log_probability, Ending ending) {
-    Hypothesis hypothesis = finished(config_, std::move(text), log_probability, ending);
+    Hypothesis hypothesis = make_hypothesis(config_, std::move(text), log_probability, ending);
     const auto place = std::upper_bound(sentence.ended.begin(), sentence.ended.end(), hypothesis, ranks_before);
     sentence.ended.insert(place, std::move(hypothesis));
     if (static_cast<int64_t>(sentence.ended.size()) > config_.beam) sentence.ended.pop_back();

@@ -11,14 +11,14 @@ class ModelDecoder : public NextTokenModel {
   ModelDecoder(Transformer& model, const DecodingBatch& batch, const std::vector<std::vector<int32_t>>& sources)
       : model_(model), capacity_(std::min(batch.capacity, model.config().max_length)) {
     const auto rows = static_cast<int64_t>(batch.sentences.size());
-    Rows source;
+    PackedTokens source;
     if (model.config().encoder_layers > 0) {
       std::vector<int32_t> tokens, offsets{0};
       for (const int64_t s : batch.sentences) {
         tokens.insert(tokens.end(), sources[s].begin(), sources[s].end());
         offsets.push_back(static_cast<int32_t>(tokens.size()));
       }
-      source = make_rows(model.context(), tokens, offsets, {});
+      source = pack_tokens(model.context(), tokens, offsets, {});
     }
     cache_ = model.begin_decoding(source, rows, std::max(rows, batch.max_rows), capacity_);
   }

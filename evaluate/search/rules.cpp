@@ -90,7 +90,8 @@ std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchToke
   return blocked;
 }
 
-Hypothesis finished(const SearchConfig& config, std::vector<int32_t> text, double log_probability, Ending ending) {
+Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text, double log_probability,
+                           Ending ending) {
   const int64_t length = static_cast<int64_t>(text.size()) + (ending == Ending::EndToken ? 1 : 0);
   return {.tokens = std::move(text),
           .log_probability = log_probability,

@@ -19,7 +19,8 @@ int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int
 std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchTokens& tokens,
                                     std::span<const int32_t> prompt, std::span<const int32_t> text);
 
-Hypothesis finished(const SearchConfig& config, std::vector<int32_t> text, double log_probability, Ending ending);
+Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text, double log_probability,
+                           Ending ending);
 
 // Feeds whole prompts, one a row.
 std::span<const float> feed_prompts(NextTokenModel& model, std::span<const SearchInput* const> inputs);

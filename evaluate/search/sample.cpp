@@ -48,7 +48,8 @@ class SampleSearch {
       for (size_t i = 0; i < texts_.size(); ++i) {
         Text& text = texts_[i];
         if (const auto ending = extend(text, choices[i])) {
-          results[text.index][text.sample] = finished(config_, std::move(text.tokens), text.log_probability, *ending);
+          results[text.index][text.sample] =
+              make_hypothesis(config_, std::move(text.tokens), text.log_probability, *ending);
           continue;
         }
         parents.push_back(rows[i]);

@@ -69,7 +69,7 @@ std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactor
                           const std::function<void(int64_t)>& on_progress) {
   check(config);
   check_inputs(inputs);
-  std::vector<NBest> results(inputs.size(), NBest{finished(config, {}, 0, Ending::EmptySource)});
+  std::vector<NBest> results(inputs.size(), NBest{make_hypothesis(config, {}, 0, Ending::EmptySource)});
   const std::vector<int64_t> order = order_by_length(inputs);
   const int64_t texts = texts_per_input(config);
   int64_t done = static_cast<int64_t>(inputs.size() - order.size());

@@ -15,7 +15,7 @@ struct Scratch {
   int64_t score_row;  // elements from one row of scores (and of transposed keys) to the next
   A *queries, *dout, *dqueries, *log_sum, *delta;
   A *keys, *keys_transposed, *values_transposed, *dkeys, *dvalues;
-  A *weights, *dweights, *kept;
+  A *weights, *dweights, *dropout_scale;
   int64_t taken;
 
   Scratch(const AttentionHeads& heads, Extent extent, A* memory) {
@@ -23,14 +23,14 @@ struct Scratch {
     const int64_t rows = extent.queries * heads.queries;
     columns = padded<A>(heads.head_dim);
     score_row = block + kVecLanes<A>;
-    Carver<A> carver(memory);
-    for (A** piece : {&queries, &dout, &dqueries}) *piece = carver.take(rows * columns);
-    for (A** piece : {&log_sum, &delta}) *piece = carver.take(rows);
-    for (A** piece : {&keys, &dkeys, &dvalues}) *piece = carver.take(block * columns);
-    for (A** piece : {&keys_transposed, &values_transposed}) *piece = carver.take(columns * score_row);
-    for (A** piece : {&weights, &dweights}) *piece = carver.take(kQueryBlock * score_row);
-    kept = carver.take(block);
-    taken = carver.taken();
+    ScratchArena<A> arena(memory);
+    for (A** piece : {&queries, &dout, &dqueries}) *piece = arena.take(rows * columns);
+    for (A** piece : {&log_sum, &delta}) *piece = arena.take(rows);
+    for (A** piece : {&keys, &dkeys, &dvalues}) *piece = arena.take(block * columns);
+    for (A** piece : {&keys_transposed, &values_transposed}) *piece = arena.take(columns * score_row);
+    for (A** piece : {&weights, &dweights}) *piece = arena.take(kQueryBlock * score_row);
+    dropout_scale = arena.take(block);
+    taken = arena.taken();
   }
 };
 
@@ -130,15 +130,15 @@ class BackwardTask {
     const int64_t visible = block.visible(r), whole = padded<A>(visible);
     const A log_sum = s_.log_sum[state], delta = s_.delta[state];
     if (mask_.active()) {
-      mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, whole, s_.kept,
+      mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, whole, s_.dropout_scale,
                         static_cast<uint32_t>(args_.first_head + head(query_head)));
     }
     for (int64_t j = 0; j < whole; j += kVecLanes<A>) {
       Vec<A> weight = exp_lanes<A>(load(weights + j) - log_sum);
       if (j + kVecLanes < A >> visible) weight = first_lanes<A>(weight, visible - j);
-      Vec<A> kept = weight, gradient = load(dweights + j);
-      if (mask_.active()) kept *= load(s_.kept + j), gradient *= load(s_.kept + j);
-      store<A>(weights + j, kept);
+      Vec<A> dropped = weight, gradient = load(dweights + j);
+      if (mask_.active()) dropped *= load(s_.dropout_scale + j), gradient *= load(s_.dropout_scale + j);
+      store<A>(weights + j, dropped);
       store<A>(dweights + j, weight * (gradient - delta));
     }
     clear_row(weights, whole, written);

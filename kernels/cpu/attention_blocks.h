@@ -16,7 +16,7 @@ namespace weft::cpu {
 inline constexpr int64_t kQueryBlock = 48;  // rows of a block of scores; a multiple of the tile's rows
 
 // Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be
-// absent where it is not asked for).
+// absent if it is not asked for).
 template <class T>
 class HeadRows {
  public:
@@ -50,9 +50,9 @@ class HeadRows {
 
 // Cuts scratch into pieces that start at whole cache lines. With no memory it only counts.
 template <class A>
-class Carver {
+class ScratchArena {
  public:
-  explicit Carver(A* memory) : memory_(memory) {}
+  explicit ScratchArena(A* memory) : memory_(memory) {}
   A* take(int64_t elements) {
     A* piece = memory_ ? memory_ + taken_ : nullptr;
     taken_ += (elements + kLine - 1) / kLine * kLine;
@@ -161,7 +161,7 @@ inline void clear_row(A* x, int64_t begin, int64_t end) {  // whole vectors
 // Turns a row's scores into exp(score - max), exactly 0 from `visible` up to `width` (whole vectors; visible > 0).
 // Returns what the sums over earlier blocks must be multiplied by, since the maximum may have grown.
 template <class A>
-A soften(RunningSoftmax<A>& state, A* scores, int64_t visible, int64_t width) {
+A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible, int64_t width) {
   constexpr int64_t kLanes = kVecLanes<A>;
   const int64_t whole = visible / kLanes * kLanes, rest = visible - whole;
   Vec<A> most = Vec<A>{} + state.max;
@@ -187,10 +187,10 @@ A soften(RunningSoftmax<A>& state, A* scores, int64_t visible, int64_t width) {
     total += weight;
   }
   clear_row(scores, padded<A>(visible), width);
-  const A shrink = state.max == max ? A{1} : exp(state.max - max);
+  const A rescale = state.max == max ? A{1} : exp(state.max - max);
   state.max = max;
-  state.sum = state.sum * shrink + sum_of<A>(total);
-  return shrink;
+  state.sum = state.sum * rescale + sum_of<A>(total);
+  return rescale;
 }
 
 // x[j] *= factors[j] over whole vectors.

@@ -14,7 +14,7 @@ template <class A>
 struct Scratch {
   int64_t columns;    // head_dim in whole vectors
   int64_t score_row;  // elements from one row of scores (and of transposed keys) to the next
-  A *queries, *sums, *keys, *values, *scores, *kept;
+  A *queries, *sums, *keys, *values, *scores, *dropout_scale;
   RunningSoftmax<A>* softmax;
   int64_t taken;
 
@@ -23,16 +23,16 @@ struct Scratch {
     const int64_t chunk = std::min(kChunk, extent.queries) * heads.queries;
     columns = padded<A>(heads.head_dim);
     score_row = block + kVecLanes<A>;
-    Carver<A> carver(memory);
-    queries = carver.take(chunk * columns);
-    sums = carver.take(chunk * columns);
-    keys = carver.take(columns * score_row);
-    values = carver.take(block * columns);
-    scores = carver.take(kQueryBlock * score_row);
-    kept = carver.take(block);
+    ScratchArena<A> arena(memory);
+    queries = arena.take(chunk * columns);
+    sums = arena.take(chunk * columns);
+    keys = arena.take(columns * score_row);
+    values = arena.take(block * columns);
+    scores = arena.take(kQueryBlock * score_row);
+    dropout_scale = arena.take(block);
     static_assert(sizeof(RunningSoftmax<A>) == 2 * sizeof(A));
-    softmax = reinterpret_cast<RunningSoftmax<A>*>(carver.take(2 * chunk));
-    taken = carver.taken();
+    softmax = reinterpret_cast<RunningSoftmax<A>*>(arena.take(2 * chunk));
+    taken = arena.taken();
   }
 };
 
@@ -102,8 +102,8 @@ class ForwardTask {
           clear_row(scores, 0, padded<A>(keys));
           continue;
         }
-        const A shrink = soften(s_.softmax[state + r], scores, visible, padded<A>(keys));
-        if (shrink != A{1}) scale_row(sums + r * s_.columns, shrink, s_.columns);
+        const A rescale = online_softmax_update(s_.softmax[state + r], scores, visible, padded<A>(keys));
+        if (rescale != A{1}) scale_row(sums + r * s_.columns, rescale, s_.columns);
         if (mask_.active()) drop(block, r, query_head, visible, scores);
       }
     });
@@ -112,9 +112,9 @@ class ForwardTask {
 
   void drop(const ScoreBlock& block, int64_t r, int64_t query_head, int64_t visible, A* weights) const {
     const int64_t head = args_.first_head + group_ * args_.heads.queries + query_head;
-    mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, padded<A>(visible), s_.kept,
+    mask_.multipliers(query_start_ + block.query_begin + r, block.key_begin, padded<A>(visible), s_.dropout_scale,
                       static_cast<uint32_t>(head));
-    multiply_row(weights, s_.kept, padded<A>(visible));
+    multiply_row(weights, s_.dropout_scale, padded<A>(visible));
   }
 
   void finish() {

@@ -18,13 +18,13 @@ struct Scratch {
     columns = padded<A>(heads.head_dim);
     score_row = kKeyBlock;
     const int64_t rows = kQueryBlock * heads.queries;
-    Carver<A> carver(memory);
-    queries = carver.take(rows * columns);
-    sums = carver.take(rows * columns);
-    values = carver.take(kKeyBlock * columns);
-    scores = carver.take(kQueryBlock * score_row);
-    softmax = reinterpret_cast<RunningSoftmax<A>*>(carver.take(2 * rows));
-    taken = carver.taken();
+    ScratchArena<A> arena(memory);
+    queries = arena.take(rows * columns);
+    sums = arena.take(rows * columns);
+    values = arena.take(kKeyBlock * columns);
+    scores = arena.take(kQueryBlock * score_row);
+    softmax = reinterpret_cast<RunningSoftmax<A>*>(arena.take(2 * rows));
+    taken = arena.taken();
   }
 };
 
@@ -115,8 +115,8 @@ class CachedTask {
       return;
     }
     row_scores(s_.queries + state * s_.columns, width_, keys, key_row_, visible, scores);
-    const A shrink = soften(s_.softmax[state], scores, visible, written);
-    if (shrink != A{1}) scale_row(s_.sums + state * s_.columns, shrink, s_.columns);
+    const A rescale = online_softmax_update(s_.softmax[state], scores, visible, written);
+    if (rescale != A{1}) scale_row(s_.sums + state * s_.columns, rescale, s_.columns);
   }
 
   void finish() const {

@@ -97,7 +97,7 @@ void gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* 
   out[t] = element_cast<T>(exp(target_logit - most) * factor - uniform - one_hot);
 }
 
-// Also where a chunk has no column at all: its maximum is -inf and its sum 0.
+// Also if a chunk has no column at all: its maximum is -inf and its sum 0.
 template <class A>
 void rebase(const CrossEntropyRebase& args) {
   const A *most = args.row_max.data<A>(), *whole = args.whole_max.data<A>();

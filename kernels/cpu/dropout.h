@@ -61,12 +61,11 @@ class DropoutMask {
   // An inactive dropout gives an inactive mask, which must not be asked for anything.
   explicit DropoutMask(const Dropout& dropout) : active_(dropout.active()) {
     if (!active_) return;
-    key_ = dropout.state->dropout_key;
-    operation_ = dropout.operation;
+    key_ = dropout.state->dropout_key ^ dropout.dropout_id;
     threshold_ = dropout.threshold();
     scale_ = dropout.scale();
     first_channel_ = dropout.first_channel;
-    samples_ = dropout.rows.sample.data<int32_t>();
+    sequences_ = dropout.rows.sequence.data<int32_t>();
     positions_ = dropout.rows.position.data<int32_t>();
   }
 
@@ -102,13 +101,12 @@ class DropoutMask {
   template <class Body>
   void for_each_batch(int64_t row, int64_t begin, int64_t n, uint32_t head, Body&& body) const {
     using namespace dropout_detail;
-    const uint32_t sample = static_cast<uint32_t>(samples_[row]), position = static_cast<uint32_t>(positions_[row]);
-    const uint32_t stream = operation_ | head << 16;
+    const auto sequence = static_cast<uint32_t>(sequences_[row]), position = static_cast<uint32_t>(positions_[row]);
     const int64_t first = first_channel_ + begin;
     alignas(64) std::array<uint16_t, kBatch> draws;
     int64_t skip = first % kLanes;
     for (int64_t at = 0, block = first / kLanes; at < n; block += kCalls) {
-      philox_batch(key_, static_cast<uint32_t>(block), position, sample, stream, draws.data());
+      philox_batch(key_, static_cast<uint32_t>(block), position, sequence, head, draws.data());
       const int64_t count = std::min<int64_t>(n - at, kBatch - skip);
       body(draws.data() + skip, at, count);
       at += count;
@@ -118,11 +116,10 @@ class DropoutMask {
 
   bool active_;
   uint64_t key_ = 0;
-  uint32_t operation_ = 0;
   uint32_t threshold_ = 0;
   double scale_ = 1;
   int64_t first_channel_ = 0;
-  const int32_t* samples_ = nullptr;
+  const int32_t* sequences_ = nullptr;
   const int32_t* positions_ = nullptr;
 };
 

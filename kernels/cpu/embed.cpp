@@ -76,7 +76,7 @@ void sum_rows_by_index(const Tensor& dy, const DropoutMask& mask, const TableGra
   clear_where<A>(to.mode, to.table, threads);
   const int64_t width = dy.columns(), n = sort_rows(to.indices, to.first, to.table.rows(), scratch.keys);
   parallel_for(threads, width, kColumnGrain, [&](int64_t begin, int64_t end) {
-    A *const sum = scratch.rows + begin, *const kept = scratch.rows + width + begin;
+    A *const sum = scratch.rows + begin, *const dropout_scale = scratch.rows + width + begin;
     for (int64_t k = 0; k < n;) {
       const int64_t index = scratch.keys[k] >> 32;
       std::fill_n(sum, end - begin, A{0});
@@ -84,8 +84,8 @@ void sum_rows_by_index(const Tensor& dy, const DropoutMask& mask, const TableGra
         const int64_t row = scratch.keys[k] & 0xffffffff;
         const T* from = dy.data<T>() + row * width + begin;
         if (mask.active()) {
-          mask.multipliers(row, begin, end - begin, kept);
-          for (int64_t c = 0; c < end - begin; ++c) sum[c] += kept[c] * element_cast<A>(from[c]);
+          mask.multipliers(row, begin, end - begin, dropout_scale);
+          for (int64_t c = 0; c < end - begin; ++c) sum[c] += dropout_scale[c] * element_cast<A>(from[c]);
         } else {
           for (int64_t c = 0; c < end - begin; ++c) sum[c] += element_cast<A>(from[c]);
         }

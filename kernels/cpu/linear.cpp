@@ -4,7 +4,7 @@
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/math.h"
-#include "kernels/cpu/plain.h"
+#include "kernels/cpu/reduction.h"
 
 namespace weft::cpu {
 namespace {

@@ -6,8 +6,8 @@ namespace weft::cpu {
 
 // packed: args.weight, packed, or nullptr.
 void linear_forward(MatmulEngine& engine, const LinearForward& args, const PackedMatrix* packed, int threads);
-// dpre [rows, out]: scratch where there is an activation or dropout. partial [threads, out], accumulator dtype: scratch
-// where dbias is present.
+// dpre [rows, out]: scratch if there is an activation or dropout. partial [threads, out], accumulator dtype: scratch
+// if dbias is present.
 void linear_backward(MatmulEngine& engine, const LinearBackward& args, const Tensor& dpre, const Tensor& partial,
                      int threads);
 

@@ -9,7 +9,7 @@
 
 #include "base/parallel_for.h"
 #include "kernels/cpu/convert.h"
-#include "kernels/cpu/plain_matmul.h"
+#include "kernels/cpu/reference_matmul.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/cpu/workspace.h"
 
@@ -27,10 +27,10 @@ enum class Plan : uint8_t {
 };
 
 constexpr int64_t kFewRows = 64;      // as in decoding: few shapes, and a generated kernel is much faster
-constexpr int64_t kManyRows = 2048;   // where packing b pays within a single product
+constexpr int64_t kManyRows = 2048;   // from here packing b pays within a single product
 constexpr int64_t kMuchToSum = 8192;  // a second pass over the result no longer shows
 
-// Measured on AVX-512, oneDNN 2.6: the primitive for all dims is the faster one where oneDNN's product needs no second
+// Measured on AVX-512, oneDNN 2.6: the primitive for all dims is the faster one if oneDNN's product needs no second
 // pass over its result for a bias or for rounding to bf16; elsewhere a generated primitive gains up to a tenth. But
 // batches of ragged text have a new number of rows in every step, and generating primitives costs such steps more
 // than it brings: only rows in whole blocks, as fixed windows have, get one.
@@ -113,7 +113,7 @@ struct Primitive {
   dnnl::memory a, b, bias, c, scratch, packed;
   size_t scratch_bytes = 0;
   Plan plan = Plan::AnyShape;
-  dnnl::reorder repack;  // where b is packed in each call
+  dnnl::reorder repack;  // if b is packed in each call
 
   Primitive(const dnnl::engine& engine, const Operands& o, const dnnl::matmul& shared, const Desc& scratch_desc)
       : primitive(shared),

@@ -8,7 +8,7 @@
 namespace weft::cpu {
 
 // A matrix in oneDNN's own layout, for a matrix that many products with few rows read between two changes of it.
-// Holds nothing where there is no such layout (f64, emulated bf16).
+// Holds nothing if there is no such layout (f64, emulated bf16).
 class PackedMatrix {
  public:
   explicit operator bool() const { return state_ != nullptr; }
@@ -19,7 +19,7 @@ class PackedMatrix {
   std::shared_ptr<const State> state_;
 };
 
-// c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], or c += op(a) op(b) where `add`. Row-major, dense.
+// c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], or c += op(a) op(b) if `add`. Row-major, dense.
 // Types: input and output both f32, both bf16 or both f64; or input bf16 with output f32. bias is of the input type.
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
@@ -29,7 +29,7 @@ struct Gemm {
   bool transpose_a = false;  // a lies in memory as [k, m]
   const void* b = nullptr;
   bool transpose_b = false;                // b lies in memory as [n, k]
-  const PackedMatrix* packed_b = nullptr;  // b packed, used where m is small
+  const PackedMatrix* packed_b = nullptr;  // b packed, used if m is small
   void* c = nullptr;
   const void* bias = nullptr;
   bool add = false;  // without bias
@@ -49,7 +49,7 @@ class MatmulEngine {
   // b [k, n], as in a Gemm of `input` dtype. The engine may go before the packed matrix.
   PackedMatrix pack(const void* b, int64_t k, int64_t n, DType input, bool transpose_b);
 
-  // bf16 by way of f32: each input widened, the f32 product rounded. Used by itself where oneDNN has no bf16 product
+  // bf16 by way of f32: each input widened, the f32 product rounded. Used by itself if oneDNN has no bf16 product
   // for this processor.
   void emulate_bf16(bool on);
   bool emulates_bf16() const;

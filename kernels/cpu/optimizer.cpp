@@ -16,7 +16,7 @@ void adam(const AdamUpdate& args, int threads) {
   const T root2 = static_cast<T>(1 / std::sqrt(state.bias_correction2)), epsilon = static_cast<T>(args.epsilon);
   // One of the two is zero: decay goes into the gradient, or shrinks the parameter by itself.
   const T into_gradient = static_cast<T>(args.coupled ? args.weight_decay : 0);
-  const T shrink = static_cast<T>(args.coupled ? 0 : state.learning_rate * args.weight_decay);
+  const T decay = static_cast<T>(args.coupled ? 0 : state.learning_rate * args.weight_decay);
   T *p = args.parameter.data<T>(), *m = args.moment1.data<T>(), *v = args.moment2.data<T>();
   const T* gradient = args.gradient.data<T>();
   parallel_for(threads, args.parameter.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
@@ -25,7 +25,7 @@ void adam(const AdamUpdate& args, int threads) {
       const T g = gradient[i] * clip + into_gradient * p[i];
       m[i] = beta1 * m[i] + rest1 * g;
       v[i] = beta2 * v[i] + rest2 * (g * g);
-      p[i] -= rate * (m[i] / (std::sqrt(v[i]) * root2 + epsilon)) + shrink * p[i];
+      p[i] -= rate * (m[i] / (std::sqrt(v[i]) * root2 + epsilon)) + decay * p[i];
     }
   });
 }

@@ -55,7 +55,8 @@ A row_sum(const A* x, const A* y, int64_t n, F&& f) {
 
 // total = residual + dropout(x + bias), rounded to T as `sum` is: statistics belong to what backward will read.
 template <class T, class A>
-void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total, A* kept) {
+void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total,
+             A* dropout_scale) {
   const T* x = args.x.data<T>() + row * width;
   const T* bias = data_or_null<T>(args.bias);
   const T* residual = row_or_null<T>(args.residual, row, width);
@@ -66,8 +67,8 @@ void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t r
     for (int64_t c = 0; c < width; ++c) total[c] = element_cast<A>(x[c]);
   }
   if (mask.active()) {
-    mask.multipliers(row, 0, width, kept);
-    for (int64_t c = 0; c < width; ++c) total[c] *= kept[c];
+    mask.multipliers(row, 0, width, dropout_scale);
+    for (int64_t c = 0; c < width; ++c) total[c] *= dropout_scale[c];
   }
   if (residual) {
     for (int64_t c = 0; c < width; ++c) total[c] += element_cast<A>(residual[c]);
@@ -117,7 +118,7 @@ class BackwardRows {
         total_(scratch),
         gradient_(scratch + width),
         normal_(scratch + 2 * width),
-        kept_(scratch + 3 * width) {}
+        dropout_scale_(scratch + 3 * width) {}
 
   void row(int64_t r, const ColumnSums<A>& sums) const {
     if (args_.dnormed) {
@@ -129,8 +130,8 @@ class BackwardRows {
     put(args_.dresidual, args_.dresidual_mode, r);
     if (!args_.dx && !sums.bias) return;
     if (mask_.active()) {
-      mask_.multipliers(r, 0, width_, kept_);
-      for (int64_t c = 0; c < width_; ++c) total_[c] *= kept_[c];
+      mask_.multipliers(r, 0, width_, dropout_scale_);
+      for (int64_t c = 0; c < width_; ++c) total_[c] *= dropout_scale_[c];
     }
     if (sums.bias) {
       for (int64_t c = 0; c < width_; ++c) sums.bias[c] += total_[c];
@@ -180,7 +181,7 @@ class BackwardRows {
   const ResidualNormBackward& args_;
   const DropoutMask& mask_;
   int64_t width_;
-  A *total_, *gradient_, *normal_, *kept_;
+  A *total_, *gradient_, *normal_, *dropout_scale_;
 };
 
 int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / kRowsPerRun, 1, kRuns); }

@@ -22,7 +22,7 @@ expect() { # STATUS TEXT COMMAND...
 expect 0 'hardware peak: n/a' "$weft" bench --model char "${small[@]}" --steps 2 --warmup 1 --json one.json
 grep -q '"ceiling_share": 0\.' one.json
 grep -q '"format": 1' one.json
-expect 0 'ceiling: not measured' "$weft" bench --model char "${small[@]}" --steps 1 --no-ceiling \
+expect 0 'peak: not measured' "$weft" bench --model char "${small[@]}" --steps 1 --no-peak \
   --set train.precision=bf16
 
 # A job whose data nobody has prepared.
@@ -35,15 +35,15 @@ model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, max_length: 64}
 batch: {order: bucketed, tokens: 200}
 train: {max_steps: 5}
 YAML
-expect 0 'lengths of four dice' "$weft" bench job.yaml --steps 2 --no-ceiling
-expect 0 'dp 2 x tp 1' mpirun --oversubscribe --bind-to none -np 2 "$weft" bench job.yaml --steps 2 --no-ceiling \
+expect 0 'lengths of four dice' "$weft" bench job.yaml --steps 2 --no-peak
+expect 0 'dp 2 x tp 1' mpirun --oversubscribe --bind-to none -np 2 "$weft" bench job.yaml --steps 2 --no-peak \
   --json two.json
 [[ $(grep -c '"total":' two.json) == 3 ]] # two steps and their mean, written by one rank
 
 # With a dataset, lengths are its own.
 for i in {1..40}; do printf 'a b c %s\td e %s\n' "$i" "$i"; done >nothing.tsv
 "$weft" prepare job.yaml 2>/dev/null
-expect 0 'lengths of nowhere' "$weft" bench job.yaml --steps 1 --no-ceiling
+expect 0 'lengths of nowhere' "$weft" bench job.yaml --steps 1 --no-peak
 
 expect 2 'one job file or one --model' "$weft" bench
 expect 2 'one job file or one --model' "$weft" bench job.yaml --model char
@@ -53,9 +53,9 @@ expect 2 'unknown key' "$weft" bench --model char --set model.heds=4
 expect 2 '--steps' "$weft" bench --model char --steps 0
 echo '65 3' >long.txt
 echo x >bad.txt
-expect 2 'give shorter rows' "$weft" bench job.yaml --no-ceiling --lengths long.txt
-expect 3 ':1: expected two numbers' "$weft" bench job.yaml --no-ceiling --lengths bad.txt
-expect 3 'no-folder' "$weft" bench --model char "${small[@]}" --steps 1 --no-ceiling --json no-folder/x.json
+expect 2 'give shorter rows' "$weft" bench job.yaml --no-peak --lengths long.txt
+expect 3 ':1: expected two numbers' "$weft" bench job.yaml --no-peak --lengths bad.txt
+expect 3 'no-folder' "$weft" bench --model char "${small[@]}" --steps 1 --no-peak --json no-folder/x.json
 
 if command -v python3 >/dev/null; then
   expect 0 "of one rank's" python3 -B "$root/bench/cpu/replicas.py" --weft "$weft" --model char --steps 1 --repeats 1 \

@@ -1,4 +1,4 @@
-"""bench/cpu/figures.py and bench/table.py on stored raw figures; the help of bench/cpu/compare.py."""
+"""bench/cpu/figures.py and bench/table.py on stored raw figures; compare.py with programs that only pretend to measure."""
 
 import copy
 import json
@@ -7,10 +7,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(ROOT, "bench", "cpu"), os.path.join(ROOT, "bench")]
 sys.dont_write_bytecode = True
+import against  # noqa: E402
 import cases  # noqa: E402
 import compare  # noqa: E402
 import figures  # noqa: E402
@@ -49,6 +51,29 @@ class Figures(unittest.TestCase):
         self.assertEqual(figures.worth_repeating({"eager": 3100, "compiled": 3400}), ["compiled", "eager"])
         self.assertEqual(figures.worth_repeating({"eager": 3400}), ["eager"])
         self.assertEqual(figures.worth_repeating({}), [])
+
+
+class Pairs(unittest.TestCase):
+    def test_the_ratio_is_of_runs_side_by_side(self):
+        # The machine gets slower by half: the medians say so, the pairs do not.
+        case = figures.compare_pairs({"new": [100.0, 90.0, 50.0], "old": [100.0, 100.0, 40.0]})
+        self.assertEqual((case["new_median"], case["old_median"]), (90.0, 100.0))
+        self.assertEqual((case["ratio_min"], case["ratio_median"], case["ratio_max"]), (0.9, 1.0, 1.25))
+        self.assertFalse(case["slower"])
+
+    def test_slower_is_more_than_two_percent_and_the_spread(self):
+        def slower(*new):
+            return figures.compare_pairs({"new": list(new), "old": [100.0] * len(new)})["slower"]
+
+        self.assertFalse(slower(98.1, 98.1, 98.1))  # within the tolerance
+        self.assertTrue(slower(97.9, 97.9, 97.9))
+        self.assertTrue(slower(96.0, 97.0, 98.0))  # 3 % with a spread of 1 %
+        self.assertFalse(slower(92.0, 97.0, 99.0))  # 3 % with a spread of 3.5 %
+        self.assertFalse(slower(110.0, 120.0, 130.0))
+
+    def test_every_run_has_its_pair(self):
+        with self.assertRaises(ValueError):
+            figures.compare_pairs({"new": [1.0, 2.0], "old": [1.0]})
 
 
 class Table(unittest.TestCase):
@@ -98,6 +123,95 @@ class Table(unittest.TestCase):
         self.assertEqual(table.main(["--check"]), 0, "run bench/table.py")
 
 
+# Prints its version, or writes the figures of `weft bench`: its own rate, from the file beside it.
+PRETENDER = """#!/bin/sh
+[ "$1" = --version ] && echo 'weft 9' && echo 'git revision  old1234' && exit
+echo "$@" >>"$0.log"
+while [ "$1" != --json ]; do shift; done
+echo "{\\"median_tokens_per_second\\": $(cat "$0.rate")}" >"$2"
+"""
+
+
+class Against(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        for name, rate in (("new", 96.0), ("old", 100.0)):
+            for path, text in ((name, PRETENDER), (f"{name}.rate", str(rate))):
+                with open(self.path(path), "w", encoding="utf-8") as out:
+                    out.write(text)
+            os.chmod(self.path(name), 0o755)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def compare(self, *arguments):
+        program = os.path.join(ROOT, "bench", "cpu", "compare.py")
+        return subprocess.run([sys.executable, "-B", program, "--weft", self.path("new"), "--cases", "char",
+                               "--precisions", "fp32", "--out", self.path("out.json"), *arguments],
+                              capture_output=True, text=True)
+
+    def lines(self, name):
+        with open(self.path(name), encoding="utf-8") as text:
+            return text.read().splitlines()
+
+    def test_nine_pairs_of_the_same_steps(self):
+        done = self.compare("--against", self.path("old"))
+        self.assertEqual(done.returncode, 1, done.stderr)  # slower
+        self.assertIn("new / old 0.960 (0.960 to 0.960): slower", done.stdout)
+        self.assertEqual(self.lines("new.log"), self.lines("old.log"))
+        self.assertEqual(len(self.lines("new.log")), 9)
+
+    def test_the_result_has_commit_machine_and_raw_rates(self):
+        self.compare("--against", self.path("old"), "--repeats", "3")
+        with open(self.path("out.json"), encoding="utf-8") as text:
+            result = json.load(text)
+        self.assertTrue(result["versions"]["commit"] and result["machine"]["processor"])
+        case = result["pairs"][0]
+        self.assertEqual((case["new"], case["old"]), ([96.0] * 3, [100.0] * 3))
+        self.assertNotIn(self.folder, json.dumps(result))
+        text = table.pairs_section(result)
+        self.assertIn("against old1234 (old); 3 alternating pairs", text)
+        self.assertIn("| char | fp32 | 96 | 100 | 0.960 | 0.960 | 0.960 | yes |", text)
+
+    def test_an_old_program_may_have_a_job_of_its_own(self):
+        options = ("--against", self.path("old"), "--against-jobs", self.folder, "--repeats", "1")
+        self.assertIn("no char.yaml", self.compare(*options).stderr)
+        with open(self.path("char.yaml"), "w", encoding="utf-8") as out:
+            out.write("name: char\n")
+        with open(self.path("new.rate"), "w", encoding="utf-8") as out:
+            out.write("99")
+        done = self.compare(*options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        new, old = self.lines("new.log")[-1], self.lines("old.log")[-1]
+        self.assertIn("--model char", new)
+        self.assertIn("model.bias=true", new)
+        self.assertIn(self.path("char.yaml"), old)
+        self.assertNotIn("model.bias", old)
+        for words in (new, old):
+            self.assertIn("--vocabulary 65", words)
+            self.assertIn("--set train.precision=fp32", words)
+
+    def test_programs_take_turns_at_being_first(self):
+        turns = []
+
+        def run(case, precision, launcher, options, scratch, weft):
+            turns.append(os.path.basename(weft))
+            return {case.weft_rate: 1.0}
+
+        options = compare.parse(["--weft", "new", "--against", "old", "--repeats", "3", "--cases", "char"])
+        with mock.patch.object(compare, "run_weft", run), mock.patch.object(compare, "say"):
+            against.measure("char", "fp32", options, self.folder)
+        self.assertEqual(turns, ["new", "old", "old", "new", "new", "old"])
+
+    def test_what_is_no_program_is_refused(self):
+        done = self.compare("--against", self.path("nothing"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("--version prints nothing", done.stderr)
+        self.assertEqual(self.compare("--against-jobs", self.folder).returncode, 2)
+
+
 class Commands(unittest.TestCase):
     def compare(self, *arguments):
         program = os.path.join(ROOT, "bench", "cpu", "compare.py")
@@ -106,7 +220,8 @@ class Commands(unittest.TestCase):
     def test_help_names_every_option(self):
         done = self.compare("--help")
         self.assertEqual(done.returncode, 0)
-        for option in ("--peers", "--python", "--weft", "--repeats", "--threads", "--micro-batch", "--name", "--cases"):
+        for option in ("--peers", "--python", "--weft", "--repeats", "--threads", "--micro-batch", "--name", "--cases",
+                       "--against", "--against-jobs", "--layout"):
             self.assertIn(option, done.stdout)
 
     def test_unknown_cases_are_refused(self):

@@ -100,7 +100,7 @@ TEST_F(CheckpointTest, LongWorkShowsProgress) {
   const auto count = [&] { ++signs; };
   Context context;
   context.on_progress(count);
-  const auto world = single_communicator("world");
+  const auto world = single_communicator(MeshAxis::World);
   const Tensor x = context.zeros(shape, DType::F32);
   CheckpointWriter writer(directory_, context, *world);
   writer.start({.step = 1}, {{"master", "x", shape, {0, 0}, x}, {"master", "y", shape, {0, 0}, x}});
@@ -118,7 +118,7 @@ TEST_F(CheckpointTest, ReadingTakesLittleMemory) {
   const Shape shape{10240, 1024};
   in_child([&] {
     Context context;
-    const auto world = single_communicator("world");
+    const auto world = single_communicator(MeshAxis::World);
     CheckpointWriter writer(directory_, context, *world);
     writer.start({.step = 1}, {{"master", "x", shape, {0, 0}, context.zeros(shape, DType::F32)}});
     writer.finish();

@@ -28,7 +28,7 @@ inline void declare(ParameterRegistry& registry, const Sharding& sharding = {}) 
 // The masters' values as the state of an optimizer: of what this rank owns.
 inline FlatBuffer moment_like_master(const ParameterRegistry& registry) {
   const FlatBuffer moment = registry.make_state();
-  for (const OwnedRange& owned : registry.layout().owned) {
+  for (const FlatRange& owned : registry.layout().owned) {
     const Tensor from = registry.master().piece(owned), to = moment.piece(owned);
     std::memcpy(to.raw(), from.raw(), from.bytes());
   }

@@ -21,7 +21,7 @@ RunState some_state() {
           .skips_in_row = 1,
           .best_loss = 0.1 + 0.2,
           .best_step = 100,
-          .without_gain = 1,
+          .evaluations_since_best = 1,
           .epoch_end = true,
           .next_learning_rate = 1.0 / 3};
 }

@@ -54,7 +54,7 @@ class AttentionRun {
     rows_ = {integers(context_, sample), integers(context_, position)};
   }
 
-  Dropout dropout() const { return {.probability = c_.dropout, .operation = 9, .state = &state, .rows = rows_}; }
+  Dropout dropout() const { return {.probability = c_.dropout, .dropout_id = 9, .state = &state, .rows = rows_}; }
   double scale() const { return 1 / std::sqrt(static_cast<double>(c_.heads.head_dim)); }
 
   void forward() {
@@ -111,13 +111,13 @@ struct AttentionExpected {
 namespace detail {
 
 // The multiplier of weight (query row, key) of a head, as kernels/attention.h and step_state.h define it.
-inline double kept(const AttentionRun& run, int64_t row, int64_t key, int64_t head) {
+inline double dropout_scale(const AttentionRun& run, int64_t row, int64_t key, int64_t head) {
   const Dropout d = run.dropout();
   if (!d.active()) return 1;
   const auto u32 = [](int64_t v) { return static_cast<uint32_t>(v); };
-  const Philox::Counter words = Philox(run.state.dropout_key)(
-      {u32(key / 8), u32(d.rows.position.data<int32_t>()[row]), u32(d.rows.sample.data<int32_t>()[row]),
-       d.operation | u32(run.parameters().first_head + head) << 16});
+  const Philox::Counter words = Philox(run.state.dropout_key ^ d.dropout_id)(
+      {u32(key / 8), u32(d.rows.position.data<int32_t>()[row]), u32(d.rows.sequence.data<int32_t>()[row]),
+       u32(run.parameters().first_head + head)});
   const uint32_t word = words[static_cast<size_t>(key % 8 / 2)];
   const uint32_t bits = key % 2 == 0 ? word & 0xffffu : word >> 16;
   return bits < d.threshold() ? 0 : d.scale();
@@ -156,7 +156,7 @@ inline AttentionExpected composed_attention(const AttentionRun& run) {
         for (double& w : weight) w = std::exp(w - most), sum += w;
         e.log_sum[h * rows + row] = most + std::log(sum);
         for (int64_t j = 0; j < seen; ++j) {
-          const double m = detail::kept(run, row, j, h), p = weight[j] / sum;
+          const double m = detail::dropout_scale(run, row, j, h), p = weight[j] / sum;
           weight[j] = p;
           for (int64_t i = 0; i < d; ++i) {
             const double v = keys[k_at(j) + d + i];

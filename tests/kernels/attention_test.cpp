@@ -158,7 +158,7 @@ TEST_P(AttentionGradient, MatchesFiniteDifferences) {
 INSTANTIATE_TEST_SUITE_P(All, AttentionGradient, testing::ValuesIn(cases()),
                          [](const auto& i) { return std::string(i.param.name); });
 
-// U-12.3: without positions and mask, rows in another order give outputs in that order.
+// Without positions and mask, rows in another order give outputs in that order.
 TEST(AttentionMask, WithoutPositionsIsPermutationEquivariant) {
   const AttentionCase c{
       .heads = {2, 2, 12}, .query_offsets = offsets_of({70}), .key_offsets = offsets_of({70}), .dtype = DType::F64};
@@ -178,7 +178,7 @@ TEST(AttentionMask, WithoutPositionsIsPermutationEquivariant) {
   }
 }
 
-// U-12.3: under the causal mask the first row attends to itself alone.
+// Under the causal mask the first row attends to itself alone.
 TEST(AttentionMask, FirstCausalRowSeesItselfAlone) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     AttentionRun run({.heads = {1, 1, 24},
@@ -194,7 +194,7 @@ TEST(AttentionMask, FirstCausalRowSeesItselfAlone) {
   }
 }
 
-// U-12.3: a masked weight is exactly 0. One row's value is a large number, which any weight however small would show,
+// A masked weight is exactly 0. One row's value is a large number, which any weight however small would show,
 // and changing it (and its key) must leave the bits of every row that does not see it.
 TEST(AttentionMask, MaskedWeightsAreExactlyZeroInAThousandRandomCases) {
   const Philox philox(2024);

@@ -65,7 +65,7 @@ TEST_P(CachedAttentionTest, EqualsFullAttentionAndDoesNotDependOnTheCut) {
   }
 }
 
-// U-9.3: a row's bits are the same alone, among others, in another order, in another slot and on other thread counts.
+// A row's bits are the same alone, among others, in another order, in another slot and on other thread counts.
 TEST_P(CachedAttentionTest, ARowDoesNotDependOnTheOthers) {
   const auto& [dtype, heads] = GetParam();
   const std::vector<int32_t> past{0, 37, 128, 5, 201}, added{1, 1, 3, 40, 1};

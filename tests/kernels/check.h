@@ -8,7 +8,7 @@
 
 #include "base/philox.h"
 #include "kernels/context.h"
-#include "kernels/plain.h"
+#include "kernels/elementwise.h"
 #include "kernels/step_state.h"
 
 // What the tests of operations share: random tensors by seed, comparison by dtype, gradients by finite differences.
@@ -125,14 +125,14 @@ inline double dot(const Tensor& a, const Tensor& b) {
   return sum;
 }
 
-// Rows 0..rows-1 as samples 10, 11, ... of `length` positions each.
+// Rows 0..rows-1 as sequences 10, 11, ... of `length` positions each.
 inline RowIds row_ids(Context& context, int64_t rows, int64_t length = 3) {
-  std::vector<int32_t> sample, position;
+  std::vector<int32_t> sequence, position;
   for (int64_t r = 0; r < rows; ++r) {
-    sample.push_back(static_cast<int32_t>(10 + r / length));
+    sequence.push_back(static_cast<int32_t>(10 + r / length));
     position.push_back(static_cast<int32_t>(r % length));
   }
-  return {integers(context, sample), integers(context, position)};
+  return {integers(context, sequence), integers(context, position)};
 }
 
 // What the InternalError that `call` throws says, or "no error".

@@ -14,7 +14,7 @@ struct Source {
   explicit Source(double probability, uint64_t key = 0x0123456789abcdefu) {
     state.dropout_key = key;
     dropout = {.probability = probability,
-               .operation = 41,
+               .dropout_id = 0x9e3779b97f4a7c15u,
                .state = &state,
                .rows = {integers(context, {7, -1, 7}), integers(context, {0, 1000, 3})}};
   }
@@ -28,9 +28,9 @@ struct Source {
 // The definition in kernels/step_state.h, one element at a time.
 float defined(const Dropout& d, int64_t row, int64_t channel, uint32_t head) {
   const int64_t global = d.first_channel + channel;
-  const Philox::Counter words = Philox(d.state->dropout_key)(
+  const Philox::Counter words = Philox(d.state->dropout_key ^ d.dropout_id)(
       {static_cast<uint32_t>(global / 8), static_cast<uint32_t>(d.rows.position.data<int32_t>()[row]),
-       static_cast<uint32_t>(d.rows.sample.data<int32_t>()[row]), d.operation | head << 16});
+       static_cast<uint32_t>(d.rows.sequence.data<int32_t>()[row]), head});
   const std::array<uint32_t, 8> lanes{words[0] & 0xffff, words[0] >> 16, words[1] & 0xffff, words[1] >> 16,
                                       words[2] & 0xffff, words[2] >> 16, words[3] & 0xffff, words[3] >> 16};
   return lanes[static_cast<size_t>(global % 8)] < d.threshold() ? 0.0f : static_cast<float>(d.scale());
@@ -88,12 +88,12 @@ TEST(DropoutMask, DependsOnTheIdsAloneAndOnEachOfThem) {
   EXPECT_EQ(moved.row(2, 0, 256), mask);
   EXPECT_NE(moved.row(1, 0, 256), mask);
   EXPECT_NE(s.row(2, 0, 256), mask) << "position";
-  EXPECT_NE(s.row(1, 0, 256), mask) << "sample";
+  EXPECT_NE(s.row(1, 0, 256), mask) << "sequence";
   EXPECT_NE(s.row(0, 0, 256, 1), mask) << "head";
   EXPECT_NE(Source(0.5, 1).row(0, 0, 256), mask) << "key";
   Source other(0.5);
-  other.dropout.operation = 42;
-  EXPECT_NE(other.row(0, 0, 256), mask) << "operation";
+  other.dropout.dropout_id += 1;
+  EXPECT_NE(other.row(0, 0, 256), mask) << "site";
 }
 
 TEST(DropoutMask, AppliesTheMultipliersToEveryDtype) {

@@ -38,7 +38,7 @@ struct Problem {
     x = random(context, {c.rows, c.width}, dtype, 3);
     dy = random(context, {c.rows, c.width}, dtype, 4);
     state.dropout_key = 5;
-    dropout = {.probability = c.dropout, .operation = 8, .state = &state, .rows = ids};
+    dropout = {.probability = c.dropout, .dropout_id = 8, .state = &state, .rows = ids};
   }
   Problem widened() const {
     Problem p = *this;
@@ -84,12 +84,12 @@ void forward(const Problem& p, Result& r) {
 }
 
 void backward(const Problem& p, Result& r, Accumulate mode) {
-  const DType wide = accumulator_of(p.dtype);
+  const DType acc_dtype = accumulator_of(p.dtype);
   if (!r.dtable) {
-    r.dtable = random(p.context, p.table.shape(), wide, 50), r.dx = random(p.context, p.x.shape(), p.dtype, 51);
+    r.dtable = random(p.context, p.table.shape(), acc_dtype, 50), r.dx = random(p.context, p.x.shape(), p.dtype, 51);
     if (p.positions) {
-      r.dpositions = random(p.context, p.positions.shape(), wide, 52);
-      r.dpositions_too = random(p.context, p.positions.shape(), wide, 53);
+      r.dpositions = random(p.context, p.positions.shape(), acc_dtype, 52);
+      r.dpositions_too = random(p.context, p.positions.shape(), acc_dtype, 53);
     }
   }
   embed_backward(p.context, {.dy = p.dy,
@@ -262,7 +262,7 @@ TEST(EmbedChecks, RunsDryOnMeta) {
   EXPECT_EQ(entries.at("add_positions_backward").calls, 1);
 }
 
-// U-12.4: rotating each pair by its angle times k takes PE(t) to PE(t + k), whatever t is.
+// Rotating each pair by its angle times k takes PE(t) to PE(t + k), whatever t is.
 TEST(Sinusoids, ShiftIsAFixedLinearMap) {
   Context context;
   const int64_t length = 200, width = 24, half = width / 2;

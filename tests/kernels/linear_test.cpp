@@ -35,7 +35,7 @@ struct Problem {
     if (c.bias) bias = random(context, {c.out}, dtype, 3);
     dy = random(context, {c.rows, c.out}, dtype, 4);
     state.dropout_key = 77;
-    dropout = {.probability = c.dropout, .operation = 5, .state = &state, .rows = row_ids(context, c.rows)};
+    dropout = {.probability = c.dropout, .dropout_id = 5, .state = &state, .rows = row_ids(context, c.rows)};
   }
   // The same numbers, in f64.
   Problem widened() const {
@@ -66,11 +66,11 @@ Result forward(const Problem& p) {
 }
 
 void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
-  const DType wide = accumulator_of(p.dtype);
+  const DType acc_dtype = accumulator_of(p.dtype);
   if (!r.dx) {
     r.dx = p.context.zeros(p.x.shape(), p.dtype);
-    r.dweight = p.context.zeros(p.weight.shape(), wide);
-    if (p.bias) r.dbias = p.context.zeros(p.bias.shape(), wide);
+    r.dweight = p.context.zeros(p.weight.shape(), acc_dtype);
+    if (p.bias) r.dbias = p.context.zeros(p.bias.shape(), acc_dtype);
   }
   linear_backward(p.context, {.dy = p.dy,
                               .x = p.x,

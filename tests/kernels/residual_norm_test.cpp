@@ -36,7 +36,7 @@ struct Problem {
     if (!c.plain()) dsum = random(context, shape, dtype, 6);
     if (c.norm) dnormed = random(context, shape, dtype, 7);
     state.dropout_key = 99;
-    dropout = {.probability = c.dropout, .operation = 6, .state = &state, .rows = row_ids(context, c.rows)};
+    dropout = {.probability = c.dropout, .dropout_id = 6, .state = &state, .rows = row_ids(context, c.rows)};
   }
   Problem widened() const {
     Problem p = *this;
@@ -69,12 +69,12 @@ struct Result {
 };
 
 Result forward(const Problem& p) {
-  const DType wide = accumulator_of(p.dtype);
+  const DType acc_dtype = accumulator_of(p.dtype);
   Result r;
   if (!p.c.plain()) r.sum = p.context.empty(p.x.shape(), p.dtype);
   if (p.c.norm) {
     r.normed = p.context.empty(p.x.shape(), p.dtype);
-    r.mean = p.context.empty({p.c.rows}, wide), r.rstd = p.context.empty({p.c.rows}, wide);
+    r.mean = p.context.empty({p.c.rows}, acc_dtype), r.rstd = p.context.empty({p.c.rows}, acc_dtype);
   }
   residual_norm_forward(p.context, {.x = p.x,
                                     .bias = p.bias,
@@ -110,13 +110,13 @@ ResidualNormBackward backward_args(const Problem& p, const Result& r, Accumulate
 }
 
 void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
-  const DType wide = accumulator_of(p.dtype);
+  const DType acc_dtype = accumulator_of(p.dtype);
   if (!r.dx) {
     r.dx = random(p.context, p.x.shape(), p.dtype, 50);
     if (p.residual) r.dresidual = random(p.context, p.x.shape(), p.dtype, 51);
-    if (p.bias) r.dbias = random(p.context, p.bias.shape(), wide, 52);
-    if (p.gamma) r.dgamma = random(p.context, p.gamma.shape(), wide, 53);
-    if (p.beta) r.dbeta = random(p.context, p.beta.shape(), wide, 54);
+    if (p.bias) r.dbias = random(p.context, p.bias.shape(), acc_dtype, 52);
+    if (p.gamma) r.dgamma = random(p.context, p.gamma.shape(), acc_dtype, 53);
+    if (p.beta) r.dbeta = random(p.context, p.beta.shape(), acc_dtype, 54);
   }
   residual_norm_backward(p.context, backward_args(p, r, mode));
 }

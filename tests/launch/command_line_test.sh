@@ -46,7 +46,10 @@ for command in "${commands[@]}"; do
   expect 2 '(no-such-option|is required)' -- "$command" --no-such-option
 done
 expect 0 '^  no_repeat_ngram = 0 ' '^  tokenizer = 13a ' -- evaluate --help
-expect 0 '^  temperature = 1' -- translate --help
+expect 0 '^  temperature = 1' '^  --beam VALUE ' -- translate --help
+# Each command states its own defaults.
+expect 0 '^  method = sample ' '^  max_length_extra = 100 ' -- generate --help
+expect 0 '^  method = beam ' '^  max_length_extra = 50 ' '^  --top-k VALUE ' -- evaluate --help
 
 expect 0 '^model: ' '^  model\.width = 128 ' '^  train\.max_steps = 0 ' -- keys
 expect 0 '^  model\.dropout\.attention = 0 ' -- keys model.dropout

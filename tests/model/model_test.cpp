@@ -13,13 +13,12 @@ int64_t count_parameters(const TransformerConfig& config, const Vocabularies& vo
   return make_model(context, mesh, config, vocabularies)->parameters().global_elements();
 }
 
-// U-12.6
 TEST(ParameterCount, Gpt2) {
   TransformerConfig c{.layers = 12, .width = 768, .heads = 12, .max_length = 1024};
   EXPECT_EQ(count_parameters(c, {.target = 50257}), 124'439'808);
 }
 
-TEST(ParameterCount, ToyGptOfTheNotes) {
+TEST(ParameterCount, SmallPostNormGptUntied) {
   TransformerConfig c{.layers = 12,
                       .width = 144,
                       .heads = 6,
@@ -51,6 +50,36 @@ TEST(ParameterCount, TransformersOfThePapers) {
   EXPECT_EQ(count_parameters(tiny, {.source = 9712, .target = 9712}), 2'568'192);
 }
 
+// gpt2's scheme: each branch adds to the variance of its own stack's residual stream, so its last product is drawn
+// smaller by the square root of their number.
+TEST(Init, ResidualProjectionsGoByTheBranchesOfTheirStack) {
+  const auto deviation = [](const TransformerConfig& c, const std::string& name) {
+    Context context({.kind = DeviceKind::Meta});
+    Mesh mesh = Mesh::single();
+    const auto model = make_model(context, mesh, c, {.source = c.encoder_layers > 0 ? 11 : 0, .target = 11});
+    return model->parameters().find(name)->spec().init.spread;
+  };
+  const TransformerConfig gpt{.layers = 8, .init_deviation = 0.5};
+  EXPECT_DOUBLE_EQ(deviation(gpt, "decoder.7.ffn.down.weight"), 0.5 / 4);  // 8 x (attention, feed-forward)
+  EXPECT_DOUBLE_EQ(deviation(gpt, "decoder.7.ffn.up.weight"), 0.5);
+  const TransformerConfig translation{.layers = 3, .encoder_layers = 8, .init_deviation = 0.5};
+  for (const char* name : {"attention.output", "ffn.down"}) {
+    EXPECT_DOUBLE_EQ(deviation(translation, fmt::format("encoder.0.{}.weight", name)), 0.5 / 4) << name;
+  }
+  for (const char* name : {"attention.output", "cross.output", "ffn.down"}) {  // 3 x (these)
+    EXPECT_DOUBLE_EQ(deviation(translation, fmt::format("decoder.0.{}.weight", name)), 0.5 / 3) << name;
+  }
+}
+
+// A site's mask depends on its name alone: what a model has besides does not move it.
+TEST(DropoutIds, AreHashesOfNamesAndUnique) {
+  DropoutIds one, other;
+  other.add("encoder.0.attention");
+  EXPECT_EQ(one.add("decoder.3.attention"), other.add("decoder.3.attention"));
+  EXPECT_NE(one.add("decoder.3.attention.residual"), one.add("decoder.3.ffn.residual"));
+  EXPECT_THROW(one.add("decoder.3.attention"), InternalError);
+}
+
 struct Built {
   Context context;
   Mesh mesh = Mesh::single();
@@ -62,7 +91,6 @@ struct Built {
   }
 };
 
-// U-12.5
 TEST(Model, UntrainedLossIsLogVocabulary) {
   for (const bool seq2seq : {false, true}) {
     Context context;
@@ -87,7 +115,7 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
 std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch& batch,
                                            const std::vector<int64_t>& rows, int32_t piece) {
   Context& context = model.context();
-  const auto sub = [&](const Rows& all) {
+  const auto sub = [&](const PackedTokens& all) {
     test::TokenRows out;
     for (const int64_t r : rows) {
       for (int32_t i = all.offsets[r]; i < all.offsets[r + 1]; ++i) out.tokens.push_back(all.tokens.data<int32_t>()[i]);
@@ -95,10 +123,10 @@ std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch&
     }
     return out;
   };
-  Rows source;
+  PackedTokens source;
   if (batch.source.sequences() > 0) {
     const auto s = sub(batch.source);
-    source = make_rows(context, s.tokens, s.offsets, {});
+    source = pack_tokens(context, s.tokens, s.offsets, {});
   }
   const auto n = static_cast<int64_t>(rows.size());
   const auto cache = model.begin_decoding(source, n, n, 16);
@@ -124,7 +152,7 @@ std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch&
 
 class Decoding : public testing::TestWithParam<std::tuple<bool, Precision>> {};
 
-// U-9.3: what is decoded together never changes a bit.
+// What is decoded together never changes a bit.
 TEST_P(Decoding, RowsDoNotDependOnTheirNeighbours) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision, 2);
@@ -179,7 +207,7 @@ TEST_P(Decoding, ReorderedRowsGoOnFromTheirParents) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {6, 6});
-  Rows source = batch.source;
+  PackedTokens source = batch.source;
   const auto feed = [&](KeyValueCache& cache, std::vector<int32_t> tokens) {
     std::vector<int32_t> offsets(tokens.size() + 1);
     std::iota(offsets.begin(), offsets.end(), 0);

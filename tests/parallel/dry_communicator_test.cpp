@@ -6,12 +6,12 @@ namespace weft {
 namespace {
 
 TEST(RingBytes, FollowTheFormulas) {
-  EXPECT_DOUBLE_EQ(ring_bytes(Collective::AllReduce, 4, 1000), 1500);
-  EXPECT_DOUBLE_EQ(ring_bytes(Collective::ReduceScatter, 4, 1000), 750);
-  EXPECT_DOUBLE_EQ(ring_bytes(Collective::AllGather, 4, 1000), 750);
-  EXPECT_DOUBLE_EQ(ring_bytes(Collective::Broadcast, 4, 1000), 1000);
-  EXPECT_DOUBLE_EQ(ring_bytes(Collective::Barrier, 4, 1000), 0);
-  for (int c = 0; c < kCollectives; ++c) EXPECT_EQ(ring_bytes(static_cast<Collective>(c), 1, 1000), 0);
+  EXPECT_DOUBLE_EQ(ideal_bytes(Collective::AllReduce, 4, 1000), 1500);
+  EXPECT_DOUBLE_EQ(ideal_bytes(Collective::ReduceScatter, 4, 1000), 750);
+  EXPECT_DOUBLE_EQ(ideal_bytes(Collective::AllGather, 4, 1000), 750);
+  EXPECT_DOUBLE_EQ(ideal_bytes(Collective::Broadcast, 4, 1000), 1000);
+  EXPECT_DOUBLE_EQ(ideal_bytes(Collective::Barrier, 4, 1000), 0);
+  for (int c = 0; c < kCollectives; ++c) EXPECT_EQ(ideal_bytes(static_cast<Collective>(c), 1, 1000), 0);
 }
 
 TEST(DryMesh, CountsCallsAndBytesOfEachAxisIntoTheLedger) {

@@ -81,7 +81,8 @@ void expect(const Tensor& t, const std::function<double(int64_t)>& wanted, const
 }
 
 std::string label(const Communicator& c, const char* what, DType dtype, int64_t elements) {
-  return fmt::format("{} over {} (rank {} of {}), {} of {}", what, c.axis(), c.rank(), c.size(), elements, name(dtype));
+  return fmt::format("{} over {} (rank {} of {}), {} of {}", what, name(c.axis()), c.rank(), c.size(), elements,
+                     name(dtype));
 }
 
 void check_reductions(Communicator& c, DType dtype, int64_t elements) {
@@ -146,7 +147,7 @@ TEST(MpiCollectives, AreRightOnEveryAxisOfEveryMesh) {
 // Messages beyond what one call can count go in pieces.
 TEST(MpiCollectives, GoInPieces) {
   for (const int64_t max_count : {1, 3, 100}) {
-    const auto c = mpi_communicator("world", MpiComm::duplicate(MPI_COMM_WORLD), max_count);
+    const auto c = mpi_communicator(MeshAxis::World, MpiComm::duplicate(MPI_COMM_WORLD), max_count);
     for (const int64_t elements : {0, 1, 3, 7, 129}) {
       for (const DType dtype : {DType::F32, DType::I64}) check_reductions(*c, dtype, elements);
       for (const DType dtype : {DType::BF16, DType::F64}) check_copies(*c, dtype, elements);
@@ -257,7 +258,7 @@ TEST(MpiNode, RanksShareAPage) {
   const auto all = node.page->read();
   ASSERT_EQ(all.size(), static_cast<size_t>(node.ranks));
   for (int r = 0; r < node.ranks; ++r) EXPECT_EQ(all[r].rank, r);
-  double first = node.page->claim_report() ? 1 : 0;
+  double first = node.page->first_to_report() ? 1 : 0;
   mesh.world().all_reduce_host(&first, 1, ReduceOp::Sum);
   EXPECT_EQ(first, 1);  // one rank of them all
 }

@@ -32,7 +32,7 @@ constexpr PhaseBudgets kNever{.init = 0, .step = 0, .save = 0, .evaluate = 0};
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// U-5.1: says who, where, at what, and what to do.
+// Reports who, where, at what, and what to do.
 TEST(Watchdog, ReportsARankThatStandsStill) {
   Watched w({.step = 0.1});
   w.watchdog.join(3, 0, nullptr);
@@ -56,7 +56,7 @@ TEST(Watchdog, IsQuietWhileTheHeartBeats) {
   EXPECT_TRUE(w.quiet_for(milliseconds(0)));
 }
 
-// U-5.3: a save that is longer than a step may be does not trip the step's budget.
+// A save that is longer than a step may be does not trip the step's budget.
 TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
   Watched w({.step = 0.05, .save = 0});
   {
@@ -170,8 +170,8 @@ TEST(Watchdog, ANeighbourThatWorksLongOrHasLeftIsNotStopped) {
 
 TEST(Watchdog, OneRankOfANodeSpeaks) {
   TwoRanks ranks(2, kNever);
-  EXPECT_TRUE(ranks.second.watchdog.claim_report());
-  EXPECT_FALSE(ranks.first.watchdog.claim_report());
+  EXPECT_TRUE(ranks.second.watchdog.first_to_report());
+  EXPECT_FALSE(ranks.first.watchdog.first_to_report());
 }
 
 TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
@@ -200,7 +200,7 @@ TEST(NodeStatus, IsGoneWithItsProcesses) {
 TEST(Heartbeat, CollectivesBeat) {
   run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int) {
     Context context;
-    const uint64_t before = mesh.heartbeat().read().beats;
+    const uint64_t before = mesh.heartbeat().read().progress_count;
     mesh.dp().all_reduce(context.zeros({3}, DType::F32));
     mesh.tp().barrier();
     mesh.dp().broadcast(context.zeros({3}, DType::F32), 1);
@@ -210,7 +210,7 @@ TEST(Heartbeat, CollectivesBeat) {
     EXPECT_EQ(now.ranks, (std::array<int32_t, kMeshAxes>{4, 2, 2}));
     EXPECT_EQ(now.collective, Collective::Broadcast);
     EXPECT_FALSE(now.waiting);
-    EXPECT_EQ(now.beats, before + 9);  // begins, waits, goes on
+    EXPECT_EQ(now.progress_count, before + 9);  // begins, waits, goes on
     EXPECT_GE(mesh.waited_seconds(), 0);
   });
 }

@@ -16,7 +16,7 @@ StepBatches two_windows(int32_t vocabulary) {
     micro.targets.push_back((i + 1) % vocabulary);
   }
   micro.input.offsets = {0, 6, 12};
-  micro.samples = {0, 1};
+  micro.sequence_ids = {0, 1};
   StepBatches batches;
   batches.step_target_tokens = 24;
   batches.micro = {micro, micro};

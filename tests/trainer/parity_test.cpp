@@ -215,7 +215,7 @@ TEST(Parity, NonFiniteStepsAreSkippedByAll) {
     const Tensor& flat = model->parameters().flat_value();
     const std::vector<float> before(flat.data<float>(), flat.data<float>() + flat.elements());
     // An infinite weight on one rank alone: its loss is not a number, the others' may be.
-    float* w = model->parameters().find("decoder.embedding.positions")->master().data<float>();
+    float* w = model->parameters().find("decoder.embedding.positions")->value().data<float>();
     const float kept = w[3];
     if (rank == 3) w[3] = std::numeric_limits<float>::infinity();
     const StepReport report = step.run(batches, state, updates, 0, {});

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "data/prepare/prepare.h"
 #include "data/sample/corpus.h"
-#include "evaluate/translator.h"
+#include "evaluate/text_generator.h"
 #include "tests/data/scratch.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/source_dir.h"

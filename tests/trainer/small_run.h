@@ -25,8 +25,7 @@ class SmallRun {
   fs::path directory() const { return job_.run_directory(); }
   fs::path checkpoint(int64_t step) const { return checkpoint_path(directory() / "checkpoints", step); }
 
-  // `each_step` is called after steps that log.samples.every_steps names.
-  TrainResult train(const ResumeChoice& resume = {}, RunOrigin origin = {}, const SampleWriter& each_step = {}) const {
+  TrainResult train(const ResumeChoice& resume = {}, RunOrigin origin = {}, const StepObserver& each_step = {}) const {
     check_job(job_);
     Context context(Device{}, 1);
     Mesh mesh = Mesh::single();

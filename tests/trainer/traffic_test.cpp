@@ -56,9 +56,8 @@ Sizes sizes_of(const LayoutCase& c, const Layout& layout) {
   s.flat = static_cast<double>(model->parameters().layout().elements);
   for (const auto& p : model->parameters().parameters()) {
     if (!p->spec().partial_over_tp) continue;
-    const FlatRange all{p->flat_offset(), p->flat_offset() + p->local_shape().elements()};
-    for (const OwnedRange& owned : model->parameters().layout().owned) {
-      s.partial += static_cast<double>(std::max<int64_t>(0, overlap(owned.flat, all).size()));
+    for (const FlatRange& owned : model->parameters().layout().owned) {
+      s.partial += static_cast<double>(std::max<int64_t>(0, overlap(owned, p->range()).size()));
     }
   }
   const auto batches =

@@ -1,0 +1,73 @@
+"""compare.py --against OLD: this build's training steps beside those of another weft, in alternating pairs."""
+
+import copy
+import os
+import tempfile
+
+import compare
+import figures
+
+
+def old_case(case, folder):
+    """The case for the other program: as it is, or by the job file FOLDER/CASE.yaml, where that program's keys differ.
+    The file holds what the case sets; vocabulary, lengths and numbers of steps stay."""
+    if not folder:
+        return case
+    path = os.path.join(folder, case.name + ".yaml")
+    if not os.path.exists(path):
+        raise SystemExit(f"{folder} has no {case.name}.yaml for the other program")
+    old, words = copy.copy(case), list(case.weft)
+    at = words.index("--model")
+    words[at:at + 2] = [path]
+    while "--set" in words:
+        at = words.index("--set")
+        del words[at:at + 2]
+    old.weft = words
+    return old
+
+
+def without_peak(case):
+    """Each pair runs within a minute or two of itself, so the machine's peak need not be measured with it."""
+    quick = copy.copy(case)
+    quick.weft = [*case.weft, "--no-ceiling"]  # what --no-peak was called
+    return quick
+
+
+def measure(name, precision, options, scratch):
+    case = without_peak(compare.cases.make_case(name, options, scratch))
+    programs = {"new": (options.weft, case), "old": (options.against, old_case(case, options.against_jobs))}
+    launcher = compare.layouts(case, options).get(options.layout)
+    if not launcher:
+        raise SystemExit(f"{name} does not run by {options.layout} here: leave it out of --cases")
+    compare.say(f"{name}, {precision}: {case.note}")
+    rates = {"new": [], "old": []}
+    for pair in range(options.repeats):
+        for which in ("new", "old") if pair % 2 == 0 else ("old", "new"):  # a drift of the machine hits both alike
+            weft, its_case = programs[which]
+            run = compare.run_weft(its_case, precision, launcher, options, scratch, weft)
+            rates[which].append(run[case.weft_rate])
+        compare.say(f"  pair {pair + 1} of {options.repeats}: new {rates['new'][-1]:.0f}, old {rates['old'][-1]:.0f} "
+                    f"tokens/s, ratio {rates['new'][-1] / rates['old'][-1]:.3f}")
+    folders = {scratch: "SCRATCH", options.data: "DATA"}
+    commands = {which: compare.shown([*launcher, *its_case.weft], folders) for which, (_, its_case) in programs.items()}
+    if options.against_jobs:
+        commands["old"] = commands["old"].replace(options.against_jobs, "JOBS")
+    return figures.compare_pairs({"case": name, "precision": precision, "note": case.note, "commands": commands, **rates})
+
+
+def main(options):
+    versions = {**compare.own_versions(options.weft), "old": compare.program_version(options.against)}
+    result, path = compare.begin_result(options, versions, "-against")
+    result["pairs"] = []
+    del result["cases"]
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in options.cases:
+            for precision in options.precisions:
+                result["pairs"].append(measure(name, precision, options, scratch))
+                compare.write(path, result)  # what was measured so far is kept, whatever comes
+    for case in result["pairs"]:
+        print(f"{case['case']} {case['precision']}: new {case['new_median']:.0f}, old {case['old_median']:.0f} tokens/s; "
+              f"new / old {case['ratio_median']:.3f} ({case['ratio_min']:.3f} to {case['ratio_max']:.3f})"
+              f"{': slower' if case['slower'] else ''}")
+    print(path)
+    return int(any(case["slower"] for case in result["pairs"]))

@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+
+#include "job/job.h"
+
+namespace weft {
+
+// A job's model as a tree of its parameters' names, with shapes and counts of elements. The model is made dry: no
+// memory, no data. ConfigError as planned_vocabularies().
+std::string parameter_tree(const JobConfig& job);
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/prepare/config.h"
+#include "data/tokenizer/tokenizer.h"
+
+namespace weft {
+
+// The special tokens around one side of a translation pair.
+struct SideSpecials {
+  std::optional<int32_t> bos, eos;
+};
+
+// Those that data.source_bos and data.source_eos ask for, and both around a target: the decoder begins with `bos` and
+// ends with `eos`. ConfigError if the tokenizer has no such token.
+SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenizer);
+SideSpecials target_specials(const Tokenizer& tokenizer);
+
+// A source sentence as preparation stores it: the ids of the text between its specials. Neither cut nor dropped if it
+// is longer than the job allows.
+std::vector<int32_t> encode_source(const std::string& text, const Tokenizer& tokenizer, const DataConfig& config);
+
+}  // namespace weft

@@ -1,0 +1,92 @@
+#include "evaluate/text_generator.h"
+
+#include <cstdio>
+
+#include "data/dataset.h"
+#include "data/prepare/specials.h"
+#include "data/tokenizer/tokenizer.h"
+#include "evaluate/search/model_decoder.h"
+#include "evaluate/search/search.h"
+
+namespace weft {
+namespace {
+
+SearchTokens search_tokens(const Tokenizer& tokenizer) {
+  SearchTokens tokens{.end = tokenizer.special(SpecialRole::Eos)};
+  for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
+    const auto id = tokenizer.special(role);
+    if (id && id != tokens.end) tokens.suppressed.push_back(*id);
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::vector<NBest> TextGenerator::translate(std::vector<std::vector<int32_t>> sources,
+                                            const SearchConfig& search_config,
+                                            const std::function<void(int64_t)>& on_progress) const {
+  std::vector<SearchInput> inputs;
+  const int32_t bos = *target_specials(target_tokenizer).bos;
+  for (const std::vector<int32_t>& source : sources) {
+    if (static_cast<int64_t>(source.size()) > job.model.max_length) {
+      throw DataError(fmt::format("text {} has {} tokens; the model's longest is {}", inputs.size() + 1, source.size(),
+                                  job.model.max_length),
+                      "cut it into sentences");
+    }
+    inputs.push_back({.id = static_cast<int64_t>(inputs.size()),
+                      .prompt = {bos},
+                      .source_length = static_cast<int64_t>(source.size())});
+  }
+  return search(inputs, decoder_factory(model, std::move(sources)), search_config, search_tokens(target_tokenizer),
+                on_progress);
+}
+
+std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts, const SearchConfig& search_config,
+                                           const std::function<void(int64_t)>& on_progress) const {
+  if (job.is_translation()) {
+    std::vector<std::vector<int32_t>> sources;
+    for (const std::string& text : texts) {
+      sources.push_back(text.empty() ? std::vector<int32_t>{} : encode_source(text, source_tokenizer, job.data));
+    }
+    return translate(std::move(sources), search_config, on_progress);
+  }
+  std::vector<SearchInput> inputs;
+  const auto eos = target_tokenizer.special(SpecialRole::Eos);
+  for (const std::string& text : texts) {
+    SearchInput input{.id = static_cast<int64_t>(inputs.size()), .prompt = target_tokenizer.encode(text)};
+    // Documents are separated by the end token, so it also begins one.
+    if (input.prompt.empty() && eos) input.prompt = {*eos};
+    require<DataError>(!input.prompt.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
+    inputs.push_back(std::move(input));
+  }
+  return search(inputs, decoder_factory(model), search_config, search_tokens(target_tokenizer), on_progress);
+}
+
+std::string TextGenerator::text(const Hypothesis& hypothesis) const {
+  return target_tokenizer.decode(hypothesis.tokens);
+}
+
+TextGenerator text_generator(const LoadedModel& loaded) {
+  return {*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
+}
+
+SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
+  const Dataset dataset = Dataset::open(job.data.directory, "train");
+  auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
+  return [&job, is_rank0, source, target](Transformer& model, int64_t step) {
+    const TextGenerator generator{model, job, *source, *target};
+    for (const double temperature : job.log.samples.temperatures) {
+      SearchConfig search{.method = SearchMethod::Sample,
+                          .temperature = temperature,
+                          .max_length_factor = 0,
+                          .max_length_extra = job.log.samples.max_tokens};
+      const auto texts = generator.generate(job.log.samples.prompts, search);
+      for (size_t i = 0; i < texts.size() && is_rank0; ++i) {
+        std::fprintf(stderr, "  step %ld, temperature %g: %s => %s\n", static_cast<long>(step), temperature,
+                     job.log.samples.prompts[i].c_str(), generator.text(texts[i][0]).c_str());
+      }
+    }
+  };
+}
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+#pragma once
+#include "data/tokenizer/tokenizer.h"
+#include "evaluate/loaded_model.h"
+#include "evaluate/search/search.h"
+#include "job/job.h"
+#include "model/transformer.h"
+
+namespace weft {
+
+// Prints what a model writes, while it learns.
+using SampleWriter = std::function<void(Transformer& model, int64_t step)>;
+
+// Prints what the model makes of log.samples.prompts at each temperature. Every rank decodes (a replica each), rank 0
+// prints.
+SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
+
+// Texts that a model generates: continuations of prompts (gpt) or translations of sentences (translation), n_best for
+// each input, in the order of the inputs. `on_progress` is called after each batch with the inputs that are done.
+struct TextGenerator {
+  Transformer& model;
+  const JobConfig& job;
+  const Tokenizer& source_tokenizer;
+  const Tokenizer& target_tokenizer;
+
+  std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
+                              const std::function<void(int64_t)>& on_progress = {}) const;
+  // Translations of sentences whose token ids preparation made (encode_source); an empty one has an empty translation.
+  // DataError if one is longer than the model's positions.
+  std::vector<NBest> translate(std::vector<std::vector<int32_t>> sources, const SearchConfig& search,
+                               const std::function<void(int64_t)>& on_progress = {}) const;
+  std::string text(const Hypothesis& hypothesis) const;
+};
+
+// The generator of a loaded model, which must outlive it.
+TextGenerator text_generator(const LoadedModel& loaded);
+
+}  // namespace weft

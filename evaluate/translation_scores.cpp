@@ -1,0 +1,87 @@
+#include "evaluate/translation_scores.h"
+
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "evaluate/text_generator.h"
+#include "parallel/gather_texts.h"
+
+namespace weft {
+namespace {
+
+// The lines of all ranks of an axis, of which each holds every size()-th.
+std::vector<std::string> interleave_lines(Communicator& axis, const std::vector<std::string>& mine, size_t total) {
+  const auto packed = nlohmann::json::to_msgpack(mine);  // lines may be any bytes, which JSON cannot hold
+  std::vector<std::string> all(total);
+  size_t rank = 0;
+  for (const std::string& packed_lines : gather_texts(axis, {packed.begin(), packed.end()})) {
+    const auto lines = nlohmann::json::from_msgpack(packed_lines).get<std::vector<std::string>>();
+    for (size_t i = 0; i < lines.size(); ++i) all[i * static_cast<size_t>(axis.size()) + rank] = lines[i];
+    ++rank;
+  }
+  return all;
+}
+
+std::vector<std::vector<int32_t>> read_sources(const Dataset& split, int64_t pairs) {
+  std::vector<std::vector<int32_t>> sources(static_cast<size_t>(pairs));
+  for (int64_t i = 0; i < pairs; ++i) {
+    sources[i].resize(static_cast<size_t>(split.source_length(i)));
+    split.read_source(i, sources[i]);
+  }
+  return sources;
+}
+
+}  // namespace
+
+std::vector<std::string> translate_sentences(const LoadedModel& loaded,
+                                             const std::vector<std::vector<int32_t>>& sources,
+                                             const SearchConfig& search, bool show_progress) {
+  Mesh& mesh = loaded.model->parameters().mesh();
+  Communicator& dp = mesh.dp();
+  std::vector<std::vector<int32_t>> share;
+  for (size_t i = dp.rank(); i < sources.size(); i += dp.size()) share.push_back(sources[i]);
+  const auto total = static_cast<int64_t>(share.size());
+  const Heartbeat::Scope translating(mesh.heartbeat(), RunPhase::Evaluate);
+  Progress console(show_progress);
+  const TextGenerator generator = text_generator(loaded);
+  const auto found = generator.translate(std::move(share), search, [&](int64_t done) {
+    console.show(
+        fmt::format("translating {}/{}  {} left", done, total, format_duration(console.seconds_left(0, done, total))));
+  });
+  console.clear();
+  std::vector<std::string> mine;
+  mine.reserve(found.size());
+  for (const NBest& best : found) mine.push_back(generator.text(best.at(0)));
+  return interleave_lines(dp, mine, sources.size());
+}
+
+TranslationScores score_translations(const LoadedModel& loaded, const Dataset& split, int64_t pairs,
+                                     const TranslationOptions& options) {
+  const bool is_rank0 = loaded.model->parameters().mesh().world().rank() == 0;
+  const auto translations = translate_sentences(loaded, read_sources(split, pairs), options.search, is_rank0);
+  if (!options.output.empty() && is_rank0) {
+    write_file_atomically(options.output, fmt::format("{}\n", fmt::join(translations, "\n")));
+  }
+  const std::vector<std::vector<std::string>> references = {target_texts(split, *loaded.target_tokenizer, pairs)};
+  TranslationScores scores{.bleu = corpus_bleu(translations, references, options.bleu),
+                           .chrf = corpus_chrf(translations, references)};
+  if (const std::string warning = scores.bleu.warning(); !warning.empty()) log_warning("{}", warning);
+  return scores;
+}
+
+std::vector<BaselineScore> split_baselines(const LoadedModel& loaded, const Dataset& split, int64_t pairs,
+                                           const BleuConfig& bleu) {
+  const Dataset train = Dataset::open(loaded.job.data.directory, "train");
+  return score_baselines({.train = train,
+                          .source_tokenizer = *loaded.source_tokenizer,
+                          .target_tokenizer = *loaded.target_tokenizer,
+                          .sources = source_texts(split, *loaded.source_tokenizer, pairs),
+                          .references = target_texts(split, *loaded.target_tokenizer, pairs),
+                          .bleu = bleu});
+}
+
+}  // namespace weft

@@ -1,0 +1,55 @@
+#include "launch/search_options.h"
+
+#include <algorithm>
+
+#include "base/config/reader.h"
+#include "launch/help.h"
+
+namespace weft {
+
+void SearchArguments::add_short_form(CLI::App& command, const std::string& option, const std::string& key,
+                                     const std::string& meaning) {
+  command
+      .add_option_function<std::string>(
+          option, [this, key](const std::string& value) { values_.push_back(key + "=" + value); }, meaning)
+      ->type_name("VALUE");
+}
+
+void SearchArguments::add_to(CLI::App& command) {
+  for (const ConfigDoc& doc : config_docs(defaults_)) {
+    if (doc.key != "beam" && doc.key != "n_best" && doc.key != "temperature" && doc.key != "top_k" &&
+        doc.key != "top_p" && doc.key != "seed") {
+      continue;
+    }
+    std::string option = "--" + doc.key;
+    std::ranges::replace(option, '_', '-');
+    add_short_form(command, option, doc.key, doc.meaning);
+  }
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--search",
+          [this](const std::vector<std::string>& given) { values_.insert(values_.end(), given.begin(), given.end()); },
+          "Any field of the search: --search no_repeat_ngram=3")
+      ->type_name("KEY=VALUE");
+}
+
+bool SearchArguments::states(const std::string& key) const {
+  return std::ranges::any_of(values_, [&](const std::string& value) { return value.starts_with(key + "="); });
+}
+
+SearchConfig SearchArguments::config() const {
+  SearchConfig config = read_options("--search", values_, defaults_);
+  if (!states("method")) {
+    if (states("beam")) {
+      config.method = config.beam > 1 ? SearchMethod::Beam : SearchMethod::Greedy;
+    } else if (states("temperature") || states("top_k") || states("top_p")) {
+      config.method = SearchMethod::Sample;
+    }
+  }
+  check(config);
+  return config;
+}
+
+std::string SearchArguments::help() const { return fields_help("--search", defaults_); }
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "evaluate/search/config.h"
+
+namespace weft {
+
+// The options of a search, which translate, generate and evaluate take: --search KEY=VALUE for any field of
+// SearchConfig, and short forms of the usual ones (--beam 5 is --search beam=5). add_to() keeps references to this.
+class SearchArguments {
+ public:
+  explicit SearchArguments(const SearchConfig& defaults = {}) : defaults_(defaults) {}
+
+  void add_to(CLI::App& command);
+  // Another option that sets a field.
+  void add_short_form(CLI::App& command, const std::string& option, const std::string& key, const std::string& meaning);
+
+  bool given() const { return !values_.empty(); }
+  // The defaults changed by what was given. If no method was given, a beam of more than one stands for beam search, a
+  // beam of one for greedy search, and an option of sampling for sampling. ConfigError if fields do not fit.
+  SearchConfig config() const;
+
+  // "Fields of --search, with their defaults", for the end of a command's help.
+  std::string help() const;
+
+ private:
+  bool states(const std::string& key) const;
+
+  SearchConfig defaults_;
+  std::vector<std::string> values_;  // "key=value"
+};
+
+}  // namespace weft

@@ -1,0 +1,112 @@
+#include "model/linear.h"
+
+#include <algorithm>
+
+#include "kernels/elementwise.h"
+#include "model/cache.h"
+
+namespace weft {
+namespace {
+
+int sharded_dim(const Linear::Options& o) {
+  switch (o.sharding) {
+    case LinearSharding::ColumnParallel:
+      return 0;
+    case LinearSharding::RowParallel:
+      return o.shape.rank() - 1;
+    default:
+      return -1;
+  }
+}
+
+constexpr int64_t kBlockRows = 16;
+
+void linear_in_blocks(Context& context, const LinearForward& args) {
+  const int64_t rows = args.x.size(0);
+  for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
+    const int64_t n = std::min(kBlockRows, rows - begin);
+    LinearForward block = args;
+    block.x = args.x.slice(begin, begin + n), block.y = args.y.slice(begin, begin + n);
+    if (n < kBlockRows) {
+      block.x = context.zeros({kBlockRows, args.x.columns()}, args.x.dtype());
+      block.y = context.empty({kBlockRows, args.y.columns()}, args.y.dtype());
+      convert(context, args.x.slice(begin, begin + n), block.x.slice(0, n));
+    }
+    linear_forward(context, block);
+    if (n < kBlockRows) convert(context, block.y.slice(0, n), args.y.slice(begin, begin + n));
+  }
+}
+
+}  // namespace
+
+void linear_batch_invariant(ForwardContext& forward, const LinearForward& args) {
+  if (!forward.batch_invariant) return linear_forward(forward.context(), args);
+  LinearForward packed = args;
+  if (forward.cache && !forward.context().meta())
+    packed.packed = &forward.cache->packed(forward.context(), args.weight);
+  linear_in_blocks(forward.context(), packed);
+}
+
+Linear::Linear(LayerScope& scope, const Options& o)
+    : weight_(&scope.registry.add({.name = o.name + ".weight",
+                                   .shape = o.shape,
+                                   .init = o.init,
+                                   .decays = true,
+                                   .tp_dim = sharded_dim(o),
+                                   .partial_over_tp = o.sharding == LinearSharding::None && scope.shards.sequence()})),
+      shards_(scope.shards),
+      sharding_(o.sharding),
+      replicated_in_(o.replicated_in),
+      bias_in_residual_(o.bias_in_residual),
+      activation_(o.activation),
+      dropout_(o.dropout),
+      dropout_id_(scope.dropout_id(o.name)) {
+  if (!o.bias) return;
+  // The bias of a row-parallel product is added once, to sequence-sharded tokens.
+  const bool sharded = o.sharding == LinearSharding::ColumnParallel;
+  bias_ = &scope.registry.add({.name = o.name + ".bias",
+                               .shape = Shape(o.shape.dims().first(o.shape.rank() - 1)),
+                               .tp_dim = sharded ? 0 : -1,
+                               .partial_over_tp = !sharded && scope.shards.sequence()});
+}
+
+Var Linear::operator()(ForwardContext& forward, const Var& input, const PackedTokens& tokens) const {
+  Tape& tape = forward.tape;
+  const bool gathers = sharding_ == LinearSharding::ColumnParallel && !replicated_in_;
+  const Var x = gathers ? shards_.copy_or_gather(forward, input, tokens) : input;
+  const int64_t out = weight_->local_shape().elements() / weight_->local_shape()[-1];
+  const int64_t n = x->value.rows();
+  const ParameterUse weight = tape.use(weight_), bias = tape.use(bias_in_residual_ ? nullptr : bias_);
+  const DType dtype = x->value.dtype();
+  Tensor pre;
+  if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
+  const Var y = tape.variable(tape.context().empty({n, out}, dtype));
+  const RowIds& rows = sharding_ == LinearSharding::None ? tokens.residual_ids : tokens.ids;
+  Dropout dropout = forward.dropout(dropout_, dropout_id_, rows);
+  if (sharding_ == LinearSharding::ColumnParallel) dropout.first_channel = shards_.first(out);
+  linear_batch_invariant(forward, {.x = x->value,
+                                   .weight = weight.value(),
+                                   .bias = bias.value(),
+                                   .activation = activation_,
+                                   .dropout = dropout,
+                                   .y = y->value,
+                                   .pre = pre});
+  tape.push([&tape, x, y, pre, dropout, bias, weight, activation = activation_] {
+    const GradientSlot dx = tape.slot(x), dweight = weight.contribute(), dbias = bias.contribute();
+    linear_backward(tape.context(), {.dy = y->gradient,
+                                     .x = x->value,
+                                     .weight = weight.value(),
+                                     .pre = pre,
+                                     .activation = activation,
+                                     .dropout = dropout,
+                                     .dx = dx.tensor,
+                                     .dx_mode = dx.mode,
+                                     .dweight = dweight.tensor,
+                                     .dweight_mode = dweight.mode,
+                                     .dbias = dbias.tensor,
+                                     .dbias_mode = dbias.mode});
+  });
+  return sharding_ == LinearSharding::RowParallel ? shards_.reduce_or_scatter(forward, y, tokens) : y;
+}
+
+}  // namespace weft

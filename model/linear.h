@@ -1,0 +1,53 @@
+#pragma once
+#include <string>
+
+#include "kernels/linear.h"
+#include "model/forward_context.h"
+#include "model/layer_scope.h"
+#include "model/packed_tokens.h"
+
+namespace weft {
+
+// linear_forward; if the pass is batch-invariant, in blocks of 16 rows, the last one filled up with zeros, so that a
+// row's bits do not depend on the rows beside it.
+void linear_batch_invariant(ForwardContext& forward, const LinearForward& args);
+
+// How tensor parallelism divides a product.
+enum class LinearSharding : uint8_t {
+  None,            // every rank has the whole weight: sequence-sharded tokens in and out
+  ColumnParallel,  // outputs are divided: sequence-sharded tokens in, this rank's features of replicated tokens out
+  RowParallel,     // inputs are divided: this rank's features of replicated tokens in, sequence-sharded tokens out
+};
+
+// y = dropout(act(x W^T + b)). `shape` is the weight's global shape, its last dim the input's width.
+class Linear {
+ public:
+  struct Options {
+    std::string name;
+    Shape shape;
+    Init init;
+    bool bias = true;
+    // The bias is declared here but added by the residual_norm that follows (row-parallel: after the reduce).
+    bool bias_in_residual = false;
+    LinearSharding sharding = LinearSharding::None;
+    bool replicated_in = false;  // ColumnParallel: the input's tokens are replicated already
+    Activation activation = Activation::None;
+    double dropout = 0;
+  };
+  Linear(LayerScope& scope, const Options& options);
+  Var operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
+  const Parameter* residual_bias() const { return bias_in_residual_ ? bias_ : nullptr; }
+
+ private:
+  const Parameter* weight_;
+  const Parameter* bias_ = nullptr;
+  const TensorParallel& shards_;
+  LinearSharding sharding_;
+  bool replicated_in_;
+  bool bias_in_residual_;
+  Activation activation_;
+  double dropout_;
+  uint64_t dropout_id_;
+};
+
+}  // namespace weft

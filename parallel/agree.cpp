@@ -1,0 +1,77 @@
+#include "parallel/agree.h"
+
+#include <filesystem>
+#include <new>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+// How rank 0's work ended, as it is sent to the others. What stands for an error is its exit code, but for those of
+// memory, which share theirs with others.
+enum class Kind : char {
+  Done = 'd',
+  Config = 'c',
+  Data = 'f',
+  Divergence = 'n',
+  Memory = 'm',
+  Peer = 'p',
+  Other = 'i'
+};
+
+Kind kind_of(const std::exception& error) {
+  if (dynamic_cast<const ConfigError*>(&error)) return Kind::Config;
+  if (dynamic_cast<const DataError*>(&error)) return Kind::Data;
+  if (dynamic_cast<const std::filesystem::filesystem_error*>(&error)) return Kind::Data;
+  if (dynamic_cast<const DivergenceError*>(&error)) return Kind::Divergence;
+  if (dynamic_cast<const MemoryError*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) return Kind::Memory;
+  if (dynamic_cast<const PeerError*>(&error)) return Kind::Peer;
+  return Kind::Other;
+}
+
+[[noreturn]] void throw_as(Kind kind, const std::string& text, const std::string& hint) {
+  switch (kind) {
+    case Kind::Config:
+      throw ConfigError(text, hint);
+    case Kind::Data:
+      throw DataError(text, hint);
+    case Kind::Divergence:
+      throw DivergenceError(text, hint);
+    case Kind::Memory:
+      throw MemoryError(text, hint);
+    case Kind::Peer:
+      throw PeerError(text, hint);
+    default:
+      throw InternalError(text, hint);
+  }
+}
+
+}  // namespace
+
+std::string agree(Communicator& world, const std::function<std::string()>& rank0_work) {
+  std::string text(1, static_cast<char>(Kind::Done)), hint;
+  if (world.rank() == 0) {
+    try {
+      text += rank0_work();
+    } catch (const std::exception& error) {
+      const auto* ours = dynamic_cast<const Error*>(&error);
+      text = static_cast<char>(kind_of(error)) + (ours ? std::string(error.what()) : describe(error));
+      if (ours) hint = ours->hint();
+    }
+  }
+  text = world.broadcast_text(text, 0);
+  const auto kind = static_cast<Kind>(text.at(0));
+  text.erase(0, 1);
+  if (kind == Kind::Done) return text;
+  throw_as(kind, text, world.broadcast_text(hint, 0));
+}
+
+std::string first_text(Communicator& world, const std::string& mine) {
+  double last = mine.empty() ? 0 : static_cast<double>(world.size() - world.rank());
+  world.all_reduce_host(&last, 1, ReduceOp::Max);
+  if (last == 0) return "";
+  return world.broadcast_text(mine, world.size() - static_cast<int>(last));
+}
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "parallel/communicator.h"
+
+namespace weft {
+
+// What one rank decides for all, or finds out for all: runs `rank0_work` on rank 0 and returns its text on every rank.
+// If it throws, every rank throws the same: an Error of the same class with the same text and hint. Errors of the file
+// system become DataError, other exceptions InternalError. Collective; the others wait for rank 0 in a broadcast.
+std::string agree(Communicator& world, const std::function<std::string()>& rank0_work);
+
+// The text of the lowest rank whose `mine` is not empty, on every rank; "" if all are. Collective.
+std::string first_text(Communicator& world, const std::string& mine);
+
+}  // namespace weft

@@ -1,0 +1,134 @@
+#include "kernels/elementwise.h"
+
+#include <limits>
+
+#include "kernels/reduction.h"
+#include "tests/kernels/check.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+const std::vector<DType> kFloats{DType::F32, DType::BF16, DType::F64};
+
+TEST(Elementwise, FillConvertAddAndScale) {
+  for (const int threads : {1, 2}) {
+    Context context({}, threads);
+    for (const int64_t n : {1, 7, 129, 70001}) {
+      for (const DType dtype : kFloats) {
+        const Tensor x = random(context, {n}, dtype, 1), y = random(context, {n}, dtype, 2);
+        const std::vector<double> a = values(x), b = values(y);
+        add_scaled(context, x, 0.5, y);
+        scale_in_place(context, x, -2);
+        for (int64_t i = 0; i < n; ++i) {
+          EXPECT_NEAR(values(y)[i], b[i] + 0.5 * a[i], 0.01 * (dtype == DType::BF16) + 1e-6) << name(dtype);
+          EXPECT_EQ(values(x)[i], -2 * a[i]);
+          if (n > 200) i += 997;
+        }
+        fill(context, x, 3);
+        EXPECT_EQ(values(x), std::vector<double>(static_cast<size_t>(n), 3.0));
+      }
+    }
+  }
+}
+
+TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
+  Context context;
+  const float inf = std::numeric_limits<float>::infinity();
+  // 1 + 2^-8 lies half-way between two bf16 numbers (even below); 1 + 3 * 2^-8 as well (even above).
+  const std::vector<float> in{1, 1 + 0x1p-8f, 1 + 3 * 0x1p-8f, 1 + 0x1p-8f + 0x1p-20f, inf, -inf, 3.4e38f, -0.0f};
+  const std::vector<float> expected{1, 1, 1 + 0x1p-6f, 1 + 0x1p-7f, inf, -inf, inf, -0.0f};
+  const Tensor x = context.empty({static_cast<int64_t>(in.size())}, DType::F32);
+  std::copy(in.begin(), in.end(), x.data<float>());
+  const Tensor back = copy_as(context, copy_as(context, x, DType::BF16), DType::F32);
+  for (size_t i = 0; i < in.size(); ++i) EXPECT_EQ(back.data<float>()[i], expected[i]) << in[i];
+  EXPECT_TRUE(std::signbit(back.data<float>()[7]));
+  const Tensor nan = constant(context, {40}, DType::F32, std::nan(""));
+  for (const double v : values(copy_as(context, nan, DType::BF16))) EXPECT_TRUE(std::isnan(v));
+}
+
+TEST(Elementwise, ConvertCopiesAnyEqualDtype) {
+  Context context;
+  const Tensor from = integers(context, {1, 2, 3}), to = context.empty({3}, DType::I32);
+  convert(context, from, to);
+  EXPECT_TRUE(same_bits(from, to));
+  EXPECT_EQ(error_of([&] { convert(context, from, context.empty({3}, DType::F32)); }),
+            "convert: from i32[3] needs a floating dtype");
+  EXPECT_EQ(error_of([&] { convert(context, from, context.empty({4}, DType::I32)); }), "convert: i32[3] to i32[4]");
+}
+
+TEST(Elementwise, GatherRows) {
+  Context context;
+  const Tensor from = random(context, {5, 3}, DType::BF16, 1), to = context.empty({4, 3}, DType::BF16);
+  gather_rows(context, from, integers(context, {4, 0, 0, 2}), to);
+  EXPECT_TRUE(same_bits(to.slice(0, 1), from.slice(4, 5)));
+  EXPECT_TRUE(same_bits(to.slice(2, 3), from.slice(0, 1)));
+  EXPECT_EQ(error_of([&] {
+              gather_rows(context, from, integers(context, {0, 5, 0, 0}), to);
+            }),
+            "gather_rows: index 5 of 5 rows");
+  EXPECT_EQ(error_of([&] { gather_rows(context, from, integers(context, {0}), to); }),
+            "gather_rows: to is bf16[4, 3], expected bf16[1, 3]");
+}
+
+TEST(Elementwise, RowsAreAddedAndSummed) {
+  for (const int threads : {1, 2}) {
+    Context context({}, threads);
+    for (const int64_t rows : {1, 7, 129}) {
+      for (const DType dtype : kFloats) {
+        const int64_t columns = 33;
+        const Tensor x = random(context, {rows, columns}, dtype, 1), y = copy(context, x);
+        const Tensor row = random(context, {columns}, dtype, 2);
+        add_row(context, row, y);
+        const Tensor sums = context.empty({columns}, accumulator_of(dtype)),
+                     again = context.empty({columns}, sums.dtype());
+        sum_rows(context, x, sums, Accumulate::Overwrite);
+        sum_rows(context, x, again, Accumulate::Overwrite);
+        EXPECT_TRUE(same_bits(sums, again));
+        sum_rows(context, x, again, Accumulate::Add);
+        const std::vector<double> a = values(x), b = values(row), z = values(y), s = values(sums), t = values(again);
+        for (int64_t c = 0; c < columns; ++c) {
+          double sum = 0;
+          for (int64_t r = 0; r < rows; ++r) {
+            sum += a[r * columns + c];
+            EXPECT_NEAR(z[r * columns + c], a[r * columns + c] + b[c], dtype == DType::BF16 ? 0.02 : 1e-6);
+          }
+          EXPECT_NEAR(s[c], sum, 1e-4);
+          EXPECT_NEAR(t[c], 2 * sum, 2e-4);
+        }
+      }
+    }
+  }
+}
+
+TEST(Elementwise, SumAllDoesNotDependOnThreads) {
+  Context one({}, 1), two({}, 2);
+  for (const int64_t n : {0, 1, 129, 200003}) {
+    const Tensor x = random(one, {n}, DType::BF16, 5), a = one.empty({1}, DType::F64), b = two.empty({1}, DType::F64);
+    sum_all(one, x, a);
+    sum_all(two, x, b);
+    double expected = 0;
+    for (const double v : values(x)) expected += v;
+    EXPECT_TRUE(same_bits(a, b));
+    EXPECT_NEAR(*a.data<double>(), expected, 1e-8);
+  }
+}
+
+TEST(Elementwise, MisfitsAreNamedAndDryRunsCount) {
+  Context context, dry(Device{DeviceKind::Meta});
+  const Tensor x = context.zeros({3}, DType::F32), y = context.zeros({4}, DType::F32);
+  EXPECT_EQ(error_of([&] { add_scaled(context, x, 1, y); }), "add_scaled: x is f32[3], expected 4 elements of f32");
+  EXPECT_EQ(error_of([&] { add_row(context, x, y); }), "add_row: row f32[3] to each row of f32[4]");
+  EXPECT_EQ(error_of([&] { fill(context, Tensor{}, 0); }), "fill: t is absent");
+  EXPECT_EQ(error_of([&] { sum_all(context, x, y); }), "sum_all: out is f32[4], expected 1 elements of f64");
+  const Tensor t = dry.empty({10, 10}, DType::F32);
+  fill(dry, t, 1), convert(dry, t, t), add_scaled(dry, t, 1, t), scale_in_place(dry, t, 1);
+  add_row(dry, dry.empty({10}, DType::F32), t), sum_rows(dry, t, dry.empty({10}, DType::F32), Accumulate::Add);
+  gather_rows(dry, t, dry.empty({10}, DType::I32), t), sum_all(dry, t, dry.empty({1}, DType::F64));
+  EXPECT_EQ(dry.ledger().entries().size(), 8U);
+  EXPECT_EQ(dry.ledger().entries().at("convert").bytes, 800);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,109 @@
+#include "parallel/output_loss.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <mutex>
+
+#include "parallel/in_process.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kTokens = 40, kWidth = 3, kVocabulary = 5;
+constexpr double kSmoothing = 0.1, kScale = 0.25;
+
+double hidden_at(int64_t t, int64_t w) { return std::sin(static_cast<double>(3 * t + w)); }
+double weight_at(int64_t v, int64_t w) { return std::cos(static_cast<double>(7 * v + w)); }
+double bias_at(int64_t v) { return 0.1 * static_cast<double>(v); }
+int32_t target_at(int64_t t) { return t % 8 == 3 ? -1 : static_cast<int32_t>(t % kVocabulary); }
+
+// Of one rank: `rows` of the vocabulary from `first` on, those beyond its end zero.
+struct Result {
+  std::vector<double> loss, nll, dhidden, dweight, dbias;
+};
+Result run(Communicator* tp, int64_t first, int64_t rows, int64_t chunk_bytes) {
+  Context context;
+  const auto tensor = [&](const Shape& shape) { return context.zeros(shape, DType::F64); };
+  OutputLoss a{.tp = tp, .vocabulary = kVocabulary, .smoothing = kSmoothing, .scale = kScale};
+  a.chunk_bytes = chunk_bytes;
+  a.hidden = tensor({kTokens, kWidth}), a.weight = tensor({rows, kWidth}), a.bias = tensor({rows});
+  a.targets = context.empty({kTokens}, DType::I32);
+  for (int64_t t = 0; t < kTokens; ++t) {
+    for (int64_t w = 0; w < kWidth; ++w) a.hidden.data<double>()[t * kWidth + w] = hidden_at(t, w);
+    a.targets.data<int32_t>()[t] = target_at(t);
+  }
+  for (int64_t v = first; v < std::min(first + rows, kVocabulary); ++v) {
+    for (int64_t w = 0; w < kWidth; ++w) a.weight.data<double>()[(v - first) * kWidth + w] = weight_at(v, w);
+    a.bias.data<double>()[v - first] = bias_at(v);
+  }
+  a.loss = tensor({kTokens}), a.nll = tensor({kTokens}), a.dhidden = tensor({kTokens, kWidth});
+  a.dweight = tensor({rows, kWidth}), a.dbias = tensor({rows});
+  output_loss(context, a);
+  const auto values = [](const Tensor& t) {
+    return std::vector<double>(t.span<double>().begin(), t.span<double>().end());
+  };
+  return {values(a.loss), values(a.nll), values(a.dhidden), values(a.dweight), values(a.dbias)};
+}
+
+// The formula: -sum of q log p, q = (1 - s) at the target + s / vocabulary everywhere; the gradient of a logit is
+// scale (p - q).
+Result expected() {
+  Result r{std::vector<double>(kTokens), std::vector<double>(kTokens), std::vector<double>(kTokens * kWidth),
+           std::vector<double>(kVocabulary * kWidth), std::vector<double>(kVocabulary)};
+  for (int64_t t = 0; t < kTokens; ++t) {
+    if (target_at(t) < 0) continue;
+    std::vector<double> logits(kVocabulary);
+    double sum = 0;
+    for (int64_t v = 0; v < kVocabulary; ++v) {
+      logits[v] = bias_at(v);
+      for (int64_t w = 0; w < kWidth; ++w) logits[v] += hidden_at(t, w) * weight_at(v, w);
+      sum += std::exp(logits[v]);
+    }
+    for (int64_t v = 0; v < kVocabulary; ++v) {
+      const double log_p = logits[v] - std::log(sum), hit = v == target_at(t) ? 1 : 0;
+      const double q = (1 - kSmoothing) * hit + kSmoothing / kVocabulary;
+      r.loss[t] -= q * log_p;
+      r.nll[t] -= hit * log_p;
+      const double d = kScale * (std::exp(log_p) - q);
+      r.dbias[v] += d;
+      for (int64_t w = 0; w < kWidth; ++w) {
+        r.dhidden[t * kWidth + w] += d * weight_at(v, w);
+        r.dweight[v * kWidth + w] += d * hidden_at(t, w);
+      }
+    }
+  }
+  return r;
+}
+
+void near(const std::vector<double>& got, const std::vector<double>& want, size_t first = 0) {
+  for (size_t i = 0; i < got.size() && first + i < want.size(); ++i) EXPECT_NEAR(got[i], want[first + i], 1e-12) << i;
+}
+
+TEST(OutputLoss, IsTheFormulaWhateverItsChunks) {
+  for (const int64_t chunk_bytes : {int64_t{1}, int64_t{1} << 20}) {  // chunks of 16 tokens; all at once
+    const Result got = run(nullptr, 0, kVocabulary, chunk_bytes), want = expected();
+    near(got.loss, want.loss), near(got.nll, want.nll), near(got.dhidden, want.dhidden);
+    near(got.dweight, want.dweight), near(got.dbias, want.dbias);
+  }
+}
+
+// Three rows a rank, the last rank's second and third are padding: all ranks get the losses, each its part of the rest.
+TEST(OutputLoss, DividesTheVocabulary) {
+  const Result want = expected();
+  std::vector<double> dhidden(kTokens * kWidth);
+  std::mutex mutex;
+  run_in_process({.tp = 2}, [&](Mesh& mesh, int rank) {
+    const Result got = run(&mesh.tp(), 3 * rank, 3, 1);
+    const std::lock_guard lock(mutex);
+    near(got.loss, want.loss), near(got.nll, want.nll);
+    near(got.dweight, want.dweight, static_cast<size_t>(3 * rank * kWidth));
+    near(got.dbias, want.dbias, static_cast<size_t>(3 * rank));
+    if (rank == 1) EXPECT_EQ(got.dbias[2], 0) << "padding";
+    for (size_t i = 0; i < dhidden.size(); ++i) dhidden[i] += got.dhidden[i];
+  });
+  near(dhidden, want.dhidden);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,72 @@
+"""structure.py finds what it is there to find, in a small house of its own."""
+
+import pathlib
+import tempfile
+import unittest
+
+import structure
+
+HOUSE = {
+    "CMakeLists.txt": "foreach(room\n    low low/inner high)\nendforeach()\n",
+    "low/CMakeLists.txt": "weft_room(low\n  SOURCES\n    a.cpp)\n",
+    "low/a.h": "namespace weft {\nstruct A {\n  struct Part {};\n};\n}\n",
+    "low/a.cpp": '#include "low/a.h"\n',
+    "low/inner/CMakeLists.txt": "weft_room(low/inner\n  ROOMS low\n  SOURCES\n    b.cpp\n  LINK weft::fmt ${CMAKE_DL_LIBS})\n",
+    "low/inner/b.h": '#include "low/a.h"\nnamespace weft {\nclass B : public A {\n  struct Part {};\n};\n}\n',
+    "low/inner/b.cpp": '#include "low/inner/b.h"\n',
+    "high/CMakeLists.txt": "weft_room(high\n  ROOMS low low/inner\n  SOURCES\n    c.cpp)\n",
+    "high/c.cpp": '#include "low/inner/b.h"\nconst char* text = "struct A {";\n',
+}
+
+
+class StructureTest(unittest.TestCase):
+    def problems(self, **changes):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in {**HOUSE, **changes}.items():
+                path = root / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            rooms = structure.find_rooms(root)
+            texts = structure.read_includes(root, rooms)
+            return list(structure.problems(root, rooms, texts))
+
+    def test_a_good_house(self):
+        self.assertEqual(self.problems(), [])
+
+    def test_rooms_listed_too_little_and_too_much(self):
+        self.assertEqual(self.problems(**{"high/CMakeLists.txt": "weft_room(high\n  ROOMS low/inner\n  SOURCES\n    c.cpp)\n"}),
+                         ["high reaches low, which its ROOMS do not list"])
+        self.assertEqual(self.problems(**{"high/c.cpp": '#include "low/a.h"\n'}),
+                         ["high lists low/inner, which none of its sources reaches"])
+
+    def test_an_include_that_goes_up_and_round(self):
+        found = self.problems(**{"low/a.cpp": '#include "low/inner/b.h"\n'})
+        self.assertIn("low stands below low/inner and includes it", found)
+        self.assertIn("low includes rooms that include it", found)
+
+    def test_a_type_of_two_headers(self):
+        twice = "namespace weft {\nenum class A : int { X };\n}\n"
+        self.assertEqual(self.problems(**{"low/inner/d.h": twice}), ["weft::A is defined in low/a.h, low/inner/d.h"])
+        elsewhere = "namespace weft::inner {\nusing A = int;\n}\n"
+        self.assertEqual(self.problems(**{"low/inner/d.h": elsewhere}), [])
+
+    def test_rooms_that_are_too_large(self):
+        found = self.problems(**{"low/a.cpp": "\n" * 5001})
+        self.assertEqual(found, ["low has 2 files and 5006 lines; at most 45 and 5000"])
+        many = {f"high/x{i}.h": "" for i in range(45)}
+        self.assertEqual([p.split(" and ")[0] for p in self.problems(**many)], ["high has 46 files"])
+
+    def test_a_concept_of_two_rooms(self):
+        schema = "struct JobConfig {\n};\n"
+        found = self.problems(**{"low/a.cpp": schema, "high/c.cpp": '#include "low/inner/b.h"\n' + schema})
+        self.assertEqual(found, ["job: schema lives in high, low"])
+
+    def test_a_command_that_is_too_long(self):
+        house = {"CMakeLists.txt": "foreach(room launch)\n", "launch/CMakeLists.txt": "weft_room(launch\n  SOURCES\n    command_x.cpp)\n",
+                 "launch/command_x.cpp": "\n" * 101}
+        self.assertEqual(self.problems(**house), ["launch/command_x.cpp has 101 lines; a command has at most 100"])
+
+
+if __name__ == "__main__":
+    unittest.main()

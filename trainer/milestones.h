@@ -1,0 +1,22 @@
+#pragma once
+#include "job/job.h"
+#include "job/run_state.h"
+
+namespace weft {
+
+class BatchPlan;
+
+// When a run is over: after its last step, or once so many evaluations in a row were not better than the best one.
+struct RunEnd {
+  int64_t max_steps = 0;
+  int64_t patience = 0;  // 0: evaluations never end the run
+  bool reached(const RunState& state) const;
+};
+
+// From train.max_steps, train.max_epochs and evaluation.patience.
+RunEnd run_end(const JobConfig& job, const BatchPlan& plan);
+
+// True if something that is done every so many steps or epochs (0: never) comes after the step just done.
+bool is_due(const RunState& state, int64_t every_steps, int64_t every_epochs);
+
+}  // namespace weft

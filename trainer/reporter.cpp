@@ -1,0 +1,120 @@
+#include "trainer/reporter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+
+namespace weft {
+
+using Json = nlohmann::ordered_json;
+
+Reporter::Reporter(const JobConfig& job, Context& context, Communicator& world, const RunEnd& end)
+    : job_(job), context_(context), world_(world), end_(end), progress_(world.rank() == 0) {}
+
+double Reporter::Window::tokens_per_second() const { return static_cast<double>(targets) / std::max(seconds, 1e-9); }
+
+void Reporter::begin(const fs::path& directory, const RunState& state, int64_t attempt, const Json& provenance) {
+  first_step_ = state.step;
+  if (!is_rank0()) return;
+  metrics_ = std::make_unique<MetricsLog>(directory, state.run, attempt);
+  write("start", state.step, {{"max_steps", end_.max_steps}, {"provenance", provenance}});
+}
+
+void Reporter::write(const char* event, int64_t step, Json fields) {
+  if (metrics_) metrics_->write(event, step, std::move(fields));
+}
+
+void Reporter::stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds,
+                       bool last) {
+  window_.steps += 1, window_.targets += report.target_tokens, window_.seconds += seconds;
+  window_.data += std::ranges::max(report.times.data), window_.exposed += report.exposed_seconds;
+  window_.times.add(report.times);
+  const double left = progress_.seconds_left(first_step_, state.step, end_.max_steps);
+  progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left", state.step,
+                             end_.max_steps, state.position.epoch, report.loss, learning_rate, report.gradient_norm,
+                             format_count(window_.tokens_per_second()), format_duration(left)));
+  if (!last && state.step % job_.log.every_steps != 0) return;
+  write_train_line(state, report, learning_rate, left);
+  report_stragglers();
+  window_ = {};
+}
+
+void Reporter::write_train_line(const RunState& state, const StepReport& report, double learning_rate,
+                                double seconds_left) {
+  if (!metrics_) return;
+  const auto steps = static_cast<double>(window_.steps);
+  Json line = {{"epoch", state.position.epoch},
+               {"tokens", state.target_tokens},
+               {"loss", report.loss},
+               {"nll", report.nll},
+               {"lr", learning_rate},
+               {"grad_norm", report.gradient_norm},
+               {"skips", state.skips},
+               {"tokens_per_second", window_.tokens_per_second()},
+               {"step_ms", 1e3 * window_.seconds / steps},
+               {"data_ms", 1e3 * window_.data / steps},
+               {"comm_exposed_ms", 1e3 * window_.exposed / steps},
+               {"peak_memory", context_.memory().use().peak},
+               {"seconds_left", seconds_left}};
+  if (world_.size() > 1) line.update(rank_times());
+  write("train", state.step, std::move(line));
+}
+
+// Minimum, median and maximum over the ranks of their times a step of the window.
+Json Reporter::rank_times() const {
+  const auto steps = static_cast<double>(window_.steps);
+  const auto spread = [steps](const std::vector<double>& seconds) {
+    const Spread s = spread_of(seconds);
+    return Json::array({1e3 * s.min / steps, 1e3 * s.median / steps, 1e3 * s.max / steps});
+  };
+  return {{"busy_ms", spread(window_.times.busy)},
+          {"data_wait_ms", spread(window_.times.data)},
+          {"comm_wait_ms", spread(window_.times.wait)}};
+}
+
+void Reporter::report_stragglers() {
+  const auto slow = stragglers_.add(window_.times);  // the same on every rank
+  if (!is_rank0()) return;
+  for (const auto& s : slow) {
+    clear();
+    log_warning("rank {} takes {:.1f} times the median rank's time since {} windows ({}): the others wait for it",
+                s.rank, s.times, StragglerWatch::kWindows, s.by_data ? "waiting for data" : "computing");
+  }
+}
+
+void Reporter::skipped(const RunState& state, const StepReport& report, Position at) {
+  clear();
+  log_info("step {}: loss {} or gradient norm {} is not finite; the step is skipped ({} in a row)", state.step,
+           report.loss, report.gradient_norm, state.skips_in_row);
+  write("skip", state.step, {{"epoch", at.epoch}, {"step_in_epoch", at.step}});
+}
+
+void Reporter::evaluated(const RunState& state, const LossReport& report, bool better) {
+  clear();
+  log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} tokens in {}{}", state.step, report.mean_nll(),
+           std::exp(report.mean_nll()), report.targets, format_duration(report.seconds), better ? " (best)" : "");
+  write("eval", state.step,
+        {{"epoch", state.position.epoch},
+         {"loss", report.mean_nll()},
+         {"smoothed_loss", report.mean_loss()},
+         {"targets", report.targets},
+         {"best_loss", state.best_loss},
+         {"best_step", state.best_step},
+         {"seconds", report.seconds}});
+}
+
+void Reporter::saved(int64_t step, const fs::path& path, double seconds) {
+  write("save", step, {{"path", path.string()}, {"save_ms", 1e3 * seconds}});
+}
+
+void Reporter::save_failed(int64_t step, const DataError& error) {
+  clear();
+  if (!is_rank0()) return;
+  log_warning("{}\n  the run goes on (checkpoint.on_failure: continue) and tries again at the next save",
+              describe(error));
+  write("save_failed", step, {{"error", error.what()}});
+}
+
+}  // namespace weft

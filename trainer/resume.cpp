@@ -1,0 +1,154 @@
+#include "trainer/resume.h"
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/config/reader.h"
+#include "base/config/writer.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "data/tokenizer/tokenizer.h"
+#include "job/dataset_checks.h"
+#include "job/migration.h"
+#include "parallel/agree.h"
+
+namespace weft {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string new_run_id() {
+  std::random_device device;
+  return hash_hex((static_cast<uint64_t>(device()) << 32) | device());
+}
+
+// The checkpoint to go on from, "" for none.
+std::string resume_path(const ResumeChoice& resume, const fs::path& checkpoints,
+                        const std::function<void()>& on_progress) {
+  if (resume.kind == ResumeChoice::Kind::Path) {
+    const bool run = !fs::exists(resume.path / "manifest.json") && fs::is_directory(resume.path / "checkpoints");
+    if (run) {
+      throw DataError(fmt::format("{} is a run's directory, not a checkpoint", resume.path.string()),
+                      fmt::format("give one of {}", (resume.path / "checkpoints" / "step-*").string()));
+    }
+    verify_checkpoint(resume.path, Checkpoint::open(resume.path).manifest(), on_progress);
+    return resume.path.string();
+  }
+  const std::vector<fs::path> all = list_checkpoints(checkpoints);
+  if (all.empty()) return "";
+  if (resume.kind == ResumeChoice::Kind::Never) {
+    throw DataError(fmt::format("{} holds checkpoints of an earlier run", checkpoints.string()),
+                    "choose another run_dir, or remove that directory if it is no longer needed");
+  }
+  const auto latest = latest_valid(checkpoints, on_progress);
+  if (latest) return latest->path().string();
+  throw DataError(fmt::format("none of the {} checkpoints in {} is intact", all.size(), checkpoints.string()),
+                  "restore one from a copy, or choose another run_dir to begin anew");
+}
+
+}  // namespace
+
+Resume::Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
+               const RunEnd& end, Json fingerprint)
+    : job_(job), data_(data), setup_(setup), directory_(directory), end_(end), fingerprint_(std::move(fingerprint)) {}
+
+Beginning Resume::begin(const ResumeChoice& choice) {
+  const auto path = find(choice);
+  return {.state = path ? restore(*path) : start_anew(), .checkpoint = path};
+}
+
+// Rank 0 decides and tells the others: they may see the file system at another moment.
+std::optional<fs::path> Resume::find(const ResumeChoice& choice) {
+  const std::string found =
+      agree(directory_.world(), [&] { return resume_path(choice, directory_.checkpoints(), note_progress()); });
+  return found.empty() ? std::nullopt : std::optional<fs::path>(found);
+}
+
+RunState Resume::start_anew() {
+  setup_.parameters().initialise(static_cast<uint64_t>(job_.seed));
+  if (!job_.train.init_from.empty()) load_initial_weights();
+  RunState state;
+  state.run = agree(directory_.world(), new_run_id);
+  return state;
+}
+
+std::function<void()> Resume::note_progress() const {
+  return [&context = setup_.context()] { context.note_progress(); };
+}
+
+RunState Resume::restore(const fs::path& path) {
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  const auto before = parse_stored_job(manifest.job, (path / "manifest.json").string());
+  const ResumeChanges changes = resume_changes(before, job_);
+  for (const auto& list : {changes.harmless, changes.allowed}) {
+    for (const ConfigChange& change : list) {
+      log_info("changed since the checkpoint: {}: {} -> {}", change.key, change.before, change.after);
+    }
+  }
+  RunState state = run_state_from(manifest.state, path.string());
+  if (end_.reached(state)) return state;  // nothing is trained, so nothing can be trained wrongly
+  refuse_changes(changes.refused, path.string());
+  check_dataset(checkpoint);
+  if (manifest.fingerprint != fingerprint_) {
+    log_info(
+        "this run's numerics differ from the checkpoint's ({} before, {} now): it goes on within rounding, not bit "
+        "for bit",
+        manifest.fingerprint.dump(), fingerprint_.dump());
+  }
+  checkpoint.read(local_boxes(setup_.parameters(), setup_.checkpoint_buffers()), note_progress());
+  setup_.parameters().sync_compute_weights();
+  state.position = position_now(before, state.position);
+  log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
+  log_learning_rate_change(state, !changes.allowed.empty() || overrides(job_, "data.directory"));
+  return state;
+}
+
+// The ids of the text must mean what they meant when the weights were trained, and the text be the same, so that what
+// was consumed is known.
+void Resume::check_dataset(const Checkpoint& checkpoint) const {
+  check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
+  const Json& stored = checkpoint.manifest().provenance;
+  const std::string now = hash_hex(data_.train->header().content);
+  if (!stored.is_object() || !stored.contains("dataset") || overrides(job_, "data.directory")) return;
+  if (stored["dataset"].value("train", now) == now) return;
+  throw ConfigError(
+      fmt::format("{} holds another training text than the one that {} was trained on ({})", job_.data.directory,
+                  checkpoint.path().string(), stored["dataset"].value("directory", std::string("?"))),
+      "nothing was changed. To go on with the new text: --set 'override=[data.directory]'. To go on as "
+      "before, set data.directory back.");
+}
+
+// With other batches an epoch has another number of steps: the run goes on after the same share of the epoch, which
+// with the same seed and order of windows is the same text.
+Position Resume::position_now(const JobConfig& before, Position position) const {
+  const auto plan = make_batch_plan(batch_config(before), *data_.train, static_cast<uint64_t>(before.seed));
+  const int64_t then = plan->steps_per_epoch(position.epoch), now = data_.plan->steps_per_epoch(position.epoch);
+  if (then == now) return data_.plan->normalised(position);
+  const Position moved{position.epoch, std::min(now, position.step * now / then)};
+  log_info("epoch {} has {} steps, not {}: step {} of it becomes step {}", position.epoch, now, then, position.step,
+           moved.step);
+  return data_.plan->normalised(moved);
+}
+
+void Resume::log_learning_rate_change(const RunState& state, bool allowed) const {
+  const double now = learning_rate(job_.schedule, state.step, end_.max_steps);
+  if (!state.next_learning_rate || *state.next_learning_rate == now) return;
+  const std::string text = fmt::format("the learning rate of the next step is {:.6g}; the checkpoint's job had {:.6g}",
+                                       now, *state.next_learning_rate);
+  if (allowed) return log_info("{}", text);
+  log_warning("{}, though its settings are the same: another build, or another number of steps", text);
+}
+
+void Resume::load_initial_weights() {
+  const Checkpoint checkpoint = Checkpoint::open(job_.train.init_from);
+  check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
+  const std::vector<NamedBuffer> master = {{"master", setup_.parameters().master()}};
+  checkpoint.read(local_boxes(setup_.parameters(), master));
+  setup_.parameters().sync_compute_weights();
+  log_info("weights from {}", job_.train.init_from);
+}
+
+}  // namespace weft

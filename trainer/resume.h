@@ -1,0 +1,53 @@
+#pragma once
+#include <optional>
+
+#include "checkpoint/reader.h"
+#include "job/changes.h"
+#include "job/run_state.h"
+#include "trainer/milestones.h"
+#include "trainer/run_directory.h"
+#include "trainer/training_setup.h"
+
+namespace weft {
+
+// Where a run begins: from the latest valid checkpoint of its directory if there is one (auto), always anew (never), or
+// from a given checkpoint.
+struct ResumeChoice {
+  enum class Kind : uint8_t { Auto, Never, Path } kind = Kind::Auto;
+  fs::path path;
+};
+
+// How a run begins: its state, and the checkpoint that state and weights are from, if any.
+struct Beginning {
+  RunState state;
+  std::optional<fs::path> checkpoint;
+};
+
+// Begins a run: finds the checkpoint to go on from, checks that it fits the job and the dataset, and fills the weights
+// and moments of `setup`; or initialises them. All ranks do this together; rank 0 chooses the checkpoint.
+class Resume {
+ public:
+  Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
+         const RunEnd& end, nlohmann::ordered_json fingerprint);
+  // ConfigError or DataError, the same on every rank, with nothing in the run directory changed.
+  Beginning begin(const ResumeChoice& choice);
+
+ private:
+  std::optional<fs::path> find(const ResumeChoice& choice);
+  RunState restore(const fs::path& path);
+  RunState start_anew();
+  void load_initial_weights();
+  void check_dataset(const Checkpoint& checkpoint) const;
+  Position position_now(const JobConfig& before, Position position) const;
+  void log_learning_rate_change(const RunState& state, bool allowed) const;
+  std::function<void()> note_progress() const;
+
+  const JobConfig& job_;
+  const TrainingData& data_;
+  TrainingSetup& setup_;
+  const RunDirectory& directory_;
+  RunEnd end_;
+  nlohmann::ordered_json fingerprint_;
+};
+
+}  // namespace weft

@@ -1,0 +1,116 @@
+#include "trainer/saves.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "checkpoint/reader.h"
+#include "checkpoint/retention.h"
+#include "checkpoint/space.h"
+#include "parallel/agree.h"
+#include "parallel/replicas.h"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+}  // namespace
+
+Saves::Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter,
+             CheckpointHeader header)
+    : job_(job),
+      setup_(setup),
+      directory_(directory),
+      reporter_(reporter),
+      header_(std::move(header)),
+      writer_(directory.checkpoints(), setup.context(), setup.mesh().world()) {}
+
+void Saves::begin(const RunState& state, const std::optional<fs::path>& checkpoint) {
+  if (checkpoint) saved_step_ = state.step;
+  best_step_ = state.best_step;
+  last_checkpoint_ = checkpoint;
+  last_save_ = Clock::now();
+}
+
+void Saves::check_space(bool evaluates) const {
+  agree(directory_.world(), [&] {
+    const CheckpointConfig& c = job_.checkpoint;
+    const ParameterRegistry& parameters = setup_.parameters();
+    const uint64_t one = checkpoint_bytes(
+        parameters.global_elements(), parameters.precision() == Precision::Fp64 ? 8 : 4,
+        static_cast<int64_t>(setup_.checkpoint_buffers().size()), static_cast<int64_t>(parameters.parameters().size()));
+    const bool once = c.every_steps == 0 && c.every_minutes == 0 && c.every_epochs == 0 && !evaluates;
+    const auto there = static_cast<int64_t>(list_checkpoints(directory_.checkpoints()).size());
+    const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep + 1 - there);
+    try {
+      require_space(directory_.checkpoints(), one * static_cast<uint64_t>(copies),
+                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep {})", copies, copies == 1 ? "" : "s",
+                                one, c.keep));
+    } catch (const DataError& error) {
+      if (c.on_failure == OnFailure::Stop) throw;
+      log_warning("{}", describe(error));
+    }
+    return std::string();
+  });
+}
+
+bool Saves::due_by_clock() const {
+  if (directory_.world().rank() != 0 || job_.checkpoint.every_minutes <= 0) return false;
+  return seconds_since(last_save_) >= 60 * job_.checkpoint.every_minutes;
+}
+
+void Saves::start(const RunState& state, bool last) {
+  if (is_saved(state)) return;
+  const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
+  commit();
+  // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
+  require_equal_replicas(setup_.parameters(), state.step);
+  const auto began = Clock::now();
+  header_.step = state.step;
+  header_.state = to_json(state);
+  best_step_ = state.best_step;
+  try {
+    writer_.start(header_, owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()));
+    saved_step_ = state.step;
+  } catch (const DataError& error) {
+    failed(state.step, error, last);
+  }
+  last_save_ = Clock::now();
+  under_way_ = {.step = state.step, .seconds = seconds_since(began)};
+}
+
+void Saves::commit(bool last) {
+  if (!writer_.busy()) return;
+  const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
+  const auto began = Clock::now();
+  try {
+    last_checkpoint_ = writer_.finish();
+  } catch (const DataError& error) {
+    return failed(under_way_.step, error, last);
+  }
+  reporter_.saved(under_way_.step, *last_checkpoint_, under_way_.seconds + seconds_since(began));
+  if (directory_.world().rank() == 0) remove_superseded();
+  // Removing old checkpoints may take longer than a step may: the others wait for it here, in this phase.
+  directory_.world().barrier();
+}
+
+void Saves::remove_superseded() const {
+  const CheckpointConfig& c = job_.checkpoint;
+  apply_retention(directory_.checkpoints(),
+                  {.keep = c.keep,
+                   .keep_epochs = c.keep_epochs,
+                   .best_step = c.keep_best && best_step_ >= 0 ? std::optional(best_step_) : std::nullopt,
+                   .pinned = c.pinned});
+}
+
+// The writer throws on every rank alike. A run that ends without its last save has lost what came since the one
+// before, so that is never passed over.
+void Saves::failed(int64_t step, const DataError& error, bool last) {
+  saved_step_ = -1;
+  if (last || job_.checkpoint.on_failure == OnFailure::Stop) throw error;
+  reporter_.save_failed(step, error);
+}
+
+}  // namespace weft

@@ -1,0 +1,60 @@
+#pragma once
+#include <chrono>
+#include <optional>
+
+#include "checkpoint/writer.h"
+#include "trainer/reporter.h"
+#include "trainer/run_directory.h"
+#include "trainer/training_setup.h"
+
+namespace weft {
+
+// The checkpoints of a run: when one is due, its snapshot, its commit once every rank has written its part, which old
+// ones go, and what a failure leads to. One save is under way at a time. Every rank calls everything alike.
+class Saves {
+ public:
+  // `header`: what every checkpoint of the run holds besides step and state.
+  Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter,
+        CheckpointHeader header);
+
+  // Where the run begins; the time of checkpoint.every_minutes counts from here.
+  void begin(const RunState& state, const std::optional<fs::path>& checkpoint);
+  // Room for what retention keeps, and one more, since the old goes only once the new is there. DataError on every rank
+  // (on_failure: stop) or a warning.
+  void check_space(bool evaluates) const;
+
+  // By the clock of this rank; rank 0's decides.
+  bool due_by_clock() const;
+  // Whether this rank has written its part of the save under way.
+  bool written() const { return writer_.written(); }
+  bool is_saved(const RunState& state) const { return saved_step_ == state.step; }
+
+  // Begins a save; commits one that is under way first. Nothing if this step is saved already. `last`: the run ends
+  // with this save, so its failure is the run's (see checkpoint.on_failure).
+  void start(const RunState& state, bool last = false);
+  // Commits the save under way, if any: waits until every rank has written its part.
+  void commit(bool last = false);
+  const CheckpointHeader& header() const { return header_; }
+  const std::optional<fs::path>& last_checkpoint() const { return last_checkpoint_; }
+
+ private:
+  void failed(int64_t step, const DataError& error, bool last);
+  void remove_superseded() const;
+
+  const JobConfig& job_;
+  TrainingSetup& setup_;
+  const RunDirectory& directory_;
+  Reporter& reporter_;
+  CheckpointHeader header_;
+  CheckpointWriter writer_;
+  int64_t saved_step_ = -1;
+  int64_t best_step_ = -1;
+  std::optional<fs::path> last_checkpoint_;
+  std::chrono::steady_clock::time_point last_save_;
+  struct UnderWay {
+    int64_t step = 0;
+    double seconds = 0;  // that it has kept the run waiting
+  } under_way_;
+};
+
+}  // namespace weft

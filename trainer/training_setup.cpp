@@ -1,0 +1,84 @@
+#include "trainer/training_setup.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "data/tokenizer/tokenizer.h"
+#include "job/dataset_checks.h"
+#include "job/options.h"
+
+namespace weft {
+
+TrainingData open_training_data(const JobConfig& job) {
+  TrainingData data;
+  data.train = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "train"));
+  const auto splits = Dataset::splits(job.data.directory);
+  if (std::ranges::find(splits, "valid") != splits.end()) {
+    data.valid = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
+  }
+  check_job_against(job, data.train->header());
+  data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
+                     {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
+  data.plan = make_batch_plan(batch_config(job), *data.train, static_cast<uint64_t>(job.seed));
+  return data;
+}
+
+TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies)
+    : context_(context), mesh_(mesh) {
+  model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel);
+  model_->allocate(precision_of(job), true, sharding_of(job));
+  const size_t before = context.memory().use().now;
+  optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
+  optimizer_bytes_ = context.memory().use().now - before;
+  step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
+}
+
+std::vector<NamedBuffer> TrainingSetup::checkpoint_buffers() const {
+  std::vector<NamedBuffer> buffers = {{"master", model_->parameters().master()}};
+  for (const NamedBuffer& b : optimizer_->buffers()) buffers.push_back(b);
+  return buffers;
+}
+
+Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
+                   std::shared_ptr<const SequenceReader> reader, Position start) {
+  return Loader({.plan = std::move(plan),
+                 .reader = std::move(reader),
+                 .dp_rank = mesh.dp().rank(),
+                 .dp_size = mesh.dp().size(),
+                 .micro_tokens = job.batch.micro_tokens,
+                 .start = start});
+}
+
+void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const JobConfig& job, int64_t epoch) {
+  const PlannedStep largest = data.plan->step(epoch, data.plan->largest_step(epoch));
+  Mesh& mesh = setup.mesh();
+  const MemoryPool& memory = setup.context().memory();
+  const auto began = std::chrono::steady_clock::now();
+  const auto does_not_fit = [&] {
+    return ConfigError(
+        fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
+                    "rows); {} bytes of tensors were in use at most",
+                    mesh.world().rank(), epoch, largest.step_in_epoch, largest.tokens(), memory.use().peak),
+        "lower batch.micro_tokens, or set train.recompute: block");
+  };
+  try {
+    setup.step().probe_largest_step(
+        read_step(largest, *make_reader(data.train), mesh.dp().rank(), mesh.dp().size(), job.batch.micro_tokens));
+  } catch (const MemoryError&) {
+    throw does_not_fit();
+  } catch (const std::bad_alloc&) {
+    throw does_not_fit();
+  }
+  auto peak = static_cast<double>(memory.use().peak);
+  mesh.world().all_reduce_host(&peak, 1, ReduceOp::Max);
+  log_info(
+      "the largest step of epoch {} (step {}, {} rows) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
+      epoch, largest.step_in_epoch, largest.tokens(), peak / (1 << 20),
+      format_duration(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
+}
+
+}  // namespace weft
