@@ -18,7 +18,7 @@ enum class ExitCode : int {
   Preempted = 75,  // EX_TEMPFAIL: saved, run me again
 };
 
-// Every error that weft throws says what is wrong and where; `hint` says what to do when that is known.
+// Every error that weft throws states what is wrong and where; `hint` is what to do about it, if that is known.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& what, std::string hint = {})

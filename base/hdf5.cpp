@@ -19,8 +19,8 @@ using Group = Hdf5Handle<H5Gclose>;
 using Array = Hdf5Handle<H5Dclose>;
 using Attribute = Hdf5Handle<H5Aclose>;
 
-// The library prints its error stack unless told otherwise, a setting of each thread; put back at the end for
-// whoever else uses HDF5 in this process.
+// The library prints its error stack unless that is switched off, a setting of each thread; put back at the end for
+// other users of HDF5 in this process.
 class Quiet {
  public:
   Quiet() {
@@ -47,7 +47,7 @@ herr_t collect_message(unsigned, const H5E_error2_t* error, void* into) {
   return 0;
 }
 
-// Of a failed write HDF5 tells addresses and times besides what the system said: "..., error message = 'No space left
+// Of a failed write HDF5 reports addresses and times beside the system's message: "..., error message = 'No space left
 // on device', buf = 0x7f...".
 std::string system_words(const std::string& message) {
   const std::string mark = "error message = '";
@@ -56,7 +56,7 @@ std::string system_words(const std::string& message) {
   return to == std::string::npos ? message : message.substr(from + mark.size(), to - from - mark.size());
 }
 
-// The innermost cause first, then the outermost, which says what was tried.
+// The innermost cause first, then the outermost, which has what was tried.
 [[noreturn]] void fail(const fs::path& path, const std::string& action) {
   std::vector<std::string> messages;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect_message, &messages);

@@ -77,7 +77,7 @@ class Hdf5File {
   bool exists(const std::string& object) const;
   std::vector<std::string> children(const std::string& group) const;  // names, sorted
 
-  void close();  // writes what is pending; the destructor does too, but says nothing of errors
+  void close();  // writes what is pending; the destructor does too, but reports no errors
   const fs::path& path() const { return path_; }
 
  private:

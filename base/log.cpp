@@ -19,7 +19,7 @@ void start_logging(int rank, int world_size, bool quiet) {
   auto logger = std::make_shared<spdlog::logger>("weft", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_level(rank == 0 && !quiet ? spdlog::level::info : spdlog::level::warn);
   const std::string who = world_size > 1 ? fmt::format("[rank {} {}] ", rank, host_name()) : "";
-  // Info lines are for a reader, so they stay bare; only problems say who has them.
+  // Info lines are for a reader, so they stay bare; only problems carry the rank that has them.
   logger->set_pattern(rank == 0 ? "%v" : who + "%v");
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(logger);

@@ -27,7 +27,7 @@ LauncherInfo find_launcher() {
   if (std::getenv("OMPI_COMM_WORLD_SIZE")) return stated("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun");
   if (std::getenv("MV2_COMM_WORLD_SIZE")) return stated("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "mpirun");
   // A batch script's own shell has SLURM_NTASKS too; a step's task alone has SLURM_STEP_ID and a process id.
-  // srun may offer PMI or PMIx besides, so it is asked before these.
+  // srun may offer PMI or PMIx too, so it is asked before these.
   if (std::getenv("SLURM_STEP_ID") && std::getenv("SLURM_PROCID")) {
     const char* size = std::getenv("SLURM_STEP_NUM_TASKS") ? "SLURM_STEP_NUM_TASKS" : "SLURM_NTASKS";
     return stated(size, "SLURM_PROCID", "srun");

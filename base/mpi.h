@@ -6,7 +6,7 @@
 
 namespace weft {
 
-// What the environment says of a launcher, before MPI is touched.
+// What the environment holds of a launcher, before MPI is touched.
 struct LauncherInfo {
   bool present = false;           // mpirun, srun or another PMI(x) server started this process
   std::optional<int> world_size;  // as the launcher states it
@@ -16,7 +16,7 @@ struct LauncherInfo {
 LauncherInfo find_launcher();
 
 // MPI_Init_thread(FUNNELED) and MPI_Finalize as one object that main() holds. Only the thread that made it calls MPI.
-// ConfigError where MPI's world is not the size that the launcher stated ("MPI sees 1 of N"), or where srun started
+// ConfigError if MPI's world is not the size that the launcher stated ("MPI sees 1 of N"), or if srun started
 // several tasks and offers none of the interfaces by which MPI would find them.
 // The destructor leaves MPI as it is while an error unwinds: finalising waits for the other ranks, aborting does not.
 class MpiEnvironment {
@@ -52,7 +52,7 @@ class MpiComm {
   MPI_Comm comm_;
 };
 
-// Throws a PeerError with MPI's own words where `code` is not MPI_SUCCESS.
+// Throws a PeerError with MPI's own words if `code` is not MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 std::string mpi_library_version();
 

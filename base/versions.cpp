@@ -25,7 +25,7 @@ std::string mpi_compiled() {
 #endif
 }
 
-// yaml-cpp has no call that tells its version, but the loader knows the file: libyaml-cpp.so.0.7.0.
+// yaml-cpp has no call that returns its version, but the loader knows the file: libyaml-cpp.so.0.7.0.
 std::string yaml_loaded() {
   Dl_info info{};
   // Anything that lies in the library.

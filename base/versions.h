@@ -5,7 +5,7 @@
 namespace weft {
 
 // A library that results may depend on: the version whose headers weft was compiled with, and the one that is loaded
-// now. "unknown" where a library does not say.
+// now. "unknown" if a library does not report it.
 struct LibraryVersion {
   std::string name;
   std::string compiled;

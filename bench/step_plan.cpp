@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/batch_plan_pairs.h"
+#include "data/batch_plan_windows.h"
 #include "job/dataset_checks.h"
 #include "parallel/dry_communicator.h"
 #include "trainer/training_setup.h"

@@ -10,7 +10,7 @@ struct PackedSequences {
   std::vector<int32_t> offsets;  // sequences + 1, the first is 0
 
   int64_t sequences() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
-  int64_t rows() const { return static_cast<int64_t>(tokens.size()); }
+  int64_t num_tokens() const { return static_cast<int64_t>(tokens.size()); }
 };
 
 // What one rank takes through the model at once.
@@ -20,7 +20,7 @@ struct MicroBatch {
   std::vector<int64_t> sequence_ids;
   PackedSequences source;        // of the encoder; without sequences for a stream
   PackedSequences input;         // of the decoder
-  std::vector<int32_t> targets;  // one a row of input: the token that follows it; -1 where nothing is to be predicted
+  std::vector<int32_t> targets;  // for each input token: the token that follows it; -1 if nothing is to be predicted
 
   int64_t sequences() const { return static_cast<int64_t>(sequence_ids.size()); }
   int64_t target_tokens() const {

@@ -6,7 +6,10 @@
 #include <limits>
 
 #include "base/error.h"
+#include "data/batch_plan_pairs.h"
 #include "data/batch_plan_slice.h"
+#include "data/batch_plan_windows.h"
+#include "data/dataset.h"
 
 namespace weft {
 namespace {
@@ -34,6 +37,12 @@ class Spread {
   int64_t count_ = 0;
 };
 
+PairLengths lengths_of(const Dataset& dataset) {
+  PairLengths lengths;
+  dataset.all_lengths(lengths.source, lengths.target);
+  return lengths;
+}
+
 }  // namespace
 
 int64_t PlannedStep::target_tokens() const {
@@ -42,9 +51,9 @@ int64_t PlannedStep::target_tokens() const {
   return count;
 }
 
-int64_t PlannedStep::rows() const {
+int64_t PlannedStep::tokens() const {
   int64_t count = 0;
-  for (const PlannedSequence& s : sequences) count += s.rows();
+  for (const PlannedSequence& s : sequences) count += s.tokens();
   return count;
 }
 
@@ -61,13 +70,23 @@ void BatchPlan::check_step(int64_t step, int64_t steps) {
   require<InternalError>(step >= 0 && step < steps, "batch plan: step {} of an epoch of {}", step, steps);
 }
 
+std::shared_ptr<const BatchPlan> make_batch_plan(const BatchConfig& config, const Dataset& dataset, uint64_t seed) {
+  if (dataset.header().kind == DatasetKind::Stream) return make_window_plan(config, dataset.num_tokens(), seed);
+  return make_pair_plan(config, lengths_of(dataset), seed);
+}
+
+std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset) {
+  if (dataset.header().kind == DatasetKind::Stream) return make_window_evaluation(options, dataset.num_tokens());
+  return make_pair_evaluation(options, lengths_of(dataset));
+}
+
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens) {
   constexpr int64_t kLooked = 64;
   const int64_t steps = plan.steps_per_epoch(0);
   const int64_t looked = std::min(steps, kLooked);
-  Spread sequences, targets, rank_sequences, micro_batches, micro_rows;
+  Spread sequences, targets, rank_sequences, micro_batches, tokens_of_micro;
   int64_t planned = 0;
-  double busiest = 0;  // dearest rank over the mean, worst step
+  double busiest = 0;  // the rank with most work over the mean, in the worst step
   for (int64_t i = 0; i < looked; ++i) {
     const PlannedStep step = plan.step(0, looked == 1 ? 0 : i * (steps - 1) / (looked - 1));
     sequences.add(static_cast<int64_t>(step.sequences.size()));
@@ -82,9 +101,9 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
       int64_t cost = 0;
       for (int64_t place : slice) cost += sequence_cost(step.sequences[place]);
       for (const auto& part : micro) {
-        int64_t rows = 0;
-        for (int64_t place : part) rows += step.sequences[place].rows();
-        micro_rows.add(rows);
+        int64_t tokens = 0;
+        for (int64_t place : part) tokens += step.sequences[place].tokens();
+        tokens_of_micro.add(tokens);
       }
       sum += cost;
       most = std::max(most, cost);
@@ -94,9 +113,9 @@ std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_
   std::string text =
       fmt::format("order: {}; {} sequences, {} steps an epoch\n", plan.order_text(), plan.sequences_per_epoch(), steps);
   text += fmt::format("a step: {} sequences, {} target tokens\n", sequences.text(), targets.text());
-  text +=
-      fmt::format("each of {} ranks: {} sequences in {} micro-batches of {} rows; the busiest has {:.3f} x the mean\n",
-                  dp_size, rank_sequences.text(), micro_batches.text(), micro_rows.text(), busiest);
+  text += fmt::format(
+      "each of {} ranks: {} sequences in {} micro-batches of {} tokens; the busiest has {:.3f} x the mean\n", dp_size,
+      rank_sequences.text(), micro_batches.text(), tokens_of_micro.text(), busiest);
   if (looked == steps) {
     const int64_t left_out = plan.sequences_per_epoch() - planned;
     text += fmt::format("left out of an epoch: {} sequences; padding: none\n", left_out);

@@ -12,13 +12,13 @@ class Dataset;
 
 // One sequence that a step takes. A window has no source.
 struct PlannedSequence {
-  int64_t index = 0;        // window: its first token in the stream; pair: its number in the split
-  int32_t source_rows = 0;  // tokens that the encoder sees
-  int32_t target_rows = 0;  // tokens that the decoder sees; as many follow them as targets
-  int32_t unscored = 0;     // leading targets that are context only (evaluation with overlapping windows)
+  int64_t index = 0;          // window: its first token in the stream; pair: its number in the split
+  int32_t source_tokens = 0;  // tokens that the encoder sees
+  int32_t input_tokens = 0;   // tokens that the decoder sees; as many targets
+  int32_t unscored = 0;       // leading targets that are context only (evaluation with overlapping windows)
 
-  int32_t scored() const { return target_rows - unscored; }
-  int32_t rows() const { return source_rows + target_rows; }
+  int32_t scored() const { return input_tokens - unscored; }
+  int32_t tokens() const { return source_tokens + input_tokens; }
   bool operator==(const PlannedSequence&) const = default;
 };
 
@@ -29,7 +29,7 @@ struct PlannedStep {
   std::vector<PlannedSequence> sequences;
 
   int64_t target_tokens() const;  // to be predicted: what the loss is divided by
-  int64_t rows() const;           // source and target
+  int64_t tokens() const;         // source and target
 };
 
 struct Position {
@@ -46,7 +46,7 @@ class BatchPlan {
 
   virtual int64_t steps_per_epoch(int64_t epoch) const = 0;                  // at least 1
   virtual PlannedStep step(int64_t epoch, int64_t step_in_epoch) const = 0;  // InternalError outside the epoch
-  virtual int64_t largest_step(int64_t epoch) const = 0;                     // the step with most rows
+  virtual int64_t largest_step(int64_t epoch) const = 0;                     // the step with most tokens
   virtual int64_t sequences_per_epoch() const = 0;                           // that the epoch's steps are cut from
   virtual std::string order_text() const = 0;                                // for describe_plan()
 
@@ -57,20 +57,6 @@ class BatchPlan {
   static void check_step(int64_t step, int64_t steps);  // InternalError unless 0 <= step < steps
 };
 
-// Windows of `config.context_length` inputs out of a stream of `num_tokens`. Errors: ConfigError
-// (BatchConfig::check_for_windows), DataError where the stream is too short for one window or, with drop_last, for one
-// step.
-std::shared_ptr<const BatchPlan> make_window_plan(const BatchConfig& config, int64_t num_tokens, uint64_t seed);
-
-// Lengths are as stored: the target with its bos and eos, so that length - 1 tokens are predicted. Memory: 8 bytes a
-// pair, and 4 more for each of the two epochs that are kept. DataError where a source is empty, a target has fewer than
-// 2 tokens, or all pairs together do not fill one step (drop_last).
-struct PairLengths {
-  std::vector<int32_t> source;
-  std::vector<int32_t> target;
-};
-std::shared_ptr<const BatchPlan> make_pair_plan(const BatchConfig& config, PairLengths lengths, uint64_t seed);
-
 std::shared_ptr<const BatchPlan> make_batch_plan(const BatchConfig& config, const Dataset& dataset, uint64_t seed);
 
 // A whole split once, in order; every epoch of the plan is the same.
@@ -79,15 +65,13 @@ struct EvaluationOptions {
   int64_t stride = 0;  // streams: from one window to the next, at most context_length; 0: that. Each token but the
                        // stream's first is scored once, with at least context_length - stride tokens before it
                        // (fewer near the beginning)
-  int64_t step_rows = 16384;  // rows (source and target) of a step over all ranks, at least one sequence; no result
-                              // depends on it
-  int64_t max_sequences = 0;  // only the first so many windows or pairs; 0: all
+  int64_t step_tokens = 16384;  // tokens (source and target) of a step over all ranks, at least one sequence; no result
+                                // depends on it
+  int64_t max_sequences = 0;    // only the first so many windows or pairs; 0: all
 };
-std::shared_ptr<const BatchPlan> make_window_evaluation(const EvaluationOptions& options, int64_t num_tokens);
-std::shared_ptr<const BatchPlan> make_pair_evaluation(const EvaluationOptions& options, PairLengths lengths);
 std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset);
 
-// The derived figures (U-2.2) as a few lines: steps an epoch, sequences and tokens a step, sequences a rank,
+// The figures that follow from a plan, in a few lines: steps an epoch, sequences and tokens a step, sequences a rank,
 // micro-batches a rank, what is left out. Figures over steps come from at most 64 steps of epoch 0.
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens);
 

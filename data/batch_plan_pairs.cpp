@@ -1,3 +1,5 @@
+#include "data/batch_plan_pairs.h"
+
 // Plans over pairs of a source and a target: training by shuffled or bucketed groups, and evaluation in order.
 #include <fmt/format.h>
 
@@ -8,7 +10,6 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "data/batch_plan.h"
 #include "data/permutation.h"
 
 namespace weft {
@@ -28,7 +29,7 @@ void check_lengths(const PairLengths& lengths) {
 }
 
 PlannedSequence planned(const PairLengths& lengths, int64_t pair) {
-  return {.index = pair, .source_rows = lengths.source[pair], .target_rows = lengths.target[pair] - 1};
+  return {.index = pair, .source_tokens = lengths.source[pair], .input_tokens = lengths.target[pair] - 1};
 }
 
 // What a group of pairs counts against its budget.
@@ -39,17 +40,17 @@ class GroupSize {
   int64_t with(const PlannedSequence& s) const {
     switch (count_) {
       case TokenCount::Target:
-        return sum_ + s.target_rows;
+        return sum_ + s.input_tokens;
       case TokenCount::Total:
-        return sum_ + s.rows();
+        return sum_ + s.tokens();
       case TokenCount::Padded:
-        return (pairs_ + 1) * std::max<int64_t>(longest_, std::max(s.source_rows, s.target_rows));
+        return (pairs_ + 1) * std::max<int64_t>(longest_, std::max(s.source_tokens, s.input_tokens));
     }
     throw InternalError("unknown token count");
   }
   void add(const PlannedSequence& s) {
-    sum_ += count_ == TokenCount::Target ? s.target_rows : s.rows();
-    longest_ = std::max<int64_t>(longest_, std::max(s.source_rows, s.target_rows));
+    sum_ += count_ == TokenCount::Target ? s.input_tokens : s.tokens();
+    longest_ = std::max<int64_t>(longest_, std::max(s.source_tokens, s.input_tokens));
     ++pairs_;
   }
 
@@ -64,7 +65,7 @@ class GroupSize {
 struct PairEpoch {
   std::vector<uint32_t> order;
   std::vector<int64_t> group_begin;  // groups + 1
-  Permutation permute{0, 0};         // of groups; unused where they are random already
+  Permutation permute{0, 0};         // of groups; unused if they are random already
   int64_t steps = 0;
   int64_t groups() const { return static_cast<int64_t>(group_begin.size()) - 1; }
 };
@@ -89,12 +90,12 @@ class PairPlan final : public BatchPlan {
     const auto index = epoch(e);
     int64_t largest = 0, most = -1;
     for (int64_t s = 0; s < index->steps; ++s) {
-      int64_t rows = 0;
+      int64_t tokens = 0;
       for_each_group(*index, s, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) rows += planned(lengths_, index->order[i]).rows();
+        for (int64_t i = begin; i < end; ++i) tokens += planned(lengths_, index->order[i]).tokens();
       });
-      if (rows > most) {
-        most = rows;
+      if (tokens > most) {
+        most = tokens;
         largest = s;
       }
     }
@@ -131,8 +132,8 @@ class PairPlan final : public BatchPlan {
     return result;
   }
 
-  // The loader reads ahead over an epoch's end while others ask about this one: two are kept, and nobody waits for an
-  // epoch that another thread sorts, unless it asks for the same one (then both sort it, to the same result).
+  // The loader reads ahead over an epoch's end while others ask about this one: two are kept, and no thread waits for
+  // an epoch that another thread sorts, unless it asks for the same one (then both sort it, to the same result).
   std::shared_ptr<const PairEpoch> epoch(int64_t e) const {
     {
       const std::lock_guard lock(mutex_);
@@ -189,7 +190,7 @@ std::vector<bool> PairPlan::left_out(int64_t e) const {
 
 std::vector<uint32_t> PairPlan::order(int64_t e) const {
   struct Key {
-    uint64_t lengths;  // target, source: 0 where the order is random
+    uint64_t lengths;  // target, source: 0 if the order is random
     uint32_t noise;
     uint32_t pair;
     auto operator<=>(const Key&) const = default;
@@ -243,16 +244,16 @@ class PairEvaluation final : public BatchPlan {
   PairEvaluation(const EvaluationOptions& options, PairLengths lengths) : lengths_(std::move(lengths)) {
     int64_t pairs = static_cast<int64_t>(lengths_.source.size());
     if (options.max_sequences > 0) pairs = std::min(pairs, options.max_sequences);
-    int64_t rows = 0, most = 0;
+    int64_t tokens = 0, most = 0;
     for (int64_t i = 0; i < pairs; ++i) {
-      const int64_t more = planned(lengths_, i).rows();
-      if (rows + more > options.step_rows && i > begin_.back()) {
+      const int64_t more = planned(lengths_, i).tokens();
+      if (tokens + more > options.step_tokens && i > begin_.back()) {
         begin_.push_back(i);
-        rows = 0;
+        tokens = 0;
       }
-      rows += more;
-      if (rows > most) {
-        most = rows;
+      tokens += more;
+      if (tokens > most) {
+        most = tokens;
         largest_ = static_cast<int64_t>(begin_.size()) - 1;
       }
     }

@@ -10,13 +10,13 @@
 namespace weft {
 namespace {
 
-// Rows at which attention costs as much as the products, about: 6 x width of a model of width 340.
+// Tokens at which attention costs as much as the products, about: 6 x width of a model of width 340.
 constexpr int64_t kLinearCost = 2048;
 
 }  // namespace
 
 int64_t sequence_cost(const PlannedSequence& s) {
-  const int64_t source = s.source_rows, target = s.target_rows;
+  const int64_t source = s.source_tokens, target = s.input_tokens;
   return source * (kLinearCost + source) + target * (kLinearCost + target + source);
 }
 
@@ -49,26 +49,26 @@ std::vector<int64_t> slice_step(const PlannedStep& step, int64_t rank, int64_t s
 }
 
 std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std::span<const int64_t> slice,
-                                                    int64_t max_rows) {
+                                                    int64_t max_tokens) {
   if (slice.empty()) return {};
-  if (max_rows <= 0) return {std::vector<int64_t>(slice.begin(), slice.end())};
-  std::vector<int64_t> rows;
-  rows.reserve(slice.size());
-  for (int64_t place : slice) rows.push_back(step.sequences[place].rows());
-  const int64_t total = std::accumulate(rows.begin(), rows.end(), int64_t{0});
-  const int64_t sequences = static_cast<int64_t>(rows.size());
-  const int64_t most_in_one = std::max<int64_t>(1, max_rows / *std::min_element(rows.begin(), rows.end()));
-  // No fewer than this can do; for equal rows it does.
-  const int64_t fewest = std::max(divide_up(total, max_rows), divide_up(sequences, most_in_one));
+  if (max_tokens <= 0) return {std::vector<int64_t>(slice.begin(), slice.end())};
+  std::vector<int64_t> tokens;
+  tokens.reserve(slice.size());
+  for (int64_t place : slice) tokens.push_back(step.sequences[place].tokens());
+  const int64_t total = std::accumulate(tokens.begin(), tokens.end(), int64_t{0});
+  const int64_t sequences = static_cast<int64_t>(tokens.size());
+  const int64_t most_in_one = std::max<int64_t>(1, max_tokens / *std::min_element(tokens.begin(), tokens.end()));
+  // No fewer than this can do; for sequences of one length it does.
+  const int64_t fewest = std::max(divide_up(total, max_tokens), divide_up(sequences, most_in_one));
 
   const auto fits = [&](const std::vector<int64_t>& part) {
     int64_t sum = 0;
-    for (int64_t i : part) sum += rows[i];
-    return part.size() <= 1 || sum <= max_rows;
+    for (int64_t i : part) sum += tokens[i];
+    return part.size() <= 1 || sum <= max_tokens;
   };
   for (int64_t count = fewest;; count += 1 + count / 32) {
     // Ends at the latest with a part for every sequence.
-    auto parts = balanced_parts(rows, std::min(count, sequences));
+    auto parts = balanced_parts(tokens, std::min(count, sequences));
     if (!std::all_of(parts.begin(), parts.end(), fits)) continue;
     std::erase_if(parts, [](const auto& part) { return part.empty(); });
     for (auto& part : parts) {

@@ -7,20 +7,20 @@
 
 namespace weft {
 
-// Arithmetic of one sequence in the model, relative: linear in its rows, and the square for attention.
+// Arithmetic of one sequence in the model, relative: linear in its tokens, and the square for attention.
 int64_t sequence_cost(const PlannedSequence& sequence);
 
-// Splits [0, costs.size()) into `parts` lists of ascending indices whose summed costs are near each other: dearest
-// first, each to the cheapest part so far (Graham 1969). The dearest part exceeds the mean by less than the largest
-// cost; equal costs give sizes that differ by one at most. Lists may be empty. Deterministic.
+// Splits [0, costs.size()) into `parts` lists of ascending indices whose summed costs are near each other: the
+// costliest first, each to the part with least so far (Graham 1969). The costliest part exceeds the mean by less than
+// the largest cost; equal costs give sizes that differ by one at most. Lists may be empty. Deterministic.
 std::vector<std::vector<int64_t>> balanced_parts(std::span<const int64_t> costs, int64_t parts);
 
 // Places in step.sequences that data-parallel rank `rank` of `size` takes: all ranks' together are all places once.
 std::vector<int64_t> slice_step(const PlannedStep& step, int64_t rank, int64_t size);
 
-// Cuts a slice into micro-batches of at most `max_rows` source and target rows (0: no limit; a longer sequence is a
+// Cuts a slice into micro-batches of at most `max_tokens` source and target tokens (0: no limit; a longer sequence is a
 // micro-batch of its own), nearly as few as can be and of nearly equal size.
 std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std::span<const int64_t> slice,
-                                                    int64_t max_rows);
+                                                    int64_t max_tokens);
 
 }  // namespace weft

@@ -1,10 +1,11 @@
+#include "data/batch_plan_windows.h"
+
 // Plans over a stream of tokens: windows for training, and for evaluation.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/batch_plan.h"
 #include "data/permutation.h"
 
 namespace weft {
@@ -48,7 +49,7 @@ class WindowPlan final : public BatchPlan {
     const int64_t count = random() ? per_step_ : std::min(per_step_, windows_ - first);
     result.sequences.reserve(count);
     const auto add = [&](int64_t token) {
-      result.sequences.push_back({.index = token, .target_rows = static_cast<int32_t>(config_.context_length)});
+      result.sequences.push_back({.index = token, .input_tokens = static_cast<int32_t>(config_.context_length)});
     };
     if (random()) {
       const Philox draw(derive_key(seed_, DataStream::WindowDraw, epoch));
@@ -76,7 +77,7 @@ class WindowPlan final : public BatchPlan {
   bool random() const { return config_.order == BatchOrder::Random; }
   bool shifts() const { return !random() && config_.shift_windows; }
 
-  // Every epoch has the same number of windows: one fewer than fit from offset 0 where the last would not always fit.
+  // Every epoch has the same number of windows: one fewer than fit from offset 0 if the last would not always fit.
   int64_t offset(int64_t epoch) const {
     if (!shifts()) return 0;
     const int64_t slack = num_tokens_ - 1 - windows_ * config_.context_length;
@@ -99,7 +100,7 @@ class WindowEvaluation final : public BatchPlan {
       : num_tokens_(num_tokens),
         context_(options.context_length),
         stride_(options.stride > 0 ? options.stride : options.context_length),
-        per_step_(std::max<int64_t>(1, options.step_rows / options.context_length)) {
+        per_step_(std::max<int64_t>(1, options.step_tokens / options.context_length)) {
     const int64_t targets = num_tokens - 1;
     windows_ = targets <= context_ ? 1 : 1 + divide_up(targets - context_, stride_);
     if (options.max_sequences > 0) windows_ = std::min(windows_, options.max_sequences);
@@ -116,7 +117,7 @@ class WindowEvaluation final : public BatchPlan {
     for (int64_t k = first; k < std::min(first + per_step_, windows_); ++k) {
       const int64_t begin = k * stride_;
       result.sequences.push_back({.index = begin,
-                                  .target_rows = static_cast<int32_t>(std::min(context_, num_tokens_ - 1 - begin)),
+                                  .input_tokens = static_cast<int32_t>(std::min(context_, num_tokens_ - 1 - begin)),
                                   .unscored = static_cast<int32_t>(k == 0 ? 0 : context_ - stride_)});
     }
     return result;

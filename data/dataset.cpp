@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "data/dataset_manifest.h"
 #include "data/shard.h"
+#include "data/tokenizer/tokenizer.h"
 
 namespace weft {
 
@@ -49,6 +50,15 @@ std::string listed(const Manifest& manifest) {
   std::string names;
   for (const auto& [name, entry] : manifest.splits) names += (names.empty() ? "" : ", ") + name;
   return names;
+}
+
+std::shared_ptr<const Tokenizer> load_checked(const fs::path& directory, const DatasetSide& side) {
+  const fs::path path = directory / side.tokenizer_file;
+  auto tokenizer = Tokenizer::load(path);
+  require<DataError>(tokenizer->hash() == side.tokenizer_hash,
+                     "{} is not the tokenizer that made this dataset: its hash is {}, the dataset's {}", path.string(),
+                     hash_hex(tokenizer->hash()), hash_hex(side.tokenizer_hash));
+  return tokenizer;
 }
 
 }  // namespace
@@ -130,14 +140,14 @@ int64_t Dataset::document_begin(int64_t document) const {
 
 int32_t Dataset::source_length(int64_t pair) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
-  const Shard::Row row = state_->shards[i].source_row(pair - state_->records_before[i]);
-  return static_cast<int32_t>(row.end - row.begin);
+  const Shard::TokenRange range = state_->shards[i].source_range(pair - state_->records_before[i]);
+  return static_cast<int32_t>(range.end - range.begin);
 }
 
 int32_t Dataset::target_length(int64_t pair) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
-  const Shard::Row row = state_->shards[i].target_row(pair - state_->records_before[i]);
-  return static_cast<int32_t>(row.end - row.begin);
+  const Shard::TokenRange range = state_->shards[i].target_range(pair - state_->records_before[i]);
+  return static_cast<int32_t>(range.end - range.begin);
 }
 
 void Dataset::all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const {
@@ -148,18 +158,25 @@ void Dataset::all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& ta
 
 void Dataset::read_source(int64_t pair, std::span<int32_t> into) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
-  const Shard::Row row = state_->shards[i].source_row(pair - state_->records_before[i]);
-  require<InternalError>(row.end - row.begin == static_cast<int64_t>(into.size()),
-                         "source row {} has {} tokens, not {}", pair, row.end - row.begin, into.size());
-  state_->shards[i].read_source(row.begin, into);
+  const Shard::TokenRange range = state_->shards[i].source_range(pair - state_->records_before[i]);
+  require<InternalError>(range.end - range.begin == static_cast<int64_t>(into.size()),
+                         "source sequence {} has {} tokens, not {}", pair, range.end - range.begin, into.size());
+  state_->shards[i].read_source(range.begin, into);
 }
 
 void Dataset::read_target(int64_t pair, std::span<int32_t> into) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
-  const Shard::Row row = state_->shards[i].target_row(pair - state_->records_before[i]);
-  require<InternalError>(row.end - row.begin == static_cast<int64_t>(into.size()),
-                         "target row {} has {} tokens, not {}", pair, row.end - row.begin, into.size());
-  state_->shards[i].read_target(row.begin, into);
+  const Shard::TokenRange range = state_->shards[i].target_range(pair - state_->records_before[i]);
+  require<InternalError>(range.end - range.begin == static_cast<int64_t>(into.size()),
+                         "target sequence {} has {} tokens, not {}", pair, range.end - range.begin, into.size());
+  state_->shards[i].read_target(range.begin, into);
+}
+
+std::shared_ptr<const Tokenizer> Dataset::load_source_tokenizer() const {
+  return load_checked(directory(), header().source);
+}
+std::shared_ptr<const Tokenizer> Dataset::load_target_tokenizer() const {
+  return load_checked(directory(), header().target);
 }
 
 }  // namespace weft

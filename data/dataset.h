@@ -15,7 +15,7 @@ class Tokenizer;
 
 enum class DatasetKind {
   Stream,  // documents end to end, for language models
-  Pairs,   // source and target rows, for translation
+  Pairs,   // source and target sequences, for translation
 };
 
 // What the ids of one side mean.
@@ -24,7 +24,7 @@ struct DatasetSide {
   int64_t vocabulary = 0;  // every id is in [0, vocabulary)
   std::optional<int32_t> bos, eos, pad, unk;
   int64_t num_tokens = 0;      // of this split, specials included
-  int64_t longest = 0;         // Pairs: tokens in the longest row
+  int64_t longest = 0;         // Pairs: tokens in the longest sequence
   std::string tokenizer_file;  // within the dataset's directory
 };
 
@@ -48,7 +48,7 @@ struct DatasetHeader {
 // checked on opening, before HDF5 sees a file; verify_dataset() re-reads the tokens too. Every method may be called
 // from many threads at once. Bad arguments are InternalErrors; damage is a DataError that names the file.
 //
-// Rows of Pairs are as the model sees them: the source with the specials that its preparation chose, the target as
+// Sequences of Pairs are as the model sees them: the source with the specials that its preparation chose, the target as
 // bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels.
 class Dataset {
  public:
@@ -61,12 +61,12 @@ class Dataset {
   const DatasetHeader& header() const;
   const fs::path& directory() const;
 
-  // Stream: all documents end to end, each followed by the tokenizer's eos where it has one.
+  // Stream: all documents end to end, each followed by the tokenizer's eos if it has one.
   int64_t num_tokens() const;
   void read_tokens(int64_t first, std::span<int32_t> into) const;
   int64_t document_begin(int64_t document) const;  // index of its first token; O(log shards)
 
-  // Pairs. Spans are exactly as long as the row.
+  // Pairs. Spans are exactly as long as the sequence.
   int64_t num_pairs() const;
   int32_t source_length(int64_t pair) const;  // O(log shards)
   int32_t target_length(int64_t pair) const;
@@ -75,7 +75,7 @@ class Dataset {
   void read_source(int64_t pair, std::span<int32_t> into) const;
   void read_target(int64_t pair, std::span<int32_t> into) const;
 
-  // The directory's own tokenizers; DataError where a file's hash is not the one that made the ids.
+  // The directory's own tokenizers; DataError if a file's hash is not the one that made the ids.
   std::shared_ptr<const Tokenizer> load_source_tokenizer() const;
   std::shared_ptr<const Tokenizer> load_target_tokenizer() const;
 

@@ -27,8 +27,8 @@ std::string describe_side(const char* name, const DatasetSide& side) {
 std::string describe_counts(const char* side, const SideCounts& counts, int64_t records) {
   std::string text = fmt::format("  {}{} tokens", side, counts.tokens);
   if (counts.longest > 0) {
-    text += fmt::format(", {:.1f} a row, longest {}", double(counts.tokens) / double(std::max<int64_t>(records, 1)),
-                        counts.longest);
+    text += fmt::format(", {:.1f} a sequence, longest {}",
+                        double(counts.tokens) / double(std::max<int64_t>(records, 1)), counts.longest);
   }
   const double share = counts.text_tokens == 0 ? 0 : 100 * double(counts.unknown) / double(counts.text_tokens);
   return text + fmt::format(", unk {:.3f} %, entropy {:.3f} bits a token\n", share, counts.entropy);

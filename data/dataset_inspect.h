@@ -14,9 +14,9 @@ std::string describe_dataset(const fs::path& directory);
 // A few lines on each split: records, tokens, what was dropped or truncated, unk rate, entropy.
 std::string describe_splits(const Manifest& manifest);
 
-// Re-reads every byte: checksums of all shards, every id against its vocabulary, every row, the tokenizers. Returns
-// what is wrong, one line a finding; empty where all is well. `tick` is called with bytes done and in all. Throws
-// DataError only where there is no manifest to check against.
+// Re-reads every byte: checksums of all shards, every id against its vocabulary, every sequence, the tokenizers.
+// Returns what is wrong, one line a finding; empty if all is well. `tick` is called with bytes done and in all.
+// Throws DataError only if there is no manifest to check against.
 std::vector<std::string> verify_dataset(const fs::path& directory,
                                         const std::function<void(uint64_t, uint64_t)>& tick = {});
 

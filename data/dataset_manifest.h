@@ -34,7 +34,7 @@ struct ShardEntry {
 // Counts of one side of one split. Entropy is that of single tokens, in bits, specials left out.
 struct SideCounts {
   int64_t tokens = 0;
-  int64_t longest = 0;  // pairs: tokens of the longest row
+  int64_t longest = 0;  // pairs: tokens of the longest sequence
   int64_t unknown = 0;
   int64_t text_tokens = 0;  // tokens less the specials that preparation added
   double entropy = 0;
@@ -70,7 +70,7 @@ struct Manifest {
 };
 
 std::string manifest_text(const Manifest& manifest);
-// DataError where it is absent, damaged, foreign, of a later version, or states what cannot be.
+// DataError if it is absent, damaged, foreign, of a later version, or states what cannot be.
 Manifest read_manifest(const fs::path& directory);
 
 }  // namespace weft

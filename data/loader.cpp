@@ -5,32 +5,56 @@
 
 #include "base/error.h"
 #include "data/batch_plan_slice.h"
+#include "data/dataset.h"
 
 namespace weft {
 namespace {
 
+class StreamReader final : public SequenceReader {
+ public:
+  explicit StreamReader(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
+  void read(const PlannedSequence& s, std::span<int32_t>, std::span<int32_t> target) const override {
+    dataset_->read_tokens(s.index, target);
+  }
+
+ private:
+  std::shared_ptr<const Dataset> dataset_;
+};
+
+class PairReader final : public SequenceReader {
+ public:
+  explicit PairReader(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
+  void read(const PlannedSequence& s, std::span<int32_t> source, std::span<int32_t> target) const override {
+    dataset_->read_source(s.index, source);
+    dataset_->read_target(s.index, target);
+  }
+
+ private:
+  std::shared_ptr<const Dataset> dataset_;
+};
+
 MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> places, const SequenceReader& reader) {
   MicroBatch micro;
-  int64_t source_rows = 0, target_rows = 0;
+  int64_t source_tokens = 0, input_tokens = 0;
   for (int64_t place : places) {
-    source_rows += step.sequences[place].source_rows;
-    target_rows += step.sequences[place].target_rows;
+    source_tokens += step.sequences[place].source_tokens;
+    input_tokens += step.sequences[place].input_tokens;
   }
   micro.sequence_ids.assign(places.begin(), places.end());
-  micro.source.tokens.resize(source_rows);
-  micro.input.tokens.reserve(target_rows);
-  micro.targets.reserve(target_rows);
+  micro.source.tokens.resize(source_tokens);
+  micro.input.tokens.reserve(input_tokens);
+  micro.targets.reserve(input_tokens);
   micro.input.offsets.push_back(0);
-  if (source_rows > 0) micro.source.offsets.push_back(0);
+  if (source_tokens > 0) micro.source.offsets.push_back(0);
 
   int64_t source_at = 0;
   std::vector<int32_t> tokens;
   for (int64_t place : places) {
     const PlannedSequence& s = step.sequences[place];
-    tokens.resize(s.target_rows + 1);
-    reader.read(s, std::span(micro.source.tokens).subspan(source_at, s.source_rows), tokens);
-    source_at += s.source_rows;
-    if (source_rows > 0) micro.source.offsets.push_back(static_cast<int32_t>(source_at));
+    tokens.resize(s.input_tokens + 1);
+    reader.read(s, std::span(micro.source.tokens).subspan(source_at, s.source_tokens), tokens);
+    source_at += s.source_tokens;
+    if (source_tokens > 0) micro.source.offsets.push_back(static_cast<int32_t>(source_at));
     micro.input.tokens.insert(micro.input.tokens.end(), tokens.begin(), tokens.end() - 1);
     micro.input.offsets.push_back(static_cast<int32_t>(micro.input.tokens.size()));
     micro.targets.insert(micro.targets.end(), s.unscored, -1);
@@ -40,6 +64,11 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
 }
 
 }  // namespace
+
+std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset) {
+  if (dataset->header().kind == DatasetKind::Stream) return std::make_shared<StreamReader>(std::move(dataset));
+  return std::make_shared<PairReader>(std::move(dataset));
+}
 
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
                       int64_t micro_batch_tokens) {

@@ -20,13 +20,13 @@ class Dataset;
 class SequenceReader {
  public:
   virtual ~SequenceReader() = default;
-  // Fills `source` (source_rows tokens) and `target` (target_rows + 1 tokens).
+  // Fills `source` (source_tokens) and `target` (input_tokens + 1).
   virtual void read(const PlannedSequence& sequence, std::span<int32_t> source, std::span<int32_t> target) const = 0;
 };
 
 std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset);
 
-// The micro-batches of one rank for one step, read now: input row i is target token i, target i is token i + 1.
+// The micro-batches of one rank for one step, read now: input i is token i of the target, target i is token i + 1.
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
                       int64_t micro_batch_tokens);
 

@@ -142,7 +142,7 @@ uint64_t file_checksum(const File& file) {
   return hasher.digest();
 }
 
-void TokenColumn::append(std::span<const int32_t> ids) {
+void TokenBuffer::append(std::span<const int32_t> ids) {
   const size_t at = bytes_.size();
   bytes_.resize(at + ids.size() * static_cast<size_t>(token_bytes_));
   if (token_bytes_ == 4) {
@@ -301,29 +301,30 @@ int64_t Shard::document_begin(int64_t i) const {
                               entry_.source.count));
 }
 
-Shard::Row Shard::row(uint64_t index, const ShardTokens& tokens, int64_t pair) const {
+Shard::TokenRange Shard::range(uint64_t index, const ShardTokens& tokens, int64_t pair) const {
   std::array<uint64_t, 2> ends{};
   file_.read_at(index + static_cast<uint64_t>(pair) * sizeof ends[0], ends.data(), sizeof ends);
-  return checked_row(ends[0], ends[1], tokens, pair);
+  return checked_range(ends[0], ends[1], tokens, pair);
 }
 
-Shard::Row Shard::checked_row(uint64_t begin, uint64_t end, const ShardTokens& tokens, int64_t pair) const {
-  const Row row{.begin = static_cast<int64_t>(begin), .end = static_cast<int64_t>(end)};
-  if (0 <= row.begin && row.begin <= row.end && row.end <= tokens.count && row.end - row.begin <= INT32_MAX) return row;
-  throw DataError(fmt::format("{} is damaged: row {} is tokens {} to {} of {}", path_.string(), pair, row.begin,
-                              row.end, tokens.count));
+Shard::TokenRange Shard::checked_range(uint64_t begin, uint64_t end, const ShardTokens& tokens, int64_t pair) const {
+  const TokenRange range{.begin = static_cast<int64_t>(begin), .end = static_cast<int64_t>(end)};
+  if (0 <= range.begin && range.begin <= range.end && range.end <= tokens.count && range.end - range.begin <= INT32_MAX)
+    return range;
+  throw DataError(fmt::format("{} is damaged: sequence {} is tokens {} to {} of {}", path_.string(), pair, range.begin,
+                              range.end, tokens.count));
 }
 
 void Shard::append_lengths_of(uint64_t index, const ShardTokens& tokens, std::vector<int32_t>& lengths) const {
-  constexpr int64_t kPiece = 1 << 16;
-  std::vector<uint64_t> ends(static_cast<size_t>(std::min(kPiece, entry_.records) + 1));
-  for (int64_t first = 0; first < entry_.records; first += kPiece) {
-    const int64_t rows = std::min(kPiece, entry_.records - first);
+  constexpr int64_t kPairsAtOnce = 1 << 16;
+  std::vector<uint64_t> ends(static_cast<size_t>(std::min(kPairsAtOnce, entry_.records) + 1));
+  for (int64_t first = 0; first < entry_.records; first += kPairsAtOnce) {
+    const int64_t pairs = std::min(kPairsAtOnce, entry_.records - first);
     file_.read_at(index + static_cast<uint64_t>(first) * sizeof ends[0], ends.data(),
-                  static_cast<size_t>(rows + 1) * sizeof ends[0]);
-    for (int64_t i = 0; i < rows; ++i) {
-      const Row row = checked_row(ends[i], ends[i + 1], tokens, first + i);
-      lengths.push_back(static_cast<int32_t>(row.end - row.begin));
+                  static_cast<size_t>(pairs + 1) * sizeof ends[0]);
+    for (int64_t i = 0; i < pairs; ++i) {
+      const TokenRange range = checked_range(ends[i], ends[i + 1], tokens, first + i);
+      lengths.push_back(static_cast<int32_t>(range.end - range.begin));
     }
   }
 }

@@ -19,9 +19,9 @@ struct ShardIdentity {
 };
 
 // Ids as they lie in a file: 2 or 4 bytes each.
-class TokenColumn {
+class TokenBuffer {
  public:
-  explicit TokenColumn(int token_bytes) : token_bytes_(token_bytes) {}
+  explicit TokenBuffer(int token_bytes) : token_bytes_(token_bytes) {}
   void append(std::span<const int32_t> ids);
   void clear() { bytes_.clear(); }
   int64_t count() const { return static_cast<int64_t>(bytes_.size()) / token_bytes_; }
@@ -41,7 +41,7 @@ class SplitWriter {
   SplitWriter(const SplitWriter&) = delete;
   SplitWriter& operator=(const SplitWriter&) = delete;
 
-  void add_document(std::span<const int32_t> ids);  // cut where a shard is full
+  void add_document(std::span<const int32_t> ids);  // cut if a shard is full
   void add_pair(std::span<const int32_t> source, std::span<const int32_t> target);
   std::vector<ShardEntry> finish();  // writes what is pending; entries name the files without .tmp
   void release() { written_.clear(); }
@@ -53,8 +53,8 @@ class SplitWriter {
   fs::path directory_;
   ShardIdentity identity_;
   int64_t shard_tokens_;
-  TokenColumn source_, target_;
-  std::vector<uint64_t> source_index_;  // stream: where documents begin; pairs: where rows begin, and the end
+  TokenBuffer source_, target_;
+  std::vector<uint64_t> source_index_;  // stream: where documents begin; pairs: where sequences begin, and the end
   std::vector<uint64_t> target_index_;
   std::vector<ShardEntry> entries_;
   std::vector<fs::path> written_;
@@ -62,7 +62,7 @@ class SplitWriter {
 
 // One shard, read with pread: a file that shrinks, a disk that fails or a file server that goes away while it is read
 // is a DataError, where a mapping would end the process with SIGBUS. Construction checks size, structure checksum, and
-// that HDF5 and the manifest say the same.
+// that HDF5 and the manifest agree.
 class Shard {
  public:
   Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
@@ -71,20 +71,20 @@ class Shard {
   void read_source(int64_t first, std::span<int32_t> into) const;
   void read_target(int64_t first, std::span<int32_t> into) const;
   int64_t document_begin(int64_t i) const;  // within this shard
-  struct Row {
+  struct TokenRange {
     int64_t begin;
     int64_t end;
   };
-  Row source_row(int64_t pair) const { return row(source_index_, entry_.source, pair); }
-  Row target_row(int64_t pair) const { return row(target_index_, entry_.target, pair); }
-  // Lengths of all rows, appended: one pass over each index.
+  TokenRange source_range(int64_t pair) const { return range(source_index_, entry_.source, pair); }
+  TokenRange target_range(int64_t pair) const { return range(target_index_, entry_.target, pair); }
+  // Lengths of all sequences, appended: one pass over each index.
   void append_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
 
  private:
   void check_structure(const ShardIdentity& identity);
   void read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const;
-  Row row(uint64_t index, const ShardTokens& tokens, int64_t pair) const;
-  Row checked_row(uint64_t begin, uint64_t end, const ShardTokens& tokens, int64_t pair) const;
+  TokenRange range(uint64_t index, const ShardTokens& tokens, int64_t pair) const;
+  TokenRange checked_range(uint64_t begin, uint64_t end, const ShardTokens& tokens, int64_t pair) const;
   void append_lengths_of(uint64_t index, const ShardTokens& tokens, std::vector<int32_t>& lengths) const;
 
   fs::path path_;

@@ -16,7 +16,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
                  .reader = make_reader(dataset),
                  .dp_rank = mesh.dp().rank(),
                  .dp_size = mesh.dp().size(),
-                 .micro_batch_tokens = options.step_rows,
+                 .micro_batch_tokens = options.step_tokens,
                  .end_epoch = 1});
   std::array<double, 2> sums{};
   LossReport report;

@@ -62,7 +62,7 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
     return ConfigError(
         fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
                     "rows); {} bytes of tensors were in use at most",
-                    mesh.world().rank(), epoch, largest.step_in_epoch, largest.rows(), memory.use().peak),
+                    mesh.world().rank(), epoch, largest.step_in_epoch, largest.tokens(), memory.use().peak),
         "lower batch.micro_batch_tokens, or set train.recompute: block");
   };
   try {
@@ -77,7 +77,7 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
   mesh.world().all_reduce_host(&peak, 1, ReduceOp::Max);
   log_info(
       "the largest step of epoch {} (step {}, {} rows) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
-      epoch, largest.step_in_epoch, largest.rows(), peak / (1 << 20),
+      epoch, largest.step_in_epoch, largest.tokens(), peak / (1 << 20),
       format_duration(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
 }
 

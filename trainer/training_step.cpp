@@ -59,7 +59,7 @@ TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batche
     sums.activation_bytes = std::max(sums.activation_bytes, context.memory().use().now - held);
     tape.backward();
     buckets_.end_micro_batch();
-    if (counts) sums.rows += micro.source.rows() + micro.input.rows();
+    if (counts) sums.rows += micro.source.num_tokens() + micro.input.num_tokens();
     if (context.meta() || !counts) continue;
     // Both sums were finished by the forward pass: reading them here holds nothing up on this device.
     sums.loss += loss.loss.data<double>()[0];

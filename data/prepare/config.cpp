@@ -33,7 +33,7 @@ void check_split(const DataConfig& config) {
                        "data: split characters would cut sentences; use records, hash or files");
 }
 
-// A row needs room for its specials and one token of text.
+// A sequence needs room for its specials and one token of text.
 void check_longest(const char* name, int64_t longest, int64_t specials) {
   require<ConfigError>(longest == 0 || longest > specials, "data: {} {} has no room for {} specials and a token", name,
                        longest, specials);

@@ -33,7 +33,7 @@ void check_text(const TextRecord& record, bool target, std::string_view tokenize
   if (tokenizer_kind == "chars" || tokenizer_kind == "words") check_utf8(record, target, tokenizer_kind);
 }
 
-RowEncoder::RowEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
+SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
     : pairs_(config.is_pairs()),
       overlong_pairs_(config.overlong_pairs),
       source_{.tokenizer = std::move(source), .longest = config.max_source_tokens},
@@ -47,9 +47,9 @@ RowEncoder::RowEncoder(const DataConfig& config, TokenizerPtr source, TokenizerP
   target_.specials = target_specials(*target_.tokenizer);
 }
 
-// Appends the row; the caller takes it back where it does not fit.
-RowEncoder::Fit RowEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
-                                        std::vector<int32_t>& ids) const {
+// Appends the sequence; the caller takes it back if it does not fit.
+SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
+                                                  std::vector<int32_t>& ids) const {
   const size_t begin = ids.size();
   if (side.specials.bos) ids.push_back(*side.specials.bos);
   const size_t text_begin = ids.size();
@@ -68,13 +68,13 @@ RowEncoder::Fit RowEncoder::encode_side(const Side& side, const TextRecord& reco
   if (ids.size() - begin > room) {
     if (overlong_pairs_ == OverlongPairs::Drop) return Fit::Long;
     ids.resize(begin + room);
-    fit = Fit::Cut;
+    fit = Fit::Truncated;
   }
   if (side.specials.eos) ids.push_back(*side.specials.eos);
   return fit;
 }
 
-void RowEncoder::encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
+void SequenceEncoder::encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
   const size_t begin = batch.ids.size();
   const auto s = static_cast<size_t>(split);
   const auto give_up = [&](std::array<int64_t, 3>& count) {
@@ -87,15 +87,15 @@ void RowEncoder::encode_pair(const TextRecord& record, DataSplit split, EncodedB
   const Fit target = encode_side(target_, record, true, batch.ids);
   if (source == Fit::Empty || target == Fit::Empty) return give_up(batch.dropped_empty);
   if (source == Fit::Long || target == Fit::Long) return give_up(batch.dropped_long);
-  batch.rows.push_back({.split = split,
-                        .source_end = source_end,
-                        .target_end = batch.ids.size(),
-                        .truncated = source == Fit::Cut || target == Fit::Cut});
+  batch.records.push_back({.split = split,
+                           .source_end = source_end,
+                           .target_end = batch.ids.size(),
+                           .truncated = source == Fit::Truncated || target == Fit::Truncated});
 }
 
-EncodedBatch RowEncoder::encode(const TextBatch& input) const {
+EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
   EncodedBatch batch;
-  size_t most = 0;  // ids: tokens hold a byte or more, and a row has four specials at most
+  size_t most = 0;  // ids: tokens hold a byte or more, and a pair has four specials at most
   for (const auto& [split, record] : input) most += record.source.size() + record.target.size() + 4;
   batch.ids.reserve(most);
   for (const auto& [split, record] : input) {
@@ -107,19 +107,19 @@ EncodedBatch RowEncoder::encode(const TextBatch& input) const {
     }
     if (encode_side(source_, record, false, batch.ids) == Fit::Empty) continue;
     const size_t end = batch.ids.size();
-    batch.rows.push_back({.split = split, .source_end = end, .target_end = end, .truncated = false});
+    batch.records.push_back({.split = split, .source_end = end, .target_end = end, .truncated = false});
   }
   return batch;
 }
 
-void Tally::add(std::span<const int32_t> row, int specials) {
-  for (const int32_t id : row) ++counts_[static_cast<size_t>(id)];
-  tokens_ += static_cast<int64_t>(row.size());
-  longest_ = std::max(longest_, static_cast<int64_t>(row.size()));
+void TokenStats::add(std::span<const int32_t> sequence, int specials) {
+  for (const int32_t id : sequence) ++counts_[static_cast<size_t>(id)];
+  tokens_ += static_cast<int64_t>(sequence.size());
+  longest_ = std::max(longest_, static_cast<int64_t>(sequence.size()));
   specials_ += specials;
 }
 
-SideCounts Tally::counts(const Tokenizer& tokenizer, bool pairs) const {
+SideCounts TokenStats::counts(const Tokenizer& tokenizer, bool pairs) const {
   SideCounts result{.tokens = tokens_, .longest = pairs ? longest_ : 0, .text_tokens = tokens_ - specials_};
   if (unk_) result.unknown = counts_[static_cast<size_t>(*unk_)];
   double total = 0;

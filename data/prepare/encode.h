@@ -19,29 +19,30 @@ namespace weft {
 
 using TextBatch = std::vector<std::pair<DataSplit, TextRecord>>;
 
-// Rows of a batch, one after another.
+// Sequences of a batch, one after another.
 struct EncodedBatch {
-  struct Row {
+  struct Record {
     DataSplit split;
-    size_t source_end;  // index into ids of the end of its source (or document), which begins where the last row ended
+    size_t
+        source_end;  // index into ids of the end of its source (or document), which begins where the last record ended
     size_t target_end;
     bool truncated;
   };
   std::vector<int32_t> ids;
-  std::vector<Row> rows;
+  std::vector<Record> records;
   std::array<int64_t, 3> dropped_empty{};  // by split
   std::array<int64_t, 3> dropped_long{};
 };
 
-// DataError with file and line where the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
+// DataError with file and line if the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
 // (chars, words) takes nothing else.
 void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind);
 
-// Text to rows of ids, with the specials that the configuration asks for. Thread-safe.
-class RowEncoder {
+// Text to sequences of ids, with the specials that the configuration asks for. Thread-safe.
+class SequenceEncoder {
  public:
-  // ConfigError where a tokenizer lacks a special that rows need.
-  RowEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target);
+  // ConfigError if a tokenizer lacks a special that sequences need.
+  SequenceEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target);
   EncodedBatch encode(const TextBatch& batch) const;
 
  private:
@@ -50,7 +51,7 @@ class RowEncoder {
     int64_t longest;  // 0: any
     SideSpecials specials = {};
   };
-  enum class Fit { Whole, Cut, Empty, Long };
+  enum class Fit { Whole, Truncated, Empty, Long };
   Fit encode_side(const Side& side, const TextRecord& record, bool target, std::vector<int32_t>& ids) const;
   void encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
 
@@ -60,10 +61,10 @@ class RowEncoder {
 };
 
 // Counts of the ids of one side of one split.
-class Tally {
+class TokenStats {
  public:
-  Tally(int64_t vocabulary, std::optional<int32_t> unk) : counts_(static_cast<size_t>(vocabulary)), unk_(unk) {}
-  void add(std::span<const int32_t> row, int specials);
+  TokenStats(int64_t vocabulary, std::optional<int32_t> unk) : counts_(static_cast<size_t>(vocabulary)), unk_(unk) {}
+  void add(std::span<const int32_t> sequence, int specials);
   SideCounts counts(const Tokenizer& tokenizer, bool pairs) const;
 
  private:

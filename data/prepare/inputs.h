@@ -20,7 +20,7 @@ std::vector<InputEntry> stat_inputs(const std::vector<fs::path>& paths);
 // Adds the checksums, reading every file once.
 void hash_inputs(std::vector<InputEntry>& inputs);
 
-// What differs between a dataset and what is now asked for; empty where nothing does. Files whose time changed are
+// What differs between a dataset and what is now asked for; empty if nothing does. Files whose time changed are
 // hashed: the same text under a new time is the same.
 std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
                        const std::vector<InputEntry>& inputs);

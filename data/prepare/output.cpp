@@ -21,7 +21,7 @@ std::set<std::string> files_of(const Manifest& manifest) {
   return names;
 }
 
-// Empty where there is no dataset, or none that can be read: then nothing is known to be its own.
+// Empty if there is no dataset, or none that can be read: then nothing is known to be its own.
 std::set<std::string> old_files(const fs::path& directory) {
   try {
     return files_of(read_manifest(directory));
@@ -49,7 +49,7 @@ OutputDirectory::~OutputDirectory() {
   if (!committed_) {
     clear_temporaries();
     std::error_code ignored;
-    if (made_) fs::remove(path_, ignored);  // only where it is empty
+    if (made_) fs::remove(path_, ignored);  // only if it is empty
   }
   ::close(descriptor_);
 }

@@ -11,7 +11,7 @@ namespace weft {
 // staged lies beside the old dataset under names ending in .tmp until commit().
 class OutputDirectory {
  public:
-  // Makes the directory where it is missing; clears what a killed preparation left. DataError where another process
+  // Makes the directory if it is missing; clears what a killed preparation left. DataError if another process
   // prepares it.
   explicit OutputDirectory(fs::path path);
   // Removes what was staged and not committed, and the directory if it was made for this.

@@ -59,11 +59,11 @@ class Preparation {
   const std::optional<TokenizerConfig>& target_tokenizer_;
   const PrepareOptions& options_;
   Corpus corpus_;
-  int source_specials_ = 0;  // that preparation adds to each row or document
+  int source_specials_ = 0;  // that preparation adds to each sequence or document
   int target_specials_ = 0;
   std::array<std::unique_ptr<SplitWriter>, 3> writers_;
   std::array<SplitEntry, 3> entries_;
-  std::vector<Tally> source_tallies_, target_tallies_;
+  std::vector<TokenStats> source_stats_, target_stats_;
 };
 
 DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
@@ -85,13 +85,13 @@ void Preparation::describe_sides(const Tokenizers& tokenizers, Manifest& manifes
 }
 
 void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifest, const fs::path& directory) {
-  const RowEncoder encoder(data_, tokenizers.source, tokenizers.target);
+  const SequenceEncoder encoder(data_, tokenizers.source, tokenizers.target);
   const bool pairs = data_.is_pairs();
   source_specials_ = pairs ? int{data_.source_bos} + int{data_.source_eos} : int{manifest.source.eos.has_value()};
   target_specials_ = 2;
   for (const DataSplit split : kSplits) {
-    source_tallies_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
-    target_tallies_.emplace_back(manifest.target.vocabulary, manifest.target.unk);
+    source_stats_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
+    target_stats_.emplace_back(manifest.target.vocabulary, manifest.target.unk);
     writers_[static_cast<size_t>(split)] =
         std::make_unique<SplitWriter>(directory,
                                       ShardIdentity{.kind = manifest.kind,
@@ -128,16 +128,16 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifes
 void Preparation::take(const EncodedBatch& batch) {
   const std::span<const int32_t> ids = batch.ids;
   size_t begin = 0;
-  for (const EncodedBatch::Row& row : batch.rows) {
-    const auto s = static_cast<size_t>(row.split);
-    const auto source = ids.subspan(begin, row.source_end - begin);
-    const auto target = ids.subspan(row.source_end, row.target_end - row.source_end);
-    begin = row.target_end;
+  for (const EncodedBatch::Record& record : batch.records) {
+    const auto s = static_cast<size_t>(record.split);
+    const auto source = ids.subspan(begin, record.source_end - begin);
+    const auto target = ids.subspan(record.source_end, record.target_end - record.source_end);
+    begin = record.target_end;
     ++entries_[s].records;
-    entries_[s].truncated += row.truncated;
-    source_tallies_[s].add(source, source_specials_);
+    entries_[s].truncated += record.truncated;
+    source_stats_[s].add(source, source_specials_);
     if (data_.is_pairs()) {
-      target_tallies_[s].add(target, target_specials_);
+      target_stats_[s].add(target, target_specials_);
       writers_[s]->add_pair(source, target);
     } else {
       writers_[s]->add_document(source);
@@ -168,10 +168,10 @@ void Preparation::finish_split(DataSplit split, const Tokenizers& tokenizers, Ma
                                 data_.is_pairs() ? "pair" : "document", entry.dropped_empty, entry.dropped_long),
                     "check the files, and the fractions where the split is not by file");
   }
-  entry.source = source_tallies_[s].counts(*tokenizers.source, data_.is_pairs());
+  entry.source = source_stats_[s].counts(*tokenizers.source, data_.is_pairs());
   check_unknown(split, entry.source, data_.is_pairs() ? " (source)" : "");
   if (data_.is_pairs()) {
-    entry.target = target_tallies_[s].counts(*tokenizers.target, true);
+    entry.target = target_stats_[s].counts(*tokenizers.target, true);
     check_unknown(split, entry.target, " (target)");
   }
   entry.shards = writers_[s]->finish();
@@ -194,7 +194,7 @@ Manifest Preparation::write(OutputDirectory& directory) {
   return manifest;
 }
 
-// Why the dataset that lies there must be written anew; empty where it stands as it is.
+// Why the dataset that lies there must be written again; empty if it can stay.
 std::string reason_to_replace(const fs::path& directory, const Manifest& manifest, const std::string& differs,
                               bool force) {
   if (!differs.empty()) {

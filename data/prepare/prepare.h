@@ -46,7 +46,7 @@ struct PrepareReport {
 //
 // Where the directory already holds a dataset of the same settings and the same text (sizes and times, or failing
 // those checksums), returns at once. Where it holds another: DataError unless forced. Whatever stops it, readers find
-// the old dataset, the new one, or none; never a part. ConfigError and DataError say what is wrong with settings and
+// the old dataset, the new one, or none; never a part. ConfigError and DataError state what is wrong with settings and
 // text, with file and line.
 PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
                       const std::optional<TokenizerConfig>& target_tokenizer = {}, const PrepareOptions& options = {});

@@ -25,7 +25,7 @@ struct TextFiles {
   std::vector<fs::path> target;  // format parallel: as many
 };
 
-// DataError where a name matches nothing, ConfigError where the two sides differ in number.
+// DataError if a name matches nothing, ConfigError if the two sides differ in number.
 TextFiles resolve_files(const SplitFiles& files, TextFormat format);
 
 // The records of some files, one after another. Rules:

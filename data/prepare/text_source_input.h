@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// The text of one file as it streams in, gunzipped where its first bytes say gzip (several members, too).
+// The text of one file as it streams in, gunzipped if its first bytes are those of gzip (several members, too).
 //  - A truncated or damaged gzip file, or a file named *.gz that is none, is a DataError.
 //  - A NUL byte is a DataError with file and line: such a file is not text (or it is UTF-16).
 //  - A byte order mark of UTF-8 at the beginning is left out. Other bytes pass as they are.

@@ -2,6 +2,7 @@
 
 #include "data/prepare/encode.h"
 #include "data/prepare/phase.h"
+#include "data/tokenizer/trainer.h"
 
 namespace weft {
 

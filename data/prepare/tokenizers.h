@@ -4,13 +4,14 @@
 #include "data/prepare/config.h"
 #include "data/prepare/prepare.h"
 #include "data/prepare/split.h"
+#include "data/tokenizer/config.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
 
 struct Tokenizers {
   TokenizerPtr source;
-  TokenizerPtr target;  // the same one where there is no other
+  TokenizerPtr target;  // the same one if there is no other
 };
 
 // Does the target language have a tokenizer of its own?

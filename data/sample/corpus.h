@@ -43,8 +43,8 @@ struct SampleReport {
 SampleCorpus make_sample_corpus(uint64_t seed, const SampleOptions& options = {});
 
 // Writes train.tsv, valid.tsv, test.tsv (English, a tab, Norwegian, a line feed), text.txt (documents, one sentence a
-// line, a blank line between documents) and README.txt into `directory`, which is made where there is none; each file
-// atomically, README.txt last. Throws DataError where the directory cannot be written.
+// line, a blank line between documents) and README.txt into `directory`, which is made if there is none; each file
+// atomically, README.txt last. Throws DataError if the directory cannot be written.
 SampleReport write_sample_corpus(const fs::path& directory, uint64_t seed, const SampleOptions& options = {});
 
 // Words of a sentence, split at blanks, without the marks . , ? at their ends.

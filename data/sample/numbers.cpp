@@ -54,7 +54,7 @@ const Language& norwegian() {
   return language;
 }
 
-// `one` is the word for 1 where it ends the number.
+// `one` is the word for 1 if it ends the number.
 std::string below_hundred(const Language& words, int64_t n, const std::string& one) {
   const auto small = [&](int64_t k) { return k == 1 ? one : words.small[k]; };
   if (n < 20) return small(n);

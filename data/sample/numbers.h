@@ -5,7 +5,7 @@
 // Numbers, ordinals and years in words, for the sample corpus (data/sample/corpus.h).
 //
 // English follows British usage ("two hundred and thirty-one"). Norwegian is Bokmål with the counting of 1951
-// ("to hundre og trettien"), every hundred and thousand with its multiplier ("ett tusen"), and the neuter "ett" where
+// ("to hundre og trettien"), every hundred and thousand with its multiplier ("ett tusen"), and the neuter "ett" if
 // the number counts a neuter noun: "tjueett tusen", but "tjueen millioner".
 namespace weft::sample {
 

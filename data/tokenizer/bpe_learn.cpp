@@ -10,22 +10,22 @@ namespace weft {
 
 namespace {
 
-// All different chunks end to end, each between two separators, as symbols of as many slots as they have bytes. The
+// All different pretokens end to end, each between two separators, as symbols of as many slots as they have bytes. The
 // first slot of a symbol holds its id, the last one of several holds minus their number, so that both neighbours of a
 // place are found without links.
 class SymbolText {
  public:
-  explicit SymbolText(std::span<const CountedChunk> chunks);
+  explicit SymbolText(std::span<const CountedPretoken> pretokens);
 
   int32_t at(uint32_t place) const { return slots_[place]; }
   size_t size() const { return slots_.size(); }
-  int64_t weight(uint32_t place) const { return weights_[chunk_of_[place]]; }
+  int64_t weight(uint32_t place) const { return weights_[pretoken_of_[place]]; }
   void add_symbol(size_t bytes) { lengths_.push_back(static_cast<uint32_t>(bytes)); }
   uint32_t length(int32_t symbol) const { return lengths_[static_cast<size_t>(symbol)]; }
 
   // Where the symbol after the one at `place` begins, which may be a separator.
   uint32_t next(uint32_t place) const { return place + length(slots_[place]); }
-  // Where the symbol before begins, or `place` itself where there is none.
+  // Where the symbol before begins, or `place` itself if there is none.
   uint32_t previous(uint32_t place) const {
     const int32_t slot = slots_[place - 1];
     if (slot == kSeparator) return place;
@@ -45,37 +45,37 @@ class SymbolText {
   static constexpr int32_t kInside = INT32_MIN + 1;
 
   std::vector<int32_t> slots_;
-  std::vector<uint32_t> chunk_of_;
+  std::vector<uint32_t> pretoken_of_;
   std::vector<int64_t> weights_;
   std::vector<uint32_t> lengths_ = std::vector<uint32_t>(256, 1);
 };
 
-SymbolText::SymbolText(std::span<const CountedChunk> chunks) {
+SymbolText::SymbolText(std::span<const CountedPretoken> pretokens) {
   size_t slots = 1;
-  for (const CountedChunk& chunk : chunks) slots += chunk.text.size() + 1;
+  for (const CountedPretoken& pretoken : pretokens) slots += pretoken.text.size() + 1;
   if (slots >= UINT32_MAX) {
     throw DataError(
-        fmt::format("tokenizer: the different chunks of the text have {} bytes (at most {})", slots, UINT32_MAX),
-        "learn from less text, or with a pattern that cuts it into smaller chunks");
+        fmt::format("tokenizer: the different pretokens of the text have {} bytes (at most {})", slots, UINT32_MAX),
+        "learn from less text, or with a pattern that splits it into smaller pretokens");
   }
   slots_.reserve(slots);
-  chunk_of_.reserve(slots);
-  weights_.reserve(chunks.size());
+  pretoken_of_.reserve(slots);
+  weights_.reserve(pretokens.size());
   slots_.push_back(kSeparator);
-  chunk_of_.push_back(0);
-  for (const CountedChunk& chunk : chunks) {
+  pretoken_of_.push_back(0);
+  for (const CountedPretoken& pretoken : pretokens) {
     const auto index = static_cast<uint32_t>(weights_.size());
-    weights_.push_back(chunk.count);
-    for (char c : chunk.text) slots_.push_back(static_cast<unsigned char>(c));
+    weights_.push_back(pretoken.count);
+    for (char c : pretoken.text) slots_.push_back(static_cast<unsigned char>(c));
     slots_.push_back(kSeparator);
-    chunk_of_.insert(chunk_of_.end(), chunk.text.size() + 1, index);
+    pretoken_of_.insert(pretoken_of_.end(), pretoken.text.size() + 1, index);
   }
 }
 
 // Symbols are 0 to 255 for bytes, then one a merge.
 class Learner {
  public:
-  explicit Learner(const BpeLearnArgs& args) : args_(args), text_(args.chunks) {}
+  explicit Learner(const BpeLearnArgs& args) : args_(args), text_(args.pretokens) {}
   std::vector<BpeMerge> run();
 
  private:

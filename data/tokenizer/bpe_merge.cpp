@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kShort = 48;  // symbols; above it the heap is faster
 }
 
-PairTable::PairTable(const std::vector<BpeMerge>& merges, bool rank_is_id) {
+MergeTable::MergeTable(const std::vector<BpeMerge>& merges, bool rank_is_id) {
   const size_t size = std::bit_ceil(merges.size() * 2 + 2);
   entries_.assign(size, Entry{kFree, 0, 0});
   mask_ = size - 1;
@@ -24,7 +24,7 @@ PairTable::PairTable(const std::vector<BpeMerge>& merges, bool rank_is_id) {
   }
 }
 
-void ChunkMerger::merge(const PairTable& pairs, std::vector<int32_t>& symbols) {
+void PretokenMerger::merge(const MergeTable& pairs, std::vector<int32_t>& symbols) {
   if (symbols.size() < 2) return;
   if (symbols.size() <= kShort) {
     merge_short(pairs, symbols);
@@ -33,7 +33,7 @@ void ChunkMerger::merge(const PairTable& pairs, std::vector<int32_t>& symbols) {
   }
 }
 
-void ChunkMerger::merge_short(const PairTable& pairs, std::vector<int32_t>& symbols) {
+void PretokenMerger::merge_short(const MergeTable& pairs, std::vector<int32_t>& symbols) {
   size_t count = symbols.size();
   found_.resize(count);
   for (size_t i = 0; i + 1 < count; ++i) found_[i] = pairs.find(symbols[i], symbols[i + 1]);
@@ -42,7 +42,7 @@ void ChunkMerger::merge_short(const PairTable& pairs, std::vector<int32_t>& symb
     for (size_t i = 1; i + 1 < count; ++i) {
       if (found_[i].rank < found_[best].rank) best = i;
     }
-    if (found_[best].rank == PairTable::kNever) break;
+    if (found_[best].rank == MergeTable::kNever) break;
     symbols[best] = found_[best].id;
     std::copy(symbols.begin() + best + 2, symbols.begin() + count, symbols.begin() + best + 1);
     std::copy(found_.begin() + best + 2, found_.begin() + count, found_.begin() + best + 1);
@@ -54,15 +54,15 @@ void ChunkMerger::merge_short(const PairTable& pairs, std::vector<int32_t>& symb
 }
 
 // Offers the pair that begins at `position`, as it stands now; what was offered there before is stale.
-void ChunkMerger::offer(const PairTable& pairs, const std::vector<int32_t>& symbols, uint32_t position) {
+void PretokenMerger::offer(const MergeTable& pairs, const std::vector<int32_t>& symbols, uint32_t position) {
   const uint32_t next = next_[position];
-  found_[position] = next < symbols.size() ? pairs.find(symbols[position], symbols[next]) : PairTable::Found{};
-  if (found_[position].rank == PairTable::kNever) return;
+  found_[position] = next < symbols.size() ? pairs.find(symbols[position], symbols[next]) : MergeTable::Found{};
+  if (found_[position].rank == MergeTable::kNever) return;
   heap_.push_back({found_[position].rank, position});
   std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
 }
 
-void ChunkMerger::merge_long(const PairTable& pairs, std::vector<int32_t>& symbols) {
+void PretokenMerger::merge_long(const MergeTable& pairs, std::vector<int32_t>& symbols) {
   const auto count = static_cast<uint32_t>(symbols.size());
   constexpr uint32_t kNone = UINT32_MAX;
   found_.resize(count);

@@ -9,7 +9,7 @@
 namespace weft {
 
 // (left, right) -> what they merge to, and how early. Open addressing: one cache line a look-up, mostly.
-class PairTable {
+class MergeTable {
  public:
   static constexpr uint32_t kNever = UINT32_MAX;
   struct Found {
@@ -18,7 +18,7 @@ class PairTable {
   };
 
   // `rank_is_id`: merges that give the same id are equally early (BpeVocabulary::Rule::Ranks).
-  PairTable(const std::vector<BpeMerge>& merges, bool rank_is_id);
+  MergeTable(const std::vector<BpeMerge>& merges, bool rank_is_id);
 
   Found find(int32_t left, int32_t right) const {
     const uint64_t key = key_of(left, right);
@@ -47,12 +47,12 @@ class PairTable {
   int shift_ = 0;
 };
 
-// Merges the neighbours in one chunk, always the earliest rank and of those the leftmost, until none merges. Short
-// chunks are searched through at each turn; long ones go by a heap, O(n log n). Keeps its memory between chunks.
-class ChunkMerger {
+// Merges the neighbours in one pretoken, always the earliest rank and of those the leftmost, until none merges. Short
+// pretokens are searched through at each turn; long ones go by a heap, O(n log n). Keeps its memory between pretokens.
+class PretokenMerger {
  public:
   // Replaces `symbols` (ids of bytes) by what they merge to.
-  void merge(const PairTable& pairs, std::vector<int32_t>& symbols);
+  void merge(const MergeTable& pairs, std::vector<int32_t>& symbols);
 
  private:
   struct Candidate {
@@ -62,11 +62,11 @@ class ChunkMerger {
       return rank != other.rank ? rank > other.rank : position > other.position;
     }
   };
-  void merge_short(const PairTable& pairs, std::vector<int32_t>& symbols);
-  void merge_long(const PairTable& pairs, std::vector<int32_t>& symbols);
-  void offer(const PairTable& pairs, const std::vector<int32_t>& symbols, uint32_t position);
+  void merge_short(const MergeTable& pairs, std::vector<int32_t>& symbols);
+  void merge_long(const MergeTable& pairs, std::vector<int32_t>& symbols);
+  void offer(const MergeTable& pairs, const std::vector<int32_t>& symbols, uint32_t position);
 
-  std::vector<PairTable::Found> found_;  // of the pair that begins at each symbol
+  std::vector<MergeTable::Found> found_;  // of the pair that begins at each symbol
   std::vector<Candidate> heap_;
   std::vector<uint32_t> next_, previous_;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kCachedBytes = 16;
 constexpr size_t kCachedIds = 11;
-constexpr int kFirstCacheBits = 10;  // 1,024 entries of 64 bytes; grows where a text has more different chunks
+constexpr int kFirstCacheBits = 10;  // 1,024 entries of 64 bytes; grows if a text has more different pretokens
 constexpr int kMostCacheBits = 16;
 constexpr size_t kPending = 1024;
 
@@ -28,24 +28,24 @@ struct ChunkKey {
   }
 };
 
-// Sixteen bytes are loaded at once where the text has them; what does not belong to the chunk is masked off.
-ChunkKey key_of(std::string_view chunk, const char* text_end) {
+// Sixteen bytes are loaded at once if the text has them; what does not belong to the pretoken is masked off.
+ChunkKey key_of(std::string_view pretoken, const char* text_end) {
   std::array<uint64_t, 2> words{};
-  if (text_end - chunk.data() >= static_cast<std::ptrdiff_t>(kCachedBytes)) {
-    std::memcpy(words.data(), chunk.data(), kCachedBytes);
-    const size_t bits = chunk.size() * 8;
+  if (text_end - pretoken.data() >= static_cast<std::ptrdiff_t>(kCachedBytes)) {
+    std::memcpy(words.data(), pretoken.data(), kCachedBytes);
+    const size_t bits = pretoken.size() * 8;
     words[0] &= bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
     words[1] &= bits >= 128 ? ~uint64_t{0} : bits > 64 ? (uint64_t{1} << (bits - 64)) - 1 : 0;
   } else {
-    std::memcpy(words.data(), chunk.data(), chunk.size());
+    std::memcpy(words.data(), pretoken.data(), pretoken.size());
   }
-  return {words[0], words[1], static_cast<uint32_t>(chunk.size())};
+  return {words[0], words[1], static_cast<uint32_t>(pretoken.size())};
 }
 
 struct alignas(64) CacheEntry {
   uint64_t low;
   uint64_t high;
-  uint16_t size;  // 0: empty, no chunk is
+  uint16_t size;  // 0: empty, no pretoken is
   uint16_t count;
   std::array<int32_t, kCachedIds> ids;
 };
@@ -59,7 +59,7 @@ struct BpeScratch {
   size_t misses = 0;  // since the cache has this size
   std::vector<CacheEntry> cache = std::vector<CacheEntry>(size_t{1} << kFirstCacheBits);
   std::vector<int32_t> symbols;
-  ChunkMerger merger;
+  PretokenMerger merger;
 
   CacheEntry& entry_of(const ChunkKey& key) { return cache[key.slot(bits)]; }
   void count_miss() {
@@ -96,18 +96,18 @@ void BpeModel::release(std::unique_ptr<BpeScratch> scratch) const {
   idle_.push_back(std::move(scratch));
 }
 
-void BpeModel::encode_chunk(std::string_view chunk, BpeScratch& scratch) const {
+void BpeModel::encode_pretoken(std::string_view pretoken, BpeScratch& scratch) const {
   std::vector<int32_t>& symbols = scratch.symbols;
   if (!whole_.empty()) {
-    const auto known = whole_.find(chunk);
+    const auto known = whole_.find(pretoken);
     if (known != whole_.end()) {
       symbols.assign(1, known->second);
       return;
     }
   }
-  symbols.resize(chunk.size());
-  for (size_t i = 0; i < chunk.size(); ++i) {
-    symbols[i] = vocabulary_.byte_ids[static_cast<unsigned char>(chunk[i])];
+  symbols.resize(pretoken.size());
+  for (size_t i = 0; i < pretoken.size(); ++i) {
+    symbols[i] = vocabulary_.byte_ids[static_cast<unsigned char>(pretoken[i])];
   }
   scratch.merger.merge(pairs_, symbols);
 }
@@ -121,18 +121,18 @@ void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>
     ids.insert(ids.end(), pending.begin(), pending.begin() + filled);
     filled = 0;
   };
-  pretokenizer_.for_each(text, [&](std::string_view chunk) {
+  pretokenizer_.for_each(text, [&](std::string_view pretoken) {
     if (filled + kCachedIds > kPending) flush();
-    if (chunk.size() > kCachedBytes) {
-      encode_chunk(chunk, *scratch);
+    if (pretoken.size() > kCachedBytes) {
+      encode_pretoken(pretoken, *scratch);
       flush();
       ids.insert(ids.end(), scratch->symbols.begin(), scratch->symbols.end());
       return;
     }
-    const ChunkKey key = key_of(chunk, text_end);
+    const ChunkKey key = key_of(pretoken, text_end);
     CacheEntry* entry = &scratch->entry_of(key);
     if (entry->low != key.low || entry->high != key.high || entry->size != key.size) {
-      encode_chunk(chunk, *scratch);
+      encode_pretoken(pretoken, *scratch);
       const std::vector<int32_t>& symbols = scratch->symbols;
       if (symbols.size() > kCachedIds) {
         flush();

@@ -14,8 +14,8 @@ namespace weft {
 
 struct BpeScratch;
 
-// Byte-level BPE: chunks of the pattern, each merged on its own. Chunks of up to 16 bytes are remembered in a small
-// direct-mapped cache, so that most of a text costs one look-up a chunk.
+// Byte-level BPE: pretokens of the pattern, each merged on its own. Pretokens of up to 16 bytes are remembered in a
+// small direct-mapped cache, so that most of a text costs one look-up a pretoken.
 class BpeModel : public TokenizerModel {
  public:
   // Checks the vocabulary; `where` begins its errors.
@@ -37,13 +37,13 @@ class BpeModel : public TokenizerModel {
  private:
   std::unique_ptr<BpeScratch> acquire() const;
   void release(std::unique_ptr<BpeScratch> scratch) const;
-  void encode_chunk(std::string_view chunk, BpeScratch& scratch) const;  // into scratch.symbols
+  void encode_pretoken(std::string_view pretoken, BpeScratch& scratch) const;  // into scratch.symbols
 
   BpeVocabulary vocabulary_;
   TokenBytes bytes_;
   Pretokenizer pretokenizer_;
-  PairTable pairs_;
-  std::unordered_map<std::string_view, int32_t> whole_;  // Ranks: chunks that are tokens as they stand
+  MergeTable pairs_;
+  std::unordered_map<std::string_view, int32_t> whole_;  // Ranks: pretokens that are tokens as they stand
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<BpeScratch>> idle_;  // one for each thread that ever encoded at the same time
 };

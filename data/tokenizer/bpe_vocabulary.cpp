@@ -49,7 +49,7 @@ TokenBytes BpeVocabulary::checked_bytes(const std::string& where) const {
     std::unordered_map<std::string_view, int32_t> seen;
     for (const auto& [bytes, id] : tokens) {
       const std::string what = fmt::format("token {}", id);
-      // Every cut of every token is looked up: what is allowed of one token bounds the time that a file can take.
+      // Every split of every token is looked up: what is allowed of one token bounds the time that a file can take.
       require<DataError>(bytes.size() <= kMaxRankedBytes, "{}: {}: {} bytes (at most {})", where, what, bytes.size(),
                          kMaxRankedBytes);
       require<DataError>(id > before, "{}: {}: ids must ascend, but {} comes before it", where, what, before);
@@ -92,10 +92,10 @@ std::vector<BpeMerge> BpeVocabulary::pairs_by_rank() const {
   std::vector<BpeMerge> pairs;
   for (const auto& [bytes, id] : tokens) {
     const std::string_view whole = bytes;
-    for (size_t cut = 1; cut < whole.size(); ++cut) {
-      const auto left = ids.find(whole.substr(0, cut));
+    for (size_t at = 1; at < whole.size(); ++at) {
+      const auto left = ids.find(whole.substr(0, at));
       if (left == ids.end()) continue;
-      const auto right = ids.find(whole.substr(cut));
+      const auto right = ids.find(whole.substr(at));
       if (right != ids.end()) pairs.push_back({left->second, right->second, id});
     }
   }

@@ -36,7 +36,7 @@ struct BpeMerge {
   bool operator==(const BpeMerge&) const = default;
 };
 
-// What a byte-level BPE is made of. Two rules say which neighbours merge first:
+// What a byte-level BPE is made of. Two rules decide which neighbours merge first:
 // - Merges: the pair that stands first in `merges` (Sennrich et al. 2016; GPT-2's files, and what weft learns).
 // - Ranks: the pair whose joined bytes are the token of the lowest id, however that token came to be (tiktoken's
 // files).
@@ -55,7 +55,7 @@ struct BpeVocabulary {
   std::vector<BpeMerge> pairs_by_rank() const;
 };
 
-// Fills byte_ids from the single-byte tokens of `tokens` (Ranks). DataError where one is missing.
+// Fills byte_ids from the single-byte tokens of `tokens` (Ranks). DataError if one is missing.
 void find_byte_ids(BpeVocabulary& vocabulary, const std::string& where);
 
 }  // namespace weft

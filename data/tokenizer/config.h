@@ -30,7 +30,7 @@ struct EnumNames<TokenizerKind> {
   });
 };
 
-// How a tokenizer is learnt or loaded. check() says what does not fit together; train_tokenizer() calls it.
+// How a tokenizer is learned or loaded. check() reports what does not fit together; TokenizerTrainer calls it.
 struct TokenizerConfig {
   TokenizerKind kind = TokenizerKind::Bpe;
   int64_t vocabulary = 0;
@@ -55,9 +55,10 @@ struct TokenizerConfig {
             Range{.min = 0, .max = 1 << 24});
     v.field("merges", merges, "Merges to learn at most (bpe), instead of `vocabulary`.",
             Range{.min = 0, .max = 1 << 24});
-    v.field("pattern", pattern,
-            "What cuts text into the chunks that merges stay within (bpe, tiktoken): gpt2, gpt4, none, or a regular "
-            "expression (PCRE2).");
+    v.field(
+        "pattern", pattern,
+        "What splits text into the pretokens that merges stay within (bpe, tiktoken): gpt2, gpt4, none, or a regular "
+        "expression (PCRE2).");
     v.field("min_frequency", min_frequency, "A pair (bpe) or word (words) that is seen less often is not learnt.",
             Range{.min = 1});
     v.field("vocab_file", vocab_file, "vocab.json (gpt2).");
@@ -71,7 +72,7 @@ struct TokenizerConfig {
             "The special that stands for what chars and words do not know; empty: unknown text is an error.");
   }
 
-  // ConfigError where fields contradict each other or one that `kind` needs is missing.
+  // ConfigError if fields contradict each other or one that `kind` needs is missing.
   void check() const;
 };
 

@@ -25,7 +25,7 @@ void for_each_line(std::string_view text, Line&& line) {
   }
 }
 
-// GPT-2's files write each byte as a visible character: itself where Latin-1 has a visible one, else U+0100 and on.
+// GPT-2's files write each byte as a visible character: itself if Latin-1 has a visible one, else U+0100 and on.
 class VisibleBytes {
  public:
   VisibleBytes() {
@@ -35,7 +35,7 @@ class VisibleBytes {
       byte_of_.emplace(visible ? b : next++, static_cast<char>(b));
     }
   }
-  // The bytes that `text` stands for, or none where it holds another character.
+  // The bytes that `text` stands for, or none if it holds another character.
   std::optional<std::string> read(std::string_view text) const {
     std::string bytes;
     const char* end = text.data() + text.size();
@@ -100,7 +100,7 @@ constexpr auto kBase64 = [] {
   return table;
 }();
 
-// RFC 4648 with padding, or none where it is not that.
+// RFC 4648 with padding, or none if it is not that.
 std::optional<std::string> read_base64(std::string_view text) {
   if (text.empty() || text.size() % 4 != 0) return std::nullopt;
   const size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
@@ -119,7 +119,7 @@ std::optional<std::string> read_base64(std::string_view text) {
   return bytes;
 }
 
-// The specials that go with the rank files that OpenAI published, told by their number of ranks.
+// The specials that go with the rank files that OpenAI published, known by their number of ranks.
 std::vector<SpecialToken> published_specials(size_t ranks) {
   if (ranks == 50256) return {{"<|endoftext|>", 50256}};
   if (ranks == 100256) {
@@ -199,16 +199,6 @@ TokenizerParts read_tiktoken(const fs::path& ranks, std::string_view pattern) {
   auto model = std::make_unique<const BpeModel>(std::move(vocabulary), where);
   set_published_roles(specials);
   return {std::move(model), std::move(specials)};
-}
-
-std::shared_ptr<const Tokenizer> load_gpt2(const fs::path& vocab_json, const fs::path& merges_txt) {
-  TokenizerParts parts = read_gpt2(vocab_json, merges_txt);
-  return std::make_shared<const Tokenizer>(std::move(parts.model), std::move(parts.specials));
-}
-
-std::shared_ptr<const Tokenizer> load_tiktoken(const fs::path& ranks, std::string_view pattern) {
-  TokenizerParts parts = read_tiktoken(ranks, pattern);
-  return std::make_shared<const Tokenizer>(std::move(parts.model), std::move(parts.specials));
 }
 
 }  // namespace weft

@@ -18,7 +18,7 @@ int32_t json_id(const Json& value, const std::string& where);
 // Members other than these are an error: they come from a newer version, or from somewhere else.
 void json_only_members(const Json& object, std::initializer_list<std::string_view> names, const std::string& where);
 
-// Any bytes: a string where they are valid UTF-8, else {"hex": "ff00"}.
+// Any bytes: a string if they are valid UTF-8, else {"hex": "ff00"}.
 Json bytes_to_json(std::string_view bytes);
 std::string bytes_from_json(const Json& value, const std::string& where);
 

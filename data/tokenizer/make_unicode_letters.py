@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes unicode_tables.cpp: letter, number, white space or other for every code point.
+"""Writes unicode_letters.inc: letter, number, white space or other for every code point, for the patterns of tokenizers.
 
     pip install unicodedata2==16.0.0 && python3 data/tokenizer/make_unicode_letters.py
 
@@ -41,12 +41,7 @@ def main():
     while index[-1] == other:
         index.pop()
     assert len(blocks) <= 256
-    text = f"""// Made by generate_unicode_tables.py from the Unicode Character Database {VERSION}; do not edit.
-#include "data/tokenizer/unicode_letters.h"
-
-namespace weft {{
-
-// clang-format off
+    text = f"""// Made by make_unicode_letters.py from the Unicode Character Database {VERSION}. Do not edit.
 const std::array<uint8_t, kUnicodeBlocks> kUnicodeBlockIndex = {{
 {rows((f"{i}," for i in index), 24)}
 }};
@@ -54,12 +49,8 @@ const std::array<uint8_t, kUnicodeBlocks> kUnicodeBlockIndex = {{
 const std::array<uint64_t, kUnicodeDistinctBlocks * 8> kUnicodeBlockClasses = {{
 {rows((f"0x{w:016x}," for b in blocks for w in b), 4)}
 }};
-// clang-format on
-
-}}  // namespace weft
 """
-    here = pathlib.Path(__file__).parent
-    (here / "unicode_tables.cpp").write_text(text)
+    (pathlib.Path(__file__).parent / "unicode_letters.inc").write_text(text)
     print(f"kUnicodeBlocks = {len(index)}, kUnicodeDistinctBlocks = {len(blocks)}")
 
 

@@ -10,19 +10,19 @@
 
 namespace weft {
 
-struct CountedChunk {
+struct CountedPretoken {
   std::string text;
   int64_t count = 0;
 };
 
-// How often each chunk occurs in the documents given, in the order of first occurrence, counted by several threads.
+// How often each pretoken occurs in the documents given, in the order of first occurrence, counted by several threads.
 // Counts and order depend on the documents and their order alone.
-class ChunkCounter {
+class PretokenCounter {
  public:
-  ChunkCounter(Pretokenizer pretokenizer, int threads);
+  PretokenCounter(Pretokenizer pretokenizer, int threads);
 
   void add(std::string_view document);
-  std::vector<CountedChunk> finish();        // leaves the counter empty
+  std::vector<CountedPretoken> finish();     // leaves the counter empty
   uint64_t bytes() const { return bytes_; }  // of all documents so far
 
  private:
@@ -35,13 +35,13 @@ class ChunkCounter {
     size_t operator()(std::string_view text) const { return static_cast<size_t>(hash64(text)); }
   };
   using Counts = std::unordered_map<std::string, Count, TextHash, std::equal_to<>>;
-  struct Piece {
+  struct DocumentPart {
     std::string_view text;
     uint64_t position;
   };
 
-  void cut(std::string_view document, uint64_t position, std::vector<Piece>& pieces) const;
-  void count(const std::vector<Piece>& pieces);
+  void split(std::string_view document, uint64_t position, std::vector<DocumentPart>& parts) const;
+  void count(const std::vector<DocumentPart>& parts);
   void flush();
 
   Pretokenizer pretokenizer_;

@@ -73,24 +73,24 @@ Pretokenizer::Pretokenizer(Rule rule) : rule_(rule), pattern_(name_of(rule)) {
   require<InternalError>(rule != Rule::Custom, "Pretokenizer: a custom rule needs its expression");
 }
 
-void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view>& chunks) const {
+void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view>& pretokens) const {
   const char* const end = text.data() + text.size();
   const char* valid = text.data();  // where the valid UTF-8 that ends at p begins
   for (const char* p = valid; p < end;) {
     const Utf8Char c = utf8_at(p, end);
     if (!c.valid()) {
-      regex_->split({valid, static_cast<size_t>(p - valid)}, chunks);
-      chunks.emplace_back(p, 1);
+      regex_->split({valid, static_cast<size_t>(p - valid)}, pretokens);
+      pretokens.emplace_back(p, 1);
       valid = p + 1;
     }
     p += c.length;
   }
-  regex_->split({valid, static_cast<size_t>(end - valid)}, chunks);
+  regex_->split({valid, static_cast<size_t>(end - valid)}, pretokens);
 }
 
-size_t Pretokenizer::safe_cut(std::string_view text, size_t from) const {
+size_t Pretokenizer::safe_split(std::string_view text, size_t from) const {
   if (rule_ == Rule::None || rule_ == Rule::Custom) return text.size();
-  // No chunk of the built-in patterns goes on from a character that is not white space into a space, and none looks
+  // No pretoken of the built-in patterns goes on from a character that is not white space into a space, and none looks
   // behind its own beginning.
   for (size_t i = from < 1 ? 1 : from; i < text.size(); ++i) {
     if (text[i] == ' ' && is_ascii_word_end(text[i - 1])) return i;

@@ -11,32 +11,33 @@ namespace weft {
 
 class Regex;
 
-// Cuts text into the chunks that a tokenizer works within: by GPT-2's or GPT-4's pattern (own scanners), by a regular
-// expression that the user brings (PCRE2), into whitespace-separated words or characters, or not at all.
+// Splits text into the pretokens that a tokenizer works within: by GPT-2's or GPT-4's pattern (own scanners), by a
+// regular expression that the user brings (PCRE2), into whitespace-separated words or characters, or not at all.
 class Pretokenizer {
  public:
   enum class Rule { Gpt2, Gpt4, Gpt4Classic, None, Words, Chars, Custom };
 
   // Names: gpt2, gpt4 (as tiktoken has it today), gpt4-classic (as first published: it differs in white space that ends
   // a text), none. The regular expressions that these stand for mean the same. Anything else is compiled: ConfigError
-  // where it is no regular expression.
+  // if it is no regular expression.
   explicit Pretokenizer(const std::string& pattern);
   explicit Pretokenizer(Rule rule);  // any but Custom
 
   Rule rule() const { return rule_; }
-  const std::string& pattern() const { return pattern_; }  // the name where it has one, else the expression
+  const std::string& pattern() const { return pattern_; }  // the name if it has one, else the expression
 
-  // Calls sink(chunk) in the order of the text. All bytes are covered but the white space between words; what a custom
-  // expression does not match is a chunk too, up to the next match. Bytes that are not valid UTF-8 are characters of
-  // no class for the built-in patterns; for a custom expression each is a chunk, and the text ends before it.
+  // Calls sink(pretoken) in the order of the text. All bytes are covered but the white space between words; what a
+  // custom expression does not match is a pretoken too, up to the next match. Bytes that are not valid UTF-8 are
+  // characters of no class for the built-in patterns; for a custom expression each is a pretoken, and the text ends
+  // before it.
   template <class Sink>
   void for_each(std::string_view text, Sink&& sink) const;
 
-  // Where text may be cut at or after `from` such that the parts have the chunks of the whole, or text.size().
-  size_t safe_cut(std::string_view text, size_t from) const;
+  // Where text may be split at or after `from` such that the parts have the pretokens of the whole, or text.size().
+  size_t safe_split(std::string_view text, size_t from) const;
 
  private:
-  void match_all(std::string_view text, std::vector<std::string_view>& chunks) const;
+  void match_all(std::string_view text, std::vector<std::string_view>& pretokens) const;
 
   Rule rule_;
   std::string pattern_;
@@ -44,7 +45,7 @@ class Pretokenizer {
 };
 
 template <class Sink, class Next>
-void scan_chunks(std::string_view text, Sink&& sink, Next&& next) {
+void scan_pretokens(std::string_view text, Sink&& sink, Next&& next) {
   const char* end = text.data() + text.size();
   for (const char* p = text.data(); p < end;) {
     const char* after = next(p, end);
@@ -57,13 +58,13 @@ template <class Sink>
 void Pretokenizer::for_each(std::string_view text, Sink&& sink) const {
   switch (rule_) {
     case Rule::Gpt2:
-      return scan_chunks(text, sink, [](auto p, auto end) { return next_gpt2(p, end); });
+      return scan_pretokens(text, sink, [](auto p, auto end) { return next_gpt2(p, end); });
     case Rule::Gpt4:
-      return scan_chunks(text, sink, [](auto p, auto end) { return next_gpt4<true>(p, end); });
+      return scan_pretokens(text, sink, [](auto p, auto end) { return next_gpt4<true>(p, end); });
     case Rule::Gpt4Classic:
-      return scan_chunks(text, sink, [](auto p, auto end) { return next_gpt4<false>(p, end); });
+      return scan_pretokens(text, sink, [](auto p, auto end) { return next_gpt4<false>(p, end); });
     case Rule::Chars:
-      return scan_chunks(text, sink, [](auto p, auto end) { return p + utf8_at(p, end).length; });
+      return scan_pretokens(text, sink, [](auto p, auto end) { return p + utf8_at(p, end).length; });
     case Rule::None:
       if (!text.empty()) sink(text);
       return;
@@ -78,9 +79,9 @@ void Pretokenizer::for_each(std::string_view text, Sink&& sink) const {
       return;
     }
     case Rule::Custom: {
-      std::vector<std::string_view> chunks;
-      match_all(text, chunks);
-      for (std::string_view chunk : chunks) sink(chunk);
+      std::vector<std::string_view> pretokens;
+      match_all(text, pretokens);
+      for (std::string_view pretoken : pretokens) sink(pretoken);
       return;
     }
   }

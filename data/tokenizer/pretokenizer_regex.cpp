@@ -47,20 +47,20 @@ Regex::Regex(const std::string& pattern) : pattern_(pattern) {
     throw ConfigError(fmt::format("tokenizer: pattern \"{}\": {} at byte {}", pattern, message_of(error), offset),
                       "use gpt2, gpt4, none or a regular expression that PCRE2 knows");
   }
-  pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // where it cannot, matching interprets
+  pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // if it cannot, matching interprets
   compiled_ = std::make_unique<const Compiled>(Compiled{std::move(code)});
 }
 
 Regex::~Regex() = default;
 
-void Regex::split(std::string_view text, std::vector<std::string_view>& chunks) const {
+void Regex::split(std::string_view text, std::vector<std::string_view>& pretokens) const {
   if (text.empty()) return;
   const MatchData match(pcre2_match_data_create_from_pattern(compiled_->code.get(), nullptr));
   const MatchContext context(pcre2_match_context_create(nullptr));
   const JitStack stack(pcre2_jit_stack_create(kJitStackStart, kJitStackMost, nullptr));
   pcre2_jit_stack_assign(context.get(), nullptr, stack.get());
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  size_t covered = 0;  // text before it is in chunks
+  size_t covered = 0;  // text before it is in pretokens
   for (size_t from = 0; from < text.size();) {
     // The caller has checked the UTF-8, once; PCRE2 would check all of it again at each call.
     const int found = pcre2_match(compiled_->code.get(), subject, text.size(), from,
@@ -80,11 +80,11 @@ void Regex::split(std::string_view text, std::vector<std::string_view>& chunks) 
       while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80) ++from;
       continue;
     }
-    if (begin > covered) chunks.push_back(text.substr(covered, begin - covered));
-    chunks.push_back(text.substr(begin, end - begin));
+    if (begin > covered) pretokens.push_back(text.substr(covered, begin - covered));
+    pretokens.push_back(text.substr(begin, end - begin));
     covered = from = end;
   }
-  if (covered < text.size()) chunks.push_back(text.substr(covered));
+  if (covered < text.size()) pretokens.push_back(text.substr(covered));
 }
 
 }  // namespace weft

@@ -16,8 +16,8 @@ class Regex {
   Regex& operator=(const Regex&) = delete;
 
   // Appends the successive matches in `text` (valid UTF-8), and what lies between them, in order. Empty matches cut
-  // nothing. DataError where a match takes more steps than PCRE2 allows.
-  void split(std::string_view text, std::vector<std::string_view>& chunks) const;
+  // nothing. DataError if a match takes more steps than PCRE2 allows.
+  void split(std::string_view text, std::vector<std::string_view>& pretokens) const;
 
  private:
   struct Compiled;

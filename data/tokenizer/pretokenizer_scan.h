@@ -4,8 +4,8 @@
 #include "data/tokenizer/unicode_letters.h"
 #include "data/tokenizer/utf8.h"
 
-// Scanners for the patterns of GPT-2 and GPT-4: each next_*(p, end) returns the end of the chunk that begins at p <
-// end. Chunks cover the text without gaps. A byte that is not valid UTF-8 is a character of class Other.
+// Scanners for the patterns of GPT-2 and GPT-4: each next_*(p, end) returns the end of the pretoken that begins at p <
+// end. Pretokens cover the text without gaps. A byte that is not valid UTF-8 is a character of class Other.
 namespace weft {
 
 struct ScannedChar {
@@ -42,7 +42,7 @@ inline const char* skip_run(const char* p, const char* end, CharClass kind) {
 }
 
 // Of a run of white space [p, run_end): all but its last character, which goes with the word that follows; all of it
-// where it is a single character.
+// if it is a single character.
 inline const char* all_but_last_space(const char* p, const char* run_end) {
   const char* last = run_end - 1;
   while (last > p && (static_cast<unsigned char>(*last) & 0xC0) == 0x80) --last;
@@ -82,7 +82,7 @@ inline const char* next_gpt2(const char* p, const char* end) {
 inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
 // '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+
-// kTrailingWhole: white space that ends the text is one chunk (tiktoken's \s++$ before \s*[\r\n]).
+// kTrailingWhole: white space that ends the text is one pretoken (tiktoken's \s++$ before \s*[\r\n]).
 template <bool kTrailingWhole>
 const char* next_gpt4(const char* p, const char* end) {
   if (*p == '\'') {

@@ -28,7 +28,7 @@ class BytesModel : public TokenizerModel {
 };
 
 // A list of symbols with an id each: characters (`chars`) or whitespace-separated words (`words`). What is not in the
-// list becomes `unk`, or is an error where there is none.
+// list becomes `unk`, or is an error if there is none.
 class ListModel : public TokenizerModel {
  public:
   using Symbols = std::vector<std::pair<std::string, int32_t>>;

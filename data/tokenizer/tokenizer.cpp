@@ -137,19 +137,19 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, DecodeOptions option
   const auto unk = special(SpecialRole::Unk);
   bool is_first = true;
   for (size_t i = 0; i < ids.size(); ++i) {
-    std::string_view piece;
+    std::string_view shown;
     if (model_->knows(ids[i])) {
-      piece = model_->bytes(ids[i]);
+      shown = model_->bytes(ids[i]);
     } else {
       const auto token = std::lower_bound(specials_.tokens.begin(), specials_.tokens.end(), ids[i],
                                           [](const SpecialToken& t, int32_t id) { return t.id < id; });
       require<DataError>(token != specials_.tokens.end() && token->id == ids[i],
                          "tokenizer: id {} at place {} stands for no token (vocabulary {})", ids[i], i, vocabulary_);
       if (!options.show_specials && ids[i] != unk) continue;
-      piece = token->name;
+      shown = token->name;
     }
     if (!is_first) text.append(separator);
-    text.append(piece);
+    text.append(shown);
     is_first = false;
   }
   return text;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/files.h"
-#include "data/tokenizer/config.h"
 
 namespace weft {
 
@@ -48,7 +47,7 @@ class Tokenizer {
   Tokenizer(const Tokenizer&) = delete;
   Tokenizer& operator=(const Tokenizer&) = delete;
 
-  // Where chars or words meet what they do not know and there is no unk: DataError naming it and its byte offset.
+  // If chars or words meet what they do not know and there is no unk: DataError with it and its byte offset.
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
   void encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options = {}) const;
 
@@ -72,8 +71,6 @@ class Tokenizer {
   static std::shared_ptr<const Tokenizer> from_json(std::string_view json, const std::string& where);
 
  private:
-  void encode_plain(std::string_view text, size_t offset, std::vector<int32_t>& ids) const;
-
   std::unique_ptr<const TokenizerModel> model_;
   SpecialTokens specials_;
   int64_t vocabulary_ = 0;
@@ -81,33 +78,5 @@ class Tokenizer {
 };
 
 using TokenizerPtr = std::shared_ptr<const Tokenizer>;
-
-// Makes a tokenizer from text that arrives in pieces. Each add() is one document: nothing is learnt across its ends.
-// The result depends on the documents and their order, never on the number of threads. Not to be called concurrently.
-class TokenizerTrainer {
- public:
-  TokenizerTrainer(const TokenizerConfig& config, int threads);
-  ~TokenizerTrainer();
-
-  bool needs_text() const;                    // false for bytes, gpt2 and tiktoken: finish() needs no add()
-  void add(std::string_view text);            // the text is not kept
-  std::shared_ptr<const Tokenizer> finish();  // once, last; DataError where no text came
-
- private:
-  class State;
-  std::unique_ptr<State> state_;
-};
-
-// The above in one call.
-std::shared_ptr<const Tokenizer> train_tokenizer(const TokenizerConfig& config, std::span<const std::string_view> texts,
-                                                 int threads);
-
-// GPT-2's files. A token of vocab.json that is neither a byte nor made by a merge (`<|endoftext|>`) is a special.
-std::shared_ptr<const Tokenizer> load_gpt2(const fs::path& vocab_json, const fs::path& merges_txt);
-
-// A .tiktoken file: lines of base64(token), space, rank. The specials of the published files are added where their
-// rank counts are met (100,256: cl100k's 100257-100260 and 100276; 50,256: `<|endoftext|>` 50256). In both kinds of
-// file `<|endoftext|>`, where it is, is bos and eos.
-std::shared_ptr<const Tokenizer> load_tiktoken(const fs::path& ranks, std::string_view pattern = "gpt4");
 
 }  // namespace weft

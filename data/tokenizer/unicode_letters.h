@@ -5,7 +5,8 @@
 
 namespace weft {
 
-// What the patterns of GPT-2 and GPT-4 ask of a code point: \p{L}, \p{N}, \s, or none of them.
+// What the patterns of GPT-2 and GPT-4 ask of a code point: \p{L}, \p{N}, \s, or none of them. Unicode 16, as in
+// tiktoken (make_unicode_letters.py).
 enum class CharClass : uint8_t { Other = 0, Letter = 1, Number = 2, Space = 3 };
 
 // Blocks of 256 code points; equal blocks are stored once, two bits a code point. All is Other after the last block.

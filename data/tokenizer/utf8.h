@@ -1,8 +1,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
+// UTF-8 (RFC 3629) as text arrives: it may hold anything. Overlong forms, surrogates and what lies above U+10FFFF are
+// invalid.
 namespace weft {
 
 inline constexpr uint32_t kInvalidByte = 0x110000;  // kInvalidByte + b: byte b, which begins no valid sequence
@@ -13,36 +16,46 @@ struct Utf8Char {
   bool valid() const { return code_point < kInvalidByte; }
 };
 
-// The character at `p` (p < end). Strict (RFC 3629): overlong forms, surrogates and what lies above U+10FFFF are
-// invalid, and each byte of them counts alone.
-inline Utf8Char utf8_at(const char* p, const char* end) {
-  const auto byte = [p](int i) { return static_cast<uint32_t>(static_cast<unsigned char>(p[i])); };
-  const auto follows = [&](int i) { return (byte(i) & 0xC0) == 0x80; };
-  const uint32_t first = byte(0);
-  const auto left = end - p;
-  if (first < 0x80) return {first, 1};
-  if (first >= 0xC2 && first < 0xE0 && left >= 2 && follows(1)) {
-    return {(first & 0x1F) << 6 | (byte(1) & 0x3F), 2};
-  }
-  if (first >= 0xE0 && first < 0xF0 && left >= 3 && follows(1) && follows(2)) {
-    const uint32_t c = (first & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-    if (c >= 0x800 && (c < 0xD800 || c > 0xDFFF)) return {c, 3};
-  }
-  if (first >= 0xF0 && first < 0xF5 && left >= 4 && follows(1) && follows(2) && follows(3)) {
-    const uint32_t c = (first & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
-    if (c >= 0x10000 && c <= 0x10FFFF) return {c, 4};
-  }
-  return {kInvalidByte + first, 1};
+// Length of the sequence that a byte starts (0: none) and the range that its second byte must lie in.
+struct Utf8Lead {
+  uint32_t length;
+  uint8_t low, high;
+};
+constexpr Utf8Lead utf8_lead(uint8_t first) {
+  if (first < 0x80) return {1, 0, 0};
+  if (first < 0xC2) return {0, 0, 0};
+  if (first < 0xE0) return {2, 0x80, 0xBF};
+  if (first < 0xF0) return {3, uint8_t(first == 0xE0 ? 0xA0 : 0x80), uint8_t(first == 0xED ? 0x9F : 0xBF)};
+  if (first < 0xF5) return {4, uint8_t(first == 0xF0 ? 0x90 : 0x80), uint8_t(first == 0xF4 ? 0x8F : 0xBF)};
+  return {0, 0, 0};
 }
 
-inline bool is_utf8(std::string_view text) {
-  const char* end = text.data() + text.size();
-  for (const char* p = text.data(); p < end;) {
-    const Utf8Char c = utf8_at(p, end);
-    if (!c.valid()) return false;
-    p += c.length;
+// How many bytes at `p` (p < end) begin a valid sequence: its length, or fewer if it breaks off; at least 1.
+inline uint32_t utf8_matched(const char* p, const char* end, Utf8Lead lead) {
+  uint32_t matched = 1;
+  for (; matched < lead.length && p + matched < end; ++matched) {
+    const auto byte = static_cast<uint8_t>(p[matched]);
+    if (matched == 1 ? byte < lead.low || byte > lead.high : (byte & 0xC0) != 0x80) break;
   }
-  return true;
+  return matched;
 }
+
+// The character at `p` (p < end). Each byte of what is invalid counts alone.
+inline Utf8Char utf8_at(const char* p, const char* end) {
+  const auto first = static_cast<uint8_t>(*p);
+  if (first < 0x80) return {first, 1};
+  const Utf8Lead lead = utf8_lead(first);
+  if (lead.length == 0 || utf8_matched(p, end, lead) < lead.length) return {kInvalidByte + first, 1};
+  uint32_t code_point = first & (0x7Fu >> lead.length);
+  for (uint32_t i = 1; i < lead.length; ++i) code_point = code_point << 6 | (static_cast<uint8_t>(p[i]) & 0x3F);
+  return {code_point, lead.length};
+}
+
+bool is_utf8(std::string_view text);
+
+// UTF-8 to code points. Invalid UTF-8 is no error: each maximal invalid part becomes one U+FFFD, as browsers and
+// Python's errors="replace" do it (Unicode 3.9, "substitution of maximal subparts"). U+FFFD is a symbol.
+std::u32string decode_utf8(std::string_view text);
+std::string encode_utf8(std::u32string_view text);
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "data/tokenizer/unicode_properties.h"
+#include "data/tokenizer/utf8.h"
 #include "evaluate/metrics/ngrams.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-bool is(char32_t c, uint8_t classes) { return character_class(c) & classes; }
+bool is(char32_t c, uint8_t classes) { return character_properties(c) & classes; }
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
 bool is_period_or_comma(char32_t c) { return c == '.' || c == ','; }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/tokenizer/unicode_properties.h"
+#include "data/tokenizer/utf8.h"
 #include "evaluate/metrics/bleu.h"
 #include "evaluate/metrics/ngrams.h"
 
@@ -41,7 +42,7 @@ std::vector<NgramCounts> read_line(const std::string& line, const ChrfConfig& co
   if (config.lowercase) text = to_lower(text);
   std::vector<uint32_t> characters;
   for (const char32_t c : text) {
-    if (config.whitespace || !(character_class(c) & kSpace)) characters.push_back(c);
+    if (config.whitespace || !(character_properties(c) & kSpace)) characters.push_back(c);
   }
   std::vector<NgramCounts> ngrams;
   for (int order = 1; order <= config.char_order; ++order) ngrams.push_back(count_ngrams(characters, order));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/tokenizer/unicode_properties.h"
+#include "data/tokenizer/utf8.h"
 
 namespace weft {
 
@@ -67,7 +68,7 @@ void to_json(nlohmann::json& json, const PerplexityReport& report) {
 void TextSize::add(std::string_view piece) {
   bytes_ += static_cast<int64_t>(piece.size());
   for (const char32_t c : decode_utf8(piece)) {
-    const bool space = character_class(c) & kSpace;
+    const bool space = character_properties(c) & kSpace;
     words_ += !space && !inside_word_;
     inside_word_ = !space;
   }

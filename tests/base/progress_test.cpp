@@ -1,4 +1,4 @@
-// U-11.3: lines for people; none that a log file cannot hold.
+// Lines for people; none that a log file cannot hold.
 #include "base/progress.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-// What `body` writes to standard error where that is a file.
+// What `body` writes to standard error if that is a file.
 template <class F>
 std::string written(F&& body) {
   testing::internal::CaptureStderr();

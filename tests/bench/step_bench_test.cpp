@@ -167,7 +167,7 @@ TEST(SyntheticData, LengthsComeFromTheFile) {
   const SyntheticData data =
       make_synthetic_data(job, {.vocabulary = 40, .lengths = scratch.write("lengths", "3 4\n5 6\n7 1\n")});
   std::multiset<std::pair<int, int>> rows;
-  for (const PlannedSequence& s : data.plan->step(0, 0).sequences) rows.insert({s.source_rows, s.target_rows});
+  for (const PlannedSequence& s : data.plan->step(0, 0).sequences) rows.insert({s.source_tokens, s.input_tokens});
   EXPECT_EQ(rows, (std::multiset<std::pair<int, int>>{{3, 4}, {5, 6}, {7, 1}}));
 }
 

@@ -6,7 +6,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "data/batch_plan.h"
+#include "data/batch_plan_pairs.h"
+#include "data/batch_plan_windows.h"
 #include "tests/data/batch_plan_testing.h"
 
 namespace weft {
@@ -37,7 +38,7 @@ TEST(Slices, AreBalanced) {
         int64_t cost = 0;
         for (int64_t place : slice_step(step, rank, dp)) cost += sequence_cost(step.sequences[place]);
         EXPECT_LT(cost, total / dp + dearest);
-        // Within 3 % of even where there are many sequences.
+        // Within 3 % of even if there are many sequences.
         const bool many = static_cast<int64_t>(step.sequences.size()) >= 16 * dp;
         if (many) {
           EXPECT_LT(cost, 1.03 * total / dp + 1);
@@ -64,21 +65,21 @@ TEST(Slices, OfEqualWindowsDifferByOneAtMost) {
 TEST(MicroBatches, CoverTheSliceWithinTheLimit) {
   const auto step = make_pair_plan({.sequences = 300}, ragged_lengths(1003), 1)->step(0, 0);
   const auto slice = slice_step(step, 1, 3);
-  int64_t slice_rows = 0;
-  for (int64_t place : slice) slice_rows += step.sequences[place].rows();
+  int64_t slice_tokens = 0;
+  for (int64_t place : slice) slice_tokens += step.sequences[place].tokens();
   for (int64_t limit : {1, 50, 200, 1000, 100000}) {
     const auto parts = cut_micro_batches(step, slice, limit);
     std::vector<int64_t> places;
     for (const auto& part : parts) {
       ASSERT_FALSE(part.empty());
       int64_t rows = 0;
-      for (int64_t place : part) rows += step.sequences[place].rows();
+      for (int64_t place : part) rows += step.sequences[place].tokens();
       EXPECT_TRUE(rows <= limit || part.size() == 1) << rows;
       places.insert(places.end(), part.begin(), part.end());
     }
     EXPECT_EQ(sorted(places), slice) << limit;
     if (limit >= 200) {
-      EXPECT_LE(static_cast<int64_t>(parts.size()), divide_up(slice_rows, limit) * 5 / 4 + 1);
+      EXPECT_LE(static_cast<int64_t>(parts.size()), divide_up(slice_tokens, limit) * 5 / 4 + 1);
     }
   }
   EXPECT_EQ(cut_micro_batches(step, slice, 0).size(), 1u);

@@ -1,5 +1,3 @@
-#include "data/batch_plan.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +11,9 @@
 
 #include "base/config/writer.h"
 #include "base/error.h"
+#include "data/batch_plan_pairs.h"
 #include "data/batch_plan_slice.h"
+#include "data/batch_plan_windows.h"
 #include "tests/data/batch_plan_testing.h"
 
 namespace weft {
@@ -68,7 +68,6 @@ std::vector<Plan> one_a_rank(const NamedPlan& plan, int64_t dp) {
   return plans;
 }
 
-// U-3.1
 TEST(BatchPlan, EverySequenceOnceAnEpochOnAnyNumberOfRanks) {
   for (const NamedPlan& named : once_an_epoch()) {
     const auto plan = named.make(1);
@@ -97,7 +96,7 @@ TEST(BatchPlan, EpochsAndSeedsDifferInOrder) {
   }
 }
 
-// U-3.2: the rest of the run after a resume on other ranks is the rest of the run.
+// The rest of the run after a resume on other ranks is the rest of the run.
 TEST(BatchPlan, ResumeOnOtherRanksTakesExactlyWhatRemains) {
   for (const NamedPlan& named : once_an_epoch()) {
     const auto plan = named.make(1);
@@ -247,14 +246,14 @@ TEST(PairPlan, GroupsHoldSimilarLengthsWithinTheBudget) {
       const auto step = plan->step(0, s);
       int32_t shortest = 1000, longest = 0, longest_either = 0;
       for (const auto& p : step.sequences) {
-        EXPECT_EQ(p.source_rows, lengths.source[p.index]);
-        EXPECT_EQ(p.target_rows, lengths.target[p.index] - 1);
-        shortest = std::min(shortest, p.target_rows);
-        longest = std::max(longest, p.target_rows);
-        longest_either = std::max({longest_either, p.target_rows, p.source_rows});
+        EXPECT_EQ(p.source_tokens, lengths.source[p.index]);
+        EXPECT_EQ(p.input_tokens, lengths.target[p.index] - 1);
+        shortest = std::min(shortest, p.input_tokens);
+        longest = std::max(longest, p.input_tokens);
+        longest_either = std::max({longest_either, p.input_tokens, p.source_tokens});
       }
       const int64_t size = count == TokenCount::Target  ? step.target_tokens()
-                           : count == TokenCount::Total ? step.rows()
+                           : count == TokenCount::Total ? step.tokens()
                                                         : longest_either * static_cast<int64_t>(step.sequences.size());
       EXPECT_LE(size, 600);
       spread = std::max<int64_t>(spread, longest - shortest);
@@ -273,8 +272,8 @@ TEST(PairPlan, AStepOfSeveralGroupsMixesLengths) {
     const auto step = plan->step(0, s);
     EXPECT_LE(step.target_tokens(), 1200);
     const auto [low, high] = std::minmax_element(step.sequences.begin(), step.sequences.end(),
-                                                 [](auto& a, auto& b) { return a.target_rows < b.target_rows; });
-    mixed += high->target_rows - low->target_rows > 8;
+                                                 [](auto& a, auto& b) { return a.input_tokens < b.input_tokens; });
+    mixed += high->input_tokens - low->input_tokens > 8;
   }
   EXPECT_GT(mixed, plan->steps_per_epoch(0) * 3 / 4);
 }
@@ -305,12 +304,11 @@ TEST(PairPlan, DropLeavesOutAnotherRemainderEveryEpoch) {
   EXPECT_THROW(make_pair_plan(bucketed, ragged_lengths(99), 1), DataError);
 }
 
-// U-3.7
 TEST(PairPlan, LargestStepHasMostRows) {
   for (const NamedPlan& named : once_an_epoch()) {
     const auto plan = named.make(1);
-    const int64_t most = plan->step(1, plan->largest_step(1)).rows();
-    for (int64_t s = 0; s < plan->steps_per_epoch(1); ++s) EXPECT_LE(plan->step(1, s).rows(), most) << named.name;
+    const int64_t most = plan->step(1, plan->largest_step(1)).tokens();
+    for (int64_t s = 0; s < plan->steps_per_epoch(1); ++s) EXPECT_LE(plan->step(1, s).tokens(), most) << named.name;
   }
 }
 
@@ -404,13 +402,12 @@ TEST(BatchConfig, SaysWhatDoesNotFit) {
   }
 }
 
-// U-2.2
 TEST(DescribePlan, StatesTheDerivedFigures) {
   const auto plan = make_window_plan({.sequences = 12, .context_length = 64, .shift_windows = false}, 64 * 100 + 1, 1);
   EXPECT_EQ(describe_plan(*plan, 8, 64),
             "order: windows of 64, each once an epoch; 100 sequences, 9 steps an epoch\n"
             "a step: 4 to 12 (mean 11.1) sequences, 256 to 768 (mean 711.1) target tokens\n"
-            "each of 8 ranks: 0 to 2 (mean 1.4) sequences in 0 to 2 (mean 1.4) micro-batches of 64 rows; the busiest "
+            "each of 8 ranks: 0 to 2 (mean 1.4) sequences in 0 to 2 (mean 1.4) micro-batches of 64 tokens; the busiest "
             "has 2.000 x the mean\n"
             "left out of an epoch: 0 sequences; padding: none\n");
   const auto dropped = make_window_plan(

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "data/batch_plan.h"
+#include "data/batch_plan_pairs.h"
 
 namespace weft {
 

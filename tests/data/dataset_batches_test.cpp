@@ -101,7 +101,7 @@ TEST(DatasetBatches, EveryPairComesOnceWithItsOwnRows) {
 TEST(DatasetBatches, EvaluationReadsTheWholeSplit) {
   const Scratch scratch;
   const auto source = stream(scratch.path(), {.sequences = 1, .context_length = 16});
-  const auto plan = make_evaluation_plan({.context_length = 32, .stride = 8, .step_rows = 100}, *source.dataset);
+  const auto plan = make_evaluation_plan({.context_length = 32, .stride = 8, .step_tokens = 100}, *source.dataset);
   int64_t targets = 0;
   for (const MicroBatch& micro : epoch_of({source.dataset, plan}, 2)) targets += micro.target_tokens();
   EXPECT_EQ(targets, 419);

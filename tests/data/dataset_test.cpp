@@ -342,7 +342,7 @@ TEST(DatasetOpen, WorksInAReadOnlyDirectoryAndWritesNothing) {
   fs::permissions(scratch.path(), fs::perms::owner_all);
 }
 
-// A real read-only file system where this user may mount one.
+// A real read-only file system if this user may mount one.
 TEST(DatasetOpen, WorksOnAReadOnlyMount) {
   const Scratch scratch;
   const fs::path mounted = scratch / "mounted";

@@ -4,26 +4,27 @@
 #include <vector>
 
 #include "base/error.h"
-#include "data/batch_plan.h"
+#include "data/batch_plan_pairs.h"
+#include "data/batch_plan_windows.h"
 #include "tests/data/batch_plan_testing.h"
 
 namespace weft {
 namespace {
 
-// U-9.2's ground: each token but the first is scored once, whatever the stride.
+// Each token but the first is scored once, whatever the stride.
 TEST(Evaluation, EveryTokenIsScoredOnceWithContext) {
   for (int64_t tokens : {2, 10, 64, 65, 66, 128, 129, 1000}) {
     for (int64_t stride : {0, 1, 5, 32, 63, 64}) {
-      const auto plan = make_window_evaluation({.context_length = 64, .stride = stride, .step_rows = 300}, tokens);
+      const auto plan = make_window_evaluation({.context_length = 64, .stride = stride, .step_tokens = 300}, tokens);
       std::vector<int> scored(tokens, 0);
       int64_t total = 0;
       for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
         const auto step = plan->step(0, s);
         total += step.target_tokens();
         for (const auto& w : step.sequences) {
-          EXPECT_LE(w.target_rows, 64);
-          EXPECT_LE(w.index + w.target_rows + 1, tokens);
-          for (int32_t i = w.unscored; i < w.target_rows; ++i) {
+          EXPECT_LE(w.input_tokens, 64);
+          EXPECT_LE(w.index + w.input_tokens + 1, tokens);
+          for (int32_t i = w.unscored; i < w.input_tokens; ++i) {
             ++scored[w.index + i + 1];
             const int64_t context = i + 1;
             EXPECT_GE(context, std::min<int64_t>(w.index + i + 1, 64 - (stride == 0 ? 64 : stride) + 1));
@@ -39,13 +40,13 @@ TEST(Evaluation, EveryTokenIsScoredOnceWithContext) {
 }
 
 TEST(Evaluation, PairsComeOnceInOrder) {
-  const auto plan = make_pair_evaluation({.step_rows = 200}, ragged_lengths(103));
+  const auto plan = make_pair_evaluation({.step_tokens = 200}, ragged_lengths(103));
   const auto seen = epoch_indices(*plan, 0);
   ASSERT_EQ(seen.size(), 103u);
   for (int64_t i = 0; i < 103; ++i) EXPECT_EQ(seen[i], i);
   EXPECT_GT(plan->steps_per_epoch(0), 20);
-  const int64_t most = plan->step(0, plan->largest_step(0)).rows();
-  for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) EXPECT_LE(plan->step(0, s).rows(), most);
+  const int64_t most = plan->step(0, plan->largest_step(0)).tokens();
+  for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) EXPECT_LE(plan->step(0, s).tokens(), most);
   EXPECT_LE(most, 200);
 }
 

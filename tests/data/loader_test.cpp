@@ -8,6 +8,8 @@
 #include <map>
 
 #include "base/error.h"
+#include "data/batch_plan_pairs.h"
+#include "data/batch_plan_windows.h"
 
 namespace weft {
 namespace {
@@ -55,14 +57,13 @@ std::shared_ptr<const BatchPlan> pairs() {
   return make_pair_plan({.tokens = 60, .order = BatchOrder::Bucketed}, lengths(97), 1);
 }
 
-// U-12.5
 TEST(ReadStep, AWindowOfOneMoreTokenGivesInputsAndTheNextTokens) {
   const auto plan = windows();
   const auto step = plan->step(0, 0);
   const auto batches = read_step(step, FakeReader(), 0, 1, 16);
   EXPECT_EQ(batches.step_sequences, 5);
   EXPECT_EQ(batches.step_target_tokens, 40);
-  EXPECT_EQ(batches.micro.size(), 3u);  // two windows of 8 rows at most
+  EXPECT_EQ(batches.micro.size(), 3u);  // two windows of 8 tokens at most
   for (const MicroBatch& micro : batches.micro) {
     EXPECT_EQ(micro.source.sequences(), 0);
     EXPECT_TRUE(micro.source.tokens.empty());
@@ -84,44 +85,44 @@ TEST(ReadStep, PairsLieEndToEnd) {
   ASSERT_EQ(micro.sequences(), static_cast<int64_t>(step.sequences.size()));
   for (int64_t i = 0; i < micro.sequences(); ++i) {
     const PlannedSequence& s = step.sequences[micro.sequence_ids[i]];
-    ASSERT_EQ(micro.source.offsets[i + 1] - micro.source.offsets[i], s.source_rows);
-    ASSERT_EQ(micro.input.offsets[i + 1] - micro.input.offsets[i], s.target_rows);
-    for (int32_t t = 0; t < s.source_rows; ++t) {
+    ASSERT_EQ(micro.source.offsets[i + 1] - micro.source.offsets[i], s.source_tokens);
+    ASSERT_EQ(micro.input.offsets[i + 1] - micro.input.offsets[i], s.input_tokens);
+    for (int32_t t = 0; t < s.source_tokens; ++t) {
       EXPECT_EQ(micro.source.tokens[micro.source.offsets[i] + t], s.index * 1000 + t);
     }
-    for (int32_t t = 0; t < s.target_rows; ++t) {
+    for (int32_t t = 0; t < s.input_tokens; ++t) {
       EXPECT_EQ(micro.input.tokens[micro.input.offsets[i] + t], s.index * 1000 + 500 + t);
       EXPECT_EQ(micro.targets[micro.input.offsets[i] + t], s.index * 1000 + 500 + t + 1);
     }
   }
-  EXPECT_EQ(micro.source.rows(), micro.source.offsets.back());
-  EXPECT_EQ(micro.input.rows(), micro.input.offsets.back());
+  EXPECT_EQ(micro.source.num_tokens(), micro.source.offsets.back());
+  EXPECT_EQ(micro.input.num_tokens(), micro.input.offsets.back());
 }
 
-// U-6.3: what the loss is divided by is what the ranks hold together.
+// What the loss is divided by is what the ranks hold together.
 TEST(ReadStep, TotalsOfThePlanAreWhatAllRanksHold) {
   const std::vector<std::shared_ptr<const BatchPlan>> plans = {
-      windows(), pairs(), make_window_evaluation({.context_length = 8, .stride = 3, .step_rows = 40}, 77),
-      make_pair_evaluation({.step_rows = 100}, lengths(97))};
+      windows(), pairs(), make_window_evaluation({.context_length = 8, .stride = 3, .step_tokens = 40}, 77),
+      make_pair_evaluation({.step_tokens = 100}, lengths(97))};
   for (const auto& plan : plans) {
     for (int64_t dp : {1, 2, 3, 4, 8, 40}) {
       for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
         const auto step = plan->step(0, s);
         int64_t tokens = 0, sequences = 0;
-        std::vector<int64_t> ids;
+        std::vector<int64_t> sequence_ids;
         for (int64_t rank = 0; rank < dp; ++rank) {
           const auto batches = read_step(step, FakeReader(), rank, dp, 20);
           EXPECT_EQ(batches.step_target_tokens, step.target_tokens());
           tokens += batches.target_tokens();
           for (const auto& micro : batches.micro) {
             sequences += micro.sequences();
-            ids.insert(ids.end(), micro.sequence_ids.begin(), micro.sequence_ids.end());
+            sequence_ids.insert(sequence_ids.end(), micro.sequence_ids.begin(), micro.sequence_ids.end());
           }
         }
         EXPECT_EQ(tokens, step.target_tokens());
         EXPECT_EQ(sequences, static_cast<int64_t>(step.sequences.size()));
-        std::sort(ids.begin(), ids.end());
-        for (size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(ids[i], static_cast<int64_t>(i));
+        std::sort(sequence_ids.begin(), sequence_ids.end());
+        for (size_t i = 0; i < sequence_ids.size(); ++i) EXPECT_EQ(sequence_ids[i], static_cast<int64_t>(i));
       }
     }
   }
@@ -148,7 +149,7 @@ TEST(ReadStep, ASampleHoldsTheSameTokensOnAnyLayout) {
 }
 
 TEST(ReadStep, ContextOnlyTargetsAreMinusOne) {
-  const auto plan = make_window_evaluation({.context_length = 8, .stride = 3, .step_rows = 16}, 20);
+  const auto plan = make_window_evaluation({.context_length = 8, .stride = 3, .step_tokens = 16}, 20);
   const auto batches = read_step(plan->step(0, 0), FakeReader(), 0, 1, 0);
   const std::vector<int32_t> expected = {1, 2, 3, 4, 5, 6, 7, 8, -1, -1, -1, -1, -1, 9, 10, 11};
   EXPECT_EQ(batches.micro[0].targets, expected);

@@ -17,7 +17,7 @@ inline std::string write_gz(const Scratch& scratch, const std::string& name, std
   return path;
 }
 
-// What the error says, its hint in brackets; "no error" where none comes.
+// What the error says, its hint in brackets; "no error" if none comes.
 template <class F>
 std::string error_of(F&& f) {
   try {

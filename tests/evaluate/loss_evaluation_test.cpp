@@ -44,7 +44,7 @@ TEST_F(LossEvaluation, LayoutAndStepsChangeNothing) {
   EXPECT_NEAR(one.mean_nll(), std::log(vocabulary()), 0.1 * std::log(vocabulary()));
   for (const int dp : {1, 2, 3}) {
     for (const int64_t rows : {8, 24, 1000}) {
-      const LossReport other = evaluate(dp, {.context_length = 8, .step_rows = rows});
+      const LossReport other = evaluate(dp, {.context_length = 8, .step_tokens = rows});
       EXPECT_EQ(other.targets, one.targets);
       EXPECT_EQ(other.sequences, one.sequences);
       EXPECT_NEAR(other.nll, one.nll, 1e-6 * one.nll) << "dp " << dp << " rows " << rows;

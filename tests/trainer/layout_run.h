@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "data/batch_plan.h"
+#include "data/batch_plan_pairs.h"
+#include "data/batch_plan_windows.h"
 #include "data/loader.h"
 #include "tests/model/fixture.h"
 #include "trainer/training_step.h"

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "data/batch_plan_windows.h"
 #include "parallel/in_process.h"
 #include "tests/trainer/layout_run.h"
 

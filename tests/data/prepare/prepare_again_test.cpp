@@ -10,7 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// A small dataset, and what prepare() says to it when asked again.
+// A small dataset, and what prepare() does with it when run again.
 class PrepareAgain : public testing::Test {
  protected:
   PrepareAgain() {
@@ -118,7 +118,7 @@ TEST_F(PrepareAgain, VerifyNamesEveryDamagedShard) {
   EXPECT_TRUE(verify_dataset(data_.directory).empty());
   const Manifest manifest = read_manifest(data_.directory);
   for (const ShardEntry& shard : manifest.splits.at("train").shards) {
-    const uint16_t other = 0;  // an id in range: only the checksum tells
+    const uint16_t other = 0;  // an id in range: only the checksum shows it
     File(scratch_ / "out" / shard.file, File::Mode::ReadWrite).write_at(shard.source.offset, &other, 2);
   }
   Dataset::open(data_.directory, "train");

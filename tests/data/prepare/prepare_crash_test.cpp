@@ -48,7 +48,7 @@ bool run_and_kill(double seconds, F&& f) {
   return WIFEXITED(status);
 }
 
-// The text that the directory's dataset decodes to, after a full check; empty where there is none.
+// The text that the directory's dataset decodes to, after a full check; empty if there is none.
 std::string whole_text(const fs::path& directory) {
   if (!fs::exists(directory / kManifestName)) {
     EXPECT_THROW(Dataset::open(directory, "train"), DataError);
@@ -159,7 +159,7 @@ TEST_F(PrepareWithoutSpace, TheOldDatasetSurvives) {
   for (const auto& [name, bytes] : contents(larger.directory)) EXPECT_FALSE(name.ends_with(".tmp")) << name;
 }
 
-// A real full file system, where this user may mount one; elsewhere the limits above have to do.
+// A real full file system, if this user may mount one; elsewhere the limits above have to do.
 TEST_F(PrepareWithoutSpace, AFullFileSystemIsNamedWithAHint) {
   const fs::path small = scratch_ / "small";
   fs::create_directories(small);

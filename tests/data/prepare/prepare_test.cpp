@@ -87,9 +87,9 @@ TEST(Prepare, PairsWithoutBosOrEosAreAConfigError) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb\n")});
   EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Bytes}); }),
-              HasSubstr("the source rows of a translation need `eos`"));
+              HasSubstr("the source sequences of a translation need `eos`"));
   EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Bytes, .specials = {"</s>"}, .eos = "</s>"}); }),
-              HasSubstr("the target rows of a translation need `bos`"));
+              HasSubstr("the target sequences of a translation need `bos`"));
   EXPECT_FALSE(fs::exists(data.directory));
 }
 

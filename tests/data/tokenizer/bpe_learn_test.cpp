@@ -12,27 +12,27 @@
 namespace weft {
 namespace {
 
-std::vector<CountedChunk> count_chunks(std::string_view text, const std::string& pattern, int threads = 1) {
-  ChunkCounter counter(Pretokenizer(pattern), threads);
+std::vector<CountedPretoken> count_pretokens(std::string_view text, const std::string& pattern, int threads = 1) {
+  PretokenCounter counter(Pretokenizer(pattern), threads);
   counter.add(text);
   return counter.finish();
 }
 
 // The definition, read word by word: recount everything after each merge, in the order of the text.
-std::vector<BpeMerge> learn_by_recounting(const std::vector<std::string>& chunks, size_t max_merges, int64_t least) {
+std::vector<BpeMerge> learn_by_recounting(const std::vector<std::string>& pretokens, size_t max_merges, int64_t least) {
   std::vector<std::vector<int32_t>> text;
-  for (const std::string& chunk : chunks) {
+  for (const std::string& pretoken : pretokens) {
     std::vector<int32_t> symbols;
-    for (char c : chunk) symbols.push_back(static_cast<unsigned char>(c));
+    for (char c : pretoken) symbols.push_back(static_cast<unsigned char>(c));
     text.push_back(symbols);
   }
   std::vector<BpeMerge> merges;
   while (merges.size() < max_merges) {
     std::map<std::pair<int32_t, int32_t>, std::pair<int64_t, int64_t>> counts;  // count, minus the first place
     int64_t place = 0;
-    for (const auto& chunk : text) {
-      for (size_t i = 0; i + 1 < chunk.size(); ++i) {
-        const auto entry = counts.try_emplace({chunk[i], chunk[i + 1]}, 0, -place++).first;
+    for (const auto& pretoken : text) {
+      for (size_t i = 0; i + 1 < pretoken.size(); ++i) {
+        const auto entry = counts.try_emplace({pretoken[i], pretoken[i + 1]}, 0, -place++).first;
         ++entry->second.first;
       }
     }
@@ -42,14 +42,14 @@ std::vector<BpeMerge> learn_by_recounting(const std::vector<std::string>& chunks
     const auto [left, right] = best->first;
     const auto id = static_cast<int32_t>(256 + merges.size());
     merges.push_back({left, right, id});
-    for (auto& chunk : text) {
+    for (auto& pretoken : text) {
       std::vector<int32_t> joined;
-      for (size_t i = 0; i < chunk.size(); ++i) {
-        const bool match = i + 1 < chunk.size() && chunk[i] == left && chunk[i + 1] == right;
-        joined.push_back(match ? id : chunk[i]);
+      for (size_t i = 0; i < pretoken.size(); ++i) {
+        const bool match = i + 1 < pretoken.size() && pretoken[i] == left && pretoken[i + 1] == right;
+        joined.push_back(match ? id : pretoken[i]);
         i += match;
       }
-      chunk = joined;
+      pretoken = joined;
     }
   }
   return merges;
@@ -61,37 +61,38 @@ std::string show(const std::vector<BpeMerge>& merges) {
   return out.str();
 }
 
-// U-12.7, by hand. The chunks are "low", " low", " lower", " lot". (l o) stands 4 times, as (o w) does not: 3. Then
+// By hand. The pretokens are "low", " low", " lower", " lot". (l o) stands 4 times, as (o w) does not: 3. Then
 // (lo w) and (space lo) stand 3 times each, and (lo w) is seen first. Then (space low), 2, against (space lo), 1.
 TEST(BpeLearn, FollowsTheWorkedExample) {
-  const auto chunks = count_chunks("low low lower lot", "gpt2");
-  ASSERT_EQ(chunks.size(), 4u);
-  const auto merges = learn_merges({.chunks = chunks, .max_merges = 3});
+  const auto pretokens = count_pretokens("low low lower lot", "gpt2");
+  ASSERT_EQ(pretokens.size(), 4u);
+  const auto merges = learn_merges({.pretokens = pretokens, .max_merges = 3});
   EXPECT_EQ(show(merges), show({{'l', 'o', 256}, {256, 'w', 257}, {' ', 257, 258}}));
 }
 
 TEST(BpeLearn, GivesTiesToThePairSeenFirst) {
-  const auto chunks = count_chunks("zy ba zy ba", "gpt2");  // " zy" stands once, "zy" once: (z y) and (b a) twice each
-  const auto merges = learn_merges({.chunks = chunks, .max_merges = 2});
+  const auto pretokens =
+      count_pretokens("zy ba zy ba", "gpt2");  // " zy" stands once, "zy" once: (z y) and (b a) twice each
+  const auto merges = learn_merges({.pretokens = pretokens, .max_merges = 2});
   EXPECT_EQ(show(merges), show({{'z', 'y', 256}, {' ', 'b', 257}}));
 }
 
-TEST(BpeLearn, NeverCrossesChunks) {
-  const auto chunks = count_chunks("ab12ab12ab12", "gpt2");  // (b 1) and (2 a) stand often, but in no chunk
-  const auto merges = learn_merges({.chunks = chunks, .max_merges = 10});
+TEST(BpeLearn, NeverCrossesPretokens) {
+  const auto pretokens = count_pretokens("ab12ab12ab12", "gpt2");  // (b 1) and (2 a) stand often, but in no pretoken
+  const auto merges = learn_merges({.pretokens = pretokens, .max_merges = 10});
   EXPECT_EQ(show(merges), show({{'a', 'b', 256}, {'1', '2', 257}}));
 }
 
 TEST(BpeLearn, StopsAtTheLeastFrequency) {
-  const auto chunks = count_chunks("aab aab", "none");
-  EXPECT_EQ(learn_merges({.chunks = chunks, .max_merges = 10, .min_frequency = 3}).size(), 0u);
-  EXPECT_EQ(learn_merges({.chunks = chunks, .max_merges = 10, .min_frequency = 2}).size(), 2u);
-  EXPECT_EQ(learn_merges({.chunks = {}, .max_merges = 10}).size(), 0u);
+  const auto pretokens = count_pretokens("aab aab", "none");
+  EXPECT_EQ(learn_merges({.pretokens = pretokens, .max_merges = 10, .min_frequency = 3}).size(), 0u);
+  EXPECT_EQ(learn_merges({.pretokens = pretokens, .max_merges = 10, .min_frequency = 2}).size(), 2u);
+  EXPECT_EQ(learn_merges({.pretokens = {}, .max_merges = 10}).size(), 0u);
 }
 
 TEST(BpeLearn, GivesIdsFromTheOneAskedFor) {
-  const auto chunks = count_chunks("aaaa", "none");
-  EXPECT_EQ(show(learn_merges({.chunks = chunks, .max_merges = 9, .first_id = 300})),
+  const auto pretokens = count_pretokens("aaaa", "none");
+  EXPECT_EQ(show(learn_merges({.pretokens = pretokens, .max_merges = 9, .first_id = 300})),
             show({{'a', 'a', 300}, {300, 300, 301}}));
 }
 
@@ -104,16 +105,16 @@ TEST(BpeLearn, EqualsRecountingOnRandomTexts) {
     while (text.size() < size) text += random() % 6 == 0 ? ' ' : static_cast<char>('a' + random() % letters);
     const char* pattern = round % 2 == 0 ? "gpt4" : "none";
     std::vector<std::string> all;
-    Pretokenizer(pattern).for_each(text, [&](std::string_view chunk) { all.emplace_back(chunk); });
+    Pretokenizer(pattern).for_each(text, [&](std::string_view pretoken) { all.emplace_back(pretoken); });
     const int64_t least = 1 + round % 3;
     const auto expected = learn_by_recounting(all, 60, least);
-    const auto chunks = count_chunks(text, pattern);
-    const auto merges = learn_merges({.chunks = chunks, .max_merges = 60, .min_frequency = least});
+    const auto pretokens = count_pretokens(text, pattern);
+    const auto merges = learn_merges({.pretokens = pretokens, .max_merges = 60, .min_frequency = least});
     ASSERT_EQ(show(merges), show(expected)) << "\"" << text << "\" " << pattern;
   }
 }
 
-TEST(ChunkCounter, CountsAlikeWithAnyNumberOfThreads) {
+TEST(PretokenCounter, CountsAlikeWithAnyNumberOfThreads) {
   std::mt19937 random(8);
   std::vector<std::string> documents;
   for (int i = 0; i < 3000; ++i) {
@@ -125,7 +126,7 @@ TEST(ChunkCounter, CountsAlikeWithAnyNumberOfThreads) {
   while (large.size() < (size_t{3} << 20)) large += documents[random() % documents.size()] + " ";
   documents.insert(documents.begin() + 5, large);  // cut into several pieces
   const auto count = [&](int threads) {
-    ChunkCounter counter(Pretokenizer("gpt4"), threads);
+    PretokenCounter counter(Pretokenizer("gpt4"), threads);
     for (const std::string& document : documents) counter.add(document);
     return counter.finish();
   };
@@ -141,20 +142,20 @@ TEST(ChunkCounter, CountsAlikeWithAnyNumberOfThreads) {
   }
 }
 
-TEST(ChunkCounter, KeepsDocumentsApart) {
-  ChunkCounter counter(Pretokenizer("gpt4"), 2);
+TEST(PretokenCounter, KeepsDocumentsApart) {
+  PretokenCounter counter(Pretokenizer("gpt4"), 2);
   counter.add("ab");
   counter.add("");
   counter.add("ab");
   EXPECT_EQ(counter.bytes(), 4u);
-  const auto chunks = counter.finish();
-  ASSERT_EQ(chunks.size(), 1u);
-  EXPECT_EQ(chunks[0].text, "ab");
-  EXPECT_EQ(chunks[0].count, 2);
+  const auto pretokens = counter.finish();
+  ASSERT_EQ(pretokens.size(), 1u);
+  EXPECT_EQ(pretokens[0].text, "ab");
+  EXPECT_EQ(pretokens[0].count, 2);
 }
 
-TEST(ChunkCounter, PassesOnWhatAThreadThrows) {
-  ChunkCounter counter(Pretokenizer("(a|aa)+[bc]"), 2);  // exponentially many ways, none of which ends
+TEST(PretokenCounter, PassesOnWhatAThreadThrows) {
+  PretokenCounter counter(Pretokenizer("(a|aa)+[bc]"), 2);  // exponentially many ways, none of which ends
   counter.add(std::string(5000, 'a'));
   counter.add(std::string(5000, 'a'));
   EXPECT_THROW(counter.finish(), DataError);
@@ -179,9 +180,9 @@ TEST(BpeLearn, ReproducesTheQuixoteModel) {
   }
   ASSERT_EQ(expected.size(), 24281u);
   const std::string text = read_file(shared_data("text/quixote_oneline.txt"));
-  const auto chunks = count_chunks(text, pattern, 2);
+  const auto pretokens = count_pretokens(text, pattern, 2);
   const auto merges =
-      learn_merges({.chunks = chunks, .max_merges = static_cast<int64_t>(expected.size()), .first_id = 259});
+      learn_merges({.pretokens = pretokens, .max_merges = static_cast<int64_t>(expected.size()), .first_id = 259});
   ASSERT_EQ(merges.size(), expected.size());
   for (size_t i = 0; i < merges.size(); ++i) ASSERT_EQ(merges[i], expected[i]) << "merge " << i;
 }

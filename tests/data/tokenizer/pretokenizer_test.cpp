@@ -11,12 +11,12 @@
 namespace weft {
 namespace {
 
-using Chunks = std::vector<std::string>;
+using Pretokens = std::vector<std::string>;
 
-Chunks split(const std::string& pattern, std::string_view text) {
-  Chunks chunks;
-  Pretokenizer(pattern).for_each(text, [&](std::string_view chunk) { chunks.emplace_back(chunk); });
-  return chunks;
+Pretokens split(const std::string& pattern, std::string_view text) {
+  Pretokens pretokens;
+  Pretokenizer(pattern).for_each(text, [&](std::string_view pretoken) { pretokens.emplace_back(pretoken); });
+  return pretokens;
 }
 
 // Equal to tiktoken's \p{L}, \p{N} and \s on every code point.
@@ -35,18 +35,18 @@ TEST(UnicodeTables, ClassifyEveryCodePoint) {
 
 TEST(Pretokenizer, CutsAsGpt2Does) {
   EXPECT_EQ(split("gpt2", "it's I'LL a1  b\n\n c "),
-            (Chunks{"it", "'s", " I", "'", "LL", " a", "1", " ", " b", "\n\n", " c", " "}));
-  EXPECT_EQ(split("gpt2", ""), Chunks{});
-  EXPECT_EQ(split("gpt2", " \n "), Chunks{" \n "});
-  EXPECT_EQ(split("gpt2", "!?'x"), (Chunks{"!?'", "x"}));
+            (Pretokens{"it", "'s", " I", "'", "LL", " a", "1", " ", " b", "\n\n", " c", " "}));
+  EXPECT_EQ(split("gpt2", ""), Pretokens{});
+  EXPECT_EQ(split("gpt2", " \n "), Pretokens{" \n "});
+  EXPECT_EQ(split("gpt2", "!?'x"), (Pretokens{"!?'", "x"}));
 }
 
 TEST(Pretokenizer, CutsAsGpt4Does) {
   EXPECT_EQ(split("gpt4", "I'LL -x 12345 !\n\n  y \n z"),
-            (Chunks{"I", "'LL", " -", "x", " ", "123", "45", " !\n\n", " ", " y", " \n", " z"}));
-  EXPECT_EQ(split("gpt4", "x \n "), (Chunks{"x", " \n "}));
-  EXPECT_EQ(split("gpt4-classic", "x \n "), (Chunks{"x", " \n", " "}));
-  EXPECT_EQ(split("gpt4", "'\u017Fx"), (Chunks{"'\u017F", "x"}));  // long s is an s where case is ignored
+            (Pretokens{"I", "'LL", " -", "x", " ", "123", "45", " !\n\n", " ", " y", " \n", " z"}));
+  EXPECT_EQ(split("gpt4", "x \n "), (Pretokens{"x", " \n "}));
+  EXPECT_EQ(split("gpt4-classic", "x \n "), (Pretokens{"x", " \n", " "}));
+  EXPECT_EQ(split("gpt4", "'\u017Fx"), (Pretokens{"'\u017F", "x"}));  // long s is an s where case is ignored
 }
 
 TEST(Pretokenizer, KnowsTheExpressionsThatItsScannersReplace) {
@@ -91,9 +91,9 @@ TEST(Pretokenizer, CoversAnyBytes) {
         text += random() % 2 == 0 ? static_cast<char>(random()) : "abc d"[random() % 5];
       }
       std::string joined;
-      for (const std::string& chunk : split(pattern, text)) {
-        EXPECT_FALSE(chunk.empty());
-        joined += chunk;
+      for (const std::string& pretoken : split(pattern, text)) {
+        EXPECT_FALSE(pretoken.empty());
+        joined += pretoken;
       }
       ASSERT_EQ(joined, text) << pattern;
     }
@@ -101,11 +101,11 @@ TEST(Pretokenizer, CoversAnyBytes) {
 }
 
 TEST(Pretokenizer, TakesInvalidBytesAsCharactersOfNoClass) {
-  EXPECT_EQ(split("gpt2", "a\xFF\xFE b"), (Chunks{"a", "\xFF\xFE", " b"}));
-  EXPECT_EQ(split("gpt2", "a\xE2\x82"), (Chunks{"a", "\xE2\x82"}));          // cut off
-  EXPECT_EQ(split("gpt2", "\xC0\xAF!"), (Chunks{"\xC0\xAF!"}));              // overlong
-  EXPECT_EQ(split("gpt2", "x\xED\xA0\x80"), (Chunks{"x", "\xED\xA0\x80"}));  // surrogate
-  EXPECT_EQ(split(R"(\w+)", "ab\xFFzz"), (Chunks{"ab", "\xFF", "zz"}));
+  EXPECT_EQ(split("gpt2", "a\xFF\xFE b"), (Pretokens{"a", "\xFF\xFE", " b"}));
+  EXPECT_EQ(split("gpt2", "a\xE2\x82"), (Pretokens{"a", "\xE2\x82"}));          // cut off
+  EXPECT_EQ(split("gpt2", "\xC0\xAF!"), (Pretokens{"\xC0\xAF!"}));              // overlong
+  EXPECT_EQ(split("gpt2", "x\xED\xA0\x80"), (Pretokens{"x", "\xED\xA0\x80"}));  // surrogate
+  EXPECT_EQ(split(R"(\w+)", "ab\xFFzz"), (Pretokens{"ab", "\xFF", "zz"}));
 }
 
 TEST(Pretokenizer, CutsSafely) {
@@ -115,13 +115,13 @@ TEST(Pretokenizer, CutsSafely) {
     for (int round = 0; round < 2000; ++round) {
       std::string text;
       for (size_t n = random() % 30; n > 0; --n) text += "a' \ns1!"[random() % 7];
-      const size_t cut = pretokenizer.safe_cut(text, random() % 10);
-      Chunks parts = split(name, std::string_view(text).substr(0, cut));
-      for (std::string& chunk : split(name, std::string_view(text).substr(cut))) parts.push_back(chunk);
+      const size_t cut = pretokenizer.safe_split(text, random() % 10);
+      Pretokens parts = split(name, std::string_view(text).substr(0, cut));
+      for (std::string& pretoken : split(name, std::string_view(text).substr(cut))) parts.push_back(pretoken);
       ASSERT_EQ(parts, split(name, text)) << name << " \"" << text << "\" at " << cut;
     }
   }
-  EXPECT_EQ(Pretokenizer("none").safe_cut("a b c", 1), 5u);
+  EXPECT_EQ(Pretokenizer("none").safe_split("a b c", 1), 5u);
 }
 
 TEST(Pretokenizer, SaysWhatIsWrongWithAnExpression) {

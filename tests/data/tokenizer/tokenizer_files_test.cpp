@@ -6,7 +6,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "data/tokenizer/tokenizer.h"
+#include "tests/data/tokenizer/make_tokenizer.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -37,7 +37,7 @@ class TokenizerFiles : public testing::Test {
 
 TokenizerPtr make(const TokenizerConfig& config) {
   const std::vector<std::string_view> texts = {"the cat's hat, the bat \xFF é\n", "a cat that sat"};
-  return train_tokenizer(config, texts, 1);
+  return test::train_tokenizer(config, texts, 1);
 }
 
 std::vector<TokenizerPtr> one_of_each(const fs::path& ranks) {
@@ -46,7 +46,7 @@ std::vector<TokenizerPtr> one_of_each(const fs::path& ranks) {
           make({.kind = TokenizerKind::Bytes, .specials = {"é"}, .pad = "é"}),
           make({.kind = TokenizerKind::Chars, .specials = {"?"}, .unk = "?"}),
           make({.kind = TokenizerKind::Words, .min_frequency = 1, .specials = {"<unk>"}, .unk = "<unk>"}),
-          load_tiktoken(ranks, "gpt4")};
+          test::load_tiktoken(ranks, "gpt4")};
 }
 
 // 256 single bytes, then "th", "he", "the".
@@ -104,7 +104,7 @@ TEST_F(TokenizerFiles, AreTheSameAfterSavingAndLoading) {
   EXPECT_THROW(make({.kind = TokenizerKind::Bytes})->save(folder_ / "none" / "t.json"), DataError);
 }
 
-// U-10.2: two vocabularies are the same exactly when their hashes are.
+// Two vocabularies are the same exactly when their hashes are.
 TEST_F(TokenizerFiles, HashTellsVocabulariesApart) {
   const TokenizerConfig config{.kind = TokenizerKind::Bpe, .merges = 6, .min_frequency = 1, .specials = {"<s>", "<e>"}};
   const auto hash_with = [&](const std::function<void(TokenizerConfig&)>& change) {
@@ -206,22 +206,22 @@ TEST_F(TokenizerFiles, RefuseTokensThatGrowWithoutBound) {
 
 TEST_F(TokenizerFiles, ReadTinyGpt2AndTiktokenAlike) {
   const Gpt2Files files = tiny_gpt2();
-  const auto gpt2 = load_gpt2(write("v.json", files.vocab), write("m.txt", files.merges));
+  const auto gpt2 = test::load_gpt2(write("v.json", files.vocab), write("m.txt", files.merges));
   EXPECT_EQ(gpt2->encode("the he"), (Ids{258, ' ', 257}));
   EXPECT_EQ(gpt2->special("<|endoftext|>"), 259);
   EXPECT_EQ(gpt2->special(SpecialRole::Eos), 259);
   EXPECT_EQ(gpt2->decode(Ids{258, 0xAD, ' ', 0xFF}), "the\xAD \xFF");
-  const auto windows = load_gpt2(folder_ / "v.json", write("w.txt", "#version: 0.2\r\nt h\r\nh e\r\nth e\r\n"));
+  const auto windows = test::load_gpt2(folder_ / "v.json", write("w.txt", "#version: 0.2\r\nt h\r\nh e\r\nth e\r\n"));
   EXPECT_EQ(windows->hash(), gpt2->hash());
-  const auto tiktoken = load_tiktoken(write("r.tiktoken", tiny_ranks()), "gpt2");
+  const auto tiktoken = test::load_tiktoken(write("r.tiktoken", tiny_ranks()), "gpt2");
   EXPECT_EQ(tiktoken->encode("the he"), (Ids{258, ' ', 257}));
   EXPECT_TRUE(tiktoken->specials().empty());
 }
 
-// Under the rule of ranks neighbours merge where their bytes join to a token, whichever tokens they are.
+// Under the rule of ranks neighbours merge if their bytes join to a token, whichever tokens they are.
 TEST_F(TokenizerFiles, RanksMergeWhateverJoinsToAToken) {
   const auto tokenizer =
-      load_tiktoken(write("r.tiktoken", tiny_ranks() + "eHk= 259\neHl6 260\neXo= 261\nd3h5 262\n"), "none");
+      test::load_tiktoken(write("r.tiktoken", tiny_ranks() + "eHk= 259\neHl6 260\neXo= 261\nd3h5 262\n"), "none");
   EXPECT_EQ(tokenizer->encode("xyz"), Ids{260});          // xy + z, and as it stands
   EXPECT_EQ(tokenizer->encode("wxyz"), (Ids{'w', 260}));  // x + y, then xy + z before w + xy
   EXPECT_EQ(tokenizer->encode("wxy"), Ids{262});
@@ -232,7 +232,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithGpt2sFiles) {
   const Gpt2Files good = tiny_gpt2();
   const auto fails = [&](const std::string& vocab, const std::string& merges, const std::vector<std::string>& parts) {
     const fs::path v = write("v.json", vocab), m = write("m.txt", merges);
-    expect_error([&] { load_gpt2(v, m); }, parts);
+    expect_error([&] { test::load_gpt2(v, m); }, parts);
   };
   const auto vocab_with = [&](const std::string& token, const Json& id) {
     Json json = Json::parse(good.vocab);
@@ -254,13 +254,13 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithGpt2sFiles) {
   fails(good.vocab, "a b\n", {"m.txt:1", "\"ab\" is not in", "v.json"});
   fails(good.vocab, "th e\nt h\n", {"m.txt", "neither a byte nor made by a merge before"});
   fails(good.vocab, good.merges + "t h\n", {"m.txt", "same pair"});
-  expect_error([&] { load_gpt2(folder_ / "none", folder_ / "m.txt"); }, {"none", "No such file"});
+  expect_error([&] { test::load_gpt2(folder_ / "none", folder_ / "m.txt"); }, {"none", "No such file"});
 }
 
 TEST_F(TokenizerFiles, SayWhatIsWrongWithRankFiles) {
   const auto fails = [&](const std::string& text, const std::vector<std::string>& parts) {
     const fs::path path = write("r.tiktoken", text);
-    expect_error([&] { load_tiktoken(path); }, parts);
+    expect_error([&] { test::load_tiktoken(path); }, parts);
   };
   const std::string good = tiny_ranks();
   fails("", {"r.tiktoken", "no ranks"});
@@ -286,12 +286,12 @@ TEST_F(TokenizerFiles, SurviveDamage) {
   for (const TokenizerPtr& tokenizer : one_of_each(write("r.tiktoken", ranks))) {
     readers.emplace_back(tokenizer->to_json(), [](const std::string& text) { return Tokenizer::from_json(text, "x"); });
   }
-  readers.emplace_back(ranks, [&](const std::string& text) { return load_tiktoken(write("r.tiktoken", text)); });
+  readers.emplace_back(ranks, [&](const std::string& text) { return test::load_tiktoken(write("r.tiktoken", text)); });
   readers.emplace_back(gpt2.vocab, [&](const std::string& text) {
-    return load_gpt2(write("v.json", text), write("m.txt", gpt2.merges));
+    return test::load_gpt2(write("v.json", text), write("m.txt", gpt2.merges));
   });
   readers.emplace_back(gpt2.merges, [&](const std::string& text) {
-    return load_gpt2(write("v.json", gpt2.vocab), write("m.txt", text));
+    return test::load_gpt2(write("v.json", gpt2.vocab), write("m.txt", text));
   });
   std::mt19937 random(9);
   int refused = 0, loaded = 0;

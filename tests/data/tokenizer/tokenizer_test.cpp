@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "tests/data/tokenizer/make_tokenizer.h"
 #include "tests/data/tokenizer/tokenizer_golden.h"
 #include "tests/support/shared_data.h"
 
@@ -16,7 +17,7 @@ namespace {
 using Ids = std::vector<int32_t>;
 
 TokenizerPtr train(const TokenizerConfig& config, std::vector<std::string_view> texts, int threads = 2) {
-  return train_tokenizer(config, texts, threads);
+  return test::train_tokenizer(config, texts, threads);
 }
 
 std::string random_bytes(std::mt19937& random, size_t most) {
@@ -244,8 +245,8 @@ class Published : public testing::TestWithParam<std::string> {
   void SetUp() override {
     if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << "no ../shared/data/gpt2";
     if (!has_shared_data("tiktoken/cl100k_base.tiktoken")) GTEST_SKIP() << "no ../shared/data/tiktoken";
-    tokenizer_ = GetParam() == "gpt2" ? load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"))
-                                      : load_tiktoken(shared_data("tiktoken/cl100k_base.tiktoken"));
+    tokenizer_ = GetParam() == "gpt2" ? test::load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"))
+                                      : test::load_tiktoken(shared_data("tiktoken/cl100k_base.tiktoken"));
   }
   const nlohmann::json& golden() const { return tokenizer_golden()["encodings"][GetParam()]; }
   TokenizerPtr tokenizer_;
@@ -311,9 +312,9 @@ TEST_P(Published, SurvivesSavingAndLoading) {
 INSTANTIATE_TEST_SUITE_P(Files, Published, testing::Values("gpt2", "cl100k"),
                          [](const auto& info) { return info.param; });
 
-TEST(Gpt2, GivesTheIdsOfTheNotes) {  // U-12.1
+TEST(Gpt2, GivesTheIdsOfTiktoken) {
   if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << "no ../shared/data/gpt2";
-  const auto tokenizer = load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"));
+  const auto tokenizer = test::load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"));
   EXPECT_EQ(tokenizer->encode("what is transformer language model"), (Ids{10919, 318, 47385, 3303, 2746}));
   EXPECT_EQ(tokenizer->special("<|endoftext|>"), 50256);
   EXPECT_EQ(tokenizer->vocabulary(), 50257);
@@ -321,9 +322,9 @@ TEST(Gpt2, GivesTheIdsOfTheNotes) {  // U-12.1
   EXPECT_EQ(tokenizer->encode("<|endoftext|>").size(), 7u);
 }
 
-TEST(Tiktoken, GivesTheIdsOfTheNotes) {  // U-12.2
+TEST(Tiktoken, GivesTheIdsOfTiktoken) {
   if (!has_shared_data("tiktoken/cl100k_base.tiktoken")) GTEST_SKIP() << "no ../shared/data/tiktoken";
-  const auto tokenizer = load_tiktoken(shared_data("tiktoken/cl100k_base.tiktoken"));
+  const auto tokenizer = test::load_tiktoken(shared_data("tiktoken/cl100k_base.tiktoken"));
   EXPECT_EQ(tokenizer->encode("Do no harm."), (Ids{5519, 912, 11682, 13}));
   EXPECT_EQ(tokenizer->decode(Ids{77002}), "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
   EXPECT_EQ(tokenizer->decode(Ids{57950}), " NullPointerException");

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "data/tokenizer/unicode_properties.h"
+#include "data/tokenizer/utf8.h"
 #include "evaluate/metrics/bleu.h"
 #include "evaluate/metrics/chrf.h"
 #include "tests/support/source_dir.h"

@@ -1,3 +1,5 @@
+#include "data/tokenizer/trainer.h"
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -6,7 +8,6 @@
 #include "data/tokenizer/files.h"
 #include "data/tokenizer/pretoken_counter.h"
 #include "data/tokenizer/symbol_models.h"
-#include "data/tokenizer/tokenizer.h"
 
 namespace weft {
 
@@ -49,7 +50,7 @@ void set_roles(const TokenizerConfig& config, SpecialTokens& specials) {
   set_role(specials, SpecialRole::Unk, "unk", config.unk);
 }
 
-BpeVocabulary learn_bpe(const TokenizerConfig& config, const std::vector<CountedChunk>& chunks) {
+BpeVocabulary learn_bpe(const TokenizerConfig& config, const std::vector<CountedPretoken>& pretokens) {
   BpeVocabulary vocabulary;
   vocabulary.pattern = config.pattern;
   for (int32_t b = 0; b < 256; ++b) vocabulary.byte_ids[static_cast<size_t>(b)] = b;
@@ -58,29 +59,29 @@ BpeVocabulary learn_bpe(const TokenizerConfig& config, const std::vector<Counted
   const int64_t wanted = config.vocabulary > 0 ? config.vocabulary - first_id
                          : config.merges > 0   ? config.merges
                                                : room;
-  vocabulary.merges = learn_merges({.chunks = chunks,
+  vocabulary.merges = learn_merges({.pretokens = pretokens,
                                     .max_merges = std::min(wanted, room),
                                     .min_frequency = config.min_frequency,
                                     .first_id = first_id});
   return vocabulary;
 }
 
-ListModel::Symbols list_chars(std::vector<CountedChunk> chars) {
-  const auto order = [](const CountedChunk& c) {
+ListModel::Symbols list_chars(std::vector<CountedPretoken> chars) {
+  const auto order = [](const CountedPretoken& c) {
     return utf8_at(c.text.data(), c.text.data() + c.text.size()).code_point;
   };
   std::sort(chars.begin(), chars.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   ListModel::Symbols symbols;
-  for (CountedChunk& c : chars) symbols.emplace_back(std::move(c.text), static_cast<int32_t>(symbols.size()));
+  for (CountedPretoken& c : chars) symbols.emplace_back(std::move(c.text), static_cast<int32_t>(symbols.size()));
   return symbols;
 }
 
-ListModel::Symbols list_words(const TokenizerConfig& config, std::vector<CountedChunk> words) {
+ListModel::Symbols list_words(const TokenizerConfig& config, std::vector<CountedPretoken> words) {
   std::stable_sort(words.begin(), words.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
   const size_t specials = config.specials.size();
   const auto most = static_cast<size_t>(config.vocabulary > 0 ? config.vocabulary : kMaxTokenId) - specials;
   ListModel::Symbols symbols;
-  for (CountedChunk& word : words) {
+  for (CountedPretoken& word : words) {
     if (word.count < config.min_frequency || symbols.size() == most) break;
     symbols.emplace_back(std::move(word.text), static_cast<int32_t>(specials + symbols.size()));
   }
@@ -94,12 +95,12 @@ class TokenizerTrainer::State {
   State(const TokenizerConfig& config, int threads) : config_(config), counter_(pretokenizer_for(config), threads) {}
 
   const TokenizerConfig& config() const { return config_; }
-  ChunkCounter& counter() { return counter_; }
+  PretokenCounter& counter() { return counter_; }
   TokenizerParts make();
 
  private:
   TokenizerConfig config_;
-  ChunkCounter counter_;
+  PretokenCounter counter_;
 };
 
 TokenizerParts TokenizerTrainer::State::make() {
@@ -159,13 +160,6 @@ std::shared_ptr<const Tokenizer> TokenizerTrainer::finish() {
   TokenizerParts parts = state->make();
   set_roles(state->config(), parts.specials);
   return std::make_shared<const Tokenizer>(std::move(parts.model), std::move(parts.specials));
-}
-
-std::shared_ptr<const Tokenizer> train_tokenizer(const TokenizerConfig& config, std::span<const std::string_view> texts,
-                                                 int threads) {
-  TokenizerTrainer trainer(config, threads);
-  for (std::string_view text : texts) trainer.add(text);
-  return trainer.finish();
 }
 
 }  // namespace weft
