@@ -16,7 +16,7 @@ namespace weft {
 struct StepPlan {
   MeshLayout layout;
   int64_t parameters = 0;     // of the whole model
-  size_t weight_bytes = 0;    // values, and masters where they are kept besides
+  size_t weight_bytes = 0;    // values, and masters if they are kept too
   size_t gradient_bytes = 0;  // held between steps (ZeRO 2 holds no more than its share)
   size_t optimizer_bytes = 0;
   size_t activation_bytes = 0;  // that the forward pass of the largest micro-batch leaves for its backward
@@ -30,18 +30,18 @@ struct StepPlan {
   };
   std::map<std::string, Traffic> traffic;  // by axis and collective: "dp.all_reduce"
 
-  // What comes and goes meanwhile: gradients of activations, one bucket's of weights, scratch of products.
+  // Transient memory: gradients of activations, one bucket of weight gradients, scratch of matrix products.
   size_t workspace_bytes() const {
     return peak_bytes - weight_bytes - gradient_bytes - optimizer_bytes - activation_bytes;
   }
   double moved(const std::string& axis) const;  // of all collectives of an axis
 };
 
-// Whether the prepared dataset, or the job where there is none, tells how large the vocabularies are.
+// Whether the prepared dataset, or without one the job, states how large the vocabularies are.
 bool can_be_planned(const JobConfig& job);
 
-// Vocabularies of the prepared dataset, or where there is none those that the job's tokenizers state.
-// ConfigError where neither tells.
+// Vocabularies of the prepared dataset, or without one those that the job's tokenizers state. ConfigError if neither
+// states them.
 Vocabularies planned_vocabularies(const JobConfig& job);
 
 // The layouts of `ranks` ranks, tp from 1 up, on which the job can run; ConfigError if there is none.

@@ -50,7 +50,7 @@ std::shared_ptr<const Dataset> prepared_dataset(const JobConfig& job) {
   return dataset;
 }
 
-// Ids of a tokenizer that need not be trained to be counted; 0 where only the text would tell.
+// Ids of a tokenizer that need not be trained to be counted; 0 if only the text can tell.
 int64_t stated_vocabulary(const TokenizerConfig& tokenizer) {
   const auto specials = static_cast<int64_t>(tokenizer.specials.size());
   if (tokenizer.vocabulary > 0) return tokenizer.vocabulary;

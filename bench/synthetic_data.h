@@ -10,12 +10,12 @@
 namespace weft {
 
 // Data for measuring a job's steps: the real batch plan over sequences of random tokens, whose lengths are those of
-// the job's prepared dataset where there is one.
+// the job's prepared dataset if there is one.
 struct SyntheticData {
   std::shared_ptr<const BatchPlan> plan;
   std::shared_ptr<const SequenceReader> reader;
   Vocabularies vocabularies;
-  std::string lengths;  // where sequence lengths come from, in words
+  std::string lengths;  // the source of the sequence lengths, in words
 };
 
 struct SyntheticOptions {
@@ -26,7 +26,7 @@ struct SyntheticOptions {
 
 // Without dataset and file, the source of a pair is as long as four dice show (4 to 24 tokens, 14 on average: image
 // captions have 12 to 13 words), the target up to two tokens shorter or longer and one more for its end.
-// ConfigError where the vocabulary is not known or rows do not fit model.max_length; DataError for a bad file.
+// ConfigError if the vocabulary is not known or rows do not fit model.max_length; DataError for a bad file.
 SyntheticData make_synthetic_data(const JobConfig& job, const SyntheticOptions& options);
 
 // Tokens drawn uniformly from the vocabularies: a function of (seed, sequence, place) alone.

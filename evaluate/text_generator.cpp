@@ -24,18 +24,18 @@ SearchTokens search_tokens(const Tokenizer& tokenizer) {
 
 std::vector<NBest> TextGenerator::translate(std::vector<std::vector<int32_t>> sources,
                                             const SearchConfig& search_config,
-                                            const std::function<void(int64_t)>& on_progress) const {
+                                            const std::function<void(int64_t)>& on_progress, int64_t first,
+                                            int64_t step) const {
   std::vector<SearchInput> inputs;
   const int32_t bos = *target_specials(target_tokenizer).bos;
   for (const std::vector<int32_t>& source : sources) {
+    const int64_t id = first + static_cast<int64_t>(inputs.size()) * step;
     if (static_cast<int64_t>(source.size()) > job.model.max_length) {
-      throw DataError(fmt::format("text {} has {} tokens; the model's longest is {}", inputs.size() + 1, source.size(),
-                                  job.model.max_length),
-                      "cut it into sentences");
+      throw DataError(
+          fmt::format("text {} has {} tokens; the model's longest is {}", id + 1, source.size(), job.model.max_length),
+          "cut it into sentences");
     }
-    inputs.push_back({.id = static_cast<int64_t>(inputs.size()),
-                      .prompt = {bos},
-                      .source_length = static_cast<int64_t>(source.size())});
+    inputs.push_back({.id = id, .prompt = {bos}, .source_length = static_cast<int64_t>(source.size())});
   }
   return search(inputs, decoder_factory(model, std::move(sources)), search_config, search_tokens(target_tokenizer),
                 on_progress);

@@ -25,9 +25,11 @@ struct TextGenerator {
   std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
                               const std::function<void(int64_t)>& on_progress = {}) const;
   // Translations of sentences whose token ids preparation made (encode_source); an empty one has an empty translation.
-  // DataError if one is longer than the model's positions.
+  // DataError if one is longer than the model's positions. Sentence i of these is input number first + i x step of the
+  // text that they are a part of: what is sampled for it depends on that number, and not on how a text is divided.
   std::vector<NBest> translate(std::vector<std::vector<int32_t>> sources, const SearchConfig& search,
-                               const std::function<void(int64_t)>& on_progress = {}) const;
+                               const std::function<void(int64_t)>& on_progress = {}, int64_t first = 0,
+                               int64_t step = 1) const;
   std::string text(const Hypothesis& hypothesis) const;
 };
 

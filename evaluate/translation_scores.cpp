@@ -48,10 +48,13 @@ std::vector<std::string> translate_sentences(const LoadedModel& loaded,
   const Heartbeat::Scope translating(mesh.heartbeat(), RunPhase::Evaluate);
   Progress console(show_progress);
   const TextGenerator generator = text_generator(loaded);
-  const auto found = generator.translate(std::move(share), search, [&](int64_t done) {
-    console.show(
-        fmt::format("translating {}/{}  {} left", done, total, format_duration(console.seconds_left(0, done, total))));
-  });
+  const auto found = generator.translate(
+      std::move(share), search,
+      [&](int64_t done) {
+        console.show(fmt::format("translating {}/{}  {} left", done, total,
+                                 format_duration(console.seconds_left(0, done, total))));
+      },
+      dp.rank(), dp.size());
   console.clear();
   std::vector<std::string> mine;
   mine.reserve(found.size());

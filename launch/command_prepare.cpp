@@ -31,7 +31,7 @@ void add_prepare_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("prepare", "Make the job's dataset: text to tokens in HDF5 shards.");
   command->footer(
       "Reads the job's `data` and tokenizer sections and writes `data.directory`; nothing half-written is ever read.\n"
-      "Where everything is there already it returns at once; where the text or the settings have changed it refuses,\n"
+      "If everything is there already it returns at once; if the text or the settings have changed it refuses,\n"
       "and --force replaces the dataset. Then: weft inspect DIRECTORY, weft train JOB.");
   auto arguments = std::make_shared<JobArguments>();
   auto threads = std::make_shared<int>(0);

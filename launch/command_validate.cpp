@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// What else can be said before any rank starts: the dataset where it is prepared, the run directory.
+// What else can be checked before any rank starts: the dataset if it is prepared, the run directory.
 void check_surroundings(const JobConfig& job, int ranks) {
   const MeshLayout layout = layout_for(ranks, static_cast<int>(job.parallel.tp));
   const fs::path dataset = job.data.directory;

@@ -19,8 +19,8 @@ struct PerplexityProtocol {
 struct PerplexitySums {
   double nll = 0;
   int64_t tokens = 0;  // targets scored
-  int64_t words = 0;   // of the text that they encode; 0 where nobody counted
-  int64_t bytes = 0;   // of that text in UTF-8; 0 where nobody counted
+  int64_t words = 0;   // of the text that they encode; 0 if they were not counted
+  int64_t bytes = 0;   // of that text in UTF-8; 0 if they were not counted
 
   void add(double batch_nll, int64_t batch_tokens);
   void add(const PerplexitySums& other);
@@ -39,7 +39,7 @@ struct PerplexityReport {
   // 1024, stride 512, no BOS, EOS scored"
   std::string format() const;
 };
-// Throws DataError where no token was scored.
+// Throws DataError if no token was scored.
 PerplexityReport perplexity_report(const PerplexitySums& sums, const PerplexityProtocol& protocol);
 // Figures that nobody counted, or too large for a double, are null.
 void to_json(nlohmann::json& json, const PerplexityReport& report);

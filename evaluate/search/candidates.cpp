@@ -81,7 +81,7 @@ std::vector<Candidate> best_by_partition(std::span<const float> logits, size_t l
 double log_sum_exp(std::span<const float> logits, double scale) {
   const int64_t size = static_cast<int64_t>(logits.size());
   const float shift = maximum(logits.data(), size);
-  // Where every logit is -inf or NaN, the sum of the differences to 0 tells which.
+  // If every logit is -inf or NaN, the sum of the differences to 0 tells which.
   const float origin = shift == kNothing ? 0.0f : shift;
   double sum = 0;
   for (int64_t begin = 0; begin < size; begin += kSumBlock) {

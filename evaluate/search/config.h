@@ -73,7 +73,7 @@ struct SearchConfig {
     v.field("min_length", min_length, "Tokens before a text may end.", Range{.min = 0});
     v.field("max_length_factor", max_length_factor,
             "A text has at most factor x source tokens + extra tokens, its end counted.", Range{.min = 0});
-    v.field("max_length_extra", max_length_extra, "See max_length_factor; alone where there is no source.",
+    v.field("max_length_extra", max_length_extra, "See max_length_factor; without a source it is the limit.",
             Range{.min = 0});
     v.field("batch_sentences", batch_sentences, "Inputs decoded together at most.", Range{.min = 1});
     v.field("batch_tokens", batch_tokens, "Texts x longest input in tokens, decoded together at most.",
@@ -81,7 +81,7 @@ struct SearchConfig {
   }
 };
 
-// Throws ConfigError where fields do not fit each other or lie outside their ranges.
+// Throws ConfigError if fields do not fit each other or lie outside their ranges.
 void check(const SearchConfig& config);
 
 // Log-probability over length penalty: what hypotheses are ranked by, larger is better. `length` counts the end token;

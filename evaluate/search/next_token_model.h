@@ -35,7 +35,7 @@ class NextTokenModel {
 struct DecodingBatch {
   std::span<const int64_t> sentences;  // indices into the inputs, one row each at the beginning
   int64_t max_rows = 0;                // rows alive at most after reorder()
-  int64_t capacity = 0;                // positions a row will hold at most; where the model has fewer, it says so
+  int64_t capacity = 0;                // positions that a row may come to hold; a model may have fewer: max_length()
 };
 using ModelFactory = std::function<std::unique_ptr<NextTokenModel>(const DecodingBatch&)>;
 

@@ -11,7 +11,7 @@ namespace weft {
 
 // Tokens (the end token counted) that a text may have: factor x source + extra, as many as the
 // model's positions allow, at least one.
-// Throws ConfigError where the prompt alone does not fit.
+// Throws ConfigError if the prompt alone does not fit.
 int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int64_t max_length);
 
 // What may not come next, sorted and distinct: suppressed tokens, the end token before min_length, and every token
