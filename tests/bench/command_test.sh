@@ -4,9 +4,8 @@
 set -euo pipefail
 weft=$1 scratch=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
-if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-export OMP_NUM_THREADS=1
+source "$root/tests/launch/common.sh"
+begin_in "$scratch"
 small=(--set model.layers=1 --set model.width=32 --set batch.sequences=2)
 
 expect() { # STATUS TEXT COMMAND...
@@ -36,7 +35,7 @@ batch: {order: bucketed, tokens: 200}
 train: {max_steps: 5}
 YAML
 expect 0 'lengths of four dice' "$weft" bench job.yaml --steps 2 --no-peak
-expect 0 'dp 2 x tp 1' mpirun --oversubscribe --bind-to none -np 2 "$weft" bench job.yaml --steps 2 --no-peak \
+expect 0 'dp 2 x tp 1' on_ranks 2 "$weft" bench job.yaml --steps 2 --no-peak \
   --json two.json
 [[ $(grep -c '"total":' two.json) == 3 ]] # two steps and their mean, written by one rank
 

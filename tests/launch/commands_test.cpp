@@ -322,7 +322,7 @@ TEST_F(Commands, TextToTranslateAndContinue) {
   EXPECT_EQ(expect({translate, 0, {}, "\nab 1"}).out.substr(0, 1), "\n");  // an empty line translates to one
 }
 
-// U-4.3 and U-3.4 end to end.
+// A full disk, end to end: nothing half-written is left.
 TEST_F(Commands, NoSpace) {
   train_both();
   fs::create_directories(scratch_ / "full");
@@ -346,7 +346,7 @@ TEST_F(Commands, NoSpace) {
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-// U-3.7: what does not fit is known before the first step. The limit leaves room for the model and not for its batch.
+// What does not fit is known before the first step. The limit leaves room for the model and not for its batch.
 TEST_F(Commands, NoMemory) {
   prepare_both();
   const auto result = in_child([&] {
@@ -368,7 +368,7 @@ TEST_F(Commands, NoMemory) {
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-// What `weft inspect` shows of where a checkpoint comes from (U-2.5).
+// What `weft inspect` shows of where a checkpoint comes from.
 TEST_F(Commands, InspectTellsTheOrigin) {
   must({"prepare", "gpt.yaml"});
   must({"train", "gpt.yaml", "--set", "model.width=32"});

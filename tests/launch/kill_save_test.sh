@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# U-4.2 under mpirun: SIGKILL to one random rank of two at random instants of a run that saves after every step. The
-# next start always finds a complete checkpoint, no older than the last one committed.
+# SIGKILL under mpirun to one random rank of two at random instants of a run that saves after every step. The next
+# start always finds a complete checkpoint, no older than the last one committed.
 # usage: kill_save_test.sh WEFT SCRATCH; WEFT_KILLS says how many instants (8)
 set -euo pipefail
 weft=$1 scratch=$2 kills=${WEFT_KILLS:-8}
-rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
-if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-export OMP_NUM_THREADS=1
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+begin_in "$scratch"
 RANDOM=7
 
 for i in $(seq 200); do echo "the boat $((i * 37 % 101)) went by"; done >text.txt
@@ -23,7 +22,7 @@ log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null
 run=$scratch/run
-train() { mpirun --oversubscribe --bind-to none -np 2 "$weft" train job.yaml --set run_dir="$run" >"log.$1" 2>&1; }
+train() { on_ranks 2 "$weft" train job.yaml --set run_dir="$run" >"log.$1" 2>&1; }
 # The step of the last save that rank 0 has written down.
 committed() { grep -a '"event":"save"' "$run/metrics.jsonl" 2>/dev/null | tail -n 1 | sed -nE 's/.*step-0*([0-9]+)".*/\1/p' | grep . || echo 0; }
 ranks() { pgrep -f "^$weft train job.yaml --set run_dir=$run\$"; }

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Invariants 1 and 2 across layouts, under mpirun: a run begun on one rank goes on from its checkpoint on other layouts,
-# and from theirs on one rank again, with the losses of a run that never changed; translations are the same on any.
+# A change of layout changes neither losses nor texts, under mpirun: a run begun on one rank goes on from its checkpoint
+# on other layouts, and from theirs on one rank again, with the losses of a run that never changed; translations are the
+# same on any.
 # usage: layout_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$1 scratch=$2
-rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
-if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-export OMP_NUM_THREADS=1
-on() { local ranks=$1; shift; mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -np "$ranks" "$weft" "$@"; }
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+begin_in "$scratch"
+export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
+on() { on_ranks "$1" "$weft" "${@:2}"; }
 
 "$weft" sample corpus 2>/dev/null
 cat >job.yaml <<'YAML'

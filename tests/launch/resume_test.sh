@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
-# Invariant 2 and issue "killed at any moment": trains a small job straight, and again with SIGKILL, SIGUSR1 and
-# SIGTERM at several moments under mpirun, and compares weights, moments and losses bit for bit.
+# A run that was stopped at any moment and goes on ends like one that never stopped: trains a small job straight, and
+# again with SIGKILL, SIGUSR1 and SIGTERM at several moments under mpirun, and compares weights and moments bit for bit.
 # usage: resume_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$1 scratch=$2
-rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
-if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-export OMP_NUM_THREADS=1
-start=(mpirun --oversubscribe --bind-to none -np 2)
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+begin_in "$scratch"
 
 "$weft" sample corpus 2>/dev/null
 cat >job.yaml <<'YAML'
@@ -26,7 +24,7 @@ log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null
 
-train() { "${start[@]}" "$weft" train job.yaml --set run_dir="$1" >"$1.log" 2>&1; }
+train() { on_ranks 2 "$weft" train job.yaml --set run_dir="$1" >"$1.log" 2>&1; }
 steps_done() { tail -n 1 "$1/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([0-9]+).*/\1/p' | grep . || echo 0; }
 
 train straight
@@ -58,7 +56,7 @@ for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
 done
 
 # A finished run has nothing to do, and a checkpoint that is not there is an error.
-"${start[@]}" "$weft" train job.yaml --set run_dir=straight 2>&1 | grep -q 'nothing to do: step 120 of 120'
+on_ranks 2 "$weft" train job.yaml --set run_dir=straight 2>&1 | grep -q 'nothing to do: step 120 of 120'
 code=0
 "$weft" train job.yaml --set run_dir=nowhere --resume nowhere/step-1 2>resume.log || code=$?
 ((code == 3)) || { echo "exit $code from a checkpoint that is not there"; exit 1; }

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Invariant 6 (U-5.1, U-5.2, U-8.3): whatever kills or stops one rank of a training run ends the whole job in time,
-# non-zero at mpirun, and the rank is named. usage: watch_test.sh WEFT SCRATCH CASE; CASE data makes the dataset first.
+# No silent hang: whatever kills or stops one rank of a training run ends the whole job in time, non-zero at mpirun, and
+# the rank is named. usage: watch_test.sh WEFT SCRATCH CASE; CASE data makes the dataset first.
 set -euo pipefail
 weft=$1 scratch=$2 case=$3
-mkdir -p "$scratch" && cd "$scratch"
-if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-export OMP_NUM_THREADS=1
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+mkdir -p "$scratch" && cd "$scratch" # what CASE data made there stays
 log=$case.log run=run-$case
 
 if [[ $case == data ]]; then
@@ -34,7 +33,7 @@ fail() {
 }
 # start RANKS COMMAND...: the job in the background; its standard error goes to the log.
 start() {
-  mpirun --oversubscribe --bind-to none -np "$1" "${@:2}" >"$log" 2>&1 &
+  mpirun --oversubscribe --bind-to none -np "$1" "${@:2}" >"$log" 2>&1 & # not on_ranks: pid is to be mpirun's
   pid=$!
 }
 start_training() { start 2 "$weft" train job.yaml --set run_dir="$run" "$@"; }
@@ -171,7 +170,7 @@ case $case in
     says_once 'parallel.tp = 2 does not divide the 3 ranks'
     ;;
   world)
-    # U-8.1: a launcher whose ranks MPI does not see.
+    # A launcher whose ranks MPI does not see.
     for variables in 'SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4' 'SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=4' \
       'PMI_SIZE=4 PMI_RANK=0' 'OMPI_COMM_WORLD_SIZE=4' 'MV2_COMM_WORLD_SIZE=4'; do
       # shellcheck disable=SC2086 # several words

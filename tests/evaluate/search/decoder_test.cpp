@@ -8,7 +8,7 @@
 #include "evaluate/search/search.h"
 #include "tests/model/fixture.h"
 
-// U-9.3 with weft's own models: what search returns for a sentence depends on nothing but the sentence.
+// With weft's own models: what search returns for a sentence depends on nothing but the sentence.
 namespace weft {
 namespace {
 
