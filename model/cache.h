@@ -28,7 +28,6 @@ class KeyValueCache {
 
   // Cross-attention: [sources, longest source, kv_width] per layer, and which source each row translates.
   void set_memory(std::vector<Tensor> keys_and_values, std::vector<int32_t> lengths);
-  bool has_memory() const { return !memory_.empty(); }
   const Tensor& memory(int layer) const { return memory_[layer]; }
   const std::vector<int32_t>& sources() const { return sources_; }
   std::vector<int32_t> memory_lengths() const;  // by row

@@ -22,7 +22,9 @@ struct Decoder {
   std::vector<SearchInput> inputs;
 
   Decoder(bool seq2seq, Precision precision) {
-    model = make_model(context, mesh, test::small_config(seq2seq), test::small_vocabularies(seq2seq));
+    TransformerConfig config = test::small_config(seq2seq);
+    if (seq2seq) config.init_deviation = 0.5;  // wide enough that an untrained decoder's texts differ by their sources
+    model = make_model(context, mesh, config, test::small_vocabularies(seq2seq));
     model->allocate(precision, false);
     model->parameters().initialise(5);
     std::mt19937 random(3);
