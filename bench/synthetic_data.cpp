@@ -121,7 +121,7 @@ void check_fit(const PairLengths& lengths, const JobConfig& job, const std::stri
       std::max(*std::ranges::max_element(lengths.source), *std::ranges::max_element(lengths.target) - 1);
   if (longest <= job.model.max_length) return;
   throw ConfigError(
-      fmt::format("{} has a row of {} tokens, but model.max_length is {}", where, longest, job.model.max_length),
+      fmt::format("{} has a sequence of {} tokens, but model.max_length is {}", where, longest, job.model.max_length),
       "raise model.max_length, or give shorter rows");
 }
 

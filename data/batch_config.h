@@ -44,14 +44,14 @@ struct BatchConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("sequences", sequences, "Windows or pairs a step, over all ranks. 0: as many as `tokens` says.",
+    v.field("sequences", sequences, "Windows or pairs a step, over all ranks. 0: as many as `tokens` allows.",
             Range{.min = 0, .max = 1 << 30});
     v.field(
         "tokens", tokens,
         "Token budget of a step, over all ranks, instead of `sequences`; for windows a multiple of `context_length`.",
         Range{.min = 0, .max = 1LL << 40});
     v.field("token_count", token_count,
-            "What `tokens` counts (pairs): target tokens, source and target (total), or pairs x the longest row "
+            "What `tokens` counts (pairs): target tokens, source and target (total), or pairs x the longest sequence "
             "(padded).");
     v.field("order", order,
             "shuffled: each sequence once an epoch; bucketed: so, with pairs of similar length together; random: "
@@ -67,12 +67,12 @@ struct BatchConfig {
     v.field("drop_last", drop_last,
             "true: what does not fill a step at an epoch's end is left out; false: the last step may be smaller.");
     v.field("micro_batch_tokens", micro_batch_tokens,
-            "Rows (source and target) that a rank takes through the model at once: a memory limit that changes no "
+            "Tokens (source and target) that a rank takes through the model at once: a memory limit that changes no "
             "result. 0: its whole share.",
             Range{.min = 0, .max = 1LL << 31});
   }
 
-  // ConfigError where fields contradict each other or do not suit the data: a stream, or pairs.
+  // ConfigError if fields contradict each other or do not suit the data: a stream, or pairs.
   void check_for_windows() const;
   void check_for_pairs() const;
 };

@@ -31,7 +31,7 @@ void check_job_against(const JobConfig& job, const DatasetHeader& header) {
     const int64_t longest = std::max(header.source.longest, header.target.longest - 1);
     if (longest > job.model.max_length) {
       throw ConfigError(
-          fmt::format("{} has a row of {} tokens, but model.max_length is {}", directory, longest,
+          fmt::format("{} has a sequence of {} tokens, but model.max_length is {}", directory, longest,
                       job.model.max_length),
           "raise model.max_length, or prepare again with data.max_source_tokens and data.max_target_tokens");
     }

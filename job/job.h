@@ -40,7 +40,7 @@ struct JobConfig {
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("name", name, "What the job is called in logs and metrics.");
-    v.field("task", task, "gpt: predict the next token of a text; translation: a target row from a source row.");
+    v.field("task", task, "gpt: predict the next token of a text; translation: a target text from a source text.");
     v.field("seed", seed, "Seed of initial weights, data order and dropout.", Range{.min = 0});
     v.field("device", device, "Where it computes: cpu. cuda is refused: this version of weft has no CUDA code.");
     v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.");

@@ -61,7 +61,7 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
   const auto does_not_fit = [&] {
     return ConfigError(
         fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
-                    "rows); {} bytes of tensors were in use at most",
+                    "tokens); {} bytes of tensors were in use at most",
                     mesh.world().rank(), epoch, largest.step_in_epoch, largest.tokens(), memory.use().peak),
         "lower batch.micro_batch_tokens, or set train.recompute: block");
   };
@@ -76,7 +76,7 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
   auto peak = static_cast<double>(memory.use().peak);
   mesh.world().all_reduce_host(&peak, 1, ReduceOp::Max);
   log_info(
-      "the largest step of epoch {} (step {}, {} rows) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
+      "the largest step of epoch {} (step {}, {} tokens) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
       epoch, largest.step_in_epoch, largest.tokens(), peak / (1 << 20),
       format_duration(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
 }

@@ -42,7 +42,7 @@ enum class SplitRule {
   Files,       // train, valid and test name their own files
   Hash,        // each record by a keyed hash of its index
   Records,     // the first records train, the next validate, the last test
-  Characters,  // the same by characters, through the middle of a document where that is where the cut falls
+  Characters,  // the same by characters, through the middle of a document if the boundary falls there
 };
 template <>
 struct EnumNames<SplitRule> {
@@ -128,27 +128,27 @@ struct DataConfig {
             Range{.min = 0, .max = 1});
     v.field("split_seed", split_seed, "Seed of the draw (split: hash).", Range{.min = 0});
     v.field("source_bos", source_bos,
-            "Begin source rows with the tokenizer's bos. Target rows always have bos and eos.");
-    v.field("source_eos", source_eos, "End source rows with the tokenizer's eos.");
-    v.field("max_source_tokens", max_source_tokens, "Tokens of a source row at most, specials included; 0: any.",
+            "Begin source sequences with the tokenizer's bos. Target sequences always have bos and eos.");
+    v.field("source_eos", source_eos, "End source sequences with the tokenizer's eos.");
+    v.field("max_source_tokens", max_source_tokens, "Tokens of a source sequence at most, specials included; 0: any.",
             Range{.min = 0});
-    v.field("max_target_tokens", max_target_tokens, "Tokens of a target row at most, specials included; 0: any.",
+    v.field("max_target_tokens", max_target_tokens, "Tokens of a target sequence at most, specials included; 0: any.",
             Range{.min = 0});
     v.field("overlong_pairs", overlong_pairs,
             "What happens to pairs with more tokens than that: drop, or truncate its text.");
     v.field("max_unknown_fraction", max_unknown_fraction,
-            "Preparation fails where more than this share of a split's tokens is unk.", Range{.min = 0, .max = 1});
+            "Preparation fails if more than this share of a split's tokens is unk.", Range{.min = 0, .max = 1});
     v.field("shard_tokens", shard_tokens,
             "Tokens in a shard at most (a longer pair has one to itself); preparation holds one shard of each split "
             "in memory.",
             Range{.min = 1, .max = double(int64_t{1} << 40)});
     v.field("tokenizer_file", tokenizer_file,
             "A tokenizer that weft saved, to use as it is; the job's tokenizer section is not read then.");
-    v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, where it has its own.");
+    v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, if it has its own.");
   }
 
   bool is_pairs() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }
-  // ConfigError where fields contradict each other. Touches no file.
+  // ConfigError if fields contradict each other. Touches no file.
   void check() const;
 };
 

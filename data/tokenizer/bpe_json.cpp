@@ -9,16 +9,16 @@ namespace {
 constexpr std::string_view kMergesRule = "merges";
 constexpr std::string_view kRanksRule = "ranks";
 
-void read_merges(const Json& json, const std::string& where, BpeVocabulary& vocabulary) {
+void read_merges(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
   json_only_members(json, {"format", "version", "kind", "specials", "roles", "pattern", "rule", "bytes", "merges"},
                     where);
-  const Json& bytes = json_list(json_member(json, "bytes", where), where + ": bytes");
+  const TokenizerJson& bytes = json_list(json_member(json, "bytes", where), where + ": bytes");
   require<DataError>(bytes.size() == 256, "{}: bytes: {} ids, expected 256", where, bytes.size());
   for (size_t b = 0; b < 256; ++b) vocabulary.byte_ids[b] = json_id(bytes[b], fmt::format("{}: bytes[{}]", where, b));
-  const Json& merges = json_list(json_member(json, "merges", where), where + ": merges");
+  const TokenizerJson& merges = json_list(json_member(json, "merges", where), where + ": merges");
   vocabulary.merges.reserve(merges.size());
   for (size_t i = 0; i < merges.size(); ++i) {
-    const Json& merge = merges[i];
+    const TokenizerJson& merge = merges[i];
     const bool three = merge.is_array() && merge.size() == 3;
     if (!three || !merge[0].is_number() || !merge[1].is_number() || !merge[2].is_number()) {
       throw DataError(fmt::format("{}: merges[{}]: expected [left, right, id]", where, i));
@@ -28,9 +28,9 @@ void read_merges(const Json& json, const std::string& where, BpeVocabulary& voca
   }
 }
 
-void read_ranks(const Json& json, const std::string& where, BpeVocabulary& vocabulary) {
+void read_ranks(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
   json_only_members(json, {"format", "version", "kind", "specials", "roles", "pattern", "rule", "tokens"}, where);
-  const Json& tokens = json_list(json_member(json, "tokens", where), where + ": tokens");
+  const TokenizerJson& tokens = json_list(json_member(json, "tokens", where), where + ": tokens");
   vocabulary.tokens.reserve(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {
     const std::string at = fmt::format("{}: tokens[{}]", where, i);
@@ -42,7 +42,7 @@ void read_ranks(const Json& json, const std::string& where, BpeVocabulary& vocab
 
 }  // namespace
 
-std::unique_ptr<const BpeModel> BpeModel::read_json(const Json& json, const std::string& where) {
+std::unique_ptr<const BpeModel> BpeModel::read_json(const TokenizerJson& json, const std::string& where) {
   BpeVocabulary vocabulary;
   vocabulary.pattern = json_name(json_member(json, "pattern", where), where + ": pattern");
   const std::string rule = json_name(json_member(json, "rule", where), where + ": rule");
@@ -61,19 +61,20 @@ std::unique_ptr<const BpeModel> BpeModel::read_json(const Json& json, const std:
   }
 }
 
-void BpeModel::write_json(Json& json) const {
+void BpeModel::write_json(TokenizerJson& json) const {
   json["pattern"] = vocabulary_.pattern;
   if (vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
     json["rule"] = kRanksRule;
-    Json& tokens = json["tokens"] = Json::array();
-    for (const auto& [bytes, id] : vocabulary_.tokens) tokens.push_back(Json::array({bytes_to_json(bytes), id}));
+    TokenizerJson& tokens = json["tokens"] = TokenizerJson::array();
+    for (const auto& [bytes, id] : vocabulary_.tokens)
+      tokens.push_back(TokenizerJson::array({bytes_to_json(bytes), id}));
     return;
   }
   json["rule"] = kMergesRule;
   json["bytes"] = vocabulary_.byte_ids;
-  Json& merges = json["merges"] = Json::array();
+  TokenizerJson& merges = json["merges"] = TokenizerJson::array();
   for (const BpeMerge& merge : vocabulary_.merges) {
-    merges.push_back(Json::array({merge.left, merge.right, merge.id}));
+    merges.push_back(TokenizerJson::array({merge.left, merge.right, merge.id}));
   }
 }
 

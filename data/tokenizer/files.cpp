@@ -57,7 +57,7 @@ using Ids = std::unordered_map<std::string, int32_t>;  // by visible text
 
 Ids read_vocab_json(const fs::path& path) {
   const std::string where = path.string();
-  const Json json = parse_json(read_file(path), where);
+  const TokenizerJson json = parse_json(read_file(path), where);
   require<DataError>(json.is_object(), "{}: expected an object of token: id", where);
   Ids ids;
   ids.reserve(json.size());

@@ -11,10 +11,10 @@ namespace weft {
 namespace {
 
 // Of a JSON value, as a message shows it.
-std::string excerpt(const Json& value) {
+std::string excerpt(const TokenizerJson& value) {
   constexpr size_t kMost = 60;
   if (value.is_structured() && value.size() > 8) return fmt::format("a {} of {}", value.type_name(), value.size());
-  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = value.dump(-1, ' ', false, TokenizerJson::error_handler_t::replace);
   if (text.size() > kMost) text = text.substr(0, kMost) + "...";
   return text;
 }
@@ -27,39 +27,40 @@ int hex_digit(char c) {
 
 }  // namespace
 
-Json parse_json(std::string_view text, const std::string& where) {
+TokenizerJson parse_json(std::string_view text, const std::string& where) {
   try {
-    return Json::parse(text.begin(), text.end());
-  } catch (const Json::parse_error& error) {
+    return TokenizerJson::parse(text.begin(), text.end());
+  } catch (const TokenizerJson::parse_error& error) {
     throw DataError(fmt::format("{}: no valid JSON at byte {}: {}", where, error.byte, error.what()));
   }
 }
 
-const Json& json_member(const Json& object, const char* name, const std::string& where) {
+const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where) {
   require<DataError>(object.is_object(), "{}: expected an object, got {}", where, excerpt(object));
   const auto found = object.find(name);
   require<DataError>(found != object.end(), "{}: \"{}\" is missing", where, name);
   return *found;
 }
 
-const Json& json_list(const Json& value, const std::string& where) {
+const TokenizerJson& json_list(const TokenizerJson& value, const std::string& where) {
   require<DataError>(value.is_array(), "{}: expected a list, got {}", where, excerpt(value));
   return value;
 }
 
-std::string json_name(const Json& value, const std::string& where) {
+std::string json_name(const TokenizerJson& value, const std::string& where) {
   require<DataError>(value.is_string() && !value.get_ref<const std::string&>().empty(),
                      "{}: expected a string that is not empty, got {}", where, excerpt(value));
   return value.get<std::string>();
 }
 
-int32_t json_id(const Json& value, const std::string& where) {
+int32_t json_id(const TokenizerJson& value, const std::string& where) {
   const bool fits = value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(kMaxTokenId);
   require<DataError>(fits, "{}: expected an id of 0 to {}, got {}", where, kMaxTokenId, excerpt(value));
   return value.get<int32_t>();
 }
 
-void json_only_members(const Json& object, std::initializer_list<std::string_view> names, const std::string& where) {
+void json_only_members(const TokenizerJson& object, std::initializer_list<std::string_view> names,
+                       const std::string& where) {
   require<DataError>(object.is_object(), "{}: expected an object, got {}", where, excerpt(object));
   for (const auto& [name, value] : object.items()) {
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
@@ -67,14 +68,14 @@ void json_only_members(const Json& object, std::initializer_list<std::string_vie
   }
 }
 
-Json bytes_to_json(std::string_view bytes) {
+TokenizerJson bytes_to_json(std::string_view bytes) {
   if (is_utf8(bytes)) return std::string(bytes);
   std::string hex;
   for (char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return Json{{"hex", hex}};
+  return TokenizerJson{{"hex", hex}};
 }
 
-std::string bytes_from_json(const Json& value, const std::string& where) {
+std::string bytes_from_json(const TokenizerJson& value, const std::string& where) {
   if (value.is_string()) return value.get<std::string>();
   require<DataError>(value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string(),
                      "{}: expected a string or {{\"hex\": \"...\"}}, got {}", where, excerpt(value));

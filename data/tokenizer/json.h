@@ -7,19 +7,20 @@ namespace weft {
 
 // Checked reading of a tokenizer file's JSON. Every function throws DataError beginning with `where`, which names the
 // file and the member.
-using Json = nlohmann::json;
+using TokenizerJson = nlohmann::json;
 
-Json parse_json(std::string_view text, const std::string& where);
-const Json& json_member(const Json& object, const char* name, const std::string& where);
-const Json& json_list(const Json& value, const std::string& where);
+TokenizerJson parse_json(std::string_view text, const std::string& where);
+const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where);
+const TokenizerJson& json_list(const TokenizerJson& value, const std::string& where);
 // At least one character of valid UTF-8; "?" etc. as they are.
-std::string json_name(const Json& value, const std::string& where);
-int32_t json_id(const Json& value, const std::string& where);
+std::string json_name(const TokenizerJson& value, const std::string& where);
+int32_t json_id(const TokenizerJson& value, const std::string& where);
 // Members other than these are an error: they come from a newer version, or from somewhere else.
-void json_only_members(const Json& object, std::initializer_list<std::string_view> names, const std::string& where);
+void json_only_members(const TokenizerJson& object, std::initializer_list<std::string_view> names,
+                       const std::string& where);
 
 // Any bytes: a string if they are valid UTF-8, else {"hex": "ff00"}.
-Json bytes_to_json(std::string_view bytes);
-std::string bytes_from_json(const Json& value, const std::string& where);
+TokenizerJson bytes_to_json(std::string_view bytes);
+std::string bytes_from_json(const TokenizerJson& value, const std::string& where);
 
 }  // namespace weft

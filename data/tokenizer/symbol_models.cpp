@@ -69,15 +69,15 @@ void ListModel::hash_into(Hasher& hasher) const {
   }
 }
 
-void ListModel::write_json(Json& json) const {
-  Json& tokens = json["tokens"] = Json::array();
-  for (int32_t id : ids_) tokens.push_back(Json::array({bytes_to_json(bytes_[id]), id}));
+void ListModel::write_json(TokenizerJson& json) const {
+  TokenizerJson& tokens = json["tokens"] = TokenizerJson::array();
+  for (int32_t id : ids_) tokens.push_back(TokenizerJson::array({bytes_to_json(bytes_[id]), id}));
 }
 
-std::unique_ptr<const ListModel> ListModel::read_json(const Json& json, Pretokenizer::Rule rule,
+std::unique_ptr<const ListModel> ListModel::read_json(const TokenizerJson& json, Pretokenizer::Rule rule,
                                                       std::optional<int32_t> unk, const std::string& where) {
   json_only_members(json, {"format", "version", "kind", "specials", "roles", "tokens"}, where);
-  const Json& tokens = json_list(json_member(json, "tokens", where), where + ": tokens");
+  const TokenizerJson& tokens = json_list(json_member(json, "tokens", where), where + ": tokens");
   Symbols symbols;
   symbols.reserve(tokens.size());
   for (size_t i = 0; i < tokens.size(); ++i) {

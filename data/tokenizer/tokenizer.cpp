@@ -57,16 +57,16 @@ uint64_t hash_of(const TokenizerModel& model, const SpecialTokens& specials) {
   return hasher.digest();
 }
 
-SpecialTokens read_specials(const Json& json, const std::string& where) {
+SpecialTokens read_specials(const TokenizerJson& json, const std::string& where) {
   SpecialTokens specials;
-  const Json& list = json_list(json_member(json, "specials", where), where + ": specials");
+  const TokenizerJson& list = json_list(json_member(json, "specials", where), where + ": specials");
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string at = fmt::format("{}: specials[{}]", where, i);
     json_only_members(list[i], {"name", "id"}, at);
     specials.tokens.push_back({json_name(json_member(list[i], "name", at), at + ": name"),
                                json_id(json_member(list[i], "id", at), at + ": id")});
   }
-  const Json& roles = json_member(json, "roles", where);
+  const TokenizerJson& roles = json_member(json, "roles", where);
   json_only_members(roles, {"bos", "eos", "pad", "unk"}, where + ": roles");
   for (size_t role = 0; role < kRoles.size(); ++role) {
     if (!roles.contains(kRoles[role])) continue;
@@ -80,7 +80,7 @@ SpecialTokens read_specials(const Json& json, const std::string& where) {
   return specials;
 }
 
-std::unique_ptr<const TokenizerModel> read_model(const Json& json, const SpecialTokens& specials,
+std::unique_ptr<const TokenizerModel> read_model(const TokenizerJson& json, const SpecialTokens& specials,
                                                  const std::string& where) {
   const std::string kind = json_name(json_member(json, "kind", where), where + ": kind");
   const auto unk = specials.roles[static_cast<size_t>(SpecialRole::Unk)];
@@ -175,9 +175,9 @@ bool Tokenizer::is_special(int32_t id) const {
 }
 
 std::string Tokenizer::to_json() const {
-  Json json{{"format", kFormat}, {"version", kVersion}, {"kind", model_->kind()}};
-  Json& list = json["specials"] = Json::array();
-  Json& roles = json["roles"] = Json::object();
+  TokenizerJson json{{"format", kFormat}, {"version", kVersion}, {"kind", model_->kind()}};
+  TokenizerJson& list = json["specials"] = TokenizerJson::array();
+  TokenizerJson& roles = json["roles"] = TokenizerJson::object();
   for (const auto& [name, id] : specials_.tokens) list.push_back({{"name", name}, {"id", id}});
   for (size_t role = 0; role < kRoles.size(); ++role) {
     for (const auto& [name, id] : specials_.tokens) {
@@ -191,12 +191,12 @@ std::string Tokenizer::to_json() const {
 void Tokenizer::save(const fs::path& path) const { write_file_atomically(path, to_json()); }
 
 std::shared_ptr<const Tokenizer> Tokenizer::from_json(std::string_view text, const std::string& where) {
-  const Json json = parse_json(text, where);
+  const TokenizerJson json = parse_json(text, where);
   const std::string format = json_name(json_member(json, "format", where), where + ": format");
   require<DataError>(format == kFormat, "{}: format is \"{}\", expected \"{}\"", where, format, kFormat);
-  const Json& version = json_member(json, "version", where);
+  const TokenizerJson& version = json_member(json, "version", where);
   require<DataError>(version.is_number_unsigned() && version == kVersion, "{}: version {}, this weft reads version {}",
-                     where, version.dump(-1, ' ', false, Json::error_handler_t::replace), kVersion);
+                     where, version.dump(-1, ' ', false, TokenizerJson::error_handler_t::replace), kVersion);
   SpecialTokens specials = read_specials(json, where);
   auto model = read_model(json, specials, where);
   try {

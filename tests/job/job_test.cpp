@@ -101,8 +101,8 @@ TEST(Job, ContradictionsOfTranslation) {
       translation_job(),
       {{"data.format=text", "data.format: text has one language; translation needs parallel or tsv"},
        {"model.encoder_layers=0", "translation needs an encoder, set it to 1 or more"},
-       {"data.max_source_tokens=300", "data.max_source_tokens: rows of 300 tokens do not fit the 256 positions"},
-       {"data.max_target_tokens=258", "data.max_target_tokens: rows of 258 tokens do not fit the 256 positions"}});
+       {"data.max_source_tokens=300", "data.max_source_tokens: sequences of 300 tokens do not fit the 256 positions"},
+       {"data.max_target_tokens=258", "data.max_target_tokens: sequences of 258 tokens do not fit the 256 positions"}});
   EXPECT_EQ(with_override(translation_job(), "data.max_target_tokens=257"), "");
   JobConfig two = translation_job();
   two.model.tying = Tying::All;

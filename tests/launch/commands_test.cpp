@@ -228,7 +228,7 @@ TEST_F(Commands, DatasetsThatDoNotFit) {
        {"nowhere holds no prepared dataset", "weft prepare"}},
       {{"train", "pairs.yaml", "--set", "model.max_length=3", "--set", "run_dir=newrun"},
        2,
-       {"has a row of", "model.max_length is 3", "hint:"}},
+       {"has a sequence of", "model.max_length is 3", "hint:"}},
       {{"prepare", "gpt.yaml", "--set", "tokenizer.kind=chars"}, 3, {"data already holds another dataset", "hint:"}},
       {{"evaluate", "gpt.yaml", "--set", "data.directory=tdata", "--split", "valid"}, 3, {"another tokenizer"}},
       {{"evaluate", "gpt.yaml", "--split", "test"}, 3, {"has no split \"test\", only: train, valid"}},

@@ -40,7 +40,7 @@ CONCEPTS = {
     "job: phase timeouts": r"\bdouble (?:save|save_seconds) = 600",
     "job: row longer than the model's positions": r"\"[^\"]*(?:row|sequence)s? of up to[^\"]*\"",
     "is a dataset prepared": r"exists\([^;]*(?:\"dataset\.json\"|kManifestName)",
-    "data: UTF-8 and Unicode tables": r"\b(?:utf8_length|decode_utf8|next_code_point|decode_rune)\([^;]*\{$",
+    "data: UTF-8 and Unicode tables": r"^(?:inline )?[\w:]+ (?:utf8_length|utf8_at|decode_utf8)\([^;]*\{$",
     "sample corpus": r"^\w+ write_sample_corpus\(",
     "sample corpus's baselines": r"^class (?:NearestNeighbour|ModelOne)",
     "dropout key of a step": r"\"dropout \{\}",
