@@ -24,7 +24,8 @@ constexpr const char* kFooter =
     "  weft evaluate configs/sample/translation.yaml --split test\n"
     "weft COMMAND --help teaches each; weft keys lists what a job may say.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
-    "hung, 75 stopped by a signal after a committed save (run the same command again).";
+    "hung, 6 another run owns the run directory, 75 stopped by a signal after a committed save (run the same command\n"
+    "again).";
 
 // Before the ranks work together all of them read the same command line and the same job, and fail alike. Rank 0 says
 // it, and its end ends the others through the launcher; one that is still here after that has trouble of its own.

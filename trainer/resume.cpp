@@ -59,7 +59,7 @@ Beginning Resume::begin(const ResumeChoice& choice) {
   return {.state = path ? restore(*path) : start_anew(), .checkpoint = path};
 }
 
-// Rank 0 decides and tells the others: they may see the file system at another moment.
+// Rank 0 decides for the others: they may see the file system at another moment.
 std::optional<fs::path> Resume::find(const ResumeChoice& choice) {
   const std::string found =
       agree(directory_.world(), [&] { return resume_path(choice, directory_.checkpoints(), note_progress()); });

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Invariants 1 and 2 across layouts, under mpirun: a run begun on one rank goes on from its checkpoint on other layouts,
+# Across layouts under mpirun: a run begun on one rank goes on from its checkpoint on other layouts,
 # and from theirs on one rank again, with the losses of a run that never changed; translations are the same on any.
 # usage: layout_test.sh WEFT SCRATCH
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Invariant 2 and issue "killed at any moment": trains a small job straight, and again with SIGKILL, SIGUSR1 and
+# A run that was killed ends as one that was not: trains a small job straight, and again with SIGKILL, SIGUSR1 and
 # SIGTERM at several moments under mpirun, and compares weights, moments and losses bit for bit.
 # usage: resume_test.sh WEFT SCRATCH
 set -euo pipefail
