@@ -15,6 +15,7 @@ enum class ExitCode : int {
   BadData = 3,
   Divergence = 4,
   PeerDied = 5,
+  Busy = 6,
   Preempted = 75,  // EX_TEMPFAIL: saved, run me again
 };
 
@@ -65,6 +66,12 @@ class PeerError : public Error {
  public:
   explicit PeerError(const std::string& what, std::string hint = {})
       : Error(ExitCode::PeerDied, what, std::move(hint)) {}
+};
+
+// Another run owns what this one needs: its run directory (exit 6).
+class BusyError : public Error {
+ public:
+  explicit BusyError(const std::string& what, std::string hint = {}) : Error(ExitCode::Busy, what, std::move(hint)) {}
 };
 
 // weft called itself wrongly: shapes, dtypes or states that no user input should reach (exit 1).

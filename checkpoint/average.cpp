@@ -72,6 +72,8 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
     for (size_t i = 0; i < sum.size(); ++i) to[i] = static_cast<float>(sum[i] / static_cast<double>(paths.size()));
   }
   CheckpointHeader header{.step = last.manifest().step,
+                          .sequence = last.manifest().sequence,
+                          .attempt = last.manifest().attempt,
                           .state = last.manifest().state,
                           .job = last.manifest().job,
                           .fingerprint = last.manifest().fingerprint,

@@ -65,6 +65,8 @@ CheckpointManifest parse_checkpoint_manifest(const Json& json) {
                      CheckpointManifest::kVersion);
   CheckpointManifest m;
   m.step = json.at("step").get<int64_t>();
+  m.sequence = json.value("sequence", int64_t{0});
+  m.attempt = json.value("attempt", int64_t{0});
   m.state = json.at("state");
   m.job = json.at("job").get<std::string>();
   m.fingerprint = json.at("fingerprint");
@@ -114,6 +116,8 @@ std::string checkpoint_manifest_text(const CheckpointManifest& m) {
   }
   const Json body = {{"version", CheckpointManifest::kVersion},
                      {"step", m.step},
+                     {"sequence", m.sequence},
+                     {"attempt", m.attempt},
                      {"state", m.state},
                      {"job", m.job},
                      {"fingerprint", m.fingerprint},

@@ -39,6 +39,10 @@ struct CheckpointAttachment {
 struct CheckpointManifest {
   static constexpr int kVersion = 1;
   int64_t step = 0;
+  // The order of saves in a run directory: higher than of any that was there when this one was begun. 0 in checkpoints
+  // of builds that did not store it.
+  int64_t sequence = 0;
+  int64_t attempt = 0;                 // of the run that saved it
   nlohmann::ordered_json state;        // what the trainer needs besides tensors
   std::string job;                     // the resolved job, YAML
   nlohmann::ordered_json fingerprint;  // of the run's numerics
@@ -56,7 +60,7 @@ std::string checkpoint_manifest_text(const CheckpointManifest& manifest);
 // tensors. DataError with the path and what is wrong.
 CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint);
 
-// The text of an attachment, its checksum compared; DataError where there is none of that name.
+// The text of an attachment, its checksum compared; DataError if there is none of that name.
 std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name);
 
 // Reads every slice and attachment and compares its hash; DataError naming the file and tensor. `on_progress` is called

@@ -3,7 +3,7 @@
 namespace weft {
 namespace {
 
-// The boxes of the parameter's part in a buffer; none where that part is empty.
+// The boxes of the parameter's part in a buffer; none if that part is empty.
 std::vector<TensorBox> boxes_of(const ParameterRegistry& registry, const Parameter& p, const NamedBuffer& buffer) {
   const std::vector<int64_t> corner = registry.local_origin(p);
   const int64_t begin = p.flat_offset();

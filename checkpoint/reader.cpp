@@ -1,7 +1,9 @@
 #include "checkpoint/reader.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <tuple>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -14,19 +16,47 @@ bool is_step_name(std::string_view name) {
          std::all_of(name.begin() + 5, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+namespace {
+
+constexpr int64_t kUnreadable = std::numeric_limits<int64_t>::max();
+
+// Of the order alone: what else the manifest says is not checked.
+int64_t sequence_of(const fs::path& checkpoint) {
+  try {
+    const auto manifest = nlohmann::ordered_json::parse(read_file(checkpoint / "manifest.json"));
+    return manifest.at("weft_checkpoint").value("sequence", int64_t{0});
+  } catch (const std::exception&) {
+    return kUnreadable;
+  }
+}
+
+}  // namespace
+
 std::vector<fs::path> list_checkpoints(const fs::path& directory) {
-  std::vector<fs::path> found;
-  if (!fs::is_directory(directory)) return found;
+  // Steps of more than eight digits are longer names, not later in the alphabet.
+  using Key = std::tuple<int64_t, size_t, std::string>;
+  std::vector<std::pair<Key, fs::path>> found;
+  if (!fs::is_directory(directory)) return {};
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string name = entry.path().filename();
-    if (is_step_name(name) && fs::exists(entry.path() / "manifest.json")) found.push_back(entry.path());
+    if (!is_step_name(name) || !fs::exists(entry.path() / "manifest.json")) continue;
+    found.push_back({{sequence_of(entry.path()), name.size(), name}, entry.path()});
   }
-  // Steps of more than eight digits are longer names, not later in the alphabet.
-  std::ranges::sort(found, [](const fs::path& a, const fs::path& b) {
-    const std::string x = a.filename(), y = b.filename();
-    return x.size() != y.size() ? x.size() < y.size() : x < y;
-  });
-  return found;
+  std::ranges::sort(found);
+  std::vector<fs::path> paths;
+  for (auto& [key, path] : found) paths.push_back(std::move(path));
+  return paths;
+}
+
+int64_t next_sequence(const fs::path& directory) {
+  int64_t last = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory, error)) {
+    if (!entry.path().filename().string().starts_with("step-")) continue;
+    const int64_t sequence = sequence_of(entry.path());
+    if (sequence != kUnreadable) last = std::max(last, sequence);
+  }
+  return last + 1;
 }
 
 Checkpoint Checkpoint::open(const fs::path& path) {
@@ -53,7 +83,7 @@ uint64_t Checkpoint::read(const std::vector<TensorBox>& boxes, const std::functi
   std::map<const TensorBox*, int64_t> filled;
   uint64_t bytes_read = 0;
   for (const CheckpointFile& stored : manifest_.files) {
-    std::optional<File> file;  // opened where something in it is needed
+    std::optional<File> file;  // opened if something in it is needed
     for (const CheckpointSlice& s : stored.slices) {
       const auto at = wanted.find({s.buffer, s.name});
       if (at == wanted.end()) continue;

@@ -13,8 +13,13 @@ namespace weft {
 bool is_step_name(std::string_view name);
 constexpr std::string_view kUnfinished = ".tmp";
 
-// Committed checkpoints of a run directory, oldest first: directories step-N with a manifest. Nothing is read yet.
+// Committed checkpoints of a run directory, the one saved first comes first: directories step-N with a manifest. The
+// order is that of their sequence numbers; those without one come before, by step. One whose manifest cannot be read
+// counts as the newest, so that whoever looks for the newest finds out. Tensors are not read.
 std::vector<fs::path> list_checkpoints(const fs::path& directory);
+
+// For the next save in a directory: above the sequence numbers of all that is there, set aside or not.
+int64_t next_sequence(const fs::path& directory);
 
 // A committed checkpoint, opened: its manifest is checked, its tensors are not read.
 class Checkpoint {
@@ -24,7 +29,7 @@ class Checkpoint {
   const CheckpointManifest& manifest() const { return manifest_; }
 
   // Fills the boxes from whatever slices the checkpoint holds, on any layout. Slices that lie in none of the boxes are
-  // not read (U-4.6); one that does is read whole, piece by piece, and its checksum compared. DataError where a tensor
+  // not read ; one that does is read whole, piece by piece, and its checksum compared. DataError if a tensor
   // is missing, has another shape or dtype, or is damaged. Returns the bytes of slices that were read.
   // `on_progress` is called after every few megabytes.
   uint64_t read(const std::vector<TensorBox>& boxes, const std::function<void()>& on_progress = {}) const;
@@ -36,7 +41,7 @@ class Checkpoint {
   CheckpointManifest manifest_;
 };
 
-// The newest checkpoint whose every slice is intact; damaged ones are told and passed over. Nothing where none is.
+// The newest checkpoint whose every slice is intact; damaged ones are logged and passed over. Nothing if none is.
 std::optional<Checkpoint> latest_valid(const fs::path& directory, const std::function<void()>& on_progress = {});
 
 }  // namespace weft

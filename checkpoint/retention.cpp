@@ -43,7 +43,20 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule) {
 
 namespace {
 
-// Committed but for its name: a kill came between the manifest and the rename.
+// The name that an unfinished directory is to have: "step-7" of step-7.tmp, step-7.2.tmp and step-7.2.tmp.tmp; "" if it
+// is none.
+std::string name_in_the_end(std::string name) {
+  if (!name.ends_with(kUnfinished)) return "";
+  while (name.ends_with(kUnfinished)) name.resize(name.size() - kUnfinished.size());
+  const size_t dot = name.find('.');
+  if (dot != std::string::npos && dot + 1 < name.size() &&
+      name.find_first_not_of("0123456789", dot + 1) == std::string::npos) {
+    name.resize(dot);
+  }
+  return is_step_name(name) ? name : "";
+}
+
+// Has a manifest that can be read. Of an unfinished one: a kill came between the manifest and the rename.
 bool is_complete(const fs::path& directory) {
   try {
     read_checkpoint_manifest(directory);
@@ -59,21 +72,46 @@ void clear_unfinished(const fs::path& directory) {
   std::error_code error;
   std::vector<fs::path> left;
   for (const auto& entry : fs::directory_iterator(directory, error)) {
-    std::string name = entry.path().filename();
-    const bool unfinished = name.ends_with(kUnfinished);
-    while (name.ends_with(kUnfinished)) name.resize(name.size() - kUnfinished.size());
-    if (unfinished && is_step_name(name)) left.push_back(entry.path());
+    if (!name_in_the_end(entry.path().filename()).empty()) left.push_back(entry.path());
   }
   std::ranges::sort(left);  // step-N.tmp before step-N.tmp.tmp
   for (const fs::path& path : left) {
-    const fs::path target = path.parent_path() / path.stem();
-    if (is_step_name(target.filename().string()) && !fs::exists(target) && is_complete(path)) {
+    const fs::path target = path.parent_path() / name_in_the_end(path.filename());
+    const bool aside = path.stem().string().ends_with(kUnfinished);  // superseded by what it made way for
+    if (!aside && !fs::exists(target) && is_complete(path)) {
       fs::rename(path, target, error);
     } else {
       fs::remove_all(path, error);
     }
     if (error) log_warning("{} was left as it is: {}", path.string(), error.message());
   }
+}
+
+std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path& checkpoint, int64_t attempt) {
+  const std::vector<fs::path> all = list_checkpoints(directory);
+  std::error_code error;
+  auto later = all.begin();
+  if (fs::equivalent(fs::weakly_canonical(checkpoint).parent_path(), directory, error)) {
+    const auto key = [](const fs::path& path) {
+      const CheckpointManifest manifest = read_checkpoint_manifest(path);
+      return std::pair(manifest.sequence, manifest.step);
+    };
+    const auto chosen = key(checkpoint);
+    later = std::ranges::find_if(all, [&](const fs::path& path) { return !is_complete(path) || key(path) > chosen; });
+  }
+  std::vector<fs::path> moved;
+  for (auto at = all.end(); at != later;) {
+    --at;
+    const fs::path target = fmt::format("{}.before-{}", at->string(), attempt);
+    fs::rename(*at, target, error);
+    if (error) {
+      throw DataError(fmt::format("{} cannot be renamed to {}: {}", at->string(), target.string(), error.message()),
+                      "the run goes on from an earlier checkpoint, so later ones must make way; move them by hand");
+    }
+    moved.push_back(target);
+  }
+  if (!moved.empty()) sync_directory(directory);
+  return moved;
 }
 
 }  // namespace weft

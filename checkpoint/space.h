@@ -10,7 +10,7 @@ namespace weft {
 // (master weights, moments), and the structure and manifest that describe `tensors` tensors.
 uint64_t checkpoint_bytes(int64_t elements, int64_t element_bytes, int64_t buffers, int64_t tensors);
 
-// U-4.3. DataError where the file system that holds `directory` has less than `needed` bytes free for this user; the
+// DataError if the file system that holds `directory` has less than `needed` bytes free for this user; the
 // message names the directory and both numbers, and `what` says what they are needed for. A quota is not seen.
 void require_space(const fs::path& directory, uint64_t needed, const std::string& what);
 

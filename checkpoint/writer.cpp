@@ -10,6 +10,7 @@
 #include "base/hdf5.h"
 #include "base/log.h"
 #include "checkpoint/reader.h"
+#include "parallel/agree.h"
 
 namespace weft {
 namespace {
@@ -43,15 +44,13 @@ std::vector<std::string> write_structure(const fs::path& path, const std::vector
   return arrays;
 }
 
-fs::path unfinished_path(const fs::path& target) { return target.string() + std::string(kUnfinished); }
-
 // Gives each the other's name. Where the file system cannot do that at once (NFS), clear_unfinished() repairs what a
 // kill in between leaves.
 void exchange_durably(const fs::path& one, const fs::path& other) {
   if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) {
     return sync_directory(other.parent_path());
   }
-  const fs::path aside = unfinished_path(one);
+  const fs::path aside = one.string() + std::string(kUnfinished);
   fs::rename(other, aside);
   fs::rename(one, other);
   fs::rename(aside, one);
@@ -62,6 +61,10 @@ void exchange_durably(const fs::path& one, const fs::path& other) {
 
 fs::path checkpoint_path(const fs::path& directory, int64_t step) {
   return directory / fmt::format("step-{:08}", step);
+}
+
+fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt) {
+  return fmt::format("{}.{}{}", checkpoint.string(), attempt, kUnfinished);
 }
 
 CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communicator& world)
@@ -75,21 +78,22 @@ bool CheckpointWriter::written() const { return written_; }
 
 void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBox>& owned) {
   require<InternalError>(!busy(), "a save is under way");
-  const fs::path temporary = unfinished_path(checkpoint_path(directory_, header.step));
-  std::string problem;
-  if (world_.rank() == 0) {
+  const fs::path temporary = unfinished_path(checkpoint_path(directory_, header.step), header.attempt);
+  agree(world_, [&] {
     std::error_code error;
     fs::remove_all(temporary, error);
-    fs::create_directories(temporary, error);
-    if (error) problem = fmt::format("create {}: {}", temporary.string(), error.message());
-  }
-  problem = world_.broadcast_text(problem, 0);
-  if (!problem.empty()) throw DataError(problem, "check the path and the free space of the run directory");
+    if (!error) fs::create_directories(temporary, error);
+    if (!error) return std::string();
+    throw DataError(fmt::format("create {}: {}", temporary.string(), error.message()),
+                    "check the path and the free space of the run directory");
+  });
+  part_bytes_ = 0;
   snapshot_.clear();
   for (const TensorBox& box : owned) {
     TensorBox copy = box;
     copy.data = context_.empty(box.data.shape(), box.data.dtype());
     std::memcpy(copy.data.raw(), box.data.raw(), box.data.bytes());
+    part_bytes_ += copy.data.bytes();
     snapshot_.push_back(std::move(copy));
   }
   header_ = std::move(header);
@@ -107,11 +111,9 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBo
 
 // Both numbers of a save that may have failed for want of room.
 std::string CheckpointWriter::space_text(const fs::path& directory) const {
-  uint64_t needed = 0;
-  for (const TensorBox& box : snapshot_) needed += box.data.bytes();
   std::error_code error;
   const auto space = fs::space(directory, error);
-  return fmt::format("\n  this rank's part needs {} bytes; {} bytes are free in {}", needed,
+  return fmt::format("\n  this rank's part needs {} bytes; {} bytes are free in {}", part_bytes_,
                      error ? error.message() : fmt::format("{}", space.available), directory.string());
 }
 
@@ -149,6 +151,8 @@ void CheckpointWriter::write_part(const fs::path& directory) {
 // For rank 0, once every rank has written its part.
 void CheckpointWriter::commit(const CheckpointHeader& header, const fs::path& temporary, const fs::path& target) const {
   CheckpointManifest manifest{.step = header.step,
+                              .sequence = header.sequence,
+                              .attempt = header.attempt,
                               .state = header.state,
                               .job = header.job,
                               .fingerprint = header.fingerprint,
@@ -176,27 +180,22 @@ fs::path CheckpointWriter::finish() {
   const CheckpointHeader header = std::move(*header_);
   header_.reset();
   fs::path target = checkpoint_path(directory_, header.step);
-  const fs::path temporary = unfinished_path(target);
-  std::string problem;
-  for (int rank = 0; rank < world_.size(); ++rank) {
-    const std::string theirs = world_.broadcast_text(failure_, rank);
-    if (problem.empty()) problem = theirs;
-  }
-  if (world_.rank() == 0) {
-    try {
-      if (problem.empty()) commit(header, temporary, target);
-    } catch (const std::exception& error) {
-      problem = describe(error) + space_text(temporary);
-    }
-    std::error_code ignored;
-    if (!problem.empty()) fs::remove_all(temporary, ignored);
-  }
+  const fs::path temporary = unfinished_path(target, header.attempt);
   snapshot_.clear();
-  problem = world_.broadcast_text(problem, 0);
-  if (!problem.empty()) {
-    throw DataError(fmt::format("checkpoint {} was not saved: {}", target.string(), problem),
-                    "the checkpoints saved before are untouched; make room, then run the same command again");
-  }
+  const std::string problem = first_text(world_, failure_);
+  agree(world_, [&] {
+    try {
+      if (!problem.empty()) throw DataError(problem);
+      commit(header, temporary, target);
+      return std::string();
+    } catch (const std::exception& error) {
+      const std::string why = problem.empty() ? describe(error) + space_text(temporary) : problem;
+      std::error_code ignored;
+      fs::remove_all(temporary, ignored);
+      throw DataError(fmt::format("checkpoint {} was not saved: {}", target.string(), why),
+                      "the checkpoints saved before are untouched; make room, then run the same command again");
+    }
+  });
   return target;
 }
 

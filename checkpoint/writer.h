@@ -12,6 +12,8 @@ namespace weft {
 // What a checkpoint holds besides tensors; the same on every rank.
 struct CheckpointHeader {
   int64_t step = 0;
+  int64_t sequence = 0;  // in the order of saves of the run directory
+  int64_t attempt = 0;   // of the run
   nlohmann::ordered_json state;
   std::string job;
   nlohmann::ordered_json fingerprint;
@@ -20,10 +22,12 @@ struct CheckpointHeader {
 };
 
 fs::path checkpoint_path(const fs::path& directory, int64_t step);  // DIR/step-00001000
+// Where attempt 2 writes it: DIR/step-00001000.2.tmp, a name that no other attempt writes to.
+fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt);
 
 // Writes checkpoints of all ranks in two phases. start() copies the boxes that this rank owns and returns; a thread
-// writes them to DIR/step-N.tmp/rank-R.h5 and syncs. finish() is collective: once every rank has written, rank 0
-// writes the manifest and renames the directory; if one failed, the .tmp directory goes and the error says why, and
+// writes them to DIR/step-N.ATTEMPT.tmp/rank-R.h5 and syncs. finish() is collective: once every rank has written, rank
+// 0 writes the manifest and renames the directory; if one failed, the .tmp directory goes and the error says why, and
 // what was there before stays. One save at a time.
 class CheckpointWriter {
  public:
@@ -46,6 +50,7 @@ class CheckpointWriter {
   Communicator& world_;
   std::optional<CheckpointHeader> header_;
   std::vector<TensorBox> snapshot_;
+  uint64_t part_bytes_ = 0;  // of the snapshot
   std::thread thread_;
   std::atomic<bool> written_{false};
   std::string failure_;  // of this rank's part; read once the thread is joined

@@ -32,7 +32,10 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
     }
     mesh.progress();
   }
-  mesh.dp().all_reduce_host(sums.data(), sums.size(), ReduceOp::Sum);
+  // One sum for the world, of one shard of each replica: what is decided by it (a save, the end) must be decided alike
+  // by ranks whose dp groups might round differently.
+  if (mesh.tp().rank() != 0) sums = {};
+  mesh.world().all_reduce_host(sums.data(), sums.size(), ReduceOp::Sum);
   report.nll = sums[0], report.loss = sums[1];
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

@@ -107,6 +107,7 @@ struct CheckpointConfig {
   bool keep_best = true;
   std::vector<int64_t> keep_steps;
   OnFailure on_failure = OnFailure::Stop;
+  double lock_wait_seconds = 60;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -126,6 +127,9 @@ struct CheckpointConfig {
     v.field("on_failure", on_failure,
             "When a save fails (no space, a broken disk): stop ends the run; continue tells it and tries again at the "
             "next save. The last save must succeed either way.");
+    v.field("lock_wait_seconds", lock_wait_seconds,
+            "Seconds that a run waits for its run directory while another one owns it; 0 means not at all.",
+            Range{.min = 0, .max = 1e6});
   }
 };
 

@@ -24,7 +24,8 @@ constexpr const char* kFooter =
     "  weft evaluate configs/sample/translation.yaml --split test\n"
     "weft COMMAND --help explains each; weft keys lists the keys of a job.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
-    "hung, 75 stopped by a signal after a committed save (run the same command again).";
+    "hung, 6 another run owns the run directory, 75 stopped by a signal after a committed save (run the same command\n"
+    "again).";
 
 // Before the ranks work together all of them read the same command line and the same job, and fail with the same error.
 // Rank 0 prints it, and when it exits the launcher ends the others. A rank that is still running after the wait has an

@@ -17,6 +17,7 @@ enum class Kind : char {
   Divergence = 'n',
   Memory = 'm',
   Peer = 'p',
+  Busy = 'b',
   Other = 'i'
 };
 
@@ -27,6 +28,7 @@ Kind kind_of(const std::exception& error) {
   if (dynamic_cast<const DivergenceError*>(&error)) return Kind::Divergence;
   if (dynamic_cast<const MemoryError*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) return Kind::Memory;
   if (dynamic_cast<const PeerError*>(&error)) return Kind::Peer;
+  if (dynamic_cast<const BusyError*>(&error)) return Kind::Busy;
   return Kind::Other;
 }
 
@@ -42,6 +44,8 @@ Kind kind_of(const std::exception& error) {
       throw MemoryError(text, hint);
     case Kind::Peer:
       throw PeerError(text, hint);
+    case Kind::Busy:
+      throw BusyError(text, hint);
     default:
       throw InternalError(text, hint);
   }

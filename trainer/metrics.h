@@ -11,7 +11,7 @@ namespace weft {
 
 // DIR/metrics.jsonl: one JSON object a line, appended by rank 0 in a single write each, so that a kill leaves at most
 // one partial last line. Every line carries run, attempt, step and event (train, eval, save, ...).
-// A failure to write is told once and never stops training; later lines are tried again.
+// A failure to write is logged once and never stops training; later lines are tried again.
 class MetricsLog {
  public:
   // Opens the log of a run directory; cuts off a partial last line that an earlier attempt left.
@@ -26,7 +26,7 @@ class MetricsLog {
   bool failing_ = false;
 };
 
-// The highest attempt that the log mentions, plus one; 0 where there is no log.
+// The highest attempt that the log mentions, plus one; 0 if there is no log.
 int64_t next_attempt(const fs::path& directory);
 
 // The lines of `event` as one series of strictly increasing steps: an attempt begins with an event "start" at the step

@@ -59,7 +59,7 @@ Beginning Resume::begin(const ResumeChoice& choice) {
   return {.state = path ? restore(*path) : start_anew(), .checkpoint = path};
 }
 
-// Rank 0 decides and tells the others: they may see the file system at another moment.
+// Rank 0 decides for the others: they may see the file system at another moment.
 std::optional<fs::path> Resume::find(const ResumeChoice& choice) {
   const std::string found =
       agree(directory_.world(), [&] { return resume_path(choice, directory_.checkpoints(), note_progress()); });
@@ -117,7 +117,7 @@ void Resume::check_dataset(const Checkpoint& checkpoint) const {
   throw ConfigError(
       fmt::format("{} holds another training text than the one that {} was trained on ({})", job_.data.directory,
                   checkpoint.path().string(), stored["dataset"].value("directory", std::string("?"))),
-      "nothing was changed. To go on with the new text: --set 'override=[data.directory]'. To go on as "
+      "nothing was changed. To go on with the new text: --set 'allow_changes=[data.directory]'. To go on as "
       "before, set data.directory back.");
 }
 

@@ -19,18 +19,33 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 }  // namespace
 
 Saves::Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter,
-             CheckpointHeader header)
+             RunState& state, CheckpointHeader header)
     : job_(job),
       setup_(setup),
       directory_(directory),
       reporter_(reporter),
+      state_(state),
       header_(std::move(header)),
       writer_(directory.checkpoints(), setup.context(), setup.mesh().world()) {}
 
-void Saves::begin(const RunState& state, const std::optional<fs::path>& checkpoint) {
-  if (checkpoint) saved_step_ = state.step;
-  best_step_ = state.best_step;
+void Saves::resumed_from(const std::optional<fs::path>& checkpoint) {
+  if (checkpoint) saved_step_ = state_.step;
   last_checkpoint_ = checkpoint;
+}
+
+void Saves::begin() {
+  header_.attempt = directory_.attempt();
+  const fs::path best = checkpoint_path(directory_.checkpoints(), state_.best_step);
+  const std::string found = agree(directory_.world(), [&] {
+    return fmt::format("{} {}", next_sequence(directory_.checkpoints()), fs::exists(best / "manifest.json") ? 1 : 0);
+  });
+  header_.sequence = std::stoll(found);
+  const bool best_is_there = found.back() == '1';
+  if (best_is_there) committed_best_ = {.step = state_.best_step, .loss = state_.best_loss};
+  if (!best_is_there && state_.best_step >= 0 && job_.checkpoint.keep_best) {
+    log_info("the best checkpoint so far, {}, is not there: the next evaluation counts as the best", best.string());
+    state_.best_step = committed_best_.step, state_.best_loss = committed_best_.loss;
+  }
   last_save_ = Clock::now();
 }
 
@@ -46,8 +61,8 @@ void Saves::check_space(bool evaluates) const {
     const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep_last + 1 - there);
     try {
       require_space(directory_.checkpoints(), one * static_cast<uint64_t>(copies),
-                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep_last {})", copies, copies == 1 ? "" : "s",
-                                one, c.keep_last));
+                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep_last {})", copies,
+                                copies == 1 ? "" : "s", one, c.keep_last));
     } catch (const DataError& error) {
       if (c.on_failure == OnFailure::Stop) throw;
       log_warning("{}", describe(error));
@@ -61,24 +76,26 @@ bool Saves::due_by_clock() const {
   return seconds_since(last_save_) >= 60 * job_.checkpoint.every_minutes;
 }
 
-void Saves::start(const RunState& state, bool last) {
-  if (is_saved(state)) return;
+void Saves::start(bool last) {
+  if (saved_step_ == state_.step) return;
   const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
   commit();
   // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
-  require_equal_replicas(setup_.parameters(), state.step);
+  require_equal_replicas(setup_.parameters(), state_.step);
   const auto began = Clock::now();
-  header_.step = state.step;
-  header_.state = to_json(state);
-  best_step_ = state.best_step;
+  header_.step = state_.step;
+  header_.state = to_json(state_);
   try {
     writer_.start(header_, owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()));
-    saved_step_ = state.step;
+    saved_step_ = state_.step;
   } catch (const DataError& error) {
-    failed(state.step, error, last);
+    failed(state_.step, error, last);
   }
+  header_.sequence += 1;
   last_save_ = Clock::now();
-  under_way_ = {.step = state.step, .seconds = seconds_since(began)};
+  under_way_ = {.step = header_.step,
+                .best = {.step = state_.best_step, .loss = state_.best_loss},
+                .seconds = seconds_since(began)};
 }
 
 void Saves::commit(bool last) {
@@ -90,6 +107,7 @@ void Saves::commit(bool last) {
   } catch (const DataError& error) {
     return failed(under_way_.step, error, last);
   }
+  if (under_way_.best.step == under_way_.step) committed_best_ = under_way_.best;
   reporter_.saved(under_way_.step, *last_checkpoint_, under_way_.seconds + seconds_since(began));
   if (directory_.world().rank() == 0) remove_superseded();
   // Removing old checkpoints may take longer than a step may: the others wait for it here, in this phase.
@@ -98,11 +116,11 @@ void Saves::commit(bool last) {
 
 void Saves::remove_superseded() const {
   const CheckpointConfig& c = job_.checkpoint;
-  apply_retention(directory_.checkpoints(),
-                  {.keep_last = c.keep_last,
-                   .keep_epochs = c.keep_epochs,
-                   .best_step = c.keep_best && best_step_ >= 0 ? std::optional(best_step_) : std::nullopt,
-                   .keep_steps = c.keep_steps});
+  const int64_t best = committed_best_.step;  // not state_'s, which may still have to be saved
+  apply_retention(directory_.checkpoints(), {.keep_last = c.keep_last,
+                                             .keep_epochs = c.keep_epochs,
+                                             .best_step = c.keep_best && best >= 0 ? std::optional(best) : std::nullopt,
+                                             .keep_steps = c.keep_steps});
 }
 
 // The writer throws on every rank alike. A run that ends without its last save has lost what came since the one
@@ -111,6 +129,10 @@ void Saves::failed(int64_t step, const DataError& error, bool last) {
   saved_step_ = -1;
   if (last || job_.checkpoint.on_failure == OnFailure::Stop) throw error;
   reporter_.save_failed(step, error);
+  // A best step without a checkpoint would keep later, worse ones from being saved as the best.
+  if (job_.checkpoint.keep_best && state_.best_step == step) {
+    state_.best_step = committed_best_.step, state_.best_loss = committed_best_.loss;
+  }
 }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <limits>
 #include <optional>
 
 #include "checkpoint/writer.h"
@@ -13,12 +14,16 @@ namespace weft {
 // ones go, and what a failure leads to. One save is under way at a time. Every rank calls everything alike.
 class Saves {
  public:
-  // `header`: what every checkpoint of the run holds besides step and state.
-  Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter,
+  // `header`: what every checkpoint of the run holds besides step and state. `state` is the run's; a save that fails
+  // changes what it calls the best step.
+  Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter, RunState& state,
         CheckpointHeader header);
 
-  // Where the run begins; the time of checkpoint.every_minutes counts from here.
-  void begin(const RunState& state, const std::optional<fs::path>& checkpoint);
+  // The checkpoint that the run goes on from, if any: its step needs no save.
+  void resumed_from(const std::optional<fs::path>& checkpoint);
+  // Once the directory is this run's and its checkpoints are those that it goes on from: finds the place in the order
+  // of saves, and forgets a best step whose checkpoint is not there. Starts the time of checkpoint.every_minutes.
+  void begin();
   // Room for what retention keeps, and one more, since the old goes only once the new is there. DataError on every rank
   // (on_failure: stop) or a warning.
   void check_space(bool evaluates) const;
@@ -27,11 +32,10 @@ class Saves {
   bool due_by_clock() const;
   // Whether this rank has written its part of the save under way.
   bool written() const { return writer_.written(); }
-  bool is_saved(const RunState& state) const { return saved_step_ == state.step; }
 
   // Begins a save; commits one that is under way first. Nothing if this step is saved already. `last`: the run ends
   // with this save, so its failure is the run's (see checkpoint.on_failure).
-  void start(const RunState& state, bool last = false);
+  void start(bool last = false);
   // Commits the save under way, if any: waits until every rank has written its part.
   void commit(bool last = false);
   const CheckpointHeader& header() const { return header_; }
@@ -45,14 +49,20 @@ class Saves {
   TrainingSetup& setup_;
   const RunDirectory& directory_;
   Reporter& reporter_;
+  RunState& state_;
   CheckpointHeader header_;
   CheckpointWriter writer_;
   int64_t saved_step_ = -1;
-  int64_t best_step_ = -1;
   std::optional<fs::path> last_checkpoint_;
   std::chrono::steady_clock::time_point last_save_;
+  struct Best {
+    int64_t step = -1;  // -1: none
+    double loss = std::numeric_limits<double>::infinity();
+  };
+  Best committed_best_;  // the best step whose checkpoint is there: retention keeps it until a better one is committed
   struct UnderWay {
     int64_t step = 0;
+    Best best;           // as the checkpoint says
     double seconds = 0;  // that it has kept the run waiting
   } under_way_;
 };

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// Least, middle and most of what the ranks report. The median of an even number is the lower of the middle two, so
+// Minimum, median and maximum of what the ranks report. The median of an even number is the lower of the middle two, so
 // that of two ranks the slower is compared with the faster.
 struct Spread {
   double min = 0, median = 0, max = 0;
@@ -35,8 +35,8 @@ class StragglerWatch {
     double times = 0;      // of the median
     bool by_data = false;  // waiting for data makes the larger part of the difference
   };
-  // Where a window is full: its stragglers that were not told yet. One is told again only after a window in which it
-  // kept up.
+  // If a window is full: its stragglers that were not reported yet. One is reported again only after a window in which
+  // it kept up.
   std::vector<Straggler> add(const RankTimes& times);
 
  private:

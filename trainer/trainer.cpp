@@ -1,5 +1,7 @@
 #include "trainer/trainer.h"
 
+#include <fmt/ranges.h>
+
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +10,7 @@
 #include "base/signals.h"
 #include "checkpoint/retention.h"
 #include "job/dataset_checks.h"
-#include "trainer/metrics.h"
+#include "parallel/agree.h"
 
 namespace weft {
 
@@ -21,7 +23,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
       end_(run_end(job, *data_.plan)),
       directory_(job.run_directory(), mesh.world()),
       reporter_(job, context, mesh.world(), end_),
-      saves_(job, setup_, directory_, reporter_,
+      saves_(job, setup_, directory_, reporter_, state_,
              {.job = to_yaml(job),
               .fingerprint = numerics_fingerprint(job, mesh, context),
               .provenance = run_provenance(origin_, job, data_.train->header()),
@@ -40,17 +42,32 @@ TrainResult Trainer::result() const {
 // What is written comes after all that can be wrong with a checkpoint: a run that cannot begin leaves nothing behind.
 void Trainer::begin(const ResumeChoice& choice) {
   const bool is_rank0 = mesh_.world().rank() == 0;
+  directory_.take(job_.checkpoint.lock_wait_seconds);
   if (is_rank0) clear_unfinished(directory_.checkpoints());
   Resume resume(job_, data_, setup_, directory_, end_, saves_.header().fingerprint);
   const Beginning beginning = resume.begin(choice);
   state_ = beginning.state;
-  saves_.begin(state_, beginning.checkpoint);
+  saves_.resumed_from(beginning.checkpoint);
   if (end_.reached(state_)) return;
   directory_.create();
+  if (choice.kind == ResumeChoice::Kind::Path) set_aside_later_than(*beginning.checkpoint);
   saves_.check_space(data_.valid != nullptr);
-  const int64_t attempt = is_rank0 ? next_attempt(directory_.path()) : 0;
-  if (is_rank0) directory_.write_run_files(job_, state_.run, attempt, saves_.header().provenance);
-  reporter_.begin(directory_.path(), state_, attempt, saves_.header().provenance);
+  saves_.begin();
+  const auto& provenance = saves_.header().provenance;
+  if (is_rank0) directory_.write_run_files(job_, state_.run, provenance);
+  reporter_.begin(directory_.path(), state_, directory_.attempt(), provenance);
+}
+
+void Trainer::set_aside_later_than(const fs::path& checkpoint) const {
+  agree(mesh_.world(), [&] {
+    const std::vector<fs::path> moved = set_aside_later(directory_.checkpoints(), checkpoint, directory_.attempt());
+    std::vector<std::string> names;
+    for (const fs::path& path : moved) names.push_back(path.filename());
+    if (!names.empty()) {
+      log_info("checkpoints that were saved after {} are set aside: {}", checkpoint.string(), fmt::join(names, ", "));
+    }
+    return std::string();
+  });
 }
 
 TrainResult Trainer::run(const ResumeChoice& resume, const StepObserver& after_step) {
@@ -153,7 +170,7 @@ void Trainer::print_samples() {
 
 void Trainer::save(bool last) {
   state_.next_learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
-  saves_.start(state_, last);
+  saves_.start(last);
 }
 
 }  // namespace weft

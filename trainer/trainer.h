@@ -24,8 +24,8 @@ struct TrainResult {
 // Called on every rank after every step with the number of steps done, before what is due then is evaluated and saved.
 using StepObserver = std::function<void(int64_t step)>;
 
-// The loop: steps, evaluations, samples, saves. Every rank runs it; decisions are taken from what the control
-// all-reduce told all of them, or by rank 0 and broadcast.
+// The loop: steps, evaluations, samples, saves. Every rank runs it; decisions follow from the control
+// all-reduce, which all of them know, or are rank 0's and broadcast.
 class Trainer {
  public:
   Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin = {});
@@ -33,7 +33,8 @@ class Trainer {
   Transformer& model() { return setup_.model(); }
 
  private:
-  void begin(const ResumeChoice& resume);
+  void begin(const ResumeChoice& choice);
+  void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train(const StepObserver& after_step);
   void train_step(const StepBatches& batches, double data_seconds);
@@ -52,8 +53,8 @@ class Trainer {
   RunEnd end_;
   RunDirectory directory_;
   Reporter reporter_;
-  Saves saves_;
   RunState state_;
+  Saves saves_;
   bool stop_ = false;          // some rank was asked to
   bool save_due_now_ = false;  // by rank 0's clock
   SampleWriter sample_writer_;

@@ -71,7 +71,7 @@ TEST(CutFlat, PiecesHoldTheirElementsInOrder) {
   EXPECT_EQ(cut_flat(Shape{}, 0, 1).size(), 1u);
 }
 
-// U-4.6: of what lies in other ranks' slices, nothing is read.
+// Of what lies in other ranks' slices, nothing is read.
 TEST_F(CheckpointTest, EachRankReadsItsOwnSlicesAlone) {
   const fs::path path = save(directory_, {1, 2}, 1, 77);
   run_in_process({2, 2}, [&](Mesh& mesh, int) {
@@ -114,7 +114,7 @@ TEST_F(CheckpointTest, LongWorkShowsProgress) {
   EXPECT_EQ(signs, 8 + 16);
 }
 
-// U-4.6: memory beyond the state itself is one piece of a slice, here 4 of 40 MiB.
+// Memory beyond the state itself is one piece of a slice, here 4 of 40 MiB.
 TEST_F(CheckpointTest, ReadingTakesLittleMemory) {
   const Shape shape{10240, 1024};
   in_child([&] {
@@ -157,7 +157,7 @@ TEST_F(CheckpointTest, WithoutAManifestItIsNone) {
   EXPECT_FALSE(latest_valid(directory_));
 }
 
-// U-4.4: a flipped bit or a cut file is found and named, and the one before is taken.
+// A flipped bit or a cut file is found and named, and the one before is taken.
 TEST_F(CheckpointTest, DamageIsFoundAndTheOneBeforeIsTaken) {
   const fs::path older = save(directory_, {2, 1}, 5, 1), newer = save(directory_, {2, 1}, 6, 2);
   EXPECT_EQ(latest_valid(directory_)->path(), newer);
@@ -214,7 +214,7 @@ TEST_F(CheckpointTest, MissingAndMisshapenTensorsAreNamed) {
   EXPECT_NE(message("bias", {3}).find("bias has 0 of 3 elements"), std::string::npos) << message("bias", {3});
 }
 
-// U-4.2: the checkpoint before stays, nothing half-written does, every rank hears why.
+// The checkpoint before stays, nothing half-written does, every rank hears why.
 TEST_F(CheckpointTest, AFailureOnOneRankLosesNothing) {
   const fs::path path = save(directory_, {2, 1}, 5, 1);
   // The write fails on one rank alone.
@@ -235,7 +235,7 @@ TEST_F(CheckpointTest, AFailureOnOneRankLosesNothing) {
     }
   });
   EXPECT_EQ(list_checkpoints(directory_), std::vector<fs::path>{path});
-  EXPECT_FALSE(fs::exists(directory_ / "step-00000006.tmp"));
+  EXPECT_FALSE(fs::exists(unfinished_path(checkpoint_path(directory_, 6), 0)));
   verify_checkpoint(path, read_checkpoint_manifest(path));
 }
 

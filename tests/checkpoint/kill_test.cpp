@@ -1,4 +1,4 @@
-// U-4.2: whenever a save is killed, a complete checkpoint is found that is no older than the one before.
+// Whenever a save is killed, a complete checkpoint is found that is no older than the one before.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// U-4.3: what happens when a save finds no room, on a disk that is really full.
+// What happens when a save finds no room, on a disk that is really full.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -139,7 +139,6 @@ TEST(Unfinished, WhatKillsLeftIsCleared) {
   clear_unfinished(scratch / "nowhere");  // nothing to clear
 }
 
-// U-4.7
 TEST(Retention, PinnedAndRenamedCheckpointsStay) {
   const Scratch scratch;
   for (int64_t step = 1; step <= 6; ++step) {

@@ -46,7 +46,8 @@ inline Sharding sharding_of(bool zero) {
 
 // A model and one moment on `layout`, saved as `step`.
 inline fs::path save(const fs::path& directory, const MeshLayout& layout, int64_t step, uint64_t seed,
-                     const nlohmann::ordered_json& state = {{"epoch_end", false}}, bool zero = false) {
+                     const nlohmann::ordered_json& state = {{"epoch_end", false}}, bool zero = false,
+                     int64_t sequence = 0) {
   fs::path saved;
   run_in_process(layout, [&](Mesh& mesh, int rank) {
     Context context;
@@ -56,12 +57,13 @@ inline fs::path save(const fs::path& directory, const MeshLayout& layout, int64_
     const FlatBuffer moment = moment_like_master(registry);
     CheckpointWriter writer(directory, context, mesh.world());
     writer.start({.step = step,
+                  .sequence = sequence,
                   .state = state,
                   .job = "name: test\n",
                   .fingerprint = {{"dp", layout.dp}},
                   .attachments = {{"tokenizer.json", "{}"}}},
                  owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}, {"moment1", moment}}));
-    // U-4.9: what changes right after start() is not in the file.
+    // What changes right after start() is not in the file.
     for (float& x : registry.master().data.span<float>()) x = -1;
     const fs::path path = writer.finish();
     if (rank == 0) saved = path;

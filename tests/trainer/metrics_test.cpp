@@ -1,4 +1,4 @@
-// U-11.1: what readers of metrics.jsonl may rely on, whatever killed the writer.
+// What readers of metrics.jsonl may rely on, whatever killed the writer.
 #include "trainer/metrics.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Invariant 1 over MPI: the ranks of this run, divided in every way that fits their number, train as one rank does.
+// The ranks of this run, divided in every way that fits their number, train as one rank does.
 #include <gtest/gtest.h>
 
 #include "parallel/mpi_communicator.h"

@@ -1,4 +1,4 @@
-// Invariant 1: a layout changes the speed of a run, not its losses or gradient norms.
+// A layout changes the speed of a run, not its losses or gradient norms.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -175,7 +175,7 @@ TEST(DataParallel, AnyReplicasAndMicroBatchesGiveTheSameRun) {
   }
 }
 
-// U-3.7: the largest step, tried before the first and in the middle, leaves no trace in any bit.
+// The largest step, tried before the first and in the middle, leaves no trace in any bit.
 TEST(Rehearsal, ChangesNothing) {
   for (const bool seq2seq : {false, true}) {
     const LayoutCase what{.seq2seq = seq2seq, .steps = 4};
@@ -194,7 +194,7 @@ TEST(Rehearsal, ChangesNothing) {
   }
 }
 
-// U-6.5: a rank whose loss is not finite makes every rank skip, and nothing changes.
+// A rank whose loss is not finite makes every rank skip, and nothing changes.
 TEST(Parity, NonFiniteStepsAreSkippedByAll) {
   run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int rank) {
     Context context;

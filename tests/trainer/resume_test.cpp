@@ -1,4 +1,4 @@
-// U-4.8 and U-2.5: what a run that goes on says, refuses and stores.
+// What a run that goes on says, refuses and stores.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -185,7 +185,6 @@ TEST_F(Resume, AnotherTextIsRefusedUnlessOverridden) {
   EXPECT_EQ(stopped_.train().step, 8);
 }
 
-// U-2.5
 TEST_F(Resume, CheckpointAndRunDirectoryTellWhereTheyComeFrom) {
   SmallRun run(scratch_, "told");
   run.train({}, {.version = "9.9", .revision = "abc123-dirty", .overrides = {"model.width=16"}});

@@ -1,4 +1,4 @@
-// U-4.3: what a run does when a save fails, and what it looks at before the first.
+// What a run does when a save fails, and what it looks at before the first.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ std::vector<std::string> names_in(const fs::path& directory) {
 
 // The thread that saves `step` has written all of it, whether or not it has its name yet.
 void wait_until_written(const SmallRun& run, int64_t step) {
-  const fs::path part = run.checkpoint(step).string() + ".tmp/rank-00000.json";
+  const fs::path part = unfinished_path(run.checkpoint(step), 0) / "rank-00000.json";
   while (!fs::exists(part) && !fs::exists(run.checkpoint(step))) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

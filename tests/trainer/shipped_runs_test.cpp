@@ -82,7 +82,7 @@ TEST_F(ShippedRuns, ShakespeareCharCpu) {
   EXPECT_EQ(train.num_tokens(), 1003854);  // nanoGPT's split of the 1,115,394 characters
 }
 
-// U-12.6: 8,271,696 parameters.
+// 8,271,696 parameters.
 TEST_F(ShippedRuns, Toy512) {
   if (!has_shared_data("text/quixote_oneline.txt")) GTEST_SKIP() << needs("text/quixote_oneline.txt");
   const JobConfig j =

@@ -25,7 +25,7 @@ TEST(Stragglers, SpreadIsLeastMiddleMost) {
   EXPECT_EQ(spread_of({}).max, 0);
 }
 
-// U-5.4: more than 1.2 times the median in three windows in a row; told once.
+// More than 1.2 times the median in three windows in a row; told once.
 TEST(Stragglers, ARankIsNamedAfterThreeSlowWindows) {
   StragglerWatch watch(0);
   const RankTimes slow = window({1.0, 1.0, 1.3, 1.1}, {0, 0, 0, 0});

@@ -106,7 +106,7 @@ TEST(Traffic, EqualsItsFormulas) {
   }
 }
 
-// The plan runs the same code dry: the same bytes, and memory within 10 % of the allocator's peak (U-2.3).
+// The plan runs the same code dry: the same bytes, and memory within 10 % of the allocator's peak.
 TEST(Traffic, DryRunsMoveAndHoldWhatRunsDo) {
   for (const bool seq2seq : {false, true}) {
     for (const Layout& layout : layouts()) {

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Two jobs in one run directory: the second is refused with exit code 6 and harms nothing; one that may wait gets the
+# directory as soon as all ranks of the first are killed.
+# usage: lock_test.sh WEFT SCRATCH
+set -euo pipefail
+weft=$1 scratch=$2
+rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
+if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+export OMP_NUM_THREADS=1
+
+for i in $(seq 200); do echo "the boat $((i * 37 % 101)) went by"; done >text.txt
+cat >job.yaml <<'YAML'
+name: lock
+run_dir: run
+data: {directory: data, documents: line, train: {files: [text.txt]}}
+tokenizer: {kind: bytes, specials: [<e>], eos: <e>}
+model: {layers: 1, width: 32, heads: 2, max_length: 16}
+batch: {sequences: 4}
+schedule: {kind: constant}
+train: {max_steps: 1000000}
+checkpoint: {every_steps: 1, keep: 2}
+log: {every_steps: 1}
+YAML
+"$weft" prepare job.yaml 2>/dev/null
+train() { mpirun --oversubscribe --bind-to none -np 2 "$weft" train job.yaml "$@"; }
+fail() { echo "$*"; tail -n 20 ./*.log; exit 1; }
+saves() { grep -ac '"event":"save"' run/metrics.jsonl 2>/dev/null || true; }
+# The processes that process $1 has started.
+children() { cat "/proc/$1/task/"*/children 2>/dev/null || true; }
+wait_for_saves() {
+  local count=$1
+  while kill -0 "$first" 2>/dev/null && (($(saves) < count)); do sleep 0.02; done
+  kill -0 "$first" 2>/dev/null || fail "the first job ended by itself"
+}
+
+train >first.log 2>&1 &
+first=$!
+trap 'kill -TERM $(children "$first") 2>/dev/null || true' EXIT
+wait_for_saves 3
+
+code=0
+SLURM_JOB_ID=77 train --set checkpoint.lock_wait_seconds=0 >second.log 2>&1 || code=$?
+((code == 6)) || fail "the second job ended with $code, not 6"
+grep -qE 'run belongs to another run: attempt 0, process [0-9]+ on .*, since 20' second.log || fail "it does not say whose"
+before=$(saves)
+wait_for_saves $((before + 3))
+! grep -q 'was not saved' first.log || fail "the second job harmed the first one's save"
+
+SLURM_JOB_ID=78 train --set train.max_steps=3 --set 'allow_changes=[train.max_steps]' >third.log 2>&1 &
+third=$!
+while kill -0 $third 2>/dev/null && ! grep -q 'waiting for it' third.log; do sleep 0.02; done
+kill -0 $third 2>/dev/null || fail "the third job did not wait"
+# All ranks of the first one at once, and mpirun.
+read -r mpirun _ < <(children "$first"; echo)
+read -ra ranks < <(children "$mpirun"; echo)
+kill -KILL "${ranks[@]}" "$mpirun"
+wait "$first" && fail "the first job ended with 0"
+wait $third || fail "the third job ended with $?"
+grep -q 'nothing to do' third.log || fail "the third job did not find the first one's checkpoints"
+trap - EXIT
+echo "one owner at a time; its end frees the directory"

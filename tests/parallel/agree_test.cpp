@@ -1,0 +1,71 @@
+#include "parallel/agree.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "parallel/in_process.h"
+
+namespace weft {
+namespace {
+
+template <class Body>
+void on_three_ranks(Body&& body) {
+  run_in_process({3, 1}, [&](Mesh& mesh, int rank) { body(mesh.world(), rank); });
+}
+
+TEST(Agree, RanksGetWhatRank0Found) {
+  on_three_ranks([](Communicator& world, int rank) {
+    EXPECT_EQ(agree(world, [&] { return "found by " + std::to_string(rank); }), "found by 0");
+    EXPECT_EQ(agree(world, [] { return std::string(); }), "");
+  });
+}
+
+template <class Expected>
+void expect_thrown_everywhere(const Expected& thrown) {
+  on_three_ranks([&](Communicator& world, int) {
+    try {
+      agree(world, [&]() -> std::string { throw thrown; });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const Expected& error) {
+      EXPECT_EQ(std::string(error.what()), thrown.what());
+      EXPECT_EQ(error.code(), thrown.code());
+      EXPECT_EQ(error.hint(), thrown.hint());
+    }
+  });
+}
+
+TEST(Agree, AnErrorIsTheSameOnEveryRank) {
+  expect_thrown_everywhere(ConfigError("a key", "change it"));
+  expect_thrown_everywhere(DataError("a file", ""));
+  expect_thrown_everywhere(DivergenceError("a loss", "lower it"));
+  expect_thrown_everywhere(MemoryError("a tensor"));
+  expect_thrown_everywhere(PeerError("a rank"));
+  expect_thrown_everywhere(BusyError("a directory", "wait"));
+  expect_thrown_everywhere(InternalError("a bug"));
+}
+
+TEST(Agree, OtherExceptionsGetACode) {
+  on_three_ranks([](Communicator& world, int) {
+    EXPECT_THROW(agree(world, []() -> std::string { throw std::runtime_error("?"); }), InternalError);
+    EXPECT_THROW(agree(world,
+                       []() -> std::string {
+                         std::filesystem::file_size("/nowhere");
+                         return "";
+                       }),
+                 DataError);
+  });
+}
+
+TEST(Agree, TheFirstTextIsTheLowestRanks) {
+  on_three_ranks([](Communicator& world, int rank) {
+    EXPECT_EQ(first_text(world, ""), "");
+    EXPECT_EQ(first_text(world, rank == 0 ? "" : "rank " + std::to_string(rank)), "rank 1");
+    EXPECT_EQ(first_text(world, "rank " + std::to_string(rank)), "rank 0");
+  });
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,147 @@
+// Which checkpoints of a run are there at every moment: the best one, and the branch that a run was told to go on from.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "job/dataset_checks.h"
+#include "tests/support/small_disk.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+// The parts of a trainer that save, driven by hand.
+class RunSaves : public testing::Test {
+ protected:
+  static JobConfig with_policy(JobConfig job) {
+    job.checkpoint.keep_last = 1, job.checkpoint.on_failure = OnFailure::Continue;
+    return job;
+  }
+  void SetUp() override {
+    setup_.parameters().initialise(1);
+    directory_.take(0);
+    directory_.create();
+    saves_.begin();
+  }
+  // Step `step` was evaluated as the best one.
+  void found_best(int64_t step, double loss) { state_.step = state_.best_step = step, state_.best_loss = loss; }
+  void save(int64_t step) {
+    state_.step = step;
+    saves_.start();
+    saves_.commit();
+  }
+  bool is_there(int64_t step) const { return fs::exists(run_.checkpoint(step) / "manifest.json"); }
+  int64_t best_of_the_latest() const {
+    return run_state_from(latest_valid(directory_.checkpoints())->manifest().state, "test").best_step;
+  }
+
+  const Scratch scratch_;
+  SmallRun run_{scratch_};
+  const JobConfig job_ = with_policy(run_.job());
+  Context context_{Device{}, 1};
+  Mesh mesh_ = Mesh::single();
+  TrainingData data_ = open_training_data(job_);
+  TrainingSetup setup_{context_, mesh_, job_, vocabularies_of(data_.train->header())};
+  RunDirectory directory_{run_.directory(), mesh_.world()};
+  Reporter reporter_{job_, context_, mesh_.world(), {}};
+  RunState state_;
+  Saves saves_{job_, setup_, directory_, reporter_, state_, {.attachments = data_.tokenizers}};
+};
+
+TEST_F(RunSaves, TheBestStaysUntilItsSuccessorIsCommitted) {
+  found_best(3, 2.0);
+  save(3);
+  state_.step = 6;
+  saves_.start();  // under way still when step 8 is found to be better
+  found_best(8, 1.0);
+  saves_.start();
+  EXPECT_TRUE(is_there(3)) << "the best one went before the better one was there";
+  EXPECT_TRUE(is_there(6));
+  EXPECT_EQ(best_of_the_latest(), 3);
+  saves_.commit();
+  EXPECT_FALSE(is_there(3));
+  EXPECT_EQ(best_of_the_latest(), 8);
+  save(9);
+  EXPECT_TRUE(is_there(8));
+}
+
+TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
+  found_best(3, 2.0);
+  save(3);
+  found_best(8, 1.0);
+  saves_.start();
+  while (!saves_.written()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  fs::remove_all(unfinished_path(run_.checkpoint(8), 0));
+  saves_.commit();
+  EXPECT_FALSE(is_there(8));
+  EXPECT_EQ(state_.best_step, 3);
+  EXPECT_EQ(state_.best_loss, 2.0);  // so that the next one that is better than what there is counts
+  save(9);
+  EXPECT_TRUE(is_there(3));
+  EXPECT_EQ(best_of_the_latest(), 3);
+}
+
+TEST_F(RunSaves, ABestThatIsNotThereIsForgotten) {
+  found_best(5, 1.0);
+  saves_.begin();
+  EXPECT_EQ(state_.best_step, -1);
+  EXPECT_TRUE(std::isinf(state_.best_loss));
+}
+
+TEST_F(RunSaves, NumbersGoUp) {
+  save(30), save(10);
+  EXPECT_EQ(latest_valid(directory_.checkpoints())->path(), run_.checkpoint(10));
+  EXPECT_FALSE(is_there(30));
+  const CheckpointManifest manifest = read_checkpoint_manifest(run_.checkpoint(10));
+  EXPECT_EQ(manifest.sequence, 2);
+  EXPECT_EQ(manifest.attempt, 0);
+}
+
+// A run goes back to an earlier checkpoint with another learning rate, is killed on the new branch, and is started
+// again as a scheduler would: it goes on with the branch.
+TEST(Branch, ARunThatWasToldToGoBackGoesOnWithItsBranch) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  run.job().train.max_steps = 12;
+  run.job().checkpoint.keep_last = 1, run.job().checkpoint.keep_steps = {3};
+  run.train();
+  run.job().schedule.learning_rate = 2e-2;
+  run.job().allow_changes = {"schedule.learning_rate"};
+  const ResumeChoice back{.kind = ResumeChoice::Kind::Path, .path = run.checkpoint(3)};
+  const auto killed = in_child([&] {
+    run.train(back, {}, [&](int64_t) {
+      if (fs::exists(run.checkpoint(6))) raise(SIGKILL);  // at step 10 at the latest: the save of step 9 commits it
+    });
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(killed, ChildResult::Failed);
+  EXPECT_TRUE(fs::exists(run.checkpoint(12).string() + ".before-1")) << "the abandoned branch was not set aside";
+  EXPECT_EQ(run.train().step, 12);
+  EXPECT_EQ(read_metrics(run.directory(), "start").back()["step"], 6);
+
+  SmallRun branch(scratch, "branch");
+  const fs::path directory = branch.directory();
+  branch.job() = run.job();
+  branch.job().run_dir = directory.string();
+  branch.train(back);
+  EXPECT_EQ(tensor_hashes(run.checkpoint(12)), tensor_hashes(branch.checkpoint(12)));
+  EXPECT_NE(tensor_hashes(run.checkpoint(12)), tensor_hashes(run.checkpoint(12).string() + ".before-1"));
+}
+
+TEST(Branch, EventSaveCarriesTheStepOfTheCheckpoint) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  run.train();
+  std::vector<int64_t> steps;
+  for (const auto& line : read_metrics(run.directory(), "save")) {
+    steps.push_back(line["step"].get<int64_t>());
+    EXPECT_EQ(line["path"].get<std::string>(), run.checkpoint(steps.back()).string());
+  }
+  EXPECT_EQ(steps, (std::vector<int64_t>{3, 6, 8}));
+}
+
+}  // namespace
+}  // namespace weft
