@@ -8,6 +8,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 TEST(Files, AtomicWriteReplacesAndLeavesNoTemporary) {
   const Scratch scratch;
   const fs::path path = scratch / "a.txt";

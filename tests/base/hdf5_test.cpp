@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 class Hdf5Test : public testing::Test {
  protected:
   // A group with an array of 5 u16 (its bytes 0..9) and one attribute of each kind.

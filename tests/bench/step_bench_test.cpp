@@ -17,6 +17,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 JobConfig small_gpt() {
   JobConfig job;
   job.model = {.layers = 2, .width = 32, .heads = 4, .max_length = 16};

@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 fs::path configs() { return source_dir() / "configs"; }
 
 JobConfig unprepared(const std::string& name, std::vector<std::string> overrides = {}) {

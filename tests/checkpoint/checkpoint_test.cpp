@@ -17,6 +17,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 struct Reader {
   MeshLayout layout;
   bool zero = false;
@@ -34,7 +36,7 @@ TEST_F(CheckpointTest, EveryLayoutReadsEveryOther) {
       run_in_process(reader.layout, [&](Mesh& mesh, int) {
         Context context;
         ParameterRegistry registry(context, mesh), expected(context, mesh);
-        declare(registry, sharding_of(reader.zero)), declare(expected, sharding_of(reader.zero));
+        declare(registry, small_buckets(reader.zero)), declare(expected, small_buckets(reader.zero));
         expected.initialise(77);
         const FlatBuffer moment = registry.make_state();
         const Checkpoint checkpoint = Checkpoint::open(path);

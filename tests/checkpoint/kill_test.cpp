@@ -10,10 +10,12 @@
 
 #include "checkpoint/retention.h"
 #include "tests/checkpoint/small_model.h"
-#include "tests/data/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 // Goes on from what is there and saves step after step, on two ranks, until it is killed; writes each committed step.
 void save_for_ever(const fs::path& directory, int committed) {

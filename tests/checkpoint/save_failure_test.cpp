@@ -7,11 +7,14 @@
 #include "checkpoint/retention.h"
 #include "checkpoint/space.h"
 #include "tests/checkpoint/small_model.h"
-#include "tests/data/scratch.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch.h"
 #include "tests/support/small_disk.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using testing::AllOf;
 using testing::HasSubstr;

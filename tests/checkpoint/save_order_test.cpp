@@ -3,10 +3,12 @@
 
 #include "checkpoint/retention.h"
 #include "tests/checkpoint/small_model.h"
-#include "tests/data/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 class SaveOrder : public CheckpointTest {
  protected:

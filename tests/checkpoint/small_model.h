@@ -9,7 +9,7 @@
 #include "parallel/in_process.h"
 #include "tests/support/scratch.h"
 
-namespace weft {
+namespace weft::test {
 
 class CheckpointTest : public testing::Test {
  protected:
@@ -40,7 +40,7 @@ inline bool same_bytes(const Tensor& a, const Tensor& b) {
 }
 
 // Small buckets, so that what replicas divide is cut in the middle of tensors.
-inline Sharding sharding_of(bool zero) {
+inline Sharding small_buckets(bool zero) {
   return {.zero = zero ? ZeroStage::Optimizer : ZeroStage::Whole, .bucket_bytes = 400};
 }
 
@@ -52,7 +52,7 @@ inline fs::path save(const fs::path& directory, const MeshLayout& layout, int64_
   run_in_process(layout, [&](Mesh& mesh, int rank) {
     Context context;
     ParameterRegistry registry(context, mesh);
-    declare(registry, sharding_of(zero));
+    declare(registry, small_buckets(zero));
     registry.initialise(seed);
     const FlatBuffer moment = moment_like_master(registry);
     CheckpointWriter writer(directory, context, mesh.world());
@@ -71,4 +71,4 @@ inline fs::path save(const fs::path& directory, const MeshLayout& layout, int64_
   return saved;
 }
 
-}  // namespace weft
+}  // namespace weft::test

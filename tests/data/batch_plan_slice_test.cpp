@@ -13,6 +13,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 TEST(Slices, TakeTheDearestFirst) {
   using Parts = std::vector<std::vector<int64_t>>;
   const std::vector<int64_t> costs = {1, 1, 1, 1, 4};

@@ -19,6 +19,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using Plan = std::shared_ptr<const BatchPlan>;
 
 struct NamedPlan {

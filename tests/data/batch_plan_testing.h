@@ -6,7 +6,7 @@
 #include "base/philox.h"
 #include "data/batch_plan_pairs.h"
 
-namespace weft {
+namespace weft::test {
 
 // Lengths like those of sentences: 3 to 40 tokens.
 inline PairLengths ragged_lengths(int64_t pairs) {
@@ -40,4 +40,4 @@ inline std::vector<int64_t> sorted(std::vector<int64_t> values) {
   return values;
 }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -6,10 +6,13 @@
 #include "data/dataset.h"
 #include "data/loader.h"
 #include "tests/data/dataset_builder.h"
-#include "tests/data/scratch.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 struct Source {
   std::shared_ptr<const Dataset> dataset;

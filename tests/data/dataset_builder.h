@@ -6,7 +6,7 @@
 #include "data/dataset_manifest.h"
 #include "data/shard.h"
 
-namespace weft {
+namespace weft::test {
 
 using Ids = std::vector<int32_t>;
 using IdPairs = std::vector<std::pair<Ids, Ids>>;
@@ -63,4 +63,4 @@ struct DatasetBuilder {
   }
 };
 
-}  // namespace weft
+}  // namespace weft::test

@@ -8,6 +8,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using testing::ElementsAre;
 
 const fs::path kGolden = source_dir() / "tests" / "data" / "golden" / "dataset-v1";

@@ -14,10 +14,13 @@
 #include "base/hash.h"
 #include "base/hdf5.h"
 #include "tests/data/dataset_builder.h"
-#include "tests/data/scratch.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using testing::HasSubstr;
 

@@ -11,6 +11,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 // Each token but the first is scored once, whatever the stride.
 TEST(Evaluation, EveryTokenIsScoredOnceWithContext) {
   for (int64_t tokens : {2, 10, 64, 65, 66, 128, 129, 1000}) {

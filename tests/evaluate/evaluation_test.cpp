@@ -17,6 +17,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 EvaluationReport evaluate(const EvaluateOptions& options) {
   Session session = Session::alone();
   return evaluate_split(session, options);

@@ -13,6 +13,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 struct LossEvaluation : testing::Test {
   LossReport evaluate(int dp, const EvaluationOptions& options, double smoothing = 0) {
     LossReport report;

@@ -13,6 +13,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 std::vector<fs::path> config_files() {
   std::vector<fs::path> files;
   for (const auto& entry : fs::recursive_directory_iterator(source_dir() / "configs")) {

@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 // docs/configuration.md holds the table of all keys between two marks. Where it differs from the declarations, the
 // test fails; with WEFT_UPDATE_DOCS in the environment it writes the table instead.
 TEST(JobDocs, TableIsWhatTheDeclarationsSay) {

@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 JobConfig gpt_job() {
   return parse_config<JobConfig>(R"(
 task: gpt

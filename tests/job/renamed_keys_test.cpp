@@ -15,6 +15,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 // As a checkpoint of an earlier version stores it.
 const std::string kOld = R"(name: old
 task: translation

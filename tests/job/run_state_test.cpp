@@ -4,10 +4,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/data/scratch.h"
+#include "tests/support/error_of.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using Json = nlohmann::ordered_json;
 

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using test::AttentionCase;
 using test::AttentionRun;
 using test::offsets_of;

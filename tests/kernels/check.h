@@ -10,6 +10,7 @@
 #include "kernels/context.h"
 #include "kernels/elementwise.h"
 #include "kernels/step_state.h"
+#include "tests/support/error_of.h"
 
 // What the tests of operations share: random tensors by seed, comparison by dtype, gradients by finite differences.
 namespace weft::test {
@@ -133,16 +134,6 @@ inline RowIds row_ids(Context& context, int64_t rows, int64_t length = 3) {
     position.push_back(static_cast<int32_t>(r % length));
   }
   return {integers(context, sequence), integers(context, position)};
-}
-
-// What the InternalError that `call` throws says, or "no error".
-inline std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const InternalError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // A name that GoogleTest accepts.

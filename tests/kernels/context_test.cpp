@@ -8,6 +8,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 TEST(Memory, BlocksAreLentAgain) {
   Context context;
   const void* first = context.empty({1000}, DType::F32).raw();

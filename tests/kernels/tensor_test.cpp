@@ -5,6 +5,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using test::error_of;
 
 TEST(DTypes, SizesAndNames) {

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "tests/data/scratch.h"
 #include "tests/launch/run_weft.h"
+#include "tests/support/gzip.h"
+#include "tests/support/scratch.h"
 #include "tests/support/small_disk.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 struct Case {
   std::vector<std::string> arguments;

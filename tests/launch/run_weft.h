@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "tests/support/scratch.h"
 
-namespace weft {
+namespace weft::test {
 
 struct Finished {
   int exit = -1;  // 128 + signal where one ended it
@@ -65,4 +65,4 @@ inline std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 struct Case {
   std::string name;
   bool seq2seq;

@@ -7,6 +7,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 int64_t count_parameters(const TransformerConfig& config, const Vocabularies& vocabularies) {
   Context context({.kind = DeviceKind::Meta});
   Mesh mesh = Mesh::single();

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace weft {
+namespace weft::test {
 
 // A directory of this test's own, gone at its end. Its name is new, whatever other runs, users or kills have left.
 class Scratch {
@@ -41,4 +41,4 @@ class Scratch {
   fs::path path_;
 };
 
-}  // namespace weft
+}  // namespace weft::test

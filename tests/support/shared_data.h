@@ -7,7 +7,7 @@
 
 #include "tests/support/source_dir.h"
 
-namespace weft {
+namespace weft::test {
 
 // A file of the test data that is not part of the project: in $WEFT_TEST_DATA, else in ../shared/data beside it.
 inline std::filesystem::path shared_data(const std::string& name) {
@@ -18,4 +18,4 @@ inline std::filesystem::path shared_data(const std::string& name) {
 
 inline bool has_shared_data(const std::string& name) { return std::filesystem::exists(shared_data(name)); }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 
-namespace weft {
+namespace weft::test {
 
 enum class ChildResult { Passed, Failed, NoMount };
 
@@ -59,4 +59,4 @@ inline void fill_disk(const fs::path& directory, uint64_t left) {
   filler.write_at(0, zeros.data(), zeros.size());
 }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -1,7 +1,7 @@
 #include "tests/support/source_dir.h"
 
-namespace weft {
+namespace weft::test {
 
 std::filesystem::path source_dir() { return WEFT_SOURCE_DIR; }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -1,9 +1,9 @@
 #pragma once
 #include <filesystem>
 
-namespace weft {
+namespace weft::test {
 
 // The root of the sources that this build was made of.
 std::filesystem::path source_dir();
 
-}  // namespace weft
+}  // namespace weft::test

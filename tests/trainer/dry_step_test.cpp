@@ -9,6 +9,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 StepBatches two_windows(int32_t vocabulary) {
   MicroBatch micro;
   for (int32_t i = 0; i < 12; ++i) {

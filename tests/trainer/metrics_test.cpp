@@ -12,10 +12,12 @@
 #include <sstream>
 #include <thread>
 
-#include "tests/data/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using Json = nlohmann::ordered_json;
 

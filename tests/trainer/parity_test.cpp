@@ -13,6 +13,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using test::Layout;
 using test::LayoutCase;
 using test::LayoutRun;

@@ -6,11 +6,14 @@
 #include "base/config/reader.h"
 #include "job/changes.h"
 #include "job/migration.h"
+#include "tests/support/error_of.h"
 #include "tests/trainer/small_run.h"
 #include "trainer/metrics.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 std::vector<std::string> keys_of(const std::vector<ConfigChange>& changes) {
   std::vector<std::string> keys;

@@ -9,10 +9,13 @@
 #include <thread>
 
 #include "base/log.h"
+#include "tests/support/error_of.h"
 #include "tests/trainer/small_run.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using testing::AllOf;
 using testing::HasSubstr;

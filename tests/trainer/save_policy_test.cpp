@@ -7,11 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"
 #include "tests/trainer/small_run.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using testing::AllOf;
 using testing::HasSubstr;

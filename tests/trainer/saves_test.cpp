@@ -13,6 +13,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 // The parts of a trainer that save, driven by hand.
 class RunSaves : public testing::Test {
  protected:

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <sstream>
 
 #include "base/log.h"
 #include "data/prepare/prepare.h"
 #include "data/sample/corpus.h"
-#include "evaluate/text_generator.h"
-#include "tests/data/scratch.h"
+#include "tests/support/scratch.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/source_dir.h"
 #include "trainer/trainer.h"
@@ -14,6 +14,8 @@
 // The shipped jobs on real text: prepared whole, trained for some steps, with batches small enough for a test.
 namespace weft {
 namespace {
+
+using namespace test;
 
 class ShippedRuns : public testing::Test {
  protected:
@@ -32,9 +34,7 @@ class ShippedRuns : public testing::Test {
     Context context(Device{}, 1);
     Mesh mesh = Mesh::single();
     Trainer trainer(context, mesh, job);
-    SampleWriter samples;
-    if (job.log.generations.every_steps > 0) samples = make_sample_writer(job, true);
-    const TrainResult result = trainer.run({}, samples);
+    const TrainResult result = trainer.run({});
     EXPECT_EQ(result.exit, ExitCode::Done);
     EXPECT_EQ(result.step, job.train.max_steps);
     const auto lines = read_metrics(job.run_directory(), "train");

@@ -3,10 +3,10 @@
 #include <vector>
 
 #include "data/prepare/prepare.h"
-#include "tests/data/scratch.h"
+#include "tests/support/scratch.h"
 #include "trainer/trainer.h"
 
-namespace weft {
+namespace weft::test {
 
 // A language model so small that a run of it takes milliseconds, on text of its own, in a directory of its own.
 class SmallRun {
@@ -68,4 +68,4 @@ inline std::vector<uint64_t> tensor_hashes(const fs::path& checkpoint) {
   return hashes;
 }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -12,6 +12,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 RankTimes window(std::vector<double> busy, std::vector<double> data) {
   return {.busy = std::move(busy), .data = std::move(data), .wait = {}};
 }

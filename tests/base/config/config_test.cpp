@@ -7,8 +7,7 @@
 namespace weft {
 namespace {
 
-using weft_test::Fruit;
-using weft_test::Tree;
+using namespace test;
 
 std::string problems_of(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
   try {

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-using weft_test::Tree;
+using namespace test;
 
 const char* const kSeedText = R"(# a comment
 name: "oak"

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-using weft_test::Tree;
+using namespace test;
 
 class ConfigFiles : public testing::Test {
  protected:
@@ -47,7 +47,7 @@ TEST_F(ConfigFiles, LaterFilesWinKeyByKeyAndListsAreReplaced) {
   EXPECT_EQ(tree.branch.width, 10);
   EXPECT_EQ(tree.branch.rate, 0.5);
   EXPECT_FALSE(tree.branch.bias);
-  EXPECT_EQ(tree.branch.fruit, weft_test::Fruit::Pear);
+  EXPECT_EQ(tree.branch.fruit, weft::test::Fruit::Pear);
   EXPECT_EQ(tree.words, (std::vector<std::string>{"p", "q"}));
   EXPECT_EQ(tree.limit, 4);
 }

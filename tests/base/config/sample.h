@@ -6,7 +6,7 @@
 #include "base/config/fields.h"
 
 // A struct with every type that a configuration may use.
-namespace weft_test {
+namespace weft::test {
 
 enum class Fruit { Apple, Pear, None };
 
@@ -62,10 +62,10 @@ struct Tree {
   }
 };
 
-}  // namespace weft_test
+}  // namespace weft::test
 
 template <>
-struct weft::EnumNames<weft_test::Fruit> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, weft_test::Fruit>>(
-      {{"apple", weft_test::Fruit::Apple}, {"pear", weft_test::Fruit::Pear}, {"none", weft_test::Fruit::None}});
+struct weft::EnumNames<weft::test::Fruit> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, weft::test::Fruit>>(
+      {{"apple", weft::test::Fruit::Apple}, {"pear", weft::test::Fruit::Pear}, {"none", weft::test::Fruit::None}});
 };

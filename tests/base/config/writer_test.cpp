@@ -9,8 +9,7 @@
 namespace weft {
 namespace {
 
-using weft_test::Fruit;
-using weft_test::Tree;
+using namespace test;
 
 Tree full_tree() {
   Tree tree;

@@ -3,9 +3,12 @@
 #include "data/dataset_inspect.h"
 #include "data/prepare/output.h"
 #include "tests/data/prepare/prepare_fixture.h"
+#include "tests/support/error_of.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -13,10 +13,13 @@
 
 #include "data/dataset_inspect.h"
 #include "tests/data/prepare/prepare_fixture.h"
+#include "tests/support/error_of.h"
 
 // Whatever stops a preparation, readers find what was there before, the new dataset, or none.
 namespace weft {
 namespace {
+
+using namespace test;
 
 using std::chrono::duration;
 using std::chrono::steady_clock;

@@ -7,9 +7,9 @@
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
 #include "tests/data/dataset_builder.h"
-#include "tests/data/scratch.h"
+#include "tests/support/scratch.h"
 
-namespace weft {
+namespace weft::test {
 
 inline TokenizerConfig bytes_tokenizer() {
   return {.kind = TokenizerKind::Bytes, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"};
@@ -61,4 +61,4 @@ inline std::map<std::string, std::string> contents(const fs::path& directory) {
   return files;
 }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -6,10 +6,14 @@
 
 #include "data/dataset_inspect.h"
 #include "tests/data/prepare/prepare_fixture.h"
+#include "tests/support/error_of.h"
+#include "tests/support/gzip.h"
 #include "tests/support/source_dir.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -4,10 +4,12 @@
 
 #include <set>
 
-#include "tests/data/scratch.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using testing::ElementsAre;
 

@@ -3,10 +3,14 @@
 #include <gmock/gmock.h>
 
 #include "data/prepare/text_source_input.h"
-#include "tests/data/scratch.h"
+#include "tests/support/error_of.h"
+#include "tests/support/gzip.h"
+#include "tests/support/scratch.h"
 
 namespace weft {
 namespace {
+
+using namespace test;
 
 using testing::ElementsAre;
 using testing::HasSubstr;

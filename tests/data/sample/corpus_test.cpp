@@ -16,6 +16,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 const SampleCorpus& corpus() {
   static const SampleCorpus made = make_sample_corpus(1);
   return made;

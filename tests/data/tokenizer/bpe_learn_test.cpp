@@ -12,6 +12,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 std::vector<CountedPretoken> count_pretokens(std::string_view text, const std::string& pattern, int threads = 1) {
   PretokenCounter counter(Pretokenizer(pattern), threads);
   counter.add(text);

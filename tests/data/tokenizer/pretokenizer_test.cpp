@@ -11,6 +11,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using Pretokens = std::vector<std::string>;
 
 Pretokens split(const std::string& pattern, std::string_view text) {

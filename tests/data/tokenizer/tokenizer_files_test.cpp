@@ -12,6 +12,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using Ids = std::vector<int32_t>;
 using Json = nlohmann::json;
 

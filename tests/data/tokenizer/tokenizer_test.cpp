@@ -14,6 +14,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using Ids = std::vector<int32_t>;
 
 TokenizerPtr train(const TokenizerConfig& config, std::vector<std::string_view> texts, int threads = 2) {

@@ -14,6 +14,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 using Json = nlohmann::json;
 
 const Json& golden() {

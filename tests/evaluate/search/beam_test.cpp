@@ -8,6 +8,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 // Every text that the rules allow, ranked as beam search ranks: complete before cut, then by score.
 class Exhaustive {
  public:

@@ -12,6 +12,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 constexpr int32_t kStart = 1, kEnd = 0;
 
 struct Decoder {

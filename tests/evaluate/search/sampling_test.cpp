@@ -10,6 +10,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 const std::vector<float> kLogits{0.f, 1.f, 2.f, -1.f, 0.5f, 2.f};
 
 // How often each token is drawn at evenly spread uniforms: the distribution itself, to 1 / draws.

@@ -13,6 +13,8 @@
 namespace weft {
 namespace {
 
+using namespace test;
+
 template <class E, class F>
 std::string error_of(F call) {
   try {

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "evaluate/search/search.h"
 
-namespace weft {
+namespace weft::test {
 
 // A language whose next-token logits are a hash of everything before, different for every sentence. `steps` > 0 makes
 // the logits multiples of 1 / steps, so that ties abound. `end_bias` is added to the end token's logit.
@@ -118,4 +118,4 @@ inline void expect_same(const NBest& a, const NBest& b) {
   }
 }
 
-}  // namespace weft
+}  // namespace weft::test

@@ -6,7 +6,7 @@
 
 #include "tests/support/scratch.h"
 
-namespace weft {
+namespace weft::test {
 
 // A compressed file in the directory; its path.
 inline std::string write_gz(const Scratch& scratch, const std::string& name, std::string_view bytes) {
@@ -17,15 +17,4 @@ inline std::string write_gz(const Scratch& scratch, const std::string& name, std
   return path;
 }
 
-// What the error says, its hint in brackets; "no error" if none comes.
-template <class F>
-std::string error_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return std::string(error.what()) + (error.hint().empty() ? "" : " [" + error.hint() + "]");
-  }
-  return "no error";
-}
-
-}  // namespace weft
+}  // namespace weft::test
