@@ -25,7 +25,7 @@ struct Decoder {
 
   Decoder(bool seq2seq, Precision precision) {
     TransformerConfig config = test::small_config(seq2seq);
-    if (seq2seq) config.init_deviation = 0.5;  // wide enough that an untrained decoder's texts differ by their sources
+    if (seq2seq) config.init_std = 0.5;  // wide enough that an untrained decoder's texts differ by their sources
     model = make_model(context, mesh, config, test::small_vocabularies(seq2seq));
     model->allocate(precision, false);
     model->parameters().initialise(5);
