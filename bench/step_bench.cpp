@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/machine.h"
 #include "job/dataset_checks.h"
-#include "job/options.h"
 #include "kernels/context.h"
 #include "trainer/training_step.h"
 
@@ -43,7 +42,7 @@ class Bench {
         options_(options),
         model_(make_model(context, mesh, job.model, data.vocabularies, job.parallel.sequence_parallel)),
         seed_(job.seed) {
-    model_->allocate(precision_of(job), true, sharding_of(job));
+    model_->allocate(job.train.precision, true, job.parallel.sharding());
     model_->parameters().initialise(static_cast<uint64_t>(job.seed));
     optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
     step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
@@ -138,7 +137,7 @@ void count_flops(BenchReport& report, const JobConfig& job, Context& context, Me
     return;
   }
   const double attention =
-      6.0 * static_cast<double>(job.model.layers * job.model.width) * static_cast<double>(batch_config(job).context_length);
+      6.0 * static_cast<double>(job.model.layers * job.model.width) * static_cast<double>(job.batch.context_length);
   report.model_flops = static_cast<double>(tokens) * (6.0 * static_cast<double>(report.parameters) + attention);
   report.formula = "6 N + 6 x layers x width x T a token (causal)";
 }
@@ -169,7 +168,7 @@ BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, cons
     if (options.operations) bench.time_operations(report);
   }
   if (options.ceiling) {
-    report.ceiling = ceiling_of_ranks(context.threads(), mesh, compute_dtype(precision_of(job)));
+    report.ceiling = ceiling_of_ranks(context.threads(), mesh, compute_dtype(job.train.precision));
   }
   return report;
 }

@@ -14,7 +14,6 @@
 #include "evaluate/metrics/perplexity.h"
 #include "evaluate/search/search.h"
 #include "evaluate/translator.h"
-#include "job/options.h"
 #include "launch/commands.h"
 #include "launch/help.h"
 #include "parallel/session.h"
@@ -121,8 +120,8 @@ Json evaluate_translation(const EvaluateArguments& a, const LoadedModel& loaded,
   Json out = {{"bleu", nlohmann::json(bleu)}, {"chrf", nlohmann::json(chrf)}};
   if (!a.baselines) return out;
   // Rank 0 scores them alone, for as long as it takes; the others wait for its end, or that of a rank that was stopped.
-  PhaseBudgets unhurried = phase_budgets(loaded.job);
-  unhurried.init = unhurried.evaluate = 0;
+  PhaseBudgets unhurried = loaded.job.timeouts;
+  unhurried.init_seconds = unhurried.evaluate_seconds = 0;
   session.set_budgets(unhurried);
   if (!is_rank0) return out;
   const Dataset train = Dataset::open(loaded.job.data.directory, "train");
@@ -173,8 +172,7 @@ TextSize text_size(const Dataset& dataset, const Tokenizer& tokenizer, Heartbeat
 
 Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, const std::shared_ptr<const Dataset>& dataset,
                          Session& session) {
-  const int64_t context =
-      loaded.job.batch.context_length > 0 ? loaded.job.batch.context_length : loaded.job.model.max_length;
+  const int64_t context = loaded.job.batch.context_length;
   Heartbeat& heartbeat = session.mesh().heartbeat();
   const Heartbeat::Scope evaluating(heartbeat, RunPhase::Evaluate);
   const LossReport loss = evaluate_loss(
@@ -200,7 +198,7 @@ Json evaluate_perplexity(const EvaluateArguments& a, LoadedModel& loaded, const 
 ExitCode evaluate(const EvaluateArguments& a, const fs::path& path, const std::vector<std::string>& overrides,
                   Session& session) {
   LoadedModel loaded = load_model(session.context(), session.mesh(), path, a.best, overrides);
-  session.set_budgets(phase_budgets(loaded.job));
+  session.set_budgets(loaded.job.timeouts);
   const auto dataset = std::make_shared<const Dataset>(Dataset::open(loaded.job.data.directory, a.split));
   const uint64_t expected = loaded.target_tokenizer->hash();
   if (dataset->header().target.tokenizer_hash != expected) {
@@ -225,7 +223,7 @@ ExitCode evaluate(const EvaluateArguments& a) {
   if (!a.job.path.empty()) {
     const JobConfig job = load_job(a.job.path, a.job.overrides);
     if (path.empty()) path = job.run_directory();
-    if (budgets) budgets = phase_budgets(job);
+    if (budgets) budgets = job.timeouts;
     overrides.push_back("data.directory=" + job.data.directory);
   }
   if (path.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");

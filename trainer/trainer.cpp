@@ -10,7 +10,7 @@
 #include "data/tokenizer/tokenizer.h"
 #include "evaluate/loss_evaluation.h"
 #include "job/dataset_checks.h"
-#include "job/options.h"
+#include "job/vocabularies.h"
 
 namespace weft {
 
@@ -32,9 +32,9 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
   check_job_against(job, train_->header());
   tokenizers_ = {{"source-tokenizer.json", train_->load_source_tokenizer()->to_json()},
                  {"target-tokenizer.json", train_->load_target_tokenizer()->to_json()}};
-  plan_ = make_batch_plan(batch_config(job), *train_, static_cast<uint64_t>(job.seed));
+  plan_ = make_batch_plan(job.batch, *train_, static_cast<uint64_t>(job.seed));
   model_ = make_model(context, mesh, job.model, vocabularies_of(train_->header()), job.parallel.sequence_parallel);
-  model_->allocate(precision_of(job), true, sharding_of(job));
+  model_->allocate(job.train.precision, true, job.parallel.sharding());
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
   writer_ = std::make_unique<CheckpointWriter>(checkpoints_, context, mesh.world());
@@ -181,9 +181,8 @@ bool Trainer::due(int64_t every_steps, int64_t every_epochs) const {
 void Trainer::evaluate() {
   if (!valid_) return;
   const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
-  const EvaluationOptions options{
-      .context_length = job_.batch.context_length > 0 ? job_.batch.context_length : job_.model.max_length,
-      .max_sequences = job_.evaluation.max_sequences};
+  const EvaluationOptions options{.context_length = job_.batch.context_length,
+                                  .max_sequences = job_.evaluation.max_sequences};
   const LossReport report = evaluate_loss(*model_, valid_, options, job_.train.label_smoothing);
   const bool better = report.mean_nll() < state_.best_loss;
   state_.without_gain = better ? 0 : state_.without_gain + 1;

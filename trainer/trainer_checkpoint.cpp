@@ -27,7 +27,8 @@ Json Trainer::fingerprint() const {
           {"tp", mesh_.tp().size()},
           {"threads", context_.threads()},
           {"matmul", matmul_library()},
-          {"precision", std::string(enum_name(job_.train.precision))}};
+          {"precision", std::string(enum_name(job_.train.precision))},
+          {"micro_batch_tokens", job_.batch.micro_batch_tokens}};
 }
 
 Json Trainer::provenance() const {

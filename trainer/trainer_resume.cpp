@@ -127,11 +127,14 @@ void Trainer::restore(const fs::path& path) {
   if (finished()) return;  // nothing is trained, so nothing can be trained wrongly
   refuse_changes(changes.refused, path.string());
   check_dataset(checkpoint);
-  if (manifest.fingerprint != fingerprint()) {
+  Json numerics = manifest.fingerprint;
+  // Earlier versions left it out; their jobs hold it.
+  if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
+  if (numerics != fingerprint()) {
     log_info(
         "this run's numerics differ from the checkpoint's ({} before, {} now): it goes on within rounding, not bit "
         "for bit",
-        manifest.fingerprint.dump(), fingerprint().dump());
+        numerics.dump(), fingerprint().dump());
   }
   checkpoint.read(local_boxes(model_->parameters(), checkpoint_buffers()), [this] { context_.note_progress(); });
   model_->parameters().sync_compute_weights();
@@ -158,7 +161,7 @@ void Trainer::check_dataset(const Checkpoint& checkpoint) const {
 // With other batches an epoch has another number of steps: the run goes on after the same share of the epoch, which
 // with the same seed and order of windows is the same text.
 Position Trainer::position_now(const JobConfig& before, Position position) const {
-  const auto plan = make_batch_plan(batch_config(before), *train_, static_cast<uint64_t>(before.seed));
+  const auto plan = make_batch_plan(before.batch, *train_, static_cast<uint64_t>(before.seed));
   const int64_t then = plan->steps_per_epoch(position.epoch), now = plan_->steps_per_epoch(position.epoch);
   if (then == now) return plan_->normalised(position);
   const Position moved{position.epoch, std::min(now, position.step * now / then)};
