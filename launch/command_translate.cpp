@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -42,6 +43,17 @@ void add_write_options(CLI::App& command, WriteArguments& a) {
   command.add_flag("--json", a.json, "One JSON object a text");
 }
 
+// What weft generate does unless it is told otherwise.
+const SearchConfig kGenerate{.method = SearchMethod::Sample, .max_length_factor = 0, .max_length_extra = 100};
+
+// --search beam=N is read by beam search alone: with another method it would be without effect.
+void check_beam(const WriteArguments& a, const SearchConfig& c) {
+  const bool given = std::ranges::any_of(a.search, [](const std::string& text) { return text.starts_with("beam="); });
+  if (!given || c.method == SearchMethod::Beam || c.beam == 1) return;
+  throw ConfigError(fmt::format("--search beam={}: the method is {}, which has no beam", c.beam, enum_name(c.method)),
+                    fmt::format("use --beam {}, or add --search method=beam", c.beam));
+}
+
 SearchConfig search_config(const WriteArguments& a, const SearchConfig& base) {
   SearchConfig c = read_options("--search", a.search, base);
   if (a.temperature || a.top_k || a.top_p) c.method = SearchMethod::Sample;
@@ -52,6 +64,7 @@ SearchConfig search_config(const WriteArguments& a, const SearchConfig& base) {
   if (a.seed) c.seed = *a.seed;
   if (a.n_best) c.n_best = *a.n_best;
   if (a.max_tokens) c.max_length_factor = 0, c.max_length_extra = *a.max_tokens;
+  check_beam(a, c);
   check(c);
   return c;
 }
@@ -109,7 +122,7 @@ void add_generate_command(CLI::App& app, Action& action) {
   command->footer(
       "  weft generate --checkpoint runs/NAME --prompt 'Once upon a time' --temperature 0.8 --top-k 200 --n-best "
       "3\n\n" +
-      fields_help<SearchConfig>("--search"));
+      fields_help<SearchConfig>("--search", kGenerate));
   auto a = std::make_shared<WriteArguments>();
   auto prompts = std::make_shared<std::vector<std::string>>();
   add_write_options(*command, *a);
@@ -118,8 +131,7 @@ void add_generate_command(CLI::App& app, Action& action) {
   command->callback([=, &action] {
     action = [=] {
       if (prompts->empty()) prompts->emplace_back();
-      return write_texts(*a, *prompts, Task::Gpt,
-                         {.method = SearchMethod::Sample, .max_length_factor = 0, .max_length_extra = 100});
+      return write_texts(*a, *prompts, Task::Gpt, kGenerate);
     };
   });
 }

@@ -9,10 +9,11 @@ namespace weft {
 // Fields for a terminal, two lines each: "  width = 128  (an integer from 1 to 1048576)" and what it means.
 std::string fields_text(const std::vector<ConfigDoc>& docs);
 
-// "Fields of --search:" and those of T, for the end of a command's help.
+// "Fields of --search, with their defaults:" and those of T, for the end of a command's help. `defaults` are the
+// command's own.
 template <Section T>
-std::string fields_help(const std::string& option) {
-  return "Fields of " + option + ", with their defaults:\n" + fields_text(config_docs<T>());
+std::string fields_help(const std::string& option, const T& defaults = {}) {
+  return "Fields of " + option + ", with their defaults:\n" + fields_text(config_docs<T>(defaults));
 }
 
 }  // namespace weft

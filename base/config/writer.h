@@ -113,10 +113,10 @@ struct DocCollector {
   }
 };
 
+// Every field with its meaning and the value that it has in `defaults`.
 template <Section T>
-std::vector<ConfigDoc> config_docs() {
+std::vector<ConfigDoc> config_docs(T defaults = {}) {
   std::vector<ConfigDoc> docs;
-  T defaults{};
   DocCollector collector{docs, ""};
   defaults.fields(collector);
   return docs;
