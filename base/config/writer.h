@@ -71,7 +71,7 @@ auto to_json(const T& config) {
 
 struct ConfigChange {
   std::string key;     // dotted
-  std::string before;  // as YAML on one line; "(absent)" where the key is not there
+  std::string before;  // as YAML on one line; "(absent)" if the key is not there
   std::string after;
 };
 // Every leaf that differs; a list is one leaf.
