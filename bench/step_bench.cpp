@@ -6,7 +6,6 @@
 
 #include "base/machine.h"
 #include "job/dataset_checks.h"
-#include "job/options.h"
 #include "kernels/context.h"
 #include "trainer/training_setup.h"
 
@@ -125,7 +124,7 @@ void count_flops(BenchReport& report, const JobConfig& job, Context& context, Me
     return;
   }
   const double attention =
-      6.0 * static_cast<double>(job.model.layers * job.model.width) * static_cast<double>(batch_config(job).context_length);
+      6.0 * static_cast<double>(job.model.layers * job.model.width) * static_cast<double>(job.batch.context_length);
   report.model_flops = static_cast<double>(tokens) * (6.0 * static_cast<double>(report.parameters) + attention);
   report.formula = "6 N + 6 x layers x width x T a token (causal)";
 }
@@ -156,7 +155,7 @@ BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, cons
     if (options.operations) bench.time_operations(report);
   }
   if (options.peak) {
-    report.peak = peak_of_ranks(context.threads(), mesh, compute_dtype(precision_of(job)));
+    report.peak = peak_of_ranks(context.threads(), mesh, compute_dtype(job.train.precision));
   }
   return report;
 }

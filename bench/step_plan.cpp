@@ -6,6 +6,7 @@
 #include "data/batch_plan_pairs.h"
 #include "data/batch_plan_windows.h"
 #include "job/dataset_checks.h"
+#include "job/vocabularies.h"
 #include "parallel/dry_communicator.h"
 #include "trainer/training_setup.h"
 
@@ -21,29 +22,6 @@ class AnyTokens : public SequenceReader {
   }
 };
 
-bool is_prepared(const JobConfig& job) { return fs::exists(fs::path(job.data.directory) / "dataset.json"); }
-
-// What is known before any text was read.
-std::optional<int64_t> stated_vocabulary(const TokenizerConfig& tokenizer) {
-  constexpr int64_t kGpt2 = 50257, kBytes = 256;
-  switch (tokenizer.kind) {
-    case TokenizerKind::Gpt2:
-      return kGpt2;
-    case TokenizerKind::Bytes:
-      return kBytes + static_cast<int64_t>(tokenizer.specials.size());
-    default:
-      return tokenizer.vocabulary > 0 ? std::optional(tokenizer.vocabulary) : std::nullopt;
-  }
-}
-
-std::optional<Vocabularies> known_vocabularies(const JobConfig& job) {
-  if (is_prepared(job)) return vocabularies_of(Dataset::open(job.data.directory, "train").header());
-  const auto source = stated_vocabulary(job.tokenizer);
-  const auto target = job.target_tokenizer ? stated_vocabulary(*job.target_tokenizer) : source;
-  if (!source || !target) return std::nullopt;
-  return Vocabularies{.source = job.is_translation() ? *source : 0, .target = *target};
-}
-
 // Pairs as long as the job lets them be: as its data says, or as its model has positions.
 PairLengths longest_pairs(const JobConfig& job, int64_t pairs) {
   const auto limit = [](int64_t stated, int64_t otherwise) {
@@ -57,9 +35,9 @@ PairLengths longest_pairs(const JobConfig& job, int64_t pairs) {
 }
 
 std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
-  const BatchConfig batch = batch_config(job);
+  const BatchConfig& batch = job.batch;
   const auto seed = static_cast<uint64_t>(job.seed);
-  if (is_prepared(job)) return make_batch_plan(batch, Dataset::open(job.data.directory, "train"), seed);
+  if (const auto train = prepared_train_split(job)) return make_batch_plan(batch, *train, seed);
   if (job.is_translation()) {
     const int64_t row = longest_pairs(job, 1).target[0] - 1;
     const int64_t pairs = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, row);
@@ -84,10 +62,12 @@ double StepPlan::moved(const std::string& axis) const {
   return sum;
 }
 
-bool can_be_planned(const JobConfig& job) { return known_vocabularies(job).has_value(); }
+bool can_be_planned(const JobConfig& job) {
+  return known_vocabularies(job, prepared_train_split(job).get()).has_value();
+}
 
 Vocabularies planned_vocabularies(const JobConfig& job) {
-  if (const auto known = known_vocabularies(job)) return *known;
+  if (const auto known = known_vocabularies(job, prepared_train_split(job).get())) return *known;
   throw ConfigError("the vocabulary is not known before the dataset is prepared",
                     "run weft prepare, or --set tokenizer.vocabulary=N");
 }

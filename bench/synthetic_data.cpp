@@ -10,6 +10,7 @@
 #include "data/batch_plan_windows.h"
 #include "data/dataset.h"
 #include "job/dataset_checks.h"
+#include "job/vocabularies.h"
 
 namespace weft {
 namespace {
@@ -41,41 +42,12 @@ class RandomReader final : public SequenceReader {
   Philox draw_;
 };
 
-std::shared_ptr<const Dataset> prepared_dataset(const JobConfig& job) {
-  if (job.data.directory.empty() || !fs::exists(job.data.directory)) return nullptr;
-  const auto splits = Dataset::splits(job.data.directory);
-  if (std::ranges::find(splits, "train") == splits.end()) return nullptr;
-  auto dataset = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "train"));
-  check_job_against(job, dataset->header());
-  return dataset;
-}
-
-// Ids of a tokenizer that need not be trained to be counted; 0 if only the text can tell.
-int64_t stated_vocabulary(const TokenizerConfig& tokenizer) {
-  const auto specials = static_cast<int64_t>(tokenizer.specials.size());
-  if (tokenizer.vocabulary > 0) return tokenizer.vocabulary;
-  if (tokenizer.kind == TokenizerKind::Bytes) return 256 + specials;
-  if (tokenizer.kind == TokenizerKind::Gpt2) return 50257;
-  return tokenizer.kind == TokenizerKind::Bpe && tokenizer.merges > 0 ? 256 + tokenizer.merges + specials : 0;
-}
-
-Vocabularies find_vocabularies(const JobConfig& job, const Dataset* dataset, int64_t given) {
-  Vocabularies out;
-  if (given > 0) {
-    out = {given, given};
-  } else if (dataset) {
-    out = vocabularies_of(dataset->header());
-  } else {
-    out.source = stated_vocabulary(job.tokenizer);
-    out.target = job.target_tokenizer ? stated_vocabulary(*job.target_tokenizer) : out.source;
-  }
-  if (!job.is_translation()) out.source = 0;
-  if (out.target == 0 || (job.is_translation() && out.source == 0)) {
-    throw ConfigError(
-        fmt::format("how many tokens the vocabulary of {} has is known only after `weft prepare`", job.name),
-        "prepare the job's dataset, or give --vocabulary N");
-  }
-  return out;
+Vocabularies find_vocabularies(const JobConfig& job, const Dataset* train, int64_t given) {
+  if (given > 0) return {.source = job.is_translation() ? given : 0, .target = given};
+  if (const auto known = known_vocabularies(job, train)) return *known;
+  throw ConfigError(
+      fmt::format("how many tokens the vocabulary of {} has is known only after `weft prepare`", job.name),
+      "prepare the job's dataset, or give --vocabulary N");
 }
 
 PairLengths read_lengths(const fs::path& path) {
@@ -116,13 +88,8 @@ PairLengths dice_lengths(uint64_t seed, int64_t longest) {
   return lengths;
 }
 
-void check_fit(const PairLengths& lengths, const JobConfig& job, const std::string& where) {
-  const int64_t longest =
-      std::max(*std::ranges::max_element(lengths.source), *std::ranges::max_element(lengths.target) - 1);
-  if (longest <= job.model.max_length) return;
-  throw ConfigError(
-      fmt::format("{} has a sequence of {} tokens, but model.max_length is {}", where, longest, job.model.max_length),
-      "raise model.max_length, or give shorter rows");
+int64_t longest_of(const PairLengths& lengths) {
+  return std::max(*std::ranges::max_element(lengths.source), *std::ranges::max_element(lengths.target) - 1);
 }
 
 }  // namespace
@@ -133,8 +100,8 @@ std::shared_ptr<const SequenceReader> make_random_reader(const Vocabularies& voc
 
 SyntheticData make_synthetic_data(const JobConfig& job, const SyntheticOptions& options) {
   const auto seed = static_cast<uint64_t>(job.seed);
-  const BatchConfig batch = batch_config(job);
-  const auto dataset = prepared_dataset(job);
+  const BatchConfig& batch = job.batch;
+  const auto dataset = prepared_train_split(job);
   if (!options.lengths.empty() && !job.is_translation()) {
     throw ConfigError("windows of a language model are all as long as batch.context_length", "remove --lengths");
   }
@@ -142,7 +109,7 @@ SyntheticData make_synthetic_data(const JobConfig& job, const SyntheticOptions& 
   data.reader = make_random_reader(data.vocabularies, seed);
   if (!options.lengths.empty()) {
     const PairLengths lengths = read_lengths(options.lengths);
-    check_fit(lengths, job, options.lengths.string());
+    check_longest(longest_of(lengths), job, options.lengths.string(), "give shorter rows");
     data.plan = make_pair_plan(batch, lengths, seed);
     data.lengths = options.lengths.string();
   } else if (dataset) {

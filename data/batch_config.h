@@ -66,10 +66,11 @@ struct BatchConfig {
             "Shuffled windows begin at another random offset every epoch, so that they differ.");
     v.field("drop_last", drop_last,
             "true: what does not fill a step at an epoch's end is left out; false: the last step may be smaller.");
-    v.field("micro_batch_tokens", micro_batch_tokens,
-            "Tokens (source and target) that a rank takes through the model at once: a memory limit that changes no "
-            "result. 0: its whole share.",
-            Range{.min = 0, .max = 1LL << 31});
+    v.field(
+        "micro_batch_tokens", micro_batch_tokens,
+        "Tokens (source and target) that a rank takes through the model at once: a memory limit that changes results "
+        "by rounding alone. 0: its whole share.",
+        Range{.min = 0, .max = 1LL << 31});
   }
 
   // ConfigError if fields contradict each other or do not suit the data: a stream, or pairs.

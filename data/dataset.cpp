@@ -103,6 +103,8 @@ Dataset Dataset::open(const fs::path& directory, std::string_view split) {
   return Dataset(std::make_unique<const State>(directory, split));
 }
 
+bool is_prepared(const fs::path& directory) { return !directory.empty() && fs::exists(directory / kManifestName); }
+
 std::vector<std::string> Dataset::splits(const fs::path& directory) {
   std::vector<std::string> names;
   for (const auto& [name, entry] : read_manifest(directory).splits) names.push_back(name);

@@ -13,6 +13,9 @@ namespace weft {
 
 class Tokenizer;
 
+// `directory` holds a prepared dataset: its manifest, which is written last, is there.
+bool is_prepared(const fs::path& directory);
+
 enum class DatasetKind {
   Stream,  // documents end to end, for language models
   Pairs,   // source and target sequences, for translation

@@ -5,7 +5,6 @@
 
 #include "base/files.h"
 #include "base/log.h"
-#include "job/options.h"
 
 namespace weft {
 namespace {
@@ -36,7 +35,7 @@ TranslationOptions checked(const EvaluateOptions& options, const LoadedModel& lo
 
 // Rank 0 scores the baselines alone, for as long as it takes, while the others wait for its end.
 PhaseBudgets no_timeouts(PhaseBudgets budgets) {
-  budgets.init = budgets.evaluate = 0;
+  budgets.init_seconds = budgets.evaluate_seconds = 0;
   return budgets;
 }
 
@@ -45,7 +44,7 @@ PhaseBudgets no_timeouts(PhaseBudgets budgets) {
 EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options) {
   const LoadedModel loaded =
       load_model(session.context(), session.mesh(), options.checkpoint, options.best, options.overrides);
-  session.set_budgets(phase_budgets(loaded.job));
+  session.set_budgets(loaded.job.timeouts);
   const auto split = std::make_shared<const Dataset>(Dataset::open(loaded.job.data.directory, options.split));
   check_tokenizer(*split, loaded);
   const TranslationOptions translation = checked(options, loaded, session.is_rank0());
@@ -59,7 +58,7 @@ EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options
   const int64_t pairs = most > 0 ? std::min(split->num_pairs(), most) : split->num_pairs();
   report.translation = score_translations(loaded, *split, pairs, translation);
   if (!translation.baselines) return report;
-  session.set_budgets(no_timeouts(phase_budgets(loaded.job)));
+  session.set_budgets(no_timeouts(loaded.job.timeouts));
   if (session.is_rank0()) report.translation->baselines = split_baselines(loaded, *split, pairs, translation.bleu);
   return report;
 }

@@ -6,7 +6,6 @@
 #include "checkpoint/parameters.h"
 #include "checkpoint/writer.h"
 #include "job/migration.h"
-#include "job/options.h"
 
 namespace weft {
 
@@ -44,7 +43,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   const Vocabularies vocabularies{.source = pairs ? loaded.source_tokenizer->vocabulary() : 0,
                                   .target = loaded.target_tokenizer->vocabulary()};
   loaded.model = make_model(context, mesh, loaded.job.model, vocabularies);
-  loaded.model->allocate(precision_of(loaded.job), false);
+  loaded.model->allocate(loaded.job.train.precision, false);
   const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
   checkpoint.read(local_boxes(loaded.model->parameters(), master), on_progress);
   loaded.model->parameters().sync_compute_weights();

@@ -41,7 +41,7 @@ TextSize text_size(const Dataset& split, const Tokenizer& tokenizer, const std::
 
 PerplexityReport split_perplexity(const LoadedModel& loaded, const std::shared_ptr<const Dataset>& split,
                                   const PerplexityOptions& options) {
-  const int64_t context = batch_config(loaded.job).context_length;
+  const int64_t context = loaded.job.batch.context_length;
   Heartbeat& heartbeat = loaded.model->parameters().mesh().heartbeat();
   const Heartbeat::Scope evaluating(heartbeat, RunPhase::Evaluate);
   const LossReport loss = evaluate_loss(

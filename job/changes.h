@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// How the job of a run that goes on differs from the job of the checkpoint that it goes on from (U-4.8).
+// How the job of a run that goes on differs from the job of the checkpoint that it goes on from.
 struct ResumeChanges {
   std::vector<ConfigChange> harmless;  // keys that cannot change what is computed: paths, logs, layout, timeouts
   std::vector<ConfigChange> allowed;   // keys that change training, named in `allow_changes` of the new job
@@ -15,13 +15,13 @@ struct ResumeChanges {
 };
 ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now);
 
-// Whether another value of a key makes another run: its steps, their order, their arithmetic or its end.
+// True if another value of `key` changes training: its steps, their order, their arithmetic or its end.
 bool changes_training(const std::string& key);
 
 // `allow_changes` names the key or a section that it lies in.
 bool overrides(const JobConfig& job, const std::string& key);
 
-// ConfigError that names each refused key with both values and says how to go on; nothing where none is refused.
+// ConfigError that names each refused key with both values and what to do instead; does nothing if none is refused.
 void refuse_changes(const std::vector<ConfigChange>& refused, const std::string& checkpoint);
 
 }  // namespace weft

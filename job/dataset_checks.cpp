@@ -8,15 +8,11 @@
 
 namespace weft {
 
-Vocabularies vocabularies_of(const DatasetHeader& header) {
-  if (header.kind == DatasetKind::Stream) return {.source = 0, .target = header.target.vocabulary};
-  return {.source = header.source.vocabulary, .target = header.target.vocabulary};
-}
-
-BatchConfig batch_config(const JobConfig& job) {
-  BatchConfig batch = job.batch;
-  if (batch.context_length == 0 && job.task == Task::Gpt) batch.context_length = job.model.max_length;
-  return batch;
+void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& otherwise) {
+  if (longest <= job.model.max_length) return;
+  throw ConfigError(
+      fmt::format("{} has a row of {} tokens, but model.max_length is {}", where, longest, job.model.max_length),
+      "raise model.max_length, or " + otherwise);
 }
 
 void check_job_against(const JobConfig& job, const DatasetHeader& header) {
@@ -28,13 +24,8 @@ void check_job_against(const JobConfig& job, const DatasetHeader& header) {
                       "prepare another data.directory for this job");
   }
   if (pairs) {
-    const int64_t longest = std::max(header.source.longest, header.target.longest - 1);
-    if (longest > job.model.max_length) {
-      throw ConfigError(
-          fmt::format("{} has a sequence of {} tokens, but model.max_length is {}", directory, longest,
-                      job.model.max_length),
-          "raise model.max_length, or prepare again with data.max_source_tokens and data.max_target_tokens");
-    }
+    check_longest(std::max(header.source.longest, header.target.longest - 1), job, directory,
+                  "prepare again with data.max_source_tokens and data.max_target_tokens");
     if (job.model.tying == Tying::All && header.source.tokenizer_hash != header.target.tokenizer_hash) {
       throw ConfigError(fmt::format("model.tying is all, but {} has two tokenizers", directory),
                         "use one tokenizer for both languages, or model.tying: output");

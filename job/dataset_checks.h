@@ -1,19 +1,15 @@
 #pragma once
 #include "checkpoint/reader.h"
-#include "data/batch_config.h"
 #include "data/dataset.h"
 #include "job/job.h"
-#include "model/config.h"
 
 namespace weft {
 
-Vocabularies vocabularies_of(const DatasetHeader& header);
+// The longest sequence of `where` fits the model's positions; ConfigError that advises to raise them, or `otherwise`.
+void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& otherwise);
 
-// The job's batch section with what it leaves to the model filled in (context).
-BatchConfig batch_config(const JobConfig& job);
-
-// What can be checked only with the prepared dataset: its kind fits the task, sequences fit the positions, a shared
-// table fits both vocabularies. ConfigError or DataError with what to change.
+// What only the prepared dataset shows: its kind fits the task, rows fit the positions, a shared table fits both
+// vocabularies. ConfigError or DataError with what to change.
 void check_job_against(const JobConfig& job, const DatasetHeader& header);
 
 // The dataset's ids are those of the tokenizers that the checkpoint's weights were trained with; DataError otherwise.

@@ -12,6 +12,7 @@
 #include "job/schedule.h"
 #include "job/sections.h"
 #include "model/config.h"
+#include "parallel/watchdog.h"
 
 namespace weft {
 
@@ -20,7 +21,7 @@ struct JobConfig {
   std::string name = "job";
   Task task = Task::Gpt;
   int64_t seed = 1;
-  DeviceChoice device = DeviceChoice::Cpu;
+  DeviceKind device = DeviceKind::Cpu;
   std::string run_dir;
   DataConfig data;
   TokenizerConfig tokenizer;
@@ -33,7 +34,7 @@ struct JobConfig {
   EvaluationConfig evaluation;
   CheckpointConfig checkpoint;
   ParallelConfig parallel;
-  TimeoutsConfig timeouts;
+  PhaseBudgets timeouts;
   LogConfig log;
   std::vector<std::string> allow_changes;
 
@@ -66,9 +67,16 @@ struct JobConfig {
   bool is_translation() const { return task == Task::Translation; }
 };
 
-// A job file with what it extends and the overrides "a.b=value", batch.context_length filled in, then check_job().
+// The job with what it leaves to other keys filled in: batch.context_length of a language model. All other rooms take
+// resolved jobs, as load_job() and parse_stored_job() give them.
+JobConfig resolved(JobConfig job);
+
+// A job file with what it extends and the overrides "a.b=value", resolved, then check_job().
 // ConfigError listing everything that cannot be read, or else everything that does not fit together.
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides = {});
+
+// `defaults` changed by the overrides "a.b=value", resolved and not checked: for jobs that no file holds.
+JobConfig job_with(JobConfig defaults, const std::vector<std::string>& overrides);
 
 // Checks across fields that need no data, no device and no other rank. ConfigError listing every contradiction as
 // "model.heads: what is wrong; what to change".

@@ -35,7 +35,7 @@ JobConfig parse_stored_job(const std::string& yaml, const std::string& where,
   read_old_recompute(job);
   for (const std::string& override_text : overrides) apply_override(job, override_text, problems);
   refuse_renamed_keys(renamed_job_keys(), job, problems);
-  return decode_config<JobConfig>(job, std::move(problems));
+  return resolved(decode_config<JobConfig>(job, std::move(problems)));
 }
 
 }  // namespace weft

@@ -55,7 +55,6 @@ std::vector<std::string> schedule_problems(const ScheduleConfig& s, int64_t max_
   const std::string_view kind = enum_name(s.kind);
   const bool decays =
       s.kind == ScheduleKind::Linear || s.kind == ScheduleKind::Cosine || s.kind == ScheduleKind::WarmupStableDecay;
-  if (s.learning_rate <= 0) problems.push_back("schedule.learning_rate: it is 0, nothing would be learnt; raise it");
   if (max_steps > 0 && s.warmup_steps > max_steps) {
     problems.push_back(fmt::format("schedule.warmup_steps: {} steps do not fit the {} of train.max_steps; lower it",
                                    s.warmup_steps, max_steps));

@@ -39,7 +39,8 @@ struct ScheduleConfig {
     v.field("kind", kind,
             "After the warm-up: constant; linear or cosine down to the final rate; inverse_sqrt, which falls as "
             "1/sqrt(step); wsd (warm-up, stable, decay), which stays and then falls linearly.");
-    v.field("learning_rate", learning_rate, "The highest rate, reached at the end of the warm-up.", rate);
+    v.field("learning_rate", learning_rate, "The highest rate, reached at the end of the warm-up.",
+            Range{.min = 1e-20, .max = 1000});
     v.field("warmup_steps", warmup_steps, "Steps over which the rate rises linearly.", steps);
     v.field("initial_learning_rate", initial_learning_rate,
             "Rate of step 0 of the warm-up; null means learning_rate / (warmup_steps + 1), one rise from zero.", rate);

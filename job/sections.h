@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/config/fields.h"
+#include "kernels/tensor.h"
 #include "model/config.h"
+#include "parallel/parameter.h"
 
 // The sections of a job that the trainer itself reads; job/job.h puts all sections together.
 namespace weft {
@@ -19,19 +21,18 @@ struct EnumNames<Task> {
       std::to_array<std::pair<std::string_view, Task>>({{"gpt", Task::Gpt}, {"translation", Task::Translation}});
 };
 
-enum class ComputePrecision : uint8_t { Fp32, Bf16 };
+// Fp64 is for tests and has no name: no job asks for it.
 template <>
-struct EnumNames<ComputePrecision> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, ComputePrecision>>(
-      {{"fp32", ComputePrecision::Fp32}, {"bf16", ComputePrecision::Bf16}});
+struct EnumNames<Precision> {
+  static constexpr auto kNames =
+      std::to_array<std::pair<std::string_view, Precision>>({{"fp32", Precision::Fp32}, {"bf16", Precision::Bf16}});
 };
 
-// Where a job computes. Every name that some version of weft knows is here, so that a build without it can say so.
-enum class DeviceChoice : uint8_t { Cpu, Cuda };
+// Every device that some version of weft has, so that a build without it can report that. Meta runs no job.
 template <>
-struct EnumNames<DeviceChoice> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DeviceChoice>>(
-      {{"cpu", DeviceChoice::Cpu}, {"cuda", DeviceChoice::Cuda}});
+struct EnumNames<DeviceKind> {
+  static constexpr auto kNames =
+      std::to_array<std::pair<std::string_view, DeviceKind>>({{"cpu", DeviceKind::Cpu}, {"cuda", DeviceKind::Cuda}});
 };
 
 struct TrainConfig {
@@ -39,7 +40,7 @@ struct TrainConfig {
   int64_t max_epochs = 0;
   double clip_norm = 0;
   double label_smoothing = 0;
-  ComputePrecision precision = ComputePrecision::Fp32;
+  Precision precision = Precision::Fp32;
   Recompute recompute = Recompute::None;
   int64_t max_nonfinite_steps = 10;
   std::string init_from;
@@ -57,7 +58,9 @@ struct TrainConfig {
             "Share of each target's probability that is spread evenly over the vocabulary.",
             Range{.min = 0, .max = 0.999});
     v.field("precision", precision,
-            "What the model computes in: fp32, or bf16 with master weights, moments and sums in fp32.");
+            "fp32, or bf16: then activations, the residual stream and the weights that the model computes with "
+            "(embeddings, "
+            "norms and biases too) are bf16; master weights, moments, summed gradients and the loss are fp32.");
     v.field(
         "recompute", recompute,
         "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "
@@ -136,7 +139,7 @@ struct CheckpointConfig {
 struct ParallelConfig {
   int64_t tp = 1;
   bool sequence_parallel = false;
-  int64_t zero_stage = 0;
+  ZeroStage zero_stage = ZeroStage::Whole;
   double gradient_bucket_mib = 8;
 
   template <class Visitor>
@@ -145,34 +148,18 @@ struct ParallelConfig {
             Range{.min = 1, .max = 1 << 16});
     v.field("sequence_parallel", sequence_parallel,
             "Divide the rows of norms, residual sums and their dropout over the tp ranks too.");
-    v.field("zero_stage", zero_stage,
+    auto stage = static_cast<int64_t>(zero_stage);
+    v.field("zero_stage", stage,
             "What the data-parallel replicas divide (ZeRO): 0 nothing, 1 master weights and moments, 2 gradients too.",
             Range{.min = 0, .max = 2});
+    zero_stage = static_cast<ZeroStage>(stage);
     v.field("gradient_bucket_mib", gradient_bucket_mib,
             "MiB of gradients that are reduced over the replicas at once, while backward still runs.",
             Range{.min = 0.001, .max = 65536});
   }
-};
 
-// A run that makes no progress for so long is ended by its watchdog (docs/operation.md).
-struct TimeoutsConfig {
-  double init_seconds = 300;
-  double step_seconds = 50;
-  double save_seconds = 600;
-  double evaluate_seconds = 300;
-
-  template <class Visitor>
-  void fields(Visitor& v) {
-    constexpr Range kSeconds{.min = 0, .max = 1e9};
-    v.field("init_seconds", init_seconds,
-            "Seconds without progress while a run begins or resumes that end it; 0 means never.", kSeconds);
-    v.field("step_seconds", step_seconds,
-            "Seconds without progress in training steps that end the run (each operation is progress); 0 means never.",
-            kSeconds);
-    v.field("save_seconds", save_seconds, "Seconds without progress in a checkpoint that end the run; 0 means never.",
-            kSeconds);
-    v.field("evaluate_seconds", evaluate_seconds,
-            "Seconds without progress in an evaluation or in generations that end the run; 0 means never.", kSeconds);
+  Sharding sharding() const {
+    return {.zero = zero_stage, .bucket_bytes = static_cast<int64_t>(gradient_bucket_mib * (1 << 20))};
   }
 };
 

@@ -31,7 +31,7 @@ JobConfig job_of(BenchArguments& a) {
   if (!a.job.empty()) return load_job(a.job, a.overrides);
   const BenchJob& named = find_bench_job(a.model);
   if (a.data.vocabulary == 0) a.data.vocabulary = named.vocabulary;
-  JobConfig job = read_options<JobConfig>("--set", a.overrides, named.job);
+  const JobConfig job = job_with(named.job, a.overrides);
   check_shapes(job);
   return job;
 }

@@ -4,7 +4,6 @@
 #include "base/config/reader.h"
 #include "base/mpi.h"
 #include "evaluate/evaluation.h"
-#include "job/options.h"
 #include "launch/commands.h"
 #include "launch/help.h"
 #include "launch/search_options.h"
@@ -44,7 +43,7 @@ ExitCode evaluate(const EvaluateArguments& a) {
   if (!a.job.path.empty()) {
     const JobConfig job = load_job(a.job.path, a.job.overrides);
     if (options.checkpoint.empty()) options.checkpoint = job.run_directory();
-    if (budgets) budgets = phase_budgets(job);
+    if (budgets) budgets = job.timeouts;
     options.overrides.push_back("data.directory=" + job.data.directory);
   }
   if (options.checkpoint.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");

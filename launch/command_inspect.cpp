@@ -6,6 +6,7 @@
 #include "bench/parameter_tree.h"
 #include "checkpoint/reader.h"
 #include "data/dataset_inspect.h"
+#include "data/dataset_manifest.h"
 #include "data/tokenizer/tokenizer.h"
 #include "evaluate/loaded_model.h"
 #include "launch/commands.h"
@@ -50,10 +51,10 @@ void verify_whole_dataset(const fs::path& path) {
 ExitCode inspect(const std::string& path, const std::vector<std::string>& overrides, bool verify, bool with_job) {
   const fs::path p = path;
   require<DataError>(fs::exists(p), "{}: no such file or directory", path);
-  if (p.extension() == ".h5" || p.filename() == "dataset.json" || p.filename() == "manifest.json") {
+  if (p.extension() == ".h5" || p.filename() == kManifestName || p.filename() == "manifest.json") {
     throw ConfigError(fmt::format("{} is a part of a dataset or checkpoint", path), "give the directory that holds it");
   }
-  if (fs::exists(p / "dataset.json")) {
+  if (is_prepared(p)) {
     std::printf("%s", describe_dataset(p).c_str());
     if (verify) verify_whole_dataset(p);
   } else if (fs::is_directory(p)) {

@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "base/signals.h"
-#include "job/options.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
 #include "launch/revision.h"
@@ -49,7 +48,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   const StopSignals signals;
-  Session session(static_cast<int>(job.parallel.tp), phase_budgets(job));
+  Session session(static_cast<int>(job.parallel.tp), job.timeouts);
   return session.run([&] { return train(session, job, arguments.overrides, resume); });
 }
 

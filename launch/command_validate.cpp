@@ -18,13 +18,13 @@ namespace {
 void check_surroundings(const JobConfig& job, int ranks) {
   const MeshLayout layout = layout_for(ranks, static_cast<int>(job.parallel.tp));
   const fs::path dataset = job.data.directory;
-  if (!fs::exists(dataset / "dataset.json")) {
+  if (!is_prepared(dataset)) {
     log_info("dataset: {} is not prepared yet (weft prepare)", dataset.string());
   } else {
     const Dataset train = Dataset::open(dataset, "train");
     check_job_against(job, train.header());
     train.load_source_tokenizer(), train.load_target_tokenizer();
-    const auto plan = make_batch_plan(batch_config(job), train, static_cast<uint64_t>(job.seed));
+    const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
     log_info("{}", describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens));
   }
   fs::path existing = fs::absolute(job.run_directory());

@@ -121,7 +121,8 @@ struct TransformerConfig {
     v.field("sinusoid_form", sinusoid_form, "Order of sines and cosines in sinusoidal positions.");
     v.field("sinusoid_base", sinusoid_base, "Longest wavelength of sinusoidal positions, over 2 pi.",
             Range{.min = 1.5, .max = 1e9});
-    v.field("activation", activation, "Activation of the feed-forward layer.");
+    v.field("activation", activation,
+            "Activation of the feed-forward layer. none is refused: it would make the layer linear.");
     v.field("bias", bias, "Biases in attention and feed-forward products.");
     v.field("norm_bias", norm_bias, "Biases in LayerNorm.");
     v.field("output_bias", output_bias, "A bias on the logits.");
@@ -129,10 +130,11 @@ struct TransformerConfig {
             "Embeddings that share one table: none, output (target with output), all (source, target and output).");
     v.field("scale_embedding", scale_embedding, "Multiply token embeddings by sqrt(width) before positions are added.");
     v.field("dropout", dropout, "Dropout probabilities.");
-    v.field("init", init,
-            "gpt2: normal, residual projections divided by the square root of their stack's branches (2 a block, 3 with "
-            "cross-attention); xavier: uniform (Glorot and Bengio 2010), embeddings normal with deviation "
-            "1/sqrt(width).");
+    v.field(
+        "init", init,
+        "gpt2: normal, residual projections divided by the square root of their stack's branches (2 a block, 3 with cross-attention); xavier: uniform within sqrt(6 / (in + out)) "
+        "(Glorot and Bengio 2010), for queries, keys and values within 1/sqrt(2) of that with out = heads x head_dim "
+        "(as fairseq), embeddings normal with standard deviation 1/sqrt(width).");
     v.field("init_std", init_std, "Standard deviation of the gpt2 scheme.", Range{.min = 0, .max = 10});
   }
 };

@@ -69,15 +69,15 @@ void end_process(const std::string& report) {
 double PhaseBudgets::of(RunPhase phase) const {
   switch (phase) {
     case RunPhase::Init:
-      return init;
+      return init_seconds;
     case RunPhase::Step:
-      return step;
+      return step_seconds;
     case RunPhase::Save:
-      return save;
+      return save_seconds;
     case RunPhase::Evaluate:
-      return evaluate;
+      return evaluate_seconds;
   }
-  return step;
+  return step_seconds;
 }
 
 Watchdog::Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options)
@@ -171,13 +171,13 @@ bool Watchdog::hung(double seconds_passed) {
 std::optional<NodeStatus::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
   if (!page_) return std::nullopt;
   // A little longer: a rank that waits for the stopped one in a step knows more to report.
-  const double budget = options_.budgets.step + 2;
+  const double budget = options_.budgets.step_seconds + 2;
   std::optional<NodeStatus::Entry> found;
   for (const NodeStatus::Entry& e : page_->read()) {
     Neighbour& seen = neighbours_[static_cast<size_t>(e.local_rank)];
     seen.idle = e.watchdog_ticks == seen.watchdog_ticks ? seen.idle + seconds_passed : 0;
     seen.watchdog_ticks = e.watchdog_ticks;
-    if (options_.budgets.step > 0 && seen.idle >= budget) found = e;
+    if (options_.budgets.step_seconds > 0 && seen.idle >= budget) found = e;
   }
   return found;
 }

@@ -8,13 +8,32 @@
 #include <thread>
 #include <vector>
 
+#include "base/config/fields.h"
 #include "parallel/node_status.h"
 
 namespace weft {
 
-// Seconds without progress in each phase that are called a hang; 0 means never.
+// Seconds without progress in each phase that are called a hang; 0 means never. A job's section `timeouts`.
 struct PhaseBudgets {
-  double init = 300, step = 50, save = 600, evaluate = 300;
+  double init_seconds = 300;
+  double step_seconds = 50;
+  double save_seconds = 600;
+  double evaluate_seconds = 300;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    constexpr Range kSeconds{.min = 0, .max = 1e9};
+    v.field("init_seconds", init_seconds,
+            "Seconds without progress while a run begins or resumes that end it; 0 means never.", kSeconds);
+    v.field("step_seconds", step_seconds,
+            "Seconds without progress in training steps that end the run (each operation is progress); 0 means never.",
+            kSeconds);
+    v.field("save_seconds", save_seconds, "Seconds without progress in a checkpoint that end the run; 0 means never.",
+            kSeconds);
+    v.field("evaluate_seconds", evaluate_seconds,
+            "Seconds without progress in an evaluation or in generations that end the run; 0 means never.", kSeconds);
+  }
+
   double of(RunPhase phase) const;
 };
 

@@ -33,7 +33,8 @@ Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context&
           {"tp", mesh.tp().size()},
           {"threads", context.threads()},
           {"matmul", matmul_library()},
-          {"precision", std::string(enum_name(job.train.precision))}};
+          {"precision", std::string(enum_name(job.train.precision))},
+          {"micro_batch_tokens", job.batch.micro_batch_tokens}};
 }
 
 std::string describe_provenance(const Json& provenance) {

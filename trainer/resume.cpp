@@ -92,11 +92,14 @@ RunState Resume::restore(const fs::path& path) {
   if (end_.reached(state)) return state;  // nothing is trained, so nothing can be trained wrongly
   refuse_changes(changes.refused, path.string());
   check_dataset(checkpoint);
-  if (manifest.fingerprint != fingerprint_) {
+  Json numerics = manifest.fingerprint;
+  // Earlier versions left it out; their jobs hold it.
+  if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
+  if (numerics != fingerprint_) {
     log_info(
         "this run's numerics differ from the checkpoint's ({} before, {} now): it goes on within rounding, not bit "
         "for bit",
-        manifest.fingerprint.dump(), fingerprint_.dump());
+        numerics.dump(), fingerprint_.dump());
   }
   checkpoint.read(local_boxes(setup_.parameters(), setup_.checkpoint_buffers()), note_progress());
   setup_.parameters().sync_compute_weights();
@@ -124,7 +127,7 @@ void Resume::check_dataset(const Checkpoint& checkpoint) const {
 // With other batches an epoch has another number of steps: the run goes on after the same share of the epoch, which
 // with the same seed and order of windows is the same text.
 Position Resume::position_now(const JobConfig& before, Position position) const {
-  const auto plan = make_batch_plan(batch_config(before), *data_.train, static_cast<uint64_t>(before.seed));
+  const auto plan = make_batch_plan(before.batch, *data_.train, static_cast<uint64_t>(before.seed));
   const int64_t then = plan->steps_per_epoch(position.epoch), now = data_.plan->steps_per_epoch(position.epoch);
   if (then == now) return data_.plan->normalised(position);
   const Position moved{position.epoch, std::min(now, position.step * now / then)};

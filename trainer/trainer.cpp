@@ -10,6 +10,7 @@
 #include "base/signals.h"
 #include "checkpoint/retention.h"
 #include "job/dataset_checks.h"
+#include "job/vocabularies.h"
 #include "parallel/agree.h"
 
 namespace weft {
@@ -152,7 +153,7 @@ bool Trainer::save_due() const {
 void Trainer::evaluate() {
   if (!data_.valid) return;
   const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
-  const EvaluationOptions options{.context_length = batch_config(job_).context_length,
+  const EvaluationOptions options{.context_length = job_.batch.context_length,
                                   .max_sequences = job_.evaluation.max_sequences};
   const LossReport report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing);
   const bool better = report.mean_nll() < state_.best_loss;

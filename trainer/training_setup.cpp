@@ -9,7 +9,7 @@
 #include "base/progress.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
-#include "job/options.h"
+#include "job/vocabularies.h"
 
 namespace weft {
 
@@ -23,14 +23,14 @@ TrainingData open_training_data(const JobConfig& job) {
   check_job_against(job, data.train->header());
   data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
                      {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
-  data.plan = make_batch_plan(batch_config(job), *data.train, static_cast<uint64_t>(job.seed));
+  data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));
   return data;
 }
 
 TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies)
     : context_(context), mesh_(mesh) {
   model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel);
-  model_->allocate(precision_of(job), true, sharding_of(job));
+  model_->allocate(job.train.precision, true, job.parallel.sharding());
   const size_t before = context.memory().use().now;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   optimizer_bytes_ = context.memory().use().now - before;

@@ -17,7 +17,7 @@ std::string bound_text(double bound, bool integer) {
   return integer && std::abs(bound) < 9e18 ? fmt::format("{}", static_cast<int64_t>(bound)) : fmt::format("{}", bound);
 }
 
-// Compared as integers where the bound is one: a double cannot tell 2^53 from 2^53 + 1.
+// Compared as integers if the bound is one: a double cannot tell 2^53 from 2^53 + 1.
 bool within(int64_t value, const Range& range) {
   if (range.min >= 9.3e18 || range.max <= -9.3e18) return false;
   if (range.min > -9.2e18 && value < static_cast<int64_t>(std::ceil(range.min))) return false;

@@ -11,7 +11,7 @@ namespace weft {
 // Where a key or a value was written: "job.yaml:3:5", or "--set a.b=c" (line 0).
 struct ConfigLocation {
   std::shared_ptr<const std::string> source;
-  int line = 0;    // from 1; 0 where the source is one line (an override)
+  int line = 0;    // from 1; 0 if the source is one line (an override)
   int column = 0;  // from 1
   std::string text() const;
 };
@@ -40,9 +40,9 @@ struct ConfigEntry {
 // integer, `3.0` a number, `0x1f` an integer, the empty scalar and `~` null.
 ConfigValue::Kind plain_scalar_kind(std::string_view text);
 
-// The value of an Integer scalar; false where it does not fit 64 bits.
+// The value of an Integer scalar; false if it does not fit 64 bits.
 bool scalar_to_integer(std::string_view text, int64_t& value);
-// The value of an Integer or Number scalar; false where it is not finite.
+// The value of an Integer or Number scalar; false if it is not finite.
 bool scalar_to_number(std::string_view text, double& value);
 
 // For messages: "3.0 (a number)", "'yes' (text)", "a list of 3", "a section (a, b)", "nothing".
@@ -54,7 +54,7 @@ struct ConfigProblem {
 };
 using ConfigProblems = std::vector<ConfigProblem>;
 
-// A ConfigError that lists them all, a line each, in the order of the files; does nothing where there is none.
+// A ConfigError that lists them all, a line each, in the order of the files; does nothing if there is none.
 void throw_problems(ConfigProblems problems);
 
 // File: locations are line and column. OneLine: an override, which is its own location.
@@ -72,7 +72,7 @@ ConfigValue load_config_tree(const std::string& path, const std::vector<std::str
 void apply_override(ConfigValue& root, const std::string& override_text, ConfigProblems& problems,
                     const std::string& option = "--set");
 
-// The candidate with the fewest edits from `name`, or "" where none is near.
+// The candidate with the fewest edits from `name`, or "" if none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace weft

@@ -30,7 +30,7 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-// Plain only where no reader of YAML could take it for anything but this text.
+// Plain only if no reader of YAML could take it for anything but this text.
 std::string text_as_yaml(const std::string& text) {
   const auto safe = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||

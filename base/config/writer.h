@@ -71,7 +71,7 @@ auto to_json(const T& config) {
 
 struct ConfigChange {
   std::string key;     // dotted
-  std::string before;  // as YAML on one line; "(absent)" where the key is not there
+  std::string before;  // as YAML on one line; "(absent)" if the key is not there
   std::string after;
 };
 // Every leaf that differs; a list is one leaf.
@@ -113,7 +113,7 @@ struct DocCollector {
   }
 };
 
-// With other defaults than T's own where a command has them.
+// Every field with its meaning and the value that it has in `defaults`.
 template <Section T>
 std::vector<ConfigDoc> config_docs(T defaults = {}) {
   std::vector<ConfigDoc> docs;

@@ -16,7 +16,7 @@ constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxValues = 20'000;
 constexpr size_t kMaxDepth = 64;
 
-// Thrown out of yaml-cpp's parser where going on makes no sense; the problem is already noted.
+// Thrown out of yaml-cpp's parser if going on makes no sense; the problem is already noted.
 struct StopParsing {};
 
 // Builds the tree from yaml-cpp's events and not from its nodes, because its node graph forgets which scalars were
@@ -172,7 +172,7 @@ class TreeBuilder : public YAML::EventHandler {
   size_t values_ = 0;
 };
 
-// The length of the UTF-8 sequence that starts `text`; 0 where it is not one, or is NUL.
+// The length of the UTF-8 sequence that starts `text`; 0 if it is not one, or is NUL.
 size_t utf8_length(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return lead == 0 ? 0 : 1;

@@ -230,7 +230,7 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
   std::vector<InputEntry> inputs = stat_inputs(preparation.input_paths());
 
   PrepareReport report{.directory = data.directory};
-  if (fs::exists(report.directory / kManifestName)) {
+  if (is_prepared(report.directory)) {
     std::string differs;
     try {
       report.manifest = read_manifest(report.directory);

@@ -5,6 +5,9 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "bench/synthetic_data.h"
+#include "tests/data/dataset_builder.h"
+#include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"
 
 namespace weft {
@@ -80,8 +83,7 @@ TEST(StepPlan, TellsWhatMemoryIsFor) {
 }
 
 TEST(StepPlan, AnUnknownVocabularyIsAnError) {
-  const std::string name = "gpt/quixote-small.yaml";
-  const JobConfig unknown = unprepared(name);
+  const JobConfig unknown = unprepared("gpt/shakespeare-char-cpu.yaml");
   EXPECT_FALSE(can_be_planned(unknown));
   EXPECT_THROW(planned_vocabularies(unknown), ConfigError);
   EXPECT_TRUE(can_be_planned(unprepared("sample/gpt.yaml")));
@@ -94,6 +96,62 @@ TEST(StepPlan, BothVocabulariesMustBeKnown) {
   const JobConfig both = unprepared(name, {"target_tokenizer.kind=bytes", "target_tokenizer.specials=[<s>]"});
   EXPECT_EQ(planned_vocabularies(both).source, 50257);
   EXPECT_EQ(planned_vocabularies(both).target, 257);
+}
+
+// The vocabularies (source, target) that weft plan and weft bench take for a job; nothing if they are not known.
+using Sizes = std::pair<int64_t, int64_t>;
+std::optional<Sizes> planned(const JobConfig& job) {
+  if (!can_be_planned(job)) return std::nullopt;
+  const Vocabularies v = planned_vocabularies(job);
+  return Sizes{v.source, v.target};
+}
+std::optional<Sizes> benched(const JobConfig& job) {
+  try {
+    const Vocabularies v = make_synthetic_data(job, {}).vocabularies;
+    return Sizes{v.source, v.target};
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
+// A dataset of few tokens for `job`, with vocabularies that no configuration states.
+void prepare_small(const JobConfig& job, const fs::path& directory) {
+  const DatasetBuilder builder{.directory = directory, .vocabulary = 777, .shard_tokens = 100'000};
+  if (job.is_translation()) {
+    builder.pairs(IdPairs(2000, {{1, 2, 3}, {4, 5, 6}}));
+  } else {
+    builder.stream({Ids(600'000, 7)});
+  }
+}
+
+TEST(StepPlan, PlanAndBenchAgreeOnEveryShippedJob) {
+  int known = 0, jobs = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(configs())) {
+    const fs::path path = entry.path();
+    if (path.extension() != ".yaml" || path.parent_path().filename() == "shared") continue;
+    const std::string name = path.lexically_relative(configs());
+    const JobConfig before = unprepared(name);
+    EXPECT_EQ(planned(before), benched(before)) << name;
+    known += planned(before).has_value();
+    ++jobs;
+
+    const Scratch scratch;
+    prepare_small(before, scratch.path());
+    JobConfig after = before;
+    after.data.directory = scratch.path();
+    if (after.model.tying == Tying::All) after.target_tokenizer.reset();
+    ASSERT_TRUE(planned(after).has_value()) << name;
+    EXPECT_EQ(planned(after), benched(after)) << name;
+    EXPECT_EQ(planned(after)->second, 777) << name;
+  }
+  EXPECT_EQ(jobs, 17);
+  EXPECT_EQ(known, 16);  // all but the one whose vocabulary is the characters of its text
+}
+
+TEST(StepPlan, MergesStateAVocabulary) {
+  const JobConfig job = unprepared("gpt/quixote-small.yaml");
+  ASSERT_GT(job.tokenizer.merges, 0);
+  EXPECT_EQ(planned(job)->second, 256 + job.tokenizer.merges + std::ssize(job.tokenizer.specials));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <mutex>
 
-#include "job/dataset_checks.h"
+#include "job/vocabularies.h"
 #include "parallel/in_process.h"
 #include "tests/trainer/small_run.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/config/writer.h"
 #include "base/error.h"
+#include "job/migration.h"
 #include "tests/support/source_dir.h"
 
 namespace weft {
@@ -151,6 +152,19 @@ TEST(Job, AllContradictionsComeAtOnce) {
 TEST(Job, ContextIsTheModelsLengthWhereItIsNotSet) {
   const std::string path = source_dir().string() + "/configs/gpt/gpt2-124m.yaml";
   EXPECT_EQ(load_job(path, {"batch.context_length=0"}).batch.context_length, 1024);
+}
+
+TEST(Job, AStoredJobIsResolvedToo) {
+  EXPECT_EQ(parse_stored_job("model: {max_length: 77}", "manifest.json").batch.context_length, 77);
+  EXPECT_EQ(parse_stored_job("{task: translation, model: {max_length: 77}}", "manifest.json").batch.context_length, 0);
+  EXPECT_EQ(job_with({}, {"model.max_length=33"}).batch.context_length, 33);
+}
+
+TEST(Job, ShardingIsWhatTheSectionNames) {
+  const JobConfig job = job_with({}, {"parallel.zero_stage=2", "parallel.gradient_bucket_mib=0.5"});
+  EXPECT_EQ(job.parallel.sharding().zero, ZeroStage::Gradients);
+  EXPECT_EQ(job.parallel.sharding().bucket_bytes, 512 << 10);
+  EXPECT_NE(to_yaml(job).find("zero_stage: 2\n"), std::string::npos);
 }
 
 TEST(Job, RunDirectoryIsNamedAfterTheJob) {

@@ -28,13 +28,13 @@ struct Watched {
   bool quiet_for(milliseconds time) { return report.wait_for(time) == std::future_status::timeout; }
 };
 
-constexpr PhaseBudgets kNever{.init = 0, .step = 0, .save = 0, .evaluate = 0};
+constexpr PhaseBudgets kNever{.init_seconds = 0, .step_seconds = 0, .save_seconds = 0, .evaluate_seconds = 0};
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Reports who, where, at what, and what to do.
 TEST(Watchdog, ReportsARankThatStandsStill) {
-  Watched w({.step = 0.1});
+  Watched w({.step_seconds = 0.1});
   w.watchdog.join(3, 0, nullptr);
   const Heartbeat::Scope stepping(*w.heartbeat, RunPhase::Step);
   w.heartbeat->set_step(12);
@@ -47,7 +47,7 @@ TEST(Watchdog, ReportsARankThatStandsStill) {
 }
 
 TEST(Watchdog, IsQuietWhileTheHeartBeats) {
-  Watched w({.init = 2});
+  Watched w({.init_seconds = 2});
   for (const auto end = std::chrono::steady_clock::now() + milliseconds(2600);
        std::chrono::steady_clock::now() < end;) {
     w.heartbeat->beat();
@@ -58,7 +58,7 @@ TEST(Watchdog, IsQuietWhileTheHeartBeats) {
 
 // A save that is longer than a step may be does not trip the step's budget.
 TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
-  Watched w({.step = 0.05, .save = 0});
+  Watched w({.step_seconds = 0.05, .save_seconds = 0});
   {
     const Heartbeat::Scope stepping(*w.heartbeat, RunPhase::Step);
     const Heartbeat::Scope saving(*w.heartbeat, RunPhase::Save);
@@ -71,14 +71,14 @@ TEST(Watchdog, EveryPhaseHasItsOwnBudget) {
 TEST(Watchdog, TakesOtherBudgets) {
   Watched w(kNever);
   EXPECT_TRUE(w.quiet_for(milliseconds(100)));
-  w.watchdog.set_budgets({.init = 0.2});
+  w.watchdog.set_budgets({.init_seconds = 0.2});
   EXPECT_TRUE(has(w.report.get(), "phase init"));
 }
 
 // Two ranks of a node, of `ranks` in all, at the same collective of dp.
 struct TwoRanks {
   Watched first, second;
-  explicit TwoRanks(int ranks, const PhaseBudgets& budgets = {.init = 0.1}) : first(budgets), second(kNever) {
+  explicit TwoRanks(int ranks, const PhaseBudgets& budgets = {.init_seconds = 0.1}) : first(budgets), second(kNever) {
     const std::shared_ptr<NodeStatus> mine = NodeStatus::create(2);
     const std::shared_ptr<NodeStatus> theirs = NodeStatus::open(getpid(), mine->descriptor(), 2);
     for (Watched* w : {&first, &second}) {
@@ -105,7 +105,7 @@ TEST(Watchdog, NamesTheRankThatHasNotArrived) {
 // Rank 0 waits over dp for rank 1, which waits over tp for rank 2, which waits for nobody.
 TEST(Watchdog, NamesTheRankBehindTheOneThatHasNotArrived) {
   const std::shared_ptr<NodeStatus> page = NodeStatus::create(3);
-  Watched first({.init = 0.1}), second(kNever), third(kNever);
+  Watched first({.init_seconds = 0.1}), second(kNever), third(kNever);
   int rank = 0;
   for (Watched* w : {&first, &second, &third}) {
     w->heartbeat->place(MeshAxis::Dp, rank == 2 ? 1 : 0, 2);
@@ -132,7 +132,7 @@ TEST(Watchdog, SaysWhenTheMissingRankIsOnAnotherNode) {
 }
 
 TEST(Watchdog, SlowIsNotHung) {
-  TwoRanks ranks(2, {.init = 2});
+  TwoRanks ranks(2, {.init_seconds = 2});
   ranks.first_waits();
   for (int i = 0; i < 280; ++i) {
     ranks.second.heartbeat->beat();  // computes for longer than the budget
@@ -147,7 +147,7 @@ TEST(Watchdog, AStoppedNeighbourEndsTheJobInAnyPhase) {
   const std::shared_ptr<NodeStatus> page = NodeStatus::create(2);
   page->slot(1).rank = 1;
   page->slot(1).pid = getpid();
-  Watched w({.init = 0, .step = 0.1, .save = 0, .evaluate = 0});
+  Watched w({.init_seconds = 0, .step_seconds = 0.1, .save_seconds = 0, .evaluate_seconds = 0});
   w.watchdog.join(0, 0, page);
   const Heartbeat::Scope saving(*w.heartbeat, RunPhase::Save);
   const std::string report = w.report.get();
@@ -157,7 +157,7 @@ TEST(Watchdog, AStoppedNeighbourEndsTheJobInAnyPhase) {
 
 TEST(Watchdog, ANeighbourThatWorksLongOrHasLeftIsNotStopped) {
   const std::shared_ptr<NodeStatus> page = NodeStatus::create(3);
-  Watched w({.init = 0, .step = 0.1, .save = 0, .evaluate = 0}), works(kNever);
+  Watched w({.init_seconds = 0, .step_seconds = 0.1, .save_seconds = 0, .evaluate_seconds = 0}), works(kNever);
   w.watchdog.join(0, 0, page);
   works.watchdog.join(1, 1, page);
   {
@@ -179,7 +179,7 @@ TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
   EXPECT_EXIT(
       {
         const auto heartbeat = std::make_shared<Heartbeat>();
-        const Watchdog watchdog(heartbeat, {.budgets = {.evaluate = 0.1}, .poll_seconds = 0.01});
+        const Watchdog watchdog(heartbeat, {.budgets = {.evaluate_seconds = 0.1}, .poll_seconds = 0.01});
         const Heartbeat::Scope evaluating(*heartbeat, RunPhase::Evaluate);
         std::this_thread::sleep_for(std::chrono::seconds(60));
       },

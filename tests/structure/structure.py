@@ -34,7 +34,7 @@ CONCEPTS = {
     "job: schema": r"^struct JobConfig \{",
     "job: checks across fields": r"^void check_job\(",
     "job: migration of stored jobs": r"^JobConfig parse_stored_job\(",
-    "job: context length left to the model": r"max_length : |\bcontext(?:_length)? == 0\b|(?<!protocol\.)\bcontext(?:_length)? > 0 \?",
+    "job: context length left to the model": r"\bcontext_length (?:= |> 0 \?)[^;]*\bmax_length",
     "job: a tokenizer's stated vocabulary": r"\bstated_vocabulary\(const \w+& \w+(?:, [^)]*)?\) \{",
     "job: precision": r"^enum class (?:Compute)?Precision\b",
     "job: phase timeouts": r"\bdouble (?:save|save_seconds) = 600",

@@ -1,0 +1,200 @@
+// What does not fit together in a job, each as "key: what is wrong; what to change".
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/config/reader.h"
+#include "base/error.h"
+#include "job/job.h"
+#include "job/renamed_keys.h"
+
+namespace weft {
+namespace {
+
+class Problems {
+ public:
+  template <class... Args>
+  void add_if(bool wrong, fmt::format_string<Args...> format, Args&&... args) {
+    if (wrong) list_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+  // The checks that a section brings along throw the first thing they find.
+  template <class Check>
+  void from(Check&& check) {
+    try {
+      check();
+    } catch (const ConfigError& error) {
+      list_.push_back(error.hint().empty() ? error.what() : fmt::format("{}; {}", error.what(), error.hint()));
+    }
+  }
+  void append(std::vector<std::string> more) { std::move(more.begin(), more.end(), std::back_inserter(list_)); }
+  std::vector<std::string> take() { return std::move(list_); }
+
+ private:
+  std::vector<std::string> list_;
+};
+
+// "1, 2, 3, 4, 6, 12": what a size may be divided by, the nearest 12 of them to `near`.
+std::string divisors_near(int64_t size, int64_t near) {
+  std::vector<int64_t> all;
+  for (int64_t d = 1; d <= size && d <= (1 << 16); ++d) {
+    if (size % d == 0) all.push_back(d);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [&](int64_t a, int64_t b) { return std::abs(a - near) < std::abs(b - near); });
+  all.resize(std::min<size_t>(all.size(), 12));
+  std::sort(all.begin(), all.end());
+  return fmt::format("{}", fmt::join(all, ", "));
+}
+
+void check_name(const JobConfig& job, Problems& problems) {
+  const bool path_like = job.name.find('/') != std::string::npos || job.name == "." || job.name == "..";
+  problems.add_if(job.name.empty() || path_like, "name: '{}' names no folder under runs/; use letters, digits, - and _",
+                  job.name);
+}
+
+// "Built without", and never "unknown": the key is right, only this program cannot do it.
+void check_device(const JobConfig& job, Problems& problems) {
+  problems.add_if(job.device == DeviceKind::Cuda,
+                  "device: cuda needs CUDA, and this weft is built without it; this version has no CUDA code that a "
+                  "rebuild could add, so set device to cpu");
+}
+
+void check_task(const JobConfig& job, Problems& problems) {
+  if (job.is_translation()) {
+    problems.add_if(!job.data.is_pairs(), "data.format: {} has one language; translation needs parallel or tsv",
+                    enum_name(job.data.format));
+    problems.add_if(job.model.encoder_layers == 0,
+                    "model.encoder_layers: it is 0; translation needs an encoder, set it to 1 or more");
+    problems.from([&] { job.batch.check_for_pairs(); });
+    problems.add_if(job.target_tokenizer && job.model.tying == Tying::All,
+                    "model.tying: all needs one vocabulary for both languages; remove target_tokenizer or use output");
+    return;
+  }
+  problems.add_if(job.data.is_pairs(), "data.format: {} has two languages; gpt needs text or jsonl",
+                  enum_name(job.data.format));
+  problems.add_if(job.model.encoder_layers > 0, "model.encoder_layers: gpt has no encoder, but it is {}; set it to 0",
+                  job.model.encoder_layers);
+  problems.add_if(job.target_tokenizer.has_value(), "target_tokenizer: gpt has one tokenizer; remove it");
+  problems.add_if(job.model.tying == Tying::All, "model.tying: gpt has no source to tie; use output");
+  problems.from([&] { job.batch.check_for_windows(); });
+}
+
+void check_lengths(const JobConfig& job, Problems& problems) {
+  const int64_t longest = job.model.max_length;
+  problems.add_if(
+      job.batch.context_length > longest,
+      "batch.context_length: {} tokens are more than the {} positions of model.max_length; lower it or raise "
+      "model.max_length",
+      job.batch.context_length, longest);
+  problems.add_if(
+      job.data.max_source_tokens > longest,
+      "data.max_source_tokens: rows of {} tokens do not fit the {} positions of model.max_length; lower it or "
+      "raise model.max_length",
+      job.data.max_source_tokens, longest);
+  // A target row of n + 1 tokens gives n decoder inputs and n targets.
+  problems.add_if(
+      job.data.max_target_tokens > longest + 1,
+      "data.max_target_tokens: rows of {} tokens do not fit the {} positions of model.max_length; lower it or "
+      "raise model.max_length",
+      job.data.max_target_tokens, longest);
+}
+
+void check_model(const JobConfig& job, Problems& problems) {
+  const TransformerConfig& model = job.model;
+  const int64_t tp = job.parallel.tp;
+  problems.add_if(model.head_dim == 0 && model.width % model.heads != 0,
+                  "model.heads: {} does not divide model.width {}; use one of {}, or set model.head_dim", model.heads,
+                  model.width, divisors_near(model.width, model.heads));
+  problems.add_if(model.heads % model.derived_kv_heads() != 0,
+                  "model.kv_heads: {} does not divide model.heads {}; use one of {}", model.derived_kv_heads(),
+                  model.heads, divisors_near(model.heads, model.kv_heads));
+  problems.add_if(model.tying != Tying::None && model.derived_embedding_width() != model.width,
+                  "model.tying: an embedding of width {} cannot serve as the output of width {}; use tying none, or "
+                  "remove model.embedding_width",
+                  model.derived_embedding_width(), model.width);
+  problems.add_if(model.derived_kv_heads() % tp != 0,
+                  "parallel.tp: {} does not divide the {} key/value heads; use one of {}", tp, model.derived_kv_heads(),
+                  divisors_near(model.derived_kv_heads(), tp));
+  problems.add_if(model.derived_ffn() % tp != 0,
+                  "parallel.tp: {} does not divide the {} features of ffn; use one of {}", tp, model.derived_ffn(),
+                  divisors_near(model.derived_ffn(), tp));
+  problems.add_if(model.activation == Activation::None,
+                  "model.activation: none makes the feed-forward layer linear; use relu, gelu or gelu_tanh");
+}
+
+void check_run(const JobConfig& job, Problems& problems) {
+  const TrainConfig& train = job.train;
+  problems.add_if(train.max_steps == 0 && train.max_epochs == 0,
+                  "train.max_steps: it and train.max_epochs are 0, so the run has no end; set one of them");
+  problems.append(schedule_problems(job.schedule, train.max_steps));
+  problems.add_if(job.optimizer.kind != OptimizerKind::Sgd && job.optimizer.momentum > 0,
+                  "optimizer.momentum: {} does not read it; remove it, or set beta1", enum_name(job.optimizer.kind));
+}
+
+void check_evaluation(const JobConfig& job, Problems& problems) {
+  const EvaluationConfig& evaluation = job.evaluation;
+  const bool evaluates = evaluation.every_steps > 0 || evaluation.every_epochs > 0;
+  const bool has_split = !job.data.valid.empty() || job.data.valid_fraction > 0;
+  problems.add_if(evaluates && !has_split,
+                  "evaluation: there is no validation split; set data.valid or data.valid_fraction, or remove "
+                  "evaluation.every_steps and every_epochs");
+  problems.add_if(evaluation.patience > 0 && !evaluates,
+                  "evaluation.patience: nothing is evaluated; set evaluation.every_steps or every_epochs");
+  const CheckpointConfig& checkpoint = job.checkpoint;
+  problems.add_if(checkpoint.keep_epochs > 0 && checkpoint.every_epochs == 0,
+                  "checkpoint.keep_epochs: no checkpoint is made at an epoch's end; set checkpoint.every_epochs");
+  const GenerationsConfig& generations = job.log.generations;
+  problems.add_if(
+      generations.every_steps > 0 && (generations.prompts.empty() || generations.temperatures.empty()),
+      "log.generations.every_steps: there is nothing to generate from; set log.generations.prompts and temperatures");
+}
+
+void check_allow_changes(const JobConfig& job, Problems& problems) {
+  const std::vector<std::string> keys = config_keys<JobConfig>();
+  for (const std::string& key : job.allow_changes) {
+    const std::string nearest = nearest_name(key, keys);
+    const auto now = renamed_key(renamed_job_keys(), key);
+    problems.add_if(now.has_value(), "allow_changes: '{}' was renamed: write {}", key, now.value_or(""));
+    if (now) continue;
+    problems.add_if(std::ranges::find(keys, key) == keys.end(), "allow_changes: '{}' is no key of a job{}", key,
+                    nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+  }
+}
+
+void throw_problems(const std::vector<std::string>& problems) {
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));
+}
+
+}  // namespace
+
+std::vector<std::string> job_problems(const JobConfig& given) {
+  const JobConfig job = resolved(given);
+  Problems problems;
+  check_name(job, problems);
+  check_device(job, problems);
+  check_task(job, problems);
+  problems.from([&] { job.data.check(); });
+  problems.from([&] { job.tokenizer.check(); });
+  if (job.target_tokenizer) problems.from([&] { job.target_tokenizer->check(); });
+  check_model(job, problems);
+  check_lengths(job, problems);
+  check_run(job, problems);
+  check_evaluation(job, problems);
+  check_allow_changes(job, problems);
+  return problems.take();
+}
+
+void check_job(const JobConfig& job) { throw_problems(job_problems(job)); }
+
+void check_shapes(const JobConfig& given) {
+  const JobConfig job = resolved(given);
+  Problems problems;
+  check_device(job, problems);
+  check_task(job, problems);
+  check_model(job, problems);
+  check_lengths(job, problems);
+  throw_problems(problems.take());
+}
+
+}  // namespace weft
