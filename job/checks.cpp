@@ -89,13 +89,13 @@ void check_lengths(const JobConfig& job, Problems& problems) {
       job.batch.context_length, longest);
   problems.add_if(
       job.data.max_source_tokens > longest,
-      "data.max_source_tokens: rows of {} tokens do not fit the {} positions of model.max_length; lower it or "
+      "data.max_source_tokens: sequences of {} tokens do not fit the {} positions of model.max_length; lower it or "
       "raise model.max_length",
       job.data.max_source_tokens, longest);
-  // A target row of n + 1 tokens gives n decoder inputs and n targets.
+  // A target sequence of n + 1 tokens gives n decoder inputs and n targets.
   problems.add_if(
       job.data.max_target_tokens > longest + 1,
-      "data.max_target_tokens: rows of {} tokens do not fit the {} positions of model.max_length; lower it or "
+      "data.max_target_tokens: sequences of {} tokens do not fit the {} positions of model.max_length; lower it or "
       "raise model.max_length",
       job.data.max_target_tokens, longest);
 }

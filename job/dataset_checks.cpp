@@ -11,7 +11,7 @@ namespace weft {
 void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& otherwise) {
   if (longest <= job.model.max_length) return;
   throw ConfigError(
-      fmt::format("{} has a row of {} tokens, but model.max_length is {}", where, longest, job.model.max_length),
+      fmt::format("{} has a sequence of {} tokens, but model.max_length is {}", where, longest, job.model.max_length),
       "raise model.max_length, or " + otherwise);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-// docs/configuration.md holds the table of all keys between two marks. Where it differs from the declarations, the
+// docs/configuration.md holds the table of all keys between two marks. If it differs from the declarations, the
 // test fails; with WEFT_UPDATE_DOCS in the environment it writes the table instead.
 TEST(JobDocs, TableIsWhatTheDeclarationsSay) {
   const fs::path page = source_dir() / "docs" / "configuration.md";
@@ -30,7 +30,7 @@ TEST(JobDocs, TableIsWhatTheDeclarationsSay) {
     return;
   }
   EXPECT_EQ(text.substr(table_from, to - table_from), table)
-      << "run trainer_test --gtest_filter=JobDocs.* with WEFT_UPDATE_DOCS=1";
+      << "run job_test --gtest_filter=JobDocs.* with WEFT_UPDATE_DOCS=1";
 }
 
 TEST(JobDocs, TheExampleIsAJob) {

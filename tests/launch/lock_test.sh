@@ -4,25 +4,24 @@
 # usage: lock_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$1 scratch=$2
-rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
-if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
-export OMP_NUM_THREADS=1
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+begin_in "$scratch"
 
 for i in $(seq 200); do echo "the boat $((i * 37 % 101)) went by"; done >text.txt
 cat >job.yaml <<'YAML'
 name: lock
 run_dir: run
-data: {directory: data, documents: line, train: {files: [text.txt]}}
+data: {directory: data, document_delimiter: line, train: {files: [text.txt]}}
 tokenizer: {kind: bytes, specials: [<e>], eos: <e>}
 model: {layers: 1, width: 32, heads: 2, max_length: 16}
 batch: {sequences: 4}
 schedule: {kind: constant}
 train: {max_steps: 1000000}
-checkpoint: {every_steps: 1, keep: 2}
+checkpoint: {every_steps: 1, keep_last: 2}
 log: {every_steps: 1}
 YAML
 "$weft" prepare job.yaml 2>/dev/null
-train() { mpirun --oversubscribe --bind-to none -np 2 "$weft" train job.yaml "$@"; }
+train() { on_ranks 2 "$weft" train job.yaml "$@"; }
 fail() { echo "$*"; tail -n 20 ./*.log; exit 1; }
 saves() { grep -ac '"event":"save"' run/metrics.jsonl 2>/dev/null || true; }
 # The processes that process $1 has started.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "job/vocabularies.h"
 #include "job/dataset_checks.h"
 #include "tests/support/small_disk.h"
 #include "tests/trainer/small_run.h"
