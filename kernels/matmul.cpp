@@ -35,4 +35,6 @@ void matmul(Context& context, const Matmul& args) {
                         .add = add});
 }
 
+std::string matmul_heuristics() { return cpu::MatmulEngine::heuristics(); }
+
 }  // namespace weft

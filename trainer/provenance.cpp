@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/versions.h"
-#include "kernels/context.h"
+#include "kernels/matmul.h"
 
 namespace weft {
 
@@ -33,6 +33,7 @@ Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context&
           {"tp", mesh.tp().size()},
           {"threads", context.threads()},
           {"matmul", matmul_library()},
+          {"heuristics", matmul_heuristics()},
           {"precision", std::string(enum_name(job.train.precision))},
           {"micro_batch_tokens", job.batch.micro_batch_tokens}};
 }

@@ -93,7 +93,8 @@ RunState Resume::restore(const fs::path& path) {
   refuse_changes(changes.refused, path.string());
   check_dataset(checkpoint);
   Json numerics = manifest.fingerprint;
-  // Earlier versions left it out; their jobs hold it.
+  // Earlier versions left these out: their jobs hold the one, and the other was what it is since.
+  if (!numerics.contains("heuristics")) numerics["heuristics"] = fingerprint_["heuristics"];
   if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
   if (numerics != fingerprint_) {
     log_info(

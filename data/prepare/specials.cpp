@@ -7,8 +7,9 @@ namespace {
 
 int32_t needed(const Tokenizer& tokenizer, SpecialRole role, const char* name, const char* side) {
   if (const auto id = tokenizer.special(role)) return *id;
-  throw ConfigError(fmt::format("the {} sequences of a translation need `{}`, but their tokenizer has none", side, name),
-                    fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
+  throw ConfigError(
+      fmt::format("the {} sequences of a translation need `{}`, but their tokenizer has none", side, name),
+      fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
 }
 
 }  // namespace

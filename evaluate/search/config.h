@@ -72,7 +72,8 @@ struct SearchConfig {
             Range{.min = 0});
     v.field("min_length", min_length, "Tokens before a text may end.", Range{.min = 0});
     v.field("max_length_factor", max_length_factor,
-            "A text has at most factor x source tokens + extra tokens, rounded down, the end tokens of both counted.", Range{.min = 0});
+            "A text has at most factor x source tokens + extra tokens, rounded down, the end tokens of both counted.",
+            Range{.min = 0});
     v.field("max_length_extra", max_length_extra, "See max_length_factor; without a source it is the limit.",
             Range{.min = 0});
     v.field("batch_sentences", batch_sentences, "Inputs decoded together at most.", Range{.min = 1});

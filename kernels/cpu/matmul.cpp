@@ -1,6 +1,8 @@
 // The one file that knows oneDNN, and the difference between its versions 2 and 3.
 #include "kernels/cpu/matmul.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <dnnl.hpp>
 #include <list>
@@ -292,6 +294,10 @@ void MatmulEngine::limit_cache(size_t shapes) {
 }
 
 size_t MatmulEngine::cached() const { return state_->recent.size(); }
+
+std::string MatmulEngine::heuristics() {
+  return fmt::format("few rows {}, many rows {}, much to sum {}", kFewRows, kManyRows, kMuchToSum);
+}
 
 std::string MatmulEngine::library() {
   const auto isa = [] {

@@ -60,6 +60,8 @@ class MatmulEngine {
 
   // Library, version and instruction set, for the numerics fingerprint: "oneDNN 2.6.3 avx512_core_bf16".
   static std::string library();
+  // The thresholds of the choice between primitives: "few rows 64, many rows 2048, much to sum 8192".
+  static std::string heuristics();
   // The version whose headers this was compiled with: "2.6.3".
   static std::string compiled_library();
 

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "job/vocabularies.h"
 #include "job/dataset_checks.h"
+#include "job/vocabularies.h"
 #include "tests/support/small_disk.h"
 #include "tests/trainer/small_run.h"
 

@@ -122,7 +122,7 @@ const Mistake kMistakes[] = {
     {"<<: {name: a}\n", "<<: unknown key"},
     {"name: \xff\xfe\n", "job.yaml: byte 6 is not UTF-8 text"}};
 
-// U-2.1: where, which key, what was expected, what was found, and the nearest key.
+// Place, key, what was expected, what was found, and the nearest key.
 TEST(Config, MistakesAreNamedWithTheirPlace) {
   for (const Mistake& mistake : kMistakes) {
     const std::string found = problems_of(mistake.yaml);
