@@ -23,7 +23,12 @@ YAML
 "$weft" prepare job.yaml 2>/dev/null
 train() { on_ranks 2 "$weft" train job.yaml "$@"; }
 fail() { echo "$*"; tail -n 20 ./*.log; exit 1; }
-saves() { grep -ac '"event":"save"' run/metrics.jsonl 2>/dev/null || true; }
+# Saves so far: none while there is no file of metrics yet.
+saves() {
+  local count
+  count=$(grep -ac '"event":"save"' run/metrics.jsonl 2>/dev/null) || true
+  echo "${count:-0}"
+}
 # The processes that process $1 has started.
 children() { cat "/proc/$1/task/"*/children 2>/dev/null || true; }
 wait_for_saves() {
