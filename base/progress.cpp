@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/clock.h"
+
 namespace weft {
 
 std::string format_duration(double seconds) {
@@ -52,7 +54,7 @@ void Progress::clear() {
 }
 
 double Progress::seconds_left(int64_t first, int64_t done, int64_t total) const {
-  const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double spent = seconds_since(start_);
   return done > first ? spent / static_cast<double>(done - first) * static_cast<double>(total - done) : 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "kernels/elementwise.h"
 #include "kernels/matmul.h"
@@ -37,7 +38,7 @@ double best_seconds(Context& context, const Product& p, DType dtype, int repeats
   for (int i = 0; i < repeats; ++i) {
     const auto start = std::chrono::steady_clock::now();
     matmul(context, args);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = seconds_since(start);
     best = i == 0 ? seconds : std::min(best, seconds);
   }
   return best;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <numeric>
 
+#include "base/clock.h"
 #include "base/machine.h"
 #include "job/dataset_checks.h"
 #include "kernels/context.h"
@@ -83,7 +84,7 @@ class Bench {
     state.dropout_key = dropout_key(seed_, index_);
     StepReport step = setup_.step().run(*batches, state, updates_, clocks.data, {});
     ++index_;
-    clocks.total = std::chrono::duration<double>(Clock::now() - start).count();
+    clocks.total = seconds_since(start);
     clocks.waited = mesh_.waited_seconds() - waited;
     clocks.waited_for_world = wait_seconds(mesh_.world()) - waited_for_world;
     clocks.update = step.update_seconds;

@@ -10,7 +10,7 @@ std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths,
   std::vector<fs::path> found;
   for (const fs::path& path : paths) {
     require<DataError>(fs::is_directory(path), "{}: no such directory", path.string());
-    if (fs::exists(path / "manifest.json")) {
+    if (has_manifest(path)) {
       found.push_back(path);
       continue;
     }

@@ -128,8 +128,12 @@ std::string checkpoint_manifest_text(const CheckpointManifest& m) {
   return Json{{"weft_checkpoint", body}, {"hash", hash_hex(hash64(text))}}.dump() + "\n";
 }
 
+fs::path manifest_path(const fs::path& checkpoint) { return checkpoint / kCheckpointManifest; }
+
+bool has_manifest(const fs::path& checkpoint) { return fs::exists(manifest_path(checkpoint)); }
+
 CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint) {
-  const fs::path path = checkpoint / "manifest.json";
+  const fs::path path = manifest_path(checkpoint);
   require<DataError>(fs::exists(path), "{}: not a committed checkpoint (no manifest.json)", checkpoint.string());
   try {
     const Json json = Json::parse(read_file(path));

@@ -3,6 +3,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
@@ -35,7 +36,12 @@ struct CheckpointAttachment {
   uint64_t hash = 0;
 };
 
-// manifest.json, written last: a directory without it is not a checkpoint.
+inline constexpr std::string_view kCheckpointManifest = "manifest.json";
+fs::path manifest_path(const fs::path& checkpoint);
+// Whether a directory is a committed checkpoint: its manifest is there, read or not.
+bool has_manifest(const fs::path& checkpoint);
+
+// The manifest, written last: a directory without it is not a checkpoint.
 struct CheckpointManifest {
   static constexpr int kVersion = 1;
   int64_t step = 0;

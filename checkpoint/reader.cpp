@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <tuple>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,7 +22,7 @@ constexpr int64_t kUnreadable = std::numeric_limits<int64_t>::max();
 // Of the order alone: what else the manifest says is not checked.
 int64_t sequence_of(const fs::path& checkpoint) {
   try {
-    const auto manifest = nlohmann::ordered_json::parse(read_file(checkpoint / "manifest.json"));
+    const auto manifest = nlohmann::ordered_json::parse(read_file(manifest_path(checkpoint)));
     return manifest.at("weft_checkpoint").value("sequence", int64_t{0});
   } catch (const std::exception&) {
     return kUnreadable;
@@ -32,19 +31,28 @@ int64_t sequence_of(const fs::path& checkpoint) {
 
 }  // namespace
 
-std::vector<fs::path> list_checkpoints(const fs::path& directory) {
-  // Steps of more than eight digits are longer names, not later in the alphabet.
-  using Key = std::tuple<int64_t, size_t, std::string>;
-  std::vector<std::pair<Key, fs::path>> found;
-  if (!fs::is_directory(directory)) return {};
+std::vector<fs::path> committed_directories(const fs::path& directory) {
+  std::vector<fs::path> found;
+  if (!fs::is_directory(directory)) return found;
   for (const auto& entry : fs::directory_iterator(directory)) {
-    const std::string name = entry.path().filename();
-    if (!is_step_name(name) || !fs::exists(entry.path() / "manifest.json")) continue;
-    found.push_back({{sequence_of(entry.path()), name.size(), name}, entry.path()});
+    if (is_step_name(entry.path().filename().string()) && has_manifest(entry.path())) found.push_back(entry.path());
+  }
+  return found;
+}
+
+SaveOrder save_order(int64_t sequence, const fs::path& checkpoint) {
+  const std::string name = checkpoint.filename();
+  return {sequence, name.size(), name};
+}
+
+std::vector<fs::path> list_checkpoints(const fs::path& directory) {
+  std::vector<std::pair<SaveOrder, fs::path>> found;
+  for (const fs::path& path : committed_directories(directory)) {
+    found.emplace_back(save_order(sequence_of(path), path), path);
   }
   std::ranges::sort(found);
   std::vector<fs::path> paths;
-  for (auto& [key, path] : found) paths.push_back(std::move(path));
+  for (auto& [order, path] : found) paths.push_back(std::move(path));
   return paths;
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "checkpoint/box.h"
 #include "checkpoint/manifest.h"
@@ -13,9 +16,17 @@ namespace weft {
 bool is_step_name(std::string_view name);
 constexpr std::string_view kUnfinished = ".tmp";
 
-// Committed checkpoints of a run directory, the one saved first comes first: directories step-N with a manifest. The
-// order is that of their sequence numbers; those without one come before, by step. One whose manifest cannot be read
-// counts as the newest, so that whoever looks for the newest finds out. Tensors are not read.
+// Committed checkpoints of a run directory in no order: directories step-N with a manifest, which is not read.
+std::vector<fs::path> committed_directories(const fs::path& directory);
+
+// Where a checkpoint with this sequence number in its manifest stands in the order of saves. Steps of more than eight
+// digits make longer names, not later ones in the alphabet.
+using SaveOrder = std::tuple<int64_t, size_t, std::string>;
+SaveOrder save_order(int64_t sequence, const fs::path& checkpoint);
+
+// The same in the order of saves, the one saved first comes first. The order is that of their sequence numbers; those
+// without one come before, by step. One whose manifest cannot be read counts as the newest, so that whoever looks for
+// the newest finds out. Tensors are not read.
 std::vector<fs::path> list_checkpoints(const fs::path& directory);
 
 // For the next save in a directory: above the sequence numbers of all that is there, set aside or not.

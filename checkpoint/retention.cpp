@@ -1,6 +1,7 @@
 #include "checkpoint/retention.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -23,15 +24,17 @@ std::vector<KeptCheckpoint> superseded(const std::vector<KeptCheckpoint>& all, c
 }
 
 void apply_retention(const fs::path& directory, const RetentionRule& rule) {
-  std::vector<KeptCheckpoint> all;
-  for (const fs::path& path : list_checkpoints(directory)) {
+  std::map<SaveOrder, KeptCheckpoint> in_order;
+  for (const fs::path& path : committed_directories(directory)) {
     try {
       const CheckpointManifest manifest = read_checkpoint_manifest(path);
-      all.push_back({manifest.step, manifest.state.value("epoch_end", false), path});
+      in_order[save_order(manifest.sequence, path)] = {manifest.step, manifest.state.value("epoch_end", false), path};
     } catch (const DataError& error) {
       log_warning("{} is left alone: {}", path.string(), error.what());
     }
   }
+  std::vector<KeptCheckpoint> all;
+  for (auto& [order, checkpoint] : in_order) all.push_back(std::move(checkpoint));
   for (const KeptCheckpoint& old : superseded(all, rule)) {
     std::error_code error;
     const fs::path doomed = old.path.string() + std::string(kUnfinished);

@@ -166,7 +166,7 @@ void CheckpointWriter::commit(const CheckpointHeader& header, const fs::path& te
     write_file_atomically(temporary / attached, text);
     manifest.attachments.push_back({attached, text.size(), hash64(text)});
   }
-  write_file_atomically(temporary / "manifest.json", checkpoint_manifest_text(manifest));
+  write_file_atomically(manifest_path(temporary), checkpoint_manifest_text(manifest));
   if (!fs::exists(target)) return rename_durably(temporary, target);
   // One of the same step, left by a resume from before it, perhaps the only one there is: it stays until the new one
   // has its name.

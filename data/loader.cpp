@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "data/batch_plan_slice.h"
 #include "data/dataset.h"
@@ -139,7 +140,7 @@ std::optional<StepBatches> Loader::next() {
   if (!ready()) {
     const auto begin = std::chrono::steady_clock::now();
     changed_.wait(lock, ready);
-    waited_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    waited_seconds_ += seconds_since(begin);
   }
   if (ready_.empty()) {
     if (failure_) std::rethrow_exception(failure_);

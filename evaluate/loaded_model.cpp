@@ -10,7 +10,7 @@
 namespace weft {
 
 fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function<void()>& on_progress) {
-  if (fs::exists(path / "manifest.json")) return path;
+  if (has_manifest(path)) return path;
   const fs::path directory = fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path;
   const auto latest = latest_valid(directory, on_progress);
   if (!latest) {
@@ -31,7 +31,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   loaded.path = resolve_checkpoint(path, best, on_progress);
   const Checkpoint checkpoint = Checkpoint::open(loaded.path);
   const CheckpointManifest& manifest = checkpoint.manifest();
-  const std::string where = (loaded.path / "manifest.json").string();
+  const std::string where = manifest_path(loaded.path).string();
   loaded.job = parse_stored_job(manifest.job, where, overrides);
   loaded.state = run_state_from(manifest.state, where);
   const auto tokenizer = [&](const char* name) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 
+#include "base/clock.h"
 #include "evaluate/model_batch.h"
 
 namespace weft {
@@ -37,7 +38,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   if (mesh.tp().rank() != 0) sums = {};
   mesh.world().all_reduce_host(sums.data(), sums.size(), ReduceOp::Sum);
   report.nll = sums[0], report.loss = sums[1];
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.seconds = seconds_since(start);
   return report;
 }
 

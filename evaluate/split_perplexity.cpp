@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "evaluate/loss_evaluation.h"
-#include "job/dataset_checks.h"
 
 namespace weft {
 

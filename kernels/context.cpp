@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "kernels/cpu/matmul.h"
 
 namespace weft {
@@ -159,8 +160,7 @@ CostScope::CostScope(Context& context, const char* name, double flops, double by
 }
 
 CostScope::~CostScope() {
-  const double seconds =
-      context_.timed() ? std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count() : 0;
+  const double seconds = context_.timed() ? seconds_since(start_) : 0;
   context_.ledger().record(name_, flops_, bytes_, seconds);
   context_.note_progress();
 }

@@ -51,7 +51,7 @@ void verify_whole_dataset(const fs::path& path) {
 ExitCode inspect(const std::string& path, const std::vector<std::string>& overrides, bool verify, bool with_job) {
   const fs::path p = path;
   require<DataError>(fs::exists(p), "{}: no such file or directory", path);
-  if (p.extension() == ".h5" || p.filename() == kManifestName || p.filename() == "manifest.json") {
+  if (p.extension() == ".h5" || p.filename() == kManifestName || p.filename() == kCheckpointManifest) {
     throw ConfigError(fmt::format("{} is a part of a dataset or checkpoint", path), "give the directory that holds it");
   }
   if (is_prepared(p)) {

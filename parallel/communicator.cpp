@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/clock.h"
 #include "parallel/heartbeat.h"
 
 namespace weft {
@@ -16,10 +17,6 @@ class CompletedWork : public CollectiveWork {
  protected:
   void finish() override {}
 };
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 

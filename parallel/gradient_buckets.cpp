@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/clock.h"
 #include "kernels/elementwise.h"
 
 namespace weft {
@@ -117,7 +118,7 @@ void GradientBuckets::complete(Bucket& bucket) {
   const auto began = std::chrono::steady_clock::now();
   bucket.pending->wait();
   bucket.pending.reset();
-  exposed_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  exposed_ += seconds_since(began);
   if (!bucket.owned) return;
   const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
   if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);

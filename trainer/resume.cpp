@@ -28,7 +28,7 @@ std::string new_run_id() {
 std::string resume_path(const ResumeChoice& resume, const fs::path& checkpoints,
                         const std::function<void()>& on_progress) {
   if (resume.kind == ResumeChoice::Kind::Path) {
-    const bool run = !fs::exists(resume.path / "manifest.json") && fs::is_directory(resume.path / "checkpoints");
+    const bool run = !has_manifest(resume.path) && fs::is_directory(resume.path / "checkpoints");
     if (run) {
       throw DataError(fmt::format("{} is a run's directory, not a checkpoint", resume.path.string()),
                       fmt::format("give one of {}", (resume.path / "checkpoints" / "step-*").string()));
@@ -36,7 +36,7 @@ std::string resume_path(const ResumeChoice& resume, const fs::path& checkpoints,
     verify_checkpoint(resume.path, Checkpoint::open(resume.path).manifest(), on_progress);
     return resume.path.string();
   }
-  const std::vector<fs::path> all = list_checkpoints(checkpoints);
+  const std::vector<fs::path> all = committed_directories(checkpoints);
   if (all.empty()) return "";
   if (resume.kind == ResumeChoice::Kind::Never) {
     throw DataError(fmt::format("{} holds checkpoints of an earlier run", checkpoints.string()),
@@ -81,7 +81,7 @@ std::function<void()> Resume::note_progress() const {
 RunState Resume::restore(const fs::path& path) {
   const Checkpoint checkpoint = Checkpoint::open(path);
   const CheckpointManifest& manifest = checkpoint.manifest();
-  const auto before = parse_stored_job(manifest.job, (path / "manifest.json").string());
+  const auto before = parse_stored_job(manifest.job, manifest_path(path).string());
   const ResumeChanges changes = resume_changes(before, job_);
   for (const auto& list : {changes.harmless, changes.allowed}) {
     for (const ConfigChange& change : list) {

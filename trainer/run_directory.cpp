@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/config/writer.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -28,7 +29,7 @@ void RunDirectory::take(double wait_seconds) {
       lock_->write(RunOwner::this_process(attempt));
       return std::to_string(attempt);
     }
-    const double left = wait_seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double left = wait_seconds - seconds_since(start);
     const std::string owner = describe_owner(path_);
     if (left <= 0) {
       throw BusyError(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/retention.h"
@@ -13,8 +14,6 @@ namespace weft {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 }  // namespace
 
@@ -37,14 +36,14 @@ void Saves::begin() {
   header_.attempt = directory_.attempt();
   const fs::path best = checkpoint_path(directory_.checkpoints(), state_.best_step);
   const std::string found = agree(directory_.world(), [&] {
-    return fmt::format("{} {}", next_sequence(directory_.checkpoints()), fs::exists(best / "manifest.json") ? 1 : 0);
+    return fmt::format("{} {}", next_sequence(directory_.checkpoints()), has_manifest(best) ? 1 : 0);
   });
   header_.sequence = std::stoll(found);
   const bool best_is_there = found.back() == '1';
   if (best_is_there) committed_best_ = {.step = state_.best_step, .loss = state_.best_loss};
   if (!best_is_there && state_.best_step >= 0 && job_.checkpoint.keep_best) {
     log_info("the best checkpoint so far, {}, is not there: the next evaluation counts as the best", best.string());
-    state_.best_step = committed_best_.step, state_.best_loss = committed_best_.loss;
+    return_to_committed_best();
   }
   last_save_ = Clock::now();
 }
@@ -57,7 +56,7 @@ void Saves::check_space(bool evaluates) const {
         parameters.global_elements(), parameters.precision() == Precision::Fp64 ? 8 : 4,
         static_cast<int64_t>(setup_.checkpoint_buffers().size()), static_cast<int64_t>(parameters.parameters().size()));
     const bool once = c.every_steps == 0 && c.every_minutes == 0 && c.every_epochs == 0 && !evaluates;
-    const auto there = static_cast<int64_t>(list_checkpoints(directory_.checkpoints()).size());
+    const auto there = static_cast<int64_t>(committed_directories(directory_.checkpoints()).size());
     const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep_last + 1 - there);
     try {
       require_space(directory_.checkpoints(), one * static_cast<uint64_t>(copies),
@@ -130,9 +129,11 @@ void Saves::failed(int64_t step, const DataError& error, bool last) {
   if (last || job_.checkpoint.on_failure == OnFailure::Stop) throw error;
   reporter_.save_failed(step, error);
   // A best step without a checkpoint would keep later, worse ones from being saved as the best.
-  if (job_.checkpoint.keep_best && state_.best_step == step) {
-    state_.best_step = committed_best_.step, state_.best_loss = committed_best_.loss;
-  }
+  if (job_.checkpoint.keep_best && state_.best_step == step) return_to_committed_best();
+}
+
+void Saves::return_to_committed_best() {
+  state_.best_step = committed_best_.step, state_.best_loss = committed_best_.loss;
 }
 
 }  // namespace weft

@@ -44,6 +44,7 @@ class Saves {
  private:
   void failed(int64_t step, const DataError& error, bool last);
   void remove_superseded() const;
+  void return_to_committed_best();
 
   const JobConfig& job_;
   TrainingSetup& setup_;

@@ -5,11 +5,11 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "checkpoint/retention.h"
-#include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "parallel/agree.h"
 
@@ -117,7 +117,7 @@ void Trainer::train_step(const StepBatches& batches, double data_seconds) {
   const StepReport report = setup_.step().run(
       batches, step, state_.updates, data_seconds,
       {.stop_asked = StopSignals::stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()});
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count() + data_seconds;
+  const double seconds = seconds_since(began) + data_seconds;
   count_step(batches, report);
   if (report.save_written) saves_.commit();
   if (report.skipped) reporter_.skipped(state_, report, {batches.epoch, batches.step_in_epoch});

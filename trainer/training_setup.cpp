@@ -4,12 +4,12 @@
 #include <chrono>
 #include <new>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
-#include "job/vocabularies.h"
 
 namespace weft {
 
@@ -77,8 +77,7 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
   mesh.world().all_reduce_host(&peak, 1, ReduceOp::Max);
   log_info(
       "the largest step of epoch {} (step {}, {} tokens) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
-      epoch, largest.step_in_epoch, largest.tokens(), peak / (1 << 20),
-      format_duration(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count()));
+      epoch, largest.step_in_epoch, largest.tokens(), peak / (1 << 20), format_duration(seconds_since(began)));
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "evaluate/model_batch.h"
 #include "parallel/gradient_norm.h"
@@ -23,10 +24,7 @@ class TrainingStep::Timer {
  public:
   explicit Timer(const Mesh& mesh) : mesh_(mesh) { restart(); }
   void restart() { start_ = std::chrono::steady_clock::now(), waited_ = mesh_.waited_seconds(); }
-  Time read() const {
-    return {.passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(),
-            .waited = mesh_.waited_seconds() - waited_};
-  }
+  Time read() const { return {.passed = seconds_since(start_), .waited = mesh_.waited_seconds() - waited_}; }
 
  private:
   const Mesh& mesh_;
