@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/context.h"
+#include "kernels/step_state.h"
 
 namespace weft {
 
@@ -38,7 +39,7 @@ struct CrossEntropyLoss {
 };
 void cross_entropy_loss(Context& context, const CrossEntropyLoss& args);
 
-// dlogits = scale (softmax - (1 - e) onehot(target) - e / V); padding columns and ignored rows get 0.
+// dlogits = step.inverse_divisor (softmax - (1 - e) onehot(target) - e / V); padding columns and ignored rows get 0.
 struct CrossEntropyGradient {
   Tensor logits;
   Tensor targets;
@@ -47,7 +48,7 @@ struct CrossEntropyGradient {
   Tensor row_max, row_sum;  // of the whole vocabulary
   double smoothing = 0;
   int64_t vocabulary = 0;
-  double scale = 1;
+  StepState step;
   Tensor dlogits;  // [rows, columns], compute dtype; may be the memory of logits if the dtypes are equal
 };
 void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args);

@@ -1,7 +1,7 @@
 #include "kernels/linear.h"
 
+#include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
-#include "kernels/cpu/linear.h"
 
 namespace weft {
 namespace {
@@ -22,13 +22,8 @@ double product_flops(int64_t rows, int64_t in, int64_t out) {
 PackedWeight pack_weight(Context& context, const Tensor& weight) {
   const Checks check(context, "pack_weight");
   check.floating("weight", weight);
-  const int64_t in = weight.columns(), out = leading(weight);
-  CostScope op(context, "pack_weight", 0, 2.0 * static_cast<double>(weight.bytes()));
-  PackedWeight packed;
-  if (op.dry()) return packed;
-  packed.matrix_ =
-      std::make_shared<cpu::PackedMatrix>(context.matmul().pack(weight.raw(), in, out, weight.dtype(), true));
-  return packed;
+  const CostScope scope(context, {"pack_weight", 0, 2.0 * static_cast<double>(weight.bytes())});
+  return context.meta() ? nullptr : context.backend().pack(weight);
 }
 
 void linear_forward(Context& context, const LinearForward& args) {
@@ -37,16 +32,16 @@ void linear_forward(Context& context, const LinearForward& args) {
   check.present("weight", args.weight);
   const DType dtype = args.x.dtype();
   const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
-  check.that(in > 0 && out > 0, "x {} times weight {}", args.x.text(), args.weight.text());
+  check.that(in > 0 && out > 0, "x {} times weight {}", args.x, args.weight);
   check.matrix("weight", args.weight, out, in, dtype);
   check.matrix("y", args.y, rows, out, dtype);
   if (args.bias) check.vector("bias", args.bias, out, dtype);
   if (args.pre) check.matrix("pre", args.pre, rows, out, dtype);
   check.dropout(args.dropout, rows);
-  CostScope op(context, "linear_forward", product_flops(rows, in, out),
-               bytes_of({args.x, args.weight, args.bias, args.y, args.pre}));
-  if (op.dry() || rows == 0) return;
-  cpu::linear_forward(context.matmul(), args, args.packed ? args.packed->matrix_.get() : nullptr, context.threads());
+  dispatch(context,
+           {"linear_forward", product_flops(rows, in, out),
+            bytes_of({args.x, args.weight, args.bias, args.y, args.pre})},
+           args);
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {
@@ -56,7 +51,7 @@ void linear_backward(Context& context, const LinearBackward& args) {
   check.present("weight", args.weight);
   const DType dtype = args.dy.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
-  check.that(in > 0 && out > 0, "x {} times weight {}", args.x.text(), args.weight.text());
+  check.that(in > 0 && out > 0, "x {} times weight {}", args.x, args.weight);
   check.matrix("x", args.x, rows, in, dtype);
   check.matrix("weight", args.weight, out, in, dtype);
   check.matrix("dy", args.dy, rows, out, dtype);
@@ -66,13 +61,10 @@ void linear_backward(Context& context, const LinearBackward& args) {
   if (args.dbias) check.vector("dbias", args.dbias, out, acc_dtype);
   check.dropout(args.dropout, rows);
   const int products = (args.dx ? 1 : 0) + (args.dweight ? 1 : 0);
-  CostScope op(context, "linear_backward", products * product_flops(rows, in, out),
-               bytes_of({args.dy, args.x, args.weight, args.pre, args.dx, args.dweight, args.dbias}));
-  const bool changed = args.activation != Activation::None || args.dropout.active();
-  const Tensor dpre = changed ? context.empty({rows, out}, dtype) : Tensor{};
-  const Tensor partial = args.dbias ? context.empty({context.threads(), out}, acc_dtype) : Tensor{};
-  if (op.dry()) return;
-  cpu::linear_backward(context.matmul(), args, dpre, partial, context.threads());
+  dispatch(context,
+           {"linear_backward", products * product_flops(rows, in, out),
+            bytes_of({args.dy, args.x, args.weight, args.pre, args.dx, args.dweight, args.dbias})},
+           args);
 }
 
 }  // namespace weft

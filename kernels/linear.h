@@ -5,30 +5,24 @@
 
 namespace weft {
 
-namespace cpu {
-class PackedMatrix;
-}
-
-// A weight in the layout that the device's products with few rows read fastest (up to 64 rows: about twice as fast on
-// CPUs), for a weight that many of them read between two changes of it: decoding. A copy, made by pack_weight().
-class PackedWeight {
+// A weight in a backend's own layout.
+class PackedLayout {
  public:
-  PackedWeight() = default;
-
- private:
-  friend PackedWeight pack_weight(Context& context, const Tensor& weight);
-  friend void linear_forward(Context& context, const struct LinearForward& args);
-  std::shared_ptr<const cpu::PackedMatrix> matrix_;
+  virtual ~PackedLayout() = default;
 };
+// A weight in the layout that the device's products with few rows read fastest (up to 64 rows: about twice as fast on
+// CPUs), for a weight that many of them read between two changes of it: decoding. A copy, made by pack_weight(); null
+// where there is no such layout.
+using PackedWeight = std::shared_ptr<const PackedLayout>;
 PackedWeight pack_weight(Context& context, const Tensor& weight);
 
 // y = dropout(act(x W^T + b)). Rows of x are tokens; weight is [out, in] (leading dims flattened into out).
 // x, weight, y, pre share the compute dtype (f32, bf16, f64); bias is of the compute dtype too.
 struct LinearForward {
-  Tensor x;                              // [rows, in]
-  Tensor weight;                         // [..., in], elements = out * in
-  const PackedWeight* packed = nullptr;  // weight, packed
-  Tensor bias;                           // [out] or absent
+  Tensor x;             // [rows, in]
+  Tensor weight;        // [..., in], elements = out * in
+  PackedWeight packed;  // weight, packed
+  Tensor bias;          // [out] or absent
   Activation activation = Activation::None;
   Dropout dropout;  // after the activation
   Tensor y;         // [rows, out], written

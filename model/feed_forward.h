@@ -10,7 +10,7 @@ namespace weft {
 class FeedForward : public Branch {
  public:
   FeedForward(LayerScope& scope, const std::string& name);
-  Var operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
     return down_(forward, up_(forward, x, tokens), tokens);
   }
   const Parameter* output_bias() const { return down_.residual_bias(); }

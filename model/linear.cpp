@@ -42,8 +42,7 @@ void linear_in_blocks(Context& context, const LinearForward& args) {
 void linear_batch_invariant(ForwardContext& forward, const LinearForward& args) {
   if (!forward.batch_invariant) return linear_forward(forward.context(), args);
   LinearForward packed = args;
-  if (forward.cache && !forward.context().meta())
-    packed.packed = &forward.cache->packed(forward.context(), args.weight);
+  if (forward.cache) packed.packed = forward.cache->packed(forward.context(), args.weight);
   linear_in_blocks(forward.context(), packed);
 }
 
@@ -70,7 +69,7 @@ Linear::Linear(LayerScope& scope, const Options& o)
                                .partial_over_tp = !sharded && scope.shards.sequence()});
 }
 
-Var Linear::operator()(ForwardContext& forward, const Var& input, const PackedTokens& tokens) const {
+Var Linear::operator()(ForwardContext& forward, const Var& input, const Tokens& tokens) const {
   Tape& tape = forward.tape;
   const bool gathers = sharding_ == LinearSharding::ColumnParallel && !replicated_in_;
   const Var x = gathers ? shards_.copy_or_gather(forward, input, tokens) : input;
@@ -81,7 +80,7 @@ Var Linear::operator()(ForwardContext& forward, const Var& input, const PackedTo
   Tensor pre;
   if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
   const Var y = tape.variable(tape.context().empty({n, out}, dtype));
-  const RowIds& rows = sharding_ == LinearSharding::None ? tokens.residual_ids : tokens.ids;
+  const RowIds& rows = sharding_ == LinearSharding::None ? tokens->residual.ids : tokens->replicated.ids;
   Dropout dropout = forward.dropout(dropout_, dropout_id_, rows);
   if (sharding_ == LinearSharding::ColumnParallel) dropout.first_channel = shards_.first(out);
   linear_batch_invariant(forward, {.x = x->value,

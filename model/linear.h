@@ -35,7 +35,7 @@ class Linear {
     double dropout = 0;
   };
   Linear(LayerScope& scope, const Options& options);
-  Var operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
   const Parameter* residual_bias() const { return bias_in_residual_ ? bias_ : nullptr; }
 
  private:

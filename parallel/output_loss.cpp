@@ -77,7 +77,7 @@ void chunk_gradients(Context& context, const OutputLoss& a, const Tensor& hidden
                                    .row_sum = s.sum(),
                                    .smoothing = a.smoothing,
                                    .vocabulary = a.vocabulary,
-                                   .scale = a.scale,
+                                   .step = a.step,
                                    .dlogits = dlogits});
   matmul(context, {.a = dlogits, .b = a.weight, .c = dhidden});
   matmul(context, {.a = dlogits,
@@ -88,11 +88,18 @@ void chunk_gradients(Context& context, const OutputLoss& a, const Tensor& hidden
   if (a.dbias) sum_rows(context, dlogits, a.dbias, first ? a.dbias_mode : Accumulate::Add);
 }
 
+// Without rows no product writes the gradients that replace what is there.
+void clear_overwritten(Context& context, const OutputLoss& a) {
+  if (a.dweight_mode == Accumulate::Overwrite) fill(context, a.dweight, 0);
+  if (a.dbias && a.dbias_mode == Accumulate::Overwrite) fill(context, a.dbias, 0);
+}
+
 }  // namespace
 
 void output_loss(Context& context, const OutputLoss& a) {
   const int64_t rows = a.hidden.size(0);
   const DType acc_dtype = accumulator_of(a.hidden.dtype());
+  if (rows == 0 && a.dhidden) clear_overwritten(context, a);
   const auto row_bytes = a.weight.size(0) * static_cast<int64_t>(size_of(acc_dtype));
   const int64_t chunk = std::clamp<int64_t>(a.chunk_bytes / row_bytes, 16, std::max<int64_t>(rows, 16));
   bool first = true;

@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/context.h"
+#include "kernels/step_state.h"
 #include "parallel/communicator.h"
 #include "parallel/parameter.h"
 
@@ -19,7 +20,7 @@ struct OutputLoss {
   Tensor bias;           // [columns] or absent
   Tensor targets;        // i32[rows]; < 0 counts for nothing
   double smoothing = 0;  // label smoothing, in [0, 1)
-  double scale = 1;      // of the gradients: 1 / (valid target tokens of the step)
+  StepState step;        // its inverse_divisor scales the gradients, not the losses
   Tensor loss;           // accumulator dtype [rows], written, unscaled, in nats
   Tensor nll;            // accumulator dtype [rows], written: -log p(target) without smoothing; or absent
   Tensor dhidden;        // [rows, width], written; absent: no gradients at all

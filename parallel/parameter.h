@@ -96,7 +96,8 @@ class ParameterRegistry {
   std::vector<int64_t> local_origin(const Parameter& parameter) const;
 
  private:
-  void initialise_parameter(Parameter& parameter, uint64_t seed);
+  template <class T>
+  void draw_masters(const Parameter& parameter, uint64_t seed);
   Context& context_;
   Mesh& mesh_;
   Precision precision_ = Precision::Fp32;

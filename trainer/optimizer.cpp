@@ -44,7 +44,7 @@ void Optimizer::update_span(const Span& span, const StepState& state) {
                           .buffer = piece(buffers_[0].flat),
                           .momentum = config_.momentum,
                           .weight_decay = span.weight_decay,
-                          .state = &state});
+                          .step = state});
     return;
   }
   adam_update(context_, {.parameter = parameter,
@@ -56,7 +56,7 @@ void Optimizer::update_span(const Span& span, const StepState& state) {
                          .epsilon = config_.epsilon,
                          .weight_decay = span.weight_decay,
                          .coupled = config_.kind == OptimizerKind::Adam,
-                         .state = &state});
+                         .step = state});
 }
 
 void Optimizer::update(const StepState& state) {

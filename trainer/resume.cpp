@@ -102,7 +102,7 @@ RunState Resume::restore(const fs::path& path) {
         "for bit",
         numerics.dump(), fingerprint_.dump());
   }
-  checkpoint.read(local_boxes(setup_.parameters(), setup_.checkpoint_buffers()), note_progress());
+  checkpoint.read(setup_.context(), local_boxes(setup_.parameters(), setup_.checkpoint_buffers()), note_progress());
   setup_.parameters().sync_compute_weights();
   state.position = position_now(before, state.position);
   log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
@@ -150,7 +150,7 @@ void Resume::load_initial_weights() {
   const Checkpoint checkpoint = Checkpoint::open(job_.train.init_from);
   check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
   const std::vector<NamedBuffer> master = {{"master", setup_.parameters().master()}};
-  checkpoint.read(local_boxes(setup_.parameters(), master));
+  checkpoint.read(setup_.context(), local_boxes(setup_.parameters(), master));
   setup_.parameters().sync_compute_weights();
   log_info("weights from {}", job_.train.init_from);
 }

@@ -1,6 +1,6 @@
 #include "base/parallel_for.h"
-#include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_blocks.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/dropout.h"
 
 namespace weft::cpu {
@@ -10,27 +10,26 @@ constexpr int64_t kKeyBlock = 64;
 
 // One thread's scratch: a sequence's queries (all query heads of a group) and one block of keys.
 template <class A>
-struct Scratch {
+struct Pieces {
   int64_t columns;    // head_dim in whole vectors
   int64_t score_row;  // elements from one row of scores (and of transposed keys) to the next
   A *queries, *dout, *dqueries, *log_sum, *delta;
   A *keys, *keys_transposed, *values_transposed, *dkeys, *dvalues;
   A *weights, *dweights, *dropout_scale;
-  int64_t taken;
+  size_t taken;
 
-  Scratch(const AttentionHeads& heads, Extent extent, A* memory) {
+  Pieces(const AttentionHeads& heads, Extent extent, Scratch scratch) {
     const int64_t block = padded<A>(std::min(kKeyBlock, extent.keys));
     const int64_t rows = extent.queries * heads.queries;
     columns = padded<A>(heads.head_dim);
     score_row = block + kVecLanes<A>;
-    ScratchArena<A> arena(memory);
-    for (A** piece : {&queries, &dout, &dqueries}) *piece = arena.take(rows * columns);
-    for (A** piece : {&log_sum, &delta}) *piece = arena.take(rows);
-    for (A** piece : {&keys, &dkeys, &dvalues}) *piece = arena.take(block * columns);
-    for (A** piece : {&keys_transposed, &values_transposed}) *piece = arena.take(columns * score_row);
-    for (A** piece : {&weights, &dweights}) *piece = arena.take(kQueryBlock * score_row);
-    dropout_scale = arena.take(block);
-    taken = arena.taken();
+    for (A** piece : {&queries, &dout, &dqueries}) *piece = scratch.take<A>(rows * columns);
+    for (A** piece : {&log_sum, &delta}) *piece = scratch.take<A>(rows);
+    for (A** piece : {&keys, &dkeys, &dvalues}) *piece = scratch.take<A>(block * columns);
+    for (A** piece : {&keys_transposed, &values_transposed}) *piece = scratch.take<A>(columns * score_row);
+    for (A** piece : {&weights, &dweights}) *piece = scratch.take<A>(kQueryBlock * score_row);
+    dropout_scale = scratch.take<A>(block);
+    taken = scratch.taken();
   }
 };
 
@@ -40,7 +39,7 @@ template <class T>
 class BackwardTask {
  public:
   using A = Accumulator<T>;
-  BackwardTask(const AttentionBackward& args, const DropoutMask& mask, const Scratch<A>& scratch, int64_t sequence,
+  BackwardTask(const AttentionBackward& args, const DropoutMask& mask, const Pieces<A>& scratch, int64_t sequence,
                int64_t group)
       : args_(args),
         from_(args.qkv, args.q, args.kv, args.heads),
@@ -49,10 +48,10 @@ class BackwardTask {
         s_(scratch),
         width_(args.heads.head_dim),
         group_(group),
-        query_start_((*args.query_offsets)[sequence]),
-        key_start_((*args.key_offsets)[sequence]),
-        rows_((*args.query_offsets)[sequence + 1] - query_start_),
-        keys_((*args.key_offsets)[sequence + 1] - key_start_) {}
+        query_start_(args.query_offsets->host[sequence]),
+        key_start_(args.key_offsets->host[sequence]),
+        rows_(args.query_offsets->host[sequence + 1] - query_start_),
+        keys_(args.key_offsets->host[sequence + 1] - key_start_) {}
 
   void run() {
     for (int64_t q = 0; q < args_.heads.queries; ++q) start(q);
@@ -67,12 +66,12 @@ class BackwardTask {
   void start(int64_t query_head) {
     const int64_t heads = args_.heads.heads(), all_rows = args_.out.rows();
     const int64_t state = query_head * rows_, first = (query_start_ * heads + head(query_head)) * width_;
-    const T* out = args_.out.data<T>() + first;
+    const T* out = args_.out.device_data<T>() + first;
     pack_rows<A>(from_.query(query_start_, group_, query_head), from_.query_row(), rows_, width_,
                  static_cast<A>(args_.scale), s_.queries + state * s_.columns, s_.columns);
-    pack_rows<A>(args_.dout.data<T>() + first, heads * width_, rows_, width_, A{1}, s_.dout + state * s_.columns,
+    pack_rows<A>(args_.dout.device_data<T>() + first, heads * width_, rows_, width_, A{1}, s_.dout + state * s_.columns,
                  s_.columns);
-    std::copy_n(args_.log_sum.data<A>() + head(query_head) * all_rows + query_start_, rows_, s_.log_sum + state);
+    std::copy_n(args_.log_sum.device_data<A>() + head(query_head) * all_rows + query_start_, rows_, s_.log_sum + state);
     std::fill_n(s_.dqueries + state * s_.columns, rows_ * s_.columns, A{0});
     for (int64_t r = 0; r < rows_; ++r) {
       const A* dout = s_.dout + (state + r) * s_.columns;
@@ -101,8 +100,8 @@ class BackwardTask {
         if (block.visible(block.rows - 1) > 0) backward_block(block, q, q * rows_ + r);
       }
     }
-    unpack_rows(s_.dkeys, A{1}, keys, args_.dkv_mode, to_.key(row, group_), to_.key_row());
-    unpack_rows(s_.dvalues, A{1}, keys, args_.dkv_mode, to_.value(row, group_), to_.key_row());
+    unpack_rows(s_.dkeys, A{1}, keys, to_.key(row, group_), to_.key_row());
+    unpack_rows(s_.dvalues, A{1}, keys, to_.value(row, group_), to_.key_row());
   }
 
   // With P the weights, M the dropout multipliers, both recomputed:
@@ -170,14 +169,14 @@ class BackwardTask {
 
   void finish() {
     for (int64_t q = 0; q < args_.heads.queries; ++q) {
-      unpack_rows(s_.dqueries + q * rows_ * s_.columns, static_cast<A>(args_.scale), rows_, Accumulate::Overwrite,
+      unpack_rows(s_.dqueries + q * rows_ * s_.columns, static_cast<A>(args_.scale), rows_,
                   to_.query(query_start_, group_, q), to_.query_row());
     }
   }
 
-  void unpack_rows(const A* sums, A scale, int64_t rows, Accumulate mode, T* to, int64_t to_row) const {
+  void unpack_rows(const A* sums, A scale, int64_t rows, T* to, int64_t to_row) const {
     for (int64_t r = 0; r < rows; ++r, sums += s_.columns, to += to_row) {
-      unpack_row(sums, scale, width_, mode == Accumulate::Add, to);
+      unpack_row(sums, scale, width_, to);
     }
   }
 
@@ -185,33 +184,37 @@ class BackwardTask {
   HeadRows<const T> from_;
   HeadRows<T> to_;
   const DropoutMask& mask_;
-  const Scratch<A>& s_;
+  const Pieces<A>& s_;
   int64_t width_, group_, query_start_, key_start_, rows_, keys_;
 };
 
-}  // namespace
-
-int64_t attention_backward_scratch(const AttentionBackward& args, DType dtype) {
-  const Extent extent = extent_of(args);
-  return dtype == DType::F64 ? Scratch<double>(args.heads, extent, nullptr).taken
-                             : Scratch<float>(args.heads, extent, nullptr).taken;
+template <class T>
+size_t scratch_of_worker(const AttentionBackward& args) {
+  return Pieces<Accumulator<T>>(args.heads, extent_of(args), {}).taken;
 }
 
 template <class T>
-void attention_backward(const AttentionBackward& args, Accumulator<T>* scratch, int threads) {
+void run_tasks(const AttentionBackward& args, Scratch scratch, int threads) {
   const DropoutMask mask(args.dropout);
-  const int64_t sequences = static_cast<int64_t>(args.query_offsets->size()) - 1;
+  const int64_t sequences = args.query_offsets->sequences();
   const int64_t groups = args.heads.kv_heads;
   const Extent extent = extent_of(args);
-  const int64_t each = Scratch<Accumulator<T>>(args.heads, extent, nullptr).taken;
+  const size_t each = scratch_of_worker<T>(args);
   parallel_workers(threads, sequences * groups, [&](int64_t task, int worker) {
-    const Scratch<Accumulator<T>> mine(args.heads, extent, scratch + worker * each);
+    const Pieces<Accumulator<T>> mine(args.heads, extent, scratch.part(worker, each));
     BackwardTask<T>(args, mask, mine, task / groups, task % groups).run();
   });
 }
 
-template void attention_backward<float>(const AttentionBackward&, float*, int);
-template void attention_backward<BFloat16>(const AttentionBackward&, float*, int);
-template void attention_backward<double>(const AttentionBackward&, double*, int);
+}  // namespace
+
+size_t CpuBackend::workspace(const AttentionBackward& args) const {
+  return with_float_type(args.out.dtype(),
+                         [&]<class T>() { return static_cast<size_t>(threads_) * scratch_of_worker<T>(args); });
+}
+
+void CpuBackend::run(const AttentionBackward& args, Scratch scratch) {
+  with_float_type(args.out.dtype(), [&]<class T>() { run_tasks<T>(args, scratch, threads_); });
+}
 
 }  // namespace weft::cpu

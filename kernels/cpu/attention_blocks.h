@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/attention.h"
+#include "kernels/backend/scratch.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/tile.h"
 #include "kernels/cpu/transpose.h"
@@ -25,14 +26,14 @@ class HeadRows {
     if (qkv) {
       query_group_ = key_group_ = queries + 2 * width_;
       query_row_ = key_row_ = heads.kv_heads * query_group_;
-      queries_ = qkv.data<std::remove_const_t<T>>();
+      queries_ = qkv.device_data<std::remove_const_t<T>>();
       keys_ = queries_ + queries;
       return;
     }
     query_group_ = queries, key_group_ = 2 * width_;
     query_row_ = heads.kv_heads * query_group_, key_row_ = heads.kv_heads * key_group_;
-    if (q) queries_ = q.data<std::remove_const_t<T>>();
-    if (kv) keys_ = kv.data<std::remove_const_t<T>>();
+    if (q) queries_ = q.device_data<std::remove_const_t<T>>();
+    if (kv) keys_ = kv.device_data<std::remove_const_t<T>>();
   }
   T* query(int64_t row, int64_t group, int64_t query) const {
     return queries_ + row * query_row_ + group * query_group_ + query * width_;
@@ -48,30 +49,6 @@ class HeadRows {
   T* keys_ = nullptr;
 };
 
-// Cuts scratch into pieces that start at whole cache lines. With no memory it only counts.
-template <class A>
-class ScratchArena {
- public:
-  explicit ScratchArena(A* memory) : memory_(memory) {}
-  A* take(int64_t elements) {
-    A* piece = memory_ ? memory_ + taken_ : nullptr;
-    taken_ += (elements + kLine - 1) / kLine * kLine;
-    return piece;
-  }
-  int64_t taken() const { return taken_; }
-
- private:
-  static constexpr int64_t kLine = 64 / sizeof(A);
-  A* memory_;
-  int64_t taken_ = 0;
-};
-
-inline int64_t longest(const Offsets& offsets) {
-  int64_t most = 0;
-  for (size_t s = 0; s + 1 < offsets.size(); ++s) most = std::max<int64_t>(most, offsets[s + 1] - offsets[s]);
-  return most;
-}
-
 // The longest sequences of a call: scratch is sized for them.
 struct Extent {
   int64_t queries = 0, keys = 0;
@@ -79,7 +56,7 @@ struct Extent {
 
 template <class Args>
 Extent extent_of(const Args& args) {
-  return {longest(*args.query_offsets), longest(*args.key_offsets)};
+  return {args.query_offsets->longest, args.key_offsets->longest};
 }
 
 // One block of scores: `rows` queries from position query_begin on, `keys` keys from position key_begin on.

@@ -1,8 +1,7 @@
-#include "kernels/cpu/cross_entropy.h"
-
 #include <limits>
 
 #include "base/parallel_for.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/math.h"
 
 namespace weft::cpu {
@@ -45,10 +44,10 @@ A sum_of(const A* x, int64_t n) {
 template <class A>
 void stats(const CrossEntropyStats& args, int threads) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
-  const A* logits = args.logits.data<A>();
-  const int32_t* targets = args.targets.data<int32_t>();
-  A *most = args.row_max.data<A>(), *sum = args.row_sum.data<A>(), *target = args.row_target.data<A>();
-  A* total = args.row_total ? args.row_total.data<A>() : nullptr;
+  const A* logits = args.logits.device_data<A>();
+  const int32_t* targets = args.targets.device_data<int32_t>();
+  A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(), *target = args.row_target.device_data<A>();
+  A* total = args.row_total ? args.row_total.device_data<A>() : nullptr;
   parallel_for(threads, args.logits.rows(), 1, [=, first = args.first_column](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const A* row = logits + r * columns;
@@ -63,11 +62,11 @@ void stats(const CrossEntropyStats& args, int threads) {
 
 template <class A>
 void loss(const CrossEntropyLoss& args) {
-  const int32_t* targets = args.targets.data<int32_t>();
-  const A *most = args.row_max.data<A>(), *sum = args.row_sum.data<A>(), *target = args.row_target.data<A>();
-  const A* total = args.row_total ? args.row_total.data<A>() : nullptr;
+  const int32_t* targets = args.targets.device_data<int32_t>();
+  const A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(), *target = args.row_target.device_data<A>();
+  const A* total = args.row_total ? args.row_total.device_data<A>() : nullptr;
   const double uniform = args.smoothing / static_cast<double>(args.vocabulary);
-  A* loss = args.loss.data<A>();
+  A* loss = args.loss.device_data<A>();
   for (int64_t r = 0; r < args.loss.elements(); ++r) {
     const double log_z = std::log(static_cast<double>(sum[r])) + static_cast<double>(most[r]);
     double value = log_z - (1 - args.smoothing) * static_cast<double>(target[r]);
@@ -79,29 +78,29 @@ void loss(const CrossEntropyLoss& args) {
 template <class A, class T>
 void gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* out) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
-  const int32_t target = args.targets.data<int32_t>()[r];
+  const int32_t target = args.targets.device_data<int32_t>()[r];
   if (target < 0) {
     std::fill_n(out, columns, T{});
     return;
   }
-  const A most = args.row_max.data<A>()[r];
-  const A factor = static_cast<A>(args.scale / static_cast<double>(args.row_sum.data<A>()[r]));
-  const A uniform = static_cast<A>(args.scale * args.smoothing / static_cast<double>(args.vocabulary));
+  const A most = args.row_max.device_data<A>()[r];
+  const A factor = static_cast<A>(args.step.inverse_divisor / static_cast<double>(args.row_sum.device_data<A>()[r]));
+  const A uniform = static_cast<A>(args.step.inverse_divisor * args.smoothing / static_cast<double>(args.vocabulary));
   const int64_t t = target - args.first_column;
   const bool here = t >= 0 && t < valid;
   const A target_logit = here ? row[t] : A{0};  // read before `out`, which may be the same memory
   for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(exp(row[c] - most) * factor - uniform);
   std::fill(out + valid, out + columns, T{});
   if (!here) return;
-  const A one_hot = static_cast<A>(args.scale * (1 - args.smoothing));
+  const A one_hot = static_cast<A>(args.step.inverse_divisor * (1 - args.smoothing));
   out[t] = element_cast<T>(exp(target_logit - most) * factor - uniform - one_hot);
 }
 
 // Also if a chunk has no column at all: its maximum is -inf and its sum 0.
 template <class A>
 void rebase(const CrossEntropyRebase& args) {
-  const A *most = args.row_max.data<A>(), *whole = args.whole_max.data<A>();
-  A* sum = args.row_sum.data<A>();
+  const A *most = args.row_max.device_data<A>(), *whole = args.whole_max.device_data<A>();
+  A* sum = args.row_sum.device_data<A>();
   for (int64_t r = 0; r < args.row_sum.elements(); ++r) {
     if (most[r] != whole[r]) sum[r] *= std::exp(most[r] - whole[r]);
   }
@@ -109,25 +108,25 @@ void rebase(const CrossEntropyRebase& args) {
 
 }  // namespace
 
-void cross_entropy_stats(const CrossEntropyStats& args, int threads) {
-  args.logits.dtype() == DType::F64 ? stats<double>(args, threads) : stats<float>(args, threads);
+void CpuBackend::run(const CrossEntropyStats& args, Scratch) {
+  args.logits.dtype() == DType::F64 ? stats<double>(args, threads_) : stats<float>(args, threads_);
 }
 
-void cross_entropy_rebase(const CrossEntropyRebase& args) {
+void CpuBackend::run(const CrossEntropyRebase& args, Scratch) {
   args.row_sum.dtype() == DType::F64 ? rebase<double>(args) : rebase<float>(args);
 }
 
-void cross_entropy_loss(const CrossEntropyLoss& args) {
+void CpuBackend::run(const CrossEntropyLoss& args, Scratch) {
   args.loss.dtype() == DType::F64 ? loss<double>(args) : loss<float>(args);
 }
 
-void cross_entropy_gradient(const CrossEntropyGradient& args, int threads) {
+void CpuBackend::run(const CrossEntropyGradient& args, Scratch) {
   with_float_type(args.dlogits.dtype(), [&]<class T>() {
     using A = Accumulator<T>;
     const int64_t columns = args.logits.columns();
-    const A* logits = args.logits.data<A>();
-    T* out = args.dlogits.data<T>();
-    parallel_for(threads, args.logits.rows(), 1, [&](int64_t begin, int64_t end) {
+    const A* logits = args.logits.device_data<A>();
+    T* out = args.dlogits.device_data<T>();
+    parallel_for(threads_, args.logits.rows(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) gradient_row(args, r, logits + r * columns, out + r * columns);
     });
   });

@@ -1,7 +1,6 @@
-#include "kernels/cpu/linear.h"
-
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/reduction.h"
@@ -41,8 +40,8 @@ void gradient_before_activation(const LinearBackward& args, T* dpre, Accumulator
   const int64_t columns = args.dy.columns();
   const DropoutMask mask(args.dropout);
   const bool activated = args.activation != Activation::None;
-  const T* dy = args.dy.data<T>();
-  const T* pre = activated ? args.pre.data<T>() : nullptr;
+  const T* dy = args.dy.device_data<T>();
+  const T* pre = activated ? args.pre.device_data<T>() : nullptr;
   const auto rows = [&](int64_t begin, int64_t end, Accumulator<T>* sums) {
     for (int64_t r = begin; r < end; ++r) {
       T* d = dpre + r * columns;
@@ -63,70 +62,114 @@ void gradient_before_activation(const LinearBackward& args, T* dpre, Accumulator
   }
 }
 
-Tensor bias_and_activation_gradient(const LinearBackward& args, const Tensor& dpre, const Tensor& partial,
-                                    int threads) {
-  const bool add = args.dbias_mode == Accumulate::Add;
-  if (args.activation == Activation::None && !args.dropout.active()) {
-    if (args.dbias) sum_rows(args.dy, args.dbias, add, partial, threads);
-    return args.dy;
+bool changes_gradient(const LinearBackward& args) {
+  return args.activation != Activation::None || args.dropout.active();
+}
+
+// The gradient before activation and dropout, if they change it, and sums of each thread's rows.
+template <class T>
+struct BackwardPieces {
+  T* dpre = nullptr;
+  Accumulator<T>* partial = nullptr;
+  BackwardPieces(const LinearBackward& args, int threads, Scratch& scratch) {
+    const int64_t out = args.dy.columns();
+    if (changes_gradient(args)) dpre = scratch.take<T>(args.dy.rows() * out);
+    if (args.dbias) partial = scratch.take<Accumulator<T>>(threads * out);
   }
-  with_float_type(args.dy.dtype(), [&]<class T>() {
-    using Acc = Accumulator<T>;
-    Acc* sums = args.dbias ? partial.data<Acc>() : nullptr;
-    gradient_before_activation(args, dpre.data<T>(), sums, threads);
-    if (args.dbias) add_pieces(threads, dpre.columns(), sums, args.dbias.data<Acc>(), add);
-  });
-  return dpre;
+};
+
+// Returns the gradient of x W^T + b; dbias on the way.
+template <class T>
+const T* bias_and_activation_gradient(const LinearBackward& args, const BackwardPieces<T>& pieces, int threads) {
+  if (!changes_gradient(args)) {
+    if (args.dbias) sum_rows<T>({args.dy, args.dbias, args.dbias_mode}, pieces.partial, threads);
+    return args.dy.device_data<T>();
+  }
+  gradient_before_activation(args, pieces.dpre, pieces.partial, threads);
+  if (args.dbias) {
+    add_pieces(threads, args.dy.columns(), pieces.partial, args.dbias.device_data<Accumulator<T>>(),
+               args.dbias_mode == Accumulate::Add);
+  }
+  return pieces.dpre;
 }
 
 }  // namespace
 
-void linear_forward(MatmulEngine& engine, const LinearForward& args, const PackedMatrix* packed, int threads) {
+void CpuBackend::run(const LinearForward& args, Scratch) {
+  if (args.y.elements() == 0) return;
   // The activation is always this file's own, kept `pre` or not: a recomputed forward must give the same bits.
   const Tensor& product = args.pre ? args.pre : args.y;
-  engine.run({.m = args.x.rows(),
-              .n = args.y.columns(),
-              .k = args.x.columns(),
-              .input = args.x.dtype(),
-              .output = args.y.dtype(),
-              .a = args.x.raw(),
-              .b = args.weight.raw(),
-              .transpose_b = true,
-              .packed_b = packed,
-              .c = product.raw(),
-              .bias = args.bias ? args.bias.raw() : nullptr});
+  matmul_.run({.m = args.x.rows(),
+               .n = args.y.columns(),
+               .k = args.x.columns(),
+               .input = args.x.dtype(),
+               .output = args.y.dtype(),
+               .a = args.x.device_raw(),
+               .b = args.weight.device_raw(),
+               .transpose_b = true,
+               .packed_b = static_cast<const PackedMatrix*>(args.packed.get()),
+               .c = product.device_raw(),
+               .bias = args.bias ? args.bias.device_raw() : nullptr});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
-  with_float_type(args.y.dtype(),
-                  [&]<class T>() { activate_rows(args, product.data<T>(), args.y.data<T>(), threads); });
+  with_float_type(args.y.dtype(), [&]<class T>() {
+    activate_rows(args, product.device_data<T>(), args.y.device_data<T>(), threads_);
+  });
 }
 
-void linear_backward(MatmulEngine& engine, const LinearBackward& args, const Tensor& dpre, const Tensor& partial,
-                     int threads) {
+size_t CpuBackend::workspace(const LinearBackward& args) const {
+  return with_float_type(args.dy.dtype(), [&]<class T>() {
+    return scratch_bytes([&](Scratch& s) { BackwardPieces<T>(args, threads_, s); });
+  });
+}
+
+void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
   const int64_t rows = args.x.rows(), in = args.x.columns(), out = args.dy.columns();
-  const Tensor d = bias_and_activation_gradient(args, dpre, partial, threads);
+  const DType dtype = args.dy.dtype();
+  const void* d = with_float_type(dtype, [&]<class T>() -> const void* {
+    return bias_and_activation_gradient<T>(args, BackwardPieces<T>(args, threads_, scratch), threads_);
+  });
   if (args.dx) {
-    engine.run({.m = rows,
-                .n = in,
-                .k = out,
-                .input = d.dtype(),
-                .output = args.dx.dtype(),
-                .a = d.raw(),
-                .b = args.weight.raw(),
-                .c = args.dx.raw(),
-                .add = args.dx_mode == Accumulate::Add});
+    matmul_.run({.m = rows,
+                 .n = in,
+                 .k = out,
+                 .input = dtype,
+                 .output = args.dx.dtype(),
+                 .a = d,
+                 .b = args.weight.device_raw(),
+                 .c = args.dx.device_raw(),
+                 .add = args.dx_mode == Accumulate::Add});
   }
   if (args.dweight) {
-    engine.run({.m = out,
-                .n = in,
-                .k = rows,
-                .input = d.dtype(),
-                .output = args.dweight.dtype(),
-                .a = d.raw(),
-                .transpose_a = true,
-                .b = args.x.raw(),
-                .c = args.dweight.raw(),
-                .add = args.dweight_mode == Accumulate::Add});
+    matmul_.run({.m = out,
+                 .n = in,
+                 .k = rows,
+                 .input = dtype,
+                 .output = args.dweight.dtype(),
+                 .a = d,
+                 .transpose_a = true,
+                 .b = args.x.device_raw(),
+                 .c = args.dweight.device_raw(),
+                 .add = args.dweight_mode == Accumulate::Add});
   }
+}
+
+std::shared_ptr<const PackedLayout> CpuBackend::pack(const Tensor& weight) {
+  const int64_t in = weight.columns(), out = weight.elements() / std::max<int64_t>(in, 1);
+  return matmul_.pack(weight.device_raw(), in, out, weight.dtype(), true);
+}
+
+void CpuBackend::run(const Matmul& args, Scratch) {
+  matmul_.run({.m = args.c.rows(),
+               .n = args.c.columns(),
+               .k = args.transpose_a ? args.a.rows() : args.a.columns(),
+               .input = args.a.dtype(),
+               .output = args.c.dtype(),
+               .a = args.a.device_raw(),
+               .transpose_a = args.transpose_a,
+               .b = args.b.device_raw(),
+               .transpose_b = args.transpose_b,
+               .c = args.c.device_raw(),
+               .add = args.mode == Accumulate::Add});
 }
 
 }  // namespace weft::cpu

@@ -1,15 +1,14 @@
-#include "kernels/cpu/optimizer.h"
-
 #include <cmath>
 
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/cpu_backend.h"
 
 namespace weft::cpu {
 namespace {
 
 template <class T>
 void adam(const AdamUpdate& args, int threads) {
-  const StepState& state = *args.state;
+  const StepState& state = args.step;
   const T clip = static_cast<T>(state.clip), beta1 = static_cast<T>(args.beta1), beta2 = static_cast<T>(args.beta2);
   const T rest1 = static_cast<T>(1 - args.beta1), rest2 = static_cast<T>(1 - args.beta2);
   const T rate = static_cast<T>(state.learning_rate / state.bias_correction1);
@@ -17,8 +16,8 @@ void adam(const AdamUpdate& args, int threads) {
   // One of the two is zero: decay goes into the gradient, or shrinks the parameter by itself.
   const T into_gradient = static_cast<T>(args.coupled ? args.weight_decay : 0);
   const T decay = static_cast<T>(args.coupled ? 0 : state.learning_rate * args.weight_decay);
-  T *p = args.parameter.data<T>(), *m = args.moment1.data<T>(), *v = args.moment2.data<T>();
-  const T* gradient = args.gradient.data<T>();
+  T *p = args.parameter.device_data<T>(), *m = args.moment1.device_data<T>(), *v = args.moment2.device_data<T>();
+  const T* gradient = args.gradient.device_data<T>();
   parallel_for(threads, args.parameter.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
@@ -32,11 +31,11 @@ void adam(const AdamUpdate& args, int threads) {
 
 template <class T>
 void sgd(const SgdUpdate& args, int threads) {
-  const StepState& state = *args.state;
+  const StepState& state = args.step;
   const T clip = static_cast<T>(state.clip), momentum = static_cast<T>(args.momentum);
   const T decay = static_cast<T>(args.weight_decay), rate = static_cast<T>(state.learning_rate);
-  T *p = args.parameter.data<T>(), *buffer = args.buffer.data<T>();
-  const T* gradient = args.gradient.data<T>();
+  T *p = args.parameter.device_data<T>(), *buffer = args.buffer.device_data<T>();
+  const T* gradient = args.gradient.device_data<T>();
   parallel_for(threads, args.parameter.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
 #pragma omp simd
     for (int64_t i = begin; i < end; ++i) {
@@ -48,12 +47,14 @@ void sgd(const SgdUpdate& args, int threads) {
 
 }  // namespace
 
-void adam_update(const AdamUpdate& args, int threads) {
-  args.parameter.dtype() == DType::F64 ? adam<double>(args, threads) : adam<float>(args, threads);
+void CpuBackend::run(const AdamUpdate& args, Scratch) {
+  if (args.step.skip) return;
+  args.parameter.dtype() == DType::F64 ? adam<double>(args, threads_) : adam<float>(args, threads_);
 }
 
-void sgd_update(const SgdUpdate& args, int threads) {
-  args.parameter.dtype() == DType::F64 ? sgd<double>(args, threads) : sgd<float>(args, threads);
+void CpuBackend::run(const SgdUpdate& args, Scratch) {
+  if (args.step.skip) return;
+  args.parameter.dtype() == DType::F64 ? sgd<double>(args, threads_) : sgd<float>(args, threads_);
 }
 
 }  // namespace weft::cpu

@@ -40,7 +40,7 @@ TEST_F(CheckpointTest, EveryLayoutReadsEveryOther) {
         expected.initialise(77);
         const FlatBuffer moment = registry.make_state();
         const Checkpoint checkpoint = Checkpoint::open(path);
-        checkpoint.read(
+        checkpoint.read(context,
             local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}, {"moment1", moment}}));
         registry.sync_compute_weights();  // in fp32 the masters are the values, gathered from their owners
         EXPECT_TRUE(same_bytes(registry.master().data, expected.master().data));
@@ -83,7 +83,7 @@ TEST_F(CheckpointTest, EachRankReadsItsOwnSlicesAlone) {
     const auto boxes = local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
     uint64_t mine = 0;
     for (const TensorBox& box : boxes) mine += box.data.bytes();
-    EXPECT_EQ(Checkpoint::open(path).read(boxes), mine);
+    EXPECT_EQ(Checkpoint::open(path).read(context, boxes), mine);
   });
   // From another layout, a slice that is needed in part is read whole, for its checksum.
   const fs::path whole = save(directory_, {1, 1}, 2, 77);
@@ -92,7 +92,7 @@ TEST_F(CheckpointTest, EachRankReadsItsOwnSlicesAlone) {
     ParameterRegistry registry(context, mesh);
     declare(registry);
     const auto boxes = local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
-    EXPECT_EQ(Checkpoint::open(whole).read(boxes), 4u * (13 * 8 + 5 * 16 + 7 + 120));
+    EXPECT_EQ(Checkpoint::open(whole).read(context, boxes), 4u * (13 * 8 + 5 * 16 + 7 + 120));
   });
 }
 
@@ -110,7 +110,7 @@ TEST_F(CheckpointTest, LongWorkShowsProgress) {
   const fs::path path = writer.finish();
   EXPECT_EQ(signs, 2);  // one a tensor
   signs = 0;
-  Checkpoint::open(path).read({{"master", "x", shape, {0, 0}, x}}, count);
+  Checkpoint::open(path).read(context, {{"master", "x", shape, {0, 0}, x}}, count);
   EXPECT_EQ(signs, 8);  // one a piece of 4 MiB
   EXPECT_TRUE(latest_valid(directory_, count));
   EXPECT_EQ(signs, 8 + 16);
@@ -136,7 +136,7 @@ TEST_F(CheckpointTest, ReadingTakesLittleMemory) {
     Context context;
     const int64_t before = resident();
     const Tensor x = context.zeros(shape, DType::F32);
-    Checkpoint::open(checkpoint_path(directory_, 1)).read({{"master", "x", shape, {0, 0}, x}});
+    Checkpoint::open(checkpoint_path(directory_, 1)).read(context, {{"master", "x", shape, {0, 0}, x}});
     const auto state = static_cast<int64_t>(x.bytes());
     EXPECT_LE(resident() - before, 2 * state);
     EXPECT_GE(resident() - before, state / 2);  // it was measured
@@ -205,7 +205,7 @@ TEST_F(CheckpointTest, MissingAndMisshapenTensorsAreNamed) {
   const auto message = [&](const std::string& name, const Shape& shape) {
     const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
     try {
-      checkpoint.read({{"master", name, shape, origin, context.empty(shape, DType::F32)}});
+      checkpoint.read(context, {{"master", name, shape, origin, context.empty(shape, DType::F32)}});
     } catch (const DataError& error) {
       return std::string(error.what());
     }
@@ -274,7 +274,7 @@ TEST_F(CheckpointTest, AverageIsTheMean) {
   Context context;
   const auto read = [&](const fs::path& path) {
     const Tensor t = context.empty({13, 8}, DType::F32);
-    Checkpoint::open(path).read({{"master", "embedding", {13, 8}, {0, 0}, t}});
+    Checkpoint::open(path).read(context, {{"master", "embedding", {13, 8}, {0, 0}, t}});
     return t;
   };
   const Tensor a = read(paths[0]), b = read(paths[1]), mean = read(out);

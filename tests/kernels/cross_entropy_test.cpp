@@ -69,7 +69,7 @@ Tensor gradient(Context& context, const Case& c, const Problem& p, const Stats& 
                                    .row_sum = s.sum,
                                    .smoothing = c.smoothing,
                                    .vocabulary = c.valid,
-                                   .scale = 0.5,
+                                   .step = {.inverse_divisor = 0.5},
                                    .dlogits = dlogits});
   return dlogits;
 }

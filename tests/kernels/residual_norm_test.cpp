@@ -36,7 +36,7 @@ struct Problem {
     if (!c.plain()) dsum = random(context, shape, dtype, 6);
     if (c.norm) dnormed = random(context, shape, dtype, 7);
     state.dropout_key = 99;
-    dropout = {.probability = c.dropout, .dropout_id = 6, .state = &state, .rows = row_ids(context, c.rows)};
+    dropout = {.probability = c.dropout, .dropout_id = 6, .step = state, .rows = row_ids(context, c.rows)};
   }
   Problem widened() const {
     Problem p = *this;
@@ -304,7 +304,7 @@ TEST(ResidualNormChecks, RunsDryOnMetaAndNamesWhatDoesNotFit) {
             "residual_norm_forward: sum is absent, and is not x itself (bias f32[8], residual f32[6, 8], dropout 0)");
   EXPECT_EQ(message([](auto& a) { a.gamma = {}; }), "residual_norm_forward: gamma is absent");
   EXPECT_EQ(message([](auto& a) { a.dropout.probability = 0.1; }),
-            "residual_norm_forward: dropout 0.1 needs a step state");
+            "residual_norm_forward: dropout sequence is absent");
 
   EXPECT_THROW(residual_norm_backward(meta, {}), InternalError);
   EXPECT_THROW(residual_norm_backward(meta, {.dsum = t({6, 8}), .dgamma = t({8})}), InternalError);

@@ -106,7 +106,9 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
     const ModelBatch batch = test::random_batch(context, v, {16, 9, 12});
     Tape tape(context, Tape::Mode::Off);
     ForwardContext forward{.tape = tape};
-    const double loss = model->loss(forward, batch, {}).nll.data<double>()[0];
+    const LossSums sums = no_losses(context);
+    model->loss(forward, batch, 0, sums);
+    const double loss = sums.nll.data<double>()[0];
     int64_t targets = 0;
     for (const int32_t t : batch.targets.span<int32_t>()) targets += t >= 0;
     EXPECT_NEAR(loss / static_cast<double>(targets), std::log(500.0), 0.1 * std::log(500.0));
@@ -117,18 +119,19 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
 std::vector<std::vector<float>> decode_all(Transformer& model, const ModelBatch& batch,
                                            const std::vector<int64_t>& rows, int32_t piece) {
   Context& context = model.context();
-  const auto sub = [&](const PackedTokens& all) {
+  const auto sub = [&](const Tokens& all) {
+    const std::vector<int32_t>& offsets = all->offsets->host;
     test::TokenRows out;
     for (const int64_t r : rows) {
-      for (int32_t i = all.offsets[r]; i < all.offsets[r + 1]; ++i) out.tokens.push_back(all.tokens.data<int32_t>()[i]);
+      for (int32_t i = offsets[r]; i < offsets[r + 1]; ++i) out.tokens.push_back(all->tokens.data<int32_t>()[i]);
       out.offsets.push_back(static_cast<int32_t>(out.tokens.size()));
     }
     return out;
   };
-  PackedTokens source;
-  if (batch.source.sequences() > 0) {
+  Tokens source;
+  if (batch.source) {
     const auto s = sub(batch.source);
-    source = pack_tokens(context, s.tokens, s.offsets, {});
+    source = pack_tokens(context, {.tokens = s.tokens, .offsets = s.offsets});
   }
   const auto n = static_cast<int64_t>(rows.size());
   const auto cache = model.begin_decoding(source, n, n, 16);
@@ -198,8 +201,10 @@ TEST_P(Decoding, EqualsTheFullForward) {
   // The loss of the last target is -log softmax of those logits.
   Tape tape(built.context, Tape::Mode::Off);
   ForwardContext forward{.tape = tape};
-  for (int64_t r = 0; r < batch.input.count(); ++r) batch.targets.data<int32_t>()[r] = r == 8 ? 3 : -1;
-  const double nll = built.model->loss(forward, batch, {}).nll.data<double>()[0];
+  for (int64_t r = 0; r < batch.input->count(); ++r) batch.targets.data<int32_t>()[r] = r == 8 ? 3 : -1;
+  const LossSums sums = no_losses(built.context);
+  built.model->loss(forward, batch, 0, sums);
+  const double nll = sums.nll.data<double>()[0];
   double sum = 0;
   for (const float x : whole[0]) sum += std::exp(static_cast<double>(x));
   EXPECT_NEAR(nll, std::log(sum) - whole[0][3], 4 * bound);
@@ -209,7 +214,7 @@ TEST_P(Decoding, ReorderedRowsGoOnFromTheirParents) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {6, 6});
-  PackedTokens source = batch.source;
+  const Tokens source = batch.source;
   const auto feed = [&](KeyValueCache& cache, std::vector<int32_t> tokens) {
     std::vector<int32_t> offsets(tokens.size() + 1);
     std::iota(offsets.begin(), offsets.end(), 0);
@@ -252,10 +257,9 @@ TEST(Model, RunsDry) {
     model->allocate(Precision::Bf16, true);
     GradientBuckets buckets(model->parameters());
     const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 3});
-    StepState state;
     Tape tape(context, Tape::Mode::Record, &buckets);
-    ForwardContext forward{.tape = tape, .state = &state};
-    model->loss(forward, batch, {});
+    ForwardContext forward{.tape = tape};
+    model->loss(forward, batch, 0, no_losses(context));
     tape.backward();
     EXPECT_GT(context.ledger().total().flops, 0);
     EXPECT_GT(context.memory().use().peak, 0u);

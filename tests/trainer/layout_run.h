@@ -101,7 +101,7 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
   for (int64_t i = 0; i < c.steps; ++i) {
     const auto batches = read_step(plan->step(position.epoch, position.step), reader, mesh.dp().rank(),
                                    mesh.dp().size(), layout.micro_rows);
-    StepState state{.step = i, .learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))};
+    const StepState state{.learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))};
     const StepReport report = step.run(batches, state, updates, 0, {});
     run.losses.push_back(report.loss), run.norms.push_back(report.gradient_norm);
     position = plan->after(position);
