@@ -31,7 +31,10 @@ void cross_entropy_stats(Context& context, const CrossEntropyStats& args) {
   check.vector("row_sum", args.row_sum, rows, dtype);
   check.vector("row_target", args.row_target, rows, dtype);
   if (args.row_total) check.vector("row_total", args.row_total, rows, dtype);
-  dispatch(context, {"cross_entropy_stats", 4.0 * static_cast<double>(args.logits.elements()), static_cast<double>(args.logits.bytes())}, args);
+  dispatch(context,
+           {"cross_entropy_stats", 4.0 * static_cast<double>(args.logits.elements()),
+            static_cast<double>(args.logits.bytes())},
+           args);
 }
 
 void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args) {
@@ -40,7 +43,9 @@ void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args) {
   const int64_t rows = args.row_sum.elements();
   check.vector("row_max", args.row_max, rows, args.row_sum.dtype());
   check.vector("whole_max", args.whole_max, rows, args.row_sum.dtype());
-  dispatch(context, {"cross_entropy_rebase", 3.0 * static_cast<double>(rows), 4.0 * static_cast<double>(args.row_sum.bytes())}, args);
+  dispatch(context,
+           {"cross_entropy_rebase", 3.0 * static_cast<double>(rows), 4.0 * static_cast<double>(args.row_sum.bytes())},
+           args);
 }
 
 void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
@@ -55,7 +60,8 @@ void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
   check.vector("row_target", args.row_target, rows, dtype);
   check_smoothing(check, args.smoothing, args.vocabulary);
   if (args.smoothing > 0) check.vector("row_total", args.row_total, rows, dtype);
-  dispatch(context, {"cross_entropy_loss", 6.0 * static_cast<double>(rows), 6.0 * static_cast<double>(args.loss.bytes())}, args);
+  dispatch(context,
+           {"cross_entropy_loss", 6.0 * static_cast<double>(rows), 6.0 * static_cast<double>(args.loss.bytes())}, args);
 }
 
 void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) {
@@ -66,11 +72,13 @@ void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) 
   check.vector("row_max", args.row_max, rows, acc_dtype);
   check.vector("row_sum", args.row_sum, rows, acc_dtype);
   check.floating("dlogits", args.dlogits);
-  check.that(accumulator_of(args.dlogits.dtype()) == acc_dtype, "dlogits {} for logits {}", args.dlogits,
-             args.logits);
+  check.that(accumulator_of(args.dlogits.dtype()) == acc_dtype, "dlogits {} for logits {}", args.dlogits, args.logits);
   check.matrix("dlogits", args.dlogits, rows, args.logits.columns(), args.dlogits.dtype());
   check_smoothing(check, args.smoothing, args.vocabulary);
-  dispatch(context, {"cross_entropy_gradient", 4.0 * static_cast<double>(args.logits.elements()), static_cast<double>(args.logits.bytes() + args.dlogits.bytes())}, args);
+  dispatch(context,
+           {"cross_entropy_gradient", 4.0 * static_cast<double>(args.logits.elements()),
+            static_cast<double>(args.logits.bytes() + args.dlogits.bytes())},
+           args);
 }
 
 }  // namespace weft

@@ -38,10 +38,10 @@ void linear_forward(Context& context, const LinearForward& args) {
   if (args.bias) check.vector("bias", args.bias, out, dtype);
   if (args.pre) check.matrix("pre", args.pre, rows, out, dtype);
   check.dropout(args.dropout, rows);
-  dispatch(context,
-           {"linear_forward", product_flops(rows, in, out),
-            bytes_of({args.x, args.weight, args.bias, args.y, args.pre})},
-           args);
+  dispatch(
+      context,
+      {"linear_forward", product_flops(rows, in, out), bytes_of({args.x, args.weight, args.bias, args.y, args.pre})},
+      args);
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {

@@ -9,7 +9,7 @@ namespace weft {
 
 // The encoder's output, as the decoder's cross-attention sees it; empty for a stack without one.
 struct Memory {
-  Var states;           // [replicated tokens, width] (TensorParallel::copy_or_gather)
+  Var states;     // [replicated tokens, width] (TensorParallel::copy_or_gather)
   Tokens tokens;  // of the source
 };
 

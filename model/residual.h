@@ -47,8 +47,7 @@ class Residual {
 
  private:
   Var branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens);
-  void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias,
-           const Tokens& tokens);
+  void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias, const Tokens& tokens);
   Var join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum);
 
   Var value_, pending_;  // pending: the branch that has not joined, or null

@@ -77,8 +77,7 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
                          "decode: {} hypotheses, the cache has {}", offsets.size() - 1, cache.rows());
   Tape tape(context_, Tape::Mode::Off);
   ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true};
-  const Tokens packed =
-      pack_tokens(context_, {.tokens = tokens, .offsets = offsets, .first_position = cache.past()});
+  const Tokens packed = pack_tokens(context_, {.tokens = tokens, .offsets = offsets, .first_position = cache.past()});
   for (int64_t r = 0; r < cache.rows(); ++r) {
     const int32_t n = offsets[r + 1] - offsets[r];
     require<InternalError>(n > 0 && cache.past()[r] + n <= cache.capacity(),

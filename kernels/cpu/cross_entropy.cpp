@@ -46,7 +46,8 @@ void stats(const CrossEntropyStats& args, int threads) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
   const A* logits = args.logits.device_data<A>();
   const int32_t* targets = args.targets.device_data<int32_t>();
-  A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(), *target = args.row_target.device_data<A>();
+  A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(),
+    *target = args.row_target.device_data<A>();
   A* total = args.row_total ? args.row_total.device_data<A>() : nullptr;
   parallel_for(threads, args.logits.rows(), 1, [=, first = args.first_column](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -63,7 +64,8 @@ void stats(const CrossEntropyStats& args, int threads) {
 template <class A>
 void loss(const CrossEntropyLoss& args) {
   const int32_t* targets = args.targets.device_data<int32_t>();
-  const A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(), *target = args.row_target.device_data<A>();
+  const A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(),
+          *target = args.row_target.device_data<A>();
   const A* total = args.row_total ? args.row_total.device_data<A>() : nullptr;
   const double uniform = args.smoothing / static_cast<double>(args.vocabulary);
   A* loss = args.loss.device_data<A>();

@@ -111,9 +111,8 @@ void CpuBackend::run(const LinearForward& args, Scratch) {
                .c = product.device_raw(),
                .bias = args.bias ? args.bias.device_raw() : nullptr});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
-  with_float_type(args.y.dtype(), [&]<class T>() {
-    activate_rows(args, product.device_data<T>(), args.y.device_data<T>(), threads_);
-  });
+  with_float_type(args.y.dtype(),
+                  [&]<class T>() { activate_rows(args, product.device_data<T>(), args.y.device_data<T>(), threads_); });
 }
 
 size_t CpuBackend::workspace(const LinearBackward& args) const {

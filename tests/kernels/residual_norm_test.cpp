@@ -303,8 +303,7 @@ TEST(ResidualNormChecks, RunsDryOnMetaAndNamesWhatDoesNotFit) {
   EXPECT_EQ(message([](auto& a) { a.sum = {}; }),
             "residual_norm_forward: sum is absent, and is not x itself (bias f32[8], residual f32[6, 8], dropout 0)");
   EXPECT_EQ(message([](auto& a) { a.gamma = {}; }), "residual_norm_forward: gamma is absent");
-  EXPECT_EQ(message([](auto& a) { a.dropout.probability = 0.1; }),
-            "residual_norm_forward: dropout sequence is absent");
+  EXPECT_EQ(message([](auto& a) { a.dropout.probability = 0.1; }), "residual_norm_forward: dropout sequence is absent");
 
   EXPECT_THROW(residual_norm_backward(meta, {}), InternalError);
   EXPECT_THROW(residual_norm_backward(meta, {.dsum = t({6, 8}), .dgamma = t({8})}), InternalError);
