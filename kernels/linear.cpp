@@ -34,14 +34,16 @@ void linear_forward(Context& context, const LinearForward& args) {
   const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
   check.that(in > 0 && out > 0, "x {} times weight {}", args.x, args.weight);
   check.matrix("weight", args.weight, out, in, dtype);
-  check.matrix("y", args.y, rows, out, dtype);
+  const bool plain = args.activation == Activation::None && !args.dropout.active() && !args.pre;
+  const bool unrounded = plain && args.y && args.y.dtype() == accumulator_of(dtype);
+  check.matrix("y", args.y, rows, out, unrounded ? args.y.dtype() : dtype);
   if (args.bias) check.vector("bias", args.bias, out, dtype);
   if (args.pre) check.matrix("pre", args.pre, rows, out, dtype);
   check.dropout(args.dropout, rows);
-  dispatch(context,
-           {"linear_forward", product_flops(rows, in, out),
-            bytes_of({args.x, args.weight, args.bias, args.y, args.pre})},
-           args);
+  dispatch(
+      context,
+      {"linear_forward", product_flops(rows, in, out), bytes_of({args.x, args.weight, args.bias, args.y, args.pre})},
+      args);
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {

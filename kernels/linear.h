@@ -17,7 +17,8 @@ using PackedWeight = std::shared_ptr<const PackedLayout>;
 PackedWeight pack_weight(Context& context, const Tensor& weight);
 
 // y = dropout(act(x W^T + b)). Rows of x are tokens; weight is [out, in] (leading dims flattened into out).
-// x, weight, y, pre share the compute dtype (f32, bf16, f64); bias is of the compute dtype too.
+// x, weight, bias, y, pre share the compute dtype (f32, bf16, f64). A plain product, without activation, dropout and
+// `pre`, may leave y in the accumulator dtype, unrounded: logits, and parts of a sum that is rounded later.
 struct LinearForward {
   Tensor x;             // [rows, in]
   Tensor weight;        // [..., in], elements = out * in
@@ -25,7 +26,7 @@ struct LinearForward {
   Tensor bias;          // [out] or absent
   Activation activation = Activation::None;
   Dropout dropout;  // after the activation
-  Tensor y;         // [rows, out], written
+  Tensor y;         // [rows, out], written; compute dtype, or accumulator dtype
   Tensor pre;       // [rows, out], written with x W^T + b; needed if activation is not None and a backward follows
 };
 void linear_forward(Context& context, const LinearForward& args);

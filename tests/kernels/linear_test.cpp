@@ -246,6 +246,29 @@ TEST(LinearEdges, PackedWeightsAreCopiesAndFallBack) {
   EXPECT_EQ(dry.ledger().entries().at("pack_weight").bytes, 2.0 * 9 * 8 * 4);
 }
 
+// Values that bf16 cannot hold come out of a plain product whole, whichever way the engine runs it.
+TEST(LinearEdges, APlainProductMayStayUnrounded) {
+  for (const bool emulate : {false, true}) {
+    for (const int64_t rows : {1, 16, 64, 65, 128, 2112}) {
+      for (const int64_t out : {7, 72}) {
+        Context context({}, 2);
+        if (emulate) engine_of(context).emulate_bf16(true);
+        const Problem p(context, {.rows = rows, .in = 40, .out = out}, DType::BF16);
+        const Tensor exact = forward(p.widened()).y, y = context.empty(exact.shape(), DType::F32);
+        for (const PackedWeight& packed : {PackedWeight(), pack_weight(context, p.weight)}) {
+          fill(context, y, 0);
+          linear_forward(context, {.x = p.x, .weight = p.weight, .packed = packed, .bias = p.bias, .y = y});
+          EXPECT_TRUE(close(y, exact, 1e-6)) << rows << " " << out << (packed ? " packed" : "");
+        }
+      }
+    }
+  }
+  Context context;
+  const Tensor x = context.zeros({3, 4}, DType::BF16), w = context.zeros({5, 4}, DType::BF16);
+  const LinearForward wide{.x = x, .weight = w, .activation = Activation::Relu, .y = context.zeros({3, 5}, DType::F32)};
+  EXPECT_EQ(error_of([&] { linear_forward(context, wide); }), "linear_forward: y is f32[3, 5], expected bf16[3, 5]");
+}
+
 TEST(LinearEdges, LeadingDimsOfTheWeightAreFlattened) {
   Context context;
   const Problem p(context, {.rows = 3, .in = 4, .out = 12}, DType::F32);
