@@ -15,7 +15,6 @@ FeedForward::FeedForward(LayerScope& scope, const std::string& name)
                     .shape = {scope.config.width, scope.config.derived_ffn()},
                     .init = scope.residual_init(scope.config.derived_ffn(), scope.config.width),
                     .bias = scope.config.bias,
-                    .bias_in_residual = true,
                     .sharding = LinearSharding::RowParallel}) {}
 
 }  // namespace weft

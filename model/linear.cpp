@@ -56,7 +56,7 @@ Linear::Linear(LayerScope& scope, const Options& o)
       shards_(scope.shards),
       sharding_(o.sharding),
       replicated_in_(o.replicated_in),
-      bias_in_residual_(o.bias_in_residual),
+      sums_parts_(o.sharding == LinearSharding::RowParallel && scope.shards.active()),
       activation_(o.activation),
       dropout_(o.dropout),
       dropout_id_(scope.dropout_id(o.name)) {
@@ -75,11 +75,11 @@ Var Linear::operator()(ForwardContext& forward, const Var& input, const Tokens& 
   const Var x = gathers ? shards_.copy_or_gather(forward, input, tokens) : input;
   const int64_t out = weight_->local_shape().elements() / weight_->local_shape()[-1];
   const int64_t n = x->value.rows();
-  const ParameterUse weight = tape.use(weight_), bias = tape.use(bias_in_residual_ ? nullptr : bias_);
+  const ParameterUse weight = tape.use(weight_), bias = tape.use(sums_parts_ ? nullptr : bias_);
   const DType dtype = x->value.dtype();
   Tensor pre;
   if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
-  const Var y = tape.variable(tape.context().empty({n, out}, dtype));
+  const Var y = tape.variable(tape.context().empty({n, out}, sums_parts_ ? accumulator_of(dtype) : dtype), dtype);
   const RowIds& rows = sharding_ == LinearSharding::None ? tokens->residual.ids : tokens->replicated.ids;
   Dropout dropout = forward.dropout(dropout_, dropout_id_, rows);
   if (sharding_ == LinearSharding::ColumnParallel) dropout.first_channel = shards_.first(out);
@@ -105,7 +105,7 @@ Var Linear::operator()(ForwardContext& forward, const Var& input, const Tokens& 
                                      .dbias = dbias.tensor,
                                      .dbias_mode = dbias.mode});
   });
-  return sharding_ == LinearSharding::RowParallel ? shards_.reduce_or_scatter(forward, y, tokens) : y;
+  return sums_parts_ ? shards_.reduce_or_scatter(forward, y, tokens) : y;
 }
 
 }  // namespace weft
