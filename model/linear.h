@@ -22,7 +22,7 @@ enum class LinearSharding : uint8_t {
   RowParallel,
 };
 
-// y = dropout(act(x W^T + b)). `shape` is the weight's global shape, its last dim the input's width.
+// y = x W^T + b. `shape` is the weight's global shape, its last dim the input's width.
 class Linear {
  public:
   struct Options {
@@ -32,11 +32,22 @@ class Linear {
     bool bias = true;
     LinearSharding sharding = LinearSharding::None;
     bool replicated_in = false;  // ColumnParallel: the input's tokens are replicated already
-    Activation activation = Activation::None;
-    double dropout = 0;
   };
   Linear(LayerScope& scope, const Options& options);
   Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+
+  // Its steps, for a layer that runs several products with one backward (FeedForward): the input on the tokens that
+  // the product reads; one use of the parameters (no bias where the residual sum adds it); the product's result, to be
+  // written; the output that is made of it.
+  struct Use {
+    ParameterUse weight, bias;
+  };
+  Var input(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+  Use use(Tape& tape) const;
+  Var result(const Tape& tape, const Tensor& input) const;
+  Var output(ForwardContext& forward, const Var& result, const Tokens& tokens) const;
+
+  int64_t columns() const;  // of the result: this rank's outputs
   // The bias that the residual_norm that follows has to add, or null.
   const Parameter* residual_bias() const { return sums_parts_ ? bias_ : nullptr; }
 
@@ -47,9 +58,6 @@ class Linear {
   LinearSharding sharding_;
   bool replicated_in_;
   bool sums_parts_;  // the output is a sum over tp
-  Activation activation_;
-  double dropout_;
-  uint64_t dropout_id_;
 };
 
 }  // namespace weft
