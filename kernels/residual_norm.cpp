@@ -9,8 +9,10 @@ namespace {
 void check_forward(const Checks& check, const ResidualNormForward& args) {
   check.present("x", args.x);
   check.floating("x", args.x);
-  const DType dtype = args.x.dtype(), acc_dtype = accumulator_of(dtype);
+  if (args.sum) check.floating("sum", args.sum);
+  const DType dtype = args.sum ? args.sum.dtype() : args.x.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = args.x.rows(), width = args.x.columns();
+  check.that(args.x.dtype() == dtype || args.x.dtype() == acc_dtype, "x {} for a sum {}", args.x, args.sum);
   check.dropout(args.dropout, rows);
   if (args.bias) check.vector("bias", args.bias, width, dtype);
   if (args.residual) check.matrix("residual", args.residual, rows, width, dtype);

@@ -52,7 +52,6 @@ Linear::Options output_projection(const LayerScope& b, const std::string& name) 
           .shape = {b.config.width, in},
           .init = b.residual_init(in, b.config.width),
           .bias = b.config.bias,
-          .bias_in_residual = true,
           .sharding = LinearSharding::RowParallel};
 }
 

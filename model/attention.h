@@ -13,8 +13,7 @@ struct Memory {
   Tokens tokens;  // of the source
 };
 
-// Multi-head attention: packed query-key-value product, attention over ragged sequences, output product whose bias
-// joins with the residual sum.
+// Multi-head attention: packed query-key-value product, attention over ragged sequences, output product.
 class SelfAttention : public Branch {
  public:
   SelfAttention(LayerScope& scope, const std::string& name, bool causal, int layer);

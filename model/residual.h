@@ -10,8 +10,8 @@ namespace weft {
 
 // What a branch of the residual stream (attention, feed-forward) brings besides its body: the norm before it (pre-LN)
 // or after the sum (post-LN), and the dropout of its output. A sublayer derives from it and has
-//   Var operator()(ForwardContext&, const Var& x, const Tokens&, ...) const    its output without the last bias
-//   const Parameter* output_bias() const                                             that bias, added in the sum
+//   Var operator()(ForwardContext&, const Var& x, const Tokens&, ...) const    its output, as Linear leaves it
+//   const Parameter* output_bias() const                                             its Linear::residual_bias
 class Branch {
  protected:
   // Declares the norm `name`_norm and the dropout site `name`.residual.
