@@ -2,14 +2,20 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "kernels/cpu/vec.h"
 
 namespace weft::cpu {
 
+inline constexpr int64_t kNoEdge = std::numeric_limits<int64_t>::max() / 2;
+
 // Small products on packed scratch, for attention: c[m, n] (+)= a[m, k] b[k, n].
 // a is read by broadcasts and has any strides; b and c are rows of whole vectors (columns padded).
+// An element of c is one chain of multiply-adds over rising k, whatever the sizes.
+// Along the causal mask's edge a band of a counts: row i takes part in the steps i - lead .. i + seen - 1 alone, and
+// what lies outside is not multiplied at all, since 0 times an infinity is not 0.
 template <class A>
 struct TileProduct {
   int64_t m = 0, n = 0, k = 0;  // n: a multiple of kVecLanes<A>
@@ -20,6 +26,7 @@ struct TileProduct {
   A* c = nullptr;
   int64_t c_row = 0;
   bool add = false;
+  int64_t lead = kNoEdge, seen = kNoEdge;
 };
 
 // A tile of c lives in registers: 6 x 4 vectors of it, 4 of b and a broadcast in 32 registers; 6 x 2, 2 and one in 16.
@@ -29,22 +36,38 @@ inline constexpr int kTileVectors = kVecBytes == 64 ? 4 : 2;
 namespace tile_detail {
 
 template <class A, int Rows, int Vectors>
+using Sums = Vec<A>[Rows][Vectors];
+
+// Adds step k to the tile's rows: to all of them, or to those that take part in it.
+template <bool All, class A, int Rows, int Vectors, int... R>
+[[gnu::always_inline]] inline void add_step(const TileProduct<A>& p, int64_t k, Sums<A, Rows, Vectors>& sum,
+                                            std::integer_sequence<int, R...>) {
+  const A* a = p.a + k * p.a_column;
+  const A* b = p.b + k * p.b_row;
+  Vec<A> row[Vectors];
+  for (int v = 0; v < Vectors; ++v) row[v] = load(b + v * kVecLanes<A>);
+  const auto add_row = [&](Vec<A>* to, A factor) {
+    for (int v = 0; v < Vectors; ++v) to[v] += factor * row[v];
+  };
+  // A pack expansion, not a loop: with the condition a loop might not be unrolled, and the tile would leave its
+  // registers.
+  ((All || (R <= k + p.lead && k < R + p.seen) ? add_row(sum[R], a[R * p.a_row]) : void()), ...);
+}
+
+template <class A, int Rows, int Vectors>
 void tile(const TileProduct<A>& p) {
   constexpr int64_t kLanes = kVecLanes<A>;
-  Vec<A> sum[Rows][Vectors];
+  constexpr auto kRows = std::make_integer_sequence<int, Rows>{};
+  Sums<A, Rows, Vectors> sum;
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) sum[r][v] = p.add ? load(p.c + r * p.c_row + v * kLanes) : Vec<A>{};
   }
-  const A* a = p.a;
-  const A* b = p.b;
-  for (int64_t k = 0; k < p.k; ++k, a += p.a_column, b += p.b_row) {
-    Vec<A> row[Vectors];
-    for (int v = 0; v < Vectors; ++v) row[v] = load(b + v * kLanes);
-    for (int r = 0; r < Rows; ++r) {
-      const A factor = a[r * p.a_row];
-      for (int v = 0; v < Vectors; ++v) sum[r][v] += factor * row[v];
-    }
-  }
+  // Between these two every row takes part.
+  const int64_t all_begin = std::clamp<int64_t>(Rows - 1 - p.lead, 0, p.k);
+  const int64_t all_end = std::clamp(p.seen, all_begin, p.k);
+  for (int64_t k = 0; k < all_begin; ++k) add_step<false, A, Rows, Vectors>(p, k, sum, kRows);
+  for (int64_t k = all_begin; k < all_end; ++k) add_step<true, A, Rows, Vectors>(p, k, sum, kRows);
+  for (int64_t k = all_end; k < p.k; ++k) add_step<false, A, Rows, Vectors>(p, k, sum, kRows);
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) store(p.c + r * p.c_row + v * kLanes, sum[r][v]);
   }
@@ -74,6 +97,7 @@ void tile_product(const TileProduct<A>& product) {
       const int64_t rows = std::min<int64_t>(kTileRows, product.m - i);
       kTiles<A>[(rows - 1) * kTileVectors + vectors - 1](p);
       p.a += kTileRows * p.a_row, p.c += kTileRows * p.c_row;
+      p.lead -= kTileRows, p.seen += kTileRows;
     }
   }
 }
