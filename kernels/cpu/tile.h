@@ -38,36 +38,50 @@ namespace tile_detail {
 template <class A, int Rows, int Vectors>
 using Sums = Vec<A>[Rows][Vectors];
 
-// Adds step k to the tile's rows: to all of them, or to those that take part in it.
-template <bool All, class A, int Rows, int Vectors, int... R>
-[[gnu::always_inline]] inline void add_step(const TileProduct<A>& p, int64_t k, Sums<A, Rows, Vectors>& sum,
-                                            std::integer_sequence<int, R...>) {
-  const A* a = p.a + k * p.a_column;
-  const A* b = p.b + k * p.b_row;
-  Vec<A> row[Vectors];
-  for (int v = 0; v < Vectors; ++v) row[v] = load(b + v * kVecLanes<A>);
-  const auto add_row = [&](Vec<A>* to, A factor) {
-    for (int v = 0; v < Vectors; ++v) to[v] += factor * row[v];
-  };
-  // A pack expansion, not a loop: with the condition a loop might not be unrolled, and the tile would leave its
-  // registers.
-  ((All || (R <= k + p.lead && k < R + p.seen) ? add_row(sum[R], a[R * p.a_row]) : void()), ...);
+// Adds the steps begin .. end - 1 to all rows of the tile.
+template <class A, int Rows, int Vectors>
+[[gnu::always_inline]] inline void add_steps(const TileProduct<A>& p, int64_t begin, int64_t end,
+                                             Sums<A, Rows, Vectors>& sum) {
+  const A* a = p.a + begin * p.a_column;
+  const A* b = p.b + begin * p.b_row;
+  for (int64_t k = begin; k < end; ++k, a += p.a_column, b += p.b_row) {
+    Vec<A> row[Vectors];
+    for (int v = 0; v < Vectors; ++v) row[v] = load(b + v * kVecLanes<A>);
+    for (int r = 0; r < Rows; ++r) {
+      const A factor = a[r * p.a_row];
+      for (int v = 0; v < Vectors; ++v) sum[r][v] += factor * row[v];
+    }
+  }
 }
 
+// Adds them to the rows that take part in each.
 template <class A, int Rows, int Vectors>
+void add_edge_steps(const TileProduct<A>& p, int64_t begin, int64_t end, Sums<A, Rows, Vectors>& sum) {
+  for (int r = 0; r < Rows; ++r) {
+    const A* a = p.a + r * p.a_row;
+    const int64_t first = std::max(begin, r - p.lead), last = std::min(end, r + p.seen);
+    for (int64_t k = first; k < last; ++k) {
+      for (int v = 0; v < Vectors; ++v) sum[r][v] += a[k * p.a_column] * load(p.b + k * p.b_row + v * kVecLanes<A>);
+    }
+  }
+}
+
+template <class A, int Rows, int Vectors, bool Edge>
 void tile(const TileProduct<A>& p) {
   constexpr int64_t kLanes = kVecLanes<A>;
-  constexpr auto kRows = std::make_integer_sequence<int, Rows>{};
   Sums<A, Rows, Vectors> sum;
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) sum[r][v] = p.add ? load(p.c + r * p.c_row + v * kLanes) : Vec<A>{};
   }
-  // Between these two every row takes part.
-  const int64_t all_begin = std::clamp<int64_t>(Rows - 1 - p.lead, 0, p.k);
-  const int64_t all_end = std::clamp(p.seen, all_begin, p.k);
-  for (int64_t k = 0; k < all_begin; ++k) add_step<false, A, Rows, Vectors>(p, k, sum, kRows);
-  for (int64_t k = all_begin; k < all_end; ++k) add_step<true, A, Rows, Vectors>(p, k, sum, kRows);
-  for (int64_t k = all_end; k < p.k; ++k) add_step<false, A, Rows, Vectors>(p, k, sum, kRows);
+  if constexpr (Edge) {
+    const int64_t all_begin = std::clamp<int64_t>(Rows - 1 - p.lead, 0, p.k);
+    const int64_t all_end = std::clamp(p.seen, all_begin, p.k);
+    add_edge_steps<A, Rows, Vectors>(p, 0, all_begin, sum);
+    add_steps<A, Rows, Vectors>(p, all_begin, all_end, sum);
+    add_edge_steps<A, Rows, Vectors>(p, all_end, p.k, sum);
+  } else {
+    add_steps<A, Rows, Vectors>(p, 0, p.k, sum);
+  }
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) store(p.c + r * p.c_row + v * kLanes, sum[r][v]);
   }
@@ -77,9 +91,10 @@ template <class A>
 using TileFunction = void (*)(const TileProduct<A>&);
 
 // [rows - 1][vectors - 1]
-template <class A>
+template <class A, bool Edge>
 inline constexpr auto kTiles = []<int... I>(std::integer_sequence<int, I...>) {
-  return std::array<TileFunction<A>, kTileRows * kTileVectors>{&tile<A, I / kTileVectors + 1, I % kTileVectors + 1>...};
+  return std::array<TileFunction<A>, kTileRows * kTileVectors>{
+      &tile<A, I / kTileVectors + 1, I % kTileVectors + 1, Edge>...};
 }
 (std::make_integer_sequence<int, kTileRows * kTileVectors>{});
 
@@ -95,7 +110,8 @@ void tile_product(const TileProduct<A>& product) {
     p.b += j, p.c += j;
     for (int64_t i = 0; i < product.m; i += kTileRows) {
       const int64_t rows = std::min<int64_t>(kTileRows, product.m - i);
-      kTiles<A>[(rows - 1) * kTileVectors + vectors - 1](p);
+      const bool edge = p.lead < rows - 1 || p.seen < p.k;
+      (edge ? kTiles<A, true> : kTiles<A, false>)[(rows - 1) * kTileVectors + vectors - 1](p);
       p.a += kTileRows * p.a_row, p.c += kTileRows * p.c_row;
       p.lead -= kTileRows, p.seen += kTileRows;
     }
