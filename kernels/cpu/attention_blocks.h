@@ -100,7 +100,7 @@ void block_scores(const ScoreBlock& block, int64_t width, const A* queries, int6
   });
 }
 
-// sums[r] += weights[r] . values over the keys that each piece of rows sees; columns are whole vectors.
+// sums[r] += weights[r] . values over the keys that row r sees; columns are whole vectors.
 template <class A>
 void add_weighted(const ScoreBlock& block, int64_t columns, const A* weights, int64_t weight_row, const A* values,
                   int64_t value_row, A* sums, int64_t sum_row) {
@@ -114,7 +114,8 @@ void add_weighted(const ScoreBlock& block, int64_t columns, const A* weights, in
                      .b_row = value_row,
                      .c = sums + r * sum_row,
                      .c_row = sum_row,
-                     .add = true});
+                     .add = true,
+                     .seen = block.causal ? block.query_begin + r + 1 - block.key_begin : kNoEdge});
   });
 }
 
@@ -130,15 +131,10 @@ inline Vec<A> exp_lanes(Vec<A> v) {
   return each_lane<A>(v, [](A x) { return exp(x); });
 }
 
-template <class A>
-inline void clear_row(A* x, int64_t begin, int64_t end) {  // whole vectors
-  for (int64_t j = begin; j < end; j += kVecLanes<A>) store<A>(x + j, Vec<A>{});
-}
-
-// Turns a row's scores into exp(score - max), exactly 0 from `visible` up to `width` (whole vectors; visible > 0).
+// Turns a row's scores into exp(score - max), for the visible > 0 keys that it sees; what follows is not read.
 // Returns what the sums over earlier blocks must be multiplied by, since the maximum may have grown.
 template <class A>
-A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible, int64_t width) {
+A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible) {
   constexpr int64_t kLanes = kVecLanes<A>;
   const int64_t whole = visible / kLanes * kLanes, rest = visible - whole;
   Vec<A> most = Vec<A>{} + state.max;
@@ -163,7 +159,6 @@ A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible, in
     store<A>(scores + whole, weight);
     total += weight;
   }
-  clear_row(scores, padded<A>(visible), width);
   const A rescale = state.max == max ? A{1} : exp(state.max - max);
   state.max = max;
   state.sum = state.sum * rescale + sum_of<A>(total);

@@ -93,19 +93,14 @@ class ForwardTask {
     A* sums = s_.sums + state * s_.columns;
     block_scores(block, args_.heads.head_dim, s_.queries + state * s_.columns, s_.columns, s_.keys, s_.score_row,
                  s_.scores, s_.score_row);
-    for_each_row_piece(block, [&](int64_t first, int64_t rows, int64_t keys) {
-      for (int64_t r = first; r < first + rows; ++r) {
-        A* scores = s_.scores + r * s_.score_row;
-        const int64_t visible = block.visible(r);
-        if (visible == 0) {
-          clear_row(scores, 0, padded<A>(keys));
-          continue;
-        }
-        const A rescale = online_softmax_update(s_.softmax[state + r], scores, visible, padded<A>(keys));
-        if (rescale != A{1}) scale_row(sums + r * s_.columns, rescale, s_.columns);
-        if (mask_.active()) drop(block, r, query_head, visible, scores);
-      }
-    });
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const int64_t visible = block.visible(r);
+      if (visible == 0) continue;
+      A* scores = s_.scores + r * s_.score_row;
+      const A rescale = online_softmax_update(s_.softmax[state + r], scores, visible);
+      if (rescale != A{1}) scale_row(sums + r * s_.columns, rescale, s_.columns);
+      if (mask_.active()) drop(block, r, query_head, visible, scores);
+    }
     add_weighted(block, s_.columns, s_.scores, s_.score_row, s_.values, s_.columns, sums, s_.columns);
   }
 

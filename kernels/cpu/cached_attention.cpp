@@ -100,22 +100,17 @@ class CachedTask {
                            .causal = static_cast<bool>(args_.qkv)};
     for (int64_t q = 0; q < args_.heads.queries; ++q) {
       const int64_t state = q * rows_;
-      for_each_row_piece(block, [&](int64_t first, int64_t rows, int64_t seen) {
-        for (int64_t r = first; r < first + rows; ++r) weights(at, block.visible(r), padded<A>(seen), r, state + r);
-      });
+      for (int64_t r = 0; r < rows_; ++r) weights(at, block.visible(r), r, state + r);
       add_weighted(block, s_.columns, s_.scores, s_.score_row, values, value_row, s_.sums + state * s_.columns,
                    s_.columns);
     }
   }
 
-  void weights(const T* keys, int64_t visible, int64_t written, int64_t r, int64_t state) const {
+  void weights(const T* keys, int64_t visible, int64_t r, int64_t state) const {
+    if (visible == 0) return;
     A* scores = s_.scores + r * s_.score_row;
-    if (visible == 0) {
-      clear_row(scores, 0, written);
-      return;
-    }
     row_scores(s_.queries + state * s_.columns, width_, keys, key_row_, visible, scores);
-    const A rescale = online_softmax_update(s_.softmax[state], scores, visible, written);
+    const A rescale = online_softmax_update(s_.softmax[state], scores, visible);
     if (rescale != A{1}) scale_row(s_.sums + state * s_.columns, rescale, s_.columns);
   }
 
