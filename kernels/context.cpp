@@ -43,8 +43,6 @@ std::unique_ptr<Backend> make_backend(Device device, int threads) {
 Context::Context(Device device, int threads)
     : Context(threads, make_backend(device, threads), device.kind == DeviceKind::Meta) {}
 
-Context::Context(int threads, std::unique_ptr<Backend> backend) : Context(threads, std::move(backend), false) {}
-
 Context::Context(int threads, std::unique_ptr<Backend> backend, bool dry)
     : threads_(threads),
       dry_(dry),

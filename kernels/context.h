@@ -19,7 +19,8 @@ class Context {
  public:
   // The CPU, or the dry device that plans for it.
   explicit Context(Device device = {}, int threads = 1);
-  Context(int threads, std::unique_ptr<Backend> backend);
+  // Any device; `dry`: only its plan, on the dry device.
+  Context(int threads, std::unique_ptr<Backend> backend, bool dry = false);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -48,8 +49,6 @@ class Context {
   }
 
  private:
-  Context(int threads, std::unique_ptr<Backend> backend, bool dry);
-
   int threads_;
   bool dry_;
   bool timed_ = false;

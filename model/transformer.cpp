@@ -90,16 +90,18 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   gather_rows(context_, h->value, packed->last, last);
   const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: search tells near logits apart
   const int64_t columns = output_weight_->local_shape()[0];
-  Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
+  const Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
   linear_batch_invariant(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  Communicator& tp = shards_.communicator();
+  Tensor parts = logits.view({1, last.size(0), columns});
   if (shards_.active()) {
-    Communicator& tp = shards_.communicator();
-    const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, acc_dtype);
+    parts = context_.empty({tp.size(), last.size(0), columns}, acc_dtype);
     tp.all_gather(logits, parts);
-    logits = context_.empty({last.size(0), vocabularies_.target}, acc_dtype);
-    join_columns(context_, parts, logits);
   }
-  return logits;
+  if (!shards_.active() && columns == vocabularies_.target) return logits;
+  const Tensor whole = context_.empty({last.size(0), vocabularies_.target}, acc_dtype);
+  join_columns(context_, parts, whole);  // without the padding
+  return whole;
 }
 
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,

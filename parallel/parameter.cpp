@@ -87,7 +87,8 @@ Parameter& ParameterRegistry::add(ParameterSpec spec) {
   const int tp = mesh_.tp().size();
   if (spec.padded) {
     require<InternalError>(spec.tp_dim == 0, "parameter {}: only dim 0 can be padded", spec.name);
-    const int64_t global = spec.shape[0], local = (global + tp - 1) / tp;
+    const int64_t global = spec.shape[0], multiple = context_.vocabulary_multiple();
+    const int64_t local = (global + tp * multiple - 1) / (tp * multiple) * multiple;
     p->local_shape_[0] = local;
     p->extent_[0] = std::clamp<int64_t>(global - local * mesh_.tp().rank(), 0, local);
   } else if (spec.tp_dim >= 0) {

@@ -30,7 +30,7 @@ struct ParameterSpec {
   Init init;
   bool decays = false;           // weight decay applies (matrices and embeddings; not biases and norms)
   int tp_dim = -1;               // the dim that tensor parallelism shards, or -1: replicated over tp
-  bool padded = false;           // dim 0 is sharded in equal parts even if tp does not divide it: a vocabulary
+  bool padded = false;           // a vocabulary: dim 0 is sharded in equal parts, padded to what the device likes
   bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
 };
 

@@ -10,7 +10,7 @@
 namespace weft {
 namespace {
 
-// What tp shards (padded to three rows a rank), what it replicates; the gradient of each is constant.
+// What tp shards (padded to whole blocks of rows), what it replicates; the gradient of each is constant.
 struct Declared {
   const char* name;
   float gradient;
