@@ -36,6 +36,21 @@ Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context&
   return fingerprint;
 }
 
+std::string fingerprint_differences(const Json& before, const Json& now) {
+  const auto text = [](const Json& object, const std::string& name) -> std::string {
+    const auto at = object.find(name);
+    return at == object.end() ? "not stored" : at->is_string() ? at->get<std::string>() : at->dump();
+  };
+  Json names = now;
+  names.update(before);
+  std::vector<std::string> differences;
+  for (const auto& [name, value] : names.items()) {
+    const std::string was = text(before, name), is = text(now, name);
+    if (was != is) differences.push_back(fmt::format("{}: {}, now {}", name, was, is));
+  }
+  return fmt::format("{}", fmt::join(differences, "; "));
+}
+
 std::string describe_provenance(const Json& provenance) {
   if (!provenance.is_object()) return "";
   const auto text = [](const Json& object, const char* key) {

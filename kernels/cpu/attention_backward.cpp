@@ -6,7 +6,7 @@
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kKeyBlock = 64;
+constexpr int64_t kKeyBlock = kBackwardKeyBlock;
 constexpr int64_t kQueryRun = 4 * kQueryBlock;            // query rows of a task that makes query gradients alone
 constexpr int64_t kKeyRun = 4 * kKeyBlock;                // keys of a task that makes key and value gradients alone
 constexpr size_t kScratchOfWholeTask = size_t{32} << 20;  // bytes that a thread may hold to make both at once

@@ -14,7 +14,11 @@
 // What forward, backward and cached attention share: where heads lie, scratch, and a block of scores.
 namespace weft::cpu {
 
-inline constexpr int64_t kQueryBlock = 48;  // rows of a block of scores; a multiple of the tile's rows
+// Rows and keys of a block of scores; rows are a multiple of the tile's. They decide the order of forward's sums, so the
+// numerics fingerprint names them.
+inline constexpr int64_t kQueryBlock = 48;
+inline constexpr int64_t kForwardKeyBlock = 128;  // cached attention's too
+inline constexpr int64_t kBackwardKeyBlock = 64;
 
 // Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be
 // absent if it is not asked for).

@@ -6,7 +6,7 @@
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kKeyBlock = 128;
+constexpr int64_t kKeyBlock = kForwardKeyBlock;
 constexpr int64_t kChunk = 4 * kQueryBlock;  // query rows of a task: they share the packing of keys and values
 
 // One thread's scratch: the state of a task's rows (all query heads of a group), and one block of keys.

@@ -5,7 +5,7 @@
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kKeyBlock = 128;
+constexpr int64_t kKeyBlock = kForwardKeyBlock;
 
 template <class A>
 struct Pieces {

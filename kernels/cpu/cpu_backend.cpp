@@ -1,6 +1,10 @@
 #include "kernels/cpu/cpu_backend.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
+
+#include "kernels/cpu/attention_blocks.h"
 
 namespace weft::cpu {
 
@@ -8,7 +12,10 @@ CpuBackend::CpuBackend(int threads, std::shared_ptr<Allocator> allocator)
     : threads_(threads), allocator_(std::move(allocator)), matmul_(threads) {}
 
 std::vector<std::pair<std::string, std::string>> CpuBackend::fingerprint() const {
-  return {{"matmul", MatmulEngine::library()}, {"heuristics", MatmulEngine::heuristics()}};
+  return {{"matmul", MatmulEngine::library()},
+          {"heuristics", MatmulEngine::heuristics()},
+          {"attention", fmt::format("blocks {0} x {1} forward, {0} x {2} backward", kQueryBlock, kForwardKeyBlock,
+                                    kBackwardKeyBlock)}};
 }
 
 // Rows of logits then begin on a cache line in fp32.

@@ -126,6 +126,12 @@ const Case kCases[] = {
        c.positions = Positions::None;
        c.activation = Activation::Gelu;
      }},
+    {"GptPostNormFinalNorm", false,
+     [](TransformerConfig& c) {
+       c.norm_placement = NormPlacement::Post;
+       c.dropout.residual = 0.2;
+     }},
+    {"Seq2SeqPostNormFinalNorm", true, [](TransformerConfig& c) { c.norm_placement = NormPlacement::Post; }},
     {"Seq2SeqPostNormAllTied", true,
      [](TransformerConfig& c) {
        c.norm_placement = NormPlacement::Post;

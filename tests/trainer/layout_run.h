@@ -55,12 +55,18 @@ struct LayoutCase {
   Precision precision = Precision::Fp32;
   NormPlacement norm = NormPlacement::Pre;
   int64_t embedding_width = 0;
+  int64_t heads = 4, kv_heads = 0;  // 0: one for each query head
+  Positions positions = Positions::Learned;
+  bool scale_embedding = false;
+  bool bias = true;
   bool probe_largest_step = false;  // try the largest step before the first and after the second
 
   TransformerConfig config() const {
     TransformerConfig config = small_config(seq2seq);
-    config.width = 64, config.heads = 4, config.ffn = 96, config.max_length = 33, config.init_std = 0.05;
+    config.width = 64, config.heads = heads, config.kv_heads = kv_heads, config.ffn = 96, config.max_length = 33,
+    config.init_std = 0.05;
     config.norm_placement = norm, config.embedding_width = embedding_width;
+    config.positions = positions, config.scale_embedding = scale_embedding, config.bias = bias;
     config.tying = embedding_width == 0 ? Tying::All : Tying::None;
     config.output_bias = true;
     config.dropout = {.embedding = 0.1, .residual = 0.1, .ffn = 0.1, .attention = 0.1};

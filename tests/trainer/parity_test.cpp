@@ -60,8 +60,9 @@ void expect_same_run(const LayoutCase& c, const Layout& layout, const LayoutRun&
 
 const LayoutRun& reference(const LayoutCase& c) {
   static std::map<std::string, LayoutRun> known;
-  const std::string key = fmt::format("{} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
-                                      static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width);
+  const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
+                                      static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width,
+                                      c.heads, c.kv_heads, static_cast<int>(c.positions), c.scale_embedding, c.bias);
   const auto at = known.find(key);
   return at != known.end() ? at->second : known.emplace(key, train(c, {})[0]).first->second;
 }
