@@ -115,6 +115,9 @@ Var Residual::join(ForwardContext& forward, const Norm* norm, const Tokens& toke
                                   .normed = s.normed ? s.normed->value : Tensor{},
                                   .mean = s.mean,
                                   .rstd = s.rstd});
+  // The sum is what backward reads, of the branch's output only the shape. A segment's first pass leaves it to the
+  // second.
+  if (pending_ && tape.recording()) s.x->value = {};
   if (keep_sum) value_ = s.sum;
   pending_ = nullptr;
   Var normed = s.normed;

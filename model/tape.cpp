@@ -51,7 +51,7 @@ void Tape::backward() {
 GradientSlot Tape::slot(const Var& variable) const {
   if (!variable->needs_gradient) return {};
   if (variable->gradient) return {variable->gradient, Accumulate::Add};
-  variable->gradient = context_.empty(variable->value.shape(), variable->gradient_dtype);
+  variable->gradient = context_.empty(variable->shape, variable->gradient_dtype);
   return {variable->gradient, Accumulate::Overwrite};
 }
 

@@ -32,7 +32,7 @@ class TensorParallel {
   Var copy_or_gather(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
   // Parts of a sum over tp, replicated -> sequence-sharded tokens, after row-parallel products. Forward: all-reduce or
   // reduce-scatter; backward: identity or all-gather. The sum has the dtype of the parts: products give them in the
-  // accumulator dtype, so that the residual sum rounds once; gradients are of the compute dtype.
+  // accumulator dtype, so that the residual sum rounds once; gradients are of the compute dtype. The parts' value goes.
   Var reduce_or_scatter(ForwardContext& forward, const Var& part, const Tokens& tokens) const;
 
  private:

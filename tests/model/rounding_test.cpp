@@ -24,46 +24,68 @@ void fill_waves(const Tensor& t, double scale) {
   }
 }
 
-// x + feed_forward(norm(x)) of one tp rank in bf16, and this rank's part of the last product in f32.
+// One tp rank's feed-forward layer in bf16, and an input.
+struct Rank {
+  static constexpr int64_t kTokens = 64;
+  Context context;
+  const TransformerConfig config = small_config(false);
+  ParameterRegistry registry;
+  DropoutIds ids;
+  TensorParallel shards;
+  LayerScope scope;
+  FeedForward ffn;
+  Tensor x;
+  Tokens tokens;
+
+  explicit Rank(Mesh& mesh)
+      : registry(context, mesh),
+        shards(mesh.tp(), false),
+        scope{registry, config, ids, shards, 2},
+        ffn(scope, "ffn"),
+        x(context.empty({kTokens, config.width}, DType::BF16)) {
+    registry.allocate(Precision::Bf16, false);
+    registry.initialise(3);
+    fill_waves(value("ffn.down.bias"), 0.02);
+    fill_waves(x, 2);
+    const std::vector<int32_t> ones(kTokens, 1), offsets{0, kTokens};
+    tokens = pack_tokens(context, {.tokens = ones, .offsets = offsets});
+  }
+  Tensor value(const char* name) const { return registry.find(name)->value(); }
+  // x + ffn(norm(x))
+  Tensor joined(Tape& tape, bool batch_invariant = false) const {
+    ForwardContext forward{.tape = tape, .batch_invariant = batch_invariant};
+    Residual residual(tape.constant(x));
+    residual.apply(forward, ffn, tokens);
+    return residual.value(forward, tokens)->value;
+  }
+};
+
+// What is joined, this rank's part of the last product in f32, and the result.
 struct Joined {
   std::vector<float> x, part, bias, sum;
 };
 
-Joined run_feed_forward(Mesh& mesh) {
-  Context context;
-  const TransformerConfig config = small_config(false);
-  ParameterRegistry registry(context, mesh);
-  DropoutIds ids;
-  const TensorParallel shards(mesh.tp(), false);
-  LayerScope scope{registry, config, ids, shards, 2};
-  const FeedForward ffn(scope, "ffn");
-  registry.allocate(Precision::Bf16, false);
-  registry.initialise(3);
-  const auto value = [&](const char* name) { return registry.find(name)->value(); };
-  fill_waves(value("ffn.down.bias"), 0.02);
-  const int64_t n = 64, hidden = value("ffn.up.bias").elements();
-  const Tensor x = context.empty({n, config.width}, DType::BF16);
-  fill_waves(x, 2);
-  const std::vector<int32_t> tokens(n, 1), offsets{0, n};
-  const Tokens packed = pack_tokens(context, {.tokens = tokens, .offsets = offsets});
+Joined run_feed_forward(Mesh& mesh, bool batch_invariant) {
+  Rank rank(mesh);
+  Context& context = rank.context;
+  const Tensor& x = rank.x;
+  const auto value = [&](const char* name) { return rank.value(name); };
+  const int64_t n = Rank::kTokens, hidden = value("ffn.up.bias").elements();
   Tape tape(context, Tape::Mode::Off);
-  ForwardContext forward{.tape = tape};
-  Residual residual(tape.constant(x));
-  residual.apply(forward, ffn, packed);
-  const Tensor sum = residual.value(forward, packed)->value;
+  const Tensor sum = rank.joined(tape, batch_invariant);
 
   const Tensor normed = context.empty(x.shape(), DType::BF16), up = context.empty({n, hidden}, DType::BF16);
   residual_norm_forward(context, {.x = x,
                                   .gamma = value("ffn_norm.weight"),
                                   .beta = value("ffn_norm.bias"),
-                                  .epsilon = config.norm_epsilon,
+                                  .epsilon = rank.config.norm_epsilon,
                                   .normed = normed,
                                   .mean = context.empty({n}, DType::F32),
                                   .rstd = context.empty({n}, DType::F32)});
   linear_forward(context, {.x = normed,
                            .weight = value("ffn.up.weight"),
                            .bias = value("ffn.up.bias"),
-                           .activation = config.activation,
+                           .activation = rank.config.activation,
                            .y = up});
   const Tensor part = context.empty(x.shape(), DType::F32);
   matmul(context, {.a = up, .b = value("ffn.down.weight"), .c = part, .transpose_b = true});
@@ -87,18 +109,21 @@ double differing(const Joined& j, Expected&& expected) {
   return differ / static_cast<double>(j.sum.size());
 }
 
-TEST(Rounding, ABranchWithItsBiasIsRoundedOnce) {
+class Rounding : public testing::TestWithParam<bool> {};
+
+TEST_P(Rounding, ABranchWithItsBiasIsRoundedOnce) {
   Mesh mesh = Mesh::single();
-  const Joined j = run_feed_forward(mesh);
+  const Joined j = run_feed_forward(mesh, GetParam());
   EXPECT_LE(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + rounded(j.part[i] + bias)); }),
             kOtherSide);
   // The product alone is another rounding: the test can tell.
   EXPECT_GT(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + (rounded(j.part[i]) + bias)); }), 0.05);
 }
 
-TEST(Rounding, ASumOverTpIsRoundedWithBiasAndResidual) {
+TEST_P(Rounding, ASumOverTpIsRoundedWithBiasAndResidual) {
   std::vector<Joined> ranks(2);
-  run_in_process({.tp = 2}, [&](Mesh& mesh, int rank) { ranks[static_cast<size_t>(rank)] = run_feed_forward(mesh); });
+  run_in_process({.tp = 2},
+                 [&](Mesh& mesh, int rank) { ranks[static_cast<size_t>(rank)] = run_feed_forward(mesh, GetParam()); });
   const auto &a = ranks[0].part, &b = ranks[1].part;
   for (const Joined& j : ranks) {
     EXPECT_LE(differing(j, [&](size_t i, float bias) { return rounded(j.x[i] + (a[i] + b[i] + bias)); }), kOtherSide);
@@ -109,8 +134,26 @@ TEST(Rounding, ASumOverTpIsRoundedWithBiasAndResidual) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(BatchInvariant, Rounding, testing::Bool());
+
+// Backward needs the sum, not what the branch gave to it.
+TEST(Activations, ABranchesOutputGoesOnceItHasJoined) {
+  for (const int tp : {1, 2}) {
+    run_in_process({.tp = tp}, [&](Mesh& mesh, int) {
+      Rank rank(mesh);
+      Tape tape(rank.context, Tape::Mode::Record);
+      const size_t before = rank.context.memory().use().tensors;
+      const Tensor sum = rank.joined(tape);
+      const int64_t width = rank.config.width, hidden = rank.value("ffn.up.bias").elements();
+      const int64_t elements = 2 * width + 2 * hidden;  // of a token: norm, sum; before and after the activation
+      EXPECT_EQ(rank.context.memory().use().tensors - before,
+                static_cast<size_t>(Rank::kTokens * (2 * elements + 2 * 4)));
+    });
+  }
+}
+
 // Logits of a bf16 model are f32, as the loss sees them: near 40 bf16 knows quarters alone.
-TEST(Rounding, DecodingReadsTheLogitsOfTheLoss) {
+TEST(DecodedLogits, AreThoseOfTheLoss) {
   Context context;
   Mesh mesh = Mesh::single();
   const Vocabularies vocabularies = small_vocabularies(false);
