@@ -7,9 +7,8 @@ namespace weft {
 ModelBatch to_device(Transformer& model, const MicroBatch& batch, TokenUse use) {
   Context& context = model.context();
   const auto pack = [&](const PackedSequences& side) {
-    return pack_tokens(context,
-                       {.tokens = side.tokens, .offsets = side.offsets, .sequence_ids = batch.sequence_ids}, use,
-                       model.residual_part());
+    return pack_tokens(context, {.tokens = side.tokens, .offsets = side.offsets, .sequence_ids = batch.sequence_ids},
+                       use, model.residual_part());
   };
   ModelBatch out;
   if (batch.source.sequences() > 0) out.source = pack(batch.source);

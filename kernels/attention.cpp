@@ -28,8 +28,8 @@ const Tensor& check_common(const Checks& check, const Args& args) {
   const AttentionHeads& h = args.heads;
   check_heads(check, h);
   const bool self = static_cast<bool>(args.qkv);
-  check.that(self ? !args.q && !args.kv : args.q && args.kv, "give qkv, or q and kv, not {}, {} and {}",
-             args.qkv, args.q, args.kv);
+  check.that(self ? !args.q && !args.kv : args.q && args.kv, "give qkv, or q and kv, not {}, {} and {}", args.qkv,
+             args.q, args.kv);
   const Tensor& queries = self ? args.qkv : args.q;
   check_rows(check, self ? "qkv" : "q", queries, (h.heads() + (self ? 2 * h.kv_heads : 0)) * h.head_dim);
   const DType dtype = queries.dtype();
@@ -86,7 +86,8 @@ void check_cached(const Checks& check, const CachedAttention& args) {
 double cached_pairs(const CachedAttention& args) {
   double pairs = 0;
   for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
-    const auto rows = static_cast<double>(args.query_offsets->length(s)), past = static_cast<double>(args.rows->past[s]);
+    const auto rows = static_cast<double>(args.query_offsets->length(s)),
+               past = static_cast<double>(args.rows->past[s]);
     pairs += args.qkv ? rows * past + rows * (rows + 1) / 2 : rows * past;
   }
   return pairs;
@@ -96,10 +97,10 @@ double cached_pairs(const CachedAttention& args) {
 
 void attention_forward(Context& context, const AttentionForward& args) {
   check_common(Checks(context, "attention_forward"), args);
-  dispatch(context,
-           {"attention_forward", 2 * product_flops(args),
-            bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum})},
-           args);
+  dispatch(
+      context,
+      {"attention_forward", 2 * product_flops(args), bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum})},
+      args);
 }
 
 void attention_backward(Context& context, const AttentionBackward& args) {
@@ -125,8 +126,7 @@ void cached_attention(Context& context, const CachedAttention& args) {
   for (const int32_t past : args.rows->past) positions += past;
   const auto row_bytes = static_cast<double>(args.cache.size(2)) * static_cast<double>(size_of(args.cache.dtype()));
   dispatch(context,
-           {"cached_attention",
-            4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
+           {"cached_attention", 4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
             bytes_of({args.qkv, args.q, args.out}) + positions * row_bytes},
            args);
 }

@@ -29,8 +29,8 @@ struct AttentionForward {
   AttentionHeads heads;
   SharedOffsets query_offsets;
   SharedOffsets key_offsets;  // self: the same
-  bool causal = false;                   // query i of a sequence sees keys 0..i (self-attention only)
-  double scale = 1;                      // usually 1 / sqrt(head_dim)
+  bool causal = false;        // query i of a sequence sees keys 0..i (self-attention only)
+  double scale = 1;           // usually 1 / sqrt(head_dim)
   Dropout dropout;
   int64_t first_head = 0;  // global index of head 0 here
   Tensor out;              // [query rows, heads head_dim], written
@@ -56,9 +56,9 @@ struct AttentionBackward {
 void attention_backward(Context& context, const AttentionBackward& args);
 
 // Decoding: new queries against a key/value cache. Row block s (rows query_offsets[s]..) belongs to cache slot
-// rows->slots[s], which holds rows->past[s] positions. Self: the rows' keys and values are appended at past[s].. first, and query
-// i sees positions 0 .. past[s] + i. Cross (`append` false): q alone is given, and all past[s] positions are seen.
-// A row's result does not depend on which other rows are in the call.
+// rows->slots[s], which holds rows->past[s] positions. Self: the rows' keys and values are appended at past[s].. first,
+// and query i sees positions 0 .. past[s] + i. Cross (`append` false): q alone is given, and all past[s] positions are
+// seen. A row's result does not depend on which other rows are in the call.
 struct CachedAttention {
   Tensor qkv;  // self, packed; absent for cross
   Tensor q;    // cross

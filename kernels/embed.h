@@ -32,7 +32,7 @@ struct EmbedBackward {
   Dropout dropout;
   Tensor row_positions;
   Tensor by_position;  // i32[rows], if dpositions is present
-  Tensor dtable;  // accumulator dtype, or absent
+  Tensor dtable;       // accumulator dtype, or absent
   Accumulate dtable_mode = Accumulate::Add;
   Tensor dpositions;  // accumulator dtype, or absent (sinusoidal)
   Accumulate dpositions_mode = Accumulate::Add;
@@ -57,7 +57,7 @@ struct AddPositionsBackward {
   Tensor row_positions;
   Tensor by_position;  // i32[rows], if dpositions is present
   Dropout dropout;
-  Tensor dx;  // written
+  Tensor dx;          // written
   Tensor dpositions;  // or absent
   Accumulate dpositions_mode = Accumulate::Add;
 };

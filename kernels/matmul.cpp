@@ -14,8 +14,7 @@ void matmul(Context& context, const Matmul& args) {
   const int64_t n = args.transpose_b ? b.rows() : b.columns();
   const int64_t inner = args.transpose_b ? b.columns() : b.rows();
   const bool shapes = inner == k && c.rows() == m && c.columns() == n;
-  check.that(shapes, "{}{} times {}{} into {}", a, args.transpose_a ? "^T" : "", b,
-             args.transpose_b ? "^T" : "", c);
+  check.that(shapes, "{}{} times {}{} into {}", a, args.transpose_a ? "^T" : "", b, args.transpose_b ? "^T" : "", c);
   const bool types = a.dtype() == b.dtype() && (c.dtype() == a.dtype() || c.dtype() == accumulator_of(a.dtype()));
   check.that(types, "dtypes of {} times {} into {}", a, b, c);
   const bool add = args.mode == Accumulate::Add;

@@ -33,7 +33,7 @@ std::shared_ptr<Allocator> planned_allocator(std::shared_ptr<const Allocator> pl
 struct MemoryPool::Blocks {
   std::mutex mutex;
   std::shared_ptr<Allocator> allocator;
-  bool planned;                               // blocks without addresses
+  bool planned;                                     // blocks without addresses
   std::map<size_t, std::vector<MemoryBlock>> free;  // by their sizes; no list is empty
   MemoryUse use;
 

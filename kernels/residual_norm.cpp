@@ -9,16 +9,18 @@ namespace {
 void check_forward(const Checks& check, const ResidualNormForward& args) {
   check.present("x", args.x);
   check.floating("x", args.x);
-  const DType dtype = args.x.dtype(), acc_dtype = accumulator_of(dtype);
+  if (args.sum) check.floating("sum", args.sum);
+  const DType dtype = args.sum ? args.sum.dtype() : args.x.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = args.x.rows(), width = args.x.columns();
+  check.that(args.x.dtype() == dtype || args.x.dtype() == acc_dtype, "x {} for a sum {}", args.x, args.sum);
   check.dropout(args.dropout, rows);
   if (args.bias) check.vector("bias", args.bias, width, dtype);
   if (args.residual) check.matrix("residual", args.residual, rows, width, dtype);
   if (args.sum) check.matrix("sum", args.sum, rows, width, dtype);
   const bool plain = !args.bias && !args.residual && !args.dropout.active();
   check.that(args.sum || (plain && args.normed),
-             "sum is absent, and is not x itself (bias {}, residual {}, dropout {})", args.bias,
-             args.residual, args.dropout.probability);
+             "sum is absent, and is not x itself (bias {}, residual {}, dropout {})", args.bias, args.residual,
+             args.dropout.probability);
   if (!args.normed) return;
   check.matrix("normed", args.normed, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);
@@ -58,11 +60,11 @@ void residual_norm_forward(Context& context, const ResidualNormForward& args) {
   check_forward(check, args);
   const double elements = static_cast<double>(args.x.elements());
   const double adds = (args.bias ? 1 : 0) + (args.residual ? 1 : 0) + (args.dropout.active() ? 1 : 0);
-  dispatch(
-      context,
-      {"residual_norm_forward", elements * (adds + (args.normed ? 8 : 0)),
-       bytes_of({args.x, args.bias, args.residual, args.gamma, args.beta, args.sum, args.normed, args.mean, args.rstd})},
-      args);
+  dispatch(context,
+           {"residual_norm_forward", elements * (adds + (args.normed ? 8 : 0)),
+            bytes_of({args.x, args.bias, args.residual, args.gamma, args.beta, args.sum, args.normed, args.mean,
+                      args.rstd})},
+           args);
 }
 
 void residual_norm_backward(Context& context, const ResidualNormBackward& args) {

@@ -8,7 +8,8 @@ namespace weft {
 
 SharedOffsets share_offsets(std::span<const int32_t> offsets, const Tensor& device) {
   const bool rising = !offsets.empty() && offsets.front() == 0 && std::is_sorted(offsets.begin(), offsets.end());
-  require<InternalError>(rising, "offsets of {} sequences do not rise from 0", static_cast<int64_t>(offsets.size()) - 1);
+  require<InternalError>(rising, "offsets of {} sequences do not rise from 0",
+                         static_cast<int64_t>(offsets.size()) - 1);
   auto shared = std::make_shared<Offsets>();
   shared->host.assign(offsets.begin(), offsets.end());
   shared->device = device;
@@ -25,8 +26,8 @@ SharedCacheRows share_cache_rows(Context& context, std::vector<int32_t> slots, s
   std::vector<int32_t> both = slots;
   both.insert(both.end(), past.begin(), past.end());
   const Tensor device = to_device(context, std::span<const int32_t>(both));
-  return std::make_shared<CacheRows>(CacheRows{
-      .slots = std::move(slots), .past = std::move(past), .device = device.view({2, device.elements() / 2})});
+  return std::make_shared<CacheRows>(
+      CacheRows{.slots = std::move(slots), .past = std::move(past), .device = device.view({2, device.elements() / 2})});
 }
 
 }  // namespace weft

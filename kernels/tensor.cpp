@@ -71,8 +71,8 @@ Tensor Tensor::view(Shape shape) const {
 }
 
 Tensor Tensor::slice(int64_t begin, int64_t end) const {
-  require<InternalError>(storage_ && shape_.rank() > 0 && 0 <= begin && begin <= end && end <= shape_[0], "slice {}..{} of {}",
-                         begin, end, *this);
+  require<InternalError>(storage_ && shape_.rank() > 0 && 0 <= begin && begin <= end && end <= shape_[0],
+                         "slice {}..{} of {}", begin, end, *this);
   Shape shape = shape_;
   shape[0] = end - begin;
   const int64_t row = shape_[0] == 0 ? 0 : elements() / shape_[0];

@@ -52,7 +52,6 @@ Linear::Options output_projection(const LayerScope& b, const std::string& name) 
           .shape = {b.config.width, in},
           .init = b.residual_init(in, b.config.width),
           .bias = b.config.bias,
-          .bias_in_residual = true,
           .sharding = LinearSharding::RowParallel};
 }
 
@@ -175,13 +174,14 @@ Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Toke
   return recomputed(forward, {x, memory.states},
                     [this, tokens, sources = memory.tokens](ForwardContext& inner, const std::vector<Var>& in) {
                       const Var q = q_(inner, in[0], tokens);
-                      const Var out = attend(inner.tape, {.q = q,
-                                                          .kv = keys_and_values(inner, {in[1], sources}),
-                                                          .query_offsets = tokens->offsets,
-                                                          .key_offsets = sources->offsets,
-                                                          .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
-                                                          .heads = heads_,
-                                                          .first_head = first_head_});
+                      const Var out =
+                          attend(inner.tape, {.q = q,
+                                              .kv = keys_and_values(inner, {in[1], sources}),
+                                              .query_offsets = tokens->offsets,
+                                              .key_offsets = sources->offsets,
+                                              .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
+                                              .heads = heads_,
+                                              .first_head = first_head_});
                       return output_(inner, out, tokens);
                     });
 }

@@ -9,12 +9,11 @@ namespace weft {
 
 // The encoder's output, as the decoder's cross-attention sees it; empty for a stack without one.
 struct Memory {
-  Var states;           // [replicated tokens, width] (TensorParallel::copy_or_gather)
+  Var states;     // [replicated tokens, width] (TensorParallel::copy_or_gather)
   Tokens tokens;  // of the source
 };
 
-// Multi-head attention: packed query-key-value product, attention over ragged sequences, output product whose bias
-// joins with the residual sum.
+// Multi-head attention: packed query-key-value product, attention over ragged sequences, output product.
 class SelfAttention : public Branch {
  public:
   SelfAttention(LayerScope& scope, const std::string& name, bool causal, int layer);

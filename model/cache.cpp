@@ -74,9 +74,7 @@ void KeyValueCache::reorder(std::span<const int32_t> parents) {
 void KeyValueCache::copy_slot(int32_t from, int32_t to, int32_t positions) {
   if (positions == 0) return;
   for (const Tensor& layer : self_) {
-    const auto used = [&](int32_t slot) {
-      return layer.slice(slot, slot + 1).flat(0, {positions, layer.size(2)});
-    };
+    const auto used = [&](int32_t slot) { return layer.slice(slot, slot + 1).flat(0, {positions, layer.size(2)}); };
     convert(context_, used(from), used(to));
   }
 }

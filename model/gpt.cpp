@@ -17,8 +17,7 @@ Var Gpt::decoder(ForwardContext& forward, const Tokens& tokens, const Memory&) {
   return stack_(forward, embedding_(forward, tokens), tokens, {});
 }
 
-std::unique_ptr<KeyValueCache> Gpt::begin_decoding(const Tokens&, int64_t hypotheses, int64_t slots,
-                                                   int64_t capacity) {
+std::unique_ptr<KeyValueCache> Gpt::begin_decoding(const Tokens&, int64_t hypotheses, int64_t slots, int64_t capacity) {
   return std::make_unique<KeyValueCache>(context_, config_.layers, hypotheses, slots, capacity, kv_width(),
                                          compute_dtype(registry_.precision()));
 }

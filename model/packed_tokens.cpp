@@ -72,9 +72,8 @@ Tokens pack_tokens(Context& context, const TokenInputs& inputs, TokenUse use, co
   require<InternalError>(sequences >= 0 && static_cast<int64_t>(inputs.tokens.size()) == inputs.offsets.back(),
                          "{} tokens, but the offsets end at {}", inputs.tokens.size(),
                          sequences >= 0 ? inputs.offsets.back() : -1);
-  require<InternalError>(
-      inputs.sequence_ids.empty() || static_cast<int64_t>(inputs.sequence_ids.size()) == sequences,
-      "{} sequence ids for {} sequences", inputs.sequence_ids.size(), sequences);
+  require<InternalError>(inputs.sequence_ids.empty() || static_cast<int64_t>(inputs.sequence_ids.size()) == sequences,
+                         "{} sequence ids for {} sequences", inputs.sequence_ids.size(), sequences);
   auto packed = std::make_shared<PackedTokens>();
   const HostRows rows = rows_of(inputs);
   if (!rows.position.empty()) packed->positions = *std::ranges::max_element(rows.position) + 1;

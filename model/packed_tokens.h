@@ -20,11 +20,11 @@ struct PackedTokens {
     Tensor by_position;  // i32[rows]
   };
   SharedOffsets offsets;
-  Tensor tokens;         // i32[count()]
-  Tensor by_token;       // i32[count()]: rows sorted by token, then by row; absent if there is no backward
-  Tensor last;           // i32[sequences()]: the last row of each
-  Rows replicated;       // of all tokens
-  Rows residual;         // of the tokens of the residual stream here
+  Tensor tokens;          // i32[count()]
+  Tensor by_token;        // i32[count()]: rows sorted by token, then by row; absent if there is no backward
+  Tensor last;            // i32[sequences()]: the last row of each
+  Rows replicated;        // of all tokens
+  Rows residual;          // of the tokens of the residual stream here
   int32_t positions = 0;  // more than any token's position
   int64_t count() const { return offsets->rows(); }
   int64_t sequences() const { return offsets->sequences(); }

@@ -93,7 +93,7 @@ Var Residual::join(ForwardContext& forward, const Norm* norm, const Tokens& toke
   Context& context = tape.context();
   Saved s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
   const Shape shape = s.x->value.shape();
-  const DType dtype = s.x->value.dtype(), acc_dtype = accumulator_of(dtype);
+  const DType dtype = value_->value.dtype(), acc_dtype = accumulator_of(dtype);
   s.sum = pending_ ? tape.variable(context.empty(shape, dtype)) : s.x;
   if (norm) {
     s.normed = tape.variable(context.empty(shape, dtype));

@@ -10,8 +10,8 @@ namespace weft {
 
 // What a branch of the residual stream (attention, feed-forward) brings besides its body: the norm before it (pre-LN)
 // or after the sum (post-LN), and the dropout of its output. A sublayer derives from it and has
-//   Var operator()(ForwardContext&, const Var& x, const Tokens&, ...) const    its output without the last bias
-//   const Parameter* output_bias() const                                             that bias, added in the sum
+//   Var operator()(ForwardContext&, const Var& x, const Tokens&, ...) const    its output, as Linear leaves it
+//   const Parameter* output_bias() const                                             its Linear::residual_bias
 class Branch {
  protected:
   // Declares the norm `name`_norm and the dropout site `name`.residual.
@@ -47,8 +47,7 @@ class Residual {
 
  private:
   Var branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens);
-  void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias,
-           const Tokens& tokens);
+  void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias, const Tokens& tokens);
   Var join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum);
 
   Var value_, pending_;  // pending: the branch that has not joined, or null

@@ -7,8 +7,7 @@ Block::Block(LayerScope& scope, const std::string& name, bool causal, bool cross
       cross_(cross ? std::optional<CrossAttention>(std::in_place, scope, name + ".cross", layer) : std::nullopt),
       ffn_(scope, name + ".ffn") {}
 
-void Block::operator()(ForwardContext& forward, Residual& residual, const Tokens& tokens,
-                       const Memory& memory) const {
+void Block::operator()(ForwardContext& forward, Residual& residual, const Tokens& tokens, const Memory& memory) const {
   residual.apply(forward, attention_, tokens);
   if (cross_) residual.apply(forward, *cross_, tokens, memory);
   residual.apply(forward, ffn_, tokens);

@@ -94,7 +94,7 @@ Var TensorParallel::reduce_or_scatter(ForwardContext& forward, const Var& part, 
   if (!active()) return part;
   Tape& tape = forward.tape;
   if (shards_tokens(forward)) {
-    const Var y = tape.variable(reduce_scatter(tape.context(), part->value));
+    const Var y = tape.variable(reduce_scatter(tape.context(), part->value), part->gradient_dtype);
     tape.push([this, &tape, part, y, n = tokens->count()] {
       give_gradient(tape, part, gather(tape.context(), y->gradient, n));
     });
@@ -105,7 +105,7 @@ Var TensorParallel::reduce_or_scatter(ForwardContext& forward, const Var& part, 
   } else {
     all_reduce(tape.context(), part->value);
   }
-  const Var y = tape.variable(part->value);
+  const Var y = tape.variable(part->value, part->gradient_dtype);
   tape.push([&tape, part, y] { give_gradient(tape, part, y->gradient); });
   return y;
 }

@@ -11,7 +11,7 @@ struct ForwardContext;
 // of the residual stream are (Korthikanti et al. 2022): model/packed_tokens.h has the two ways in which tokens lie.
 // Layers name no rank: they mark where a sharded region begins and ends. Products and attention run on replicated
 // tokens; norms, residual sums and their dropout on sequence-sharded ones.
-// Sums over tp are made in the accumulator dtype.
+// Sums over tp are made in the accumulator dtype, and keep it where their parts have it.
 class TensorParallel {
  public:
   TensorParallel(Communicator& tp, bool sequence_parallel) : tp_(tp), sequence_(sequence_parallel && tp.size() > 1) {}
@@ -31,7 +31,8 @@ class TensorParallel {
   // all-reduce or reduce-scatter of the gradient, of which every rank has a part.
   Var copy_or_gather(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
   // Parts of a sum over tp, replicated -> sequence-sharded tokens, after row-parallel products. Forward: all-reduce or
-  // reduce-scatter; backward: identity or all-gather.
+  // reduce-scatter; backward: identity or all-gather. The sum has the dtype of the parts: products give them in the
+  // accumulator dtype, so that the residual sum rounds once; gradients are of the compute dtype.
   Var reduce_or_scatter(ForwardContext& forward, const Var& part, const Tokens& tokens) const;
 
  private:

@@ -77,8 +77,7 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
                          "decode: {} hypotheses, the cache has {}", offsets.size() - 1, cache.rows());
   Tape tape(context_, Tape::Mode::Off);
   ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true};
-  const Tokens packed =
-      pack_tokens(context_, {.tokens = tokens, .offsets = offsets, .first_position = cache.past()});
+  const Tokens packed = pack_tokens(context_, {.tokens = tokens, .offsets = offsets, .first_position = cache.past()});
   for (int64_t r = 0; r < cache.rows(); ++r) {
     const int32_t n = offsets[r + 1] - offsets[r];
     require<InternalError>(n > 0 && cache.past()[r] + n <= cache.capacity(),
@@ -89,21 +88,18 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   cache.advance(offsets);
   const Tensor last = context_.empty({cache.rows(), h->value.columns()}, h->value.dtype());
   gather_rows(context_, h->value, packed->last, last);
-  const DType dtype = last.dtype(), acc_dtype = accumulator_of(dtype);
+  const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: search tells near logits apart
   const int64_t columns = output_weight_->local_shape()[0];
-  Tensor logits = context_.empty({last.size(0), columns}, dtype);
+  Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
   linear_batch_invariant(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
   if (shards_.active()) {
     Communicator& tp = shards_.communicator();
-    const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, dtype);
+    const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, acc_dtype);
     tp.all_gather(logits, parts);
-    logits = context_.empty({last.size(0), vocabularies_.target}, dtype);
+    logits = context_.empty({last.size(0), vocabularies_.target}, acc_dtype);
     join_columns(context_, parts, logits);
   }
-  if (dtype == acc_dtype) return logits;
-  const Tensor converted = context_.empty(logits.shape(), acc_dtype);
-  convert(context_, logits, converted);
-  return converted;
+  return logits;
 }
 
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,

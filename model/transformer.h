@@ -12,9 +12,9 @@ namespace weft {
 
 // One micro-batch on the device.
 struct ModelBatch {
-  Tokens source;  // translation; null for GPT
-  Tokens input;   // decoder inputs
-  Tensor targets;       // i32[tokens of input]; < 0: nothing is to be predicted
+  Tokens source;   // translation; null for GPT
+  Tokens input;    // decoder inputs
+  Tensor targets;  // i32[tokens of input]; < 0: nothing is to be predicted
 };
 
 // f64[1] each: sums over valid targets, in nats, are added to what they hold.

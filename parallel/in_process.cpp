@@ -145,13 +145,10 @@ class InProcessHostPlane : public HostPlane {
  public:
   InProcessHostPlane(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
   void all_reduce(std::span<double> values, ReduceOp op) override {
-    meet("host all_reduce", std::as_bytes(values), [&](const Given& given) {
-      reduce_range(given, 0, op, values);
-    });
+    meet("host all_reduce", std::as_bytes(values), [&](const Given& given) { reduce_range(given, 0, op, values); });
   }
   void broadcast(std::span<std::byte> bytes, int root) override {
-    meet("host broadcast", bytes,
-         [&](const Given& given) { std::ranges::copy(given[root]->bytes, bytes.begin()); });
+    meet("host broadcast", bytes, [&](const Given& given) { std::ranges::copy(given[root]->bytes, bytes.begin()); });
   }
   void barrier() override {
     meet("barrier", {}, [](const Given&) {});
@@ -160,8 +157,9 @@ class InProcessHostPlane : public HostPlane {
  private:
   template <class Use>
   void meet(const char* what, std::span<const std::byte> mine, Use&& use) {
-    meeting_->post(number_, rank_,
-                   {.operation = what, .elements = static_cast<int64_t>(mine.size()), .bytes = {mine.begin(), mine.end()}});
+    meeting_->post(
+        number_, rank_,
+        {.operation = what, .elements = static_cast<int64_t>(mine.size()), .bytes = {mine.begin(), mine.end()}});
     meeting_->meet(number_++, rank_, use);
   }
 
@@ -199,8 +197,10 @@ class InProcessCommunicator : public Communicator {
 
  private:
   std::unique_ptr<CollectiveWork> start(const char* what, const Tensor& in, InProcessPending::Use use) {
-    Contribution mine{
-        .operation = what, .dtype = in.dtype(), .elements = in.elements(), .bytes = {in.device_raw(), in.device_raw() + in.bytes()}};
+    Contribution mine{.operation = what,
+                      .dtype = in.dtype(),
+                      .elements = in.elements(),
+                      .bytes = {in.device_raw(), in.device_raw() + in.bytes()}};
     meeting_->post(number_, rank(), std::move(mine));
     return std::make_unique<InProcessPending>(meeting_, number_++, rank(), std::move(use));
   }
@@ -222,7 +222,8 @@ void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mes
     for (const AxisPlace& p : layout.places(rank)) {
       Meetings& group = meetings[{p.axis, p.group}];
       if (group.devices) continue;
-      for (auto* meeting : {&group.devices, &group.hosts}) *meeting = std::make_shared<Meeting>(p.axis, p.size, options);
+      for (auto* meeting : {&group.devices, &group.hosts})
+        *meeting = std::make_shared<Meeting>(p.axis, p.size, options);
     }
   }
   std::mutex mutex;

@@ -116,8 +116,9 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
     auto pending = std::make_unique<MpiWork>();
     pieces(t, t.elements(), [&](std::byte* at, int count) {
-      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, at, count, mpi_type(t.dtype(), true), mpi_op(op), comm_->get(), pending->add()),
-                "MPI_Iallreduce");
+      check_mpi(
+          MPI_Iallreduce(MPI_IN_PLACE, at, count, mpi_type(t.dtype(), true), mpi_op(op), comm_->get(), pending->add()),
+          "MPI_Iallreduce");
     });
     return pending;
   }
@@ -126,8 +127,8 @@ class MpiCommunicator : public Communicator {
     auto pending = std::make_unique<MpiWork>();
     const MPI_Datatype type = mpi_type(in.dtype(), true);
     if (out.elements() <= max_count_) {
-      check_mpi(MPI_Ireduce_scatter_block(in.device_raw(), out.device_raw(), static_cast<int>(out.elements()), type, MPI_SUM,
-                                          comm_->get(), pending->add()),
+      check_mpi(MPI_Ireduce_scatter_block(in.device_raw(), out.device_raw(), static_cast<int>(out.elements()), type,
+                                          MPI_SUM, comm_->get(), pending->add()),
                 "MPI_Ireduce_scatter_block");
       return pending;
     }
@@ -135,9 +136,9 @@ class MpiCommunicator : public Communicator {
     for (int root = 0; root < size(); ++root) {
       const Tensor theirs = in.flat(root * out.elements(), Shape{out.elements()});
       pieces(theirs, theirs.elements(), [&](std::byte* at, int count) {
-        check_mpi(
-            MPI_Ireduce(at, out.device_raw() + (at - theirs.device_raw()), count, type, MPI_SUM, root, comm_->get(), pending->add()),
-            "MPI_Ireduce");
+        check_mpi(MPI_Ireduce(at, out.device_raw() + (at - theirs.device_raw()), count, type, MPI_SUM, root,
+                              comm_->get(), pending->add()),
+                  "MPI_Ireduce");
       });
     }
     return pending;
@@ -150,8 +151,8 @@ class MpiCommunicator : public Communicator {
     pieces(in, in.elements(), [&](std::byte* at, int count) {
       // What comes from rank r goes r whole shares further on, however small the piece.
       const MpiType share(type, count, static_cast<MPI_Aint>(in.bytes()));
-      check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : at, count, type, out.device_raw() + (at - in.device_raw()), 1, share.get(),
-                               comm_->get(), pending->add()),
+      check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : at, count, type, out.device_raw() + (at - in.device_raw()), 1,
+                               share.get(), comm_->get(), pending->add()),
                 "MPI_Iallgather");
     });
     return pending;

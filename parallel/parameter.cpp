@@ -145,9 +145,10 @@ void ParameterRegistry::draw_masters(const Parameter& p, uint64_t seed) {
     });
     const int64_t begin = p.flat_offset_ + first * columns;
     for (const FlatRange& part : master_.parts({begin, begin + n * columns})) {
-      upload(context_, std::span<const T>(drawn).subspan(static_cast<size_t>(part.begin - begin),
-                                                         static_cast<size_t>(part.size())),
-             master_.piece(part));
+      upload(
+          context_,
+          std::span<const T>(drawn).subspan(static_cast<size_t>(part.begin - begin), static_cast<size_t>(part.size())),
+          master_.piece(part));
     }
   }
 }
@@ -160,13 +161,17 @@ void ParameterRegistry::initialise(uint64_t seed) {
   sync_compute_weights();
 }
 
-void ParameterRegistry::start_weight_gather(size_t owned) {
+Tensor ParameterRegistry::rounded_value(size_t owned) const {
+  if (flat_value_.storage() == master_.data.storage()) return {};
   const FlatRange& range = layout_.owned[owned];
-  const Tensor value = flat_value_.flat(range.begin, Shape{range.size()});
-  if (flat_value_.storage() != master_.data.storage()) convert(context_, master_.piece(range), value);
+  return flat_value_.flat(range.begin, Shape{range.size()});
+}
+
+void ParameterRegistry::start_weight_gather(size_t owned) {
   if (!layout_.sharded()) return;
-  const FlatRange& bucket = layout_.buckets[owned];
-  gathering_.push_back(mesh_.dp().start_all_gather(value, flat_value_.flat(bucket.begin, Shape{bucket.size()})));
+  const FlatRange &range = layout_.owned[owned], &bucket = layout_.buckets[owned];
+  gathering_.push_back(mesh_.dp().start_all_gather(flat_value_.flat(range.begin, Shape{range.size()}),
+                                                   flat_value_.flat(bucket.begin, Shape{bucket.size()})));
   mesh_.dp().progress();
 }
 
@@ -176,7 +181,10 @@ void ParameterRegistry::finish_weight_gather() {
 }
 
 void ParameterRegistry::sync_compute_weights() {
-  for (size_t i = 0; i < layout_.owned.size(); ++i) start_weight_gather(i);
+  for (size_t i = 0; i < layout_.owned.size(); ++i) {
+    if (const Tensor value = rounded_value(i)) convert(context_, master_.piece(layout_.owned[i]), value);
+    start_weight_gather(i);
+  }
   finish_weight_gather();
 }
 

@@ -82,7 +82,7 @@ class TrainingStep {
   StepOptions options_;
   GradientBuckets buckets_;
   std::vector<Tensor> counted_gradients_;
-  Tensor sums_;  // f64[3]: loss, nll, squared norm of the step
+  Tensor sums_;            // f64[3]: loss, nll, squared norm of the step
   Time post_reduce_time_;  // of the last step, after its control all-reduce was begun
 };
 

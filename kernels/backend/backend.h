@@ -41,7 +41,7 @@ class RunsAll : public Runs<Args>... {
 // check an operation's arguments, count its cost and call run() here; nobody else does.
 class Backend
     : public RunsAll<AddPositionsBackward, AddPositionsForward, AddRow, AddScaled, AdamUpdate, AttentionBackward,
-                     AttentionForward, CachedAttention, Convert, CrossEntropyGradient, CrossEntropyLoss,
+                     AttentionForward, CachedAttention, Convert, CrossEntropy, CrossEntropyGradient, CrossEntropyLoss,
                      CrossEntropyRebase, CrossEntropyStats, EmbedBackward, EmbedForward, Fill, GatherRows, JoinColumns,
                      LinearBackward, LinearForward, Matmul, ResidualNormBackward, ResidualNormForward, SgdUpdate,
                      SquareSum, SumAll, SumRows> {

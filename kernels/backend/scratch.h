@@ -19,7 +19,9 @@ class Scratch {
   }
   size_t taken() const { return taken_; }
   // The i-th of equal parts: of one worker among several.
-  Scratch part(int64_t i, size_t bytes) const { return Scratch(memory_ ? memory_ + static_cast<size_t>(i) * bytes : nullptr); }
+  Scratch part(int64_t i, size_t bytes) const {
+    return Scratch(memory_ ? memory_ + static_cast<size_t>(i) * bytes : nullptr);
+  }
 
  private:
   static constexpr size_t kLine = 64;

@@ -64,7 +64,8 @@ class CachedTask {
         position_(args.rows->past[sequence] + chunk * kQueryBlock),
         keys_(args.qkv ? position_ + rows_ : args.rows->past[sequence]),
         key_row_(args.heads.kv_heads * 2 * width_),
-        keys_at_(args.cache.device_data<T>() + args.rows->slots[sequence] * args.cache.size(1) * key_row_ + group * 2 * width_) {}
+        keys_at_(args.cache.device_data<T>() + args.rows->slots[sequence] * args.cache.size(1) * key_row_ +
+                 group * 2 * width_) {}
 
   void run() {
     if (rows_ <= 0) return;
@@ -139,7 +140,8 @@ void append(const CachedAttention& args, int threads) {
   const int64_t pair = 2 * args.heads.head_dim, groups = args.heads.kv_heads;
   parallel_for(threads, sequences, 16, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
-      T* to = args.cache.device_data<T>() + (args.rows->slots[s] * args.cache.size(1) + args.rows->past[s]) * groups * pair;
+      T* to =
+          args.cache.device_data<T>() + (args.rows->slots[s] * args.cache.size(1) + args.rows->past[s]) * groups * pair;
       for (int64_t row = args.query_offsets->host[s]; row < args.query_offsets->host[s + 1]; ++row) {
         for (int64_t g = 0; g < groups; ++g, to += pair) std::copy_n(from.key(row, g), pair, to);
       }

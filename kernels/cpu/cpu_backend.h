@@ -29,6 +29,7 @@ class CpuBackend : public Backend {
   void run(const AttentionForward& args, Scratch scratch) override;
   void run(const CachedAttention& args, Scratch scratch) override;
   void run(const Convert& args, Scratch) override;
+  void run(const CrossEntropy& args, Scratch) override;
   void run(const CrossEntropyGradient& args, Scratch) override;
   void run(const CrossEntropyLoss& args, Scratch) override;
   void run(const CrossEntropyRebase& args, Scratch) override;

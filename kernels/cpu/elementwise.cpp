@@ -72,7 +72,8 @@ void CpuBackend::run(const GatherRows& args, Scratch) {
   }
   parallel_for(threads_, index.elements(), grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      std::memcpy(to.device_raw() + i * row_bytes, from.device_raw() + rows[i] * row_bytes, static_cast<size_t>(row_bytes));
+      std::memcpy(to.device_raw() + i * row_bytes, from.device_raw() + rows[i] * row_bytes,
+                  static_cast<size_t>(row_bytes));
     }
   });
 }
@@ -84,8 +85,8 @@ void CpuBackend::run(const JoinColumns& args, Scratch) {
   for (int64_t p = 0; p < parts.size(0); ++p) {
     const int64_t first = p * part_columns, n = std::min(part_columns, columns - first);
     for (int64_t r = 0; r < rows && n > 0; ++r) {
-      std::memcpy(to.device_raw() + (r * columns + first) * width, parts.device_raw() + (p * rows + r) * part_columns * width,
-                  static_cast<size_t>(n * width));
+      std::memcpy(to.device_raw() + (r * columns + first) * width,
+                  parts.device_raw() + (p * rows + r) * part_columns * width, static_cast<size_t>(n * width));
     }
   }
 }

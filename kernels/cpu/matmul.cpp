@@ -101,8 +101,8 @@ Product describe(const dnnl::engine& engine, const Operands& o, const Gemm& g) {
 Desc any_layout(int64_t k, int64_t n, DType input) { return {{k, n}, type_of(input), dnnl::memory::format_tag::any}; }
 
 // oneDNN chooses the layout for few rows here, whatever rows the products then have.
-Desc packed_layout(const dnnl::engine& engine, int64_t k, int64_t n, DType input) {
-  const Gemm g{.m = 16, .n = n, .k = k, .input = input, .output = input};
+Desc packed_layout(const dnnl::engine& engine, int64_t k, int64_t n, DType input, DType output) {
+  const Gemm g{.m = 16, .n = n, .k = k, .input = input, .output = output};
   Operands o(g);
   o.b = any_layout(k, n, input);
   return describe(engine, o, g).weights_desc();
@@ -162,7 +162,11 @@ struct MatmulEngine::State {
   Primitive own_primitive(const Gemm& g, Plan plan) {
     Operands o(g);
     const Desc plain_b = o.b;
-    if (plan == Plan::Packed) o.b = packed_layout(engine, g.k, g.n, g.input);
+    if (plan == Plan::Packed) {
+      // pack() does not know the result's dtype: a product whose own choice is another layout reads b as it is.
+      o.b = packed_layout(engine, g.k, g.n, g.input, g.output);
+      if (o.b != packed_layout(engine, g.k, g.n, g.input, g.input)) o.b = plain_b, plan = Plan::Exact;
+    }
     if (plan == Plan::Repacked) o.b = any_layout(g.k, g.n, g.input);
     const Product product = describe(engine, o, g);
     o.b = product.weights_desc();
@@ -266,7 +270,7 @@ std::shared_ptr<const PackedMatrix> MatmulEngine::pack(const void* b, int64_t k,
   if (input == DType::F64 || (input == DType::BF16 && state_->emulate_bf16) || k == 0 || n == 0) return nullptr;
   set_thread_count(state_->threads);
   try {
-    const Desc layout = packed_layout(state_->engine, k, n, input);
+    const Desc layout = packed_layout(state_->engine, k, n, input, input);
     const auto packed = std::make_shared<PackedMatrix>();
     void* data = packed->memory_.at_least(layout.get_size());
     packed->data_ = data;

@@ -1,10 +1,11 @@
+#include "kernels/cpu/reduction.h"
+
 #include <algorithm>
 #include <array>
 
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/reduction.h"
 
 namespace weft::cpu {
 

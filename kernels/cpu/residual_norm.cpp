@@ -52,18 +52,27 @@ A row_sum(const A* x, const A* y, int64_t n, F&& f) {
   return total;
 }
 
-// total = residual + dropout(x + bias), rounded to T as `sum` is: statistics belong to what backward will read.
-template <class T, class A>
-void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total,
-             A* dropout_scale) {
-  const T* x = args.x.device_data<T>() + row * width;
-  const T* bias = data_or_null<T>(args.bias);
-  const T* residual = row_or_null<T>(args.residual, row, width);
-  T* sum = row_or_null<T>(args.sum, row, width);
+// total = x + bias
+template <class X, class T, class A>
+void add_bias(const X* x, const T* bias, int64_t width, A* total) {
   if (bias) {
     for (int64_t c = 0; c < width; ++c) total[c] = element_cast<A>(x[c]) + element_cast<A>(bias[c]);
   } else {
     for (int64_t c = 0; c < width; ++c) total[c] = element_cast<A>(x[c]);
+  }
+}
+
+// total = residual + dropout(x + bias), rounded to T as `sum` is: statistics belong to what backward will read.
+template <class T, class A>
+void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total,
+             A* dropout_scale) {
+  const T* bias = data_or_null<T>(args.bias);
+  const T* residual = row_or_null<T>(args.residual, row, width);
+  T* sum = row_or_null<T>(args.sum, row, width);
+  if (args.x.dtype() == DTypeOf<T>::value) {
+    add_bias(args.x.device_data<T>() + row * width, bias, width, total);
+  } else {
+    add_bias(args.x.device_data<A>() + row * width, bias, width, total);
   }
   if (mask.active()) {
     mask.multipliers(row, 0, width, dropout_scale);
@@ -261,7 +270,7 @@ size_t CpuBackend::workspace(const ResidualNormForward& args) const {
 }
 
 void CpuBackend::run(const ResidualNormForward& args, Scratch scratch) {
-  with_float_type(args.x.dtype(), [&]<class T>() {
+  with_float_type(args.sum ? args.sum.dtype() : args.x.dtype(), [&]<class T>() {
     forward<T>(args, scratch.take<Accumulator<T>>(threads_ * kForwardRows * args.x.columns()), threads_);
   });
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <cstring>
 #include <random>
 
@@ -40,8 +41,8 @@ TEST_F(CheckpointTest, EveryLayoutReadsEveryOther) {
         expected.initialise(77);
         const FlatBuffer moment = registry.make_state();
         const Checkpoint checkpoint = Checkpoint::open(path);
-        checkpoint.read(context,
-            local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}, {"moment1", moment}}));
+        checkpoint.read(context, local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()},
+                                                                                {"moment1", moment}}));
         registry.sync_compute_weights();  // in fp32 the masters are the values, gathered from their owners
         EXPECT_TRUE(same_bytes(registry.master().data, expected.master().data));
         EXPECT_TRUE(same_bytes(moment.data, moment_like_master(expected).data));
@@ -99,16 +100,17 @@ TEST_F(CheckpointTest, EachRankReadsItsOwnSlicesAlone) {
 // A watchdog must see that long reading and writing gets on.
 TEST_F(CheckpointTest, LongWorkShowsProgress) {
   const Shape shape{8192, 1024};  // 32 MiB
-  int signs = 0;
+  std::atomic<int> signs = 0;
   const auto count = [&] { ++signs; };
   Context context;
   context.on_progress(count);
   const auto world = single_communicator(MeshAxis::World);
   const Tensor x = context.zeros(shape, DType::F32);
   CheckpointWriter writer(directory_, context, *world);
+  signs = 0;
   writer.start({.step = 1}, {{"master", "x", shape, {0, 0}, x}, {"master", "y", shape, {0, 0}, x}});
   const fs::path path = writer.finish();
-  EXPECT_EQ(signs, 2);  // one a tensor
+  EXPECT_EQ(signs, 4);  // for each tensor one when it is copied, one when it is written
   signs = 0;
   Checkpoint::open(path).read(context, {{"master", "x", shape, {0, 0}, x}}, count);
   EXPECT_EQ(signs, 8);  // one a piece of 4 MiB

@@ -386,7 +386,9 @@ TEST_F(AttentionChecks, NameWhatDoesNotFit) {
   a = good();
   a.heads.head_dim = 0;
   EXPECT_EQ(message(a), "attention_forward: kv_heads 2, queries 1, head_dim 0 must be positive");
-  EXPECT_EQ(error_of([&] { share_offsets(meta_, std::array<int32_t, 4>{0, 4, 2, 5}); }),
+  EXPECT_EQ(error_of([&] {
+              share_offsets(meta_, std::array<int32_t, 4>{0, 4, 2, 5});
+            }),
             "offsets of 3 sequences do not rise from 0");
   a = good();
   a.query_offsets = share_offsets(meta_, std::array<int32_t, 2>{0, 4});

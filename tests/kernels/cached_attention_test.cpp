@@ -144,9 +144,13 @@ TEST(CachedAttentionChecks, RunsDryAndNamesWhatDoesNotFit) {
     }
     return "accepted";
   };
-  EXPECT_EQ(message([&](auto& a) { a.rows = share_cache_rows(meta, {1, 0}, {4, 8}); }),
+  EXPECT_EQ(message([&](auto& a) {
+              a.rows = share_cache_rows(meta, {1, 0}, {4, 8});
+            }),
             "cached_attention: slot 0 with 8 + 2 positions does not fit the cache f32[2, 9, 24]");
-  EXPECT_EQ(message([&](auto& a) { a.rows = share_cache_rows(meta, {2, 0}, {4, 7}); }),
+  EXPECT_EQ(message([&](auto& a) {
+              a.rows = share_cache_rows(meta, {2, 0}, {4, 7});
+            }),
             "cached_attention: slot 2 with 4 + 1 positions does not fit the cache f32[2, 9, 24]");
   EXPECT_EQ(message([&](auto& a) { a.rows = share_cache_rows(meta, {0}, {4}); }),
             "cached_attention: 2 sequences, but 1 rows of the cache");

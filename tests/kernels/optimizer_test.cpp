@@ -29,15 +29,18 @@ StepState step_state() {
           .clip = 0.5};
 }
 
-AdamUpdate adam(const Buffers& b, const StepState& state, bool coupled) {
+// The same decay for all elements.
+SharedDecaySpans all(Context& context, double decay) { return share_decay_spans(context, {0}, {decay}); }
+
+AdamUpdate adam(Context& context, const Buffers& b, const StepState& state, bool coupled) {
   return {.parameter = b.p,
           .gradient = b.g,
           .moment1 = b.m,
           .moment2 = b.v,
+          .spans = all(context, 0.1),
           .beta1 = 0.9,
           .beta2 = 0.95,
           .epsilon = 1e-8,
-          .weight_decay = 0.1,
           .coupled = coupled,
           .step = state};
 }
@@ -49,7 +52,7 @@ TEST(Adam, IsTheFormula) {
     for (const bool coupled : {false, true}) {
       const Buffers b(context, n, DType::F64);
       const std::vector<double> p = values(b.p), g = values(b.g), m = values(b.m), v = values(b.v);
-      adam_update(context, adam(b, s, coupled));
+      adam_update(context, adam(context, b, s, coupled));
       for (int64_t i = 0; i < n; ++i) {
         const double grad = g[i] * 0.5 + (coupled ? 0.1 * p[i] : 0);
         const double m1 = 0.9 * m[i] + 0.1 * grad, v1 = 0.95 * v[i] + 0.05 * grad * grad;
@@ -68,8 +71,9 @@ TEST(Sgd, IsTheFormula) {
   for (const int64_t n : {1, 7, 129}) {
     const Buffers b(context, n, DType::F64);
     const std::vector<double> p = values(b.p), g = values(b.g), m = values(b.m);
-    sgd_update(context,
-               {.parameter = b.p, .gradient = b.g, .buffer = b.m, .momentum = 0.9, .weight_decay = 0.1, .step = s});
+    sgd_update(
+        context,
+        {.parameter = b.p, .gradient = b.g, .buffer = b.m, .spans = all(context, 0.1), .momentum = 0.9, .step = s});
     for (int64_t i = 0; i < n; ++i) {
       const double buffer = 0.9 * m[i] + 0.5 * g[i] + 0.1 * p[i];
       EXPECT_NEAR(b.m.data<double>()[i], buffer, 1e-12);
@@ -83,14 +87,47 @@ TEST(Optimizer, F32AgreesWithF64OnAnyThreads) {
   const StepState s = step_state();
   Context one({}, 1), two({}, 2);
   const Buffers a(one, kMany, DType::F32), b(two, kMany, DType::F32), exact(one, kMany, DType::F64);
-  adam_update(one, adam(a, s, false));
-  adam_update(two, adam(b, s, false));
-  adam_update(one, adam(exact, s, false));
+  adam_update(one, adam(one, a, s, false));
+  adam_update(two, adam(two, b, s, false));
+  adam_update(one, adam(one, exact, s, false));
   EXPECT_TRUE(same_bits(a.p, b.p));
   EXPECT_TRUE(same_bits(a.v, b.v));
   EXPECT_TRUE(close(a.p, exact.p, 1e-6));
   EXPECT_TRUE(close(a.m, exact.m, 1e-6));
   EXPECT_TRUE(close(a.v, exact.v, 1e-6));
+}
+
+// One call over several decays gives what a call for each span gives, and the rounded copy beside it.
+TEST(Optimizer, SpansHaveTheirOwnDecayAndTheComputeCopyFollows) {
+  constexpr int64_t kMany = 50001;
+  const StepState s = step_state();
+  const std::vector<int64_t> begins{0, 1, 20000, 20000, 49999};
+  const std::vector<double> decays{0.3, 0, 0.7, 0.1, 0.2};
+  for (const int threads : {1, 2, 3}) {
+    for (const bool sgd : {false, true}) {
+      Context context({}, threads);
+      const Buffers whole(context, kMany, DType::F32), parts(context, kMany, DType::F32);
+      const Tensor compute = constant(context, {kMany}, DType::BF16, 7);
+      const auto update = [&](const Buffers& b, int64_t begin, int64_t end, const SharedDecaySpans& spans,
+                              Tensor copy) {
+        const auto cut = [&](const Tensor& t) { return t.slice(begin, end); };
+        if (sgd) {
+          sgd_update(context, {cut(b.p), cut(b.g), cut(b.m), copy, spans, 0.9, s});
+        } else {
+          adam_update(context, {cut(b.p), cut(b.g), cut(b.m), cut(b.v), copy, spans, 0.9, 0.95, 1e-8, false, s});
+        }
+      };
+      update(whole, 0, kMany, share_decay_spans(context, begins, decays), compute);
+      for (size_t i = 0; i < begins.size(); ++i) {
+        const int64_t end = i + 1 < begins.size() ? begins[i + 1] : kMany;
+        update(parts, begins[i], end, all(context, decays[i]), {});
+      }
+      EXPECT_TRUE(same_bits(whole.p, parts.p));
+      EXPECT_TRUE(same_bits(whole.m, parts.m));
+      EXPECT_TRUE(same_bits(whole.v, parts.v));
+      EXPECT_TRUE(same_bits(compute, copy_as(context, whole.p, DType::BF16)));
+    }
+  }
 }
 
 TEST(Optimizer, ASkippedStepChangesNothing) {
@@ -99,8 +136,8 @@ TEST(Optimizer, ASkippedStepChangesNothing) {
   s.skip = true;
   const Buffers b(context, 129, DType::F32), before(context, 129, DType::F32);
   fill(context, b.g, std::nan(""));
-  adam_update(context, adam(b, s, false));
-  sgd_update(context, {.parameter = b.p, .gradient = b.g, .buffer = b.m, .step = s});
+  adam_update(context, adam(context, b, s, false));
+  sgd_update(context, {.parameter = b.p, .gradient = b.g, .buffer = b.m, .spans = all(context, 0), .step = s});
   EXPECT_TRUE(same_bits(b.p, before.p));
   EXPECT_TRUE(same_bits(b.m, before.m));
   EXPECT_TRUE(same_bits(b.v, before.v));
@@ -155,15 +192,32 @@ TEST(Optimizer, MisfitsAreNamedAndDryRunsCount) {
   Context context, dry(Device{DeviceKind::Meta});
   const StepState s;
   const Buffers b(context, 4, DType::F32);
-  AdamUpdate args = adam(b, s, false);
+  AdamUpdate args = adam(context, b, s, false);
   args.moment2 = context.zeros({5}, DType::F32);
   EXPECT_EQ(error_of([&] { adam_update(context, args); }),
             "adam_update: moment2 is f32[5], expected 4 elements of f32");
   args.parameter = context.zeros({4}, DType::BF16);
   EXPECT_EQ(error_of([&] { adam_update(context, args); }), "adam_update: parameter bf16[4] is neither f32 nor f64");
   const Tensor t = dry.empty({1000}, DType::F32);
-  sgd_update(dry, {.parameter = t, .gradient = t, .buffer = t, .step = s});
+  EXPECT_EQ(error_of([&] { sgd_update(dry, {.parameter = t, .gradient = t, .buffer = t, .step = s}); }),
+            "sgd_update: no spans of weight decay for parameter f32[1000]");
+  EXPECT_EQ(error_of([&] {
+              sgd_update(
+                  dry,
+                  {.parameter = t, .gradient = t, .buffer = t, .spans = share_decay_spans(dry, {0, 1001}, {0, 1})});
+            }),
+            "sgd_update: a span of weight decay begins at 1001 of f32[1000]");
+  EXPECT_EQ(error_of([&] { share_decay_spans(dry, {1}, {0}); }), "1 spans of 1 weight decays");
+  const SharedDecaySpans spans = all(dry, 0);
+  sgd_update(dry, {.parameter = t, .gradient = t, .buffer = t, .spans = spans, .step = s});
   EXPECT_EQ(dry.ledger().entries().at("sgd_update").bytes, 5.0 * 4000);
+  sgd_update(dry, {.parameter = t,
+                   .gradient = t,
+                   .buffer = t,
+                   .compute = dry.empty({1000}, DType::BF16),
+                   .spans = spans,
+                   .step = s});
+  EXPECT_EQ(dry.ledger().entries().at("sgd_update").bytes, 10.0 * 4000 + 2000);
 }
 
 }  // namespace

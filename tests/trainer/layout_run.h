@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "data/batch_plan_pairs.h"
 #include "data/batch_plan_windows.h"
 #include "data/loader.h"
+#include "kernels/transfer.h"
 #include "tests/model/fixture.h"
 #include "trainer/training_step.h"
 
@@ -61,8 +63,8 @@ struct LayoutCase {
 
   TransformerConfig config() const {
     TransformerConfig config = small_config(seq2seq);
-    config.width = 64, config.heads = heads, config.kv_heads = kv_heads, config.ffn = 96, config.max_length = 33,
-    config.init_std = 0.05;
+    config.width = 64, config.heads = heads, config.kv_heads = kv_heads;
+    config.ffn = 96, config.max_length = 33, config.init_std = 0.05;
     config.norm_placement = norm, config.embedding_width = embedding_width;
     config.positions = positions, config.scale_embedding = scale_embedding, config.bias = bias;
     config.tying = embedding_width == 0 ? Tying::All : Tying::None;
@@ -84,6 +86,7 @@ struct LayoutRun {
   uint64_t values = 0;                // hash of this rank's values after the last step
   double dp_moved = 0, tp_moved = 0;  // bytes, by the formulas of rings
   size_t peak_memory = 0;             // of tensors
+  int64_t downloads = 0;              // of all steps
   int64_t owned_elements = 0;
 };
 
@@ -113,8 +116,13 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
     position = plan->after(position);
     if (c.probe_largest_step && i == 1) rehearse_largest();
   }
+  if (const auto at = context.ledger().entries().find("download"); at != context.ledger().entries().end()) {
+    run.downloads = at->second.calls;
+  }
   const Tensor& flat = model->parameters().flat_value();
-  if (!context.meta()) run.values = hash64({reinterpret_cast<const char*>(flat.raw()), flat.bytes()});
+  std::string values(flat.bytes(), '\0');
+  download_bytes(context, flat, std::as_writable_bytes(std::span(values)));
+  if (!context.meta()) run.values = hash64(values);
   run.dp_moved = mesh.dp().traffic().total().moved, run.tp_moved = mesh.tp().traffic().total().moved;
   run.peak_memory = context.memory().use().peak;
   run.owned_elements = model->parameters().layout().owned_elements;
