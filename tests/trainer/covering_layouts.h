@@ -21,7 +21,7 @@ inline std::string cell_name(const testing::TestParamInfo<Cell>& info) {
 // The covering set that every test run takes: each knob with each other, each layout and each option of a model.
 inline std::vector<Cell> covering() {
   const LayoutCase gpt{}, seq2seq{.seq2seq = true};
-  // Two groups of four query heads: tp 2 takes one each.
+  // Groups of query heads that tp 2 and tp 4 divide.
   const LayoutCase grouped{.heads = 8, .kv_heads = 2}, grouped_seq2seq{.seq2seq = true, .heads = 8, .kv_heads = 4};
   const LayoutCase sinusoidal{.positions = Positions::Sinusoidal, .scale_embedding = true, .bias = false};
   LayoutCase projected = sinusoidal, sinusoidal_seq2seq = sinusoidal;

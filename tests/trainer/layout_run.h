@@ -63,8 +63,8 @@ struct LayoutCase {
 
   TransformerConfig config() const {
     TransformerConfig config = small_config(seq2seq);
-    config.width = 64, config.heads = heads, config.kv_heads = kv_heads, config.ffn = 96, config.max_length = 33,
-    config.init_std = 0.05;
+    config.width = 64, config.heads = heads, config.kv_heads = kv_heads;
+    config.ffn = 96, config.max_length = 33, config.init_std = 0.05;
     config.norm_placement = norm, config.embedding_width = embedding_width;
     config.positions = positions, config.scale_embedding = scale_embedding, config.bias = bias;
     config.tying = embedding_width == 0 ? Tying::All : Tying::None;
