@@ -1,11 +1,13 @@
 #include "bench/peak_gflops.h"
 
 #include <array>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "kernels/elementwise.h"
 #include "kernels/matmul.h"
+#include "kernels/transfer.h"
 
 namespace weft {
 namespace {
@@ -18,9 +20,9 @@ struct Product {
 
 // Small numbers that differ, so that no product overflows or meets denormals.
 Tensor matrix(Context& context, int64_t rows, int64_t columns, DType dtype) {
-  const Tensor values = context.empty({rows, columns}, DType::F32);
-  float* out = values.data<float>();
-  for (int64_t i = 0; i < values.elements(); ++i) out[i] = static_cast<float>(i % 17 - 8) * 0.01f;
+  std::vector<float> numbers(static_cast<size_t>(rows * columns));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(static_cast<int>(i % 17) - 8) * 0.01f;
+  const Tensor values = to_device(context, std::span<const float>(numbers)).view({rows, columns});
   if (dtype == DType::F32) return values;
   const Tensor narrow = context.empty({rows, columns}, dtype);
   convert(context, values, narrow);

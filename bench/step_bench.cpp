@@ -80,7 +80,7 @@ class Bench {
     const auto batches = loader_.next();
     StepClocks clocks{.data = loader_.waited_seconds() - waited_};
     waited_ += clocks.data;
-    StepState state{.step = index_, .learning_rate = kLearningRate};
+    StepState state{.learning_rate = kLearningRate};
     state.dropout_key = dropout_key(seed_, index_);
     StepReport step = setup_.step().run(*batches, state, updates_, clocks.data, {});
     ++index_;
@@ -94,7 +94,7 @@ class Bench {
   std::vector<double> by_rank(double mine) {
     std::vector<double> all(static_cast<size_t>(mesh_.world().size()), 0);
     all[static_cast<size_t>(mesh_.world().rank())] = mine;
-    mesh_.world().all_reduce_host(all.data(), static_cast<int64_t>(all.size()), ReduceOp::Sum);
+    mesh_.world().all_reduce_host(all, ReduceOp::Sum);
     return all;
   }
 
@@ -112,7 +112,7 @@ PeakGflops peak_of_ranks(int threads, Mesh& mesh, DType dtype) {
   Context context({}, threads);
   mesh.world().barrier();
   PeakGflops peak = measure_peak_gflops(context, dtype);
-  mesh.world().all_reduce_host(&peak.gflops, 1, ReduceOp::Sum);
+  peak.gflops = mesh.world().all_reduce_host(peak.gflops, ReduceOp::Sum);
   return peak;
 }
 
@@ -120,7 +120,7 @@ void count_flops(BenchReport& report, const JobConfig& job, Context& context, Me
   const auto tokens = std::accumulate(report.target_tokens.begin(), report.target_tokens.end(), int64_t{0});
   if (job.is_translation()) {
     report.model_flops = counted_products(context);
-    mesh.world().all_reduce_host(&report.model_flops, 1, ReduceOp::Sum);
+    report.model_flops = mesh.world().all_reduce_host(report.model_flops, ReduceOp::Sum);
     report.formula = "2 for each multiply-add of the products and attention, forward and backward";
     return;
   }
@@ -150,7 +150,7 @@ BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, cons
     bench.run(report);
     count_flops(report, job, context, mesh);
     double peaks[] = {static_cast<double>(context.memory().use().peak), static_cast<double>(peak_resident_bytes())};
-    mesh.world().all_reduce_host(peaks, 2, ReduceOp::Max);
+    mesh.world().all_reduce_host(peaks, ReduceOp::Max);
     report.peak_tensor_bytes = static_cast<int64_t>(peaks[0]);
     report.peak_process_bytes = static_cast<int64_t>(peaks[1]);
     if (options.operations) bench.time_operations(report);

@@ -64,7 +64,7 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
     std::vector<double> sum(static_cast<size_t>(shape.elements()), 0);
     const TensorBox one{"master", name, shape, origin, context.empty(shape, DType::F32)};
     for (const fs::path& path : paths) {
-      Checkpoint::open(path).read({one});
+      Checkpoint::open(path).read(context, {one});
       const float* x = one.data.data<float>();
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += x[i];
     }

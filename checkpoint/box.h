@@ -30,8 +30,8 @@ std::vector<Box> cut_flat(const Shape& shape, int64_t begin, int64_t end);
 bool overlaps(const std::vector<int64_t>& origin, const Shape& extent, const TensorBox& box);
 
 // Copies what two boxes of one tensor have in common, row by row: `from` holds the box at from_origin with
-// from_extent. Returns the number of elements copied.
+// from_extent, `to` that of `box`, whose data is not touched. Returns the number of elements copied.
 int64_t copy_overlap(const std::byte* from, const std::vector<int64_t>& from_origin, const Shape& from_extent,
-                     const TensorBox& to);
+                     const TensorBox& box, std::byte* to);
 
 }  // namespace weft

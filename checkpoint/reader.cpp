@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/slice_reader.h"
+#include "kernels/transfer.h"
 
 namespace weft {
 
@@ -85,35 +86,67 @@ std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string
   return {found.begin(), found.end()};
 }
 
-uint64_t Checkpoint::read(const std::vector<TensorBox>& boxes, const std::function<void()>& on_progress) const {
-  std::map<std::pair<std::string, std::string>, std::vector<const TensorBox*>> wanted;
-  for (const TensorBox& box : boxes) wanted[{box.buffer, box.name}].push_back(&box);
-  std::map<const TensorBox*, int64_t> filled;
+namespace {
+
+// A box being read: into its own memory if that is the host's, else into a copy that goes to the device when it is
+// whole.
+class Filling {
+ public:
+  Filling(Context& context, const TensorBox& box) : context_(context), box_(box) {}
+  const TensorBox& box() const { return box_; }
+  int64_t filled() const { return filled_; }
+
+  void take(const std::byte* bytes, const std::vector<int64_t>& origin, const Shape& extent) {
+    const bool here = box_.data.device().kind == DeviceKind::Cpu;
+    if (!here && staged_.empty()) staged_.resize(box_.data.bytes());
+    filled_ += copy_overlap(bytes, origin, extent, box_, here ? box_.data.raw() : staged_.data());
+    if (here || filled_ < box_.data.elements()) return;
+    upload_bytes(context_, staged_, box_.data);
+    staged_ = {};
+  }
+
+ private:
+  Context& context_;
+  const TensorBox& box_;
+  int64_t filled_ = 0;
+  std::vector<std::byte> staged_;
+};
+
+}  // namespace
+
+uint64_t Checkpoint::read(Context& context, const std::vector<TensorBox>& boxes,
+                          const std::function<void()>& on_progress) const {
+  std::vector<Filling> fillings;
+  fillings.reserve(boxes.size());
+  std::map<std::pair<std::string, std::string>, std::vector<Filling*>> wanted;
+  for (const TensorBox& box : boxes) wanted[{box.buffer, box.name}].push_back(&fillings.emplace_back(context, box));
   uint64_t bytes_read = 0;
   for (const CheckpointFile& stored : manifest_.files) {
     std::optional<File> file;  // opened if something in it is needed
     for (const CheckpointSlice& s : stored.slices) {
       const auto at = wanted.find({s.buffer, s.name});
       if (at == wanted.end()) continue;
-      std::vector<const TensorBox*> needing;
-      for (const TensorBox* box : at->second) {
-        require<DataError>(s.shape == box->shape && s.dtype == box->data.dtype(),
+      std::vector<Filling*> needing;
+      for (Filling* filling : at->second) {
+        const TensorBox& box = filling->box();
+        require<DataError>(s.shape == box.shape && s.dtype == box.data.dtype(),
                            "{}: {} is {}{} in the checkpoint and {}{} in the model", path_.string(), s.name,
-                           name(s.dtype), s.shape.text(), name(box->data.dtype()), box->shape.text());
-        if (overlaps(s.origin, s.extent, *box)) needing.push_back(box);
+                           name(s.dtype), s.shape, name(box.data.dtype()), box.shape);
+        if (overlaps(s.origin, s.extent, box)) needing.push_back(filling);
       }
       if (needing.empty()) continue;
       if (!file) file.emplace(path_ / stored.name, File::Mode::Read);
       bytes_read +=
           read_slice(*file, s, [&](const std::byte* bytes, const std::vector<int64_t>& origin, const Shape& extent) {
-            for (const TensorBox* box : needing) filled[box] += copy_overlap(bytes, origin, extent, *box);
+            for (Filling* filling : needing) filling->take(bytes, origin, extent);
             if (on_progress) on_progress();
           });
     }
   }
-  for (const TensorBox& box : boxes) {
-    require<DataError>(filled[&box] == box.data.elements(), "{}: {} of {} has {} of {} elements in the checkpoint",
-                       path_.string(), box.buffer, box.name, filled[&box], box.data.elements());
+  for (const Filling& filling : fillings) {
+    const TensorBox& box = filling.box();
+    require<DataError>(filling.filled() == box.data.elements(), "{}: {} of {} has {} of {} elements in the checkpoint",
+                       path_.string(), box.buffer, box.name, filling.filled(), box.data.elements());
   }
   return bytes_read;
 }

@@ -8,6 +8,7 @@
 
 #include "checkpoint/box.h"
 #include "checkpoint/manifest.h"
+#include "kernels/context.h"
 
 namespace weft {
 
@@ -40,10 +41,11 @@ class Checkpoint {
   const CheckpointManifest& manifest() const { return manifest_; }
 
   // Fills the boxes from whatever slices the checkpoint holds, on any layout. Slices that lie in none of the boxes are
-  // not read ; one that does is read whole, piece by piece, and its checksum compared. DataError if a tensor
+  // not read; one that does is read whole, piece by piece, and its checksum compared. DataError if a tensor
   // is missing, has another shape or dtype, or is damaged. Returns the bytes of slices that were read.
   // `on_progress` is called after every few megabytes.
-  uint64_t read(const std::vector<TensorBox>& boxes, const std::function<void()>& on_progress = {}) const;
+  uint64_t read(Context& context, const std::vector<TensorBox>& boxes,
+                const std::function<void()>& on_progress = {}) const;
   // The global shape of every tensor of a buffer, by name.
   std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer) const;
 

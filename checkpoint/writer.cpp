@@ -3,13 +3,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include <cstring>
-
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hdf5.h"
 #include "base/log.h"
 #include "checkpoint/reader.h"
+#include "kernels/transfer.h"
 #include "parallel/agree.h"
 
 namespace weft {
@@ -68,7 +67,10 @@ fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt) {
 }
 
 CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communicator& world)
-    : directory_(std::move(directory)), context_(context), world_(world) {}
+    : directory_(std::move(directory)),
+      context_(context),
+      world_(world),
+      host_(std::make_shared<MemoryPool>(host_allocator())) {}
 
 CheckpointWriter::~CheckpointWriter() {
   if (thread_.joinable()) thread_.join();
@@ -91,8 +93,8 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBo
   snapshot_.clear();
   for (const TensorBox& box : owned) {
     TensorBox copy = box;
-    copy.data = context_.empty(box.data.shape(), box.data.dtype());
-    std::memcpy(copy.data.raw(), box.data.raw(), box.data.bytes());
+    copy.data = {host_->allocate(box.data.bytes()), 0, box.data.shape(), box.data.dtype()};
+    download_bytes(context_, box.data, {copy.data.raw(), box.data.bytes()});
     part_bytes_ += copy.data.bytes();
     snapshot_.push_back(std::move(copy));
   }

@@ -49,6 +49,7 @@ class CheckpointWriter {
   Context& context_;
   Communicator& world_;
   std::optional<CheckpointHeader> header_;
+  std::shared_ptr<MemoryPool> host_;  // of the snapshot
   std::vector<TensorBox> snapshot_;
   uint64_t part_bytes_ = 0;  // of the snapshot
   std::thread thread_;

@@ -45,7 +45,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   loaded.model = make_model(context, mesh, loaded.job.model, vocabularies);
   loaded.model->allocate(loaded.job.train.precision, false);
   const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
-  checkpoint.read(local_boxes(loaded.model->parameters(), master), on_progress);
+  checkpoint.read(loaded.model->context(), local_boxes(loaded.model->parameters(), master), on_progress);
   loaded.model->parameters().sync_compute_weights();
   return loaded;
 }

@@ -2,9 +2,11 @@
 
 #include <array>
 #include <chrono>
+#include <span>
 
 #include "base/clock.h"
 #include "evaluate/model_batch.h"
+#include "kernels/transfer.h"
 
 namespace weft {
 
@@ -19,7 +21,8 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
                  .dp_size = mesh.dp().size(),
                  .micro_batch_tokens = options.step_tokens,
                  .end_epoch = 1});
-  std::array<double, 2> sums{};
+  const Tensor device_sums = context.zeros({2}, DType::F64);
+  const LossSums loss{.loss = device_sums.slice(0, 1), .nll = device_sums.slice(1, 2)};
   LossReport report;
   while (const auto step = loader.next()) {
     report.targets += step->step_target_tokens;
@@ -27,17 +30,17 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
     for (const MicroBatch& micro : step->micro) {
       Tape tape(context, Tape::Mode::Off);
       ForwardContext forward{.tape = tape};
-      const LossSums loss = model.loss(forward, to_device(context, micro), {.smoothing = label_smoothing});
-      sums[0] += loss.nll.data<double>()[0];
-      sums[1] += loss.loss.data<double>()[0];
+      model.loss(forward, to_device(model, micro, TokenUse::Forward), label_smoothing, loss);
     }
     mesh.progress();
   }
   // One sum for the world, of one shard of each replica: what is decided by it (a save, the end) must be decided alike
   // by ranks whose dp groups might round differently.
+  std::array<double, 2> sums{};
+  download(context, device_sums, std::span<double>(sums));
   if (mesh.tp().rank() != 0) sums = {};
-  mesh.world().all_reduce_host(sums.data(), sums.size(), ReduceOp::Sum);
-  report.nll = sums[0], report.loss = sums[1];
+  mesh.world().all_reduce_host(sums, ReduceOp::Sum);
+  report.loss = sums[0], report.nll = sums[1];
   report.seconds = seconds_since(start);
   return report;
 }

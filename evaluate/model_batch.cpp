@@ -1,17 +1,19 @@
 #include "evaluate/model_batch.h"
 
-#include <algorithm>
+#include "kernels/transfer.h"
 
 namespace weft {
 
-ModelBatch to_device(Context& context, const MicroBatch& batch) {
+ModelBatch to_device(Transformer& model, const MicroBatch& batch, TokenUse use) {
+  Context& context = model.context();
+  const auto pack = [&](const PackedSequences& side) {
+    return pack_tokens(context, {.tokens = side.tokens, .offsets = side.offsets, .sequence_ids = batch.sequence_ids},
+                       use, model.residual_part());
+  };
   ModelBatch out;
-  if (batch.source.sequences() > 0) {
-    out.source = pack_tokens(context, batch.source.tokens, batch.source.offsets, batch.sequence_ids);
-  }
-  out.input = pack_tokens(context, batch.input.tokens, batch.input.offsets, batch.sequence_ids);
-  out.targets = context.empty({out.input.count()}, DType::I32);
-  if (!context.meta()) std::ranges::copy(batch.targets, out.targets.data<int32_t>());
+  if (batch.source.sequences() > 0) out.source = pack(batch.source);
+  out.input = pack(batch.input);
+  out.targets = to_device(context, std::span<const int32_t>(batch.targets));
   return out;
 }
 

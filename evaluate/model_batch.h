@@ -4,7 +4,7 @@
 
 namespace weft {
 
-// Copies a host micro-batch to the model's device.
-ModelBatch to_device(Context& context, const MicroBatch& batch);
+// Copies a host micro-batch to the model's device, for training (Backward) or to be scored.
+ModelBatch to_device(Transformer& model, const MicroBatch& batch, TokenUse use);
 
 }  // namespace weft

@@ -1,20 +1,14 @@
 #include "kernels/attention.h"
 
-#include <algorithm>
-
+#include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
-#include "kernels/cpu/attention.h"
 
 namespace weft {
 namespace {
 
-// offsets[0] = 0, never falling, ending at the tensor's rows.
-void check_offsets(const Checks& check, const char* what, const Offsets* offsets, const Tensor& rows) {
-  check.that(offsets && !offsets->empty(), "{} offsets are absent", what);
-  const bool ordered = offsets->front() == 0 && std::is_sorted(offsets->begin(), offsets->end());
-  check.that(ordered, "{} offsets do not rise from 0", what);
-  check.that(offsets->back() == rows.size(0), "{} offsets end at {}, the tensor is {}", what, offsets->back(),
-             rows.text());
+void check_offsets(const Checks& check, const char* what, const SharedOffsets& offsets, const Tensor& rows) {
+  check.that(offsets != nullptr, "{} offsets are absent", what);
+  check.that(offsets->rows() == rows.size(0), "{} offsets end at {}, the tensor is {}", what, offsets->rows(), rows);
 }
 
 void check_heads(const Checks& check, const AttentionHeads& h) {
@@ -25,7 +19,7 @@ void check_heads(const Checks& check, const AttentionHeads& h) {
 // [rows, columns] of a floating dtype, any number of rows.
 void check_rows(const Checks& check, const char* what, const Tensor& t, int64_t columns) {
   check.floating(what, t);
-  check.that(t.shape().rank() == 2 && t.size(1) == columns, "{} is {}, expected [rows, {}]", what, t.text(), columns);
+  check.that(t.shape().rank() == 2 && t.size(1) == columns, "{} is {}, expected [rows, {}]", what, t, columns);
 }
 
 // What forward and backward check alike. Returns the query rows' tensor.
@@ -34,8 +28,8 @@ const Tensor& check_common(const Checks& check, const Args& args) {
   const AttentionHeads& h = args.heads;
   check_heads(check, h);
   const bool self = static_cast<bool>(args.qkv);
-  check.that(self ? !args.q && !args.kv : args.q && args.kv, "give qkv, or q and kv, not {}, {} and {}",
-             args.qkv.text(), args.q.text(), args.kv.text());
+  check.that(self ? !args.q && !args.kv : args.q && args.kv, "give qkv, or q and kv, not {}, {} and {}", args.qkv,
+             args.q, args.kv);
   const Tensor& queries = self ? args.qkv : args.q;
   check_rows(check, self ? "qkv" : "q", queries, (h.heads() + (self ? 2 * h.kv_heads : 0)) * h.head_dim);
   const DType dtype = queries.dtype();
@@ -43,9 +37,10 @@ const Tensor& check_common(const Checks& check, const Args& args) {
   if (!self) check.matrix("kv", args.kv, args.kv.rows(), h.kv_heads * 2 * h.head_dim, dtype);
   check_offsets(check, "query", args.query_offsets, queries);
   check_offsets(check, "key", args.key_offsets, self ? args.qkv : args.kv);
-  check.that(args.query_offsets->size() == args.key_offsets->size(), "{} query offsets beside {} key offsets",
-             args.query_offsets->size(), args.key_offsets->size());
-  check.that(!self || *args.query_offsets == *args.key_offsets, "self-attention with different key offsets");
+  check.that(args.query_offsets->sequences() == args.key_offsets->sequences(),
+             "{} sequences of queries beside {} of keys", args.query_offsets->sequences(),
+             args.key_offsets->sequences());
+  check.that(!self || args.query_offsets == args.key_offsets, "self-attention with other key offsets");
   check.that(self || !args.causal, "causal cross-attention");
   check.dropout(args.dropout, rows);
   check.that(args.first_head >= 0, "first head {}", args.first_head);
@@ -58,48 +53,42 @@ const Tensor& check_common(const Checks& check, const Args& args) {
 template <class Args>
 double product_flops(const Args& args) {
   double pairs = 0;
-  for (size_t s = 0; s + 1 < args.query_offsets->size(); ++s) {
-    const double queries = (*args.query_offsets)[s + 1] - (*args.query_offsets)[s];
-    const double keys = (*args.key_offsets)[s + 1] - (*args.key_offsets)[s];
+  for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
+    const auto queries = static_cast<double>(args.query_offsets->length(s));
+    const auto keys = static_cast<double>(args.key_offsets->length(s));
     pairs += args.causal ? queries * (queries + 1) / 2 : queries * keys;
   }
   return 2 * pairs * static_cast<double>(args.heads.heads() * args.heads.head_dim);
-}
-
-// Scratch of all threads, taken from the pool on the dry device too, whose peak it is part of.
-Tensor scratch_of(Context& context, int64_t elements, DType dtype) {
-  return context.empty({context.threads(), elements}, accumulator_of(dtype));
 }
 
 void check_cached(const Checks& check, const CachedAttention& args) {
   const AttentionHeads& h = args.heads;
   check_heads(check, h);
   const bool self = static_cast<bool>(args.qkv);
-  check.that(self != static_cast<bool>(args.q), "give qkv or q, not {} and {}", args.qkv.text(), args.q.text());
+  check.that(self != static_cast<bool>(args.q), "give qkv or q, not {} and {}", args.qkv, args.q);
   const Tensor& queries = self ? args.qkv : args.q;
   check_rows(check, self ? "qkv" : "q", queries, (h.heads() + (self ? 2 * h.kv_heads : 0)) * h.head_dim);
   check_offsets(check, "query", args.query_offsets, queries);
   check.matrix("out", args.out, queries.size(0), h.heads() * h.head_dim, queries.dtype());
   check.matrix("cache", args.cache, args.cache.rows(), h.kv_heads * 2 * h.head_dim, queries.dtype());
-  check.that(args.cache.shape().rank() == 3, "cache is {}, expected [slots, capacity, columns]", args.cache.text());
-  const size_t sequences = args.query_offsets->size() - 1;
-  const size_t slots = args.slots ? args.slots->size() : 0, pasts = args.past ? args.past->size() : 0;
-  check.that(slots == sequences && pasts == sequences, "{} sequences, but {} slots and {} pasts", sequences, slots,
-             pasts);
-  for (size_t s = 0; s < sequences; ++s) {
-    const int64_t slot = (*args.slots)[s], past = (*args.past)[s];
-    const int64_t appended = self ? (*args.query_offsets)[s + 1] - (*args.query_offsets)[s] : 0;
+  check.that(args.cache.shape().rank() == 3, "cache is {}, expected [slots, capacity, columns]", args.cache);
+  check.that(args.rows != nullptr, "cache rows are absent");
+  const int64_t sequences = args.query_offsets->sequences(), rows = static_cast<int64_t>(args.rows->slots.size());
+  check.that(rows == sequences, "{} sequences, but {} rows of the cache", sequences, rows);
+  for (int64_t s = 0; s < sequences; ++s) {
+    const int64_t slot = args.rows->slots[s], past = args.rows->past[s];
+    const int64_t appended = self ? args.query_offsets->length(s) : 0;
     const bool fits = slot >= 0 && slot < args.cache.size(0) && past >= 0 && past + appended <= args.cache.size(1);
-    check.that(fits, "slot {} with {} + {} positions does not fit the cache {}", slot, past, appended,
-               args.cache.text());
+    check.that(fits, "slot {} with {} + {} positions does not fit the cache {}", slot, past, appended, args.cache);
   }
 }
 
 double cached_pairs(const CachedAttention& args) {
   double pairs = 0;
-  for (size_t s = 0; s < args.slots->size(); ++s) {
-    const double rows = (*args.query_offsets)[s + 1] - (*args.query_offsets)[s], past = (*args.past)[s];
-    pairs += rows * past + (args.qkv ? rows * (rows + 1) / 2 : 0);
+  for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
+    const auto rows = static_cast<double>(args.query_offsets->length(s)),
+               past = static_cast<double>(args.rows->past[s]);
+    pairs += args.qkv ? rows * past + rows * (rows + 1) / 2 : rows * past;
   }
   return pairs;
 }
@@ -107,50 +96,39 @@ double cached_pairs(const CachedAttention& args) {
 }  // namespace
 
 void attention_forward(Context& context, const AttentionForward& args) {
-  const Tensor& queries = check_common(Checks(context, "attention_forward"), args);
-  const DType dtype = queries.dtype();
-  CostScope op(context, "attention_forward", 2 * product_flops(args),
-               bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum}));
-  const Tensor scratch = scratch_of(context, cpu::attention_forward_scratch(args, dtype), dtype);
-  if (op.dry()) return;
-  with_float_type(
-      dtype, [&]<class T>() { cpu::attention_forward<T>(args, scratch.data<Accumulator<T>>(), context.threads()); });
+  check_common(Checks(context, "attention_forward"), args);
+  dispatch(
+      context,
+      {"attention_forward", 2 * product_flops(args), bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum})},
+      args);
 }
 
 void attention_backward(Context& context, const AttentionBackward& args) {
   const Checks check(context, "attention_backward");
-  const Tensor& queries = check_common(check, args);
-  const DType dtype = queries.dtype();
+  const DType dtype = check_common(check, args).dtype();
   check.matrix("dout", args.dout, args.out.rows(), args.out.columns(), dtype);
   if (args.qkv) {
     check.matrix("dqkv", args.dqkv, args.qkv.rows(), args.qkv.columns(), dtype);
-    check.that(args.dkv_mode == Accumulate::Overwrite, "dkv_mode Add is for cross-attention");
   } else {
     check.matrix("dq", args.dq, args.q.rows(), args.q.columns(), dtype);
     check.matrix("dkv", args.dkv, args.kv.rows(), args.kv.columns(), dtype);
   }
   // dV, dP, dQ, dK: four products. The scores that are computed again are not what the mathematics needs.
-  CostScope op(context, "attention_backward", 4 * product_flops(args),
-               bytes_of({args.dout, args.out, args.log_sum, args.qkv, args.q, args.kv, args.dqkv, args.dq, args.dkv}));
-  const Tensor scratch = scratch_of(context, cpu::attention_backward_scratch(args, dtype), dtype);
-  if (op.dry()) return;
-  with_float_type(
-      dtype, [&]<class T>() { cpu::attention_backward<T>(args, scratch.data<Accumulator<T>>(), context.threads()); });
+  dispatch(context,
+           {"attention_backward", 4 * product_flops(args),
+            bytes_of({args.dout, args.out, args.log_sum, args.qkv, args.q, args.kv, args.dqkv, args.dq, args.dkv})},
+           args);
 }
 
 void cached_attention(Context& context, const CachedAttention& args) {
   check_cached(Checks(context, "cached_attention"), args);
-  const DType dtype = args.out.dtype();
   double positions = 0;
-  for (const int32_t past : *args.past) positions += past;
-  const double cache_bytes = positions * static_cast<double>(args.cache.size(2) * static_cast<int64_t>(size_of(dtype)));
-  CostScope op(context, "cached_attention",
-               4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
-               bytes_of({args.qkv, args.q, args.out}) + cache_bytes);
-  const Tensor scratch = scratch_of(context, cpu::cached_attention_scratch(args, dtype), dtype);
-  if (op.dry()) return;
-  with_float_type(
-      dtype, [&]<class T>() { cpu::cached_attention<T>(args, scratch.data<Accumulator<T>>(), context.threads()); });
+  for (const int32_t past : args.rows->past) positions += past;
+  const auto row_bytes = static_cast<double>(args.cache.size(2)) * static_cast<double>(size_of(args.cache.dtype()));
+  dispatch(context,
+           {"cached_attention", 4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
+            bytes_of({args.qkv, args.q, args.out}) + positions * row_bytes},
+           args);
 }
 
 }  // namespace weft

@@ -1,69 +1,43 @@
 #pragma once
-#include <chrono>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/ledger.h"
+#include "kernels/memory.h"
 #include "kernels/tensor.h"
 
 namespace weft {
 
-namespace cpu {
-class MatmulEngine;  // oneDNN's engine, stream and primitive cache
-}
+class Backend;  // kernels/backend/backend.h: one kind of device, its memory and its maths; for this room alone
 
-// The library of matrix products with version and instruction set, for the numerics fingerprint: "oneDNN 2.6.3
-// avx512_core_bf16"; the version whose headers this was compiled with; and whether this processor has no bf16 products,
-// so that they are emulated by rounding.
-std::string matmul_library();
-std::string compiled_matmul_library();
-bool emulates_bf16();
-
-struct MemoryUse {
-  size_t now = 0;     // bytes held by live tensors
-  size_t peak = 0;    // the largest `now` since reset_peak()
-  size_t cached = 0;  // bytes kept for reuse
-};
-
-// Lends blocks of memory and takes them back for reuse: after the first steps a training step allocates nothing.
-// Thread-safe, since a tensor may be released by a checkpoint's thread.
-class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
- public:
-  explicit MemoryPool(Device device);
-  ~MemoryPool();
-  MemoryPool(const MemoryPool&) = delete;
-  MemoryPool& operator=(const MemoryPool&) = delete;
-  std::shared_ptr<Storage> allocate(size_t bytes);
-  MemoryUse use() const;
-  void reset_peak();
-
- private:
-  void* take(size_t size);  // a kept block of that size, or a new one
-
-  struct Blocks;
-  Device device_;
-  std::unique_ptr<Blocks> blocks_;
-};
-
-// One device as one rank sees it: memory, threads, the vendor library's state, the cost ledger.
+// One device as one rank sees it: its backend, memory, the rank's host threads, the cost ledger.
 // Every operation takes it first. Not shared between rank threads.
 class Context {
  public:
+  // The CPU, or the dry device that plans for it.
   explicit Context(Device device = {}, int threads = 1);
+  // Any device; `dry`: only its plan, on the dry device.
+  Context(int threads, std::unique_ptr<Backend> backend, bool dry = false);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
-  Device device() const { return device_; }
-  bool meta() const { return device_.kind == DeviceKind::Meta; }
+  Device device() const { return pool_->device(); }
+  bool meta() const { return dry_; }
   int threads() const { return threads_; }
   Tensor empty(Shape shape, DType dtype);  // contents undefined
   Tensor zeros(Shape shape, DType dtype);
   MemoryPool& memory() { return *pool_; }
   Ledger& ledger() { return ledger_; }
-  cpu::MatmulEngine& matmul() { return *matmul_; }
+  Backend& backend() { return *backend_; }  // on the dry device: of the device that it plans for
+  // What the results of this device depend on besides the program and its input, by name: {"matmul", "oneDNN 2.6.3
+  // avx512_core_bf16"}.
+  std::vector<std::pair<std::string, std::string>> fingerprint() const;
+  // The vocabulary's rows on each rank are padded in memory to a multiple of it, which products like.
+  int64_t vocabulary_multiple() const;
   // Times each operation on the host into the ledger (off by default: two clock reads an operation).
   void time_operations(bool on) { timed_ = on; }
   bool timed() const { return timed_; }
@@ -75,29 +49,20 @@ class Context {
   }
 
  private:
-  Device device_;
   int threads_;
+  bool dry_;
   bool timed_ = false;
   std::function<void()> on_progress_;
+  std::unique_ptr<Backend> backend_;
   std::shared_ptr<MemoryPool> pool_;
-  std::unique_ptr<cpu::MatmulEngine> matmul_;
   Ledger ledger_;
 };
 
-// Records one operation in the ledger when it goes out of scope. If `dry()`, the operation stops here.
-class CostScope {
- public:
-  CostScope(Context& context, const char* name, double flops, double bytes);
-  ~CostScope();
-  CostScope(const CostScope&) = delete;
-  CostScope& operator=(const CostScope&) = delete;
-  bool dry() const { return context_.meta(); }
-
- private:
-  Context& context_;
-  const char* name_;
-  double flops_, bytes_;
-  std::chrono::steady_clock::time_point start_;
-};
+// The library of the CPU's matrix products with version and instruction set: "oneDNN 2.6.3 avx512_core_bf16"; the
+// version whose headers this was compiled with; and whether this processor has no bf16 products, so that they are
+// emulated by rounding.
+std::string matmul_library();
+std::string compiled_matmul_library();
+bool emulates_bf16();
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 #include "kernels/cross_entropy.h"
 
+#include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
-#include "kernels/cpu/cross_entropy.h"
 
 namespace weft {
 namespace {
@@ -9,9 +9,9 @@ namespace {
 void check_chunk(const Checks& check, const Tensor& logits, const Tensor& targets, int64_t valid_columns) {
   check.present("logits", logits);
   const bool accumulates = logits.dtype() == DType::F32 || logits.dtype() == DType::F64;
-  check.that(accumulates && logits.shape().rank() == 2, "logits {} are not a matrix of f32 or f64", logits.text());
+  check.that(accumulates && logits.shape().rank() == 2, "logits {} are not a matrix of f32 or f64", logits);
   check.that(0 <= valid_columns && valid_columns <= logits.columns(), "{} valid columns of logits {}", valid_columns,
-             logits.text());
+             logits);
   check.vector("targets", targets, logits.size(0), DType::I32);
 }
 
@@ -20,7 +20,25 @@ void check_smoothing(const Checks& check, double smoothing, int64_t vocabulary) 
   check.that(vocabulary > 0, "a vocabulary of {}", vocabulary);
 }
 
+void check_dlogits(const Checks& check, const Tensor& dlogits, const Tensor& logits) {
+  check.floating("dlogits", dlogits);
+  check.that(accumulator_of(dlogits.dtype()) == logits.dtype(), "dlogits {} for logits {}", dlogits, logits);
+  check.matrix("dlogits", dlogits, logits.size(0), logits.columns(), dlogits.dtype());
+}
+
 }  // namespace
+
+void cross_entropy(Context& context, const CrossEntropy& args) {
+  const Checks check(context, "cross_entropy");
+  check_chunk(check, args.logits, args.targets, args.valid_columns);
+  check_smoothing(check, args.smoothing, args.valid_columns);
+  const int64_t rows = args.logits.size(0);
+  check.vector("loss", args.loss, rows, args.logits.dtype());
+  if (args.nll) check.vector("nll", args.nll, rows, args.logits.dtype());
+  if (args.dlogits) check_dlogits(check, args.dlogits, args.logits);
+  const double elements = static_cast<double>(args.logits.elements());
+  dispatch(context, {"cross_entropy", elements * (args.dlogits ? 7 : 4), bytes_of({args.logits, args.dlogits})}, args);
+}
 
 void cross_entropy_stats(Context& context, const CrossEntropyStats& args) {
   const Checks check(context, "cross_entropy_stats");
@@ -31,10 +49,10 @@ void cross_entropy_stats(Context& context, const CrossEntropyStats& args) {
   check.vector("row_sum", args.row_sum, rows, dtype);
   check.vector("row_target", args.row_target, rows, dtype);
   if (args.row_total) check.vector("row_total", args.row_total, rows, dtype);
-  CostScope op(context, "cross_entropy_stats", 4.0 * static_cast<double>(args.logits.elements()),
-               static_cast<double>(args.logits.bytes()));
-  if (op.dry()) return;
-  cpu::cross_entropy_stats(args, context.threads());
+  dispatch(context,
+           {"cross_entropy_stats", 4.0 * static_cast<double>(args.logits.elements()),
+            static_cast<double>(args.logits.bytes())},
+           args);
 }
 
 void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args) {
@@ -43,10 +61,9 @@ void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args) {
   const int64_t rows = args.row_sum.elements();
   check.vector("row_max", args.row_max, rows, args.row_sum.dtype());
   check.vector("whole_max", args.whole_max, rows, args.row_sum.dtype());
-  CostScope op(context, "cross_entropy_rebase", 3.0 * static_cast<double>(rows),
-               4.0 * static_cast<double>(args.row_sum.bytes()));
-  if (op.dry()) return;
-  cpu::cross_entropy_rebase(args);
+  dispatch(context,
+           {"cross_entropy_rebase", 3.0 * static_cast<double>(rows), 4.0 * static_cast<double>(args.row_sum.bytes())},
+           args);
 }
 
 void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
@@ -54,17 +71,15 @@ void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
   check.floating("loss", args.loss);
   const int64_t rows = args.loss.elements();
   const DType dtype = args.loss.dtype();
-  check.that(dtype == accumulator_of(dtype), "loss {} is not of an accumulator dtype", args.loss.text());
+  check.that(dtype == accumulator_of(dtype), "loss {} is not of an accumulator dtype", args.loss);
   check.vector("targets", args.targets, rows, DType::I32);
   check.vector("row_max", args.row_max, rows, dtype);
   check.vector("row_sum", args.row_sum, rows, dtype);
   check.vector("row_target", args.row_target, rows, dtype);
   check_smoothing(check, args.smoothing, args.vocabulary);
   if (args.smoothing > 0) check.vector("row_total", args.row_total, rows, dtype);
-  CostScope op(context, "cross_entropy_loss", 6.0 * static_cast<double>(rows),
-               6.0 * static_cast<double>(args.loss.bytes()));
-  if (op.dry()) return;
-  cpu::cross_entropy_loss(args);
+  dispatch(context,
+           {"cross_entropy_loss", 6.0 * static_cast<double>(rows), 6.0 * static_cast<double>(args.loss.bytes())}, args);
 }
 
 void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) {
@@ -74,15 +89,12 @@ void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) 
   const DType acc_dtype = args.logits.dtype();
   check.vector("row_max", args.row_max, rows, acc_dtype);
   check.vector("row_sum", args.row_sum, rows, acc_dtype);
-  check.floating("dlogits", args.dlogits);
-  check.that(accumulator_of(args.dlogits.dtype()) == acc_dtype, "dlogits {} for logits {}", args.dlogits.text(),
-             args.logits.text());
-  check.matrix("dlogits", args.dlogits, rows, args.logits.columns(), args.dlogits.dtype());
+  check_dlogits(check, args.dlogits, args.logits);
   check_smoothing(check, args.smoothing, args.vocabulary);
-  CostScope op(context, "cross_entropy_gradient", 4.0 * static_cast<double>(args.logits.elements()),
-               static_cast<double>(args.logits.bytes() + args.dlogits.bytes()));
-  if (op.dry()) return;
-  cpu::cross_entropy_gradient(args, context.threads());
+  dispatch(context,
+           {"cross_entropy_gradient", 4.0 * static_cast<double>(args.logits.elements()),
+            static_cast<double>(args.logits.bytes() + args.dlogits.bytes())},
+           args);
 }
 
 }  // namespace weft

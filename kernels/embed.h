@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "kernels/context.h"
 #include "kernels/step_state.h"
 
@@ -14,19 +16,23 @@ struct EmbedForward {
   double scale = 1;
   Tensor positions;  // [max positions, width], compute dtype, or absent
   Dropout dropout;
-  Tensor row_positions;  // i32[rows], if positions is present
+  Tensor row_positions;  // i32[rows], if positions is present: each below positions' rows, as its maker has checked
   Tensor y;              // [rows, width]
 };
 void embed_forward(Context& context, const EmbedForward& args);
 
+// Gradients of tables are sums over rows in their order, without atomics: by_token and by_position list the rows sorted
+// by token and by position, then by row; made once where the tokens are.
 struct EmbedBackward {
   Tensor dy;
   Tensor tokens;
+  Tensor by_token;  // i32[rows], if dtable is present
   int64_t first_token = 0;
   double scale = 1;
   Dropout dropout;
   Tensor row_positions;
-  Tensor dtable;  // accumulator dtype, or absent
+  Tensor by_position;  // i32[rows], if dpositions is present
+  Tensor dtable;       // accumulator dtype, or absent
   Accumulate dtable_mode = Accumulate::Add;
   Tensor dpositions;  // accumulator dtype, or absent (sinusoidal)
   Accumulate dpositions_mode = Accumulate::Add;
@@ -49,17 +55,17 @@ struct AddPositionsBackward {
   Tensor dy;
   double scale = 1;
   Tensor row_positions;
+  Tensor by_position;  // i32[rows], if dpositions is present
   Dropout dropout;
-  Tensor dx;
-  Accumulate dx_mode = Accumulate::Overwrite;
+  Tensor dx;          // written
   Tensor dpositions;  // or absent
   Accumulate dpositions_mode = Accumulate::Add;
 };
 void add_positions_backward(Context& context, const AddPositionsBackward& args);
 
-// The constant table of "Attention is all you need" 3.5, [length, width], f32. Angle of pair i at position t:
+// The constant table of "Attention is all you need" 3.5, [length, width]. Angle of pair i at position t:
 // t / base^(2 i / width). Interleaved: (sin, cos, sin, ...); halves: all sines, then all cosines.
 enum class SinusoidForm : uint8_t { Interleaved, Halves };
-void fill_sinusoids(Tensor table, SinusoidForm form, double base);
+std::vector<float> sinusoids(int64_t length, int64_t width, SinusoidForm form, double base);
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 #include "kernels/linear.h"
 
+#include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
-#include "kernels/cpu/linear.h"
 
 namespace weft {
 namespace {
@@ -17,18 +17,25 @@ double product_flops(int64_t rows, int64_t in, int64_t out) {
   return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
 }
 
+// What LinearBackward says of the product that made x.
+void check_producer(const Checks& check, const LinearBackward& args, int64_t rows, int64_t in) {
+  const DType dtype = args.dy.dtype();
+  const bool activated = args.input_activation != Activation::None;
+  if (activated) check.matrix("input_pre", args.input_pre, rows, in, dtype);
+  if (args.input_dbias) check.vector("input_dbias", args.input_dbias, in, accumulator_of(dtype));
+  check.dropout(args.input_dropout, rows);
+  const bool given = activated || args.input_dropout.active() || args.input_dbias;
+  check.that(!given || (args.dx && args.dx_mode == Accumulate::Overwrite),
+             "the gradient of what made x needs a dx to overwrite, not {}", args.dx);
+}
+
 }  // namespace
 
 PackedWeight pack_weight(Context& context, const Tensor& weight) {
   const Checks check(context, "pack_weight");
   check.floating("weight", weight);
-  const int64_t in = weight.columns(), out = leading(weight);
-  CostScope op(context, "pack_weight", 0, 2.0 * static_cast<double>(weight.bytes()));
-  PackedWeight packed;
-  if (op.dry()) return packed;
-  packed.matrix_ =
-      std::make_shared<cpu::PackedMatrix>(context.matmul().pack(weight.raw(), in, out, weight.dtype(), true));
-  return packed;
+  const CostScope scope(context, {"pack_weight", 0, 2.0 * static_cast<double>(weight.bytes())});
+  return context.meta() ? nullptr : context.backend().pack(weight);
 }
 
 void linear_forward(Context& context, const LinearForward& args) {
@@ -37,16 +44,18 @@ void linear_forward(Context& context, const LinearForward& args) {
   check.present("weight", args.weight);
   const DType dtype = args.x.dtype();
   const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
-  check.that(in > 0 && out > 0, "x {} times weight {}", args.x.text(), args.weight.text());
+  check.that(in > 0 && out > 0, "x {} times weight {}", args.x, args.weight);
   check.matrix("weight", args.weight, out, in, dtype);
-  check.matrix("y", args.y, rows, out, dtype);
+  const bool plain = args.activation == Activation::None && !args.dropout.active() && !args.pre;
+  const bool unrounded = plain && args.y && args.y.dtype() == accumulator_of(dtype);
+  check.matrix("y", args.y, rows, out, unrounded ? args.y.dtype() : dtype);
   if (args.bias) check.vector("bias", args.bias, out, dtype);
   if (args.pre) check.matrix("pre", args.pre, rows, out, dtype);
   check.dropout(args.dropout, rows);
-  CostScope op(context, "linear_forward", product_flops(rows, in, out),
-               bytes_of({args.x, args.weight, args.bias, args.y, args.pre}));
-  if (op.dry() || rows == 0) return;
-  cpu::linear_forward(context.matmul(), args, args.packed ? args.packed->matrix_.get() : nullptr, context.threads());
+  dispatch(
+      context,
+      {"linear_forward", product_flops(rows, in, out), bytes_of({args.x, args.weight, args.bias, args.y, args.pre})},
+      args);
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {
@@ -56,23 +65,20 @@ void linear_backward(Context& context, const LinearBackward& args) {
   check.present("weight", args.weight);
   const DType dtype = args.dy.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
-  check.that(in > 0 && out > 0, "x {} times weight {}", args.x.text(), args.weight.text());
+  check.that(in > 0 && out > 0, "x {} times weight {}", args.x, args.weight);
   check.matrix("x", args.x, rows, in, dtype);
   check.matrix("weight", args.weight, out, in, dtype);
   check.matrix("dy", args.dy, rows, out, dtype);
-  if (args.activation != Activation::None) check.matrix("pre", args.pre, rows, out, dtype);
   if (args.dx) check.matrix("dx", args.dx, rows, in, dtype);
   if (args.dweight) check.matrix("dweight", args.dweight, out, in, acc_dtype);
   if (args.dbias) check.vector("dbias", args.dbias, out, acc_dtype);
-  check.dropout(args.dropout, rows);
+  check_producer(check, args, rows, in);
   const int products = (args.dx ? 1 : 0) + (args.dweight ? 1 : 0);
-  CostScope op(context, "linear_backward", products * product_flops(rows, in, out),
-               bytes_of({args.dy, args.x, args.weight, args.pre, args.dx, args.dweight, args.dbias}));
-  const bool changed = args.activation != Activation::None || args.dropout.active();
-  const Tensor dpre = changed ? context.empty({rows, out}, dtype) : Tensor{};
-  const Tensor partial = args.dbias ? context.empty({context.threads(), out}, acc_dtype) : Tensor{};
-  if (op.dry()) return;
-  cpu::linear_backward(context.matmul(), args, dpre, partial, context.threads());
+  dispatch(
+      context,
+      {"linear_backward", products * product_flops(rows, in, out),
+       bytes_of({args.dy, args.x, args.weight, args.dx, args.dweight, args.dbias, args.input_pre, args.input_dbias})},
+      args);
 }
 
 }  // namespace weft

@@ -5,51 +5,52 @@
 
 namespace weft {
 
-namespace cpu {
-class PackedMatrix;
-}
-
-// A weight in the layout that the device's products with few rows read fastest (up to 64 rows: about twice as fast on
-// CPUs), for a weight that many of them read between two changes of it: decoding. A copy, made by pack_weight().
-class PackedWeight {
+// A weight in a backend's own layout.
+class PackedLayout {
  public:
-  PackedWeight() = default;
-
- private:
-  friend PackedWeight pack_weight(Context& context, const Tensor& weight);
-  friend void linear_forward(Context& context, const struct LinearForward& args);
-  std::shared_ptr<const cpu::PackedMatrix> matrix_;
+  virtual ~PackedLayout() = default;
 };
+// A weight in the layout that the device's products with few rows read fastest (up to 64 rows: about twice as fast on
+// CPUs), for a weight that many of them read between two changes of it: decoding. A copy, made by pack_weight(); null
+// where there is no such layout.
+using PackedWeight = std::shared_ptr<const PackedLayout>;
 PackedWeight pack_weight(Context& context, const Tensor& weight);
 
 // y = dropout(act(x W^T + b)). Rows of x are tokens; weight is [out, in] (leading dims flattened into out).
-// x, weight, y, pre share the compute dtype (f32, bf16, f64); bias is of the compute dtype too.
+// x, weight, bias, y, pre share the compute dtype (f32, bf16, f64). A plain product, without activation, dropout and
+// `pre`, may leave y in the accumulator dtype, unrounded: logits, and parts of a sum that is rounded later.
 struct LinearForward {
-  Tensor x;                              // [rows, in]
-  Tensor weight;                         // [..., in], elements = out * in
-  const PackedWeight* packed = nullptr;  // weight, packed
-  Tensor bias;                           // [out] or absent
+  Tensor x;             // [rows, in]
+  Tensor weight;        // [..., in], elements = out * in
+  PackedWeight packed;  // weight, packed
+  Tensor bias;          // [out] or absent
   Activation activation = Activation::None;
   Dropout dropout;  // after the activation
-  Tensor y;         // [rows, out], written
-  Tensor pre;       // [rows, out], written with x W^T + b; needed if activation is not None and a backward follows
+  Tensor y;         // [rows, out], written; compute dtype, or accumulator dtype
+  Tensor pre;       // [rows, out], written with x W^T + b: the next product's input_pre, if a backward follows
 };
 void linear_forward(Context& context, const LinearForward& args);
 
-// d_pre = dropout'(dy) * act'(pre); dx = d_pre W; dweight = d_pre^T x; dbias = column sums of d_pre.
+// dx = dy W; dweight = dy^T x; dbias = column sums of dy.
+// If x is what a product with activation and dropout made of input_pre, x = dropout(act(input_pre)), and nothing else
+// reads it, dx can be the gradient of input_pre at once: dx = dropout'(dy W) act'(input_pre), with its column sums in
+// input_dbias. The product that made input_pre then has no activation in its own backward.
 struct LinearBackward {
   Tensor dy;  // [rows, out]
   Tensor x;   // [rows, in]
   Tensor weight;
-  Tensor pre;  // if activation is not None
-  Activation activation = Activation::None;
-  Dropout dropout;
   Tensor dx;  // [rows, in] or absent
   Accumulate dx_mode = Accumulate::Overwrite;
   Tensor dweight;  // accumulator dtype, [..., in], or absent
   Accumulate dweight_mode = Accumulate::Add;
   Tensor dbias;  // accumulator dtype, [out], or absent
   Accumulate dbias_mode = Accumulate::Add;
+  // Of the product that made x. Any of them needs a dx that is overwritten.
+  Activation input_activation = Activation::None;
+  Tensor input_pre;  // [rows, in], if input_activation is not None
+  Dropout input_dropout;
+  Tensor input_dbias;  // accumulator dtype, [in], or absent
+  Accumulate input_dbias_mode = Accumulate::Add;
 };
 void linear_backward(Context& context, const LinearBackward& args);
 

@@ -1,7 +1,7 @@
 #include "kernels/matmul.h"
 
+#include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
-#include "kernels/cpu/matmul.h"
 
 namespace weft {
 
@@ -14,27 +14,12 @@ void matmul(Context& context, const Matmul& args) {
   const int64_t n = args.transpose_b ? b.rows() : b.columns();
   const int64_t inner = args.transpose_b ? b.columns() : b.rows();
   const bool shapes = inner == k && c.rows() == m && c.columns() == n;
-  check.that(shapes, "{}{} times {}{} into {}", a.text(), args.transpose_a ? "^T" : "", b.text(),
-             args.transpose_b ? "^T" : "", c.text());
+  check.that(shapes, "{}{} times {}{} into {}", a, args.transpose_a ? "^T" : "", b, args.transpose_b ? "^T" : "", c);
   const bool types = a.dtype() == b.dtype() && (c.dtype() == a.dtype() || c.dtype() == accumulator_of(a.dtype()));
-  check.that(types, "dtypes of {} times {} into {}", a.text(), b.text(), c.text());
+  check.that(types, "dtypes of {} times {} into {}", a, b, c);
   const bool add = args.mode == Accumulate::Add;
-  CostScope op(context, "matmul", 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
-               static_cast<double>(a.bytes() + b.bytes() + c.bytes() * (add ? 2 : 1)));
-  if (op.dry()) return;
-  context.matmul().run({.m = m,
-                        .n = n,
-                        .k = k,
-                        .input = a.dtype(),
-                        .output = c.dtype(),
-                        .a = a.raw(),
-                        .transpose_a = args.transpose_a,
-                        .b = b.raw(),
-                        .transpose_b = args.transpose_b,
-                        .c = c.raw(),
-                        .add = add});
+  const double flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  dispatch(context, {"matmul", flops, static_cast<double>(a.bytes() + b.bytes() + c.bytes() * (add ? 2 : 1))}, args);
 }
-
-std::string matmul_heuristics() { return cpu::MatmulEngine::heuristics(); }
 
 }  // namespace weft

@@ -1,6 +1,4 @@
 #pragma once
-#include <string>
-
 #include "kernels/context.h"
 
 namespace weft {
@@ -14,9 +12,5 @@ struct Matmul {
   Accumulate mode = Accumulate::Overwrite;
 };
 void matmul(Context& context, const Matmul& args);
-
-// The numbers by which a product chooses how it is computed, for the numerics fingerprint: another build may have
-// others, and then sums in another order.
-std::string matmul_heuristics();
 
 }  // namespace weft

@@ -1,52 +1,69 @@
 #include "kernels/optimizer.h"
 
+#include <algorithm>
+
+#include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
-#include "kernels/cpu/optimizer.h"
-#include "kernels/cpu/reduction.h"
+#include "kernels/transfer.h"
 
 namespace weft {
 namespace {
 
-void check_update(const Checks& check, const Tensor& parameter, const Tensor& gradient, const StepState* state) {
+template <class Args>
+void check_update(const Checks& check, const Args& args) {
+  const Tensor& parameter = args.parameter;
   check.present("parameter", parameter);
   const bool accumulates = parameter.dtype() == DType::F32 || parameter.dtype() == DType::F64;
-  check.that(accumulates, "parameter {} is neither f32 nor f64", parameter.text());
-  check.vector("gradient", gradient, parameter.elements(), parameter.dtype());
-  check.that(state != nullptr, "no step state for parameter {}", parameter.text());
+  check.that(accumulates, "parameter {} is neither f32 nor f64", parameter);
+  check.vector("gradient", args.gradient, parameter.elements(), parameter.dtype());
+  if (args.compute) {
+    check.floating("compute", args.compute);
+    check.vector("compute", args.compute, parameter.elements(), args.compute.dtype());
+  }
+  check.that(args.spans != nullptr, "no spans of weight decay for parameter {}", parameter);
+  check.that(args.spans->begins.back() <= parameter.elements(), "a span of weight decay begins at {} of {}",
+             args.spans->begins.back(), parameter);
 }
 
 }  // namespace
 
+SharedDecaySpans share_decay_spans(Context& context, std::vector<int64_t> begins, std::vector<double> decays) {
+  const bool rising = !begins.empty() && begins.front() == 0 && std::is_sorted(begins.begin(), begins.end());
+  require<InternalError>(rising && begins.size() == decays.size(), "{} spans of {} weight decays", begins.size(),
+                         decays.size());
+  auto spans = std::make_shared<DecaySpans>();
+  spans->device_begins = to_device(context, std::span<const int64_t>(begins));
+  spans->device_decays = to_device(context, std::span<const double>(decays));
+  spans->begins = std::move(begins), spans->decays = std::move(decays);
+  return spans;
+}
+
 void adam_update(Context& context, const AdamUpdate& args) {
   const Checks check(context, "adam_update");
-  check_update(check, args.parameter, args.gradient, args.state);
+  check_update(check, args);
   check.vector("moment1", args.moment1, args.parameter.elements(), args.parameter.dtype());
   check.vector("moment2", args.moment2, args.parameter.elements(), args.parameter.dtype());
-  CostScope op(context, "adam_update", 14.0 * static_cast<double>(args.parameter.elements()),
-               7.0 * static_cast<double>(args.parameter.bytes()));
-  if (op.dry() || args.state->skip) return;
-  cpu::adam_update(args, context.threads());
+  const double bytes = 7.0 * static_cast<double>(args.parameter.bytes()) + bytes_of({args.compute});
+  dispatch(context, {"adam_update", 14.0 * static_cast<double>(args.parameter.elements()), bytes}, args);
 }
 
 void sgd_update(Context& context, const SgdUpdate& args) {
   const Checks check(context, "sgd_update");
-  check_update(check, args.parameter, args.gradient, args.state);
+  check_update(check, args);
   check.vector("buffer", args.buffer, args.parameter.elements(), args.parameter.dtype());
-  CostScope op(context, "sgd_update", 7.0 * static_cast<double>(args.parameter.elements()),
-               5.0 * static_cast<double>(args.parameter.bytes()));
-  if (op.dry() || args.state->skip) return;
-  cpu::sgd_update(args, context.threads());
+  const double bytes = 5.0 * static_cast<double>(args.parameter.bytes()) + bytes_of({args.compute});
+  dispatch(context, {"sgd_update", 7.0 * static_cast<double>(args.parameter.elements()), bytes}, args);
 }
 
 void square_sum(Context& context, const SquareSum& args) {
   const Checks check(context, "square_sum");
-  check.floating("x", args.x);
+  double elements = 0, bytes = 0;
+  for (const Tensor& part : args.parts) {
+    check.floating("part", part);
+    elements += static_cast<double>(part.elements()), bytes += static_cast<double>(part.bytes());
+  }
   check.vector("out", args.out, 1, DType::F64);
-  CostScope op(context, "square_sum", 2.0 * static_cast<double>(args.x.elements()),
-               static_cast<double>(args.x.bytes()));
-  const Tensor partial = context.empty({cpu::sum_blocks(args.x.elements())}, DType::F64);
-  if (op.dry()) return;
-  cpu::sum_all(args.x, true, args.out, partial, context.threads());
+  dispatch(context, {"square_sum", 2 * elements, bytes}, args);
 }
 
 }  // namespace weft

@@ -1,36 +1,55 @@
 #pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
 #include "kernels/context.h"
 #include "kernels/step_state.h"
 
 namespace weft {
 
-// Flat optimizer updates on slices of the flat buffers (all f32, or all f64 in tests). Gradients are multiplied by
-// state->clip first. Nothing is changed if state->skip is set.
+// Weight decay over the elements of a flat buffer: spans that follow each other, of one decay each. Made once.
+struct DecaySpans {
+  std::vector<int64_t> begins;  // of each span, rising from 0; a span ends where the next begins, the last at the end
+  std::vector<double> decays;
+  Tensor device_begins, device_decays;  // i64 and f64, the same
+};
+using SharedDecaySpans = std::shared_ptr<const DecaySpans>;
+SharedDecaySpans share_decay_spans(Context& context, std::vector<int64_t> begins, std::vector<double> decays);
+
+// Flat optimizer updates on ranges of the flat buffers (all f32, or all f64 in tests), one call for all parameters of a
+// range. Gradients are multiplied by step.clip first. Nothing is changed if step.skip is set. `compute`, if present, is
+// written in the same pass with the new parameters, rounded to its dtype: what products read.
 
 // AdamW (Loshchilov & Hutter 2019): m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
 // p -= lr (m / c1 / (sqrt(v / c2) + eps) + weight_decay p), c1, c2 the bias corrections.
 // `coupled` adds weight_decay p to g instead (Adam with L2, Kingma & Ba 2015).
 struct AdamUpdate {
   Tensor parameter, gradient, moment1, moment2;
-  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+  Tensor compute;  // or absent
+  SharedDecaySpans spans;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   bool coupled = false;
-  const StepState* state = nullptr;
+  StepState step;
 };
 void adam_update(Context& context, const AdamUpdate& args);
 
 // SGD with momentum (PyTorch's form): buffer = momentum buffer + g + weight_decay p; p -= lr buffer.
 struct SgdUpdate {
   Tensor parameter, gradient, buffer;
-  double momentum = 0, weight_decay = 0;
-  const StepState* state = nullptr;
+  Tensor compute;  // or absent
+  SharedDecaySpans spans;
+  double momentum = 0;
+  StepState step;
 };
 void sgd_update(Context& context, const SgdUpdate& args);
 
-// out[0] (f64) = sum of squares; fixed order for a given length and thread count. Non-finite input gives a non-finite
-// sum.
+// out[0] (f64) = the sum of squares over all parts (added to what is there if Add), in a fixed order for given lengths.
+// Non-finite input gives a non-finite sum.
 struct SquareSum {
-  Tensor x;
+  std::span<const Tensor> parts;
   Tensor out;  // f64[1]
+  Accumulate mode = Accumulate::Overwrite;
 };
 void square_sum(Context& context, const SquareSum& args);
 

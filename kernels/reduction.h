@@ -4,8 +4,17 @@
 namespace weft {
 
 // out[c] = sum over rows of x[r, c] (added to what is there if Add), in a fixed order; out of the accumulator dtype.
+struct SumRows {
+  Tensor x, out;
+  Accumulate mode = Accumulate::Overwrite;
+};
 void sum_rows(Context& context, const Tensor& x, const Tensor& out, Accumulate mode);
-// out[0] (f64) = sum of x, in a fixed order.
-void sum_all(Context& context, const Tensor& x, const Tensor& out);
+
+// out[0] (f64) = the sum of x (added to what is there if Add), in a fixed order.
+struct SumAll {
+  Tensor x, out;
+  Accumulate mode = Accumulate::Overwrite;
+};
+void sum_all(Context& context, const Tensor& x, const Tensor& out, Accumulate mode = Accumulate::Overwrite);
 
 }  // namespace weft

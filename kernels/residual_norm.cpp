@@ -1,7 +1,7 @@
 #include "kernels/residual_norm.h"
 
+#include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
-#include "kernels/cpu/residual_norm.h"
 
 namespace weft {
 namespace {
@@ -9,16 +9,18 @@ namespace {
 void check_forward(const Checks& check, const ResidualNormForward& args) {
   check.present("x", args.x);
   check.floating("x", args.x);
-  const DType dtype = args.x.dtype(), acc_dtype = accumulator_of(dtype);
+  if (args.sum) check.floating("sum", args.sum);
+  const DType dtype = args.sum ? args.sum.dtype() : args.x.dtype(), acc_dtype = accumulator_of(dtype);
   const int64_t rows = args.x.rows(), width = args.x.columns();
+  check.that(args.x.dtype() == dtype || args.x.dtype() == acc_dtype, "x {} for a sum {}", args.x, args.sum);
   check.dropout(args.dropout, rows);
   if (args.bias) check.vector("bias", args.bias, width, dtype);
   if (args.residual) check.matrix("residual", args.residual, rows, width, dtype);
   if (args.sum) check.matrix("sum", args.sum, rows, width, dtype);
   const bool plain = !args.bias && !args.residual && !args.dropout.active();
   check.that(args.sum || (plain && args.normed),
-             "sum is absent, and is not x itself (bias {}, residual {}, dropout {})", args.bias.text(),
-             args.residual.text(), args.dropout.probability);
+             "sum is absent, and is not x itself (bias {}, residual {}, dropout {})", args.bias, args.residual,
+             args.dropout.probability);
   if (!args.normed) return;
   check.matrix("normed", args.normed, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);
@@ -39,8 +41,8 @@ const Tensor& check_backward(const Checks& check, const ResidualNormBackward& ar
   if (args.dx) check.matrix("dx", args.dx, rows, width, dtype);
   if (args.dresidual) check.matrix("dresidual", args.dresidual, rows, width, dtype);
   if (args.dbias) check.vector("dbias", args.dbias, width, acc_dtype);
-  check.that(args.dnormed || (!args.dgamma && !args.dbeta), "dgamma {} or dbeta {} without dnormed", args.dgamma.text(),
-             args.dbeta.text());
+  check.that(args.dnormed || (!args.dgamma && !args.dbeta), "dgamma {} or dbeta {} without dnormed", args.dgamma,
+             args.dbeta);
   if (!args.dnormed) return any;
   check.matrix("sum", args.sum, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);
@@ -56,18 +58,13 @@ const Tensor& check_backward(const Checks& check, const ResidualNormBackward& ar
 void residual_norm_forward(Context& context, const ResidualNormForward& args) {
   const Checks check(context, "residual_norm_forward");
   check_forward(check, args);
-  const DType dtype = args.x.dtype();
   const double elements = static_cast<double>(args.x.elements());
   const double adds = (args.bias ? 1 : 0) + (args.residual ? 1 : 0) + (args.dropout.active() ? 1 : 0);
-  CostScope op(
-      context, "residual_norm_forward", elements * (adds + (args.normed ? 8 : 0)),
-      bytes_of({args.x, args.bias, args.residual, args.gamma, args.beta, args.sum, args.normed, args.mean, args.rstd}));
-  const Tensor scratch =
-      context.empty({cpu::residual_norm_forward_scratch(args, dtype, context.threads())}, accumulator_of(dtype));
-  if (op.dry()) return;
-  with_float_type(dtype, [&]<class T>() {
-    cpu::residual_norm_forward<T>(args, scratch.data<Accumulator<T>>(), context.threads());
-  });
+  dispatch(context,
+           {"residual_norm_forward", elements * (adds + (args.normed ? 8 : 0)),
+            bytes_of({args.x, args.bias, args.residual, args.gamma, args.beta, args.sum, args.normed, args.mean,
+                      args.rstd})},
+           args);
 }
 
 void residual_norm_backward(Context& context, const ResidualNormBackward& args) {
@@ -75,15 +72,11 @@ void residual_norm_backward(Context& context, const ResidualNormBackward& args) 
   const Tensor& any = check_backward(check, args);
   const double elements = static_cast<double>(any.elements());
   const double adds = (args.dbias ? 1 : 0) + (args.dsum ? 1 : 0) + (args.dropout.active() ? 1 : 0);
-  CostScope op(context, "residual_norm_backward", elements * (adds + (args.dnormed ? 14 : 0)),
-               bytes_of({args.dsum, args.dnormed, args.sum, args.gamma, args.mean, args.rstd, args.dx, args.dresidual,
-                         args.dbias, args.dgamma, args.dbeta}));
-  const Tensor scratch =
-      context.empty({cpu::residual_norm_backward_scratch(args, any, context.threads())}, accumulator_of(any.dtype()));
-  if (op.dry()) return;
-  with_float_type(any.dtype(), [&]<class T>() {
-    cpu::residual_norm_backward<T>(args, any, scratch.data<Accumulator<T>>(), context.threads());
-  });
+  dispatch(context,
+           {"residual_norm_backward", elements * (adds + (args.dnormed ? 14 : 0)),
+            bytes_of({args.dsum, args.dnormed, args.sum, args.gamma, args.mean, args.rstd, args.dx, args.dresidual,
+                      args.dbias, args.dgamma, args.dbeta})},
+           args);
 }
 
 }  // namespace weft

@@ -7,15 +7,17 @@ namespace weft {
 // sum = residual + dropout(x + bias); normed = (sum - mean) * rstd * gamma + beta (Ba et al., "Layer normalization",
 // 2016). Each part is optional: no residual, bias or dropout gives a plain norm (then `sum` is x itself and need not
 // be given); no `normed` gives a plain residual sum. Statistics are taken in two passes in the accumulator dtype.
+// Where bias, dropout or residual are added, x may be of the accumulator dtype beside a compute dtype elsewhere: a sum
+// over ranks, which is then rounded once, together with what is added. Gradients are of the compute dtype all the same.
 struct ResidualNormForward {
-  Tensor x;     // [rows, width]
+  Tensor x;     // [rows, width]; compute dtype, or with `sum` accumulator dtype
   Tensor bias;  // [width] or absent: the bias of the row-parallel product that made x
   Dropout dropout;
   Tensor residual;  // [rows, width] or absent
   Tensor gamma;     // [width], compute dtype; present if normed is
   Tensor beta;      // [width] or absent
   double epsilon = 1e-5;
-  Tensor sum;     // [rows, width], written, or absent (plain norm)
+  Tensor sum;     // [rows, width], written, or absent (plain norm); its dtype is the compute dtype
   Tensor normed;  // [rows, width], written, or absent (plain residual sum)
   Tensor mean;    // accumulator dtype [rows], written if normed is
   Tensor rstd;    // accumulator dtype [rows]

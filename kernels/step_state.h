@@ -5,17 +5,15 @@
 
 namespace weft {
 
-// Everything that changes from step to step, in one struct that operations read on the device: the host never reads
-// a tensor's value inside a step, so a step can run dry or be replayed.
+// Everything that changes from step to step, as a value that operations take; each scalar is here and nowhere else.
 struct StepState {
-  int64_t step = 0;  // optimizer steps done before this one
   double learning_rate = 0;
   double bias_correction1 = 1;  // 1 - beta1^t, t counted from 1 over the steps that were not skipped
   double bias_correction2 = 1;
   double clip = 1;             // gradients are multiplied by it: min(1, clip_norm / norm)
   double inverse_divisor = 1;  // 1 / (valid target tokens of the whole step), known before its first forward
   uint64_t dropout_key = 0;    // Philox key of this step: a hash of (seed, step)
-  bool skip = false;           // non-finite loss or norm somewhere: no parameter changes
+  bool skip = false;           // non-finite loss or norm somewhere: an update changes nothing
 };
 
 // Which sequence and which position each row of activations belongs to, as logical indices: the dropout key is
@@ -33,7 +31,7 @@ struct Dropout {
   double probability = 0;
   uint64_t dropout_id = 0;    // of the site in the model: a hash of its name, the same on every layout
   int64_t first_channel = 0;  // global index of this tensor's channel 0 (a tensor-parallel shard starts later)
-  const StepState* state = nullptr;
+  StepState step;
   RowIds rows;
   bool active() const { return probability > 0; }
   uint32_t threshold() const { return static_cast<uint32_t>(probability * 65536.0 + 0.5); }

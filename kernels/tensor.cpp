@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/memory.h"
+
 namespace weft {
 
 std::string_view name(DType dtype) {
@@ -39,7 +41,7 @@ Shape::Shape(std::initializer_list<int64_t> dims) : Shape(std::span<const int64_
 Shape::Shape(std::span<const int64_t> dims) : rank_(static_cast<int>(dims.size())) {
   require<InternalError>(dims.size() <= kMaxRank, "a tensor has at most {} dims, got {}", kMaxRank, dims.size());
   std::copy(dims.begin(), dims.end(), dims_.begin());
-  for (const int64_t d : dims) require<InternalError>(d >= 0, "negative dimension in shape {}", text());
+  for (const int64_t d : dims) require<InternalError>(d >= 0, "negative dimension in shape {}", *this);
 }
 
 int64_t Shape::elements() const {
@@ -52,20 +54,25 @@ std::string Shape::text() const { return fmt::format("[{}]", fmt::join(dims(), "
 
 bool Shape::operator==(const Shape& other) const { return std::ranges::equal(dims(), other.dims()); }
 
+Storage::Storage(std::shared_ptr<MemoryPool> owner, const MemoryBlock& block, size_t bytes)
+    : owner_(std::move(owner)), block_(block), bytes_(bytes), device_(owner_->device()) {}
+
+Storage::~Storage() { owner_->take_back(block_, bytes_); }
+
 Tensor::Tensor(std::shared_ptr<Storage> storage, int64_t byte_offset, Shape shape, DType dtype)
     : storage_(std::move(storage)), byte_offset_(byte_offset), shape_(shape), dtype_(dtype) {
   require<InternalError>(byte_offset_ >= 0 && static_cast<size_t>(byte_offset_) + bytes() <= storage_->bytes(),
-                         "view {} at byte {} leaves its storage of {} bytes", text(), byte_offset_, storage_->bytes());
+                         "view {} at byte {} leaves its storage of {} bytes", *this, byte_offset_, storage_->bytes());
 }
 
 Tensor Tensor::view(Shape shape) const {
-  require<InternalError>(shape.elements() == elements(), "view of {} as {}", text(), shape.text());
+  require<InternalError>(storage_ && shape.elements() == elements(), "view of {} as {}", *this, shape);
   return {storage_, byte_offset_, shape, dtype_};
 }
 
 Tensor Tensor::slice(int64_t begin, int64_t end) const {
-  require<InternalError>(shape_.rank() > 0 && 0 <= begin && begin <= end && end <= shape_[0], "slice {}..{} of {}",
-                         begin, end, text());
+  require<InternalError>(storage_ && shape_.rank() > 0 && 0 <= begin && begin <= end && end <= shape_[0],
+                         "slice {}..{} of {}", begin, end, *this);
   Shape shape = shape_;
   shape[0] = end - begin;
   const int64_t row = shape_[0] == 0 ? 0 : elements() / shape_[0];
@@ -73,8 +80,8 @@ Tensor Tensor::slice(int64_t begin, int64_t end) const {
 }
 
 Tensor Tensor::flat(int64_t begin, Shape shape) const {
-  require<InternalError>(0 <= begin && begin + shape.elements() <= elements(), "flat {} + {} of {}", begin,
-                         shape.text(), text());
+  require<InternalError>(storage_ && 0 <= begin && begin + shape.elements() <= elements(), "flat {} + {} of {}", begin,
+                         shape, *this);
   return {storage_, byte_offset_ + begin * static_cast<int64_t>(size_of(dtype_)), shape, dtype_};
 }
 
@@ -82,6 +89,10 @@ std::string Tensor::text() const { return storage_ ? std::string(name(dtype_)) +
 
 void Tensor::wrong_type(DType asked) const {
   throw InternalError(fmt::format("tensor {} read as {}", text(), name(asked)));
+}
+
+void Tensor::not_on_host() const {
+  throw InternalError(fmt::format("tensor {} is read on the host, where it does not lie: download it", text()));
 }
 
 }  // namespace weft

@@ -1,7 +1,6 @@
 #pragma once
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -11,9 +10,10 @@
 
 namespace weft {
 
-enum class DeviceKind : uint8_t { Cpu, Cuda, Meta };
-
 // Meta is the dry device: its tensors have a shape and no data, its operations stop after checks and cost accounting.
+// Guarded is a CPU whose memory the host cannot touch, for tests: what reads it outside an operation ends the program.
+enum class DeviceKind : uint8_t { Cpu, Cuda, Meta, Guarded };
+
 struct Device {
   DeviceKind kind = DeviceKind::Cpu;
   int index = 0;
@@ -40,25 +40,32 @@ class Shape {
   int rank_ = 0;
 };
 
-// Counted bytes on a device. `release` gives them back to their allocator, from any thread.
+// A piece of a device's memory.
+struct MemoryBlock {
+  std::byte* address = nullptr;  // what tensors show
+  std::byte* reach = nullptr;    // where the device's own code finds it: the same, but on a guarded device
+  size_t bytes = 0;
+};
+
+class MemoryPool;
+
+// Counted bytes on a device, given back to their pool by whichever thread lets go of them last.
 class Storage {
  public:
-  Storage(void* data, size_t bytes, Device device, std::function<void()> release)
-      : data_(data), bytes_(bytes), device_(device), release_(std::move(release)) {}
-  ~Storage() {
-    if (release_) release_();
-  }
+  Storage(std::shared_ptr<MemoryPool> owner, const MemoryBlock& block, size_t bytes);
+  ~Storage();
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
-  std::byte* data() const { return static_cast<std::byte*>(data_); }  // nullptr on Meta
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
+  std::byte* device_raw() const { return block_.reach; }  // for the device's own code (Tensor::device_raw)
 
  private:
-  void* data_;
+  friend class Tensor;
+  std::shared_ptr<MemoryPool> owner_;
+  MemoryBlock block_;
   size_t bytes_;
   Device device_;
-  std::function<void()> release_;
 };
 
 // A dense row-major view into counted storage. Copies share the data. Holds no autograd state.
@@ -80,7 +87,12 @@ class Tensor {
   int64_t columns() const { return shape_.rank() == 0 ? 1 : shape_[-1]; }
   int64_t rows() const { return columns() == 0 ? 0 : elements() / columns(); }
 
-  std::byte* raw() const { return storage_->data() + byte_offset_; }
+  // For the host: of a CPU tensor. InternalError on any other device, whose memory `download` reads and `upload` writes
+  // (kernels/transfer.h).
+  std::byte* raw() const {
+    if (device().kind != DeviceKind::Cpu || !storage_) not_on_host();
+    return storage_->block_.address + byte_offset_;
+  }
   template <class T>
   T* data() const {
     if (dtype_ != DTypeOf<T>::value) wrong_type(DTypeOf<T>::value);
@@ -91,15 +103,26 @@ class Tensor {
     return {data<T>(), static_cast<size_t>(elements())};
   }
 
+  // For the device's own code and the libraries that work on its memory: a backend's maths, a communicator. Never to be
+  // read or written by anything else.
+  std::byte* device_raw() const { return storage_->device_raw() + byte_offset_; }
+  template <class T>
+  T* device_data() const {
+    if (dtype_ != DTypeOf<T>::value) wrong_type(DTypeOf<T>::value);
+    return reinterpret_cast<T*>(device_raw());
+  }
+
   Tensor view(Shape shape) const;                  // the same elements under another shape
   Tensor slice(int64_t begin, int64_t end) const;  // along the first dim
   Tensor flat(int64_t begin, Shape shape) const;   // elements begin .. begin + shape.elements() of the flat data
   std::string text() const;                        // f32[2, 3]
+  // Tells apart where tensors begin; never to be read.
+  const void* place() const { return storage_ ? storage_->block_.address + byte_offset_ : nullptr; }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
-  int64_t byte_offset() const { return byte_offset_; }
 
  private:
   [[noreturn]] void wrong_type(DType asked) const;
+  [[noreturn]] void not_on_host() const;
 
   std::shared_ptr<Storage> storage_;
   int64_t byte_offset_ = 0;
@@ -111,3 +134,19 @@ class Tensor {
 enum class Accumulate : uint8_t { Overwrite, Add };
 
 }  // namespace weft
+
+// Formatted only where an error is: pass the object, not its text().
+template <>
+struct fmt::formatter<weft::Shape> : fmt::formatter<std::string_view> {
+  template <class FormatContext>
+  auto format(const weft::Shape& shape, FormatContext& context) const {
+    return fmt::formatter<std::string_view>::format(shape.text(), context);
+  }
+};
+template <>
+struct fmt::formatter<weft::Tensor> : fmt::formatter<std::string_view> {
+  template <class FormatContext>
+  auto format(const weft::Tensor& tensor, FormatContext& context) const {
+    return fmt::formatter<std::string_view>::format(tensor.text(), context);
+  }
+};

@@ -52,7 +52,6 @@ Linear::Options output_projection(const LayerScope& b, const std::string& name) 
           .shape = {b.config.width, in},
           .init = b.residual_init(in, b.config.width),
           .bias = b.config.bias,
-          .bias_in_residual = true,
           .sharding = LinearSharding::RowParallel};
 }
 
@@ -60,7 +59,7 @@ Linear::Options output_projection(const LayerScope& b, const std::string& name) 
 struct Saved {
   Var qkv, q, kv, out;
   Tensor log_sum;
-  Offsets query_offsets, key_offsets;
+  SharedOffsets query_offsets, key_offsets;
   bool causal = false;
   Dropout dropout;
   AttentionHeads heads;
@@ -73,7 +72,7 @@ struct Saved {
     Args a;
     a.qkv = value(qkv), a.q = value(q), a.kv = value(kv);
     a.heads = heads, a.first_head = first_head;
-    a.query_offsets = &query_offsets, a.key_offsets = &key_offsets;
+    a.query_offsets = query_offsets, a.key_offsets = key_offsets;
     a.causal = causal;
     a.scale = score_scale(heads);
     a.dropout = dropout;
@@ -106,10 +105,9 @@ Var attend(Tape& tape, Saved s) {
 template <class Body>
 Var recomputed(ForwardContext& forward, const std::vector<Var>& inputs, Body&& body) {
   if (forward.recompute != Recompute::Attention || !forward.tape.training()) return body(forward, inputs);
-  const StepState* state = forward.state;
-  return forward.tape.recompute(inputs, [state, body](Tape& tape, const std::vector<Var>& in) -> std::vector<Var> {
-    ForwardContext inner{.tape = tape, .state = state};
-    return {body(inner, in)};
+  return forward.tape.recompute(inputs, [step = forward.step, body](Tape& tape, const std::vector<Var>& in) {
+    ForwardContext inner{.tape = tape, .step = step};
+    return std::vector<Var>{body(inner, in)};
   })[0];
 }
 
@@ -126,30 +124,29 @@ SelfAttention::SelfAttention(LayerScope& scope, const std::string& name, bool ca
       dropout_(scope.config.dropout.attention),
       dropout_id_(scope.dropout_id(name)) {}
 
-Var SelfAttention::operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
+Var SelfAttention::operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   if (forward.cache && causal_) return decode(forward, x, tokens);
   return recomputed(forward, {x}, [this, tokens](ForwardContext& inner, const std::vector<Var>& in) {
     const Var out = attend(inner.tape, {.qkv = qkv_(inner, in[0], tokens),
-                                        .query_offsets = tokens.offsets,
-                                        .key_offsets = tokens.offsets,
+                                        .query_offsets = tokens->offsets,
+                                        .key_offsets = tokens->offsets,
                                         .causal = causal_,
-                                        .dropout = inner.dropout(dropout_, dropout_id_, tokens.ids),
+                                        .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
                                         .heads = heads_,
                                         .first_head = first_head_});
     return output_(inner, out, tokens);
   });
 }
 
-Var SelfAttention::decode(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
+Var SelfAttention::decode(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   Tape& tape = forward.tape;
   const Var qkv = qkv_(forward, x, tokens);
   const Var out =
-      tape.constant(tape.context().empty({tokens.count(), heads_.heads() * heads_.head_dim}, qkv->value.dtype()));
+      tape.constant(tape.context().empty({tokens->count(), heads_.heads() * heads_.head_dim}, qkv->value.dtype()));
   cached_attention(tape.context(), {.qkv = qkv->value,
                                     .heads = heads_,
-                                    .query_offsets = &tokens.offsets,
-                                    .slots = &forward.cache->slots(),
-                                    .past = &forward.cache->past(),
+                                    .query_offsets = tokens->offsets,
+                                    .rows = forward.cache->self_rows(),
                                     .scale = score_scale(heads_),
                                     .cache = forward.cache->self(layer_),
                                     .out = out->value});
@@ -171,33 +168,32 @@ Var CrossAttention::keys_and_values(ForwardContext& forward, const Memory& memor
   return kv_(forward, memory.states, memory.tokens);
 }
 
-Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens,
+Var CrossAttention::operator()(ForwardContext& forward, const Var& x, const Tokens& tokens,
                                const Memory& memory) const {
   if (forward.cache) return decode(forward, x, tokens);
   return recomputed(forward, {x, memory.states},
                     [this, tokens, sources = memory.tokens](ForwardContext& inner, const std::vector<Var>& in) {
                       const Var q = q_(inner, in[0], tokens);
-                      const Var out = attend(inner.tape, {.q = q,
-                                                          .kv = keys_and_values(inner, {in[1], sources}),
-                                                          .query_offsets = tokens.offsets,
-                                                          .key_offsets = sources.offsets,
-                                                          .dropout = inner.dropout(dropout_, dropout_id_, tokens.ids),
-                                                          .heads = heads_,
-                                                          .first_head = first_head_});
+                      const Var out =
+                          attend(inner.tape, {.q = q,
+                                              .kv = keys_and_values(inner, {in[1], sources}),
+                                              .query_offsets = tokens->offsets,
+                                              .key_offsets = sources->offsets,
+                                              .dropout = inner.dropout(dropout_, dropout_id_, tokens->replicated.ids),
+                                              .heads = heads_,
+                                              .first_head = first_head_});
                       return output_(inner, out, tokens);
                     });
 }
 
-Var CrossAttention::decode(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
+Var CrossAttention::decode(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   Tape& tape = forward.tape;
   const Var q = q_(forward, x, tokens);
   const Var out = tape.constant(tape.context().empty(q->value.shape(), q->value.dtype()));
-  const std::vector<int32_t> lengths = forward.cache->memory_lengths();
   cached_attention(tape.context(), {.q = q->value,
                                     .heads = heads_,
-                                    .query_offsets = &tokens.offsets,
-                                    .slots = &forward.cache->sources(),
-                                    .past = &lengths,
+                                    .query_offsets = tokens->offsets,
+                                    .rows = forward.cache->memory_rows(),
                                     .scale = score_scale(heads_),
                                     .cache = forward.cache->memory(layer_),
                                     .out = out->value});

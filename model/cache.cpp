@@ -1,12 +1,12 @@
 #include "model/cache.h"
 
-#include <cstring>
+#include "kernels/elementwise.h"
 
 namespace weft {
 
 KeyValueCache::KeyValueCache(Context& context, int64_t layers, int64_t rows, int64_t slots, int64_t capacity,
                              int64_t kv_width, DType dtype)
-    : capacity_(capacity) {
+    : context_(context), capacity_(capacity) {
   for (int64_t l = 0; l < layers; ++l) self_.push_back(context.empty({slots, capacity, kv_width}, dtype));
   for (int64_t s = slots - 1; s >= rows; --s) free_.push_back(static_cast<int32_t>(s));
   for (int64_t s = 0; s < rows; ++s) {
@@ -21,15 +21,27 @@ void KeyValueCache::set_memory(std::vector<Tensor> keys_and_values, std::vector<
   lengths_ = std::move(lengths);
 }
 
-std::vector<int32_t> KeyValueCache::memory_lengths() const {
-  std::vector<int32_t> lengths;
-  for (const int32_t s : sources_) lengths.push_back(lengths_[s]);
-  return lengths;
+const SharedCacheRows& KeyValueCache::self_rows() {
+  if (!self_rows_) self_rows_ = share_cache_rows(context_, slots_, past_);
+  return self_rows_;
 }
 
-const PackedWeight& KeyValueCache::packed(Context& context, const Tensor& weight) {
-  const auto at = packed_.find(weight.raw());
-  return at != packed_.end() ? at->second : packed_.emplace(weight.raw(), pack_weight(context, weight)).first->second;
+const SharedCacheRows& KeyValueCache::memory_rows() {
+  if (memory_rows_) return memory_rows_;
+  std::vector<int32_t> lengths;
+  for (const int32_t s : sources_) lengths.push_back(lengths_[s]);
+  memory_rows_ = share_cache_rows(context_, sources_, std::move(lengths));
+  return memory_rows_;
+}
+
+void KeyValueCache::advance(std::span<const int32_t> offsets) {
+  for (size_t r = 0; r < past_.size(); ++r) past_[r] += offsets[r + 1] - offsets[r];
+  self_rows_ = nullptr;
+}
+
+PackedWeight KeyValueCache::packed(Context& context, const Tensor& weight) {
+  const auto at = packed_.find(weight.place());
+  return at != packed_.end() ? at->second : packed_.emplace(weight.place(), pack_weight(context, weight)).first->second;
 }
 
 void KeyValueCache::reorder(std::span<const int32_t> parents) {
@@ -54,14 +66,16 @@ void KeyValueCache::reorder(std::span<const int32_t> parents) {
     kept[p] = true;
     slots.push_back(slot), past.push_back(past_[p]), sources.push_back(sources_[p]);
   }
+  if (sources != sources_) memory_rows_ = nullptr;
+  self_rows_ = nullptr;
   slots_ = std::move(slots), past_ = std::move(past), sources_ = std::move(sources);
 }
 
 void KeyValueCache::copy_slot(int32_t from, int32_t to, int32_t positions) {
+  if (positions == 0) return;
   for (const Tensor& layer : self_) {
-    const auto slot_bytes = layer.bytes() / static_cast<size_t>(layer.size(0));
-    const auto used = slot_bytes / static_cast<size_t>(capacity_) * static_cast<size_t>(positions);
-    std::memcpy(layer.raw() + slot_bytes * to, layer.raw() + slot_bytes * from, used);
+    const auto used = [&](int32_t slot) { return layer.slice(slot, slot + 1).flat(0, {positions, layer.size(2)}); };
+    convert(context_, used(from), used(to));
   }
 }
 

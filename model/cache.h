@@ -1,10 +1,11 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/context.h"
 #include "kernels/linear.h"
+#include "kernels/sequences.h"
 
 namespace weft {
 
@@ -21,7 +22,8 @@ class KeyValueCache {
   const std::vector<int32_t>& past() const { return past_; }    // positions held by each alive row
   int64_t rows() const { return static_cast<int64_t>(slots_.size()); }
   int64_t capacity() const { return capacity_; }
-  void advance(int64_t row, int32_t positions) { past_[row] += positions; }
+  // Row r has been fed the tokens offsets[r] .. offsets[r + 1].
+  void advance(std::span<const int32_t> offsets);
 
   // Row i continues what row parents[i] held. A parent that goes on once keeps its slot; further children get a copy.
   void reorder(std::span<const int32_t> parents);
@@ -29,21 +31,26 @@ class KeyValueCache {
   // Cross-attention: [sources, longest source, kv_width] per layer, and which source each row translates.
   void set_memory(std::vector<Tensor> keys_and_values, std::vector<int32_t> lengths);
   const Tensor& memory(int layer) const { return memory_[layer]; }
-  const std::vector<int32_t>& sources() const { return sources_; }
-  std::vector<int32_t> memory_lengths() const;  // by row
+
+  // The alive rows as an attention of this step sees them, in its own keys and values and in the memory's: uploaded
+  // when a layer first asks, and again only after the rows have changed.
+  const SharedCacheRows& self_rows();
+  const SharedCacheRows& memory_rows();
 
   // The weight in the layout that products with few rows read fastest: packed when first asked for, so weights must
   // not change while a cache lives.
-  const PackedWeight& packed(Context& context, const Tensor& weight);
+  PackedWeight packed(Context& context, const Tensor& weight);
 
  private:
   void copy_slot(int32_t from, int32_t to, int32_t positions);
 
+  Context& context_;
   int64_t capacity_;
   std::vector<Tensor> self_, memory_;
   std::vector<int32_t> slots_, past_, free_;
   std::vector<int32_t> sources_, lengths_;
-  std::unordered_map<const std::byte*, PackedWeight> packed_;  // by the weight's address
+  SharedCacheRows self_rows_, memory_rows_;
+  std::unordered_map<const void*, PackedWeight> packed_;  // by Tensor::place()
 };
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include "kernels/elementwise.h"
 #include "kernels/embed.h"
+#include "kernels/transfer.h"
 
 namespace weft {
 
@@ -37,45 +38,48 @@ Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabul
 
 void Embedding::prepare(Context& context, DType compute) {
   if (config_.positions != Positions::Sinusoidal) return;
-  const Shape shape{config_.max_length, config_.width};
-  const Tensor exact = context.empty(shape, DType::F32);
-  sinusoids_ = compute == DType::F32 ? exact : context.empty(shape, compute);
-  if (context.meta()) return;
-  fill_sinusoids(exact, config_.sinusoid_form, config_.sinusoid_base);
+  const std::vector<float> values =
+      sinusoids(config_.max_length, config_.width, config_.sinusoid_form, config_.sinusoid_base);
+  const Tensor exact = to_device(context, std::span<const float>(values)).view({config_.max_length, config_.width});
+  sinusoids_ = compute == DType::F32 ? exact : context.empty(exact.shape(), compute);
   if (compute != DType::F32) convert(context, exact, sinusoids_);
 }
 
-Var Embedding::operator()(ForwardContext& forward, const PackedTokens& tokens) const {
+Var Embedding::operator()(ForwardContext& forward, const Tokens& tokens) const {
+  require<InternalError>(config_.positions == Positions::None || tokens->positions <= config_.max_length,
+                         "a token's position lies outside the table of {}", config_.max_length);
   if (!projection_ && !shards_.active()) return lookup(forward, tokens, true);
   const Var x = shards_.reduce_or_scatter(forward, lookup(forward, tokens, false), tokens);
   return add_positions(forward, projection_ ? (*projection_)(forward, x, tokens) : x, tokens);
 }
 
-Var Embedding::lookup(ForwardContext& forward, const PackedTokens& tokens, bool with_positions) const {
+Var Embedding::lookup(ForwardContext& forward, const Tokens& tokens, bool with_positions) const {
   Tape& tape = forward.tape;
   const ParameterUse use = tape.use(table_), learned = tape.use(with_positions ? learned_ : nullptr);
   const Tensor table = use.value();
-  const Var y = tape.variable(tape.context().empty({tokens.count(), table.size(1)}, table.dtype()));
+  const Var y = tape.variable(tape.context().empty({tokens->count(), table.size(1)}, table.dtype()));
   const Dropout dropout =
-      with_positions ? forward.dropout(config_.dropout.embedding, dropout_id_, tokens.ids) : Dropout{};
+      with_positions ? forward.dropout(config_.dropout.embedding, dropout_id_, tokens->replicated.ids) : Dropout{};
   const double scale = with_positions ? scale_ : 1.0;
   const int64_t first_token = shards_.first(table.size(0));
-  embed_forward(tape.context(), {.tokens = tokens.tokens,
+  embed_forward(tape.context(), {.tokens = tokens->tokens,
                                  .table = table,
                                  .first_token = first_token,
                                  .scale = scale,
                                  .positions = with_positions ? position_table() : Tensor{},
                                  .dropout = dropout,
-                                 .row_positions = tokens.ids.position,
+                                 .row_positions = tokens->replicated.ids.position,
                                  .y = y->value});
-  tape.push([&tape, y, first_token, scale, dropout, use, learned, ids = tokens.tokens, position = tokens.ids.position] {
+  tape.push([&tape, y, first_token, scale, dropout, use, learned, tokens] {
     const GradientSlot dtable = use.contribute(), dpositions = learned.contribute();
     embed_backward(tape.context(), {.dy = y->gradient,
-                                    .tokens = ids,
+                                    .tokens = tokens->tokens,
+                                    .by_token = tokens->by_token,
                                     .first_token = first_token,
                                     .scale = scale,
                                     .dropout = dropout,
-                                    .row_positions = position,
+                                    .row_positions = tokens->replicated.ids.position,
+                                    .by_position = tokens->replicated.by_position,
                                     .dtable = dtable.tensor,
                                     .dtable_mode = dtable.mode,
                                     .dpositions = dpositions.tensor,
@@ -84,25 +88,25 @@ Var Embedding::lookup(ForwardContext& forward, const PackedTokens& tokens, bool 
   return y;
 }
 
-Var Embedding::add_positions(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
+Var Embedding::add_positions(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   Tape& tape = forward.tape;
   const Var y = tape.variable(tape.context().empty(x->value.shape(), x->value.dtype()));
-  const Dropout dropout = forward.dropout(config_.dropout.embedding, dropout_id_, tokens.residual_ids);
+  const Dropout dropout = forward.dropout(config_.dropout.embedding, dropout_id_, tokens->residual.ids);
   add_positions_forward(tape.context(), {.x = x->value,
                                          .scale = scale_,
                                          .positions = position_table(),
-                                         .row_positions = tokens.residual_ids.position,
+                                         .row_positions = tokens->residual.ids.position,
                                          .dropout = dropout,
                                          .y = y->value});
   const ParameterUse learned = tape.use(learned_);
-  tape.push([&tape, x, y, dropout, scale = scale_, learned, position = tokens.residual_ids.position] {
+  tape.push([&tape, x, y, dropout, scale = scale_, learned, tokens] {
     const GradientSlot dx = tape.slot(x), dpositions = learned.contribute();
     add_positions_backward(tape.context(), {.dy = y->gradient,
                                             .scale = scale,
-                                            .row_positions = position,
+                                            .row_positions = tokens->residual.ids.position,
+                                            .by_position = tokens->residual.by_position,
                                             .dropout = dropout,
                                             .dx = dx.tensor,
-                                            .dx_mode = dx.mode,
                                             .dpositions = dpositions.tensor,
                                             .dpositions_mode = dpositions.mode});
   });

@@ -11,14 +11,14 @@ class Embedding {
  public:
   Embedding(LayerScope& scope, const std::string& name, int64_t vocabulary, const Parameter* shared_table = nullptr);
   // [sequence-sharded tokens, width]
-  Var operator()(ForwardContext& forward, const PackedTokens& tokens) const;
+  Var operator()(ForwardContext& forward, const Tokens& tokens) const;
   const Parameter* table() const { return table_; }
   // Constant tables live outside the registry; made once the registry is allocated.
   void prepare(Context& context, DType compute);
 
  private:
-  Var lookup(ForwardContext& forward, const PackedTokens& tokens, bool with_positions) const;
-  Var add_positions(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
+  Var lookup(ForwardContext& forward, const Tokens& tokens, bool with_positions) const;
+  Var add_positions(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
   Tensor position_table() const { return learned_ ? learned_->value() : sinusoids_; }
 
   const TransformerConfig& config_;

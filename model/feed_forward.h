@@ -6,17 +6,20 @@
 
 namespace weft {
 
-// Two products with an activation and its dropout between them.
+// Two products with an activation and its dropout between them. They have one backward: the second product's makes the
+// gradient of what the first one made before the activation.
 class FeedForward : public Branch {
  public:
   FeedForward(LayerScope& scope, const std::string& name);
-  Var operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
-    return down_(forward, up_(forward, x, tokens), tokens);
-  }
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
   const Parameter* output_bias() const { return down_.residual_bias(); }
 
  private:
   Linear up_, down_;
+  const TensorParallel& shards_;
+  Activation activation_;
+  double dropout_;
+  uint64_t dropout_id_;
 };
 
 }  // namespace weft

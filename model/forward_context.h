@@ -11,7 +11,7 @@ class KeyValueCache;
 // What layers need to run once: the tape, this step's state, and while decoding the cache.
 struct ForwardContext {
   Tape& tape;
-  const StepState* state = nullptr;
+  StepState step;
   KeyValueCache* cache = nullptr;
   // Products in blocks of a fixed number of rows: a row's bits then do not depend on the rows beside it (decoding).
   bool batch_invariant = false;

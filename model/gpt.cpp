@@ -13,13 +13,11 @@ Gpt::Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vo
 
 Var Gpt::hidden(ForwardContext& forward, const ModelBatch& batch) { return decoder(forward, batch.input, {}); }
 
-Var Gpt::decoder(ForwardContext& forward, const PackedTokens& input, const Memory&) {
-  const PackedTokens tokens = shards_.shard_token_ids(forward, input);
+Var Gpt::decoder(ForwardContext& forward, const Tokens& tokens, const Memory&) {
   return stack_(forward, embedding_(forward, tokens), tokens, {});
 }
 
-std::unique_ptr<KeyValueCache> Gpt::begin_decoding(const PackedTokens&, int64_t hypotheses, int64_t slots,
-                                                   int64_t capacity) {
+std::unique_ptr<KeyValueCache> Gpt::begin_decoding(const Tokens&, int64_t hypotheses, int64_t slots, int64_t capacity) {
   return std::make_unique<KeyValueCache>(context_, config_.layers, hypotheses, slots, capacity, kv_width(),
                                          compute_dtype(registry_.precision()));
 }

@@ -9,11 +9,11 @@ class Gpt : public Transformer {
   Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
       bool sequence_parallel);
   Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
-  std::unique_ptr<KeyValueCache> begin_decoding(const PackedTokens& source, int64_t hypotheses, int64_t slots,
+  std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
                                                 int64_t capacity) override;
 
  protected:
-  Var decoder(ForwardContext& forward, const PackedTokens& tokens, const Memory& memory) override;
+  Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) override;
   void prepare_embeddings(DType compute) override { embedding_.prepare(context_, compute); }
 
  private:

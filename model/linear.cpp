@@ -42,8 +42,7 @@ void linear_in_blocks(Context& context, const LinearForward& args) {
 void linear_batch_invariant(ForwardContext& forward, const LinearForward& args) {
   if (!forward.batch_invariant) return linear_forward(forward.context(), args);
   LinearForward packed = args;
-  if (forward.cache && !forward.context().meta())
-    packed.packed = &forward.cache->packed(forward.context(), args.weight);
+  if (forward.cache) packed.packed = forward.cache->packed(forward.context(), args.weight);
   linear_in_blocks(forward.context(), packed);
 }
 
@@ -57,10 +56,7 @@ Linear::Linear(LayerScope& scope, const Options& o)
       shards_(scope.shards),
       sharding_(o.sharding),
       replicated_in_(o.replicated_in),
-      bias_in_residual_(o.bias_in_residual),
-      activation_(o.activation),
-      dropout_(o.dropout),
-      dropout_id_(scope.dropout_id(o.name)) {
+      sums_parts_(o.sharding == LinearSharding::RowParallel && scope.shards.active()) {
   if (!o.bias) return;
   // The bias of a row-parallel product is added once, to sequence-sharded tokens.
   const bool sharded = o.sharding == LinearSharding::ColumnParallel;
@@ -70,35 +66,37 @@ Linear::Linear(LayerScope& scope, const Options& o)
                                .partial_over_tp = !sharded && scope.shards.sequence()});
 }
 
-Var Linear::operator()(ForwardContext& forward, const Var& input, const PackedTokens& tokens) const {
-  Tape& tape = forward.tape;
+int64_t Linear::columns() const { return weight_->local_shape().elements() / weight_->local_shape()[-1]; }
+
+Var Linear::input(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   const bool gathers = sharding_ == LinearSharding::ColumnParallel && !replicated_in_;
-  const Var x = gathers ? shards_.copy_or_gather(forward, input, tokens) : input;
-  const int64_t out = weight_->local_shape().elements() / weight_->local_shape()[-1];
-  const int64_t n = x->value.rows();
-  const ParameterUse weight = tape.use(weight_), bias = tape.use(bias_in_residual_ ? nullptr : bias_);
-  const DType dtype = x->value.dtype();
-  Tensor pre;
-  if (activation_ != Activation::None && tape.recording()) pre = tape.context().empty({n, out}, dtype);
-  const Var y = tape.variable(tape.context().empty({n, out}, dtype));
-  const RowIds& rows = sharding_ == LinearSharding::None ? tokens.residual_ids : tokens.ids;
-  Dropout dropout = forward.dropout(dropout_, dropout_id_, rows);
-  if (sharding_ == LinearSharding::ColumnParallel) dropout.first_channel = shards_.first(out);
-  linear_batch_invariant(forward, {.x = x->value,
-                                   .weight = weight.value(),
-                                   .bias = bias.value(),
-                                   .activation = activation_,
-                                   .dropout = dropout,
-                                   .y = y->value,
-                                   .pre = pre});
-  tape.push([&tape, x, y, pre, dropout, bias, weight, activation = activation_] {
+  return gathers ? shards_.copy_or_gather(forward, x, tokens) : x;
+}
+
+Linear::Use Linear::use(Tape& tape) const {
+  return {.weight = tape.use(weight_), .bias = tape.use(sums_parts_ ? nullptr : bias_)};
+}
+
+Var Linear::result(const Tape& tape, const Tensor& input) const {
+  const DType dtype = input.dtype();
+  return tape.variable(tape.context().empty({input.rows(), columns()}, sums_parts_ ? accumulator_of(dtype) : dtype),
+                       dtype);
+}
+
+Var Linear::output(ForwardContext& forward, const Var& result, const Tokens& tokens) const {
+  return sums_parts_ ? shards_.reduce_or_scatter(forward, result, tokens) : result;
+}
+
+Var Linear::operator()(ForwardContext& forward, const Var& given, const Tokens& tokens) const {
+  Tape& tape = forward.tape;
+  const Var x = input(forward, given, tokens), y = result(tape, x->value);
+  const auto [weight, bias] = use(tape);
+  linear_batch_invariant(forward, {.x = x->value, .weight = weight.value(), .bias = bias.value(), .y = y->value});
+  tape.push([&tape, x, y, weight = weight, bias = bias] {
     const GradientSlot dx = tape.slot(x), dweight = weight.contribute(), dbias = bias.contribute();
     linear_backward(tape.context(), {.dy = y->gradient,
                                      .x = x->value,
                                      .weight = weight.value(),
-                                     .pre = pre,
-                                     .activation = activation,
-                                     .dropout = dropout,
                                      .dx = dx.tensor,
                                      .dx_mode = dx.mode,
                                      .dweight = dweight.tensor,
@@ -106,7 +104,7 @@ Var Linear::operator()(ForwardContext& forward, const Var& input, const PackedTo
                                      .dbias = dbias.tensor,
                                      .dbias_mode = dbias.mode});
   });
-  return sharding_ == LinearSharding::RowParallel ? shards_.reduce_or_scatter(forward, y, tokens) : y;
+  return output(forward, y, tokens);
 }
 
 }  // namespace weft

@@ -16,10 +16,13 @@ void linear_batch_invariant(ForwardContext& forward, const LinearForward& args);
 enum class LinearSharding : uint8_t {
   None,            // every rank has the whole weight: sequence-sharded tokens in and out
   ColumnParallel,  // outputs are divided: sequence-sharded tokens in, this rank's features of replicated tokens out
-  RowParallel,     // inputs are divided: this rank's features of replicated tokens in, sequence-sharded tokens out
+  // Inputs are divided: this rank's features of replicated tokens in, sequence-sharded tokens out. One rank's product
+  // takes the bias and is rounded with it. The parts of several are not rounded at all: their sum goes to a residual
+  // sum, which adds the bias (Linear::residual_bias) and rounds.
+  RowParallel,
 };
 
-// y = dropout(act(x W^T + b)). `shape` is the weight's global shape, its last dim the input's width.
+// y = x W^T + b. `shape` is the weight's global shape, its last dim the input's width.
 class Linear {
  public:
   struct Options {
@@ -27,16 +30,26 @@ class Linear {
     Shape shape;
     Init init;
     bool bias = true;
-    // The bias is declared here but added by the residual_norm that follows (row-parallel: after the reduce).
-    bool bias_in_residual = false;
     LinearSharding sharding = LinearSharding::None;
     bool replicated_in = false;  // ColumnParallel: the input's tokens are replicated already
-    Activation activation = Activation::None;
-    double dropout = 0;
   };
   Linear(LayerScope& scope, const Options& options);
-  Var operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
-  const Parameter* residual_bias() const { return bias_in_residual_ ? bias_ : nullptr; }
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+
+  // Its steps, for a layer that runs several products with one backward (FeedForward): the input on the tokens that
+  // the product reads; one use of the parameters (no bias where the residual sum adds it); the product's result, to be
+  // written; the output that is made of it.
+  struct Use {
+    ParameterUse weight, bias;
+  };
+  Var input(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+  Use use(Tape& tape) const;
+  Var result(const Tape& tape, const Tensor& input) const;
+  Var output(ForwardContext& forward, const Var& result, const Tokens& tokens) const;
+
+  int64_t columns() const;  // of the result: this rank's outputs
+  // The bias that the residual_norm that follows has to add, or null.
+  const Parameter* residual_bias() const { return sums_parts_ ? bias_ : nullptr; }
 
  private:
   const Parameter* weight_;
@@ -44,10 +57,7 @@ class Linear {
   const TensorParallel& shards_;
   LinearSharding sharding_;
   bool replicated_in_;
-  bool bias_in_residual_;
-  Activation activation_;
-  double dropout_;
-  uint64_t dropout_id_;
+  bool sums_parts_;  // the output is a sum over tp
 };
 
 }  // namespace weft

@@ -1,6 +1,8 @@
 #pragma once
-#include "kernels/attention.h"
-#include "kernels/context.h"
+#include <memory>
+#include <span>
+
+#include "kernels/sequences.h"
 #include "kernels/step_state.h"
 
 namespace weft {
@@ -10,18 +12,43 @@ namespace weft {
 //   replicated tokens        all of them, the same on every tp rank: what products and attention see
 //   sequence-sharded tokens  with sequence parallelism, what the residual stream holds: this tp rank's part of them,
 //                            all parts equally long (the last tokens are padding); without it, the replicated ones
+// Made once for a micro-batch, where the ids are, and shared by everything that works on it.
 struct PackedTokens {
-  Offsets offsets;      // sequences + 1
-  Tensor tokens;        // i32[count()]
-  RowIds ids;           // sequence and position of each replicated token
-  RowIds residual_ids;  // of each token of the residual stream here (see TensorParallel::shard_token_ids)
-  int64_t count() const { return offsets.empty() ? 0 : offsets.back(); }
-  int64_t sequences() const { return offsets.empty() ? 0 : static_cast<int64_t>(offsets.size()) - 1; }
+  // Which row is which, and the rows in the order of their positions (absent if there is no backward).
+  struct Rows {
+    RowIds ids;
+    Tensor by_position;  // i32[rows]
+  };
+  SharedOffsets offsets;
+  Tensor tokens;          // i32[count()]
+  Tensor by_token;        // i32[count()]: rows sorted by token, then by row; absent if there is no backward
+  Tensor last;            // i32[sequences()]: the last row of each
+  Rows replicated;        // of all tokens
+  Rows residual;          // of the tokens of the residual stream here
+  int32_t positions = 0;  // more than any token's position
+  int64_t count() const { return offsets->rows(); }
+  int64_t sequences() const { return offsets->sequences(); }
+};
+using Tokens = std::shared_ptr<const PackedTokens>;
+
+struct TokenInputs {
+  std::span<const int32_t> tokens;
+  std::span<const int32_t> offsets;              // sequences + 1
+  std::span<const int64_t> sequence_ids = {};    // dropout coordinate of each sequence; absent: 0, 1, ...
+  std::span<const int32_t> first_position = {};  // of each sequence's first token; absent: 0 (decoding continues later)
 };
 
-// Copies host tokens to the device. `sequence_ids` are the dropout coordinate of each sequence (absent: 0, 1, ...);
-// `first_position` the position of each sequence's first token (absent: 0; decoding continues later).
-PackedTokens pack_tokens(Context& context, std::span<const int32_t> tokens, std::span<const int32_t> offsets,
-                         std::span<const int64_t> sequence_ids, std::span<const int32_t> first_position = {});
+// Of the tokens of the residual stream: this tp rank's part, all of them by default (TensorParallel::residual_part).
+struct ResidualPart {
+  int rank = 0;
+  int ranks = 1;
+  int64_t tokens(int64_t count) const { return (count + ranks - 1) / ranks; }  // padding included
+};
+
+enum class TokenUse : uint8_t { Forward, Backward };
+
+// Uploads all of it at once.
+Tokens pack_tokens(Context& context, const TokenInputs& inputs, TokenUse use = TokenUse::Forward,
+                   const ResidualPart& part = {});
 
 }  // namespace weft

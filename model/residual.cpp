@@ -10,23 +10,23 @@ Branch::Branch(LayerScope& scope, const std::string& name)
       dropout_(scope.config.dropout.residual),
       dropout_id_(scope.dropout_id(name + ".residual")) {}
 
-Var Residual::branch_input(ForwardContext& forward, const Branch& branch, const PackedTokens& tokens) {
+Var Residual::branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens) {
   return branch.pre_norm_ ? normed(forward, branch.norm_, tokens) : value(forward, tokens);
 }
 
 // In pre-LN the branch waits for the next norm; in post-LN its own norm follows.
 void Residual::add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias,
-                   const PackedTokens& tokens) {
+                   const Tokens& tokens) {
   pending_ = std::move(output);
   bias_ = bias, dropout_ = branch.dropout_, dropout_id_ = branch.dropout_id_;
   if (!branch.pre_norm_) value_ = join(forward, &branch.norm_, tokens, false);
 }
 
-Var Residual::normed(ForwardContext& forward, const Norm& norm, const PackedTokens& tokens) {
+Var Residual::normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens) {
   return join(forward, &norm, tokens, true);
 }
 
-Var Residual::value(ForwardContext& forward, const PackedTokens& tokens) {
+Var Residual::value(ForwardContext& forward, const Tokens& tokens) {
   if (pending_) join(forward, nullptr, tokens, true);
   return value_;
 }
@@ -37,7 +37,7 @@ void Residual::segment(ForwardContext& forward, const Var& memory, const Body& b
   const auto after = std::make_shared<Residual>(*this);
   const ForwardContext outer = forward;
   const auto run = [before, after, outer, body](Tape& tape, const std::vector<Var>& in) -> std::vector<Var> {
-    ForwardContext inner{tape, outer.state};
+    ForwardContext inner{tape, outer.step};
     Residual stream = *before;
     stream.value_ = in[0], stream.pending_ = in[1];
     body(inner, stream, in[2]);
@@ -88,12 +88,12 @@ void backward(Tape& tape, const Saved& s) {
 }  // namespace
 
 // One residual_norm: what is absent (branch, norm) is left out. With keep_sum the stream's value becomes the sum.
-Var Residual::join(ForwardContext& forward, const Norm* norm, const PackedTokens& tokens, bool keep_sum) {
+Var Residual::join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum) {
   Tape& tape = forward.tape;
   Context& context = tape.context();
   Saved s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
   const Shape shape = s.x->value.shape();
-  const DType dtype = s.x->value.dtype(), acc_dtype = accumulator_of(dtype);
+  const DType dtype = value_->value.dtype(), acc_dtype = accumulator_of(dtype);
   s.sum = pending_ ? tape.variable(context.empty(shape, dtype)) : s.x;
   if (norm) {
     s.normed = tape.variable(context.empty(shape, dtype));
@@ -103,7 +103,7 @@ Var Residual::join(ForwardContext& forward, const Norm* norm, const PackedTokens
   s.bias = tape.use(pending_ ? bias_ : nullptr);
   s.gamma = tape.use(norm ? norm->gamma() : nullptr);
   s.beta = tape.use(norm ? norm->beta() : nullptr);
-  if (pending_) s.dropout = forward.dropout(dropout_, dropout_id_, tokens.residual_ids);
+  if (pending_) s.dropout = forward.dropout(dropout_, dropout_id_, tokens->residual.ids);
   residual_norm_forward(context, {.x = s.x->value,
                                   .bias = s.bias.value(),
                                   .dropout = s.dropout,
@@ -115,6 +115,9 @@ Var Residual::join(ForwardContext& forward, const Norm* norm, const PackedTokens
                                   .normed = s.normed ? s.normed->value : Tensor{},
                                   .mean = s.mean,
                                   .rstd = s.rstd});
+  // The sum is what backward reads, of the branch's output only the shape. A segment's first pass leaves it to the
+  // second.
+  if (pending_ && tape.recording()) s.x->value = {};
   if (keep_sum) value_ = s.sum;
   pending_ = nullptr;
   Var normed = s.normed;

@@ -10,8 +10,8 @@ namespace weft {
 
 // What a branch of the residual stream (attention, feed-forward) brings besides its body: the norm before it (pre-LN)
 // or after the sum (post-LN), and the dropout of its output. A sublayer derives from it and has
-//   Var operator()(ForwardContext&, const Var& x, const PackedTokens&, ...) const    its output without the last bias
-//   const Parameter* output_bias() const                                             that bias, added in the sum
+//   Var operator()(ForwardContext&, const Var& x, const Tokens&, ...) const    its output, as Linear leaves it
+//   const Parameter* output_bias() const                                             its Linear::residual_bias
 class Branch {
  protected:
   // Declares the norm `name`_norm and the dropout site `name`.residual.
@@ -33,23 +33,22 @@ class Residual {
 
   // x + dropout(sublayer(norm(x)) + bias) in pre-LN, norm(x + dropout(sublayer(x) + bias)) in post-LN.
   template <class Sublayer, class... Inputs>
-  void apply(ForwardContext& forward, const Sublayer& sublayer, const PackedTokens& tokens, const Inputs&... inputs) {
+  void apply(ForwardContext& forward, const Sublayer& sublayer, const Tokens& tokens, const Inputs&... inputs) {
     const Branch& branch = sublayer;
     const Var x = branch_input(forward, branch, tokens);
     add(forward, branch, sublayer(forward, x, tokens, inputs...), sublayer.output_bias(), tokens);
   }
-  Var value(ForwardContext& forward, const PackedTokens& tokens);                     // joins without a norm
-  Var normed(ForwardContext& forward, const Norm& norm, const PackedTokens& tokens);  // joins, returns norm(value)
+  Var value(ForwardContext& forward, const Tokens& tokens);                     // joins without a norm
+  Var normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens);  // joins, returns norm(value)
 
   // Runs body(forward, residual, memory), which may use the stream and the memory alone, as a recomputed segment.
   using Body = std::function<void(ForwardContext&, Residual&, const Var& memory)>;
   void segment(ForwardContext& forward, const Var& memory, const Body& body);
 
  private:
-  Var branch_input(ForwardContext& forward, const Branch& branch, const PackedTokens& tokens);
-  void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias,
-           const PackedTokens& tokens);
-  Var join(ForwardContext& forward, const Norm* norm, const PackedTokens& tokens, bool keep_sum);
+  Var branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens);
+  void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias, const Tokens& tokens);
+  Var join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum);
 
   Var value_, pending_;  // pending: the branch that has not joined, or null
   const Parameter* bias_ = nullptr;

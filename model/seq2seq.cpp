@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/elementwise.h"
+#include "kernels/transfer.h"
 
 namespace weft {
 
@@ -23,8 +24,7 @@ void Seq2Seq::prepare_embeddings(DType compute) {
   target_embedding_.prepare(context_, compute);
 }
 
-Memory Seq2Seq::encode(ForwardContext& forward, const PackedTokens& source) {
-  const PackedTokens tokens = shards_.shard_token_ids(forward, source);
+Memory Seq2Seq::encode(ForwardContext& forward, const Tokens& tokens) {
   const Var states = encoder_(forward, source_embedding_(forward, tokens), tokens, {});
   return {shards_.copy_or_gather(forward, states, tokens), tokens};
 }
@@ -33,40 +33,43 @@ Var Seq2Seq::hidden(ForwardContext& forward, const ModelBatch& batch) {
   return decoder(forward, batch.input, encode(forward, batch.source));
 }
 
-Var Seq2Seq::decoder(ForwardContext& forward, const PackedTokens& input, const Memory& memory) {
-  const PackedTokens tokens = shards_.shard_token_ids(forward, input);
+Var Seq2Seq::decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) {
   return decoder_(forward, target_embedding_(forward, tokens), tokens, memory);
 }
 
 namespace {
-// [tokens, columns] as [sequences, longest, columns]; what is beyond a sequence's end is never read.
-Tensor by_sequence(Context& context, const Tensor& packed, const Offsets& offsets, int64_t longest) {
-  const auto sequences = static_cast<int64_t>(offsets.size()) - 1;
-  const Tensor out = context.zeros({sequences, longest, packed.columns()}, packed.dtype());
-  for (int64_t s = 0; s < sequences; ++s) {
-    const Tensor from = packed.slice(offsets[s], offsets[s + 1]);
-    convert(context, from, out.slice(s, s + 1).flat(0, from.shape()));
+
+// The rows of [sequences, longest] places; what is beyond a sequence's end is never read, and holds a copy of a row.
+std::vector<int32_t> rows_by_sequence(const Offsets& offsets, int64_t longest) {
+  std::vector<int32_t> rows;
+  const auto last = static_cast<int32_t>(offsets.rows() - 1);
+  for (int64_t s = 0; s < offsets.sequences(); ++s) {
+    for (int32_t t = 0; t < longest; ++t) rows.push_back(std::min(offsets.host[s] + t, last));
   }
-  return out;
+  return rows;
 }
+
 }  // namespace
 
-std::unique_ptr<KeyValueCache> Seq2Seq::begin_decoding(const PackedTokens& source, int64_t hypotheses, int64_t slots,
+std::unique_ptr<KeyValueCache> Seq2Seq::begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
                                                        int64_t capacity) {
-  require<InternalError>(hypotheses == source.sequences(), "decoding {} hypotheses of {} sources", hypotheses,
-                         source.sequences());
+  require<InternalError>(hypotheses == source->sequences(), "decoding {} hypotheses of {} sources", hypotheses,
+                         source->sequences());
   auto cache = std::make_unique<KeyValueCache>(context_, config_.layers, hypotheses, slots, capacity, kv_width(),
                                                compute_dtype(registry_.precision()));
   Tape tape(context_, Tape::Mode::Off);
   ForwardContext forward{.tape = tape, .batch_invariant = true};
   const Memory memory = encode(forward, source);
+  const Offsets& offsets = *source->offsets;
   std::vector<int32_t> lengths;
-  for (int64_t s = 0; s < hypotheses; ++s) lengths.push_back(source.offsets[s + 1] - source.offsets[s]);
-  const int64_t longest = std::max<int64_t>(1, hypotheses ? *std::ranges::max_element(lengths) : 0);
+  for (int64_t s = 0; s < hypotheses; ++s) lengths.push_back(static_cast<int32_t>(offsets.length(s)));
+  const int64_t longest = std::max<int64_t>(1, offsets.longest);
+  const Tensor rows = to_device(context_, std::span<const int32_t>(rows_by_sequence(offsets, longest)));
   std::vector<Tensor> keys_and_values;
   for (const Block& block : decoder_.blocks()) {
     const Var kv = block.cross().keys_and_values(forward, memory);
-    keys_and_values.push_back(by_sequence(context_, kv->value, source.offsets, longest));
+    keys_and_values.push_back(context_.empty({hypotheses, longest, kv->value.columns()}, kv->value.dtype()));
+    gather_rows(context_, kv->value, rows, keys_and_values.back());
   }
   cache->set_memory(std::move(keys_and_values), std::move(lengths));
   return cache;

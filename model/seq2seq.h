@@ -10,15 +10,15 @@ class Seq2Seq : public Transformer {
   Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
           bool sequence_parallel);
   Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
-  std::unique_ptr<KeyValueCache> begin_decoding(const PackedTokens& source, int64_t hypotheses, int64_t slots,
+  std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
                                                 int64_t capacity) override;
 
  protected:
-  Var decoder(ForwardContext& forward, const PackedTokens& tokens, const Memory& memory) override;
+  Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) override;
   void prepare_embeddings(DType compute) override;
 
  private:
-  Memory encode(ForwardContext& forward, const PackedTokens& source);
+  Memory encode(ForwardContext& forward, const Tokens& source);
 
   Embedding source_embedding_, target_embedding_;
   Stack encoder_, decoder_;

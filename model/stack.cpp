@@ -7,8 +7,7 @@ Block::Block(LayerScope& scope, const std::string& name, bool causal, bool cross
       cross_(cross ? std::optional<CrossAttention>(std::in_place, scope, name + ".cross", layer) : std::nullopt),
       ffn_(scope, name + ".ffn") {}
 
-void Block::operator()(ForwardContext& forward, Residual& residual, const PackedTokens& tokens,
-                       const Memory& memory) const {
+void Block::operator()(ForwardContext& forward, Residual& residual, const Tokens& tokens, const Memory& memory) const {
   residual.apply(forward, attention_, tokens);
   if (cross_) residual.apply(forward, *cross_, tokens, memory);
   residual.apply(forward, ffn_, tokens);
@@ -24,7 +23,7 @@ Stack::Stack(const LayerScope& outer, const std::string& name, int64_t layers, b
   if (scope.config.final_norm) final_norm_.emplace(scope, name + ".final_norm");
 }
 
-Var Stack::operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens, const Memory& memory) const {
+Var Stack::operator()(ForwardContext& forward, const Var& x, const Tokens& tokens, const Memory& memory) const {
   Residual residual(x);
   for (const Block& block : blocks_) {
     residual.segment(forward, memory.states,

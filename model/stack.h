@@ -13,7 +13,7 @@ namespace weft {
 class Block {
  public:
   Block(LayerScope& scope, const std::string& name, bool causal, bool cross, int layer);
-  void operator()(ForwardContext& forward, Residual& residual, const PackedTokens& tokens, const Memory& memory) const;
+  void operator()(ForwardContext& forward, Residual& residual, const Tokens& tokens, const Memory& memory) const;
   const CrossAttention& cross() const { return *cross_; }
 
  private:
@@ -27,7 +27,7 @@ class Stack {
  public:
   Stack(const LayerScope& scope, const std::string& name, int64_t layers, bool causal, bool cross);
   // x and the result are [sequence-sharded tokens, width].
-  Var operator()(ForwardContext& forward, const Var& x, const PackedTokens& tokens, const Memory& memory) const;
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens, const Memory& memory) const;
   const std::vector<Block>& blocks() const { return blocks_; }
 
  private:

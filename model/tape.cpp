@@ -51,7 +51,7 @@ void Tape::backward() {
 GradientSlot Tape::slot(const Var& variable) const {
   if (!variable->needs_gradient) return {};
   if (variable->gradient) return {variable->gradient, Accumulate::Add};
-  variable->gradient = context_.empty(variable->value.shape(), variable->value.dtype());
+  variable->gradient = context_.empty(variable->shape, variable->gradient_dtype);
   return {variable->gradient, Accumulate::Overwrite};
 }
 
@@ -59,7 +59,9 @@ std::vector<Var> Tape::recompute(const std::vector<Var>& inputs, Segment segment
   if (mode_ != Mode::Record) return segment(*this, inputs);
   Tape first(context_, Mode::Discard, buckets_);
   std::vector<Var> outputs;
-  for (const Var& v : segment(first, inputs)) outputs.push_back(v ? variable(v->value) : nullptr);
+  for (const Var& v : segment(first, inputs)) {
+    outputs.push_back(v ? variable(v->value, v->gradient_dtype) : nullptr);
+  }
   push([this, inputs, outputs, segment = std::move(segment)] {
     Tape second(context_, Mode::Replay, buckets_);
     std::vector<Var> again_in;

@@ -11,9 +11,12 @@ namespace weft {
 
 // An activation on the tape: its value, and during backward its gradient once something has contributed to it.
 struct Variable {
-  Tensor value;
+  Tensor value;  // absent once nothing reads it any more, not even backward
   Tensor gradient;
   bool needs_gradient = false;
+  // Of the gradient: the model's compute dtype, also where the value is a sum that has not been rounded to it yet.
+  DType gradient_dtype = DType::F32;
+  Shape shape = {};  // of both
 };
 using Var = std::shared_ptr<Variable>;
 
@@ -57,7 +60,14 @@ class Tape {
   bool recording() const { return mode_ == Mode::Record || mode_ == Mode::Replay; }
 
   Var constant(Tensor value) const { return std::make_shared<Variable>(Variable{std::move(value), {}, false}); }
-  Var variable(Tensor value) const { return std::make_shared<Variable>(Variable{std::move(value), {}, recording()}); }
+  Var variable(Tensor value) const {
+    const DType dtype = value.dtype();
+    return variable(std::move(value), dtype);
+  }
+  Var variable(Tensor value, DType gradient_dtype) const {
+    const Shape shape = value.shape();
+    return std::make_shared<Variable>(Variable{std::move(value), {}, recording(), gradient_dtype, shape});
+  }
 
   // Once for each parameter that an operation reads; nullptr gives the handle of no parameter.
   ParameterUse use(const Parameter* parameter);

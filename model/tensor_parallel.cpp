@@ -27,30 +27,11 @@ void give_gradient(Tape& tape, const Var& x, const Tensor& gradient) {
   }
 }
 
-int64_t part_tokens(int64_t tokens, int64_t ranks) { return (tokens + ranks - 1) / ranks; }
-
 }  // namespace
 
 // Decoding has few tokens, and one must not depend on those beside it: they stay replicated.
 bool TensorParallel::shards_tokens(const ForwardContext& forward) const {
   return sequence_ && !forward.batch_invariant;
-}
-
-PackedTokens TensorParallel::shard_token_ids(const ForwardContext& forward, PackedTokens tokens) const {
-  tokens.residual_ids = tokens.ids;
-  if (!shards_tokens(forward)) return tokens;
-  Context& context = forward.context();
-  const int64_t n = part_tokens(tokens.count(), tp_.size()), begin = std::min(n * tp_.rank(), tokens.count()),
-                end = std::min(begin + n, tokens.count());
-  const auto part = [&](const Tensor& ids) {
-    const Tensor out = context.zeros({n}, ids.dtype());
-    if (!context.meta() && end > begin) {
-      std::copy(ids.data<int32_t>() + begin, ids.data<int32_t>() + end, out.data<int32_t>());
-    }
-    return out;
-  };
-  tokens.residual_ids = {part(tokens.ids.sequence), part(tokens.ids.position)};
-  return tokens;
 }
 
 void TensorParallel::all_reduce(Context& context, const Tensor& part) const {
@@ -75,7 +56,7 @@ Tensor TensorParallel::gather(Context& context, const Tensor& part, int64_t toke
 }
 
 Tensor TensorParallel::reduce_scatter(Context& context, const Tensor& part) const {
-  const int64_t n = part_tokens(part.size(0), tp_.size()), padded = n * tp_.size();
+  const int64_t n = residual_part().tokens(part.size(0)), padded = n * tp_.size();
   const DType acc_dtype = accumulator_of(part.dtype());
   Tensor in = part;
   if (acc_dtype != part.dtype() || padded != part.size(0)) {
@@ -90,11 +71,11 @@ Tensor TensorParallel::reduce_scatter(Context& context, const Tensor& part) cons
   return out;
 }
 
-Var TensorParallel::copy_or_gather(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const {
+Var TensorParallel::copy_or_gather(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
   if (!active()) return x;
   Tape& tape = forward.tape;
   if (shards_tokens(forward)) {
-    const Var y = tape.variable(gather(tape.context(), x->value, tokens.count()));
+    const Var y = tape.variable(gather(tape.context(), x->value, tokens->count()));
     tape.push([this, &tape, x, y] {
       if (x->needs_gradient) give_gradient(tape, x, reduce_scatter(tape.context(), y->gradient));
     });
@@ -109,12 +90,13 @@ Var TensorParallel::copy_or_gather(ForwardContext& forward, const Var& x, const 
   return y;
 }
 
-Var TensorParallel::reduce_or_scatter(ForwardContext& forward, const Var& part, const PackedTokens& tokens) const {
+Var TensorParallel::reduce_or_scatter(ForwardContext& forward, const Var& part, const Tokens& tokens) const {
   if (!active()) return part;
   Tape& tape = forward.tape;
   if (shards_tokens(forward)) {
-    const Var y = tape.variable(reduce_scatter(tape.context(), part->value));
-    tape.push([this, &tape, part, y, n = tokens.count()] {
+    const Var y = tape.variable(reduce_scatter(tape.context(), part->value), part->gradient_dtype);
+    part->value = {};
+    tape.push([this, &tape, part, y, n = tokens->count()] {
       give_gradient(tape, part, gather(tape.context(), y->gradient, n));
     });
     return y;
@@ -124,7 +106,7 @@ Var TensorParallel::reduce_or_scatter(ForwardContext& forward, const Var& part, 
   } else {
     all_reduce(tape.context(), part->value);
   }
-  const Var y = tape.variable(part->value);
+  const Var y = tape.variable(std::move(part->value), part->gradient_dtype);
   tape.push([&tape, part, y] { give_gradient(tape, part, y->gradient); });
   return y;
 }

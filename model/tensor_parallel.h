@@ -11,7 +11,7 @@ struct ForwardContext;
 // of the residual stream are (Korthikanti et al. 2022): model/packed_tokens.h has the two ways in which tokens lie.
 // Layers name no rank: they mark where a sharded region begins and ends. Products and attention run on replicated
 // tokens; norms, residual sums and their dropout on sequence-sharded ones.
-// Sums over tp are made in the accumulator dtype.
+// Sums over tp are made in the accumulator dtype, and keep it where their parts have it.
 class TensorParallel {
  public:
   TensorParallel(Communicator& tp, bool sequence_parallel) : tp_(tp), sequence_(sequence_parallel && tp.size() > 1) {}
@@ -20,19 +20,20 @@ class TensorParallel {
 
   bool active() const { return tp_.size() > 1; }
   bool sequence() const { return sequence_; }
+  // Those tokens that this rank's norms and residual sums see (not while decoding: see shards_tokens).
+  ResidualPart residual_part() const { return sequence_ ? ResidualPart{tp_.rank(), tp_.size()} : ResidualPart{}; }
   Communicator& communicator() const { return tp_; }
   // This rank's share of heads, features, ... and where it begins.
   int64_t share(int64_t whole, const char* what) const { return div_exact(whole, tp_.size(), what); }
   int64_t first(int64_t share) const { return share * tp_.rank(); }
 
-  // Sets residual_ids: the ids of those tokens that this rank's norms and residual sums see.
-  PackedTokens shard_token_ids(const ForwardContext& forward, PackedTokens tokens) const;
   // Sequence-sharded -> replicated tokens, for column-parallel products. Forward: identity or all-gather; backward:
   // all-reduce or reduce-scatter of the gradient, of which every rank has a part.
-  Var copy_or_gather(ForwardContext& forward, const Var& x, const PackedTokens& tokens) const;
+  Var copy_or_gather(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
   // Parts of a sum over tp, replicated -> sequence-sharded tokens, after row-parallel products. Forward: all-reduce or
-  // reduce-scatter; backward: identity or all-gather.
-  Var reduce_or_scatter(ForwardContext& forward, const Var& part, const PackedTokens& tokens) const;
+  // reduce-scatter; backward: identity or all-gather. The sum has the dtype of the parts: products give them in the
+  // accumulator dtype, so that the residual sum rounds once; gradients are of the compute dtype. The parts' value goes.
+  Var reduce_or_scatter(ForwardContext& forward, const Var& part, const Tokens& tokens) const;
 
  private:
   bool shards_tokens(const ForwardContext& forward) const;

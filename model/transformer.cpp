@@ -42,7 +42,7 @@ int64_t Transformer::kv_width() const {
   return 2 * shards_.share(config_.derived_kv_heads(), "model.kv_heads") * config_.derived_head_dim();
 }
 
-LossSums Transformer::loss(ForwardContext& forward, const ModelBatch& batch, const LossOptions& options) {
+void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double smoothing, const LossSums& sums) {
   Tape& tape = forward.tape;
   const Var h = shards_.copy_or_gather(forward, hidden(forward, batch), batch.input);
   const int64_t n = h->value.size(0);
@@ -55,8 +55,8 @@ LossSums Transformer::loss(ForwardContext& forward, const ModelBatch& batch, con
                   .weight = weight.value(),
                   .bias = bias.value(),
                   .targets = batch.targets,
-                  .smoothing = options.smoothing,
-                  .scale = options.scale,
+                  .smoothing = smoothing,
+                  .step = forward.step,
                   .loss = loss,
                   .nll = nll};
   if (tape.recording()) {
@@ -68,30 +68,16 @@ LossSums Transformer::loss(ForwardContext& forward, const ModelBatch& batch, con
   output_loss(context_, args);
   // The uses end here: what was contributed in forward is reduced once backward runs.
   tape.push([h, weight, bias, dhidden = args.dhidden] { h->gradient = dhidden; });
-  LossSums sums{context_.empty({1}, DType::F64), context_.empty({1}, DType::F64)};
-  sum_all(context_, loss, sums.loss);
-  sum_all(context_, nll, sums.nll);
-  return sums;
+  sum_all(context_, loss, sums.loss, Accumulate::Add);
+  sum_all(context_, nll, sums.nll, Accumulate::Add);
 }
-
-namespace {
-// The last token of each sequence.
-Tensor last_tokens(Context& context, const Tensor& hidden, const Offsets& offsets) {
-  const auto sequences = static_cast<int64_t>(offsets.size()) - 1;
-  const Tensor index = context.empty({sequences}, DType::I32);
-  for (int64_t s = 0; s < sequences && !context.meta(); ++s) index.data<int32_t>()[s] = offsets[s + 1] - 1;
-  const Tensor out = context.empty({sequences, hidden.columns()}, hidden.dtype());
-  gather_rows(context, hidden, index, out);
-  return out;
-}
-}  // namespace
 
 Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets) {
   require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1,
                          "decode: {} hypotheses, the cache has {}", offsets.size() - 1, cache.rows());
   Tape tape(context_, Tape::Mode::Off);
   ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true};
-  const PackedTokens packed = pack_tokens(context_, tokens, offsets, {}, cache.past());
+  const Tokens packed = pack_tokens(context_, {.tokens = tokens, .offsets = offsets, .first_position = cache.past()});
   for (int64_t r = 0; r < cache.rows(); ++r) {
     const int32_t n = offsets[r + 1] - offsets[r];
     require<InternalError>(n > 0 && cache.past()[r] + n <= cache.capacity(),
@@ -99,23 +85,23 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
                            cache.capacity());
   }
   const Var h = decoder(forward, packed, {});
-  for (int64_t r = 0; r < cache.rows(); ++r) cache.advance(r, offsets[r + 1] - offsets[r]);
-  const Tensor last = last_tokens(context_, h->value, packed.offsets);
-  const DType dtype = last.dtype(), acc_dtype = accumulator_of(dtype);
+  cache.advance(offsets);
+  const Tensor last = context_.empty({cache.rows(), h->value.columns()}, h->value.dtype());
+  gather_rows(context_, h->value, packed->last, last);
+  const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: search tells near logits apart
   const int64_t columns = output_weight_->local_shape()[0];
-  Tensor logits = context_.empty({last.size(0), columns}, dtype);
+  const Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
   linear_batch_invariant(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  Communicator& tp = shards_.communicator();
+  Tensor parts = logits.view({1, last.size(0), columns});
   if (shards_.active()) {
-    Communicator& tp = shards_.communicator();
-    const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, dtype);
+    parts = context_.empty({tp.size(), last.size(0), columns}, acc_dtype);
     tp.all_gather(logits, parts);
-    logits = context_.empty({last.size(0), vocabularies_.target}, dtype);
-    join_columns(context_, parts, logits);
   }
-  if (dtype == acc_dtype) return logits;
-  const Tensor converted = context_.empty(logits.shape(), acc_dtype);
-  convert(context_, logits, converted);
-  return converted;
+  if (!shards_.active() && columns == vocabularies_.target) return logits;
+  const Tensor whole = context_.empty({last.size(0), vocabularies_.target}, acc_dtype);
+  join_columns(context_, parts, whole);  // without the padding
+  return whole;
 }
 
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,

@@ -12,19 +12,15 @@ namespace weft {
 
 // One micro-batch on the device.
 struct ModelBatch {
-  PackedTokens source;  // translation; empty for GPT
-  PackedTokens input;   // decoder inputs
-  Tensor targets;       // i32[tokens of input]; < 0: nothing is to be predicted
+  Tokens source;   // translation; null for GPT
+  Tokens input;    // decoder inputs
+  Tensor targets;  // i32[tokens of input]; < 0: nothing is to be predicted
 };
 
-struct LossOptions {
-  double smoothing = 0;
-  double scale = 1;  // 1 / (valid target tokens of the step): of the gradients, not of the sums below
-};
-
+// f64[1] each: sums over valid targets, in nats, are added to what they hold.
 struct LossSums {
-  Tensor loss;  // f64[1]: sum over valid targets, with label smoothing, in nats
-  Tensor nll;   // f64[1]: the same without smoothing
+  Tensor loss;  // with label smoothing
+  Tensor nll;   // without
 };
 
 // A transformer with an output projection: Gpt has a decoder stack alone, Seq2Seq an encoder before it. Model code
@@ -39,20 +35,22 @@ class Transformer {
   const Vocabularies& vocabularies() const { return vocabularies_; }
   ParameterRegistry& parameters() { return registry_; }
   Context& context() { return context_; }
+  // How the residual stream's tokens are divided in training and evaluation, for pack_tokens().
+  ResidualPart residual_part() const { return shards_.residual_part(); }
 
   // Buffers and constant tables; then initialise() the registry or load a checkpoint.
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
 
-  // Forward to the loss. If the tape records, the output layer's gradients are made too, and tape.backward() does
-  // the rest.
-  LossSums loss(ForwardContext& forward, const ModelBatch& batch, const LossOptions& options);
+  // Forward to the loss. If the tape records, the output layer's gradients are made too, scaled by the step's
+  // inverse_divisor, and tape.backward() does the rest.
+  void loss(ForwardContext& forward, const ModelBatch& batch, double smoothing, const LossSums& sums);
 
   // The decoder's last hidden states (after the final norm), [sequence-sharded tokens, width].
   virtual Var hidden(ForwardContext& forward, const ModelBatch& batch) = 0;
 
   // Decoding. begin_decoding makes a cache with one hypothesis a source sentence (Seq2Seq; the encoder runs here) or
   // `hypotheses` empty ones (GPT), with room for `slots` of them, each of `capacity` positions.
-  virtual std::unique_ptr<KeyValueCache> begin_decoding(const PackedTokens& source, int64_t hypotheses, int64_t slots,
+  virtual std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
                                                         int64_t capacity) = 0;
   // Feeds each alive hypothesis its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
   // [alive hypotheses, vocabulary]. Bit-identical whatever is decoded together.
@@ -62,7 +60,7 @@ class Transformer {
   Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
               bool sequence_parallel);
   void declare_output();
-  virtual Var decoder(ForwardContext& forward, const PackedTokens& tokens, const Memory& memory) = 0;
+  virtual Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
   Tensor output_bias() const { return output_bias_ ? output_bias_->value() : Tensor{}; }
   // Features of a position's keys and values here.

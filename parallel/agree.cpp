@@ -72,8 +72,8 @@ std::string agree(Communicator& world, const std::function<std::string()>& rank0
 }
 
 std::string first_text(Communicator& world, const std::string& mine) {
-  double last = mine.empty() ? 0 : static_cast<double>(world.size() - world.rank());
-  world.all_reduce_host(&last, 1, ReduceOp::Max);
+  const double last =
+      world.all_reduce_host(mine.empty() ? 0 : static_cast<double>(world.size() - world.rank()), ReduceOp::Max);
   if (last == 0) return "";
   return world.broadcast_text(mine, world.size() - static_cast<int>(last));
 }

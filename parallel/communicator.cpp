@@ -1,7 +1,7 @@
 #include "parallel/communicator.h"
 
 #include <chrono>
-#include <cstring>
+#include <span>
 
 #include "base/clock.h"
 #include "parallel/heartbeat.h"
@@ -67,7 +67,8 @@ void Communicator::timed_wait(Collective collective, int64_t number, Block&& blo
   traffic_[collective].wait_seconds += seconds_since(start);
 }
 
-Communicator::Communicator(MeshAxis axis, int rank, int size) : axis_(axis), rank_(rank), size_(size) {
+Communicator::Communicator(MeshAxis axis, int rank, int size, std::unique_ptr<HostPlane> host)
+    : axis_(axis), rank_(rank), size_(size), host_(std::move(host)) {
   for (int i = 0; i < kCollectives; ++i) {
     ledger_names_[i] = fmt::format("{}.{}", name(axis_), name(static_cast<Collective>(i)));
   }
@@ -82,21 +83,22 @@ int64_t Communicator::begin(Collective collective, int64_t bytes) {
 }
 
 std::unique_ptr<CollectiveWork> Communicator::numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
-                                                       int64_t number) {
+                                                       int64_t number, const Tensor& in, const Tensor& out) {
   pending->communicator_ = this, pending->collective_ = collective, pending->number_ = number;
+  pending->tensors_ = {in, out};
   return pending;
 }
 
 void Communicator::fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const {
   require<InternalError>(a == b && in.dtype() == out.dtype(), "{} over {} (rank {} of {}): {} does not fit {}",
-                         name(collective), name(axis_), rank_, size_, in.text(), out.text());
+                         name(collective), name(axis_), rank_, size_, in, out);
 }
 
 std::unique_ptr<CollectiveWork> Communicator::start_all_reduce(const Tensor& t, ReduceOp op) {
   require<InternalError>(t.dtype() != DType::BF16, "all_reduce over {}: bf16 is not reduced; reduce in fp32",
                          name(axis_));
   const int64_t number = begin(Collective::AllReduce, static_cast<int64_t>(t.bytes()));
-  return numbered(do_all_reduce(t, op), Collective::AllReduce, number);
+  return numbered(do_all_reduce(t, op), Collective::AllReduce, number, t, t);
 }
 
 std::unique_ptr<CollectiveWork> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out) {
@@ -104,45 +106,44 @@ std::unique_ptr<CollectiveWork> Communicator::start_reduce_scatter(const Tensor&
                          name(axis_));
   fit(Collective::ReduceScatter, in.elements(), out.elements() * size_, in, out);
   const int64_t number = begin(Collective::ReduceScatter, static_cast<int64_t>(in.bytes()));
-  return numbered(do_reduce_scatter(in, out), Collective::ReduceScatter, number);
+  return numbered(do_reduce_scatter(in, out), Collective::ReduceScatter, number, in, out);
 }
 
 std::unique_ptr<CollectiveWork> Communicator::start_all_gather(const Tensor& in, const Tensor& out) {
   fit(Collective::AllGather, in.elements() * size_, out.elements(), in, out);
   const int64_t number = begin(Collective::AllGather, static_cast<int64_t>(out.bytes()));
-  return numbered(do_all_gather(in, out), Collective::AllGather, number);
+  return numbered(do_all_gather(in, out), Collective::AllGather, number, in, out);
 }
 
 void Communicator::broadcast(const Tensor& t, int root) {
   require<InternalError>(root >= 0 && root < size_, "broadcast over {}: no rank {} of {}", name(axis_), root, size_);
   const int64_t number = begin(Collective::Broadcast, static_cast<int64_t>(t.bytes()));
-  numbered(do_broadcast(t, root), Collective::Broadcast, number)->wait();
+  numbered(do_broadcast(t, root), Collective::Broadcast, number, t, t)->wait();
 }
 
 void Communicator::barrier() {
-  timed_wait(Collective::Barrier, begin(Collective::Barrier, 0), [this] { do_barrier(); });
+  timed_wait(Collective::Barrier, begin(Collective::Barrier, 0), [this] { host_->barrier(); });
 }
 
-namespace {
-// A tensor over memory that the caller keeps for the call.
-Tensor borrow(void* data, int64_t count, DType dtype) {
-  const auto bytes = static_cast<size_t>(count) * size_of(dtype);
-  return {std::make_shared<Storage>(data, bytes, Device{}, nullptr), 0, Shape{count}, dtype};
+void Communicator::all_reduce_host(std::span<double> values, ReduceOp op) {
+  timed_wait(Collective::AllReduce, begin(Collective::AllReduce, static_cast<int64_t>(values.size_bytes())),
+             [&] { host_->all_reduce(values, op); });
 }
-}  // namespace
 
-void Communicator::all_reduce_host(double* values, int64_t count, ReduceOp op) {
-  all_reduce(borrow(values, count, DType::F64), op);
+double Communicator::all_reduce_host(double value, ReduceOp op) {
+  all_reduce_host({&value, 1}, op);
+  return value;
 }
 
 std::string Communicator::broadcast_text(const std::string& text, int root) {
-  int64_t length = static_cast<int64_t>(text.size());
-  broadcast(borrow(&length, 1, DType::I64), root);
-  const int64_t words = (length + 7) / 8;
-  std::string buffer(static_cast<size_t>(words * 8), '\0');
-  if (rank() == root) std::memcpy(buffer.data(), text.data(), text.size());
-  if (words > 0) broadcast(borrow(buffer.data(), words, DType::I64), root);
-  buffer.resize(static_cast<size_t>(length));
+  const auto broadcast = [&](std::span<std::byte> bytes) {
+    timed_wait(Collective::Broadcast, begin(Collective::Broadcast, static_cast<int64_t>(bytes.size())),
+               [&] { host_->broadcast(bytes, root); });
+  };
+  auto length = static_cast<int64_t>(text.size());
+  broadcast(std::as_writable_bytes(std::span(&length, 1)));
+  std::string buffer = rank() == root ? text : std::string(static_cast<size_t>(length), '\0');
+  if (length > 0) broadcast(std::as_writable_bytes(std::span(buffer)));
   return buffer;
 }
 

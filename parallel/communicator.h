@@ -7,10 +7,10 @@
 
 #include "kernels/context.h"
 #include "parallel/axis.h"
+#include "parallel/host_plane.h"
 
 namespace weft {
 
-enum class ReduceOp : uint8_t { Sum, Max };
 enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, Barrier };
 inline constexpr int kCollectives = 5;
 std::string_view name(Collective collective);
@@ -41,7 +41,8 @@ class Traffic {
 class Communicator;
 class Heartbeat;
 
-// A collective under way. wait() finishes it; the destructor of an unfinished one waits too.
+// A collective under way. It holds its tensors. wait() orders the device's queue after it (on a CPU, whose queue is the
+// calling thread: it finishes it); the destructor of an unfinished one waits too.
 class CollectiveWork {
  public:
   virtual ~CollectiveWork() = default;
@@ -56,17 +57,18 @@ class CollectiveWork {
   Communicator* communicator_ = nullptr;
   Collective collective_ = Collective::Barrier;
   int64_t number_ = 0;
+  std::array<Tensor, 2> tensors_;  // that it reads and writes
 };
 
-// The ranks along one axis of the mesh. Every rank calls the same collectives in the same order with tensors of the
-// same dtype and size (a mismatch is an error that names axis and rank). Counts and dtypes come from the tensors.
-// Reductions of f32, f64, i32, i64; bf16 is moved as it is and never summed.
-// Sums are made in rank order of a fixed algorithm: two runs of one layout are bit-identical, and every rank holds
-// the same bits afterwards.
-// MPI moves a started collective only inside MPI calls: call progress() between operations.
+// The ranks along one axis of the mesh, on two planes: collectives on tensors, which the axis' device library moves,
+// and values and texts of the hosts (HostPlane). Every rank calls the same collectives in the same order with tensors
+// of the same dtype and size (a mismatch is an error that names axis and rank). Counts and dtypes come from the
+// tensors. Reductions of f32, f64, i32, i64; bf16 is moved as it is and never summed. Sums are made in rank order of a
+// fixed algorithm: two runs of one layout are bit-identical, and every rank holds the same bits afterwards. MPI moves a
+// started collective only inside MPI calls: call progress() between operations.
 class Communicator {
  public:
-  Communicator(MeshAxis axis, int rank, int size);
+  Communicator(MeshAxis axis, int rank, int size, std::unique_ptr<HostPlane> host);
   virtual ~Communicator() = default;
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -86,8 +88,9 @@ class Communicator {
   void all_reduce(const Tensor& in_place, ReduceOp op = ReduceOp::Sum) { start_all_reduce(in_place, op)->wait(); }
   void reduce_scatter(const Tensor& in, const Tensor& out) { start_reduce_scatter(in, out)->wait(); }
   void all_gather(const Tensor& in, const Tensor& out) { start_all_gather(in, out)->wait(); }
-  // Small host values, in the order given: the one control all-reduce of a step, decisions of rank 0.
-  void all_reduce_host(double* values, int64_t count, ReduceOp op);
+  // On the host plane: the one control all-reduce of a step, decisions of rank 0.
+  void all_reduce_host(std::span<double> values, ReduceOp op);
+  double all_reduce_host(double value, ReduceOp op);
   std::string broadcast_text(const std::string& text, int root);
 
   Traffic& traffic() { return traffic_; }
@@ -102,20 +105,20 @@ class Communicator {
   virtual std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
   virtual std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) = 0;
   virtual std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& in_place, int root) = 0;
-  virtual void do_barrier() = 0;
 
  private:
   friend class CollectiveWork;
   // Counts a collective and returns its number on the axis.
   int64_t begin(Collective collective, int64_t bytes);
   std::unique_ptr<CollectiveWork> numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
-                                           int64_t number);
+                                           int64_t number, const Tensor& in, const Tensor& out);
   template <class Block>
   void timed_wait(Collective collective, int64_t number, Block&& block);
   void fit(Collective collective, int64_t a, int64_t b, const Tensor& in, const Tensor& out) const;
 
   MeshAxis axis_;
   int rank_, size_;
+  std::unique_ptr<HostPlane> host_;
   std::array<std::string, kCollectives> ledger_names_;  // "dp.all_reduce"
   Ledger* ledger_ = nullptr;
   Heartbeat* heartbeat_ = nullptr;

@@ -7,21 +7,21 @@ namespace {
 
 class DryCommunicator : public Communicator {
  public:
-  using Communicator::Communicator;
+  explicit DryCommunicator(const AxisPlace& place)
+      : Communicator(place.axis, place.rank, place.size, single_host_plane()) {}
   void progress() override {}
 
  protected:
   std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor&, ReduceOp) override { return completed_work(); }
   std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
-    if (!out.meta() && out.bytes() > 0) std::memmove(out.raw(), in.raw() + own(out.bytes()), out.bytes());
+    if (!out.meta() && out.bytes() > 0) std::memmove(out.device_raw(), in.device_raw() + own(out.bytes()), out.bytes());
     return completed_work();
   }
   std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override {
-    if (!in.meta() && in.bytes() > 0) std::memmove(out.raw() + own(in.bytes()), in.raw(), in.bytes());
+    if (!in.meta() && in.bytes() > 0) std::memmove(out.device_raw() + own(in.bytes()), in.device_raw(), in.bytes());
     return completed_work();
   }
   std::unique_ptr<CollectiveWork> do_broadcast(const Tensor&, int) override { return completed_work(); }
-  void do_barrier() override {}
 
  private:
   size_t own(size_t piece) const { return piece * static_cast<size_t>(rank()); }
@@ -33,7 +33,7 @@ Mesh dry_mesh(const MeshLayout& layout, Context& context, int world_rank) {
   require<InternalError>(layout.ranks() > 0 && world_rank >= 0 && world_rank < layout.ranks(),
                          "dry mesh: no rank {} in {} x {}", world_rank, layout.dp, layout.tp);
   return {layout, world_rank, [&](const AxisPlace& place) {
-            auto communicator = std::make_unique<DryCommunicator>(place.axis, place.rank, place.size);
+            auto communicator = std::make_unique<DryCommunicator>(place);
             communicator->record_into(context.ledger());
             return communicator;
           }};

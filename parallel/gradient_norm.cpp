@@ -1,9 +1,5 @@
 #include "parallel/gradient_norm.h"
 
-#include <vector>
-
-#include "kernels/optimizer.h"
-
 namespace weft {
 namespace {
 
@@ -22,23 +18,20 @@ std::vector<FlatRange> counted_parts(const ParameterRegistry& registry, const Fl
 
 }  // namespace
 
-double squared_norm_share(ParameterRegistry& registry) {
-  Context& context = registry.context();
+std::vector<Tensor> counted_gradients(const ParameterRegistry& registry) {
   const FlatLayout& layout = registry.layout();
   const Communicator& dp = registry.mesh().dp();
-  double sum = 0;
+  std::vector<Tensor> counted;
   for (FlatRange range : layout.owned) {
     if (!layout.sharded()) {  // all replicas hold the same: each squares a part
       const int64_t total = range.size();
       range = {total * dp.rank() / dp.size(), total * (dp.rank() + 1) / dp.size()};
     }
     for (const FlatRange& part : counted_parts(registry, range)) {
-      const Tensor out = context.empty({1}, DType::F64);
-      square_sum(context, {.x = registry.reduced_gradient().piece(part), .out = out});
-      if (!context.meta()) sum += out.data<double>()[0];
+      counted.push_back(registry.reduced_gradient().piece(part));
     }
   }
-  return sum;
+  return counted;
 }
 
 }  // namespace weft

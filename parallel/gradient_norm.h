@@ -1,10 +1,12 @@
 #pragma once
+#include <vector>
+
 #include "parallel/parameter.h"
 
 namespace weft {
 
-// This rank's share of the squared norm of the reduced gradients: the sum of all ranks' shares counts every parameter
-// once, whatever tp shards or replicates and whatever the replicas divide. The replicas divide the work too.
-double squared_norm_share(ParameterRegistry& registry);
+// The parts of the reduced gradient that this rank counts: over all ranks each element of the model once, whatever the
+// layout. The sum over the world of their squares is the squared norm. The same in every step.
+std::vector<Tensor> counted_gradients(const ParameterRegistry& registry);
 
 }  // namespace weft

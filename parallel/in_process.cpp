@@ -94,9 +94,8 @@ class Meeting {
 using Given = std::vector<std::optional<Contribution>>;
 
 template <class T>
-void reduce_range(const Given& given, int64_t first, ReduceOp op, const Tensor& out) {
-  T* to = out.data<T>();
-  for (int64_t i = 0; i < out.elements(); ++i) {
+void reduce_range(const Given& given, int64_t first, ReduceOp op, std::span<T> to) {
+  for (int64_t i = 0; i < static_cast<int64_t>(to.size()); ++i) {
     const auto value = [&](size_t rank) { return reinterpret_cast<const T*>(given[rank]->bytes.data())[first + i]; };
     T sum = value(0);
     for (size_t r = 1; r < given.size(); ++r) sum = op == ReduceOp::Sum ? sum + value(r) : std::max(sum, value(r));
@@ -105,15 +104,16 @@ void reduce_range(const Given& given, int64_t first, ReduceOp op, const Tensor& 
 }
 
 void reduce(const Given& given, int64_t first, ReduceOp op, const Tensor& out) {
+  const auto elements = static_cast<size_t>(out.elements());
   switch (out.dtype()) {
     case DType::F32:
-      return reduce_range<float>(given, first, op, out);
+      return reduce_range<float>(given, first, op, {out.device_data<float>(), elements});
     case DType::F64:
-      return reduce_range<double>(given, first, op, out);
+      return reduce_range<double>(given, first, op, {out.device_data<double>(), elements});
     case DType::I32:
-      return reduce_range<int32_t>(given, first, op, out);
+      return reduce_range<int32_t>(given, first, op, {out.device_data<int32_t>(), elements});
     case DType::I64:
-      return reduce_range<int64_t>(given, first, op, out);
+      return reduce_range<int64_t>(given, first, op, {out.device_data<int64_t>(), elements});
     case DType::BF16:
       throw InternalError("bf16 is not reduced: reduce in fp32");
   }
@@ -141,10 +141,38 @@ class InProcessPending : public CollectiveWork {
   Use use_;
 };
 
+class InProcessHostPlane : public HostPlane {
+ public:
+  InProcessHostPlane(std::shared_ptr<Meeting> meeting, int rank) : meeting_(std::move(meeting)), rank_(rank) {}
+  void all_reduce(std::span<double> values, ReduceOp op) override {
+    meet("host all_reduce", std::as_bytes(values), [&](const Given& given) { reduce_range(given, 0, op, values); });
+  }
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    meet("host broadcast", bytes, [&](const Given& given) { std::ranges::copy(given[root]->bytes, bytes.begin()); });
+  }
+  void barrier() override {
+    meet("barrier", {}, [](const Given&) {});
+  }
+
+ private:
+  template <class Use>
+  void meet(const char* what, std::span<const std::byte> mine, Use&& use) {
+    meeting_->post(
+        number_, rank_,
+        {.operation = what, .elements = static_cast<int64_t>(mine.size()), .bytes = {mine.begin(), mine.end()}});
+    meeting_->meet(number_++, rank_, use);
+  }
+
+  std::shared_ptr<Meeting> meeting_;
+  int rank_;
+  int64_t number_ = 0;
+};
+
 class InProcessCommunicator : public Communicator {
  public:
-  InProcessCommunicator(const std::shared_ptr<Meeting>& meeting, int rank)
-      : Communicator(meeting->axis(), rank, meeting->size()), meeting_(meeting) {}
+  InProcessCommunicator(const std::shared_ptr<Meeting>& meeting, const std::shared_ptr<Meeting>& hosts, int rank)
+      : Communicator(meeting->axis(), rank, meeting->size(), std::make_unique<InProcessHostPlane>(hosts, rank)),
+        meeting_(meeting) {}
   void progress() override {}
 
  protected:
@@ -157,25 +185,22 @@ class InProcessCommunicator : public Communicator {
   }
   std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override {
     return start("all_gather", in, [out](const Given& given) {
-      std::byte* to = out.raw();
+      std::byte* to = out.device_raw();
       for (const auto& part : given) to = std::copy(part->bytes.begin(), part->bytes.end(), to);
     });
   }
   std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& t, int root) override {
     return start("broadcast", t, [t, root](const Given& given) {
-      if (t.bytes() > 0) std::memcpy(t.raw(), given[root]->bytes.data(), t.bytes());
+      if (t.bytes() > 0) std::memcpy(t.device_raw(), given[root]->bytes.data(), t.bytes());
     });
-  }
-  void do_barrier() override {
-    Contribution nothing{.operation = "barrier"};
-    meeting_->post(number_, rank(), std::move(nothing));
-    meeting_->meet(number_++, rank(), [](const Given&) {});
   }
 
  private:
   std::unique_ptr<CollectiveWork> start(const char* what, const Tensor& in, InProcessPending::Use use) {
-    Contribution mine{
-        .operation = what, .dtype = in.dtype(), .elements = in.elements(), .bytes = {in.raw(), in.raw() + in.bytes()}};
+    Contribution mine{.operation = what,
+                      .dtype = in.dtype(),
+                      .elements = in.elements(),
+                      .bytes = {in.device_raw(), in.device_raw() + in.bytes()}};
     meeting_->post(number_, rank(), std::move(mine));
     return std::make_unique<InProcessPending>(meeting_, number_++, rank(), std::move(use));
   }
@@ -188,12 +213,17 @@ class InProcessCommunicator : public Communicator {
 
 void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
                     const InProcessOptions& options) {
-  // One meeting a group of an axis.
-  std::map<std::pair<MeshAxis, int>, std::shared_ptr<Meeting>> meetings;
+  // For each group of an axis one meeting of devices and one of hosts.
+  struct Meetings {
+    std::shared_ptr<Meeting> devices, hosts;
+  };
+  std::map<std::pair<MeshAxis, int>, Meetings> meetings;
   for (int rank = 0; rank < layout.ranks(); ++rank) {
     for (const AxisPlace& p : layout.places(rank)) {
-      auto& meeting = meetings[{p.axis, p.group}];
-      if (!meeting) meeting = std::make_shared<Meeting>(p.axis, p.size, options);
+      Meetings& group = meetings[{p.axis, p.group}];
+      if (group.devices) continue;
+      for (auto* meeting : {&group.devices, &group.hosts})
+        *meeting = std::make_shared<Meeting>(p.axis, p.size, options);
     }
   }
   std::mutex mutex;
@@ -201,7 +231,8 @@ void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mes
   const auto run = [&](int rank) {
     try {
       Mesh mesh(layout, rank, [&](const AxisPlace& p) {
-        return std::make_unique<InProcessCommunicator>(meetings.at({p.axis, p.group}), p.rank);
+        const Meetings& group = meetings.at({p.axis, p.group});
+        return std::make_unique<InProcessCommunicator>(group.devices, group.hosts, p.rank);
       });
       body(mesh, rank);
     } catch (...) {
@@ -209,7 +240,7 @@ void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mes
         const std::lock_guard lock(mutex);
         if (!first) first = std::current_exception();
       }
-      for (const auto& [place, meeting] : meetings) meeting->fail();
+      for (const auto& [place, group] : meetings) group.devices->fail(), group.hosts->fail();
     }
   };
   std::vector<std::thread> threads;

@@ -70,6 +70,8 @@ class MpiWork : public CollectiveWork {
   std::vector<MPI_Request> requests_;
 };
 
+MPI_Op mpi_op(ReduceOp op) { return op == ReduceOp::Sum ? MPI_SUM : MPI_MAX; }
+
 int rank_in(const MpiComm& comm) {
   int rank = 0;
   MPI_Comm_rank(comm.get(), &rank);
@@ -81,23 +83,42 @@ int size_of_comm(const MpiComm& comm) {
   return size;
 }
 
+class MpiHostPlane : public HostPlane {
+ public:
+  explicit MpiHostPlane(std::shared_ptr<const MpiComm> comm) : comm_(std::move(comm)) {}
+  void all_reduce(std::span<double> values, ReduceOp op) override {
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, mpi_op(op),
+                            comm_->get()),
+              "MPI_Allreduce");
+  }
+  void broadcast(std::span<std::byte> bytes, int root) override {
+    check_mpi(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, root, comm_->get()), "MPI_Bcast");
+  }
+  void barrier() override { check_mpi(MPI_Barrier(comm_->get()), "MPI_Barrier"); }
+
+ private:
+  std::shared_ptr<const MpiComm> comm_;
+};
+
 class MpiCommunicator : public Communicator {
  public:
-  MpiCommunicator(MeshAxis axis, MpiComm comm, int64_t max_count)
-      : Communicator(axis, rank_in(comm), size_of_comm(comm)), comm_(std::move(comm)), max_count_(max_count) {}
+  MpiCommunicator(MeshAxis axis, const std::shared_ptr<const MpiComm>& comm, int64_t max_count)
+      : Communicator(axis, rank_in(*comm), size_of_comm(*comm), std::make_unique<MpiHostPlane>(comm)),
+        comm_(comm),
+        max_count_(max_count) {}
 
   void progress() override {
     int flag = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_.get(), &flag, MPI_STATUS_IGNORE);
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_->get(), &flag, MPI_STATUS_IGNORE);
   }
 
  protected:
   std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
     auto pending = std::make_unique<MpiWork>();
-    const MPI_Op mpi_op = op == ReduceOp::Sum ? MPI_SUM : MPI_MAX;
     pieces(t, t.elements(), [&](std::byte* at, int count) {
-      check_mpi(MPI_Iallreduce(MPI_IN_PLACE, at, count, mpi_type(t.dtype(), true), mpi_op, comm_.get(), pending->add()),
-                "MPI_Iallreduce");
+      check_mpi(
+          MPI_Iallreduce(MPI_IN_PLACE, at, count, mpi_type(t.dtype(), true), mpi_op(op), comm_->get(), pending->add()),
+          "MPI_Iallreduce");
     });
     return pending;
   }
@@ -106,8 +127,8 @@ class MpiCommunicator : public Communicator {
     auto pending = std::make_unique<MpiWork>();
     const MPI_Datatype type = mpi_type(in.dtype(), true);
     if (out.elements() <= max_count_) {
-      check_mpi(MPI_Ireduce_scatter_block(in.raw(), out.raw(), static_cast<int>(out.elements()), type, MPI_SUM,
-                                          comm_.get(), pending->add()),
+      check_mpi(MPI_Ireduce_scatter_block(in.device_raw(), out.device_raw(), static_cast<int>(out.elements()), type,
+                                          MPI_SUM, comm_->get(), pending->add()),
                 "MPI_Ireduce_scatter_block");
       return pending;
     }
@@ -115,9 +136,9 @@ class MpiCommunicator : public Communicator {
     for (int root = 0; root < size(); ++root) {
       const Tensor theirs = in.flat(root * out.elements(), Shape{out.elements()});
       pieces(theirs, theirs.elements(), [&](std::byte* at, int count) {
-        check_mpi(
-            MPI_Ireduce(at, out.raw() + (at - theirs.raw()), count, type, MPI_SUM, root, comm_.get(), pending->add()),
-            "MPI_Ireduce");
+        check_mpi(MPI_Ireduce(at, out.device_raw() + (at - theirs.device_raw()), count, type, MPI_SUM, root,
+                              comm_->get(), pending->add()),
+                  "MPI_Ireduce");
       });
     }
     return pending;
@@ -126,12 +147,12 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override {
     auto pending = std::make_unique<MpiWork>();
     const MPI_Datatype type = mpi_type(in.dtype(), false);
-    const bool in_place = in.raw() == out.raw() + in.bytes() * static_cast<size_t>(rank());
+    const bool in_place = in.device_raw() == out.device_raw() + in.bytes() * static_cast<size_t>(rank());
     pieces(in, in.elements(), [&](std::byte* at, int count) {
       // What comes from rank r goes r whole shares further on, however small the piece.
       const MpiType share(type, count, static_cast<MPI_Aint>(in.bytes()));
-      check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : at, count, type, out.raw() + (at - in.raw()), 1, share.get(),
-                               comm_.get(), pending->add()),
+      check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : at, count, type, out.device_raw() + (at - in.device_raw()), 1,
+                               share.get(), comm_->get(), pending->add()),
                 "MPI_Iallgather");
     });
     return pending;
@@ -140,30 +161,28 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& t, int root) override {
     auto pending = std::make_unique<MpiWork>();
     pieces(t, t.elements(), [&](std::byte* at, int count) {
-      check_mpi(MPI_Ibcast(at, count, mpi_type(t.dtype(), false), root, comm_.get(), pending->add()), "MPI_Ibcast");
+      check_mpi(MPI_Ibcast(at, count, mpi_type(t.dtype(), false), root, comm_->get(), pending->add()), "MPI_Ibcast");
     });
     return pending;
   }
-
-  void do_barrier() override { check_mpi(MPI_Barrier(comm_.get()), "MPI_Barrier"); }
 
  private:
   template <class Call>
   void pieces(const Tensor& t, int64_t elements, Call&& call) const {
     const auto width = static_cast<int64_t>(size_of(t.dtype()));
     for (int64_t at = 0; at < elements; at += max_count_) {
-      call(t.raw() + at * width, static_cast<int>(std::min(max_count_, elements - at)));
+      call(t.device_raw() + at * width, static_cast<int>(std::min(max_count_, elements - at)));
     }
   }
 
-  MpiComm comm_;
+  std::shared_ptr<const MpiComm> comm_;
   int64_t max_count_;
 };
 
 }  // namespace
 
 std::unique_ptr<Communicator> mpi_communicator(MeshAxis axis, MpiComm comm, int64_t max_count) {
-  return std::make_unique<MpiCommunicator>(axis, std::move(comm), max_count);
+  return std::make_unique<MpiCommunicator>(axis, std::make_shared<const MpiComm>(std::move(comm)), max_count);
 }
 
 Mesh mpi_mesh(const MeshLayout& layout, std::shared_ptr<Heartbeat> heartbeat) {

@@ -11,6 +11,8 @@
 namespace weft {
 namespace {
 
+constexpr int64_t kFewBytes = int64_t{4} << 20, kManyBytes = int64_t{128} << 20;
+
 // Which columns of the vocabulary are here.
 struct Columns {
   int64_t first = 0, valid = 0;
@@ -31,6 +33,7 @@ struct Statistics {
   Tensor total() const { return part(2); }
 };
 
+// Over tp.
 Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor& logits, const Tensor& targets) {
   const int64_t rows = logits.size(0);
   const Columns columns = columns_of(a);
@@ -45,7 +48,6 @@ Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor&
                                 .row_sum = s.sum(),
                                 .row_target = s.target(),
                                 .row_total = smooth ? s.total() : Tensor{}});
-  if (!a.tp || a.tp->size() == 1) return s;
   const Tensor whole_max = context.empty({rows}, logits.dtype());
   convert(context, s.max, whole_max);
   a.tp->all_reduce(whole_max, ReduceOp::Max);
@@ -64,58 +66,98 @@ Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden)
   return logits;
 }
 
-void chunk_gradients(Context& context, const OutputLoss& a, const Tensor& hidden, const Tensor& targets,
-                     const Tensor& logits, const Statistics& s, const Tensor& dhidden, bool first) {
+// The rows of a chunk; nll and dhidden absent as in OutputLoss.
+struct Chunk {
+  Tensor hidden, targets, loss, nll, dhidden;
+};
+
+Chunk chunk_of(const OutputLoss& a, int64_t begin, int64_t end) {
+  const auto rows = [=](const Tensor& t) { return t ? t.slice(begin, end) : Tensor{}; };
+  return {rows(a.hidden), rows(a.targets), rows(a.loss), rows(a.nll), rows(a.dhidden)};
+}
+
+// Where the gradient of the logits goes: absent if there is none, the logits themselves if they have its dtype.
+Tensor logits_gradient(Context& context, const OutputLoss& a, const Tensor& logits) {
+  if (!a.dhidden) return {};
+  return a.hidden.dtype() == logits.dtype() ? logits : context.empty(logits.shape(), a.hidden.dtype());
+}
+
+// Over tp: statistics of this rank's part of the vocabulary, those of the whole, then losses and gradient.
+void vocabulary_parallel(Context& context, const OutputLoss& a, const Chunk& chunk, const Tensor& logits,
+                         const Tensor& dlogits) {
+  const Statistics s = chunk_statistics(context, a, logits, chunk.targets);
+  CrossEntropyLoss loss{.targets = chunk.targets,
+                        .row_max = s.max,
+                        .row_sum = s.sum(),
+                        .row_target = s.target(),
+                        .row_total = a.smoothing > 0 ? s.total() : Tensor{},
+                        .smoothing = a.smoothing,
+                        .vocabulary = a.vocabulary,
+                        .loss = chunk.loss};
+  cross_entropy_loss(context, loss);
+  if (chunk.nll) {
+    loss.smoothing = 0, loss.row_total = {}, loss.loss = chunk.nll;
+    cross_entropy_loss(context, loss);
+  }
+  if (!dlogits) return;
   const Columns columns = columns_of(a);
-  const DType compute = a.hidden.dtype();
-  const Tensor dlogits = compute == logits.dtype() ? logits : context.empty(logits.shape(), compute);
   cross_entropy_gradient(context, {.logits = logits,
-                                   .targets = targets,
+                                   .targets = chunk.targets,
                                    .first_column = columns.first,
                                    .valid_columns = columns.valid,
                                    .row_max = s.max,
                                    .row_sum = s.sum(),
                                    .smoothing = a.smoothing,
                                    .vocabulary = a.vocabulary,
-                                   .scale = a.scale,
+                                   .step = a.step,
                                    .dlogits = dlogits});
-  matmul(context, {.a = dlogits, .b = a.weight, .c = dhidden});
+}
+
+void output_gradients(Context& context, const OutputLoss& a, const Chunk& chunk, const Tensor& dlogits, bool first) {
+  matmul(context, {.a = dlogits, .b = a.weight, .c = chunk.dhidden});
   matmul(context, {.a = dlogits,
-                   .b = hidden,
+                   .b = chunk.hidden,
                    .c = a.dweight,
                    .transpose_a = true,
                    .mode = first ? a.dweight_mode : Accumulate::Add});
   if (a.dbias) sum_rows(context, dlogits, a.dbias, first ? a.dbias_mode : Accumulate::Add);
 }
 
+// Without rows no product writes the gradients that replace what is there.
+void clear_overwritten(Context& context, const OutputLoss& a) {
+  if (a.dweight_mode == Accumulate::Overwrite) fill(context, a.dweight, 0);
+  if (a.dbias && a.dbias_mode == Accumulate::Overwrite) fill(context, a.dbias, 0);
+}
+
+int64_t chunk_rows(const OutputLoss& a) {
+  const auto row_bytes = a.weight.size(0) * static_cast<int64_t>(size_of(accumulator_of(a.hidden.dtype())));
+  const int64_t weight_gradient = row_bytes * a.weight.columns();
+  const int64_t derived = std::clamp(weight_gradient, kFewBytes, kManyBytes);
+  return std::max<int64_t>((a.chunk_bytes > 0 ? a.chunk_bytes : derived) / row_bytes, 16);
+}
+
 }  // namespace
 
 void output_loss(Context& context, const OutputLoss& a) {
-  const int64_t rows = a.hidden.size(0);
-  const DType acc_dtype = accumulator_of(a.hidden.dtype());
-  const auto row_bytes = a.weight.size(0) * static_cast<int64_t>(size_of(acc_dtype));
-  const int64_t chunk = std::clamp<int64_t>(a.chunk_bytes / row_bytes, 16, std::max<int64_t>(rows, 16));
-  bool first = true;
-  for (int64_t begin = 0; begin < rows; begin += chunk) {
-    const int64_t end = std::min(rows, begin + chunk);
-    const Tensor hidden = a.hidden.slice(begin, end), targets = a.targets.slice(begin, end);
-    const Tensor logits = chunk_logits(context, a, hidden);
-    const Statistics s = chunk_statistics(context, a, logits, targets);
-    CrossEntropyLoss loss{.targets = targets,
-                          .row_max = s.max,
-                          .row_sum = s.sum(),
-                          .row_target = s.target(),
-                          .row_total = a.smoothing > 0 ? s.total() : Tensor{},
-                          .smoothing = a.smoothing,
-                          .vocabulary = a.vocabulary,
-                          .loss = a.loss.slice(begin, end)};
-    cross_entropy_loss(context, loss);
-    if (a.nll) {
-      loss.smoothing = 0, loss.row_total = {}, loss.loss = a.nll.slice(begin, end);
-      cross_entropy_loss(context, loss);
+  const int64_t rows = a.hidden.size(0), step = chunk_rows(a);
+  const bool divided = a.tp && a.tp->size() > 1;
+  if (rows == 0 && a.dhidden) clear_overwritten(context, a);
+  for (int64_t begin = 0; begin < rows; begin += step) {
+    const Chunk chunk = chunk_of(a, begin, std::min(rows, begin + step));
+    const Tensor logits = chunk_logits(context, a, chunk.hidden), dlogits = logits_gradient(context, a, logits);
+    if (divided) {
+      vocabulary_parallel(context, a, chunk, logits, dlogits);
+    } else {
+      cross_entropy(context, {.logits = logits,
+                              .targets = chunk.targets,
+                              .valid_columns = columns_of(a).valid,
+                              .smoothing = a.smoothing,
+                              .step = a.step,
+                              .loss = chunk.loss,
+                              .nll = chunk.nll,
+                              .dlogits = dlogits});
     }
-    if (a.dhidden) chunk_gradients(context, a, hidden, targets, logits, s, a.dhidden.slice(begin, end), first);
-    first = false;
+    if (dlogits) output_gradients(context, a, chunk, dlogits, begin == 0);
   }
 }
 

@@ -1,16 +1,17 @@
 #pragma once
 #include "kernels/context.h"
+#include "kernels/step_state.h"
 #include "parallel/communicator.h"
 #include "parallel/parameter.h"
 
 namespace weft {
 
 // The output projection with cross-entropy, as one operation: logits = hidden W^T + b, loss of every row.
-// It walks the rows in chunks, so that at most `chunk_bytes` of logits exist at a time, and if gradients are asked
-// for it makes them chunk by chunk in the same pass: the divisor of the loss is known before the forward starts.
-// Vocabulary-parallel if `tp` has several ranks (Shoeybi et al. 2019): each holds equal parts of the vocabulary's
-// rows of weight and bias, the last ones padded; only four numbers a row are exchanged, never logits. All ranks hold
-// the same hidden rows and get the same losses; dhidden is this rank's part of a sum over tp.
+// It walks the rows in chunks of bounded logits, and if gradients are asked for it makes them chunk by chunk in the
+// same pass: the divisor of the loss is known before the forward starts. Vocabulary-parallel if `tp` has several ranks
+// (Shoeybi et al. 2019): each holds equal parts of the vocabulary's rows of weight and bias, the last ones padded; only
+// four numbers a row are exchanged, never logits. All ranks hold the same hidden rows and get the same losses; dhidden
+// is this rank's part of a sum over tp.
 struct OutputLoss {
   Communicator* tp = nullptr;  // null: the whole vocabulary is here
   int64_t vocabulary = 0;      // of the whole; padding beyond it counts for nothing
@@ -19,7 +20,7 @@ struct OutputLoss {
   Tensor bias;           // [columns] or absent
   Tensor targets;        // i32[rows]; < 0 counts for nothing
   double smoothing = 0;  // label smoothing, in [0, 1)
-  double scale = 1;      // of the gradients: 1 / (valid target tokens of the step)
+  StepState step;        // its inverse_divisor scales the gradients, not the losses
   Tensor loss;           // accumulator dtype [rows], written, unscaled, in nats
   Tensor nll;            // accumulator dtype [rows], written: -log p(target) without smoothing; or absent
   Tensor dhidden;        // [rows, width], written; absent: no gradients at all
@@ -27,7 +28,9 @@ struct OutputLoss {
   Accumulate dweight_mode = Accumulate::Add;
   Tensor dbias;  // accumulator dtype, or absent
   Accumulate dbias_mode = Accumulate::Add;
-  int64_t chunk_bytes = int64_t{128} << 20;
+  // Of a chunk's logits, for tests; 0: as many as the weight's gradient has, which every chunk adds to, between 4 MiB
+  // and 128 MiB. Where the weight is small, a chunk's logits then stay in a cache between their product and their use.
+  int64_t chunk_bytes = 0;
 };
 void output_loss(Context& context, const OutputLoss& args);
 

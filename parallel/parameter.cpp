@@ -9,6 +9,7 @@
 #include "base/parallel_for.h"
 #include "base/philox.h"
 #include "kernels/elementwise.h"
+#include "kernels/transfer.h"
 
 namespace weft {
 namespace {
@@ -25,46 +26,44 @@ double draw(const Init& init, const Philox& philox, int64_t index) {
   return init.spread * radius * (lane == first ? std::cos(angle) : std::sin(angle));
 }
 
-// Walks the local box row by row (a row is contiguous in the last dim) and gives each row's global flat index.
-template <class Row>
-void for_each_row(const Shape& global, const Shape& local, const std::vector<int64_t>& origin, int threads, Row&& row) {
-  const int64_t columns = local.rank() == 0 ? 1 : local[-1];
-  const int64_t rows = columns == 0 ? 0 : local.elements() / columns;
-  parallel_for(threads, rows, 16, [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      int64_t rest = r, flat = 0, stride = 1;
-      for (int d = global.rank() - 1; d >= 0; --d) {
-        int64_t at = origin[d];
-        if (d < global.rank() - 1) at += rest % local[d], rest /= local[d];
-        flat += at * stride;
-        stride *= global[d];
-      }
-      row(r * columns, flat, columns);
+// Rows of a parameter's local box, each contiguous in the last dim.
+class LocalRows {
+ public:
+  LocalRows(const Shape& global, const Shape& local, std::vector<int64_t> origin)
+      : global_(global), local_(local), origin_(std::move(origin)) {}
+  int64_t columns() const { return local_.rank() == 0 ? 1 : local_[-1]; }
+  int64_t rows() const { return columns() == 0 ? 0 : local_.elements() / columns(); }
+  // The global flat index of a row's first element.
+  int64_t global_index(int64_t row) const {
+    int64_t flat = 0, stride = 1;
+    for (int d = global_.rank() - 1; d >= 0; --d) {
+      int64_t at = origin_[d];
+      if (d < global_.rank() - 1) at += row % local_[d], row /= local_[d];
+      flat += at * stride;
+      stride *= global_[d];
     }
-  });
-}
+    return flat;
+  }
 
-// The box of `extent` at `origin`, into contiguous memory.
+ private:
+  Shape global_, local_;
+  std::vector<int64_t> origin_;
+};
+
+// Elements first .. first + n of the parameter, by global flat index.
 template <class T>
-void draw_box(const ParameterSpec& spec, const Shape& extent, const std::vector<int64_t>& origin, uint64_t seed,
-              int threads, T* out) {
-  const Init init = spec.init;
-  const Philox philox(hash64(spec.name, seed));
-  for_each_row(spec.shape, extent, origin, threads, [&](int64_t local, int64_t global, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      switch (init.kind) {
-        case Init::Kind::Zeros:
-          out[local + i] = T(0);
-          break;
-        case Init::Kind::Ones:
-          out[local + i] = T(1);
-          break;
-        // Rounded to fp32 in every precision, so that an f64 run starts from the same weights.
-        default:
-          out[local + i] = static_cast<T>(static_cast<float>(draw(init, philox, global + i)));
-      }
-    }
-  });
+void draw_run(const Init& init, const Philox& philox, int64_t first, int64_t n, T* out) {
+  switch (init.kind) {
+    case Init::Kind::Zeros:
+      std::fill_n(out, n, T(0));
+      break;
+    case Init::Kind::Ones:
+      std::fill_n(out, n, T(1));
+      break;
+    // Rounded to fp32 in every precision, so that an f64 run starts from the same weights.
+    default:
+      for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<float>(draw(init, philox, first + i)));
+  }
 }
 
 }  // namespace
@@ -88,7 +87,8 @@ Parameter& ParameterRegistry::add(ParameterSpec spec) {
   const int tp = mesh_.tp().size();
   if (spec.padded) {
     require<InternalError>(spec.tp_dim == 0, "parameter {}: only dim 0 can be padded", spec.name);
-    const int64_t global = spec.shape[0], local = (global + tp - 1) / tp;
+    const int64_t global = spec.shape[0], multiple = context_.vocabulary_multiple();
+    const int64_t local = (global + tp * multiple - 1) / (tp * multiple) * multiple;
     p->local_shape_[0] = local;
     p->extent_[0] = std::clamp<int64_t>(global - local * mesh_.tp().rank(), 0, local);
   } else if (spec.tp_dim >= 0) {
@@ -128,38 +128,51 @@ FlatBuffer ParameterRegistry::make_state() const {
   return FlatBuffer::shard(layout_, context_.zeros(Shape{layout_.owned_elements}, acc_dtype));
 }
 
-// Each replica draws the whole parameter and keeps what it owns of it.
-void ParameterRegistry::initialise_parameter(Parameter& p, uint64_t seed) {
-  const bool in_place = flat_value_.storage() == master_.data.storage();
-  const Tensor drawn = in_place ? p.value_ : context_.zeros(p.local_shape_, master_.data.dtype());
-  const auto origin = local_origin(p);
-  if (precision_ == Precision::Fp64) {
-    draw_box(p.spec_, p.extent_, origin, seed, context_.threads(), drawn.data<double>());
-  } else {
-    draw_box(p.spec_, p.extent_, origin, seed, context_.threads(), drawn.data<float>());
-  }
-  if (in_place) return;
-  for (const FlatRange& part : master_.parts(p.range())) {
-    convert(context_, drawn.flat(part.begin - p.flat_offset_, Shape{part.size()}), master_.piece(part));
+// Each replica draws the whole parameter on its host, in pieces, and keeps what it owns of it.
+template <class T>
+void ParameterRegistry::draw_masters(const Parameter& p, uint64_t seed) {
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  const LocalRows rows(p.spec_.shape, p.extent_, local_origin(p));
+  const Philox philox(hash64(p.spec_.name, seed));
+  const int64_t columns = rows.columns(), at_once = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, columns));
+  std::vector<T> drawn;
+  for (int64_t first = 0; first < rows.rows(); first += at_once) {
+    const int64_t n = std::min(at_once, rows.rows() - first);
+    drawn.resize(static_cast<size_t>(n * columns));
+    parallel_for(context_.threads(), n, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        draw_run(p.spec_.init, philox, rows.global_index(first + r), columns, drawn.data() + r * columns);
+      }
+    });
+    const int64_t begin = p.flat_offset_ + first * columns;
+    for (const FlatRange& part : master_.parts({begin, begin + n * columns})) {
+      upload(
+          context_,
+          std::span<const T>(drawn).subspan(static_cast<size_t>(part.begin - begin), static_cast<size_t>(part.size())),
+          master_.piece(part));
+    }
   }
 }
 
 void ParameterRegistry::initialise(uint64_t seed) {
-  if (!context_.meta()) {
-    for (const auto& p : parameters_) {
-      if (p->extent_.elements() > 0) initialise_parameter(*p, seed);
-    }
+  for (const auto& p : parameters_) {
+    if (context_.meta()) break;
+    precision_ == Precision::Fp64 ? draw_masters<double>(*p, seed) : draw_masters<float>(*p, seed);
   }
   sync_compute_weights();
 }
 
-void ParameterRegistry::start_weight_gather(size_t owned) {
+Tensor ParameterRegistry::rounded_value(size_t owned) const {
+  if (flat_value_.storage() == master_.data.storage()) return {};
   const FlatRange& range = layout_.owned[owned];
-  const Tensor value = flat_value_.flat(range.begin, Shape{range.size()});
-  if (flat_value_.storage() != master_.data.storage()) convert(context_, master_.piece(range), value);
+  return flat_value_.flat(range.begin, Shape{range.size()});
+}
+
+void ParameterRegistry::start_weight_gather(size_t owned) {
   if (!layout_.sharded()) return;
-  const FlatRange& bucket = layout_.buckets[owned];
-  gathering_.push_back(mesh_.dp().start_all_gather(value, flat_value_.flat(bucket.begin, Shape{bucket.size()})));
+  const FlatRange &range = layout_.owned[owned], &bucket = layout_.buckets[owned];
+  gathering_.push_back(mesh_.dp().start_all_gather(flat_value_.flat(range.begin, Shape{range.size()}),
+                                                   flat_value_.flat(bucket.begin, Shape{bucket.size()})));
   mesh_.dp().progress();
 }
 
@@ -169,7 +182,10 @@ void ParameterRegistry::finish_weight_gather() {
 }
 
 void ParameterRegistry::sync_compute_weights() {
-  for (size_t i = 0; i < layout_.owned.size(); ++i) start_weight_gather(i);
+  for (size_t i = 0; i < layout_.owned.size(); ++i) {
+    if (const Tensor value = rounded_value(i)) convert(context_, master_.piece(layout_.owned[i]), value);
+    start_weight_gather(i);
+  }
   finish_weight_gather();
 }
 

@@ -30,7 +30,7 @@ struct ParameterSpec {
   Init init;
   bool decays = false;           // weight decay applies (matrices and embeddings; not biases and norms)
   int tp_dim = -1;               // the dim that tensor parallelism shards, or -1: replicated over tp
-  bool padded = false;           // dim 0 is sharded in equal parts even if tp does not divide it: a vocabulary
+  bool padded = false;           // a vocabulary: dim 0 is sharded in equal parts, padded to what the device likes
   bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
 };
 
@@ -66,9 +66,11 @@ class ParameterRegistry {
   // Flat buffers for values, and for training also for gradients. Ends the time of add().
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
   void initialise(uint64_t seed);
-  // Makes the compute values of all ranks follow the masters that this rank owns: rounds them if values are of
-  // another dtype, and gathers what other replicas own. start_weight_gather() starts one owned range, so that it moves
-  // while the next one is updated; sync_compute_weights() does them all.
+  // The compute values of an owned range, if they are copies of its masters in another dtype, else absent: an update
+  // of the masters writes them too. start_weight_gather() then starts gathering what other replicas own around it, so
+  // that it moves while the next range is updated. sync_compute_weights() makes all compute values follow the masters,
+  // after these were drawn or loaded.
+  Tensor rounded_value(size_t owned) const;
   void start_weight_gather(size_t owned);
   void finish_weight_gather();
   void sync_compute_weights();
@@ -96,7 +98,8 @@ class ParameterRegistry {
   std::vector<int64_t> local_origin(const Parameter& parameter) const;
 
  private:
-  void initialise_parameter(Parameter& parameter, uint64_t seed);
+  template <class T>
+  void draw_masters(const Parameter& parameter, uint64_t seed);
   Context& context_;
   Mesh& mesh_;
   Precision precision_ = Precision::Fp32;

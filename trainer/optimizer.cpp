@@ -2,26 +2,11 @@
 
 #include <cmath>
 
-#include "kernels/optimizer.h"
-
 namespace weft {
 
 Optimizer::Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config)
     : context_(context), registry_(registry), config_(config) {
-  for (size_t i = 0; i < registry.layout().owned.size(); ++i) {
-    const FlatRange& owned = registry.layout().owned[i];
-    const size_t first = spans_.size();
-    for (const auto& p : registry.parameters()) {
-      const double decay = p->spec().decays ? config.weight_decay : 0;
-      const FlatRange part = overlap(owned, p->range());
-      if (part.size() <= 0) continue;
-      if (spans_.size() > first && spans_.back().weight_decay == decay) {
-        spans_.back().range.end = part.end;  // the padding between two parameters is zero and stays zero
-      } else {
-        spans_.push_back({i, part, decay});
-      }
-    }
-  }
+  for (const FlatRange& owned : registry.layout().owned) spans_.push_back(decay_spans(owned));
   const auto add = [&](const char* name) { buffers_.push_back({name, registry.make_state()}); };
   if (config.kind == OptimizerKind::Sgd) {
     add("momentum");
@@ -35,34 +20,52 @@ void Optimizer::correct_bias(StepState& state, int64_t update) const {
   state.bias_correction2 = 1 - std::pow(config_.beta2, static_cast<double>(update));
 }
 
-void Optimizer::update_span(const Span& span, const StepState& state) {
-  const auto piece = [&](const FlatBuffer& buffer) { return buffer.piece(span.range); };
+// Padding between two parameters belongs to the one before it: it is zero and stays zero.
+SharedDecaySpans Optimizer::decay_spans(const FlatRange& owned) const {
+  std::vector<int64_t> begins;
+  std::vector<double> decays;
+  for (const auto& p : registry_.parameters()) {
+    const double decay = p->spec().decays ? config_.weight_decay : 0;
+    const FlatRange part = overlap(owned, p->range());
+    if (part.size() <= 0 || (!decays.empty() && decays.back() == decay)) continue;
+    begins.push_back(begins.empty() ? 0 : part.begin - owned.begin);
+    decays.push_back(decay);
+  }
+  if (begins.empty()) begins.push_back(0), decays.push_back(0);
+  return share_decay_spans(context_, std::move(begins), std::move(decays));
+}
+
+void Optimizer::update_range(size_t owned, const StepState& state) {
+  const FlatRange& range = registry_.layout().owned[owned];
+  const auto piece = [&](const FlatBuffer& buffer) { return buffer.piece(range); };
   const Tensor parameter = piece(registry_.master()), gradient = piece(registry_.reduced_gradient());
+  const Tensor compute = registry_.rounded_value(owned);
   if (config_.kind == OptimizerKind::Sgd) {
     sgd_update(context_, {.parameter = parameter,
                           .gradient = gradient,
                           .buffer = piece(buffers_[0].flat),
+                          .compute = compute,
+                          .spans = spans_[owned],
                           .momentum = config_.momentum,
-                          .weight_decay = span.weight_decay,
-                          .state = &state});
+                          .step = state});
     return;
   }
   adam_update(context_, {.parameter = parameter,
                          .gradient = gradient,
                          .moment1 = piece(buffers_[0].flat),
                          .moment2 = piece(buffers_[1].flat),
+                         .compute = compute,
+                         .spans = spans_[owned],
                          .beta1 = config_.beta1,
                          .beta2 = config_.beta2,
                          .epsilon = config_.epsilon,
-                         .weight_decay = span.weight_decay,
                          .coupled = config_.kind == OptimizerKind::Adam,
-                         .state = &state});
+                         .step = state});
 }
 
 void Optimizer::update(const StepState& state) {
-  auto span = spans_.begin();
   for (size_t i = 0; i < registry_.layout().owned.size(); ++i) {
-    for (; span != spans_.end() && span->owned == i; ++span) update_span(*span, state);
+    update_range(i, state);
     registry_.start_weight_gather(i);
   }
   registry_.finish_weight_gather();

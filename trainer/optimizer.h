@@ -3,13 +3,13 @@
 
 #include "checkpoint/parameters.h"
 #include "job/optimizer_config.h"
-#include "kernels/step_state.h"
+#include "kernels/optimizer.h"
 #include "parallel/parameter.h"
 
 namespace weft {
 
 // Updates the master weights that this rank owns from their reduced gradients, and publishes them to the other
-// replicas range by range. Walks the registry once, at construction, into spans that share their weight decay.
+// replicas range by range. Walks the registry once, at construction, into spans of one weight decay.
 class Optimizer {
  public:
   Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config);
@@ -21,17 +21,13 @@ class Optimizer {
   const std::vector<NamedBuffer>& buffers() const { return buffers_; }
 
  private:
-  struct Span {
-    size_t owned;  // index of the owned range that it lies in
-    FlatRange range;
-    double weight_decay;
-  };
-  void update_span(const Span& span, const StepState& state);
+  SharedDecaySpans decay_spans(const FlatRange& owned) const;
+  void update_range(size_t owned, const StepState& state);
 
   Context& context_;
   ParameterRegistry& registry_;
   OptimizerConfig config_;
-  std::vector<Span> spans_;
+  std::vector<SharedDecaySpans> spans_;  // of each owned range
   std::vector<NamedBuffer> buffers_;
 };
 

@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/versions.h"
-#include "kernels/matmul.h"
+#include "kernels/context.h"
 
 namespace weft {
 
@@ -29,13 +29,26 @@ Json run_provenance(const RunOrigin& origin, const JobConfig& job, const Dataset
 }
 
 Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context) {
-  return {{"dp", mesh.dp().size()},
-          {"tp", mesh.tp().size()},
-          {"threads", context.threads()},
-          {"matmul", matmul_library()},
-          {"heuristics", matmul_heuristics()},
-          {"precision", std::string(enum_name(job.train.precision))},
-          {"micro_batch_tokens", job.batch.micro_batch_tokens}};
+  Json fingerprint = {{"dp", mesh.dp().size()}, {"tp", mesh.tp().size()}, {"threads", context.threads()}};
+  for (const auto& [name, value] : context.fingerprint()) fingerprint[name] = value;
+  fingerprint["precision"] = std::string(enum_name(job.train.precision));
+  fingerprint["micro_batch_tokens"] = job.batch.micro_batch_tokens;
+  return fingerprint;
+}
+
+std::string fingerprint_differences(const Json& before, const Json& now) {
+  const auto text = [](const Json& object, const std::string& name) -> std::string {
+    const auto at = object.find(name);
+    return at == object.end() ? "not stored" : at->is_string() ? at->get<std::string>() : at->dump();
+  };
+  Json names = now;
+  names.update(before);
+  std::vector<std::string> differences;
+  for (const auto& [name, value] : names.items()) {
+    const std::string was = text(before, name), is = text(now, name);
+    if (was != is) differences.push_back(fmt::format("{}: {}, now {}", name, was, is));
+  }
+  return fmt::format("{}", fmt::join(differences, "; "));
 }
 
 std::string describe_provenance(const Json& provenance) {

@@ -23,7 +23,11 @@ nlohmann::ordered_json run_provenance(const RunOrigin& origin, const JobConfig& 
 // What two runs must share to be bit-identical (docs/determinism.md).
 nlohmann::ordered_json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context);
 
-// The same as lines for a reader; "" for null (a checkpoint from before it was stored).
+// What differs between the numerics of two runs, by name: "threads: 1, now 2; attention: not stored, now blocks ...".
+// "" if they share all of it. Earlier versions stored fewer names.
+std::string fingerprint_differences(const nlohmann::ordered_json& before, const nlohmann::ordered_json& now);
+
+// Provenance as lines for a reader; "" for null (a checkpoint from before it was stored).
 std::string describe_provenance(const nlohmann::ordered_json& provenance);
 
 }  // namespace weft

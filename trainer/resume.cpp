@@ -12,6 +12,7 @@
 #include "job/dataset_checks.h"
 #include "job/migration.h"
 #include "parallel/agree.h"
+#include "trainer/provenance.h"
 
 namespace weft {
 
@@ -96,13 +97,11 @@ RunState Resume::restore(const fs::path& path) {
   // Earlier versions left these out: their jobs hold the one, and the other was what it is since.
   if (!numerics.contains("heuristics")) numerics["heuristics"] = fingerprint_["heuristics"];
   if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
-  if (numerics != fingerprint_) {
-    log_info(
-        "this run's numerics differ from the checkpoint's ({} before, {} now): it goes on within rounding, not bit "
-        "for bit",
-        numerics.dump(), fingerprint_.dump());
+  if (const std::string differences = fingerprint_differences(numerics, fingerprint_); !differences.empty()) {
+    log_info("this run's numerics differ from the checkpoint's ({}): it goes on within rounding, not bit for bit",
+             differences);
   }
-  checkpoint.read(local_boxes(setup_.parameters(), setup_.checkpoint_buffers()), note_progress());
+  checkpoint.read(setup_.context(), local_boxes(setup_.parameters(), setup_.checkpoint_buffers()), note_progress());
   setup_.parameters().sync_compute_weights();
   state.position = position_now(before, state.position);
   log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
@@ -150,7 +149,7 @@ void Resume::load_initial_weights() {
   const Checkpoint checkpoint = Checkpoint::open(job_.train.init_from);
   check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
   const std::vector<NamedBuffer> master = {{"master", setup_.parameters().master()}};
-  checkpoint.read(local_boxes(setup_.parameters(), master));
+  checkpoint.read(setup_.context(), local_boxes(setup_.parameters(), master));
   setup_.parameters().sync_compute_weights();
   log_info("weights from {}", job_.train.init_from);
 }

@@ -14,7 +14,7 @@ StepControl reduce_control(Communicator& world, const ControlSums& mine, const R
   double* const all_times = values.data() + kSums;
   std::memcpy(values.data(), &mine, sizeof mine);
   std::memcpy(all_times + kTimes * me, &times, sizeof times);
-  world.all_reduce_host(values.data(), static_cast<int64_t>(values.size()), ReduceOp::Sum);
+  world.all_reduce_host(values, ReduceOp::Sum);
   StepControl control{.ranks = std::vector<RankControl>(ranks)};
   std::memcpy(&control.sums, values.data(), sizeof control.sums);
   std::memcpy(control.ranks.data(), all_times, ranks * sizeof(RankControl));

@@ -111,7 +111,6 @@ void Trainer::train(const StepObserver& after_step) {
 void Trainer::train_step(const StepBatches& batches, double data_seconds) {
   const auto began = std::chrono::steady_clock::now();
   StepState step;
-  step.step = state_.step;
   step.learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   step.dropout_key = dropout_key(job_.seed, state_.step);
   const StepReport report = setup_.step().run(

@@ -31,9 +31,9 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
     : context_(context), mesh_(mesh) {
   model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel);
   model_->allocate(job.train.precision, true, job.parallel.sharding());
-  const size_t before = context.memory().use().now;
+  const size_t before = context.memory().use().lent;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
-  optimizer_bytes_ = context.memory().use().now - before;
+  optimizer_bytes_ = context.memory().use().lent - before;
   step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
 }
 
@@ -73,8 +73,7 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
   } catch (const std::bad_alloc&) {
     throw does_not_fit();
   }
-  auto peak = static_cast<double>(memory.use().peak);
-  mesh.world().all_reduce_host(&peak, 1, ReduceOp::Max);
+  const double peak = mesh.world().all_reduce_host(static_cast<double>(memory.use().peak), ReduceOp::Max);
   log_info(
       "the largest step of epoch {} (step {}, {} tokens) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
       epoch, largest.step_in_epoch, largest.tokens(), peak / (1 << 20), format_duration(seconds_since(began)));

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <span>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "evaluate/model_batch.h"
+#include "kernels/elementwise.h"
+#include "kernels/optimizer.h"
+#include "kernels/transfer.h"
 #include "parallel/gradient_norm.h"
 
 namespace weft {
@@ -33,12 +38,18 @@ class TrainingStep::Timer {
 };
 
 TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options)
-    : model_(model), optimizer_(optimizer), options_(options), buckets_(model.parameters()) {}
+    : model_(model),
+      optimizer_(optimizer),
+      options_(options),
+      buckets_(model.parameters()),
+      counted_gradients_(counted_gradients(model.parameters())),
+      sums_(model.context().empty({3}, DType::F64)) {}
 
-TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batches, const StepState& state) {
+TrainingStep::Counts TrainingStep::forward_backward(const StepBatches& batches, const StepState& state) {
   Context& context = model_.context();
-  LocalSums sums;
-  const bool counts = model_.parameters().mesh().tp().rank() == 0;  // its shards see the same rows
+  fill(context, sums_, 0);
+  const LossSums loss{.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)};
+  Counts counts;
   const auto mine = static_cast<int64_t>(batches.micro.size());
   // Replicas that divide their gradients reduce after every micro-batch, one that has fewer with the others.
   const int64_t rounds = std::max(mine, batches.most_micro);
@@ -49,21 +60,16 @@ TrainingStep::LocalSums TrainingStep::forward_backward(const StepBatches& batche
       continue;
     }
     const MicroBatch& micro = batches.micro[i];
-    const size_t held = context.memory().use().now;
+    const size_t held = context.memory().use().lent;
     Tape tape(context, Tape::Mode::Record, &buckets_);
-    ForwardContext forward{.tape = tape, .state = &state, .recompute = options_.recompute};
-    const LossSums loss = model_.loss(forward, to_device(context, micro),
-                                      {.smoothing = options_.label_smoothing, .scale = state.inverse_divisor});
-    sums.activation_bytes = std::max(sums.activation_bytes, context.memory().use().now - held);
+    ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
+    model_.loss(forward, to_device(model_, micro, TokenUse::Backward), options_.label_smoothing, loss);
+    counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
     tape.backward();
     buckets_.end_micro_batch();
-    if (counts) sums.rows += micro.source.num_tokens() + micro.input.num_tokens();
-    if (context.meta() || !counts) continue;
-    // Both sums were finished by the forward pass: reading them here holds nothing up on this device.
-    sums.loss += loss.loss.data<double>()[0];
-    sums.nll += loss.nll.data<double>()[0];
+    counts.rows += micro.source.num_tokens() + micro.input.num_tokens();
   }
-  return sums;
+  return counts;
 }
 
 void TrainingStep::probe_largest_step(const StepBatches& batches) {
@@ -74,13 +80,19 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
   buckets_.finish();
 }
 
-StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const LocalSums& sums,
+StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const Counts& counts,
                                 const RankControl& times, const StepRequests& requests) {
-  const StepControl control = reduce_control(model_.parameters().mesh().world(),
-                                             {.loss = sums.loss,
-                                              .nll = sums.nll,
-                                              .tokens = static_cast<double>(sums.rows),
-                                              .squared_norm = squared_norm_share(model_.parameters()),
+  Context& context = model_.context();
+  square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
+  std::array<double, 3> sums{};
+  download(context, sums_, std::span<double>(sums));
+  Mesh& mesh = model_.parameters().mesh();
+  const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
+  const StepControl control = reduce_control(mesh.world(),
+                                             {.loss = mine * sums[0],
+                                              .nll = mine * sums[1],
+                                              .tokens = mine * static_cast<double>(counts.rows),
+                                              .squared_norm = sums[2],
                                               .stop_asked = requests.stop_asked ? 1.0 : 0.0,
                                               .save_written = requests.save_written ? 1.0 : 0.0,
                                               .save_due = requests.save_due ? 1.0 : 0.0},
@@ -94,7 +106,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   report.save_written = control.sums.save_written == static_cast<double>(control.ranks.size());
   report.save_due = control.sums.save_due > 0;
   report.target_tokens = batches.step_target_tokens;
-  report.activation_bytes = sums.activation_bytes;
+  report.activation_bytes = counts.activation_bytes;
   for (const RankControl& rank : control.ranks) {
     report.times.busy.push_back(rank.busy);
     report.times.data.push_back(rank.data);
@@ -105,18 +117,18 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   return report;
 }
 
-StepReport TrainingStep::run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
+StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
                              const StepRequests& requests) {
   Timer timer(model_.parameters().mesh());
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
   buckets_.begin_step();
-  const LocalSums sums = forward_backward(batches, state);
+  const Counts counts = forward_backward(batches, state);
   const double exposed = buckets_.finish();
   const Time before_reduce = timer.read();
   timer.restart();
 
   const double waited = before_reduce.waited + post_reduce_time_.waited;
-  StepReport step = report(batches, state, sums,
+  StepReport step = report(batches, state, counts,
                            {.busy = before_reduce.passed + post_reduce_time_.passed - waited,
                             .data = data_seconds,
                             .wait = waited,

@@ -51,23 +51,24 @@ struct StepRequests {
 class TrainingStep {
  public:
   TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options);
-  // state.step, learning_rate, dropout_key are the caller's; the rest is set here. `updates` counts the updates done
+  // state.learning_rate and dropout_key are the caller's; the rest is set here. `updates` counts the updates done
   // so far and goes up unless the step is skipped.
-  StepReport run(const StepBatches& batches, StepState& state, int64_t& updates, double data_seconds,
+  StepReport run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
                  const StepRequests& requests);
   // Forward and backward of `batches` as run() does them, and no more: no update, and gradients that the next step
   // overwrites. Collective over dp, as run() is.
   void probe_largest_step(const StepBatches& batches);
 
  private:
-  struct LocalSums {
-    double loss = 0, nll = 0;
+  // What is counted on the host: for the report, not for the step.
+  struct Counts {
     int64_t rows = 0;
     size_t activation_bytes = 0;
   };
-  LocalSums forward_backward(const StepBatches& batches, const StepState& state);
-  // The control all-reduce, and what it says of the step.
-  StepReport report(const StepBatches& batches, const StepState& state, const LocalSums& sums, const RankControl& times,
+  // Leaves the loss and nll of this rank's tokens in sums_.
+  Counts forward_backward(const StepBatches& batches, const StepState& state);
+  // The control point: reads the device, once, and does the control all-reduce.
+  StepReport report(const StepBatches& batches, const StepState& state, const Counts& counts, const RankControl& times,
                     const StepRequests& requests);
 
   // Seconds that passed, and those of them in which collectives kept this rank waiting.
@@ -80,6 +81,8 @@ class TrainingStep {
   Optimizer& optimizer_;
   StepOptions options_;
   GradientBuckets buckets_;
+  std::vector<Tensor> counted_gradients_;
+  Tensor sums_;            // f64[3]: loss, nll, squared norm of the step
   Time post_reduce_time_;  // of the last step, after its control all-reduce was begun
 };
 

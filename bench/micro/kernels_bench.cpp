@@ -37,8 +37,8 @@ void backward(benchmark::State& state, Layer s, DType dtype, Activation activati
   LinearBackward args{.dy = tensor({s.rows, s.out}, dtype),
                       .x = tensor({s.rows, s.in}, dtype),
                       .weight = tensor({s.out, s.in}, dtype),
-                      .pre = tensor({s.rows, s.out}, dtype),
-                      .activation = activation};
+                      .input_activation = activation,
+                      .input_pre = tensor({s.rows, s.in}, dtype)};
   if (dx) args.dx = tensor({s.rows, s.in}, dtype);
   if (dw) args.dweight = tensor({s.out, s.in}, DType::F32), args.dbias = tensor({s.out}, DType::F32);
   rate(state, "GFLOP/s", s.flops() * ((dx ? 1 : 0) + (dw ? 1 : 0)), [&] { linear_backward(context(), args); });
@@ -100,8 +100,9 @@ void register_all() {
     }
     const Layer up{4096, 768, 3072};
     add("linear_forward_gelu/" + type, [=](benchmark::State& s) { forward(s, up, t, Activation::GeluTanh, false); });
+    const Layer down{4096, 3072, 768};
     add("linear_backward_gelu/" + type,
-        [=](benchmark::State& s) { backward(s, up, t, Activation::GeluTanh, true, true); });
+        [=](benchmark::State& s) { backward(s, down, t, Activation::GeluTanh, true, true); });
     const Layer output{512, 768, 50257, false};
     add("output_forward/" + type, [=](benchmark::State& s) { forward(s, output, t, Activation::None, false); });
     add("output_backward/" + type, [=](benchmark::State& s) { backward(s, output, t, Activation::None, true, true); });

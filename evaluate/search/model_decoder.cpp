@@ -1,7 +1,9 @@
 #include "evaluate/search/model_decoder.h"
 
 #include <algorithm>
-#include <numeric>
+#include <vector>
+
+#include "kernels/transfer.h"
 
 namespace weft {
 namespace {
@@ -11,14 +13,14 @@ class ModelDecoder : public NextTokenModel {
   ModelDecoder(Transformer& model, const DecodingBatch& batch, const std::vector<std::vector<int32_t>>& sources)
       : model_(model), capacity_(std::min(batch.capacity, model.config().max_length)) {
     const auto rows = static_cast<int64_t>(batch.sentences.size());
-    PackedTokens source;
+    Tokens source;
     if (model.config().encoder_layers > 0) {
       std::vector<int32_t> tokens, offsets{0};
       for (const int64_t s : batch.sentences) {
         tokens.insert(tokens.end(), sources[s].begin(), sources[s].end());
         offsets.push_back(static_cast<int32_t>(tokens.size()));
       }
-      source = pack_tokens(model.context(), tokens, offsets, {});
+      source = pack_tokens(model.context(), {.tokens = tokens, .offsets = offsets});
     }
     cache_ = model.begin_decoding(source, rows, std::max(rows, batch.max_rows), capacity_);
   }
@@ -28,8 +30,10 @@ class ModelDecoder : public NextTokenModel {
   int64_t num_rows() const override { return cache_->rows(); }
   int threads() const override { return model_.context().threads(); }
   std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
-    logits_ = model_.decode(*cache_, tokens, offsets);
-    return logits_.span<float>();
+    const Tensor logits = model_.decode(*cache_, tokens, offsets);
+    logits_.resize(static_cast<size_t>(logits.elements()));
+    download(model_.context(), logits, std::span<float>(logits_));
+    return logits_;
   }
   void reorder(std::span<const int32_t> parents) override { cache_->reorder(parents); }
 
@@ -37,7 +41,7 @@ class ModelDecoder : public NextTokenModel {
   Transformer& model_;
   int64_t capacity_;
   std::unique_ptr<KeyValueCache> cache_;
-  Tensor logits_;
+  std::vector<float> logits_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/attention.h"
+#include "kernels/backend/scratch.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/tile.h"
 #include "kernels/cpu/transpose.h"
@@ -13,7 +14,11 @@
 // What forward, backward and cached attention share: where heads lie, scratch, and a block of scores.
 namespace weft::cpu {
 
-inline constexpr int64_t kQueryBlock = 48;  // rows of a block of scores; a multiple of the tile's rows
+// Rows and keys of a block of scores; rows are a multiple of the tile's. They decide the order of forward's sums, so the
+// numerics fingerprint names them.
+inline constexpr int64_t kQueryBlock = 48;
+inline constexpr int64_t kForwardKeyBlock = 128;  // cached attention's too
+inline constexpr int64_t kBackwardKeyBlock = 64;
 
 // Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be
 // absent if it is not asked for).
@@ -25,14 +30,14 @@ class HeadRows {
     if (qkv) {
       query_group_ = key_group_ = queries + 2 * width_;
       query_row_ = key_row_ = heads.kv_heads * query_group_;
-      queries_ = qkv.data<std::remove_const_t<T>>();
+      queries_ = qkv.device_data<std::remove_const_t<T>>();
       keys_ = queries_ + queries;
       return;
     }
     query_group_ = queries, key_group_ = 2 * width_;
     query_row_ = heads.kv_heads * query_group_, key_row_ = heads.kv_heads * key_group_;
-    if (q) queries_ = q.data<std::remove_const_t<T>>();
-    if (kv) keys_ = kv.data<std::remove_const_t<T>>();
+    if (q) queries_ = q.device_data<std::remove_const_t<T>>();
+    if (kv) keys_ = kv.device_data<std::remove_const_t<T>>();
   }
   T* query(int64_t row, int64_t group, int64_t query) const {
     return queries_ + row * query_row_ + group * query_group_ + query * width_;
@@ -48,30 +53,6 @@ class HeadRows {
   T* keys_ = nullptr;
 };
 
-// Cuts scratch into pieces that start at whole cache lines. With no memory it only counts.
-template <class A>
-class ScratchArena {
- public:
-  explicit ScratchArena(A* memory) : memory_(memory) {}
-  A* take(int64_t elements) {
-    A* piece = memory_ ? memory_ + taken_ : nullptr;
-    taken_ += (elements + kLine - 1) / kLine * kLine;
-    return piece;
-  }
-  int64_t taken() const { return taken_; }
-
- private:
-  static constexpr int64_t kLine = 64 / sizeof(A);
-  A* memory_;
-  int64_t taken_ = 0;
-};
-
-inline int64_t longest(const Offsets& offsets) {
-  int64_t most = 0;
-  for (size_t s = 0; s + 1 < offsets.size(); ++s) most = std::max<int64_t>(most, offsets[s + 1] - offsets[s]);
-  return most;
-}
-
 // The longest sequences of a call: scratch is sized for them.
 struct Extent {
   int64_t queries = 0, keys = 0;
@@ -79,7 +60,7 @@ struct Extent {
 
 template <class Args>
 Extent extent_of(const Args& args) {
-  return {longest(*args.query_offsets), longest(*args.key_offsets)};
+  return {args.query_offsets->longest, args.key_offsets->longest};
 }
 
 // One block of scores: `rows` queries from position query_begin on, `keys` keys from position key_begin on.
@@ -123,7 +104,7 @@ void block_scores(const ScoreBlock& block, int64_t width, const A* queries, int6
   });
 }
 
-// sums[r] += weights[r] . values over the keys that each piece of rows sees; columns are whole vectors.
+// sums[r] += weights[r] . values over the keys that row r sees; columns are whole vectors.
 template <class A>
 void add_weighted(const ScoreBlock& block, int64_t columns, const A* weights, int64_t weight_row, const A* values,
                   int64_t value_row, A* sums, int64_t sum_row) {
@@ -137,7 +118,8 @@ void add_weighted(const ScoreBlock& block, int64_t columns, const A* weights, in
                      .b_row = value_row,
                      .c = sums + r * sum_row,
                      .c_row = sum_row,
-                     .add = true});
+                     .add = true,
+                     .seen = block.causal ? block.query_begin + r + 1 - block.key_begin : kNoEdge});
   });
 }
 
@@ -153,15 +135,10 @@ inline Vec<A> exp_lanes(Vec<A> v) {
   return each_lane<A>(v, [](A x) { return exp(x); });
 }
 
-template <class A>
-inline void clear_row(A* x, int64_t begin, int64_t end) {  // whole vectors
-  for (int64_t j = begin; j < end; j += kVecLanes<A>) store<A>(x + j, Vec<A>{});
-}
-
-// Turns a row's scores into exp(score - max), exactly 0 from `visible` up to `width` (whole vectors; visible > 0).
+// Turns a row's scores into exp(score - max), for the visible > 0 keys that it sees; what follows is not read.
 // Returns what the sums over earlier blocks must be multiplied by, since the maximum may have grown.
 template <class A>
-A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible, int64_t width) {
+A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible) {
   constexpr int64_t kLanes = kVecLanes<A>;
   const int64_t whole = visible / kLanes * kLanes, rest = visible - whole;
   Vec<A> most = Vec<A>{} + state.max;
@@ -186,7 +163,6 @@ A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible, in
     store<A>(scores + whole, weight);
     total += weight;
   }
-  clear_row(scores, padded<A>(visible), width);
   const A rescale = state.max == max ? A{1} : exp(state.max - max);
   state.max = max;
   state.sum = state.sum * rescale + sum_of<A>(total);

@@ -1,38 +1,37 @@
 #include "base/parallel_for.h"
-#include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_blocks.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/dropout.h"
 
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kKeyBlock = 128;
+constexpr int64_t kKeyBlock = kForwardKeyBlock;
 constexpr int64_t kChunk = 4 * kQueryBlock;  // query rows of a task: they share the packing of keys and values
 
 // One thread's scratch: the state of a task's rows (all query heads of a group), and one block of keys.
 template <class A>
-struct Scratch {
+struct Pieces {
   int64_t columns;    // head_dim in whole vectors
   int64_t score_row;  // elements from one row of scores (and of transposed keys) to the next
   A *queries, *sums, *keys, *values, *scores, *dropout_scale;
   RunningSoftmax<A>* softmax;
-  int64_t taken;
+  size_t taken;
 
-  Scratch(const AttentionHeads& heads, Extent extent, A* memory) {
+  Pieces(const AttentionHeads& heads, Extent extent, Scratch scratch) {
     const int64_t block = padded<A>(std::min(kKeyBlock, extent.keys));
     const int64_t chunk = std::min(kChunk, extent.queries) * heads.queries;
     columns = padded<A>(heads.head_dim);
     score_row = block + kVecLanes<A>;
-    ScratchArena<A> arena(memory);
-    queries = arena.take(chunk * columns);
-    sums = arena.take(chunk * columns);
-    keys = arena.take(columns * score_row);
-    values = arena.take(block * columns);
-    scores = arena.take(kQueryBlock * score_row);
-    dropout_scale = arena.take(block);
+    queries = scratch.take<A>(chunk * columns);
+    sums = scratch.take<A>(chunk * columns);
+    keys = scratch.take<A>(columns * score_row);
+    values = scratch.take<A>(block * columns);
+    scores = scratch.take<A>(kQueryBlock * score_row);
+    dropout_scale = scratch.take<A>(block);
     static_assert(sizeof(RunningSoftmax<A>) == 2 * sizeof(A));
-    softmax = reinterpret_cast<RunningSoftmax<A>*>(arena.take(2 * chunk));
-    taken = arena.taken();
+    softmax = reinterpret_cast<RunningSoftmax<A>*>(scratch.take<A>(2 * chunk));
+    taken = scratch.taken();
   }
 };
 
@@ -42,17 +41,17 @@ class ForwardTask {
  public:
   using A = Accumulator<T>;
   ForwardTask(const AttentionForward& args, const HeadRows<const T>& from, const DropoutMask& mask,
-              const Scratch<A>& scratch, int64_t sequence, int64_t group, int64_t chunk)
+              const Pieces<A>& scratch, int64_t sequence, int64_t group, int64_t chunk)
       : args_(args),
         from_(from),
         mask_(mask),
         s_(scratch),
         group_(group),
-        query_start_((*args.query_offsets)[sequence]),
-        key_start_((*args.key_offsets)[sequence]),
-        keys_((*args.key_offsets)[sequence + 1] - key_start_),
+        query_start_(args.query_offsets->host[sequence]),
+        key_start_(args.key_offsets->host[sequence]),
+        keys_(args.key_offsets->host[sequence + 1] - key_start_),
         begin_(chunk * kChunk),
-        rows_(std::min<int64_t>(kChunk, (*args.query_offsets)[sequence + 1] - query_start_ - begin_)) {}
+        rows_(std::min<int64_t>(kChunk, args.query_offsets->host[sequence + 1] - query_start_ - begin_)) {}
 
   void run() {
     if (rows_ <= 0) return;
@@ -94,19 +93,14 @@ class ForwardTask {
     A* sums = s_.sums + state * s_.columns;
     block_scores(block, args_.heads.head_dim, s_.queries + state * s_.columns, s_.columns, s_.keys, s_.score_row,
                  s_.scores, s_.score_row);
-    for_each_row_piece(block, [&](int64_t first, int64_t rows, int64_t keys) {
-      for (int64_t r = first; r < first + rows; ++r) {
-        A* scores = s_.scores + r * s_.score_row;
-        const int64_t visible = block.visible(r);
-        if (visible == 0) {
-          clear_row(scores, 0, padded<A>(keys));
-          continue;
-        }
-        const A rescale = online_softmax_update(s_.softmax[state + r], scores, visible, padded<A>(keys));
-        if (rescale != A{1}) scale_row(sums + r * s_.columns, rescale, s_.columns);
-        if (mask_.active()) drop(block, r, query_head, visible, scores);
-      }
-    });
+    for (int64_t r = 0; r < block.rows; ++r) {
+      const int64_t visible = block.visible(r);
+      if (visible == 0) continue;
+      A* scores = s_.scores + r * s_.score_row;
+      const A rescale = online_softmax_update(s_.softmax[state + r], scores, visible);
+      if (rescale != A{1}) scale_row(sums + r * s_.columns, rescale, s_.columns);
+      if (mask_.active()) drop(block, r, query_head, visible, scores);
+    }
     add_weighted(block, s_.columns, s_.scores, s_.score_row, s_.values, s_.columns, sums, s_.columns);
   }
 
@@ -119,8 +113,8 @@ class ForwardTask {
 
   void finish() {
     const int64_t width = args_.heads.head_dim, heads = args_.heads.heads();
-    T* out = args_.out.data<T>();
-    A* log_sum = args_.log_sum.data<A>();
+    T* out = args_.out.device_data<T>();
+    A* log_sum = args_.log_sum.device_data<A>();
     const int64_t all_rows = args_.out.rows();
     for (int64_t q = 0; q < args_.heads.queries; ++q) {
       const int64_t head = group_ * args_.heads.queries + q;
@@ -129,7 +123,7 @@ class ForwardTask {
         const RunningSoftmax<A>& softmax = s_.softmax[q * rows_ + r];
         const A* sums = s_.sums + (q * rows_ + r) * s_.columns;
         const A inverse = softmax.sum == 0 ? A{0} : A{1} / softmax.sum;
-        unpack_row(sums, inverse, width, false, out + (row * heads + head) * width);
+        unpack_row(sums, inverse, width, out + (row * heads + head) * width);
         log_sum[head * all_rows + row] = softmax.max + std::log(softmax.sum);
       }
     }
@@ -138,38 +132,42 @@ class ForwardTask {
   const AttentionForward& args_;
   const HeadRows<const T>& from_;
   const DropoutMask& mask_;
-  const Scratch<A>& s_;
+  const Pieces<A>& s_;
   int64_t group_, query_start_, key_start_, keys_, begin_, rows_;
 };
 
-}  // namespace
-
-int64_t attention_forward_scratch(const AttentionForward& args, DType dtype) {
-  const Extent extent = extent_of(args);
-  return dtype == DType::F64 ? Scratch<double>(args.heads, extent, nullptr).taken
-                             : Scratch<float>(args.heads, extent, nullptr).taken;
+template <class T>
+size_t scratch_of_worker(const AttentionForward& args) {
+  return Pieces<Accumulator<T>>(args.heads, extent_of(args), {}).taken;
 }
 
 template <class T>
-void attention_forward(const AttentionForward& args, Accumulator<T>* scratch, int threads) {
+void run_tasks(const AttentionForward& args, Scratch scratch, int threads) {
   const HeadRows<const T> from(args.qkv, args.q, args.kv, args.heads);
   const DropoutMask mask(args.dropout);
-  const int64_t sequences = static_cast<int64_t>(args.query_offsets->size()) - 1;
+  const int64_t sequences = args.query_offsets->sequences();
   const Extent extent = extent_of(args);
   const int64_t chunks = (extent.queries + kChunk - 1) / kChunk;
   const int64_t groups = args.heads.kv_heads;
-  const int64_t each = Scratch<Accumulator<T>>(args.heads, extent, nullptr).taken;
+  const size_t each = scratch_of_worker<T>(args);
   // The last chunks of a causal sequence see the most keys: they go first, so that threads end together.
   parallel_workers(threads, chunks * sequences * groups, [&](int64_t task, int worker) {
-    const Scratch<Accumulator<T>> mine(args.heads, extent, scratch + worker * each);
+    const Pieces<Accumulator<T>> mine(args.heads, extent, scratch.part(worker, each));
     ForwardTask<T>(args, from, mask, mine, task / groups % sequences, task % groups,
                    chunks - 1 - task / groups / sequences)
         .run();
   });
 }
 
-template void attention_forward<float>(const AttentionForward&, float*, int);
-template void attention_forward<BFloat16>(const AttentionForward&, float*, int);
-template void attention_forward<double>(const AttentionForward&, double*, int);
+}  // namespace
+
+size_t CpuBackend::workspace(const AttentionForward& args) const {
+  return with_float_type(args.out.dtype(),
+                         [&]<class T>() { return static_cast<size_t>(threads_) * scratch_of_worker<T>(args); });
+}
+
+void CpuBackend::run(const AttentionForward& args, Scratch scratch) {
+  with_float_type(args.out.dtype(), [&]<class T>() { run_tasks<T>(args, scratch, threads_); });
+}
 
 }  // namespace weft::cpu

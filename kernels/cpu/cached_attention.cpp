@@ -1,30 +1,29 @@
 #include "base/parallel_for.h"
-#include "kernels/cpu/attention.h"
 #include "kernels/cpu/attention_blocks.h"
+#include "kernels/cpu/cpu_backend.h"
 
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kKeyBlock = 128;
+constexpr int64_t kKeyBlock = kForwardKeyBlock;
 
 template <class A>
-struct Scratch {
+struct Pieces {
   int64_t columns, score_row;
   A *queries, *sums, *values, *scores;
   RunningSoftmax<A>* softmax;
-  int64_t taken;
+  size_t taken;
 
-  Scratch(const AttentionHeads& heads, A* memory) {
+  Pieces(const AttentionHeads& heads, Scratch scratch) {
     columns = padded<A>(heads.head_dim);
     score_row = kKeyBlock;
     const int64_t rows = kQueryBlock * heads.queries;
-    ScratchArena<A> arena(memory);
-    queries = arena.take(rows * columns);
-    sums = arena.take(rows * columns);
-    values = arena.take(kKeyBlock * columns);
-    scores = arena.take(kQueryBlock * score_row);
-    softmax = reinterpret_cast<RunningSoftmax<A>*>(arena.take(2 * rows));
-    taken = arena.taken();
+    queries = scratch.take<A>(rows * columns);
+    sums = scratch.take<A>(rows * columns);
+    values = scratch.take<A>(kKeyBlock * columns);
+    scores = scratch.take<A>(kQueryBlock * score_row);
+    softmax = reinterpret_cast<RunningSoftmax<A>*>(scratch.take<A>(2 * rows));
+    taken = scratch.taken();
   }
 };
 
@@ -55,17 +54,18 @@ template <class T>
 class CachedTask {
  public:
   using A = Accumulator<T>;
-  CachedTask(const CachedAttention& args, const Scratch<A>& scratch, int64_t sequence, int64_t group, int64_t chunk)
+  CachedTask(const CachedAttention& args, const Pieces<A>& scratch, int64_t sequence, int64_t group, int64_t chunk)
       : args_(args),
         s_(scratch),
         width_(args.heads.head_dim),
         group_(group),
-        row_((*args.query_offsets)[sequence] + chunk * kQueryBlock),
-        rows_(std::min<int64_t>(kQueryBlock, (*args.query_offsets)[sequence + 1] - row_)),
-        position_((*args.past)[sequence] + chunk * kQueryBlock),
-        keys_(args.qkv ? position_ + rows_ : (*args.past)[sequence]),
+        row_(args.query_offsets->host[sequence] + chunk * kQueryBlock),
+        rows_(std::min<int64_t>(kQueryBlock, args.query_offsets->host[sequence + 1] - row_)),
+        position_(args.rows->past[sequence] + chunk * kQueryBlock),
+        keys_(args.qkv ? position_ + rows_ : args.rows->past[sequence]),
         key_row_(args.heads.kv_heads * 2 * width_),
-        keys_at_(args.cache.data<T>() + (*args.slots)[sequence] * args.cache.size(1) * key_row_ + group * 2 * width_) {}
+        keys_at_(args.cache.device_data<T>() + args.rows->slots[sequence] * args.cache.size(1) * key_row_ +
+                 group * 2 * width_) {}
 
   void run() {
     if (rows_ <= 0) return;
@@ -100,22 +100,17 @@ class CachedTask {
                            .causal = static_cast<bool>(args_.qkv)};
     for (int64_t q = 0; q < args_.heads.queries; ++q) {
       const int64_t state = q * rows_;
-      for_each_row_piece(block, [&](int64_t first, int64_t rows, int64_t seen) {
-        for (int64_t r = first; r < first + rows; ++r) weights(at, block.visible(r), padded<A>(seen), r, state + r);
-      });
+      for (int64_t r = 0; r < rows_; ++r) weights(at, block.visible(r), r, state + r);
       add_weighted(block, s_.columns, s_.scores, s_.score_row, values, value_row, s_.sums + state * s_.columns,
                    s_.columns);
     }
   }
 
-  void weights(const T* keys, int64_t visible, int64_t written, int64_t r, int64_t state) const {
+  void weights(const T* keys, int64_t visible, int64_t r, int64_t state) const {
+    if (visible == 0) return;
     A* scores = s_.scores + r * s_.score_row;
-    if (visible == 0) {
-      clear_row(scores, 0, written);
-      return;
-    }
     row_scores(s_.queries + state * s_.columns, width_, keys, key_row_, visible, scores);
-    const A rescale = online_softmax_update(s_.softmax[state], scores, visible, written);
+    const A rescale = online_softmax_update(s_.softmax[state], scores, visible);
     if (rescale != A{1}) scale_row(s_.sums + state * s_.columns, rescale, s_.columns);
   }
 
@@ -125,14 +120,14 @@ class CachedTask {
       for (int64_t r = 0; r < rows_; ++r) {
         const A sum = s_.softmax[q * rows_ + r].sum, inverse = sum == 0 ? A{0} : A{1} / sum;
         const A* sums = s_.sums + (q * rows_ + r) * s_.columns;
-        unpack_row(sums, inverse, width_, false,
-                   args_.out.data<T>() + ((row_ + r) * heads + group_ * args_.heads.queries + q) * width_);
+        unpack_row(sums, inverse, width_,
+                   args_.out.device_data<T>() + ((row_ + r) * heads + group_ * args_.heads.queries + q) * width_);
       }
     }
   }
 
   const CachedAttention& args_;
-  const Scratch<A>& s_;
+  const Pieces<A>& s_;
   int64_t width_, group_, row_, rows_, position_, keys_, key_row_;
   const T* keys_at_;
 };
@@ -141,39 +136,46 @@ class CachedTask {
 template <class T>
 void append(const CachedAttention& args, int threads) {
   const HeadRows<const T> from(args.qkv, {}, {}, args.heads);
-  const int64_t sequences = static_cast<int64_t>(args.slots->size());
+  const int64_t sequences = args.query_offsets->sequences();
   const int64_t pair = 2 * args.heads.head_dim, groups = args.heads.kv_heads;
   parallel_for(threads, sequences, 16, [&](int64_t begin, int64_t end) {
     for (int64_t s = begin; s < end; ++s) {
-      T* to = args.cache.data<T>() + ((*args.slots)[s] * args.cache.size(1) + (*args.past)[s]) * groups * pair;
-      for (int64_t row = (*args.query_offsets)[s]; row < (*args.query_offsets)[s + 1]; ++row) {
+      T* to =
+          args.cache.device_data<T>() + (args.rows->slots[s] * args.cache.size(1) + args.rows->past[s]) * groups * pair;
+      for (int64_t row = args.query_offsets->host[s]; row < args.query_offsets->host[s + 1]; ++row) {
         for (int64_t g = 0; g < groups; ++g, to += pair) std::copy_n(from.key(row, g), pair, to);
       }
     }
   });
 }
 
-}  // namespace
-
-int64_t cached_attention_scratch(const CachedAttention& args, DType dtype) {
-  return dtype == DType::F64 ? Scratch<double>(args.heads, nullptr).taken : Scratch<float>(args.heads, nullptr).taken;
+template <class T>
+size_t scratch_of_worker(const CachedAttention& args) {
+  return Pieces<Accumulator<T>>(args.heads, {}).taken;
 }
 
 template <class T>
-void cached_attention(const CachedAttention& args, Accumulator<T>* scratch, int threads) {
+void run_tasks(const CachedAttention& args, Scratch scratch, int threads) {
   if (args.qkv) append<T>(args, threads);
-  const int64_t sequences = static_cast<int64_t>(args.slots->size());
-  const int64_t chunks = (longest(*args.query_offsets) + kQueryBlock - 1) / kQueryBlock;
+  const int64_t sequences = args.query_offsets->sequences();
+  const int64_t chunks = (args.query_offsets->longest + kQueryBlock - 1) / kQueryBlock;
   const int64_t groups = args.heads.kv_heads;
-  const int64_t each = Scratch<Accumulator<T>>(args.heads, nullptr).taken;
+  const size_t each = scratch_of_worker<T>(args);
   parallel_workers(threads, chunks * sequences * groups, [&](int64_t task, int worker) {
-    const Scratch<Accumulator<T>> mine(args.heads, scratch + worker * each);
+    const Pieces<Accumulator<T>> mine(args.heads, scratch.part(worker, each));
     CachedTask<T>(args, mine, task / groups % sequences, task % groups, chunks - 1 - task / groups / sequences).run();
   });
 }
 
-template void cached_attention<float>(const CachedAttention&, float*, int);
-template void cached_attention<BFloat16>(const CachedAttention&, float*, int);
-template void cached_attention<double>(const CachedAttention&, double*, int);
+}  // namespace
+
+size_t CpuBackend::workspace(const CachedAttention& args) const {
+  return with_float_type(args.out.dtype(),
+                         [&]<class T>() { return static_cast<size_t>(threads_) * scratch_of_worker<T>(args); });
+}
+
+void CpuBackend::run(const CachedAttention& args, Scratch scratch) {
+  with_float_type(args.out.dtype(), [&]<class T>() { run_tasks<T>(args, scratch, threads_); });
+}
 
 }  // namespace weft::cpu

@@ -1,8 +1,7 @@
-#include "kernels/cpu/cross_entropy.h"
-
 #include <limits>
 
 #include "base/parallel_for.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/math.h"
 
 namespace weft::cpu {
@@ -42,13 +41,82 @@ A sum_of(const A* x, int64_t n) {
   return sum;
 }
 
+// What a row's loss is made of.
+template <class A>
+struct RowStats {
+  A most, sum, target, total;
+};
+
+// -log p(target), or with smoothing its mean with the other words'.
+template <class A>
+A row_loss(const RowStats<A>& s, double smoothing, int64_t vocabulary) {
+  const double log_z = std::log(static_cast<double>(s.sum)) + static_cast<double>(s.most);
+  const double value = log_z - (1 - smoothing) * static_cast<double>(s.target);
+  if (smoothing == 0) return static_cast<A>(value);
+  return static_cast<A>(value - smoothing / static_cast<double>(vocabulary) * static_cast<double>(s.total));
+}
+
+// Puts exp(x - most) in place of x.
+template <class A>
+A exponentials(A* x, int64_t n, A most) {
+  A sum{0};
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < n; ++i) {
+    const A e = exp(x[i] - most);
+    x[i] = e;
+    sum += e;
+  }
+  return sum;
+}
+
+// out = inverse_divisor (softmax - (1 - e) onehot(target) - e / V) from the row's exponentials, whose memory it may be.
+template <class A, class T>
+void gradient_row(const CrossEntropy& args, const A* exponential, A sum, int32_t target, T* out) {
+  const int64_t columns = args.logits.columns(), valid = args.valid_columns;
+  const double scale = args.step.inverse_divisor;
+  const A factor = static_cast<A>(scale / static_cast<double>(sum));
+  const A uniform = static_cast<A>(scale * args.smoothing / static_cast<double>(valid));
+  const A one_hot = static_cast<A>(scale * (1 - args.smoothing));
+  const A at_target = target < valid ? exponential[target] * factor - uniform - one_hot : A{0};
+#pragma omp simd
+  for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(exponential[c] * factor - uniform);
+  std::fill(out + valid, out + columns, T{});
+  if (target < valid) out[target] = element_cast<T>(at_target);
+}
+
+// T: dlogits' type, or A without gradients. A target beyond the vocabulary must not reach another row's memory: its
+// loss is NaN.
+template <class A, class T>
+void cross_entropy_row(const CrossEntropy& args, int64_t r) {
+  const int64_t columns = args.logits.columns(), valid = args.valid_columns;
+  const int32_t target = args.targets.device_data<int32_t>()[r];
+  A* const row = args.logits.device_data<A>() + r * columns;
+  T* const out = args.dlogits ? args.dlogits.device_data<T>() + r * columns : nullptr;
+  RowStats<A> s{};
+  if (target >= 0) {
+    s.most = maximum(row, valid);
+    s.target = target < valid ? row[target] : std::numeric_limits<A>::quiet_NaN();
+    if (args.smoothing > 0) s.total = sum_of(row, valid);
+    s.sum = out ? exponentials(row, valid, s.most) : sum_of_exponentials(row, valid, s.most);
+  }
+  args.loss.device_data<A>()[r] = target < 0 ? A{0} : row_loss(s, args.smoothing, valid);
+  if (args.nll) args.nll.device_data<A>()[r] = target < 0 ? A{0} : row_loss(s, 0, valid);
+  if (!out) return;
+  if (target < 0) {
+    std::fill_n(out, columns, T{});
+  } else {
+    gradient_row(args, row, s.sum, target, out);
+  }
+}
+
 template <class A>
 void stats(const CrossEntropyStats& args, int threads) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
-  const A* logits = args.logits.data<A>();
-  const int32_t* targets = args.targets.data<int32_t>();
-  A *most = args.row_max.data<A>(), *sum = args.row_sum.data<A>(), *target = args.row_target.data<A>();
-  A* total = args.row_total ? args.row_total.data<A>() : nullptr;
+  const A* logits = args.logits.device_data<A>();
+  const int32_t* targets = args.targets.device_data<int32_t>();
+  A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(),
+    *target = args.row_target.device_data<A>();
+  A* total = args.row_total ? args.row_total.device_data<A>() : nullptr;
   parallel_for(threads, args.logits.rows(), 1, [=, first = args.first_column](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const A* row = logits + r * columns;
@@ -63,45 +131,43 @@ void stats(const CrossEntropyStats& args, int threads) {
 
 template <class A>
 void loss(const CrossEntropyLoss& args) {
-  const int32_t* targets = args.targets.data<int32_t>();
-  const A *most = args.row_max.data<A>(), *sum = args.row_sum.data<A>(), *target = args.row_target.data<A>();
-  const A* total = args.row_total ? args.row_total.data<A>() : nullptr;
-  const double uniform = args.smoothing / static_cast<double>(args.vocabulary);
-  A* loss = args.loss.data<A>();
+  const int32_t* targets = args.targets.device_data<int32_t>();
+  const A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(),
+          *target = args.row_target.device_data<A>();
+  const A* total = args.row_total ? args.row_total.device_data<A>() : nullptr;
+  A* loss = args.loss.device_data<A>();
   for (int64_t r = 0; r < args.loss.elements(); ++r) {
-    const double log_z = std::log(static_cast<double>(sum[r])) + static_cast<double>(most[r]);
-    double value = log_z - (1 - args.smoothing) * static_cast<double>(target[r]);
-    if (total) value -= uniform * static_cast<double>(total[r]);
-    loss[r] = targets[r] < 0 ? A{0} : static_cast<A>(value);
+    const RowStats<A> s{most[r], sum[r], target[r], total ? total[r] : A{0}};
+    loss[r] = targets[r] < 0 ? A{0} : row_loss(s, args.smoothing, args.vocabulary);
   }
 }
 
 template <class A, class T>
 void gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* out) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
-  const int32_t target = args.targets.data<int32_t>()[r];
+  const int32_t target = args.targets.device_data<int32_t>()[r];
   if (target < 0) {
     std::fill_n(out, columns, T{});
     return;
   }
-  const A most = args.row_max.data<A>()[r];
-  const A factor = static_cast<A>(args.scale / static_cast<double>(args.row_sum.data<A>()[r]));
-  const A uniform = static_cast<A>(args.scale * args.smoothing / static_cast<double>(args.vocabulary));
+  const A most = args.row_max.device_data<A>()[r];
+  const A factor = static_cast<A>(args.step.inverse_divisor / static_cast<double>(args.row_sum.device_data<A>()[r]));
+  const A uniform = static_cast<A>(args.step.inverse_divisor * args.smoothing / static_cast<double>(args.vocabulary));
   const int64_t t = target - args.first_column;
   const bool here = t >= 0 && t < valid;
   const A target_logit = here ? row[t] : A{0};  // read before `out`, which may be the same memory
   for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(exp(row[c] - most) * factor - uniform);
   std::fill(out + valid, out + columns, T{});
   if (!here) return;
-  const A one_hot = static_cast<A>(args.scale * (1 - args.smoothing));
+  const A one_hot = static_cast<A>(args.step.inverse_divisor * (1 - args.smoothing));
   out[t] = element_cast<T>(exp(target_logit - most) * factor - uniform - one_hot);
 }
 
 // Also if a chunk has no column at all: its maximum is -inf and its sum 0.
 template <class A>
 void rebase(const CrossEntropyRebase& args) {
-  const A *most = args.row_max.data<A>(), *whole = args.whole_max.data<A>();
-  A* sum = args.row_sum.data<A>();
+  const A *most = args.row_max.device_data<A>(), *whole = args.whole_max.device_data<A>();
+  A* sum = args.row_sum.device_data<A>();
   for (int64_t r = 0; r < args.row_sum.elements(); ++r) {
     if (most[r] != whole[r]) sum[r] *= std::exp(most[r] - whole[r]);
   }
@@ -109,25 +175,33 @@ void rebase(const CrossEntropyRebase& args) {
 
 }  // namespace
 
-void cross_entropy_stats(const CrossEntropyStats& args, int threads) {
-  args.logits.dtype() == DType::F64 ? stats<double>(args, threads) : stats<float>(args, threads);
+void CpuBackend::run(const CrossEntropy& args, Scratch) {
+  with_float_type(args.dlogits ? args.dlogits.dtype() : args.logits.dtype(), [&]<class T>() {
+    parallel_for(threads_, args.logits.size(0), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) cross_entropy_row<Accumulator<T>, T>(args, r);
+    });
+  });
 }
 
-void cross_entropy_rebase(const CrossEntropyRebase& args) {
+void CpuBackend::run(const CrossEntropyStats& args, Scratch) {
+  args.logits.dtype() == DType::F64 ? stats<double>(args, threads_) : stats<float>(args, threads_);
+}
+
+void CpuBackend::run(const CrossEntropyRebase& args, Scratch) {
   args.row_sum.dtype() == DType::F64 ? rebase<double>(args) : rebase<float>(args);
 }
 
-void cross_entropy_loss(const CrossEntropyLoss& args) {
+void CpuBackend::run(const CrossEntropyLoss& args, Scratch) {
   args.loss.dtype() == DType::F64 ? loss<double>(args) : loss<float>(args);
 }
 
-void cross_entropy_gradient(const CrossEntropyGradient& args, int threads) {
+void CpuBackend::run(const CrossEntropyGradient& args, Scratch) {
   with_float_type(args.dlogits.dtype(), [&]<class T>() {
     using A = Accumulator<T>;
     const int64_t columns = args.logits.columns();
-    const A* logits = args.logits.data<A>();
-    T* out = args.dlogits.data<T>();
-    parallel_for(threads, args.logits.rows(), 1, [&](int64_t begin, int64_t end) {
+    const A* logits = args.logits.device_data<A>();
+    T* out = args.dlogits.device_data<T>();
+    parallel_for(threads_, args.logits.rows(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) gradient_row(args, r, logits + r * columns, out + r * columns);
     });
   });

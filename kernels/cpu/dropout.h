@@ -61,12 +61,12 @@ class DropoutMask {
   // An inactive dropout gives an inactive mask, which must not be asked for anything.
   explicit DropoutMask(const Dropout& dropout) : active_(dropout.active()) {
     if (!active_) return;
-    key_ = dropout.state->dropout_key ^ dropout.dropout_id;
+    key_ = dropout.step.dropout_key ^ dropout.dropout_id;
     threshold_ = dropout.threshold();
     scale_ = dropout.scale();
     first_channel_ = dropout.first_channel;
-    sequences_ = dropout.rows.sequence.data<int32_t>();
-    positions_ = dropout.rows.position.data<int32_t>();
+    sequences_ = dropout.rows.sequence.device_data<int32_t>();
+    positions_ = dropout.rows.position.device_data<int32_t>();
   }
 
   bool active() const { return active_; }

@@ -1,7 +1,8 @@
-#include "kernels/cpu/linear.h"
+#include <array>
 
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/reduction.h"
@@ -11,122 +12,189 @@ namespace {
 
 int64_t row_grain(int64_t columns) { return kElementGrain / std::max<int64_t>(columns, 1) + 1; }
 
+// Some elements of a row in the accumulator dtype, so that what is done to them is rounded once.
+template <class A>
+class RowPiece {
+ public:
+  // Calls body(column, n) for pieces of a row.
+  template <class Body>
+  static void for_each(int64_t columns, Body&& body) {
+    for (int64_t c = 0; c < columns; c += kElements) body(c, std::min(kElements, columns - c));
+  }
+
+  void drop(const DropoutMask& mask, int64_t row, int64_t column, int64_t n) {
+    if (!mask.active()) return;
+    mask.multipliers(row, column, n, scale_.data());
+    for (int64_t i = 0; i < n; ++i) values_[i] *= scale_[i];
+  }
+  A* values() { return values_.data(); }
+
+ private:
+  static constexpr int64_t kElements = 512;
+  alignas(64) std::array<A, kElements> values_, scale_;
+};
+
 // y = dropout(act(pre)); pre and y may be the same memory.
 template <class T>
 void activate_rows(const LinearForward& args, const T* pre, T* y, int threads) {
+  using A = Accumulator<T>;
   const int64_t columns = args.y.columns();
   const DropoutMask mask(args.dropout);
-  parallel_for(threads, args.y.rows(), row_grain(columns), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      activate(args.activation, pre + r * columns, y + r * columns, columns);
-      if (mask.active()) mask.apply(r, y + r * columns, columns);
-    }
-  });
-}
-
-// out = d act'(pre)
-template <class T>
-void scale_by_slope(Activation activation, const T* d, const T* pre, T* out, int64_t n) {
-  using Acc = Accumulator<T>;
-  with_activation(activation, [&]<Activation A>() {
-    for (int64_t i = 0; i < n; ++i) {
-      out[i] = element_cast<T>(element_cast<Acc>(d[i]) * activation_slope<A>(element_cast<Acc>(pre[i])));
-    }
-  });
-}
-
-// dpre = dropout'(dy) act'(pre), and its column sums on the way while a row is in cache.
-template <class T>
-void gradient_before_activation(const LinearBackward& args, T* dpre, Accumulator<T>* partial, int threads) {
-  const int64_t columns = args.dy.columns();
-  const DropoutMask mask(args.dropout);
-  const bool activated = args.activation != Activation::None;
-  const T* dy = args.dy.data<T>();
-  const T* pre = activated ? args.pre.data<T>() : nullptr;
-  const auto rows = [&](int64_t begin, int64_t end, Accumulator<T>* sums) {
-    for (int64_t r = begin; r < end; ++r) {
-      T* d = dpre + r * columns;
-      if (activated) {
-        scale_by_slope(args.activation, dy + r * columns, pre + r * columns, d, columns);
-      } else {
-        std::copy_n(dy + r * columns, columns, d);
-      }
-      if (mask.active()) mask.apply(r, d, columns);
-      for (int64_t c = 0; sums && c < columns; ++c) sums[c] += element_cast<Accumulator<T>>(d[c]);
-    }
+  const auto activate_row = [&]<Activation Act>(int64_t r) {
+    RowPiece<A> piece;
+    A* const values = piece.values();
+    RowPiece<A>::for_each(columns, [&](int64_t c, int64_t n) {
+      const T* from = pre + r * columns + c;
+      T* to = y + r * columns + c;
+      for (int64_t i = 0; i < n; ++i) values[i] = activated<Act>(element_cast<A>(from[i]));
+      piece.drop(mask, r, c, n);
+      for (int64_t i = 0; i < n; ++i) to[i] = element_cast<T>(values[i]);
+    });
   };
+  with_activation(args.activation, [&]<Activation Act>() {
+    parallel_for(threads, args.y.rows(), row_grain(columns), [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) activate_row.template operator()<Act>(r);
+    });
+  });
+}
+
+// From the gradient of x = dropout(act(pre)) to that of pre, in place; its column sums are taken before it is rounded.
+template <Activation Act, class T>
+void producer_gradient_row(const DropoutMask& mask, int64_t row, int64_t columns, const T* pre, T* dx,
+                           Accumulator<T>* sums) {
+  using A = Accumulator<T>;
+  RowPiece<A> piece;
+  A* const values = piece.values();
+  RowPiece<A>::for_each(columns, [&](int64_t c, int64_t n) {
+    T* const d = dx + c;
+    for (int64_t i = 0; i < n; ++i) values[i] = element_cast<A>(d[i]);
+    if constexpr (Act != Activation::None) {
+      for (int64_t i = 0; i < n; ++i) values[i] *= activation_slope<Act>(element_cast<A>(pre[c + i]));
+    }
+    piece.drop(mask, row, c, n);
+    for (int64_t i = 0; sums && i < n; ++i) sums[c + i] += values[i];
+    for (int64_t i = 0; i < n; ++i) d[i] = element_cast<T>(values[i]);
+  });
+}
+
+bool has_producer(const LinearBackward& args) {
+  return args.input_activation != Activation::None || args.input_dropout.active() || args.input_dbias;
+}
+
+template <class T>
+void producer_gradient(const LinearBackward& args, Accumulator<T>* partial, int threads) {
+  using A = Accumulator<T>;
+  const int64_t rows = args.dx.rows(), columns = args.dx.columns();
+  const DropoutMask mask(args.input_dropout);
+  T* const dx = args.dx.device_data<T>();
+  with_activation(args.input_activation, [&]<Activation Act>() {
+    const T* const pre = Act == Activation::None ? nullptr : args.input_pre.device_data<T>();
+    const auto some_rows = [&](int64_t begin, int64_t end, A* sums) {
+      for (int64_t r = begin; r < end; ++r) {
+        const T* const row_pre = Act == Activation::None ? nullptr : pre + r * columns;
+        producer_gradient_row<Act>(mask, r, columns, row_pre, dx + r * columns, sums);
+      }
+    };
+    if (partial) {
+      row_pieces(threads, rows, columns, partial, some_rows);
+    } else {
+      parallel_for(threads, rows, row_grain(columns),
+                   [&](int64_t begin, int64_t end) { some_rows(begin, end, nullptr); });
+    }
+  });
   if (partial) {
-    row_pieces(threads, args.dy.rows(), columns, partial, rows);
-  } else {
-    parallel_for(threads, args.dy.rows(), row_grain(columns),
-                 [&](int64_t begin, int64_t end) { rows(begin, end, nullptr); });
+    add_pieces(threads, columns, partial, args.input_dbias.device_data<A>(), args.input_dbias_mode == Accumulate::Add);
   }
 }
 
-Tensor bias_and_activation_gradient(const LinearBackward& args, const Tensor& dpre, const Tensor& partial,
-                                    int threads) {
-  const bool add = args.dbias_mode == Accumulate::Add;
-  if (args.activation == Activation::None && !args.dropout.active()) {
-    if (args.dbias) sum_rows(args.dy, args.dbias, add, partial, threads);
-    return args.dy;
+// Sums of each thread's rows.
+template <class T>
+struct BackwardPieces {
+  Accumulator<T>*bias = nullptr, *input_bias = nullptr;
+  BackwardPieces(const LinearBackward& args, int threads, Scratch& scratch) {
+    if (args.dbias) bias = scratch.take<Accumulator<T>>(threads * args.dy.columns());
+    if (args.input_dbias) input_bias = scratch.take<Accumulator<T>>(threads * args.dx.columns());
   }
-  with_float_type(args.dy.dtype(), [&]<class T>() {
-    using Acc = Accumulator<T>;
-    Acc* sums = args.dbias ? partial.data<Acc>() : nullptr;
-    gradient_before_activation(args, dpre.data<T>(), sums, threads);
-    if (args.dbias) add_pieces(threads, dpre.columns(), sums, args.dbias.data<Acc>(), add);
-  });
-  return dpre;
-}
+};
 
 }  // namespace
 
-void linear_forward(MatmulEngine& engine, const LinearForward& args, const PackedMatrix* packed, int threads) {
+void CpuBackend::run(const LinearForward& args, Scratch) {
+  if (args.y.elements() == 0) return;
   // The activation is always this file's own, kept `pre` or not: a recomputed forward must give the same bits.
   const Tensor& product = args.pre ? args.pre : args.y;
-  engine.run({.m = args.x.rows(),
-              .n = args.y.columns(),
-              .k = args.x.columns(),
-              .input = args.x.dtype(),
-              .output = args.y.dtype(),
-              .a = args.x.raw(),
-              .b = args.weight.raw(),
-              .transpose_b = true,
-              .packed_b = packed,
-              .c = product.raw(),
-              .bias = args.bias ? args.bias.raw() : nullptr});
+  matmul_.run({.m = args.x.rows(),
+               .n = args.y.columns(),
+               .k = args.x.columns(),
+               .input = args.x.dtype(),
+               .output = args.y.dtype(),
+               .a = args.x.device_raw(),
+               .b = args.weight.device_raw(),
+               .transpose_b = true,
+               .packed_b = static_cast<const PackedMatrix*>(args.packed.get()),
+               .c = product.device_raw(),
+               .bias = args.bias ? args.bias.device_raw() : nullptr});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
   with_float_type(args.y.dtype(),
-                  [&]<class T>() { activate_rows(args, product.data<T>(), args.y.data<T>(), threads); });
+                  [&]<class T>() { activate_rows(args, product.device_data<T>(), args.y.device_data<T>(), threads_); });
 }
 
-void linear_backward(MatmulEngine& engine, const LinearBackward& args, const Tensor& dpre, const Tensor& partial,
-                     int threads) {
+size_t CpuBackend::workspace(const LinearBackward& args) const {
+  return with_float_type(args.dy.dtype(), [&]<class T>() {
+    return scratch_bytes([&](Scratch& s) { BackwardPieces<T>(args, threads_, s); });
+  });
+}
+
+void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
   const int64_t rows = args.x.rows(), in = args.x.columns(), out = args.dy.columns();
-  const Tensor d = bias_and_activation_gradient(args, dpre, partial, threads);
+  const DType dtype = args.dy.dtype();
   if (args.dx) {
-    engine.run({.m = rows,
-                .n = in,
-                .k = out,
-                .input = d.dtype(),
-                .output = args.dx.dtype(),
-                .a = d.raw(),
-                .b = args.weight.raw(),
-                .c = args.dx.raw(),
-                .add = args.dx_mode == Accumulate::Add});
+    matmul_.run({.m = rows,
+                 .n = in,
+                 .k = out,
+                 .input = dtype,
+                 .output = args.dx.dtype(),
+                 .a = args.dy.device_raw(),
+                 .b = args.weight.device_raw(),
+                 .c = args.dx.device_raw(),
+                 .add = args.dx_mode == Accumulate::Add});
   }
+  with_float_type(dtype, [&]<class T>() {
+    const BackwardPieces<T> pieces(args, threads_, scratch);
+    if (has_producer(args)) producer_gradient<T>(args, pieces.input_bias, threads_);
+    if (args.dbias) sum_rows<T>({args.dy, args.dbias, args.dbias_mode}, pieces.bias, threads_);
+  });
   if (args.dweight) {
-    engine.run({.m = out,
-                .n = in,
-                .k = rows,
-                .input = d.dtype(),
-                .output = args.dweight.dtype(),
-                .a = d.raw(),
-                .transpose_a = true,
-                .b = args.x.raw(),
-                .c = args.dweight.raw(),
-                .add = args.dweight_mode == Accumulate::Add});
+    matmul_.run({.m = out,
+                 .n = in,
+                 .k = rows,
+                 .input = dtype,
+                 .output = args.dweight.dtype(),
+                 .a = args.dy.device_raw(),
+                 .transpose_a = true,
+                 .b = args.x.device_raw(),
+                 .c = args.dweight.device_raw(),
+                 .add = args.dweight_mode == Accumulate::Add});
   }
+}
+
+std::shared_ptr<const PackedLayout> CpuBackend::pack(const Tensor& weight) {
+  const int64_t in = weight.columns(), out = weight.elements() / std::max<int64_t>(in, 1);
+  return matmul_.pack(weight.device_raw(), in, out, weight.dtype(), true);
+}
+
+void CpuBackend::run(const Matmul& args, Scratch) {
+  matmul_.run({.m = args.c.rows(),
+               .n = args.c.columns(),
+               .k = args.transpose_a ? args.a.rows() : args.a.columns(),
+               .input = args.a.dtype(),
+               .output = args.c.dtype(),
+               .a = args.a.device_raw(),
+               .transpose_a = args.transpose_a,
+               .b = args.b.device_raw(),
+               .transpose_b = args.transpose_b,
+               .c = args.c.device_raw(),
+               .add = args.mode == Accumulate::Add});
 }
 
 }  // namespace weft::cpu

@@ -110,14 +110,4 @@ decltype(auto) with_activation(Activation activation, F&& f) {
   }
 }
 
-// y[i] = act(x[i]); y may be x.
-template <class T>
-void activate(Activation activation, const T* x, T* y, int64_t n) {
-  using Acc = Accumulator<T>;
-  if (activation == Activation::None && x == y) return;
-  with_activation(activation, [&]<Activation A>() {
-    for (int64_t i = 0; i < n; ++i) y[i] = element_cast<T>(activated<A>(element_cast<Acc>(x[i])));
-  });
-}
-
 }  // namespace weft::cpu

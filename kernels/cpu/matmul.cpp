@@ -13,7 +13,6 @@
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/reference_matmul.h"
 #include "kernels/cpu/threads.h"
-#include "kernels/cpu/workspace.h"
 
 namespace weft::cpu {
 namespace {
@@ -38,7 +37,7 @@ constexpr int64_t kMuchToSum = 8192;  // a second pass over the result no longer
 // than it brings: only rows in whole blocks, as fixed windows have, get one.
 Plan plan_of(const Gemm& g) {
   const int64_t rows = g.transpose_a ? g.k : g.m;
-  if (rows <= kFewRows) return g.packed_b && *g.packed_b ? Plan::Packed : Plan::Exact;
+  if (rows <= kFewRows) return g.packed_b ? Plan::Packed : Plan::Exact;
   const bool second_pass = g.bias || g.output == DType::BF16;
   if (!second_pass || g.k >= kMuchToSum || rows % kFewRows != 0) return Plan::AnyShape;
   return rows >= kManyRows ? Plan::Repacked : Plan::Exact;
@@ -102,8 +101,8 @@ Product describe(const dnnl::engine& engine, const Operands& o, const Gemm& g) {
 Desc any_layout(int64_t k, int64_t n, DType input) { return {{k, n}, type_of(input), dnnl::memory::format_tag::any}; }
 
 // oneDNN chooses the layout for few rows here, whatever rows the products then have.
-Desc packed_layout(const dnnl::engine& engine, int64_t k, int64_t n, DType input) {
-  const Gemm g{.m = 16, .n = n, .k = k, .input = input, .output = input};
+Desc packed_layout(const dnnl::engine& engine, int64_t k, int64_t n, DType input, DType output) {
+  const Gemm g{.m = 16, .n = n, .k = k, .input = input, .output = output};
   Operands o(g);
   o.b = any_layout(k, n, input);
   return describe(engine, o, g).weights_desc();
@@ -128,11 +127,6 @@ struct Primitive {
 };
 
 }  // namespace
-
-struct PackedMatrix::State {
-  mutable Workspace memory;
-  const void* data = nullptr;
-};
 
 struct MatmulEngine::State {
   int threads;
@@ -168,7 +162,11 @@ struct MatmulEngine::State {
   Primitive own_primitive(const Gemm& g, Plan plan) {
     Operands o(g);
     const Desc plain_b = o.b;
-    if (plan == Plan::Packed) o.b = packed_layout(engine, g.k, g.n, g.input);
+    if (plan == Plan::Packed) {
+      // pack() does not know the result's dtype: a product whose own choice is another layout reads b as it is.
+      o.b = packed_layout(engine, g.k, g.n, g.input, g.output);
+      if (o.b != packed_layout(engine, g.k, g.n, g.input, g.input)) o.b = plain_b, plan = Plan::Exact;
+    }
     if (plan == Plan::Repacked) o.b = any_layout(g.k, g.n, g.input);
     const Product product = describe(engine, o, g);
     o.b = product.weights_desc();
@@ -207,7 +205,7 @@ struct MatmulEngine::State {
       pass(DNNL_ARG_WEIGHTS, p.packed, repacked_b.at_least(p.packed.get_desc().get_size()));
       p.repack.execute(stream, p.b, p.packed);
     } else {
-      pass(DNNL_ARG_WEIGHTS, p.b, p.plan == Plan::Packed ? g.packed_b->state_->data : g.b);
+      pass(DNNL_ARG_WEIGHTS, p.b, p.plan == Plan::Packed ? g.packed_b->data() : g.b);
     }
     pass(DNNL_ARG_DST, p.c, g.c);
     if (g.bias) pass(DNNL_ARG_BIAS, p.bias, g.bias);
@@ -267,22 +265,22 @@ void MatmulEngine::run(const Gemm& g) {
   }
 }
 
-PackedMatrix MatmulEngine::pack(const void* b, int64_t k, int64_t n, DType input, bool transpose_b) {
-  PackedMatrix packed;
-  if (input == DType::F64 || (input == DType::BF16 && state_->emulate_bf16) || k == 0 || n == 0) return packed;
+std::shared_ptr<const PackedMatrix> MatmulEngine::pack(const void* b, int64_t k, int64_t n, DType input,
+                                                       bool transpose_b) {
+  if (input == DType::F64 || (input == DType::BF16 && state_->emulate_bf16) || k == 0 || n == 0) return nullptr;
   set_thread_count(state_->threads);
   try {
-    const Desc layout = packed_layout(state_->engine, k, n, input);
-    auto state = std::make_shared<PackedMatrix::State>();
-    state->data = state->memory.at_least(layout.get_size());
+    const Desc layout = packed_layout(state_->engine, k, n, input, input);
+    const auto packed = std::make_shared<PackedMatrix>();
+    void* data = packed->memory_.at_least(layout.get_size());
+    packed->data_ = data;
     dnnl::memory from(matrix(k, n, input, transpose_b), state_->engine, const_cast<void*>(b));
-    dnnl::memory to(layout, state_->engine, const_cast<void*>(state->data));
+    dnnl::memory to(layout, state_->engine, data);
     dnnl::reorder(from, to).execute(state_->stream, from, to);
-    packed.state_ = std::move(state);
+    return packed;
   } catch (const dnnl::error& error) {
     throw InternalError(fmt::format("oneDNN reorder {} x {} {}: {}", k, n, name(input), error.what()));
   }
-  return packed;
 }
 
 void MatmulEngine::emulate_bf16(bool on) { state_->emulate_bf16 = on; }

@@ -3,20 +3,21 @@
 #include <memory>
 #include <string>
 
+#include "kernels/cpu/workspace.h"
 #include "kernels/dtype.h"
+#include "kernels/linear.h"
 
 namespace weft::cpu {
 
 // A matrix in oneDNN's own layout, for a matrix that many products with few rows read between two changes of it.
-// Holds nothing if there is no such layout (f64, emulated bf16).
-class PackedMatrix {
+class PackedMatrix : public PackedLayout {
  public:
-  explicit operator bool() const { return state_ != nullptr; }
+  const void* data() const { return data_; }
 
  private:
   friend class MatmulEngine;
-  struct State;
-  std::shared_ptr<const State> state_;
+  Workspace memory_;
+  const void* data_ = nullptr;
 };
 
 // c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], or c += op(a) op(b) if `add`. Row-major, dense.
@@ -46,8 +47,9 @@ class MatmulEngine {
 
   void run(const Gemm& gemm);
 
-  // b [k, n], as in a Gemm of `input` dtype. The engine may go before the packed matrix.
-  PackedMatrix pack(const void* b, int64_t k, int64_t n, DType input, bool transpose_b);
+  // b [k, n], as in a Gemm of `input` dtype; null if there is no such layout (f64, emulated bf16). The engine may go
+  // before the packed matrix.
+  std::shared_ptr<const PackedMatrix> pack(const void* b, int64_t k, int64_t n, DType input, bool transpose_b);
 
   // bf16 by way of f32: each input widened, the f32 product rounded. Used by itself if oneDNN has no bf16 product
   // for this processor.

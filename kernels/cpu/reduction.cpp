@@ -5,20 +5,18 @@
 
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/cpu_backend.h"
 
 namespace weft::cpu {
 
-void sum_rows(const Tensor& x, const Tensor& out, bool add, const Tensor& partial, int threads) {
-  with_float_type(x.dtype(), [&]<class T>() {
+size_t CpuBackend::workspace(const SumRows& args) const {
+  return static_cast<size_t>(threads_ * args.x.columns()) * size_of(args.out.dtype());
+}
+
+void CpuBackend::run(const SumRows& args, Scratch scratch) {
+  with_float_type(args.x.dtype(), [&]<class T>() {
     using Acc = Accumulator<T>;
-    const int64_t columns = x.columns();
-    const T* from = x.data<T>();
-    row_pieces(threads, x.rows(), columns, partial.data<Acc>(), [=](int64_t begin, int64_t end, Acc* sums) {
-      for (int64_t r = begin; r < end; ++r) {
-        for (int64_t c = 0; c < columns; ++c) sums[c] += element_cast<Acc>(from[r * columns + c]);
-      }
-    });
-    add_pieces(threads, columns, partial.data<Acc>(), out.data<Acc>(), add);
+    sum_rows<T>(args, scratch.take<Acc>(threads_ * args.x.columns()), threads_);
   });
 }
 
@@ -44,26 +42,51 @@ double sum_block(const T* x, int64_t n) {
   for (const double s : sums) sum += s;
   return sum;
 }
-}  // namespace
 
-int64_t sum_blocks(int64_t elements) { return (elements + kSumBlock - 1) / kSumBlock; }
+int64_t sum_blocks(const Tensor& x) { return (x.elements() + kSumBlock - 1) / kSumBlock; }
 
-// Blocks of a fixed length, so that the sum does not depend on the number of threads.
-void sum_all(const Tensor& x, bool squares, const Tensor& out, const Tensor& partial, int threads) {
+size_t sum_workspace(const Tensor& x) { return static_cast<size_t>(sum_blocks(x)) * sizeof(double); }
+
+// Of x, or of its squares. Blocks of a fixed length, so that the sum does not depend on the number of threads.
+template <bool kSquares>
+double sum(const Tensor& x, double* partial, int threads) {
+  const int64_t n = x.elements(), blocks = sum_blocks(x);
   with_float_type(x.dtype(), [&]<class T>() {
-    const T* from = x.data<T>();
-    double* sums = partial.data<double>();
-    const int64_t n = x.elements(), blocks = sum_blocks(n);
+    const T* from = x.device_data<T>();
     parallel_for(threads, blocks, 2, [=](int64_t first, int64_t last) {
       for (int64_t b = first; b < last; ++b) {
-        const int64_t at = b * kSumBlock, count = std::min(n - at, kSumBlock);
-        sums[b] = squares ? sum_block<true>(from + at, count) : sum_block<false>(from + at, count);
+        const int64_t at = b * kSumBlock;
+        partial[b] = sum_block<kSquares>(from + at, std::min(n - at, kSumBlock));
       }
     });
-    double total = 0;
-    for (int64_t b = 0; b < blocks; ++b) total += sums[b];
-    *out.data<double>() = total;
   });
+  double total = 0;
+  for (int64_t b = 0; b < blocks; ++b) total += partial[b];
+  return total;
+}
+
+}  // namespace
+
+size_t CpuBackend::workspace(const SumAll& args) const { return sum_workspace(args.x); }
+
+void CpuBackend::run(const SumAll& args, Scratch scratch) {
+  const double total = sum<false>(args.x, scratch.take<double>(sum_blocks(args.x)), threads_);
+  double& out = *args.out.device_data<double>();
+  out = args.mode == Accumulate::Add ? out + total : total;
+}
+
+size_t CpuBackend::workspace(const SquareSum& args) const {
+  size_t most = 0;
+  for (const Tensor& part : args.parts) most = std::max(most, sum_workspace(part));
+  return most;
+}
+
+void CpuBackend::run(const SquareSum& args, Scratch scratch) {
+  double& out = *args.out.device_data<double>();
+  double total = args.mode == Accumulate::Add ? out : 0;
+  auto* partial = scratch.take<double>(static_cast<int64_t>(workspace(args) / sizeof(double)));
+  for (const Tensor& part : args.parts) total += sum<true>(part, partial, threads_);
+  out = total;
 }
 
 }  // namespace weft::cpu

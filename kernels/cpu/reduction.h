@@ -1,14 +1,22 @@
 #pragma once
-#include <cstdint>
-
-#include "kernels/tensor.h"
+#include "kernels/cpu/column_sums.h"
+#include "kernels/cpu/convert.h"
+#include "kernels/reduction.h"
 
 namespace weft::cpu {
 
-// partial: accumulator dtype, [threads, columns].
-void sum_rows(const Tensor& x, const Tensor& out, bool add, const Tensor& partial, int threads);
-// Into out[0]: the sum of x, or of its squares. partial: f64[sum_blocks(elements)].
-int64_t sum_blocks(int64_t elements);
-void sum_all(const Tensor& x, bool squares, const Tensor& out, const Tensor& partial, int threads);
+// partial: [threads, columns].
+template <class T>
+void sum_rows(const SumRows& args, Accumulator<T>* partial, int threads) {
+  using Acc = Accumulator<T>;
+  const int64_t columns = args.x.columns();
+  const T* from = args.x.device_data<T>();
+  row_pieces(threads, args.x.rows(), columns, partial, [=](int64_t begin, int64_t end, Acc* sums) {
+    for (int64_t r = begin; r < end; ++r) {
+      for (int64_t c = 0; c < columns; ++c) sums[c] += element_cast<Acc>(from[r * columns + c]);
+    }
+  });
+  add_pieces(threads, columns, partial, args.out.device_data<Acc>(), args.mode == Accumulate::Add);
+}
 
 }  // namespace weft::cpu

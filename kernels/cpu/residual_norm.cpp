@@ -1,10 +1,9 @@
-#include "kernels/cpu/residual_norm.h"
-
 #include <cmath>
 #include <type_traits>
 
 #include "base/parallel_for.h"
 #include "kernels/cpu/convert.h"
+#include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/vec.h"
 
@@ -16,11 +15,11 @@ constexpr int64_t kRuns = 64;        // the most runs
 
 template <class T>
 const T* data_or_null(const Tensor& t) {
-  return t ? t.data<T>() : nullptr;
+  return t ? t.device_data<T>() : nullptr;
 }
 template <class T>
 T* row_or_null(const Tensor& t, int64_t row, int64_t width) {
-  return t ? t.data<T>() + row * width : nullptr;
+  return t ? t.device_data<T>() + row * width : nullptr;
 }
 
 // sum of f(x[c]) over a row, in four running vectors and a tail: one order for every row of a width.
@@ -53,18 +52,27 @@ A row_sum(const A* x, const A* y, int64_t n, F&& f) {
   return total;
 }
 
-// total = residual + dropout(x + bias), rounded to T as `sum` is: statistics belong to what backward will read.
-template <class T, class A>
-void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total,
-             A* dropout_scale) {
-  const T* x = args.x.data<T>() + row * width;
-  const T* bias = data_or_null<T>(args.bias);
-  const T* residual = row_or_null<T>(args.residual, row, width);
-  T* sum = row_or_null<T>(args.sum, row, width);
+// total = x + bias
+template <class X, class T, class A>
+void add_bias(const X* x, const T* bias, int64_t width, A* total) {
   if (bias) {
     for (int64_t c = 0; c < width; ++c) total[c] = element_cast<A>(x[c]) + element_cast<A>(bias[c]);
   } else {
     for (int64_t c = 0; c < width; ++c) total[c] = element_cast<A>(x[c]);
+  }
+}
+
+// total = residual + dropout(x + bias), rounded to T as `sum` is: statistics belong to what backward will read.
+template <class T, class A>
+void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total,
+             A* dropout_scale) {
+  const T* bias = data_or_null<T>(args.bias);
+  const T* residual = row_or_null<T>(args.residual, row, width);
+  T* sum = row_or_null<T>(args.sum, row, width);
+  if (args.x.dtype() == DTypeOf<T>::value) {
+    add_bias(args.x.device_data<T>() + row * width, bias, width, total);
+  } else {
+    add_bias(args.x.device_data<A>() + row * width, bias, width, total);
   }
   if (mask.active()) {
     mask.multipliers(row, 0, width, dropout_scale);
@@ -85,11 +93,11 @@ void norm_row(const ResidualNormForward& args, int64_t row, int64_t width, const
   const A mean = row_sum(total, width, [](auto v) { return v; }) / static_cast<A>(width);
   const A variance = row_sum(total, width, [mean](auto v) { return (v - mean) * (v - mean); }) / static_cast<A>(width);
   const A rstd = A{1} / std::sqrt(variance + static_cast<A>(args.epsilon));
-  args.mean.data<A>()[row] = mean;
-  args.rstd.data<A>()[row] = rstd;
-  const T* gamma = args.gamma.data<T>();
+  args.mean.device_data<A>()[row] = mean;
+  args.rstd.device_data<A>()[row] = rstd;
+  const T* gamma = args.gamma.device_data<T>();
   const T* beta = data_or_null<T>(args.beta);
-  T* normed = args.normed.data<T>() + row * width;
+  T* normed = args.normed.device_data<T>() + row * width;
   if (beta) {
     for (int64_t c = 0; c < width; ++c) {
       normed[c] = element_cast<T>((total[c] - mean) * rstd * element_cast<A>(gamma[c]) + element_cast<A>(beta[c]));
@@ -124,7 +132,7 @@ class BackwardRows {
     if (args_.dnormed) {
       norm_backward(r, sums);
     } else {
-      const T* dsum = args_.dsum.data<T>() + r * width_;
+      const T* dsum = args_.dsum.device_data<T>() + r * width_;
       for (int64_t c = 0; c < width_; ++c) total_[c] = element_cast<A>(dsum[c]);
     }
     put(args_.dresidual, args_.dresidual_mode, r);
@@ -142,11 +150,11 @@ class BackwardRows {
  private:
   // total = dsum + rstd (g - mean(g) - n mean(g n)), with g = dnormed gamma and n = (sum - mean) rstd.
   void norm_backward(int64_t r, const ColumnSums<A>& sums) const {
-    const T* dnormed = args_.dnormed.data<T>() + r * width_;
-    const T* sum = args_.sum.data<T>() + r * width_;
-    const T* gamma = args_.gamma.data<T>();
+    const T* dnormed = args_.dnormed.device_data<T>() + r * width_;
+    const T* sum = args_.sum.device_data<T>() + r * width_;
+    const T* gamma = args_.gamma.device_data<T>();
     const T* dsum = row_or_null<T>(args_.dsum, r, width_);
-    const A mean = args_.mean.data<A>()[r], rstd = args_.rstd.data<A>()[r];
+    const A mean = args_.mean.device_data<A>()[r], rstd = args_.rstd.device_data<A>()[r];
     for (int64_t c = 0; c < width_; ++c) {
       normal_[c] = (element_cast<A>(sum[c]) - mean) * rstd;
       gradient_[c] = element_cast<A>(dnormed[c]) * element_cast<A>(gamma[c]);
@@ -170,7 +178,7 @@ class BackwardRows {
 
   void put(const Tensor& to, Accumulate mode, int64_t r) const {
     if (!to) return;
-    T* out = to.data<T>() + r * width_;
+    T* out = to.device_data<T>() + r * width_;
     if (mode == Accumulate::Overwrite) {
       for (int64_t c = 0; c < width_; ++c) out[c] = element_cast<T>(total_[c]);
     } else {
@@ -192,7 +200,7 @@ void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Ten
   for (int64_t run = 1; run < runs; ++run) {
     for (int64_t c = 0; c < width; ++c) partial[c] += partial[run * stride + c];
   }
-  A* out = to.data<A>();
+  A* out = to.device_data<A>();
   if (mode == Accumulate::Overwrite) {
     std::copy_n(partial, width, out);
   } else {
@@ -200,20 +208,32 @@ void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Ten
   }
 }
 
-}  // namespace
+// A tensor of the rows' shape.
+const Tensor& any_of(const ResidualNormBackward& args) { return args.dnormed ? args.dnormed : args.dsum; }
 
-int64_t residual_norm_forward_scratch(const ResidualNormForward& args, DType, int threads) {
-  return threads * 2 * args.x.columns();
-}
+// Rows that each thread works in.
+constexpr int64_t kForwardRows = 2;
+constexpr int64_t kBackwardRows = 4;
+
+// What backward works in: rows of each thread, and column sums of each run, three side by side.
+template <class A>
+struct BackwardPieces {
+  A *rows, *partial;
+  BackwardPieces(const ResidualNormBackward& args, int threads, Scratch& scratch) {
+    const int64_t width = any_of(args).columns();
+    rows = scratch.take<A>(threads * kBackwardRows * width);
+    partial = scratch.take<A>(runs_of(any_of(args).rows()) * 3 * width);
+  }
+};
 
 template <class T>
-void residual_norm_forward(const ResidualNormForward& args, Accumulator<T>* scratch, int threads) {
+void forward(const ResidualNormForward& args, Accumulator<T>* scratch, int threads) {
   using A = Accumulator<T>;
   const DropoutMask mask(args.dropout);
   const int64_t rows = args.x.rows(), width = args.x.columns();
   const int64_t runs = runs_of(rows);
   parallel_workers(threads, runs, [&](int64_t run, int worker) {
-    A* total = scratch + worker * 2 * width;
+    A* total = scratch + worker * kForwardRows * width;
     for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) {
       add_row<T>(args, mask, row, width, total, total + width);
       if (args.normed) norm_row<T>(args, row, width, total);
@@ -221,23 +241,21 @@ void residual_norm_forward(const ResidualNormForward& args, Accumulator<T>* scra
   });
 }
 
-int64_t residual_norm_backward_scratch(const ResidualNormBackward&, const Tensor& any, int threads) {
-  return (threads * 4 + runs_of(any.rows()) * 3) * any.columns();
-}
-
+// Column sums are taken over fixed runs of rows, then over the runs in order: they do not depend on the number of
+// threads.
 template <class T>
-void residual_norm_backward(const ResidualNormBackward& args, const Tensor& any, Accumulator<T>* scratch, int threads) {
+void backward(const ResidualNormBackward& args, const BackwardPieces<Accumulator<T>>& pieces, int threads) {
   using A = Accumulator<T>;
   const DropoutMask mask(args.dropout);
-  const int64_t rows = any.rows(), width = any.columns(), runs = runs_of(rows);
-  A* const partial = scratch + threads * 4 * width;
+  const int64_t rows = any_of(args).rows(), width = any_of(args).columns(), runs = runs_of(rows);
+  A* const partial = pieces.partial;
   parallel_workers(threads, runs, [&](int64_t run, int worker) {
     A* const mine = partial + run * 3 * width;
     std::fill_n(mine, 3 * width, A{0});
     const ColumnSums<A> sums{.bias = args.dbias ? mine : nullptr,
                              .gamma = args.dgamma ? mine + width : nullptr,
                              .beta = args.dbeta ? mine + 2 * width : nullptr};
-    const BackwardRows<T> backward(args, mask, width, scratch + worker * 4 * width);
+    const BackwardRows<T> backward(args, mask, width, pieces.rows + worker * kBackwardRows * width);
     for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) backward.row(row, sums);
   });
   if (args.dbias) add_runs(partial, runs, 3 * width, width, args.dbias, args.dbias_mode);
@@ -245,11 +263,28 @@ void residual_norm_backward(const ResidualNormBackward& args, const Tensor& any,
   if (args.dbeta) add_runs(partial + 2 * width, runs, 3 * width, width, args.dbeta, args.dnorm_mode);
 }
 
-template void residual_norm_forward<float>(const ResidualNormForward&, float*, int);
-template void residual_norm_forward<BFloat16>(const ResidualNormForward&, float*, int);
-template void residual_norm_forward<double>(const ResidualNormForward&, double*, int);
-template void residual_norm_backward<float>(const ResidualNormBackward&, const Tensor&, float*, int);
-template void residual_norm_backward<BFloat16>(const ResidualNormBackward&, const Tensor&, float*, int);
-template void residual_norm_backward<double>(const ResidualNormBackward&, const Tensor&, double*, int);
+}  // namespace
+
+size_t CpuBackend::workspace(const ResidualNormForward& args) const {
+  return static_cast<size_t>(threads_ * kForwardRows * args.x.columns()) * size_of(accumulator_of(args.x.dtype()));
+}
+
+void CpuBackend::run(const ResidualNormForward& args, Scratch scratch) {
+  with_float_type(args.sum ? args.sum.dtype() : args.x.dtype(), [&]<class T>() {
+    forward<T>(args, scratch.take<Accumulator<T>>(threads_ * kForwardRows * args.x.columns()), threads_);
+  });
+}
+
+size_t CpuBackend::workspace(const ResidualNormBackward& args) const {
+  return with_float_type(any_of(args).dtype(), [&]<class T>() {
+    return scratch_bytes([&](Scratch& s) { BackwardPieces<Accumulator<T>>(args, threads_, s); });
+  });
+}
+
+void CpuBackend::run(const ResidualNormBackward& args, Scratch scratch) {
+  with_float_type(any_of(args).dtype(), [&]<class T>() {
+    backward<T>(args, BackwardPieces<Accumulator<T>>(args, threads_, scratch), threads_);
+  });
+}
 
 }  // namespace weft::cpu

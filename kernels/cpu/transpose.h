@@ -53,15 +53,12 @@ void pack_rows(const T* from, int64_t from_row, int64_t rows, int64_t columns, A
   }
 }
 
-// to[c] (+)= scale from[c]; from is padded to whole vectors, to is not.
+// to[c] = scale from[c]; from is padded to whole vectors, to is not.
 template <class A, class T>
-inline void unpack_row(const A* from, A scale, int64_t columns, bool add, T* to) {
+inline void unpack_row(const A* from, A scale, int64_t columns, T* to) {
   constexpr int64_t kLanes = kVecLanes<A>;
   for (int64_t c = 0; c < columns; c += kLanes) {
-    const int64_t count = std::min(kLanes, columns - c);
-    Vec<A> v = scale * load(from + c);
-    if (add) v += load_cast<A>(to + c, count);
-    store_cast<A>(to + c, v, count);
+    store_cast<A>(to + c, scale * load(from + c), std::min(kLanes, columns - c));
   }
 }
 

@@ -110,7 +110,7 @@ TEST(StepBench, ThePeakIsAProductOfTheSameRun) {
   const PeakGflops peak = measure_peak_gflops(context, DType::F32, 1);
   EXPECT_GT(peak.gflops, 0.1);
   EXPECT_NE(peak.shape.find(" x "), std::string::npos);
-  EXPECT_EQ(context.memory().use().now, 0u);
+  EXPECT_EQ(context.memory().use().lent, 0u);
 }
 
 TEST(StepBench, JsonFieldsAreDocumentedAndUnknownOnesNull) {

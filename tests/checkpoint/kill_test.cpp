@@ -81,7 +81,7 @@ TEST(Kill, AtAnyInstantACompleteCheckpointIsThere) {
     last = found->manifest().step;
     Context context;
     const Tensor norm = context.empty({7}, DType::F32);
-    found->read({{"master", "norm", {7}, {0}, norm}});
+    found->read(context, {{"master", "norm", {7}, {0}, norm}});
     for (const float x : norm.span<float>()) EXPECT_EQ(x, static_cast<float>(last));
   }
   if (kills() >= 25) {

@@ -114,7 +114,7 @@ TEST(Space, AnEstimateIsALittleMoreThanWhatIsWritten) {
   const fs::path path = save(scratch.path(), {1, 1}, 1, 1);
   uint64_t written = 0;
   for (const auto& entry : fs::directory_iterator(path)) written += entry.file_size();
-  const uint64_t estimate = checkpoint_bytes(13 * 8 + 5 * 16 + 7 + 120, 4, 2, 4);
+  const uint64_t estimate = checkpoint_bytes(29 * 8 + 5 * 16 + 7 + 120, 4, 2, 4);
   EXPECT_GE(estimate, written);
   EXPECT_LE(estimate, written + (100 << 10));
 }

@@ -8,6 +8,7 @@
 
 #include "job/vocabularies.h"
 #include "parallel/in_process.h"
+#include "tests/support/guarded_context.h"
 #include "tests/trainer/small_run.h"
 
 namespace weft {
@@ -52,6 +53,22 @@ TEST_F(LossEvaluation, LayoutAndStepsChangeNothing) {
       EXPECT_NEAR(other.nll, one.nll, 1e-6 * one.nll) << "dp " << dp << " rows " << rows;
     }
   }
+}
+
+// The sums of a split are read at its end, and are those of the plain device.
+TEST_F(LossEvaluation, AGuardedDeviceIsReadOnce) {
+  const EvaluationOptions options{.context_length = 8, .step_tokens = 24};
+  const auto context = guarded_context();
+  Mesh mesh = Mesh::single();
+  const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, "valid"));
+  const auto model = make_model(*context, mesh, run.job().model, vocabularies_of(dataset->header()));
+  model->allocate(Precision::Fp32, false);
+  model->parameters().initialise(4);
+  const LossReport guarded = evaluate_loss(*model, dataset, options, 0.1);
+  const LossReport plain = evaluate(1, options, 0.1);
+  EXPECT_EQ(guarded.nll, plain.nll);
+  EXPECT_EQ(guarded.loss, plain.loss);
+  EXPECT_EQ(context->ledger().entries().at("download").calls, 1);
 }
 
 TEST_F(LossEvaluation, OverlappingWindowsScoreEachTargetOnce) {

@@ -13,7 +13,7 @@ namespace weft::test {
 
 struct AttentionCase {
   AttentionHeads heads;
-  Offsets query_offsets, key_offsets;
+  std::vector<int32_t> query_offsets, key_offsets;
   bool cross = false;
   bool causal = false;
   double dropout = 0;
@@ -22,8 +22,8 @@ struct AttentionCase {
   int threads = 1;
 };
 
-inline Offsets offsets_of(const std::vector<int32_t>& lengths) {
-  Offsets offsets{0};
+inline std::vector<int32_t> offsets_of(const std::vector<int32_t>& lengths) {
+  std::vector<int32_t> offsets{0};
   for (const int32_t n : lengths) offsets.push_back(offsets.back() + n);
   return offsets;
 }
@@ -52,9 +52,11 @@ class AttentionRun {
       }
     }
     rows_ = {integers(context_, sample), integers(context_, position)};
+    query_offsets_ = share_offsets(context_, c.query_offsets);
+    key_offsets_ = c.cross ? share_offsets(context_, c.key_offsets) : query_offsets_;
   }
 
-  Dropout dropout() const { return {.probability = c_.dropout, .dropout_id = 9, .state = &state, .rows = rows_}; }
+  Dropout dropout() const { return {.probability = c_.dropout, .dropout_id = 9, .step = state, .rows = rows_}; }
   double scale() const { return 1 / std::sqrt(static_cast<double>(c_.heads.head_dim)); }
 
   void forward() {
@@ -62,8 +64,8 @@ class AttentionRun {
                                  .q = q,
                                  .kv = kv,
                                  .heads = c_.heads,
-                                 .query_offsets = &c_.query_offsets,
-                                 .key_offsets = &c_.key_offsets,
+                                 .query_offsets = query_offsets_,
+                                 .key_offsets = key_offsets_,
                                  .causal = c_.causal,
                                  .scale = scale(),
                                  .dropout = dropout(),
@@ -71,14 +73,14 @@ class AttentionRun {
                                  .out = out,
                                  .log_sum = log_sum});
   }
-  void backward(Accumulate dkv_mode = Accumulate::Overwrite) {
+  void backward() {
     attention_backward(context_, {.dout = dout,
                                   .qkv = qkv,
                                   .q = q,
                                   .kv = kv,
                                   .heads = c_.heads,
-                                  .query_offsets = &c_.query_offsets,
-                                  .key_offsets = &c_.key_offsets,
+                                  .query_offsets = query_offsets_,
+                                  .key_offsets = key_offsets_,
                                   .causal = c_.causal,
                                   .scale = scale(),
                                   .dropout = dropout(),
@@ -87,8 +89,7 @@ class AttentionRun {
                                   .log_sum = log_sum,
                                   .dqkv = dqkv,
                                   .dq = dq,
-                                  .dkv = dkv,
-                                  .dkv_mode = dkv_mode});
+                                  .dkv = dkv});
   }
 
   const AttentionCase& parameters() const { return c_; }
@@ -101,6 +102,7 @@ class AttentionRun {
   AttentionCase c_;
   Context context_;
   RowIds rows_;
+  SharedOffsets query_offsets_, key_offsets_;
 };
 
 // The composed formula's results, in the shapes of the tensors above.

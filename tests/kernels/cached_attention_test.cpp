@@ -16,8 +16,7 @@ using test::values;
 
 // New rows of a few sequences, whose keys and values so far lie in the cache.
 struct Call {
-  Offsets offsets;
-  std::vector<int32_t> slots, past;
+  std::vector<int32_t> offsets, slots, past;
 };
 
 double scale_of(const AttentionHeads& h) { return 1 / std::sqrt(static_cast<double>(h.head_dim)); }
@@ -26,9 +25,8 @@ Tensor decode(Context& context, const AttentionHeads& heads, const Tensor& qkv, 
   const Tensor out = context.empty({qkv.size(0), heads.heads() * heads.head_dim}, qkv.dtype());
   cached_attention(context, {.qkv = qkv,
                              .heads = heads,
-                             .query_offsets = &call.offsets,
-                             .slots = &call.slots,
-                             .past = &call.past,
+                             .query_offsets = share_offsets(context, call.offsets),
+                             .rows = share_cache_rows(context, call.slots, call.past),
                              .scale = scale_of(heads),
                              .cache = cache,
                              .out = out});
@@ -103,13 +101,10 @@ TEST_P(CachedAttentionTest, CrossSeesAllPositionsAndLeavesTheCache) {
   std::copy_n(full.kv.slice(0, 140).raw(), full.kv.slice(0, 140).bytes(), cache.slice(2, 3).raw());
   std::copy_n(full.kv.slice(140, 147).raw(), full.kv.slice(140, 147).bytes(), cache.slice(0, 1).raw());
   const Tensor before = test::copy(context, cache), out = random(context, full.out.shape(), dtype, 5);
-  const Offsets offsets = offsets_of({1, 2, 1});
-  const std::vector<int32_t> slots{2, 2, 0}, past{140, 0, 7};
   cached_attention(context, {.q = full.q,
                              .heads = heads,
-                             .query_offsets = &offsets,
-                             .slots = &slots,
-                             .past = &past,
+                             .query_offsets = share_offsets(context, offsets_of({1, 2, 1})),
+                             .rows = share_cache_rows(context, {2, 2, 0}, {140, 0, 7}),
                              .scale = scale_of(heads),
                              .cache = cache,
                              .out = out});
@@ -130,13 +125,10 @@ INSTANTIATE_TEST_SUITE_P(All, CachedAttentionTest,
 
 TEST(CachedAttentionChecks, RunsDryAndNamesWhatDoesNotFit) {
   Context meta({DeviceKind::Meta, 0});
-  const Offsets offsets{0, 1, 3};
-  const std::vector<int32_t> slots{1, 0}, past{4, 7};
   const CachedAttention good{.qkv = meta.empty({3, 36}, DType::F32),
                              .heads = {2, 1, 6},
-                             .query_offsets = &offsets,
-                             .slots = &slots,
-                             .past = &past,
+                             .query_offsets = share_offsets(meta, offsets_of({1, 2})),
+                             .rows = share_cache_rows(meta, {1, 0}, {4, 7}),
                              .cache = meta.empty({2, 9, 24}, DType::F32),
                              .out = meta.empty({3, 12}, DType::F32)};
   cached_attention(meta, good);
@@ -152,12 +144,17 @@ TEST(CachedAttentionChecks, RunsDryAndNamesWhatDoesNotFit) {
     }
     return "accepted";
   };
-  const std::vector<int32_t> full{4, 8}, outside{2, 0}, one{0};
-  EXPECT_EQ(message([&](auto& a) { a.past = &full; }),
+  EXPECT_EQ(message([&](auto& a) {
+              a.rows = share_cache_rows(meta, {1, 0}, {4, 8});
+            }),
             "cached_attention: slot 0 with 8 + 2 positions does not fit the cache f32[2, 9, 24]");
-  EXPECT_EQ(message([&](auto& a) { a.slots = &outside; }),
+  EXPECT_EQ(message([&](auto& a) {
+              a.rows = share_cache_rows(meta, {2, 0}, {4, 7});
+            }),
             "cached_attention: slot 2 with 4 + 1 positions does not fit the cache f32[2, 9, 24]");
-  EXPECT_EQ(message([&](auto& a) { a.slots = &one; }), "cached_attention: 2 sequences, but 1 slots and 2 pasts");
+  EXPECT_EQ(message([&](auto& a) { a.rows = share_cache_rows(meta, {0}, {4}); }),
+            "cached_attention: 2 sequences, but 1 rows of the cache");
+  EXPECT_EQ(error_of([&] { share_cache_rows(meta, {0}, {4, 7}); }), "1 cache slots, but 2 pasts");
   EXPECT_EQ(message([&](auto& a) {
               a.cache = meta.empty({18, 24}, DType::F32);
             }),

@@ -77,6 +77,9 @@ inline double tolerance(DType dtype) {
   }
 }
 
+// The most by which one rounding to bf16 moves x, and a little for the f32 sums before it.
+inline double one_rounding(double x) { return 1.01 * std::ldexp(1.0, std::ilogb(x) - 8) + 1e-6; }
+
 // Compares with `expected`, `allowed` relative to the largest expected magnitude (at least `floor`).
 inline testing::AssertionResult close(const Tensor& actual, const Tensor& expected, double allowed, double floor = 0) {
   const std::vector<double> a = values(actual), e = values(expected);

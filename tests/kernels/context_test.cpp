@@ -13,7 +13,7 @@ using namespace test;
 TEST(Memory, BlocksAreLentAgain) {
   Context context;
   const void* first = context.empty({1000}, DType::F32).raw();
-  EXPECT_EQ(context.memory().use().now, 0U);
+  EXPECT_EQ(context.memory().use().lent, 0U);
   EXPECT_GE(context.memory().use().cached, 4000U);
   const Tensor again = context.empty({999}, DType::F32);
   EXPECT_EQ(again.raw(), first);
@@ -26,7 +26,7 @@ TEST(Memory, ABlockServesRequestsDownToTwoThirds) {
   const void* first = context.empty({100'000}, DType::F32).raw();
   EXPECT_EQ(context.empty({80'000}, DType::F32).raw(), first);
   EXPECT_NE(context.empty({50'000}, DType::F32).raw(), first);
-  EXPECT_EQ(context.memory().use().now, 0U);
+  EXPECT_EQ(context.memory().use().lent, 0U);
 }
 
 // Batches of text have other shapes in every step: their memory must not add up, nor be asked for anew for ever.
@@ -59,7 +59,7 @@ TEST(Memory, TensorsMayBeReleasedByAnotherThread) {
     const Tensor here = context.zeros({100}, DType::F32);
     other.join();
   }
-  EXPECT_EQ(context.memory().use().now, 0U);
+  EXPECT_EQ(context.memory().use().lent, 0U);
 }
 
 TEST(Memory, TheDryDeviceCountsWithoutTaking) {
@@ -68,11 +68,40 @@ TEST(Memory, TheDryDeviceCountsWithoutTaking) {
   {
     const Tensor t = dry.zeros({terabyte}, DType::F32);
     EXPECT_TRUE(t.meta());
-    EXPECT_EQ(dry.memory().use().now, 4U * terabyte);
+    EXPECT_EQ(dry.memory().use().lent, 4U * terabyte);
     EXPECT_EQ(t.slice(5, 10).text(), "f32[5]");
   }
-  EXPECT_EQ(dry.memory().use().now, 0U);
-  EXPECT_EQ(dry.memory().use().cached, 0U);
+  EXPECT_EQ(dry.memory().use().lent, 0U);
+}
+
+// What is planned is what a real device comes to hold, block for block.
+TEST(Memory, TheDryDeviceKeepsItsBlocksAsARealOneDoes) {
+  Context dry(Device{DeviceKind::Meta}), real;
+  const auto run = [](Context& context) {
+    std::vector<Tensor> live;
+    for (int64_t i = 0; i < 200; ++i) {
+      live.push_back(context.empty({1000 + i * 7919 % 50000}, DType::F32));
+      if (i % 3 == 2) live.erase(live.begin() + i % static_cast<int64_t>(live.size()));
+    }
+    return context.memory().use();
+  };
+  const MemoryUse planned = run(dry), used = run(real);
+  EXPECT_EQ(planned.tensors, used.tensors);
+  EXPECT_EQ(planned.lent, used.lent);
+  EXPECT_EQ(planned.cached, used.cached);
+  EXPECT_EQ(planned.peak, used.peak);
+}
+
+// A block may be larger than what it is lent for: what is held counts the block, and the two add up.
+TEST(Memory, WhatIsHeldIsBlocks) {
+  Context context;
+  { const Tensor large = context.empty({30000}, DType::F32); }
+  const size_t held = context.memory().use().held();
+  const Tensor small = context.empty({24000}, DType::F32);
+  const MemoryUse use = context.memory().use();
+  EXPECT_EQ(use.tensors, 96000U);
+  EXPECT_GE(use.lent, 120000U);
+  EXPECT_EQ(use.held(), held);
 }
 
 // The sanitizers' allocators end the process where the system's returns null.
@@ -86,7 +115,7 @@ TEST(Memory, MoreThanThereIsIsAnError) {
     const std::string text = error.what();
     EXPECT_NE(text.find("out of memory: 18014398509481984 bytes asked for"), std::string::npos) << text;
   }
-  EXPECT_EQ(context.memory().use().now, 0U);
+  EXPECT_EQ(context.memory().use().lent, 0U);
 }
 #endif
 

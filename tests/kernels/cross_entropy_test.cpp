@@ -69,7 +69,7 @@ Tensor gradient(Context& context, const Case& c, const Problem& p, const Stats& 
                                    .row_sum = s.sum,
                                    .smoothing = c.smoothing,
                                    .vocabulary = c.valid,
-                                   .scale = 0.5,
+                                   .step = {.inverse_divisor = 0.5},
                                    .dlogits = dlogits});
   return dlogits;
 }
@@ -80,9 +80,9 @@ double total(const Tensor& t) {
   return sum;
 }
 
-class CrossEntropy : public testing::TestWithParam<Case> {};
+class CrossEntropyOf : public testing::TestWithParam<Case> {};
 
-TEST_P(CrossEntropy, IsTheFormula) {
+TEST_P(CrossEntropyOf, IsTheFormula) {
   const Case c = GetParam();
   Context context;
   const Problem p = problem(context, c, DType::F64);
@@ -100,7 +100,7 @@ TEST_P(CrossEntropy, IsTheFormula) {
   }
 }
 
-TEST_P(CrossEntropy, GradientMatchesFiniteDifferences) {
+TEST_P(CrossEntropyOf, GradientMatchesFiniteDifferences) {
   const Case c = GetParam();
   Context context;
   const Problem p = problem(context, c, DType::F64);
@@ -112,7 +112,7 @@ TEST_P(CrossEntropy, GradientMatchesFiniteDifferences) {
   EXPECT_TRUE(gradient_matches(p.logits, d, loss));
 }
 
-TEST_P(CrossEntropy, AgreesWithF64) {
+TEST_P(CrossEntropyOf, AgreesWithF64) {
   const Case c = GetParam();
   for (const int threads : {1, 2}) {
     Context context({}, threads);
@@ -131,7 +131,7 @@ TEST_P(CrossEntropy, AgreesWithF64) {
 }
 
 // Two chunks, combined as ranks of a sharded vocabulary combine theirs, give what the whole gives.
-TEST_P(CrossEntropy, ChunksCombine) {
+TEST_P(CrossEntropyOf, ChunksCombine) {
   const Case c = GetParam();
   if (c.valid < 2) return;  // one column cannot be cut in two
   Context context;
@@ -156,7 +156,59 @@ TEST_P(CrossEntropy, ChunksCombine) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, CrossEntropy,
+struct Whole {
+  Tensor loss, nll, dlogits;
+};
+
+// The one operation, on a copy of the logits; dlogits of `dtype`, in the logits' memory if they have it.
+Whole whole(Context& context, const Case& c, const Problem& p, DType dtype) {
+  const Tensor logits = copy(context, p.logits);
+  Whole w{context.empty({c.rows}, logits.dtype()), context.empty({c.rows}, logits.dtype()),
+          dtype == logits.dtype() ? logits : context.empty(logits.shape(), dtype)};
+  cross_entropy(context, {.logits = logits,
+                          .targets = p.targets,
+                          .valid_columns = c.valid,
+                          .smoothing = c.smoothing,
+                          .step = {.inverse_divisor = 0.5},
+                          .loss = w.loss,
+                          .nll = w.nll,
+                          .dlogits = w.dlogits});
+  return w;
+}
+
+TEST_P(CrossEntropyOf, TheOneOperationIsTheFour) {
+  const Case c = GetParam();
+  for (const int threads : {1, 2}) {
+    Context context({}, threads);
+    for (const auto& [logits, dlogits] :
+         {std::pair{DType::F64, DType::F64}, {DType::F32, DType::F32}, {DType::F32, DType::BF16}}) {
+      const Problem p = problem(context, c, logits), exact{copy_as(context, p.logits, DType::F64), p.targets};
+      const Whole w = whole(context, c, p, dlogits);
+      const Stats s = stats(context, exact.logits, p.targets, c.valid);
+      EXPECT_TRUE(close(w.loss, losses(context, s, p.targets, c.smoothing, c.valid), tolerance(logits)));
+      EXPECT_TRUE(close(w.nll, losses(context, s, p.targets, 0, c.valid), tolerance(logits)));
+      const Tensor d = gradient(context, c, exact, s, context.empty(exact.logits.shape(), DType::F64));
+      EXPECT_TRUE(close(w.dlogits, d, tolerance(dlogits))) << name(dlogits);
+      // Without a gradient it leaves the logits as they are.
+      const Tensor before = copy(context, p.logits), loss = context.empty({c.rows}, logits);
+      cross_entropy(
+          context,
+          {.logits = p.logits, .targets = p.targets, .valid_columns = c.valid, .smoothing = c.smoothing, .loss = loss});
+      EXPECT_TRUE(same_bits(p.logits, before));
+      EXPECT_TRUE(close(loss, w.loss, tolerance(logits) / 10));
+    }
+  }
+}
+
+TEST_P(CrossEntropyOf, TheOneOperationsGradientMatchesFiniteDifferences) {
+  const Case c = GetParam();
+  Context context;
+  const Problem p = problem(context, c, DType::F64);
+  const Tensor d = whole(context, c, p, DType::F64).dlogits;
+  EXPECT_TRUE(gradient_matches(p.logits, d, [&] { return 0.5 * total(whole(context, c, p, DType::F64).loss); }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, CrossEntropyOf,
                          testing::Values(Case{1, 1, 1, 0}, Case{7, 7, 7, 0.1}, Case{5, 16, 13, 0.1},
                                          Case{129, 129, 129, 0}, Case{3, 1000, 1000, 0.2}),
                          [](const auto& info) { return printable(testing::PrintToString(info.param)); });
@@ -196,6 +248,67 @@ TEST(CrossEntropyEdges, NonFiniteLogitsGiveANonFiniteLoss) {
       EXPECT_FALSE(std::isfinite(loss.data<float>()[0])) << bad << " at " << at;
     }
   }
+}
+
+TEST(CrossEntropyEdges, TheOneOperationMindsPaddingIgnoredRowsAndWhatIsNotFinite) {
+  Context context;
+  const Case c{3, 37, 36, 0.1};
+  const auto at = [](const Tensor& t, int64_t i) { return static_cast<double>(t.data<float>()[i]); };
+  for (const DType dtype : {DType::F32, DType::BF16}) {
+    Problem p = problem(context, c, DType::F32);
+    for (const int64_t row : {0, 1, 2}) p.logits.data<float>()[row * 37 + 36] = std::nanf("");  // padding
+    p.logits.data<float>()[37 + 4] = std::nanf("");                                             // an ignored row
+    const Whole w = whole(context, c, p, dtype);
+    const std::vector<double> d = values(w.dlogits);
+    EXPECT_TRUE(std::isfinite(at(w.loss, 0)) && std::isfinite(at(w.loss, 2)));
+    EXPECT_EQ(at(w.loss, 1), 0);
+    EXPECT_EQ(at(w.nll, 1), 0);
+    for (int64_t i = 0; i < 37; ++i) EXPECT_EQ(d[static_cast<size_t>(37 + i)], 0);
+    EXPECT_EQ(d[36], 0);
+    EXPECT_NE(d[35], 0);
+  }
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    for (const int column : {0, 20, 35}) {
+      const Problem p = problem(context, c, DType::F32);
+      p.logits.data<float>()[2 * 37 + column] = bad;
+      const Whole w = whole(context, c, p, DType::F32);
+      EXPECT_FALSE(std::isfinite(at(w.loss, 2))) << bad << " at " << column;
+      EXPECT_FALSE(std::isfinite(at(w.nll, 2))) << bad << " at " << column;
+      EXPECT_TRUE(std::isfinite(at(w.loss, 0)));
+    }
+  }
+  const Problem p = problem(context, c, DType::F32);
+  p.targets.data<int32_t>()[2] = 36;  // one beyond the vocabulary: no other row's memory is touched
+  EXPECT_TRUE(std::isnan(at(whole(context, c, p, DType::F32).loss, 2)));
+}
+
+TEST(CrossEntropyEdges, MisfitsOfTheOneOperationAreNamed) {
+  Context context;
+  const Tensor logits = context.zeros({2, 4}, DType::F32), rows = context.zeros({2}, DType::F32);
+  const CrossEntropy good{.logits = logits, .targets = integers(context, {0, 1}), .valid_columns = 4, .loss = rows};
+  const auto message = [&](auto&& change) {
+    CrossEntropy args = good;
+    change(args);
+    return error_of([&] { cross_entropy(context, args); });
+  };
+  EXPECT_EQ(message([](auto& a) { a.valid_columns = 0; }), "cross_entropy: a vocabulary of 0");
+  EXPECT_EQ(message([](auto& a) { a.loss = {}; }), "cross_entropy: loss is absent");
+  EXPECT_EQ(message([&](auto& a) { a.nll = logits; }), "cross_entropy: nll is f32[2, 4], expected 2 elements of f32");
+  EXPECT_EQ(message([&](auto& a) {
+              a.dlogits = context.zeros({2, 4}, DType::F64);
+            }),
+            "cross_entropy: dlogits f64[2, 4] for logits f32[2, 4]");
+  EXPECT_EQ(message([&](auto& a) {
+              a.dlogits = context.zeros({2, 5}, DType::BF16);
+            }),
+            "cross_entropy: dlogits is bf16[2, 5], expected bf16[2, 4]");
+  Context dry(Device{DeviceKind::Meta});
+  cross_entropy(dry, {.logits = dry.empty({8, 50257}, DType::F32),
+                      .targets = dry.empty({8}, DType::I32),
+                      .valid_columns = 50257,
+                      .loss = dry.empty({8}, DType::F32),
+                      .dlogits = dry.empty({8, 50257}, DType::BF16)});
+  EXPECT_EQ(dry.ledger().entries().at("cross_entropy").bytes, 8.0 * 50257 * 6);
 }
 
 TEST(CrossEntropyEdges, MisfitsAreNamed) {

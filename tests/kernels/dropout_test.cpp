@@ -15,7 +15,7 @@ struct Source {
     state.dropout_key = key;
     dropout = {.probability = probability,
                .dropout_id = 0x9e3779b97f4a7c15u,
-               .state = &state,
+               .step = state,
                .rows = {integers(context, {7, -1, 7}), integers(context, {0, 1000, 3})}};
   }
   std::vector<float> row(int64_t row, int64_t begin, int64_t n, uint32_t head = 0) const {
@@ -28,7 +28,7 @@ struct Source {
 // The definition in kernels/step_state.h, one element at a time.
 float defined(const Dropout& d, int64_t row, int64_t channel, uint32_t head) {
   const int64_t global = d.first_channel + channel;
-  const Philox::Counter words = Philox(d.state->dropout_key ^ d.dropout_id)(
+  const Philox::Counter words = Philox(d.step.dropout_key ^ d.dropout_id)(
       {static_cast<uint32_t>(global / 8), static_cast<uint32_t>(d.rows.position.data<int32_t>()[row]),
        static_cast<uint32_t>(d.rows.sequence.data<int32_t>()[row]), head});
   const std::array<uint32_t, 8> lanes{words[0] & 0xffff, words[0] >> 16, words[1] & 0xffff, words[1] >> 16,

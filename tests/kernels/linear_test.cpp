@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/matmul.h"
 #include "tests/kernels/check.h"
+#include "tests/kernels/engine.h"
 
 namespace weft {
 namespace {
@@ -19,13 +20,14 @@ struct Case {
   }
 };
 
-// Inputs of one case in a dtype, all drawn in f64 from the same seeds and rounded.
+// Inputs of one case in a dtype, all drawn in f64 from the same seeds and rounded: a product with an activation, and a
+// second one (weight2) that reads its output, whose backward leads through the activation.
 struct Problem {
   Context& context;
   Case c;
   DType dtype;
   StepState state;
-  Tensor x, weight, bias, dy;
+  Tensor x, weight, bias, weight2, dz;
   Dropout dropout;
 
   Problem(Context& context, const Case& c, DType dtype) : context(context), c(c), dtype(dtype) {
@@ -33,23 +35,25 @@ struct Problem {
     x = random(context, {c.rows, c.in}, dtype, 1);
     weight = random(context, {c.out, c.in}, dtype, 2, scale);
     if (c.bias) bias = random(context, {c.out}, dtype, 3);
-    dy = random(context, {c.rows, c.out}, dtype, 4);
+    weight2 = random(context, {kOut2, c.out}, dtype, 4, 0.4);
+    dz = random(context, {c.rows, kOut2}, dtype, 5);
     state.dropout_key = 77;
-    dropout = {.probability = c.dropout, .dropout_id = 5, .state = &state, .rows = row_ids(context, c.rows)};
+    dropout = {.probability = c.dropout, .dropout_id = 5, .step = state, .rows = row_ids(context, c.rows)};
   }
   // The same numbers, in f64.
   Problem widened() const {
     Problem p = *this;
     p.dtype = DType::F64;
-    p.x = copy_as(context, x, DType::F64), p.weight = copy_as(context, weight, DType::F64);
-    if (bias) p.bias = copy_as(context, bias, DType::F64);
-    p.dy = copy_as(context, dy, DType::F64);
+    for (Tensor* t : {&p.x, &p.weight, &p.bias, &p.weight2, &p.dz}) {
+      if (*t) *t = copy_as(context, *t, DType::F64);
+    }
     return p;
   }
+  static constexpr int64_t kOut2 = 6;
 };
 
 struct Result {
-  Tensor y, pre, dx, dweight, dbias;
+  Tensor y, pre, z, dpre, dx, dweight, dbias, dweight2;
 };
 
 Result forward(const Problem& p) {
@@ -62,28 +66,42 @@ Result forward(const Problem& p) {
                              .dropout = p.dropout,
                              .y = r.y,
                              .pre = r.pre});
+  r.z = p.context.empty(p.dz.shape(), p.dtype);
+  linear_forward(p.context, {.x = r.y, .weight = p.weight2, .y = r.z});
   return r;
+}
+
+LinearBackward second_backward(const Problem& p, const Result& r, Accumulate mode) {
+  return {.dy = p.dz,
+          .x = r.y,
+          .weight = p.weight2,
+          .dx = r.dpre,
+          .dweight = r.dweight2,
+          .dweight_mode = mode,
+          .input_activation = p.c.activation,
+          .input_pre = r.pre,
+          .input_dropout = p.dropout,
+          .input_dbias = r.dbias,
+          .input_dbias_mode = mode};
 }
 
 void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
   const DType acc_dtype = accumulator_of(p.dtype);
   if (!r.dx) {
+    r.dpre = p.context.zeros(r.y.shape(), p.dtype);
     r.dx = p.context.zeros(p.x.shape(), p.dtype);
     r.dweight = p.context.zeros(p.weight.shape(), acc_dtype);
+    r.dweight2 = p.context.zeros(p.weight2.shape(), acc_dtype);
     if (p.bias) r.dbias = p.context.zeros(p.bias.shape(), acc_dtype);
   }
-  linear_backward(p.context, {.dy = p.dy,
+  linear_backward(p.context, second_backward(p, r, mode));
+  linear_backward(p.context, {.dy = r.dpre,
                               .x = p.x,
                               .weight = p.weight,
-                              .pre = r.pre,
-                              .activation = p.c.activation,
-                              .dropout = p.dropout,
                               .dx = r.dx,
                               .dx_mode = mode,
                               .dweight = r.dweight,
-                              .dweight_mode = mode,
-                              .dbias = r.dbias,
-                              .dbias_mode = mode});
+                              .dweight_mode = mode});
 }
 
 Result run(const Problem& p) {
@@ -93,8 +111,11 @@ Result run(const Problem& p) {
 }
 
 std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> outputs(const Result& a, const Result& b) {
-  std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> all{
-      {"y", {a.y, b.y}}, {"dx", {a.dx, b.dx}}, {"dweight", {a.dweight, b.dweight}}};
+  std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> all{{"y", {a.y, b.y}},
+                                                                     {"dpre", {a.dpre, b.dpre}},
+                                                                     {"dx", {a.dx, b.dx}},
+                                                                     {"dweight", {a.dweight, b.dweight}},
+                                                                     {"dweight2", {a.dweight2, b.dweight2}}};
   if (a.pre) all.push_back({"pre", {a.pre, b.pre}});
   if (a.dbias) all.push_back({"dbias", {a.dbias, b.dbias}});
   return all;
@@ -106,9 +127,10 @@ TEST_P(Linear, GradientsMatchFiniteDifferences) {
   Context context;
   const Problem p(context, GetParam(), DType::F64);
   const Result r = run(p);
-  const auto loss = [&] { return dot(forward(p).y, p.dy); };
+  const auto loss = [&] { return dot(forward(p).z, p.dz); };
   EXPECT_TRUE(gradient_matches(p.x, r.dx, loss, 60)) << "dx";
   EXPECT_TRUE(gradient_matches(p.weight, r.dweight, loss, 60)) << "dweight";
+  EXPECT_TRUE(gradient_matches(p.weight2, r.dweight2, loss, 60)) << "dweight2";
   if (p.bias) {
     EXPECT_TRUE(gradient_matches(p.bias, r.dbias, loss, 60)) << "dbias";
   }
@@ -119,7 +141,7 @@ TEST_P(Linear, AgreesWithF64) {
     for (const bool emulate : {false, true}) {
       for (const int threads : {1, 2}) {
         Context context({}, threads);
-        if (emulate) context.matmul().emulate_bf16(true);
+        if (emulate) engine_of(context).emulate_bf16(true);
         const Problem p(context, GetParam(), dtype);
         const Result r = run(p), exact = run(p.widened());
         for (const auto& [name, pair] : outputs(r, exact)) {
@@ -148,8 +170,8 @@ TEST_P(Linear, AddingTwiceIsTwiceTheGradient) {
     backward(p, twice, Accumulate::Overwrite);
     backward(p, twice, Accumulate::Add);
     for (const auto& [name, pair] : outputs(twice, once)) {
-      if (name == "y" || name == "pre") continue;
-      scale_in_place(context, pair.second, 2);
+      if (name[0] != 'd' || name == "dpre") continue;
+      add_scaled(context, copy(context, pair.second), 1, pair.second);
       // An f32 sum that starts from what is there may round its last bit differently.
       const double allowed = dtype == DType::BF16 ? (name == "dx" ? 1e-2 : 1e-5) : dtype == DType::F32 ? 1e-6 : 1e-14;
       EXPECT_TRUE(close(pair.first, pair.second, allowed)) << name << " " << weft::name(dtype);
@@ -197,7 +219,7 @@ TEST(LinearEdges, DropoutKeepsScalesAndFollowsTheKey) {
     dropped += v == 0;
   }
   EXPECT_NEAR(static_cast<double>(dropped) / 4096, 0.25, 0.03);
-  p.state.dropout_key = 78;
+  p.dropout.step.dropout_key = 78;
   EXPECT_FALSE(same_bits(y, forward(p).y));
 }
 
@@ -213,7 +235,7 @@ TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
         EXPECT_TRUE(close(pair.first, pair.second, tolerance(dtype))) << name << " " << rows << weft::name(dtype);
       }
       const PackedWeight packed = pack_weight(context, p.weight);
-      linear_forward(context, {.x = p.x, .weight = p.weight, .packed = &packed, .bias = p.bias, .y = r.y});
+      linear_forward(context, {.x = p.x, .weight = p.weight, .packed = packed, .bias = p.bias, .y = r.y});
       EXPECT_TRUE(close(r.y, exact.y, tolerance(dtype))) << "packed " << rows << weft::name(dtype);
     }
   }
@@ -229,20 +251,97 @@ TEST(LinearEdges, PackedWeightsAreCopiesAndFallBack) {
     packed = pack_weight(third, p.weight);
   }
   fill(context, p.weight, 0);
-  linear_forward(other, {.x = p.x, .weight = p.weight, .packed = &packed, .bias = p.bias, .y = y});
+  linear_forward(other, {.x = p.x, .weight = p.weight, .packed = packed, .bias = p.bias, .y = y});
   EXPECT_TRUE(close(y, expected, tolerance(DType::F32)));
   // Nothing packed: the weight itself is read.
   for (const DType dtype : {DType::F64, DType::BF16}) {
-    if (dtype == DType::BF16) context.matmul().emulate_bf16(true);
+    if (dtype == DType::BF16) engine_of(context).emulate_bf16(true);
     const Problem q(context, {.rows = 7, .in = 8, .out = 9}, dtype);
     const PackedWeight none = pack_weight(context, q.weight);
     const Tensor z = context.empty({7, 9}, dtype);
-    linear_forward(context, {.x = q.x, .weight = q.weight, .packed = &none, .bias = q.bias, .y = z});
+    linear_forward(context, {.x = q.x, .weight = q.weight, .packed = none, .bias = q.bias, .y = z});
     EXPECT_TRUE(same_bits(z, forward(q).y));
   }
   Context dry(Device{DeviceKind::Meta});
   pack_weight(dry, dry.empty({9, 8}, DType::F32));
   EXPECT_EQ(dry.ledger().entries().at("pack_weight").bytes, 2.0 * 9 * 8 * 4);
+}
+
+// In bf16 the activation and its dropout are rounded together: to the nearest bf16 of what they are of `pre`.
+TEST(LinearEdges, ActivationAndDropoutRoundOnce) {
+  Context context;
+  const Problem p(context, {.rows = 65, .in = 40, .out = 300, .activation = Activation::Gelu, .dropout = 0.3},
+                  DType::BF16);
+  const Result r = forward(p);
+  const std::vector<double> pre = values(r.pre), y = values(r.y);
+  int64_t kept = 0;
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (y[i] == 0) continue;
+    const double exact = pre[i] / 2 * (1 + std::erf(pre[i] / std::sqrt(2.0))) * p.dropout.scale();
+    EXPECT_NEAR(y[i], exact, one_rounding(exact)) << i;
+    ++kept;
+  }
+  EXPECT_GT(kept, 65 * 150);
+}
+
+// And so are its slope and dropout in backward; the bias gradient sums what has not been rounded at all. A weight of
+// ones in the diagonal shows the gradient that goes in.
+TEST(LinearEdges, TheGradientBeforeTheActivationRoundsOnce) {
+  Context context;
+  const int64_t n = 40;
+  Problem p(context, {.rows = 65, .in = 40, .out = n, .activation = Activation::Gelu, .dropout = 0.3}, DType::BF16);
+  p.weight2 = context.zeros({n, n}, DType::BF16);
+  for (int64_t i = 0; i < n; ++i) p.weight2.data<BFloat16>()[i * n + i] = BFloat16(1.0f);
+  p.dz = random(context, {65, n}, DType::BF16, 6);
+  const Result r = run(p);
+  const std::vector<double> pre = values(r.pre), d = values(r.dpre), dz = values(p.dz), sums = values(r.dbias);
+  std::vector<double> column(static_cast<size_t>(n));
+  for (size_t i = 0; i < d.size(); ++i) {
+    if (d[i] == 0) continue;
+    const double below = (1 + std::erf(pre[i] / std::sqrt(2.0))) / 2;
+    const double density = std::exp(-pre[i] * pre[i] / 2) / std::sqrt(2 * 3.14159265358979324);
+    const double exact = dz[i] * (below + pre[i] * density) * p.dropout.scale();
+    EXPECT_NEAR(d[i], exact, one_rounding(exact)) << i;
+    column[i % n] += exact;
+  }
+  for (size_t c = 0; c < column.size(); ++c) EXPECT_NEAR(sums[c], column[c], 1e-4) << c;
+}
+
+// Without activation, dropout or bias before it, dx is the gradient of x.
+TEST(LinearEdges, AnInputThatNoProductMadeHasAPlainGradient) {
+  Context context;
+  const Problem p(context, {.rows = 9, .in = 5, .out = 4}, DType::F64);
+  Result r = run(p);
+  const Tensor dx = context.empty(r.dpre.shape(), DType::F64);
+  linear_backward(context, {.dy = p.dz, .x = r.y, .weight = p.weight2, .dx = dx});
+  EXPECT_TRUE(same_bits(dx, r.dpre));
+  std::vector<double> sums(4);
+  const std::vector<double> d = values(dx);
+  for (size_t i = 0; i < d.size(); ++i) sums[i % 4] += d[i];
+  for (size_t c = 0; c < sums.size(); ++c) EXPECT_NEAR(values(r.dbias)[c], sums[c], 1e-13);
+}
+
+// Values that bf16 cannot hold come out of a plain product whole, whichever way the engine runs it.
+TEST(LinearEdges, APlainProductMayStayUnrounded) {
+  for (const bool emulate : {false, true}) {
+    for (const int64_t rows : {1, 16, 64, 65, 128, 2112}) {
+      for (const int64_t out : {7, 72}) {
+        Context context({}, 2);
+        if (emulate) engine_of(context).emulate_bf16(true);
+        const Problem p(context, {.rows = rows, .in = 40, .out = out}, DType::BF16);
+        const Tensor exact = forward(p.widened()).y, y = context.empty(exact.shape(), DType::F32);
+        for (const PackedWeight& packed : {PackedWeight(), pack_weight(context, p.weight)}) {
+          fill(context, y, 0);
+          linear_forward(context, {.x = p.x, .weight = p.weight, .packed = packed, .bias = p.bias, .y = y});
+          EXPECT_TRUE(close(y, exact, 1e-6)) << rows << " " << out << (packed ? " packed" : "");
+        }
+      }
+    }
+  }
+  Context context;
+  const Tensor x = context.zeros({3, 4}, DType::BF16), w = context.zeros({5, 4}, DType::BF16);
+  const LinearForward wide{.x = x, .weight = w, .activation = Activation::Relu, .y = context.zeros({3, 5}, DType::F32)};
+  EXPECT_EQ(error_of([&] { linear_forward(context, wide); }), "linear_forward: y is f32[3, 5], expected bf16[3, 5]");
 }
 
 TEST(LinearEdges, LeadingDimsOfTheWeightAreFlattened) {
@@ -265,11 +364,23 @@ TEST(LinearEdges, MisfitsAreNamed) {
             "linear_forward: weight is f32[3, 5], expected f32[3, 4]");
   EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w}); }), "linear_forward: y is absent");
   EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w, .dropout = {.probability = 0.1}, .y = y}); }),
-            "linear_forward: dropout 0.1 needs a step state");
+            "linear_forward: dropout sequence is absent");
   EXPECT_EQ(error_of([&] {
-              linear_backward(context, {.dy = y, .x = x, .weight = w, .activation = Activation::Gelu, .dx = x});
+              linear_backward(context, {.dy = y, .x = x, .weight = w, .dx = x, .input_activation = Activation::Gelu});
             }),
-            "linear_backward: pre is absent");
+            "linear_backward: input_pre is absent");
+  EXPECT_EQ(error_of([&] {
+              linear_backward(context, {.dy = y,
+                                        .x = x,
+                                        .weight = w,
+                                        .dx = x,
+                                        .dx_mode = Accumulate::Add,
+                                        .input_activation = Activation::Gelu,
+                                        .input_pre = x});
+            }),
+            "linear_backward: the gradient of what made x needs a dx to overwrite, not f32[3, 4]");
+  EXPECT_EQ(error_of([&] { linear_backward(context, {.dy = y, .x = x, .weight = w, .input_dbias = b}); }).substr(0, 68),
+            "linear_backward: the gradient of what made x needs a dx to overwrite");
   Context dry(Device{DeviceKind::Meta});
   EXPECT_EQ(error_of([&] { linear_forward(dry, {.x = x, .weight = w, .y = y}); }),
             "linear_forward: x f32[3, 4] lies on another device");

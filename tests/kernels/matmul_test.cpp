@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/matmul.h"
 #include "tests/kernels/check.h"
+#include "tests/kernels/engine.h"
 
 namespace weft {
 namespace {
@@ -42,7 +43,7 @@ TEST(Matmul, AgreesWithF64) {
   Context one({}, 1), two({}, 2);
   for (Context* context : {&one, &two}) {
     for (const Types& t : types) {
-      if (t.emulate) context->matmul().emulate_bf16(true);
+      if (t.emulate) engine_of(*context).emulate_bf16(true);
       for (const auto& [m, n, k] :
            {std::array{1, 1, 1}, {7, 129, 1}, {1, 7, 129}, {129, 7, 129}, {129, 1, 7}, {33, 65, 128}}) {
         for (int layout = 0; layout < 8; ++layout) {
@@ -71,7 +72,7 @@ TEST(Matmul, AgreesWithF64) {
 TEST(Matmul, BFloat16SumsInF32) {
   Context context;
   for (const bool emulate : {false, true}) {
-    if (emulate) context.matmul().emulate_bf16(true);
+    if (emulate) engine_of(context).emulate_bf16(true);
     // 1 + 4095 * 2^-9: summed in bf16 the small terms would vanish one by one.
     const Tensor a = constant(context, {1, 4096}, DType::BF16, 0x1p-9),
                  b = constant(context, {4096, 1}, DType::BF16, 1);
@@ -123,12 +124,12 @@ TEST(Matmul, PrimitivesAreReusedAndBounded) {
     matmul(context, {.a = a, .b = constant(context, {8, 8}, DType::F32, 1), .c = c});
     return c;
   };
-  context.matmul().limit_cache(4);
+  engine_of(context).limit_cache(4);
   const Tensor before = run(1);
   run(1);
-  EXPECT_EQ(context.matmul().cached(), 1U);
+  EXPECT_EQ(engine_of(context).cached(), 1U);
   for (int64_t rows = 2; rows < 10; ++rows) run(rows);
-  EXPECT_EQ(context.matmul().cached(), 4U);
+  EXPECT_EQ(engine_of(context).cached(), 4U);
   EXPECT_TRUE(same_bits(run(1), before));
 }
 

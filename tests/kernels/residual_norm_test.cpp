@@ -36,7 +36,7 @@ struct Problem {
     if (!c.plain()) dsum = random(context, shape, dtype, 6);
     if (c.norm) dnormed = random(context, shape, dtype, 7);
     state.dropout_key = 99;
-    dropout = {.probability = c.dropout, .dropout_id = 6, .state = &state, .rows = row_ids(context, c.rows)};
+    dropout = {.probability = c.dropout, .dropout_id = 6, .step = state, .rows = row_ids(context, c.rows)};
   }
   Problem widened() const {
     Problem p = *this;
@@ -165,6 +165,26 @@ TEST_P(ResidualNorm, AgreesWithF64) {
             << actual[i].first << " " << name(dtype) << " threads " << threads;
       }
     }
+  }
+}
+
+// A sum over ranks comes in the accumulator dtype: f32 beside bf16.
+TEST_P(ResidualNorm, TakesAnUnroundedSum) {
+  if (GetParam().plain()) return;  // a plain norm's x is what backward reads
+  Context context({}, 2);
+  Problem p(context, GetParam(), DType::BF16);
+  p.x = random(context, p.x.shape(), DType::F32, 1);
+  const Result r = run(p), exact = run(p.widened());
+  const auto a = r.named(), e = exact.named();
+  const double floor = GetParam().width == 1 ? 100 : 1;
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_TRUE(close(a[i].second, e[i].second, tolerance(DType::BF16), floor)) << a[i].first;
+  }
+  EXPECT_EQ(r.dx.dtype(), DType::BF16);
+  // Rounded once: the nearest bf16.
+  const std::vector<double> sum = values(r.sum), nearest = values(exact.sum);
+  for (size_t i = 0; i < sum.size(); ++i) {
+    EXPECT_NEAR(sum[i], nearest[i], one_rounding(nearest[i])) << i;
   }
 }
 
@@ -303,8 +323,11 @@ TEST(ResidualNormChecks, RunsDryOnMetaAndNamesWhatDoesNotFit) {
   EXPECT_EQ(message([](auto& a) { a.sum = {}; }),
             "residual_norm_forward: sum is absent, and is not x itself (bias f32[8], residual f32[6, 8], dropout 0)");
   EXPECT_EQ(message([](auto& a) { a.gamma = {}; }), "residual_norm_forward: gamma is absent");
-  EXPECT_EQ(message([](auto& a) { a.dropout.probability = 0.1; }),
-            "residual_norm_forward: dropout 0.1 needs a step state");
+  EXPECT_EQ(message([&](auto& a) {
+              a.x = t({6, 8}, DType::BF16);
+            }),
+            "residual_norm_forward: x bf16[6, 8] for a sum f32[6, 8]");
+  EXPECT_EQ(message([](auto& a) { a.dropout.probability = 0.1; }), "residual_norm_forward: dropout sequence is absent");
 
   EXPECT_THROW(residual_norm_backward(meta, {}), InternalError);
   EXPECT_THROW(residual_norm_backward(meta, {.dsum = t({6, 8}), .dgamma = t({8})}), InternalError);

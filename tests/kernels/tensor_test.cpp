@@ -65,6 +65,14 @@ TEST(Tensors, MisusesAreNamed) {
               Tensor(t.storage(), 4, {4, 3}, DType::F32);
             }),
             "view f32[4, 3] at byte 4 leaves its storage of 48 bytes");
+  EXPECT_EQ(error_of([] { Tensor{}.view({1}); }), "view of (absent) as [1]");
+  EXPECT_EQ(error_of([] { Tensor{}.flat(0, {1}); }), "flat 0 + [1] of (absent)");
+  EXPECT_EQ(error_of([] { Tensor{}.slice(0, 0); }), "slice 0..0 of (absent)");
+  EXPECT_EQ(error_of([] { Tensor{}.raw(); }),
+            "tensor (absent) is read on the host, where it does not lie: download it");
+  Context dry(Device{DeviceKind::Meta});
+  EXPECT_EQ(error_of([&] { dry.empty({2}, DType::F32).data<float>(); }),
+            "tensor f32[2] is read on the host, where it does not lie: download it");
   EXPECT_FALSE(Tensor{});
   EXPECT_EQ(Tensor{}.text(), "(absent)");
 }

@@ -63,6 +63,7 @@ done
 begin layout
 on_ranks 4 "$weft" train today.yaml 2>log || fail "$(cat log)"
 grep -q 'resumed from .*step-00000400 at step 400 of 420' log || fail "not resumed: $(cat log)"
+(($(grep -c "numerics differ .*attention: not stored, now blocks" log) == 1)) || fail "no word of the numerics: $(cat log)"
 ! grep -q 'changed since the checkpoint' log || fail "migration changed the job: $(cat log)"
 compare_losses 0.02
 

@@ -34,16 +34,21 @@ inline ModelBatch random_batch(Context& context, const Vocabularies& v, const st
     std::vector<int32_t> source_lengths;
     for (const int32_t n : lengths) source_lengths.push_back(n + static_cast<int32_t>(random() % 3));
     const TokenRows source = random_rows(random, source_lengths, v.source);
-    batch.source = pack_tokens(context, source.tokens, source.offsets, samples);
+    batch.source = pack_tokens(context, {.tokens = source.tokens, .offsets = source.offsets, .sequence_ids = samples},
+                               TokenUse::Backward);
   }
   const TokenRows input = random_rows(random, lengths, v.target);
-  batch.input = pack_tokens(context, input.tokens, input.offsets, samples);
-  batch.targets = context.empty({batch.input.count()}, DType::I32);
-  for (int64_t r = 0; r < batch.input.count() && !context.meta(); ++r) {
+  batch.input = pack_tokens(context, {.tokens = input.tokens, .offsets = input.offsets, .sequence_ids = samples},
+                            TokenUse::Backward);
+  batch.targets = context.empty({batch.input->count()}, DType::I32);
+  for (int64_t r = 0; r < batch.input->count() && !context.meta(); ++r) {
     batch.targets.data<int32_t>()[r] = r % 5 == 4 ? -1 : static_cast<int32_t>(random() % v.target);
   }
   return batch;
 }
+
+// f64[1] each, zero.
+inline LossSums no_losses(Context& context) { return {context.zeros({1}, DType::F64), context.zeros({1}, DType::F64)}; }
 
 inline TransformerConfig small_config(bool seq2seq) {
   TransformerConfig c;

@@ -18,11 +18,12 @@ struct Case {
 };
 
 double run(Transformer& model, const ModelBatch& batch, GradientBuckets* buckets, bool record, Recompute recompute) {
-  StepState state{.inverse_divisor = 0.25, .dropout_key = 99};
+  const StepState state{.inverse_divisor = 0.25, .dropout_key = 99};
   Tape tape(model.context(), record ? Tape::Mode::Record : Tape::Mode::Discard, buckets);
-  ForwardContext forward{.tape = tape, .state = &state, .recompute = recompute};
+  ForwardContext forward{.tape = tape, .step = state, .recompute = recompute};
   if (buckets) buckets->begin_step();
-  const LossSums sums = model.loss(forward, batch, {.smoothing = 0.1, .scale = 0.25});
+  const LossSums sums = no_losses(model.context());
+  model.loss(forward, batch, 0.1, sums);
   tape.backward();
   if (buckets) buckets->finish();
   return sums.loss.data<double>()[0] * 0.25;
@@ -125,6 +126,12 @@ const Case kCases[] = {
        c.positions = Positions::None;
        c.activation = Activation::Gelu;
      }},
+    {"GptPostNormFinalNorm", false,
+     [](TransformerConfig& c) {
+       c.norm_placement = NormPlacement::Post;
+       c.dropout.residual = 0.2;
+     }},
+    {"Seq2SeqPostNormFinalNorm", true, [](TransformerConfig& c) { c.norm_placement = NormPlacement::Post; }},
     {"Seq2SeqPostNormAllTied", true,
      [](TransformerConfig& c) {
        c.norm_placement = NormPlacement::Post;

@@ -45,7 +45,7 @@ TEST_P(Collectives, SumMaximumScatterGatherBroadcast) {
       EXPECT_EQ(c->broadcast_text(me == n - 1 ? "from the last rank" : "", n - 1), "from the last rank");
       EXPECT_EQ(c->broadcast_text("", 0), "");
       double host[2] = {1.0 * me, 1};
-      c->all_reduce_host(host, 2, ReduceOp::Sum);
+      c->all_reduce_host(host, ReduceOp::Sum);
       EXPECT_EQ(host[1], n);
       c->barrier();
       const Traffic& traffic = c->traffic();

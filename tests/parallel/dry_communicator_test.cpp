@@ -45,7 +45,7 @@ TEST(DryMesh, KeepsHostValuesAndItsOwnPiece) {
   Context meta({.kind = DeviceKind::Meta}), host;
   Mesh mesh = dry_mesh({.dp = 3}, meta, 1);
   double value = 7;
-  mesh.dp().all_reduce_host(&value, 1, ReduceOp::Sum);
+  value = mesh.dp().all_reduce_host(value, ReduceOp::Sum);
   EXPECT_EQ(value, 7);
   EXPECT_EQ(mesh.world().broadcast_text("decided", 1), "decided");
   const Tensor whole = host.zeros({3}, DType::I32), piece = host.zeros({1}, DType::I32);

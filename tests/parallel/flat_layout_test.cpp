@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/transfer.h"
+
 namespace weft {
 namespace {
 
@@ -61,9 +63,9 @@ TEST(FlatBuffer, GivesThePartsOfItsOwnedRanges) {
     return values;
   };
   std::vector<int32_t> all = numbered({{0, 256}}), mine = numbered(layout.owned);
-  const auto tensor = [](std::vector<int32_t>& values) {
-    const auto storage = std::make_shared<Storage>(values.data(), values.size() * 4, Device{}, nullptr);
-    return Tensor(storage, 0, Shape{static_cast<int64_t>(values.size())}, DType::I32);
+  Context context;
+  const auto tensor = [&](const std::vector<int32_t>& values) {
+    return to_device(context, std::span<const int32_t>(values));
   };
   for (const FlatBuffer& buffer : {FlatBuffer::whole(layout, tensor(all)), FlatBuffer::shard(layout, tensor(mine))}) {
     for (const FlatRange& part : {FlatRange{192, 256}, {200, 210}, {64, 128}, {127, 128}}) {

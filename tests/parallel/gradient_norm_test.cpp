@@ -4,12 +4,13 @@
 
 #include <atomic>
 
+#include "kernels/optimizer.h"
 #include "parallel/in_process.h"
 
 namespace weft {
 namespace {
 
-// What tp shards (padded to three rows a rank), what it replicates; the gradient of each is constant.
+// What tp shards (padded to whole blocks of rows), what it replicates; the gradient of each is constant.
 struct Declared {
   const char* name;
   float gradient;
@@ -35,7 +36,9 @@ TEST(GradientNorm, CountsEveryParameterOnceOnAnyLayout) {
             for (float& g : gradient.piece(part).span<float>()) g = d.gradient;
           }
         }
-        sum += squared_norm_share(registry);
+        const Tensor out = context.empty({1}, DType::F64);
+        square_sum(context, {.parts = counted_gradients(registry), .out = out});
+        sum += out.data<double>()[0];
       });
       EXPECT_DOUBLE_EQ(sum, kSquares) << layout.dp << " x " << layout.tp << ", zero " << static_cast<int>(zero);
     }

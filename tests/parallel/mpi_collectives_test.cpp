@@ -173,7 +173,7 @@ TEST(MpiCollectives, OverlapOneAnother) {
     auto scatter = c.start_reduce_scatter(whole, mine);
     auto gather = c.start_all_gather(filled(context, 100, DType::F64, me), gathered);
     double control = 1;
-    mesh.world().all_reduce_host(&control, 1, ReduceOp::Sum);  // another axis meanwhile
+    control = mesh.world().all_reduce_host(control, ReduceOp::Sum);  // another axis meanwhile
     EXPECT_EQ(control, n);
     while (!pending.back()->done()) c.progress();
     gather->wait(), scatter->wait();
@@ -203,7 +203,7 @@ TEST(MpiCollectives, HostValuesAndText) {
   Communicator& c = mesh.world();
   std::vector<double> control(3 + static_cast<size_t>(c.size()), 0);
   control[0] = 0.5, control[3 + static_cast<size_t>(c.rank())] = 1.0 + c.rank();
-  c.all_reduce_host(control.data(), static_cast<int64_t>(control.size()), ReduceOp::Sum);
+  c.all_reduce_host(control, ReduceOp::Sum);
   EXPECT_EQ(control[0], 0.5 * c.size());
   for (int r = 0; r < c.size(); ++r) EXPECT_EQ(control[3 + static_cast<size_t>(r)], 1.0 + r);
   for (int root = 0; root < c.size(); ++root) {
@@ -259,7 +259,7 @@ TEST(MpiNode, RanksShareAPage) {
   ASSERT_EQ(all.size(), static_cast<size_t>(node.ranks));
   for (int r = 0; r < node.ranks; ++r) EXPECT_EQ(all[r].rank, r);
   double first = node.page->first_to_report() ? 1 : 0;
-  mesh.world().all_reduce_host(&first, 1, ReduceOp::Sum);
+  first = mesh.world().all_reduce_host(first, ReduceOp::Sum);
   EXPECT_EQ(first, 1);  // one rank of them all
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "kernels/elementwise.h"
 #include "parallel/in_process.h"
 
 namespace weft {
@@ -25,7 +26,7 @@ struct Result {
 Result run(Communicator* tp, int64_t first, int64_t rows, int64_t chunk_bytes) {
   Context context;
   const auto tensor = [&](const Shape& shape) { return context.zeros(shape, DType::F64); };
-  OutputLoss a{.tp = tp, .vocabulary = kVocabulary, .smoothing = kSmoothing, .scale = kScale};
+  OutputLoss a{.tp = tp, .vocabulary = kVocabulary, .smoothing = kSmoothing, .step = {.inverse_divisor = kScale}};
   a.chunk_bytes = chunk_bytes;
   a.hidden = tensor({kTokens, kWidth}), a.weight = tensor({rows, kWidth}), a.bias = tensor({rows});
   a.targets = context.empty({kTokens}, DType::I32);
@@ -103,6 +104,45 @@ TEST(OutputLoss, DividesTheVocabulary) {
     for (size_t i = 0; i < dhidden.size(); ++i) dhidden[i] += got.dhidden[i];
   });
   near(dhidden, want.dhidden);
+}
+
+// What the last step left must not be used again.
+TEST(OutputLoss, NoRowsGiveNoGradient) {
+  Context context;
+  const Tensor dweight = context.zeros({kVocabulary, kWidth}, DType::F64),
+               dbias = context.zeros({kVocabulary}, DType::F64);
+  OutputLoss a{.vocabulary = kVocabulary,
+               .hidden = context.zeros({0, kWidth}, DType::F64),
+               .weight = context.zeros({kVocabulary, kWidth}, DType::F64),
+               .bias = context.zeros({kVocabulary}, DType::F64),
+               .targets = context.zeros({0}, DType::I32),
+               .loss = context.zeros({0}, DType::F64),
+               .dhidden = context.zeros({0, kWidth}, DType::F64),
+               .dweight = dweight,
+               .dbias = dbias};
+  fill(context, dweight, 3), fill(context, dbias, 3);
+  output_loss(context, a);
+  EXPECT_EQ(dweight.data<double>()[7], 3) << "nothing is added";
+  a.dweight_mode = a.dbias_mode = Accumulate::Overwrite;
+  output_loss(context, a);
+  for (const double d : dweight.span<double>()) EXPECT_EQ(d, 0);
+  for (const double d : dbias.span<double>()) EXPECT_EQ(d, 0);
+}
+
+// A chunk has as many logits as the weight has elements, between 4 MiB and 128 MiB.
+TEST(OutputLoss, DerivesItsChunks) {
+  const auto chunks = [](int64_t rows, int64_t vocabulary, int64_t width) {
+    Context dry(Device{DeviceKind::Meta});
+    output_loss(dry, {.vocabulary = vocabulary,
+                      .hidden = dry.empty({rows, width}, DType::BF16),
+                      .weight = dry.empty({vocabulary, width}, DType::BF16),
+                      .targets = dry.empty({rows}, DType::I32),
+                      .loss = dry.empty({rows}, DType::F32)});
+    return dry.ledger().entries().at("cross_entropy").calls;
+  };
+  EXPECT_EQ(chunks(1280, 9712, 128), 10);     // 128 rows each
+  EXPECT_EQ(chunks(667 * 3, 50257, 768), 3);  // 128 MiB
+  EXPECT_EQ(chunks(8192 * 2, 128, 64), 2);    // 4 MiB
 }
 
 }  // namespace

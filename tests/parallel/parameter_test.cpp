@@ -13,6 +13,7 @@ namespace {
 TEST(Parameters, ShardsReassembleToTheSameBits) {
   const Shape shape{8, 3, 12};
   Context context;
+  ASSERT_EQ(context.vocabulary_multiple(), 16);
   Mesh alone = Mesh::single();
   ParameterRegistry whole(context, alone);
   whole.add({.name = "w", .shape = shape, .init = Init::normal(0.02)});
@@ -44,12 +45,14 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
   }
 }
 
-// A vocabulary that tp does not divide is padded in memory: the parts that exist reassemble, the padding is zero.
+// A vocabulary is padded in memory to equal parts that the device likes (16 rows here): what exists reassembles, the
+// padding is zero, and a rank may hold nothing else.
 TEST(Parameters, PaddedShardsReassemble) {
   Context context;
+  ASSERT_EQ(context.vocabulary_multiple(), 16);
   Mesh alone = Mesh::single();
   ParameterRegistry whole(context, alone);
-  whole.add({.name = "w", .shape = {5, 3}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
+  whole.add({.name = "w", .shape = {37, 3}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
   whole.allocate(Precision::Fp32, false);
   whole.initialise(42);
   const float* expected = whole.find("w")->value().data<float>();
@@ -57,16 +60,16 @@ TEST(Parameters, PaddedShardsReassemble) {
   run_in_process({.dp = 1, .tp = 4}, [&](Mesh& mesh, int rank) {
     Context mine;
     ParameterRegistry registry(mine, mesh);
-    registry.add({.name = "w", .shape = {5, 3}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
+    registry.add({.name = "w", .shape = {37, 3}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
     registry.allocate(Precision::Fp32, true);
     registry.initialise(42);
     const Parameter& p = *registry.find("w");
-    EXPECT_EQ(p.local_shape(), (Shape{2, 3}));
+    EXPECT_EQ(p.local_shape(), (Shape{16, 3}));
     rows += p.extent()[0];
     const float* w = p.value().data<float>();
-    for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(w[i], i / 3 < p.extent()[0] ? expected[rank * 6 + i] : 0);
+    for (int64_t i = 0; i < 48; ++i) EXPECT_EQ(w[i], i / 3 < p.extent()[0] ? expected[rank * 48 + i] : 0);
   });
-  EXPECT_EQ(rows, 5);
+  EXPECT_EQ(rows, 37);
 }
 
 TEST(Parameters, DrawsHaveTheirDistribution) {

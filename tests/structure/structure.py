@@ -12,6 +12,8 @@ rooms, are read too, so that two commits can be compared. Tests are left out. Wh
   - it has at most 45 C++ files and 5,000 lines, its folders inside (kernels/cpu) counted apart
   - no type name is defined by two headers in one namespace
   - no concept of CONCEPTS lives in two rooms; no command of launch/ is longer than 100 lines
+  - a tensor's memory is touched by device code alone, and on the host only where tensors lie there by design
+  - no header of kernels/ that others see names the CPU's maths (cpu::)
 """
 
 import argparse
@@ -47,6 +49,14 @@ CONCEPTS = {
     "dropout key of a step": r"\"dropout \{\} \{\}\"",
     "retention": r"^\w[\w:<>]* (?:retire_checkpoints|choose_retired|apply_retention)\(",
 }
+
+# Who may ask a tensor for its memory: the maths of backends and what moves tensors between ranks; and on the host, who
+# works on tensors of the CPU by design: averages of checkpoints, and the copies that are written to and read from them.
+DEVICE_MEMORY = re.compile(r"\bdevice_(?:raw|data)\b")
+DEVICE_CODE = ("kernels/", "parallel/single_communicator.cpp", "parallel/dry_communicator.cpp",
+               "parallel/mpi_communicator.cpp", "parallel/in_process.cpp")
+HOST_MEMORY = re.compile(r"(?:\.|->)(?:raw\(\)|(?:data|span)<)")
+HOST_CODE = ("kernels/tensor.h", "checkpoint/average.cpp", "checkpoint/reader.cpp", "checkpoint/writer.cpp")
 
 
 class Room:
@@ -197,6 +207,12 @@ def problems(root, rooms, texts):
         if len(where) > 1:
             yield f"{concept} lives in {', '.join(where)}"
     for path, text in texts.items():
+        if DEVICE_MEMORY.search(text) and not path.startswith(DEVICE_CODE):
+            yield f"{path} touches a device's memory: use an operation, upload or download"
+        if HOST_MEMORY.search(text) and path not in HOST_CODE:
+            yield f"{path} touches a tensor's memory on the host: use an operation, upload or download"
+        if path.startswith("kernels/") and path.count("/") == 1 and path.endswith(".h") and "cpu::" in text:
+            yield f"{path} names cpu::, which is private to kernels/"
         if path.startswith("launch/command_") and text.count("\n") > MAX_COMMAND:
             yield f"{path} has {text.count(chr(10))} lines; a command has at most {MAX_COMMAND}"
 

@@ -57,6 +57,13 @@ class StructureTest(unittest.TestCase):
         many = {f"high/x{i}.h": "" for i in range(45)}
         self.assertEqual([p.split(" and ")[0] for p in self.problems(**many)], ["high has 46 files"])
 
+    def test_memory_that_is_not_the_hosts(self):
+        self.assertEqual(self.problems(**{"low/a.h": "inline float f(T t) { return t.data<float>()[0]; }\n"}),
+                         ["low/a.h touches a tensor's memory on the host: use an operation, upload or download"])
+        self.assertEqual(self.problems(**{"low/a.h": "inline void* f(T t) { return t.device_raw(); }\n"}),
+                         ["low/a.h touches a device's memory: use an operation, upload or download"])
+        self.assertEqual(self.problems(**{"low/a.h": "inline void f(std::span<int> s);\n"}), [])
+
     def test_a_concept_of_two_rooms(self):
         schema = "struct JobConfig {\n};\n"
         found = self.problems(**{"low/a.cpp": schema, "high/c.cpp": '#include "low/inner/b.h"\n' + schema})

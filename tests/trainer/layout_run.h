@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "data/batch_plan_pairs.h"
 #include "data/batch_plan_windows.h"
 #include "data/loader.h"
+#include "kernels/transfer.h"
 #include "tests/model/fixture.h"
 #include "trainer/training_step.h"
 
@@ -53,12 +55,18 @@ struct LayoutCase {
   Precision precision = Precision::Fp32;
   NormPlacement norm = NormPlacement::Pre;
   int64_t embedding_width = 0;
+  int64_t heads = 4, kv_heads = 0;  // 0: one for each query head
+  Positions positions = Positions::Learned;
+  bool scale_embedding = false;
+  bool bias = true;
   bool probe_largest_step = false;  // try the largest step before the first and after the second
 
   TransformerConfig config() const {
     TransformerConfig config = small_config(seq2seq);
-    config.width = 64, config.heads = 4, config.ffn = 96, config.max_length = 33, config.init_std = 0.05;
+    config.width = 64, config.heads = heads, config.kv_heads = kv_heads;
+    config.ffn = 96, config.max_length = 33, config.init_std = 0.05;
     config.norm_placement = norm, config.embedding_width = embedding_width;
+    config.positions = positions, config.scale_embedding = scale_embedding, config.bias = bias;
     config.tying = embedding_width == 0 ? Tying::All : Tying::None;
     config.output_bias = true;
     config.dropout = {.embedding = 0.1, .residual = 0.1, .ffn = 0.1, .attention = 0.1};
@@ -78,6 +86,7 @@ struct LayoutRun {
   uint64_t values = 0;                // hash of this rank's values after the last step
   double dp_moved = 0, tp_moved = 0;  // bytes, by the formulas of rings
   size_t peak_memory = 0;             // of tensors
+  int64_t downloads = 0;              // of all steps
   int64_t owned_elements = 0;
 };
 
@@ -101,14 +110,19 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
   for (int64_t i = 0; i < c.steps; ++i) {
     const auto batches = read_step(plan->step(position.epoch, position.step), reader, mesh.dp().rank(),
                                    mesh.dp().size(), layout.micro_rows);
-    StepState state{.step = i, .learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))};
+    const StepState state{.learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))};
     const StepReport report = step.run(batches, state, updates, 0, {});
     run.losses.push_back(report.loss), run.norms.push_back(report.gradient_norm);
     position = plan->after(position);
     if (c.probe_largest_step && i == 1) rehearse_largest();
   }
+  if (const auto at = context.ledger().entries().find("download"); at != context.ledger().entries().end()) {
+    run.downloads = at->second.calls;
+  }
   const Tensor& flat = model->parameters().flat_value();
-  if (!context.meta()) run.values = hash64({reinterpret_cast<const char*>(flat.raw()), flat.bytes()});
+  std::string values(flat.bytes(), '\0');
+  download_bytes(context, flat, std::as_writable_bytes(std::span(values)));
+  if (!context.meta()) run.values = hash64(values);
   run.dp_moved = mesh.dp().traffic().total().moved, run.tp_moved = mesh.tp().traffic().total().moved;
   run.peak_memory = context.memory().use().peak;
   run.owned_elements = model->parameters().layout().owned_elements;

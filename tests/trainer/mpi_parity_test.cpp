@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "parallel/mpi_communicator.h"
+#include "tests/support/guarded_context.h"
 #include "tests/trainer/layout_run.h"
 
 namespace weft {
@@ -39,6 +40,10 @@ TEST(MpiParity, LayoutsGiveTheRunOfOneRank) {
         EXPECT_NEAR(run.losses[i], one.losses[i], bound * one.losses[i]) << layout.name() << " step " << i;
         EXPECT_NEAR(run.norms[i], one.norms[i], bound * one.norms[i]) << layout.name() << " step " << i;
       }
+      const auto guarded = test::guarded_context();
+      const LayoutRun unseen = test::train(c, layout, mesh, *guarded);
+      EXPECT_EQ(unseen.losses, run.losses) << layout.name();
+      EXPECT_EQ(unseen.values, run.values) << layout.name();
       EXPECT_GT(run.dp_moved + run.tp_moved, 0);
     }
   }

@@ -8,7 +8,7 @@
 
 #include "data/batch_plan_windows.h"
 #include "parallel/in_process.h"
-#include "tests/trainer/layout_run.h"
+#include "tests/trainer/covering_layouts.h"
 
 namespace weft {
 namespace {
@@ -60,19 +60,12 @@ void expect_same_run(const LayoutCase& c, const Layout& layout, const LayoutRun&
 
 const LayoutRun& reference(const LayoutCase& c) {
   static std::map<std::string, LayoutRun> known;
-  const std::string key = fmt::format("{} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
-                                      static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width);
+  const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
+                                      static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width,
+                                      c.heads, c.kv_heads, static_cast<int>(c.positions), c.scale_embedding, c.bias);
   const auto at = known.find(key);
   return at != known.end() ? at->second : known.emplace(key, train(c, {})[0]).first->second;
 }
-
-struct Cell {
-  std::string model;
-  LayoutCase what;
-  Layout layout;
-};
-
-void PrintTo(const Cell& cell, std::ostream* out) { *out << cell.model << " " << cell.layout.name(); }
 
 class Parity : public testing::TestWithParam<Cell> {};
 
@@ -97,38 +90,6 @@ TEST_P(Parity, LayoutsGiveTheSameRun) {
   if (layout.zero != ZeroStage::Whole) {
     EXPECT_LT(with[0].owned_elements, without[0].owned_elements / layout.dp + without[0].owned_elements / 4);
   }
-}
-
-std::string cell_name(const testing::TestParamInfo<Cell>& info) {
-  return info.param.model + "_" + info.param.layout.name();
-}
-
-// The covering dozen that every test run takes: each knob with each other, each layout once.
-std::vector<Cell> covering() {
-  const LayoutCase gpt{}, seq2seq{.seq2seq = true};
-  const ZeroStage optimizer = ZeroStage::Optimizer, gradients = ZeroStage::Gradients;
-  const Recompute attention = Recompute::Attention, block = Recompute::Block;
-  return {
-      {"Gpt", gpt, {.dp = 1, .tp = 2}},
-      {"Gpt", gpt, {.dp = 2, .tp = 1, .zero = optimizer, .recompute = attention}},
-      {"Gpt", gpt, {.dp = 4, .tp = 1, .zero = gradients, .micro_rows = 40}},
-      {"Gpt", gpt, {.dp = 1, .tp = 4, .sequence = true}},
-      {"Gpt", gpt, {.dp = 2, .tp = 2, .zero = gradients, .sequence = true, .recompute = block}},
-      {"Gpt", gpt, {.dp = 4, .tp = 4, .zero = optimizer}},
-      {"Seq2Seq", seq2seq, {.dp = 1, .tp = 2, .sequence = true, .recompute = attention}},
-      {"Seq2Seq", seq2seq, {.dp = 1, .tp = 4, .recompute = block}},
-      {"Seq2Seq", seq2seq, {.dp = 2, .tp = 1, .zero = gradients, .micro_rows = 50}},
-      {"Seq2Seq", seq2seq, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true}},
-      {"Seq2Seq", seq2seq, {.dp = 4, .tp = 2, .zero = optimizer, .recompute = attention}},
-      {"Seq2Seq", seq2seq, {.dp = 2, .tp = 4, .zero = gradients, .sequence = true}},
-      {"Seq2SeqPostNorm", {.seq2seq = true, .norm = NormPlacement::Post}, {.dp = 1, .tp = 2, .sequence = true}},
-      {"Projected", {.embedding_width = 40}, {.dp = 2, .tp = 2, .sequence = true}},
-      {"GptLargeVocabulary",
-       {.vocabulary = 50257, .steps = 2},
-       {.dp = 2, .tp = 4, .zero = optimizer, .sequence = true}},
-      {"GptBf16", {.precision = Precision::Bf16}, {.dp = 2, .tp = 2, .zero = gradients, .sequence = true}},
-      {"Seq2SeqBf16", {.seq2seq = true, .precision = Precision::Bf16}, {.dp = 2, .tp = 2, .zero = optimizer}},
-  };
 }
 
 INSTANTIATE_TEST_SUITE_P(Covering, Parity, testing::ValuesIn(covering()), cell_name);

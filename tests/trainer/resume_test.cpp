@@ -9,6 +9,7 @@
 #include "tests/support/error_of.h"
 #include "tests/trainer/small_run.h"
 #include "trainer/metrics.h"
+#include "trainer/provenance.h"
 
 namespace weft {
 namespace {
@@ -44,6 +45,19 @@ TEST(ResumeChanges, OverrideNamesKeysOrSections) {
   EXPECT_EQ(keys_of(changes.allowed), (std::vector<std::string>{"batch.sequences", "schedule.warmup_steps"}));
   EXPECT_EQ(keys_of(changes.refused), std::vector<std::string>{"schedule.learning_rate"});
   EXPECT_FALSE(overrides(now, "schedule.initial_learning_rate"));  // begins alike, but is another key
+}
+
+TEST(Fingerprint, DifferencesAreNamedAndAnOlderOneLacksNames) {
+  using Json = nlohmann::ordered_json;
+  const Json now = {{"threads", 2}, {"attention", "blocks 48 x 128"}, {"precision", "fp32"}};
+  EXPECT_EQ(fingerprint_differences(now, now), "");
+  EXPECT_EQ(fingerprint_differences({{"precision", "fp32"}, {"threads", 2}, {"attention", "blocks 48 x 128"}}, now),
+            "");
+  EXPECT_EQ(fingerprint_differences({{"precision", "fp32"}, {"threads", 2}}, now),
+            "attention: not stored, now blocks 48 x 128");
+  EXPECT_EQ(fingerprint_differences({{"threads", 1}, {"attention", "blocks 48 x 64"}, {"other", 3}}, now),
+            "threads: 1, now 2; attention: blocks 48 x 64, now blocks 48 x 128; precision: not stored, now fp32; "
+            "other: 3, now not stored");
 }
 
 TEST(ResumeChanges, TheRefusalSaysWhatAndHow) {

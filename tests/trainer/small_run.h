@@ -26,8 +26,12 @@ class SmallRun {
   fs::path checkpoint(int64_t step) const { return checkpoint_path(directory() / "checkpoints", step); }
 
   TrainResult train(const ResumeChoice& resume = {}, RunOrigin origin = {}, const StepObserver& each_step = {}) const {
-    check_job(job_);
     Context context(Device{}, 1);
+    return train_on(context, resume, std::move(origin), each_step);
+  }
+  TrainResult train_on(Context& context, const ResumeChoice& resume = {}, RunOrigin origin = {},
+                       const StepObserver& each_step = {}) const {
+    check_job(job_);
     Mesh mesh = Mesh::single();
     Trainer trainer(context, mesh, job_, std::move(origin));
     return trainer.run(resume, each_step);

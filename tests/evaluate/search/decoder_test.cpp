@@ -7,6 +7,7 @@
 #include "evaluate/search/model_decoder.h"
 #include "evaluate/search/search.h"
 #include "tests/model/fixture.h"
+#include "tests/support/guarded_context.h"
 
 // With weft's own models: what search returns for a sentence depends on nothing but the sentence.
 namespace weft {
@@ -17,16 +18,16 @@ using namespace test;
 constexpr int32_t kStart = 1, kEnd = 0;
 
 struct Decoder {
-  Context context{{}, 2};
+  std::unique_ptr<Context> context;
   Mesh mesh = Mesh::single();
   std::unique_ptr<Transformer> model;
   std::vector<std::vector<int32_t>> sources;
   std::vector<SearchInput> inputs;
 
-  Decoder(bool seq2seq, Precision precision) {
+  Decoder(bool seq2seq, Precision precision, bool guarded = false) : context(test_context(guarded, 2)) {
     TransformerConfig config = test::small_config(seq2seq);
     if (seq2seq) config.init_std = 0.5;  // wide enough that an untrained decoder's texts differ by their sources
-    model = make_model(context, mesh, config, test::small_vocabularies(seq2seq));
+    model = make_model(*context, mesh, config, test::small_vocabularies(seq2seq));
     model->allocate(precision, false);
     model->parameters().initialise(5);
     std::mt19937 random(3);
@@ -87,6 +88,45 @@ TEST_P(ModelSearch, TextDoesNotDependOnBatchOrderOrNBest) {
     EXPECT_EQ(alone[0].tokens, expected[0].tokens);
     EXPECT_EQ(alone[0].log_probability, expected[0].log_probability);
   }
+}
+
+// Texts come from the host; the device is read once for each position, whatever is decoded there.
+class CountingModel : public NextTokenModel {
+ public:
+  CountingModel(std::unique_ptr<NextTokenModel> model, int64_t& calls) : model_(std::move(model)), calls_(calls) {}
+  int64_t vocabulary() const override { return model_->vocabulary(); }
+  int64_t max_length() const override { return model_->max_length(); }
+  int64_t num_rows() const override { return model_->num_rows(); }
+  std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
+    ++calls_;
+    return model_->advance(tokens, offsets);
+  }
+  void reorder(std::span<const int32_t> parents) override { model_->reorder(parents); }
+
+ private:
+  std::unique_ptr<NextTokenModel> model_;
+  int64_t& calls_;
+};
+
+TEST_P(ModelSearch, AGuardedDeviceGivesTheSameTextsAndIsReadOnceAPosition) {
+  const auto [seq2seq, precision, method] = GetParam();
+  Decoder plain(seq2seq, precision), guarded(seq2seq, precision, true);
+  const SearchConfig config{.method = method, .beam = 4, .no_repeat_ngram = 3, .max_length_extra = 8};
+  std::vector<size_t> all(plain.inputs.size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto expected = plain.run(all, config);
+  int64_t calls = 0;
+  const ModelFactory factory = decoder_factory(*guarded.model, guarded.sources);
+  const auto counting = [&](const DecodingBatch& batch) {
+    return std::make_unique<CountingModel>(factory(batch), calls);
+  };
+  const auto texts = search(guarded.inputs, counting, config, {.end = kEnd, .suppressed = {kStart}});
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(texts[i][0].tokens, expected[i][0].tokens);
+    EXPECT_EQ(texts[i][0].log_probability, expected[i][0].log_probability);
+  }
+  EXPECT_GT(calls, 5);
+  EXPECT_EQ(guarded.context->ledger().entries().at("download").calls, calls);
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<bool, Precision, SearchMethod>>& info) {

@@ -1,0 +1,60 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "kernels/backend/scratch.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/elementwise.h"
+#include "kernels/embed.h"
+#include "kernels/linear.h"
+#include "kernels/matmul.h"
+#include "kernels/memory.h"
+#include "kernels/optimizer.h"
+#include "kernels/reduction.h"
+#include "kernels/residual_norm.h"
+
+namespace weft {
+
+// One operation, as its argument struct tells it from the others.
+template <class Args>
+class Runs {
+ public:
+  virtual ~Runs() = default;
+  // Bytes that run() works in, besides the tensors it is given.
+  virtual size_t workspace(const Args&) const { return 0; }
+  // Arguments have been checked.
+  virtual void run(const Args& args, Scratch scratch) = 0;
+};
+
+template <class... Args>
+class RunsAll : public Runs<Args>... {
+ public:
+  using Runs<Args>::workspace...;
+  using Runs<Args>::run...;
+};
+
+// One kind of device: its memory, its queue, its libraries' handles and its maths, behind Context. Files of kernels/
+// check an operation's arguments, count its cost and call run() here; nobody else does.
+class Backend
+    : public RunsAll<AddPositionsBackward, AddPositionsForward, AddRow, AddScaled, AdamUpdate, AttentionBackward,
+                     AttentionForward, CachedAttention, Convert, CrossEntropy, CrossEntropyGradient, CrossEntropyLoss,
+                     CrossEntropyRebase, CrossEntropyStats, EmbedBackward, EmbedForward, Fill, GatherRows, JoinColumns,
+                     LinearBackward, LinearForward, Matmul, ResidualNormBackward, ResidualNormForward, SgdUpdate,
+                     SquareSum, SumAll, SumRows> {
+ public:
+  virtual std::shared_ptr<Allocator> allocator() const = 0;
+  virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
+  virtual int64_t vocabulary_multiple() const = 0;
+  // Between host memory and a tensor of this device. upload() has read the host's bytes when it returns; download()
+  // waits for everything that was queued before.
+  virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;
+  virtual void download(const Tensor& from, std::span<std::byte> to) = 0;
+  // The weight in the layout that products with few rows read fastest, or nothing.
+  virtual std::shared_ptr<const PackedLayout> pack(const Tensor& weight) = 0;
+};
+
+}  // namespace weft

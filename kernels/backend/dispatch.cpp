@@ -1,0 +1,17 @@
+#include "kernels/backend/dispatch.h"
+
+#include "base/clock.h"
+
+namespace weft {
+
+CostScope::CostScope(Context& context, const Cost& cost) : context_(context), cost_(cost) {
+  if (context_.timed()) start_ = std::chrono::steady_clock::now();
+}
+
+CostScope::~CostScope() {
+  const double seconds = context_.timed() ? seconds_since(start_) : 0;
+  context_.ledger().record(cost_.operation, cost_.flops, cost_.bytes, seconds);
+  context_.note_progress();
+}
+
+}  // namespace weft

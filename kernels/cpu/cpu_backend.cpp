@@ -1,0 +1,32 @@
+#include "kernels/cpu/cpu_backend.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "kernels/cpu/attention_blocks.h"
+
+namespace weft::cpu {
+
+CpuBackend::CpuBackend(int threads, std::shared_ptr<Allocator> allocator)
+    : threads_(threads), allocator_(std::move(allocator)), matmul_(threads) {}
+
+std::vector<std::pair<std::string, std::string>> CpuBackend::fingerprint() const {
+  return {{"matmul", MatmulEngine::library()},
+          {"heuristics", MatmulEngine::heuristics()},
+          {"attention", fmt::format("blocks {0} x {1} forward, {0} x {2} backward", kQueryBlock, kForwardKeyBlock,
+                                    kBackwardKeyBlock)}};
+}
+
+// Rows of logits then begin on a cache line in fp32.
+int64_t CpuBackend::vocabulary_multiple() const { return 16; }
+
+void CpuBackend::upload(std::span<const std::byte> from, const Tensor& to) {
+  std::memcpy(to.device_raw(), from.data(), from.size());
+}
+
+void CpuBackend::download(const Tensor& from, std::span<std::byte> to) {
+  std::memcpy(to.data(), from.device_raw(), to.size());
+}
+
+}  // namespace weft::cpu

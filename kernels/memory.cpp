@@ -1,0 +1,116 @@
+#include "kernels/memory.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace weft {
+namespace {
+
+// The largest kept block that may serve a request: steps of ragged text, whose shapes always differ, reuse each other's
+// blocks, and a block lent out wastes at most a half of what was asked for.
+size_t largest_fit(size_t size) { return size + size / 2; }
+
+class PlannedAllocator : public Allocator {
+ public:
+  explicit PlannedAllocator(std::shared_ptr<const Allocator> planned) : planned_(std::move(planned)) {}
+  Device device() const override { return {DeviceKind::Meta}; }
+  size_t block_size(size_t bytes) const override { return planned_->block_size(bytes); }
+  MemoryBlock allocate(size_t block_size) override { return {.bytes = block_size}; }
+  void release(const MemoryBlock&) noexcept override {}
+
+ private:
+  std::shared_ptr<const Allocator> planned_;
+};
+
+}  // namespace
+
+std::shared_ptr<Allocator> planned_allocator(std::shared_ptr<const Allocator> planned) {
+  return std::make_shared<PlannedAllocator>(std::move(planned));
+}
+
+struct MemoryPool::Blocks {
+  std::mutex mutex;
+  std::shared_ptr<Allocator> allocator;
+  bool planned;                                     // blocks without addresses
+  std::map<size_t, std::vector<MemoryBlock>> free;  // by their sizes; no list is empty
+  MemoryUse use;
+
+  explicit Blocks(std::shared_ptr<Allocator> from)
+      : allocator(std::move(from)), planned(allocator->device().kind == DeviceKind::Meta) {}
+  ~Blocks() { release(); }
+
+  MemoryBlock pop(std::map<size_t, std::vector<MemoryBlock>>::iterator at) {
+    const MemoryBlock block = at->second.back();
+    at->second.pop_back();
+    use.cached -= block.bytes;
+    if (at->second.empty()) free.erase(at);
+    return block;
+  }
+  // Before a new block is made: a free one that is a little too small goes, so that blocks grow and do not add up.
+  void make_way_for(size_t size) {
+    auto at = free.lower_bound(size);
+    if (at == free.begin() || largest_fit((--at)->first) < size) return;
+    allocator->release(pop(at));
+  }
+  // Gives the blocks kept for reuse back to the device.
+  void release() {
+    for (auto& [size, list] : free) {
+      for (const MemoryBlock& block : list) allocator->release(block);
+    }
+    free.clear();
+    use.cached = 0;
+  }
+  MemoryBlock take(size_t size) {
+    if (const auto at = free.lower_bound(size); at != free.end() && at->first <= largest_fit(size)) return pop(at);
+    make_way_for(size);
+    MemoryBlock block = allocator->allocate(size);
+    if (!block.address && !planned) {
+      release();
+      block = allocator->allocate(size);
+    }
+    require<MemoryError>(block.address || planned, "out of memory: {} bytes asked for, {} in use", size, use.lent);
+    return block;
+  }
+};
+
+MemoryPool::MemoryPool(std::shared_ptr<Allocator> allocator)
+    : blocks_(std::make_unique<Blocks>(std::move(allocator))) {}
+
+MemoryPool::~MemoryPool() = default;
+
+Device MemoryPool::device() const { return blocks_->allocator->device(); }
+
+std::shared_ptr<Storage> MemoryPool::allocate(size_t bytes) {
+  MemoryBlock block;
+  {
+    const std::lock_guard lock(blocks_->mutex);
+    block = blocks_->take(blocks_->allocator->block_size(bytes));
+    MemoryUse& use = blocks_->use;
+    use.tensors += bytes;
+    use.lent += block.bytes;
+    use.peak = std::max(use.peak, use.lent);
+  }
+  return std::make_shared<Storage>(shared_from_this(), block, bytes);
+}
+
+void MemoryPool::take_back(const MemoryBlock& block, size_t bytes) noexcept {
+  const std::lock_guard lock(blocks_->mutex);
+  blocks_->use.tensors -= bytes;
+  blocks_->use.lent -= block.bytes;
+  blocks_->use.cached += block.bytes;
+  blocks_->free[block.bytes].push_back(block);
+}
+
+MemoryUse MemoryPool::use() const {
+  const std::lock_guard lock(blocks_->mutex);
+  return blocks_->use;
+}
+
+void MemoryPool::reset_peak() {
+  const std::lock_guard lock(blocks_->mutex);
+  blocks_->use.peak = blocks_->use.lent;
+}
+
+}  // namespace weft

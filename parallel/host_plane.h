@@ -1,0 +1,25 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace weft {
+
+enum class ReduceOp : uint8_t { Sum, Max };
+
+// Small values and texts between the hosts of an axis' ranks, in their memory: what decides, not what computes. It
+// shares nothing with the device plane that carries tensors, whose queue it neither waits for nor holds up. Every rank
+// calls the same in the same order; each call returns when its result is there.
+class HostPlane {
+ public:
+  virtual ~HostPlane() = default;
+  virtual void all_reduce(std::span<double> values, ReduceOp op) = 0;
+  virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
+  virtual void barrier() = 0;
+};
+
+// One rank alone, or the dry ranks, whose values are their own.
+std::unique_ptr<HostPlane> single_host_plane();
+
+}  // namespace weft
