@@ -25,7 +25,7 @@ void forward(benchmark::State& state, Layer s, DType dtype, Activation activatio
   const PackedWeight packed = pack ? pack_weight(context(), w) : PackedWeight();
   const LinearForward args{.x = x,
                            .weight = w,
-                           .packed = pack ? &packed : nullptr,
+                           .packed = packed,
                            .bias = s.bias ? tensor({s.out}, dtype) : Tensor{},
                            .activation = activation,
                            .y = y,
@@ -44,43 +44,32 @@ void backward(benchmark::State& state, Layer s, DType dtype, Activation activati
   rate(state, "GFLOP/s", s.flops() * ((dx ? 1 : 0) + (dw ? 1 : 0)), [&] { linear_backward(context(), args); });
 }
 
+// Logits read, their gradient written.
 void cross_entropy(benchmark::State& state, DType dtype) {
   const int64_t rows = 256, columns = 50257;
   const Tensor logits = tensor({rows, columns}, DType::F32), d = tensor({rows, columns}, dtype);
-  const Tensor targets = context().zeros({rows}, DType::I32), stat = tensor({rows}, DType::F32);
-  const Tensor max = tensor({rows}, DType::F32), sum = tensor({rows}, DType::F32);
-  const double bytes = static_cast<double>(2 * logits.bytes() + d.bytes());
-  rate(state, "GB/s", bytes, [&] {
-    cross_entropy_stats(context(), {.logits = logits,
-                                    .targets = targets,
-                                    .valid_columns = columns,
-                                    .row_max = max,
-                                    .row_sum = sum,
-                                    .row_target = stat});
-    cross_entropy_gradient(context(), {.logits = logits,
-                                       .targets = targets,
-                                       .valid_columns = columns,
-                                       .row_max = max,
-                                       .row_sum = sum,
-                                       .vocabulary = columns,
-                                       .dlogits = d});
+  const Tensor targets = context().zeros({rows}, DType::I32);
+  const Tensor loss = tensor({rows}, DType::F32), nll = tensor({rows}, DType::F32);
+  rate(state, "GB/s", static_cast<double>(logits.bytes() + d.bytes()), [&] {
+    weft::cross_entropy(
+        context(),
+        {.logits = logits, .targets = targets, .valid_columns = columns, .loss = loss, .nll = nll, .dlogits = d});
   });
 }
 
 void adam(benchmark::State& state) {
   const Shape n{8 << 20};
-  StepState step;
   const AdamUpdate args{.parameter = tensor(n, DType::F32),
                         .gradient = tensor(n, DType::F32),
                         .moment1 = tensor(n, DType::F32),
                         .moment2 = context().zeros(n, DType::F32),
-                        .state = &step};
+                        .spans = share_decay_spans(context(), {0}, {0.1})};
   rate(state, "GB/s", 7.0 * 4 * static_cast<double>(n.elements()), [&] { adam_update(context(), args); });
 }
 
 void norm(benchmark::State& state) {
   const Tensor x = tensor({8 << 20}, DType::F32), out = context().empty({1}, DType::F64);
-  rate(state, "GB/s", static_cast<double>(x.bytes()), [&] { square_sum(context(), {.x = x, .out = out}); });
+  rate(state, "GB/s", static_cast<double>(x.bytes()), [&] { square_sum(context(), {.parts = {&x, 1}, .out = out}); });
 }
 
 void register_all() {

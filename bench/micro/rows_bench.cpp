@@ -1,5 +1,8 @@
 // Speed of the operations over rows: attention (training and decoding), residual norm, embedding.
 //   OMP_NUM_THREADS=2 build/cpu/bench/rows_bench [--benchmark_filter=attention]
+#include <algorithm>
+#include <numeric>
+
 #include "bench/micro/support.h"
 #include "kernels/attention.h"
 #include "kernels/embed.h"
@@ -8,23 +11,18 @@
 namespace weft::bench {
 namespace {
 
-StepState step;
-
 struct Sequences {
   int32_t count, length;
   int64_t rows() const { return int64_t{count} * length; }
-  Offsets offsets() const {
-    Offsets all;
+  SharedOffsets offsets() const {
+    std::vector<int32_t> all;
     for (int32_t s = 0; s <= count; ++s) all.push_back(s * length);
-    return all;
+    return share_offsets(context(), all);
   }
   Dropout dropout(double probability) const {
-    const RowIds ids{context().empty({rows()}, DType::I32), context().empty({rows()}, DType::I32)};
-    for (int32_t r = 0; r < rows(); ++r) {
-      ids.sequence.data<int32_t>()[r] = r / length;
-      ids.position.data<int32_t>()[r] = r % length;
-    }
-    return {.probability = probability, .dropout_id = 1, .state = &step, .rows = ids};
+    std::vector<int32_t> sequence, position;
+    for (int32_t r = 0; r < rows(); ++r) sequence.push_back(r / length), position.push_back(r % length);
+    return {.probability = probability, .dropout_id = 1, .rows = {integers(sequence), integers(position)}};
   }
 };
 
@@ -47,11 +45,11 @@ struct Heads {
 // FLOPs as the ledger counts them: two products forward, four backward, without the scores that backward recomputes.
 void attention(benchmark::State& state, const Heads& h, bool backward) {
   const int64_t rows = h.sequences.rows(), width = h.heads * h.head_dim;
-  const Offsets offsets = h.sequences.offsets();
+  const SharedOffsets offsets = h.sequences.offsets();
   const AttentionForward forward{.qkv = tensor({rows, 3 * width}, h.dtype),
                                  .heads = {h.heads, 1, h.head_dim},
-                                 .query_offsets = &offsets,
-                                 .key_offsets = &offsets,
+                                 .query_offsets = offsets,
+                                 .key_offsets = offsets,
                                  .causal = h.causal,
                                  .scale = 0.125,
                                  .dropout = h.sequences.dropout(h.dropout),
@@ -62,8 +60,8 @@ void attention(benchmark::State& state, const Heads& h, bool backward) {
   const AttentionBackward args{.dout = tensor({rows, width}, h.dtype),
                                .qkv = forward.qkv,
                                .heads = forward.heads,
-                               .query_offsets = &offsets,
-                               .key_offsets = &offsets,
+                               .query_offsets = offsets,
+                               .key_offsets = offsets,
                                .causal = h.causal,
                                .scale = forward.scale,
                                .dropout = forward.dropout,
@@ -75,14 +73,13 @@ void attention(benchmark::State& state, const Heads& h, bool backward) {
 
 // One new row a sequence against a cache of 12 heads of 64: bytes of keys and values read.
 void decode(benchmark::State& state, int32_t batch, int32_t past, DType dtype) {
-  const Offsets offsets = Sequences{batch, 1}.offsets();
-  std::vector<int32_t> slots, pasts(static_cast<size_t>(batch), past);
-  for (int32_t s = 0; s < batch; ++s) slots.push_back(s);
+  std::vector<int32_t> slots(static_cast<size_t>(batch));
+  std::iota(slots.begin(), slots.end(), 0);
+  const std::vector<int32_t> pasts(slots.size(), past);
   const CachedAttention args{.qkv = tensor({batch, 2304}, dtype),
                              .heads = {12, 1, 64},
-                             .query_offsets = &offsets,
-                             .slots = &slots,
-                             .past = &pasts,
+                             .query_offsets = Sequences{batch, 1}.offsets(),
+                             .rows = share_cache_rows(context(), slots, pasts),
                              .scale = 0.125,
                              .cache = tensor({batch, 1024, 1536}, dtype),
                              .out = tensor({batch, 768}, dtype)};
@@ -134,8 +131,14 @@ void residual_norm(benchmark::State& state, int64_t rows, int64_t width, double 
 void embed(benchmark::State& state, double dropout, bool backward) {
   const int64_t width = 768, vocabulary = 50257;
   const Sequences sequences{4, 1024};
-  const Tensor tokens = context().empty({sequences.rows()}, DType::I32);
-  for (int32_t r = 0; r < sequences.rows(); ++r) tokens.data<int32_t>()[r] = r * 7919 % vocabulary / (1 + r % 50);
+  std::vector<int32_t> drawn, by_token, by_position;
+  for (int32_t r = 0; r < sequences.rows(); ++r) {
+    drawn.push_back(static_cast<int32_t>(int64_t{r} * 7919 % vocabulary / (1 + r % 50)));
+    by_token.push_back(r), by_position.push_back(r);
+  }
+  std::ranges::stable_sort(by_token, {}, [&](int32_t r) { return drawn[r]; });
+  std::ranges::stable_sort(by_position, {}, [&](int32_t r) { return r % sequences.length; });
+  const Tensor tokens = integers(drawn);
   const Dropout mask = sequences.dropout(dropout);
   const Tensor rows = tensor({sequences.rows(), width}, DType::F32);
   const Tensor table = tensor({vocabulary, width}, DType::F32), positions = tensor({1024, width}, DType::F32);
@@ -148,8 +151,10 @@ void embed(benchmark::State& state, double dropout, bool backward) {
   if (!backward) return measured_by_ledger(state, "embed_forward", [&] { embed_forward(context(), forward); });
   const EmbedBackward args{.dy = rows,
                            .tokens = tokens,
+                           .by_token = integers(by_token),
                            .dropout = mask,
                            .row_positions = mask.rows.position,
+                           .by_position = integers(by_position),
                            .dtable = table,
                            .dpositions = positions};
   measured_by_ledger(state, "embed_backward", [&] { embed_backward(context(), args); });

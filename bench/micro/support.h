@@ -3,9 +3,11 @@
 
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "kernels/context.h"
 #include "kernels/elementwise.h"
+#include "kernels/transfer.h"
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -30,12 +32,17 @@ inline Context& context() {
 
 // Small numbers that differ, so that no product overflows or meets denormals.
 inline Tensor tensor(Shape shape, DType dtype) {
-  const Tensor t = context().empty(shape, DType::F32);
-  for (int64_t i = 0; i < t.elements(); ++i) t.data<float>()[i] = static_cast<float>(i % 17 - 8) * 0.01f;
+  std::vector<float> numbers(static_cast<size_t>(shape.elements()));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(static_cast<int>(i % 17) - 8) * 0.01f;
+  const Tensor t = to_device(context(), std::span<const float>(numbers)).view(shape);
   if (dtype == DType::F32) return t;
   const Tensor out = context().empty(shape, dtype);
   convert(context(), t, out);
   return out;
+}
+
+inline Tensor integers(const std::vector<int32_t>& values) {
+  return to_device(context(), std::span<const int32_t>(values));
 }
 
 template <class Body>

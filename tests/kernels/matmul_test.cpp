@@ -4,6 +4,8 @@
 #include <thread>
 
 #include "kernels/cpu/matmul.h"
+#include "kernels/linear.h"
+#include "kernels/linear.h"
 #include "tests/kernels/check.h"
 #include "tests/kernels/engine.h"
 
@@ -65,6 +67,30 @@ TEST(Matmul, AgreesWithF64) {
               << name(t.input) << " to " << name(t.output) << " " << m << "x" << n << "x" << k << " layout " << layout;
         }
       }
+    }
+  }
+}
+
+// Shapes at which a generated product of oneDNN 2.6 ends the program on processors with AMX, on one thread.
+TEST(Matmul, SumsOver63Elements) {
+  for (const int threads : {1, 2}) {
+    Context context({}, threads);
+    for (const auto& [m, n] : {std::pair{72, 24}, {37, 84}, {80, 63}, {336, 30}, {268, 24}}) {
+      for (const DType output : {DType::BF16, DType::F32}) {
+        const Tensor a = random(context, {63, m}, DType::BF16, 1), b = random(context, {63, n}, DType::BF16, 2);
+        const Tensor c = context.empty({m, n}, output), exact = context.empty({m, n}, DType::F64);
+        matmul(context, {.a = a, .b = b, .c = c, .transpose_a = true});
+        matmul(context, {.a = copy_as(context, a, DType::F64),
+                         .b = copy_as(context, b, DType::F64),
+                         .c = exact,
+                         .transpose_a = true});
+        EXPECT_TRUE(close(c, exact, tolerance(output))) << m << " x " << n << " " << name(output);
+      }
+      const Tensor x = random(context, {m, 63}, DType::BF16, 3), weight = random(context, {n, 63}, DType::BF16, 4);
+      const Tensor plain = context.empty({m, n}, DType::BF16), packed = context.empty({m, n}, DType::BF16);
+      linear_forward(context, {.x = x, .weight = weight, .y = plain});
+      linear_forward(context, {.x = x, .weight = weight, .packed = pack_weight(context, weight), .y = packed});
+      EXPECT_TRUE(same_bits(plain, packed));
     }
   }
 }
