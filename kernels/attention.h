@@ -17,11 +17,10 @@ struct AttentionHeads {
 };
 
 // out = softmax(scale q k^T + mask) v per sequence and head, dropout on the weights. The score matrix is never stored:
-// blocks with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). A query with no key to see gives 0.
-// What lies behind the mask takes no part, forward and backward: it is left out, not multiplied by a weight of 0, so that
-// an infinity or NaN in a key, value, query or dout reaches only what the mask connects it with.
-// Attention dropout: key as in Dropout with position = query position, channel = key position, head = first_head +
-// head.
+// blocks with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). A query with no key to see gives
+// 0. What lies behind the mask takes no part, forward and backward: it is left out, not multiplied by a weight of 0, so
+// that an infinity or NaN in a key, value, query or dout reaches only what the mask connects it with. Attention
+// dropout: key as in Dropout with position = query position, channel = key position, head = first_head + head.
 struct AttentionForward {
   Tensor qkv;  // self: packed QKV [rows, kv_heads (queries + 2) head_dim]; absent for cross
   Tensor q;    // cross: [query rows, heads head_dim]

@@ -90,7 +90,7 @@ std::shared_ptr<Storage> MemoryPool::allocate(size_t bytes) {
     MemoryUse& use = blocks_->use;
     use.tensors += bytes;
     use.lent += block.bytes;
-    use.peak = std::max(use.peak, use.lent);
+    use.peak = std::max(use.peak, use.held());
   }
   return std::make_shared<Storage>(shared_from_this(), block, bytes);
 }
@@ -110,7 +110,7 @@ MemoryUse MemoryPool::use() const {
 
 void MemoryPool::reset_peak() {
   const std::lock_guard lock(blocks_->mutex);
-  blocks_->use.peak = blocks_->use.lent;
+  blocks_->use.peak = blocks_->use.held();
 }
 
 }  // namespace weft

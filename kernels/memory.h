@@ -27,7 +27,7 @@ struct MemoryUse {
   size_t tensors = 0;  // asked for by live tensors
   size_t lent = 0;     // the blocks that they lie in
   size_t cached = 0;   // blocks kept for reuse
-  size_t peak = 0;     // the most that tensors have lain in at once since reset_peak()
+  size_t peak = 0;     // the most that was held at once since reset_peak()
   size_t held() const { return lent + cached; }
 };
 

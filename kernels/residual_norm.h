@@ -37,9 +37,10 @@ struct ResidualNormBackward {
   Accumulate dresidual_mode = Accumulate::Overwrite;
   Tensor dbias;  // accumulator dtype, or absent
   Accumulate dbias_mode = Accumulate::Add;
-  Tensor dgamma;                            // accumulator dtype, or absent
-  Tensor dbeta;                             // accumulator dtype, or absent
-  Accumulate dnorm_mode = Accumulate::Add;  // of dgamma and dbeta
+  Tensor dgamma;  // accumulator dtype, or absent
+  Accumulate dgamma_mode = Accumulate::Add;
+  Tensor dbeta;  // accumulator dtype, or absent
+  Accumulate dbeta_mode = Accumulate::Add;
 };
 void residual_norm_backward(Context& context, const ResidualNormBackward& args);
 

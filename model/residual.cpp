@@ -81,7 +81,8 @@ void backward(Tape& tape, const Saved& s) {
   }
   const GradientSlot dbias = s.bias.contribute(), dgamma = s.gamma.contribute(), dbeta = s.beta.contribute();
   back.dbias = dbias.tensor, back.dbias_mode = dbias.mode;
-  back.dgamma = dgamma.tensor, back.dbeta = dbeta.tensor, back.dnorm_mode = dgamma.mode;  // gamma and beta go together
+  back.dgamma = dgamma.tensor, back.dgamma_mode = dgamma.mode;
+  back.dbeta = dbeta.tensor, back.dbeta_mode = dbeta.mode;
   residual_norm_backward(tape.context(), back);
 }
 

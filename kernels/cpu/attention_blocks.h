@@ -14,8 +14,8 @@
 // What forward, backward and cached attention share: where heads lie, scratch, and a block of scores.
 namespace weft::cpu {
 
-// Rows and keys of a block of scores; rows are a multiple of the tile's. They decide the order of forward's sums, so the
-// numerics fingerprint names them.
+// Rows and keys of a block of scores; rows are a multiple of the tile's. They decide the order of forward's sums, so
+// the numerics fingerprint names them.
 inline constexpr int64_t kQueryBlock = 48;
 inline constexpr int64_t kForwardKeyBlock = 128;  // cached attention's too
 inline constexpr int64_t kBackwardKeyBlock = 64;

@@ -14,22 +14,6 @@ namespace weft::cpu {
 inline float exp(float x) { return fast_exp(x); }
 inline double exp(double x) { return std::exp(x); }
 
-// Absolute error below 2e-7, relative error below 1e-6.
-inline float tanh(float x) {
-  const float t = std::fabs(x);
-  const float far = 1.0f - 2.0f / (exp(2.0f * t) + 1.0f);
-  const float s = x * x;
-  float p = -5.923726206e-3f;
-  p = p * s + 2.087346058e-2f;
-  p = p * s - 5.382375887e-2f;
-  p = p * s + 1.333258371e-1f;
-  p = p * s - 3.333332702e-1f;
-  const float near = x + x * (p * s);
-  const float signed_far = std::copysign(far, x);
-  return t < 0.625f ? near : signed_far;
-}
-inline double tanh(double x) { return std::tanh(x); }
-
 // Absolute error below 2e-7, relative error below 1e-6: x P(x^2) near 0, 1 - exp(log erfc) farther out.
 inline float erf(float x) {
   const float s = x * x;
@@ -55,9 +39,6 @@ inline float erf(float x) {
   return t < 1.0f ? near : signed_far;
 }
 inline double erf(double x) { return std::erf(x); }
-
-inline float log(float x) { return std::log(x); }
-inline double log(double x) { return std::log(x); }
 
 // 1 / (1 + exp(-x))
 template <class T>

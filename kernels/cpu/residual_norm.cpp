@@ -259,8 +259,8 @@ void backward(const ResidualNormBackward& args, const BackwardPieces<Accumulator
     for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) backward.row(row, sums);
   });
   if (args.dbias) add_runs(partial, runs, 3 * width, width, args.dbias, args.dbias_mode);
-  if (args.dgamma) add_runs(partial + width, runs, 3 * width, width, args.dgamma, args.dnorm_mode);
-  if (args.dbeta) add_runs(partial + 2 * width, runs, 3 * width, width, args.dbeta, args.dnorm_mode);
+  if (args.dgamma) add_runs(partial + width, runs, 3 * width, width, args.dgamma, args.dgamma_mode);
+  if (args.dbeta) add_runs(partial + 2 * width, runs, 3 * width, width, args.dbeta, args.dbeta_mode);
 }
 
 }  // namespace

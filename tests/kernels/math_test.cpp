@@ -34,17 +34,6 @@ TEST(Math, Exponential) {
   EXPECT_TRUE(std::isnan(cpu::exp(std::nanf(""))));
 }
 
-TEST(Math, HyperbolicTangent) {
-  const auto fast = [](float x) { return cpu::tanh(x); };
-  const auto exact = [](double x) { return std::tanh(x); };
-  EXPECT_LT(worst(fast, exact, -12, 12, 1), 2e-7);
-  EXPECT_LT(worst(fast, exact, -2, 2, 1e-30), 1e-6);
-  EXPECT_EQ(cpu::tanh(kInf), 1.0f);
-  EXPECT_EQ(cpu::tanh(-kInf), -1.0f);
-  EXPECT_EQ(cpu::tanh(0.0f), 0.0f);
-  EXPECT_TRUE(std::isnan(cpu::tanh(std::nanf(""))));
-}
-
 TEST(Math, ErrorFunction) {
   const auto fast = [](float x) { return cpu::erf(x); };
   const auto exact = [](double x) { return std::erf(x); };

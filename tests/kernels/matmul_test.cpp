@@ -5,7 +5,6 @@
 
 #include "kernels/cpu/matmul.h"
 #include "kernels/linear.h"
-#include "kernels/linear.h"
 #include "tests/kernels/check.h"
 #include "tests/kernels/engine.h"
 

@@ -105,8 +105,9 @@ ResidualNormBackward backward_args(const Problem& p, const Result& r, Accumulate
           .dbias = r.dbias,
           .dbias_mode = mode,
           .dgamma = r.dgamma,
+          .dgamma_mode = mode,
           .dbeta = r.dbeta,
-          .dnorm_mode = mode};
+          .dbeta_mode = mode};
 }
 
 void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
