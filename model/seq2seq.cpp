@@ -68,8 +68,8 @@ std::unique_ptr<KeyValueCache> Seq2Seq::begin_decoding(const Tokens& source, int
   std::vector<Tensor> keys_and_values;
   for (const Block& block : decoder_.blocks()) {
     const Var kv = block.cross().keys_and_values(forward, memory);
-    keys_and_values.push_back(context_.empty({hypotheses, longest, kv->value.columns()}, kv->value.dtype()));
-    gather_rows(context_, kv->value, rows, keys_and_values.back());
+    keys_and_values.push_back(context_.zeros({hypotheses, longest, kv->value.columns()}, kv->value.dtype()));
+    if (offsets.rows() > 0) gather_rows(context_, kv->value, rows, keys_and_values.back());
   }
   cache->set_memory(std::move(keys_and_values), std::move(lengths));
   return cache;

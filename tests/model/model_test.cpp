@@ -235,6 +235,18 @@ TEST_P(Decoding, EqualsTheFullForward) {
   EXPECT_NEAR(nll, std::log(sum) - whole[0][3], 4 * bound);
 }
 
+// A decoder whose sources are all empty attends to nothing.
+TEST_P(Decoding, SourcesWithoutATokenAreDecoded) {
+  const auto [seq2seq, precision] = GetParam();
+  if (!seq2seq) return;
+  Built built(seq2seq, precision);
+  const std::vector<int32_t> nothing, ends{0, 0, 0}, tokens{1, 2}, offsets{0, 1, 2};
+  const auto cache =
+      built.model->begin_decoding(pack_tokens(built.context, {.tokens = nothing, .offsets = ends}), 2, 2, 16);
+  const Tensor logits = built.model->decode(*cache, tokens, offsets);
+  for (const float x : logits.span<float>()) EXPECT_TRUE(std::isfinite(x));
+}
+
 TEST_P(Decoding, ReorderedRowsGoOnFromTheirParents) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
