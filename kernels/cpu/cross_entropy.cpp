@@ -69,19 +69,22 @@ A exponentials(A* x, int64_t n, A most) {
   return sum;
 }
 
-// out = inverse_divisor (softmax - (1 - e) onehot(target) - e / V) from the row's exponentials, whose memory it may be.
-template <class A, class T>
-void gradient_row(const CrossEntropy& args, const A* exponential, A sum, int32_t target, T* out) {
+// out = inverse_divisor (softmax - (1 - e) onehot(target) - e / V), 0 in the padding, from exponential(c), the row's
+// exp(logit - maximum), and their `sum` over the whole vocabulary. `out` may be the memory that they are read from.
+// The target may lie in no column here.
+template <class A, class Args, class T, class Exponential>
+void gradient_row(const Args& args, int64_t vocabulary, A sum, int64_t target, Exponential&& exponential, T* out) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
   const double scale = args.step.inverse_divisor;
   const A factor = static_cast<A>(scale / static_cast<double>(sum));
-  const A uniform = static_cast<A>(scale * args.smoothing / static_cast<double>(valid));
+  const A uniform = static_cast<A>(scale * args.smoothing / static_cast<double>(vocabulary));
   const A one_hot = static_cast<A>(scale * (1 - args.smoothing));
-  const A at_target = target < valid ? exponential[target] * factor - uniform - one_hot : A{0};
+  const bool here = target >= 0 && target < valid;
+  const A at_target = here ? exponential(target) * factor - uniform - one_hot : A{0};
 #pragma omp simd
-  for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(exponential[c] * factor - uniform);
+  for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(exponential(c) * factor - uniform);
   std::fill(out + valid, out + columns, T{});
-  if (target < valid) out[target] = element_cast<T>(at_target);
+  if (here) out[target] = element_cast<T>(at_target);
 }
 
 // T: dlogits' type, or A without gradients. A target beyond the vocabulary must not reach another row's memory: its
@@ -105,7 +108,8 @@ void cross_entropy_row(const CrossEntropy& args, int64_t r) {
   if (target < 0) {
     std::fill_n(out, columns, T{});
   } else {
-    gradient_row(args, row, s.sum, target, out);
+    gradient_row(
+        args, valid, s.sum, target, [row](int64_t c) { return row[c]; }, out);
   }
 }
 
@@ -143,24 +147,14 @@ void loss(const CrossEntropyLoss& args) {
 }
 
 template <class A, class T>
-void gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* out) {
-  const int64_t columns = args.logits.columns(), valid = args.valid_columns;
+void chunk_gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* out) {
   const int32_t target = args.targets.device_data<int32_t>()[r];
   if (target < 0) {
-    std::fill_n(out, columns, T{});
+    std::fill_n(out, args.logits.columns(), T{});
     return;
   }
-  const A most = args.row_max.device_data<A>()[r];
-  const A factor = static_cast<A>(args.step.inverse_divisor / static_cast<double>(args.row_sum.device_data<A>()[r]));
-  const A uniform = static_cast<A>(args.step.inverse_divisor * args.smoothing / static_cast<double>(args.vocabulary));
-  const int64_t t = target - args.first_column;
-  const bool here = t >= 0 && t < valid;
-  const A target_logit = here ? row[t] : A{0};  // read before `out`, which may be the same memory
-  for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(exp(row[c] - most) * factor - uniform);
-  std::fill(out + valid, out + columns, T{});
-  if (!here) return;
-  const A one_hot = static_cast<A>(args.step.inverse_divisor * (1 - args.smoothing));
-  out[t] = element_cast<T>(exp(target_logit - most) * factor - uniform - one_hot);
+  const auto exponential = [row, most = args.row_max.device_data<A>()[r]](int64_t c) { return exp(row[c] - most); };
+  gradient_row(args, args.vocabulary, args.row_sum.device_data<A>()[r], target - args.first_column, exponential, out);
 }
 
 // Also if a chunk has no column at all: its maximum is -inf and its sum 0.
@@ -202,7 +196,7 @@ void CpuBackend::run(const CrossEntropyGradient& args, Scratch) {
     const A* logits = args.logits.device_data<A>();
     T* out = args.dlogits.device_data<T>();
     parallel_for(threads_, args.logits.rows(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) gradient_row(args, r, logits + r * columns, out + r * columns);
+      for (int64_t r = begin; r < end; ++r) chunk_gradient_row(args, r, logits + r * columns, out + r * columns);
     });
   });
 }
