@@ -28,36 +28,27 @@ std::vector<LayoutRun> train(const LayoutCase& c, const Layout& layout) {
   return runs;
 }
 
-// Relative, of both losses and norms at the first step, then of each.
-struct Bounds {
-  double first = 1e-5, loss = 1e-3, norm = 1e-3;
+// How far a run is from another, relative: the larger of loss and norm at the first step, then over all steps the
+// largest of the losses, the largest of the norms, and the root of the mean square of the norms.
+struct Deviation {
+  double first = 0, loss = 0, norm = 0, norm_rms = 0;
 };
 
-// bf16 rounds what tp divides at other places: docs/layouts.md has what was found, about half of this.
-Bounds bounds_of(const LayoutCase& c) { return c.precision == Precision::Bf16 ? Bounds{2e-3, 1e-2, 1e-1} : Bounds{}; }
-
-void expect_same_run(const LayoutCase& c, const Layout& layout, const LayoutRun& one,
-                     const std::vector<LayoutRun>& other) {
-  const Bounds bounds = bounds_of(c);
-  const auto deviation = [](double a, double b) { return std::abs(a - b) / b; };
-  double first = 0, loss = 0, norm = 0;  // the largest found, for the table of docs/layouts.md
-  for (size_t i = 0; i < one.losses.size(); ++i) {
-    loss = std::max(loss, deviation(other[0].losses[i], one.losses[i]));
-    norm = std::max(norm, deviation(other[0].norms[i], one.norms[i]));
-    if (i == 0) first = std::max(loss, norm);
-    const double of_loss = i == 0 ? bounds.first : bounds.loss, of_norm = i == 0 ? bounds.first : bounds.norm;
-    EXPECT_NEAR(other[0].losses[i], one.losses[i], of_loss * one.losses[i]) << layout.name() << " step " << i;
-    EXPECT_NEAR(other[0].norms[i], one.norms[i], of_norm * one.norms[i]) << layout.name() << " step " << i;
+Deviation deviation(const LayoutRun& run, const LayoutRun& from) {
+  const auto relative = [](double a, double b) { return std::abs(a - b) / b; };
+  Deviation found;
+  for (size_t i = 0; i < from.losses.size(); ++i) {
+    const double norm = relative(run.norms[i], from.norms[i]);
+    found.loss = std::max(found.loss, relative(run.losses[i], from.losses[i]));
+    found.norm = std::max(found.norm, norm);
+    found.norm_rms += norm * norm / from.norms.size();
+    if (i == 0) found.first = std::max(found.loss, found.norm);
   }
-  testing::Test::RecordProperty("first", fmt::format("{:.2e}", first));
-  testing::Test::RecordProperty("loss", fmt::format("{:.2e}", loss));
-  testing::Test::RecordProperty("norm", fmt::format("{:.2e}", norm));
-  for (size_t rank = 0; rank < other.size(); ++rank) {
-    EXPECT_EQ(other[rank].losses, other[0].losses) << layout.name() << " rank " << rank;
-    EXPECT_EQ(other[rank].values, other[rank % layout.tp].values) << "replicas differ, " << layout.name();
-  }
+  found.norm_rms = std::sqrt(found.norm_rms);
+  return found;
 }
 
+// One rank's run without any option.
 const LayoutRun& reference(const LayoutCase& c) {
   static std::map<std::string, LayoutRun> known;
   const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
@@ -67,16 +58,53 @@ const LayoutRun& reference(const LayoutCase& c) {
   return at != known.end() ? at->second : known.emplace(key, train(c, {})[0]).first->second;
 }
 
+void record(double first, double loss, double norm) {  // for the table of docs/layouts.md
+  testing::Test::RecordProperty("first", fmt::format("{:.2e}", first));
+  testing::Test::RecordProperty("loss", fmt::format("{:.2e}", loss));
+  testing::Test::RecordProperty("norm", fmt::format("{:.2e}", norm));
+}
+
+void expect_fp32_run(const LayoutCase& c, const Layout& layout, const LayoutRun& run) {
+  const Deviation found = deviation(run, reference(c));
+  record(found.first, found.loss, found.norm);
+  EXPECT_LT(found.first, 1e-5) << layout.name();
+  EXPECT_LT(found.loss, 1e-3) << layout.name();
+  EXPECT_LT(found.norm, 1e-3) << layout.name();
+}
+
+// In bf16 a layout rounds at places of its own, and so does one rank: neither is right. Both are held to what they round,
+// the fp32 run; a layout may be farther from it than one bf16 rank is, but not twice as far (in ten steps one rank may stay
+// near by chance, hence the least that counts). Norms are compared by their root mean square: at the step where a norm
+// leaps, the runs differ by how early they leap.
+void expect_bf16_run(const LayoutCase& c, const Layout& layout, const LayoutRun& run) {
+  LayoutCase exact = c;
+  exact.precision = Precision::Fp32;
+  const Deviation one = deviation(reference(c), reference(exact)), found = deviation(run, reference(exact));
+  record(found.first, found.loss, found.norm_rms);
+  EXPECT_LT(one.first, 2e-3);
+  EXPECT_LT(one.loss, 2e-2);
+  EXPECT_LT(one.norm_rms, 5e-2);
+  EXPECT_LT(found.first, 2 * one.first) << layout.name();
+  EXPECT_LT(found.loss, 2 * std::max(one.loss, 1e-3)) << layout.name();
+  EXPECT_LT(found.norm_rms, 2 * one.norm_rms) << layout.name();
+}
+
+void expect_same_run(const LayoutCase& c, const Layout& layout, const std::vector<LayoutRun>& ranks) {
+  c.precision == Precision::Bf16 ? expect_bf16_run(c, layout, ranks[0]) : expect_fp32_run(c, layout, ranks[0]);
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    EXPECT_EQ(ranks[rank].losses, ranks[0].losses) << layout.name() << " rank " << rank;
+    EXPECT_EQ(ranks[rank].values, ranks[rank % layout.tp].values) << "replicas differ, " << layout.name();
+  }
+}
+
 class Parity : public testing::TestWithParam<Cell> {};
 
 TEST_P(Parity, LayoutsGiveTheSameRun) {
   const auto& [model, what, layout] = GetParam();
-  const LayoutRun& one = reference(what);
   if (what.steps >= 50) {
-    EXPECT_LT(one.losses.back(), one.losses.front() - 1);
+    EXPECT_LT(reference(what).losses.back(), reference(what).losses.front() - 1);
   }
-  const auto other = train(what, layout);
-  expect_same_run(what, layout, one, other);
+  expect_same_run(what, layout, train(what, layout));
   // A knob that changes nothing is not connected.
   Layout plain = layout;
   plain.zero = ZeroStage::Whole, plain.sequence = false, plain.recompute = Recompute::None;
@@ -131,7 +159,7 @@ TEST(DataParallel, AnyReplicasAndMicroBatchesGiveTheSameRun) {
     for (const Layout& layout : {Layout{.micro_rows = 34}, Layout{.dp = 2}, Layout{.dp = 3, .micro_rows = 40},
                                  Layout{.dp = 7, .zero = ZeroStage::Gradients}}) {
       const auto first = train(what, layout);
-      expect_same_run(what, layout, reference(what), first);
+      expect_same_run(what, layout, first);
       const auto second = train(what, layout);
       for (size_t r = 0; r < first.size(); ++r) EXPECT_EQ(first[r].values, second[r].values) << layout.name();
     }
