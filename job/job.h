@@ -12,6 +12,7 @@
 #include "job/schedule.h"
 #include "job/sections.h"
 #include "model/config.h"
+#include "model/lora_config.h"
 #include "parallel/watchdog.h"
 
 namespace weft {
@@ -27,6 +28,7 @@ struct JobConfig {
   TokenizerConfig tokenizer;
   std::optional<TokenizerConfig> target_tokenizer;
   TransformerConfig model;
+  LoraConfig lora;
   BatchConfig batch;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
@@ -49,6 +51,7 @@ struct JobConfig {
     v.field("tokenizer", tokenizer, "Text to ids; of both languages unless target_tokenizer is given.");
     v.field("target_tokenizer", target_tokenizer, "A tokenizer of the target language alone; null means none.");
     v.field("model", model, "Shapes and options of the transformer.");
+    v.field("lora", lora, "Low-rank adapters, trained while the weights that they adapt stay as they are.");
     v.field("batch", batch, "What one optimizer step takes.");
     v.field("optimizer", optimizer, "How gradients change the weights.");
     v.field("schedule", schedule, "The learning rate over the run.");

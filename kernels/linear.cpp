@@ -25,8 +25,7 @@ void check_producer(const Checks& check, const LinearBackward& args, int64_t row
   if (args.input_dbias) check.vector("input_dbias", args.input_dbias, in, accumulator_of(dtype));
   check.dropout(args.input_dropout, rows);
   const bool given = activated || args.input_dropout.active() || args.input_dbias;
-  check.that(!given || (args.dx && args.dx_mode == Accumulate::Overwrite),
-             "the gradient of what made x needs a dx to overwrite, not {}", args.dx);
+  check.that(!given || args.dx, "the gradient of what made x needs a dx, not {}", args.dx);
 }
 
 }  // namespace
@@ -56,6 +55,15 @@ void linear_forward(Context& context, const LinearForward& args) {
       context,
       {"linear_forward", product_flops(rows, in, out), bytes_of({args.x, args.weight, args.bias, args.y, args.pre})},
       args);
+}
+
+void activate(Context& context, const Activate& args) {
+  const Checks check(context, "activate");
+  check.floating("pre", args.pre);
+  const int64_t rows = args.pre.rows(), columns = args.pre.columns();
+  check.matrix("y", args.y, rows, columns, args.pre.dtype());
+  check.dropout(args.dropout, rows);
+  dispatch(context, {"activate", static_cast<double>(args.pre.elements()), bytes_of({args.pre, args.y})}, args);
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {

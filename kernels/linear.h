@@ -31,10 +31,21 @@ struct LinearForward {
 };
 void linear_forward(Context& context, const LinearForward& args);
 
+// y = dropout(act(pre)): what linear_forward does with its product, for a sum of several products. pre and y may be the
+// same memory.
+struct Activate {
+  Tensor pre;  // [rows, out]
+  Activation activation = Activation::None;
+  Dropout dropout;
+  Tensor y;  // [rows, out], written
+};
+void activate(Context& context, const Activate& args);
+
 // dx = dy W; dweight = dy^T x; dbias = column sums of dy.
 // If x is what a product with activation and dropout made of input_pre, x = dropout(act(input_pre)), and nothing else
 // reads it, dx can be the gradient of input_pre at once: dx = dropout'(dy W) act'(input_pre), with its column sums in
-// input_dbias. The product that made input_pre then has no activation in its own backward.
+// input_dbias. The product that made input_pre then has no activation in its own backward. With Accumulate::Add, dx
+// holds what x's other readers brought to dy W.
 struct LinearBackward {
   Tensor dy;  // [rows, out]
   Tensor x;   // [rows, in]
@@ -45,7 +56,7 @@ struct LinearBackward {
   Accumulate dweight_mode = Accumulate::Add;
   Tensor dbias;  // accumulator dtype, [out], or absent
   Accumulate dbias_mode = Accumulate::Add;
-  // Of the product that made x. Any of them needs a dx that is overwritten.
+  // Of the product that made x. Any of them needs a dx.
   Activation input_activation = Activation::None;
   Tensor input_pre;  // [rows, in], if input_activation is not None
   Dropout input_dropout;

@@ -57,6 +57,9 @@ Linear::Linear(LayerScope& scope, const Options& o)
       sharding_(o.sharding),
       replicated_in_(o.replicated_in),
       sums_parts_(o.sharding == LinearSharding::RowParallel && scope.shards.active()) {
+  if (scope.lora.adapts(o.name)) {
+    lora_.emplace(scope, Lora::Options{.name = o.name, .weight = o.shape, .tp_dim = sharded_dim(o)});
+  }
   if (!o.bias) return;
   // The bias of a row-parallel product is added once, to sequence-sharded tokens.
   const bool sharded = o.sharding == LinearSharding::ColumnParallel;
@@ -87,12 +90,18 @@ Var Linear::output(ForwardContext& forward, const Var& result, const Tokens& tok
   return sums_parts_ ? shards_.reduce_or_scatter(forward, result, tokens) : result;
 }
 
+Lora::Use Linear::adapt(ForwardContext& forward, const Tensor& input, const Tokens& tokens,
+                        const Tensor& result) const {
+  return lora_ ? lora_->add(forward, input, tokens, result) : Lora::Use{};
+}
+
 Var Linear::operator()(ForwardContext& forward, const Var& given, const Tokens& tokens) const {
   Tape& tape = forward.tape;
   const Var x = input(forward, given, tokens), y = result(tape, x->value);
   const auto [weight, bias] = use(tape);
   linear_batch_invariant(forward, {.x = x->value, .weight = weight.value(), .bias = bias.value(), .y = y->value});
-  tape.push([&tape, x, y, weight = weight, bias = bias] {
+  const Lora::Use lora = adapt(forward, x->value, tokens, y->value);
+  tape.push([&tape, x, y, weight = weight, bias = bias, lora] {
     const GradientSlot dx = tape.slot(x), dweight = weight.contribute(), dbias = bias.contribute();
     linear_backward(tape.context(), {.dy = y->gradient,
                                      .x = x->value,
@@ -103,6 +112,7 @@ Var Linear::operator()(ForwardContext& forward, const Var& given, const Tokens& 
                                      .dweight_mode = dweight.mode,
                                      .dbias = dbias.tensor,
                                      .dbias_mode = dbias.mode});
+    lora.backward(tape.context(), y->gradient, dx.tensor, Accumulate::Add);
   });
   return output(forward, y, tokens);
 }

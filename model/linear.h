@@ -1,9 +1,11 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include "kernels/linear.h"
 #include "model/forward_context.h"
 #include "model/layer_scope.h"
+#include "model/lora.h"
 #include "model/packed_tokens.h"
 
 namespace weft {
@@ -46,6 +48,9 @@ class Linear {
   Use use(Tape& tape) const;
   Var result(const Tape& tape, const Tensor& input) const;
   Var output(ForwardContext& forward, const Var& result, const Tokens& tokens) const;
+  bool adapted() const { return lora_.has_value(); }
+  // Adds what the adapter makes of `input` to the product's result, before any activation; nothing without one.
+  Lora::Use adapt(ForwardContext& forward, const Tensor& input, const Tokens& tokens, const Tensor& result) const;
 
   int64_t columns() const;  // of the result: this rank's outputs
   // The bias that the residual_norm that follows has to add, or null.
@@ -54,6 +59,7 @@ class Linear {
  private:
   const Parameter* weight_;
   const Parameter* bias_ = nullptr;
+  std::optional<Lora> lora_;
   const TensorParallel& shards_;
   LinearSharding sharding_;
   bool replicated_in_;

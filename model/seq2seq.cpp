@@ -8,8 +8,8 @@
 namespace weft {
 
 Seq2Seq::Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-                 bool sequence_parallel)
-    : Transformer(context, mesh, config, vocabularies, sequence_parallel),
+                 bool sequence_parallel, const LoraConfig& lora)
+    : Transformer(context, mesh, config, vocabularies, sequence_parallel, lora),
       source_embedding_(layer_scope_, "encoder.embedding", vocabularies.source),
       target_embedding_(layer_scope_, "decoder.embedding", vocabularies.target,
                         config.tying == Tying::All ? source_embedding_.table() : nullptr),

@@ -9,13 +9,14 @@
 namespace weft {
 
 Transformer::Transformer(Context& context, Mesh& mesh, const TransformerConfig& config,
-                         const Vocabularies& vocabularies, bool sequence_parallel)
+                         const Vocabularies& vocabularies, bool sequence_parallel, const LoraConfig& lora)
     : context_(context),
       config_(config),
       vocabularies_(vocabularies),
       registry_(context, mesh),
       shards_(mesh.tp(), sequence_parallel),
-      layer_scope_{registry_, config_, dropout_ids_, shards_} {}
+      lora_(lora),
+      layer_scope_{registry_, config_, dropout_ids_, shards_, lora_} {}
 
 // Called by the models once their embeddings exist: `output_weight_` is then set if it is tied.
 void Transformer::declare_output() {
@@ -30,6 +31,13 @@ void Transformer::declare_output() {
   }
   if (config_.output_bias) {
     output_bias_ = &registry_.add({.name = "output.bias", .shape = {vocabulary}, .tp_dim = 0, .padded = true});
+  }
+}
+
+void Transformer::freeze_all_but_adapters() {
+  lora_.check();
+  for (const auto& p : registry_.parameters()) {
+    if (!is_adapter(p->spec().name)) registry_.freeze(*p);
   }
 }
 
@@ -105,11 +113,16 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
 }
 
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies, bool sequence_parallel) {
+                                        const Vocabularies& vocabularies, bool sequence_parallel,
+                                        const LoraConfig& lora) {
+  std::unique_ptr<Transformer> model;
   if (config.encoder_layers == 0) {
-    return std::make_unique<Gpt>(context, mesh, config, vocabularies, sequence_parallel);
+    model = std::make_unique<Gpt>(context, mesh, config, vocabularies, sequence_parallel, lora);
+  } else {
+    model = std::make_unique<Seq2Seq>(context, mesh, config, vocabularies, sequence_parallel, lora);
   }
-  return std::make_unique<Seq2Seq>(context, mesh, config, vocabularies, sequence_parallel);
+  if (lora.active()) model->freeze_all_but_adapters();
+  return model;
 }
 
 }  // namespace weft

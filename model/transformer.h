@@ -39,6 +39,7 @@ class Transformer {
   ResidualPart residual_part() const { return shards_.residual_part(); }
 
   // Buffers and constant tables; then initialise() the registry or load a checkpoint.
+  void freeze_all_but_adapters();
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
 
   // Forward to the loss. If the tape records, the output layer's gradients are made too, scaled by the step's
@@ -58,7 +59,7 @@ class Transformer {
 
  protected:
   Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-              bool sequence_parallel);
+              bool sequence_parallel, const LoraConfig& lora);
   void declare_output();
   virtual Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
@@ -72,13 +73,16 @@ class Transformer {
   ParameterRegistry registry_;
   DropoutIds dropout_ids_;
   TensorParallel shards_;
+  LoraSites lora_;
   LayerScope layer_scope_;
   const Parameter* output_weight_ = nullptr;
   const Parameter* output_bias_ = nullptr;
 };
 
-// Gpt if config.encoder_layers is 0, Seq2Seq otherwise.
+// Gpt if config.encoder_layers is 0, Seq2Seq otherwise. With adapters everything else is frozen; ConfigError if one of
+// their targets names no product.
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies, bool sequence_parallel = false);
+                                        const Vocabularies& vocabularies, bool sequence_parallel = false,
+                                        const LoraConfig& lora = {});
 
 }  // namespace weft

@@ -24,7 +24,7 @@ struct OutputLoss {
   Tensor loss;           // accumulator dtype [rows], written, unscaled, in nats
   Tensor nll;            // accumulator dtype [rows], written: -log p(target) without smoothing; or absent
   Tensor dhidden;        // [rows, width], written; absent: no gradients at all
-  Tensor dweight;        // accumulator dtype
+  Tensor dweight;        // accumulator dtype, or absent
   Accumulate dweight_mode = Accumulate::Add;
   Tensor dbias;  // accumulator dtype, or absent
   Accumulate dbias_mode = Accumulate::Add;

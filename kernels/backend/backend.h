@@ -40,11 +40,11 @@ class RunsAll : public Runs<Args>... {
 // One kind of device: its memory, its queue, its libraries' handles and its maths, behind Context. Files of kernels/
 // check an operation's arguments, count its cost and call run() here; nobody else does.
 class Backend
-    : public RunsAll<AddPositionsBackward, AddPositionsForward, AddRow, AddScaled, AdamUpdate, AttentionBackward,
-                     AttentionForward, CachedAttention, Convert, CrossEntropy, CrossEntropyGradient, CrossEntropyLoss,
-                     CrossEntropyRebase, CrossEntropyStats, EmbedBackward, EmbedForward, Fill, GatherRows, JoinColumns,
-                     LinearBackward, LinearForward, Matmul, ResidualNormBackward, ResidualNormForward, SgdUpdate,
-                     SquareSum, SumAll, SumRows> {
+    : public RunsAll<Activate, AddPositionsBackward, AddPositionsForward, AddRow, AddScaled, AdamUpdate,
+                     AttentionBackward, AttentionForward, CachedAttention, Convert, CrossEntropy, CrossEntropyGradient,
+                     CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats, EmbedBackward, EmbedForward, Fill,
+                     GatherRows, JoinColumns, LinearBackward, LinearForward, Matmul, ResidualNormBackward,
+                     ResidualNormForward, SgdUpdate, SquareSum, SumAll, SumRows> {
  public:
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;

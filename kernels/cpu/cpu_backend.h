@@ -20,6 +20,7 @@ class CpuBackend : public Backend {
 
   using Backend::run;
   using Backend::workspace;
+  void run(const Activate& args, Scratch) override;
   void run(const AddPositionsBackward& args, Scratch scratch) override;
   void run(const AddPositionsForward& args, Scratch scratch) override;
   void run(const AddRow& args, Scratch) override;

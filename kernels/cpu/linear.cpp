@@ -34,12 +34,13 @@ class RowPiece {
   alignas(64) std::array<A, kElements> values_, scale_;
 };
 
-// y = dropout(act(pre)); pre and y may be the same memory.
 template <class T>
-void activate_rows(const LinearForward& args, const T* pre, T* y, int threads) {
+void activate_rows(const Activate& args, int threads) {
   using A = Accumulator<T>;
   const int64_t columns = args.y.columns();
   const DropoutMask mask(args.dropout);
+  const T* const pre = args.pre.device_data<T>();
+  T* const y = args.y.device_data<T>();
   const auto activate_row = [&]<Activation Act>(int64_t r) {
     RowPiece<A> piece;
     A* const values = piece.values();
@@ -135,8 +136,11 @@ void CpuBackend::run(const LinearForward& args, Scratch) {
                .c = product.device_raw(),
                .bias = args.bias ? args.bias.device_raw() : nullptr});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
-  with_float_type(args.y.dtype(),
-                  [&]<class T>() { activate_rows(args, product.device_data<T>(), args.y.device_data<T>(), threads_); });
+  run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y}, {});
+}
+
+void CpuBackend::run(const Activate& args, Scratch) {
+  with_float_type(args.y.dtype(), [&]<class T>() { activate_rows<T>(args, threads_); });
 }
 
 size_t CpuBackend::workspace(const LinearBackward& args) const {

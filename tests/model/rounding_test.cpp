@@ -32,6 +32,7 @@ struct Rank {
   ParameterRegistry registry;
   DropoutIds ids;
   TensorParallel shards;
+  LoraSites lora{{}};
   LayerScope scope;
   FeedForward ffn;
   Tensor x;
@@ -40,7 +41,7 @@ struct Rank {
   explicit Rank(Mesh& mesh)
       : registry(context, mesh),
         shards(mesh.tp(), false),
-        scope{registry, config, ids, shards, 2},
+        scope{registry, config, ids, shards, lora, 2},
         ffn(scope, "ffn"),
         x(context.empty({kTokens, config.width}, DType::BF16)) {
     registry.allocate(Precision::Bf16, false);
