@@ -74,8 +74,9 @@ struct JobConfig {
 // resolved jobs, as load_job() and parse_stored_job() give them.
 JobConfig resolved(JobConfig job);
 
-// A job file with what it extends and the overrides "a.b=value", resolved, then check_job().
-// ConfigError listing everything that cannot be read, or else everything that does not fit together.
+// A job file with what it extends, the overrides "a.b=value", and what it takes over from the checkpoint that it begins
+// from (job/initial_model.h); resolved, then check_job(). ConfigError listing everything that cannot be read, or else
+// everything that does not fit together; DataError if that checkpoint cannot be read.
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides = {});
 
 // `defaults` changed by the overrides "a.b=value", resolved and not checked: for jobs that no file holds.

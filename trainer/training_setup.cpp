@@ -22,6 +22,8 @@ TrainingData open_training_data(const JobConfig& job) {
     data.valid = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
   }
   check_job_against(job, data.train->header());
+  check_answers(job, *data.train);
+  if (data.valid) check_answers(job, *data.valid);
   data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
                      {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
   data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));

@@ -7,9 +7,8 @@ namespace {
 
 int32_t needed(const Tokenizer& tokenizer, SpecialRole role, const char* name, const char* side) {
   if (const auto id = tokenizer.special(role)) return *id;
-  throw ConfigError(
-      fmt::format("the {} sequences of a translation need `{}`, but their tokenizer has none", side, name),
-      fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
+  throw ConfigError(fmt::format("the {} sequences need `{}`, but their tokenizer has none", side, name),
+                    fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
 }
 
 }  // namespace
@@ -24,6 +23,10 @@ SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenize
 SideSpecials target_specials(const Tokenizer& tokenizer) {
   return {.bos = needed(tokenizer, SpecialRole::Bos, "bos", "target"),
           .eos = needed(tokenizer, SpecialRole::Eos, "eos", "target")};
+}
+
+SideSpecials answer_specials(const Tokenizer& tokenizer) {
+  return {.eos = needed(tokenizer, SpecialRole::Eos, "eos", "answer")};
 }
 
 std::vector<int32_t> encode_source(const std::string& text, const Tokenizer& tokenizer, const DataConfig& config) {
