@@ -20,6 +20,8 @@ void add_translate_command(CLI::App& app, Action& action);
 void add_generate_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_keys_command(CLI::App& app, Action& action);
+void add_import_command(CLI::App& app, Action& action);
+void add_export_command(CLI::App& app, Action& action);
 void add_average_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
 void add_sample_command(CLI::App& app, Action& action);
