@@ -191,7 +191,7 @@ Manifest parse(const Json& json, const std::string& where) {
   const std::string kind = root.at("kind").text();
   const auto& kinds = EnumNames<DatasetKind>::kNames;
   const auto named = std::ranges::find(kinds, std::string_view(kind), [](const auto& k) { return k.first; });
-  require<DataError>(named != kinds.end(), "{}: kind \"{}\" is neither stream, pairs nor answers", where, kind);
+  require<DataError>(named != kinds.end(), "{}: kind \"{}\" is neither stream nor pairs nor answers", where, kind);
   manifest.kind = named->second;
   const bool pairs = has_two_sides(manifest.kind);
   manifest.token_bytes = static_cast<int>(root.at("token_bytes").count(4));

@@ -100,6 +100,10 @@ void export_gpt2(const fs::path& path, const fs::path& out, std::optional<Stored
   const CheckpointManifest& manifest = checkpoint.manifest();
   const std::string where = manifest_path(path).string(), name = "target-tokenizer.json";
   const JobConfig job = parse_stored_job(manifest.job, where);
+  if (job.lora.active()) {
+    throw ConfigError(fmt::format("{}: the adapters are not merged with the weights", where),
+                      "weft merge CHECKPOINT OUT, then export OUT");
+  }
   check_is_gpt2(job.model, where);
   const auto tokenizer = Tokenizer::from_json(read_attachment(path, manifest, name), (path / name).string());
   const Gpt2Config config{.model = job.model, .vocabulary = tokenizer->vocabulary()};

@@ -23,6 +23,7 @@ void add_keys_command(CLI::App& app, Action& action);
 void add_import_command(CLI::App& app, Action& action);
 void add_export_command(CLI::App& app, Action& action);
 void add_average_command(CLI::App& app, Action& action);
+void add_merge_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
 void add_sample_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);

@@ -75,6 +75,7 @@ std::string describe_provenance(const Json& provenance) {
     out += fmt::format("  begun from {}, run {}, step {}\n", text(*at, "checkpoint"), text(*at, "run"),
                        at->value("step", int64_t{0}));
   }
+  if (provenance.contains("merged_from")) out += fmt::format("  merged from {}\n", text(provenance, "merged_from"));
   if (const auto at = provenance.find("mean_of"); at != provenance.end() && at->is_array()) {
     for (const Json& path : *at) {
       if (path.is_string()) out += fmt::format("  mean of {}\n", path.get<std::string>());
