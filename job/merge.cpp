@@ -1,6 +1,5 @@
 #include "job/merge.h"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +8,9 @@
 #include "checkpoint/reader.h"
 #include "checkpoint/whole_writer.h"
 #include "job/migration.h"
+#include "kernels/elementwise.h"
+#include "kernels/matmul.h"
+#include "kernels/transfer.h"
 #include "model/lora.h"
 
 namespace weft {
@@ -27,29 +29,27 @@ class Merge {
   // The tensor's values, with what its adapter adds.
   void fill(const WholeTensor& tensor, std::span<float> values) {
     const Tensor weight = read(tensor.name, tensor.shape);
-    std::copy_n(weight.data<float>(), values.size(), values.begin());
     const std::string product(std::string_view(tensor.name).substr(0, tensor.name.rfind('.')));
-    const auto a_shape = shapes_.find(product + std::string(kLoraA)),
-               b_shape = shapes_.find(product + std::string(kLoraB));
-    if (!tensor.name.ends_with(".weight") || a_shape == shapes_.end()) return;
-    require<DataError>(b_shape != shapes_.end(), "{}: {} has no partner", checkpoint_.path().string(), a_shape->first);
-    const Tensor a = read(a_shape->first, a_shape->second), b = read(b_shape->first, b_shape->second);
-    const int64_t rank = a.rows(), in = a.columns(), out = b.rows();
-    require<DataError>(b.columns() == rank && weight.columns() == in && weight.rows() == out,
-                       "{}: adapters {} and {} do not fit {} {}", checkpoint_.path().string(), a_shape->second,
-                       b_shape->second, tensor.name, tensor.shape);
-    for (int64_t o = 0; o < out; ++o) {
-      for (int64_t i = 0; i < in; ++i) {
-        double sum = 0;
-        for (int64_t r = 0; r < rank; ++r) {
-          sum += static_cast<double>(b.data<float>()[o * rank + r]) * static_cast<double>(a.data<float>()[r * in + i]);
-        }
-        values[o * in + i] = static_cast<float>(values[o * in + i] + scale_ * sum);
-      }
+    const auto a_shape = shapes_.find(product + std::string(kLoraA));
+    if (tensor.name.ends_with(".weight") && a_shape != shapes_.end()) {
+      const auto b_shape = shapes_.find(product + std::string(kLoraB));
+      require<DataError>(b_shape != shapes_.end(), "{}: {} has no partner", checkpoint_.path().string(),
+                         a_shape->first);
+      add_adapter(weight, read(a_shape->first, a_shape->second), read(b_shape->first, b_shape->second), product);
     }
+    download(context_, weight, values);
   }
 
  private:
+  void add_adapter(const Tensor& weight, const Tensor& a, const Tensor& b, const std::string& product) {
+    const bool fits =
+        b.columns() == a.rows() && weight.columns() == a.columns() && weight.rows() == b.rows() && a.rows() > 0;
+    require<DataError>(fits, "{}: adapters {} and {} do not fit the weight {} of {}", checkpoint_.path().string(),
+                       a.shape(), b.shape(), weight.shape(), product);
+    const Tensor sum = context_.empty({b.rows(), a.columns()}, DType::F32);
+    matmul(context_, {.a = b, .b = a, .c = sum});
+    add_scaled(context_, sum.view(weight.shape()), scale_, weight);
+  }
   Tensor read(const std::string& name, const Shape& shape) {
     const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
     const TensorBox box{"master", name, shape, origin, context_.empty(shape, DType::F32)};
