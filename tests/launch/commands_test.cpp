@@ -361,6 +361,36 @@ TEST_F(Commands, TextToTranslateAndContinue) {
   EXPECT_EQ(expect({translate, 0, {}, "\nab 1"}).out.substr(0, 1), "\n");  // an empty line translates to one
 }
 
+TEST_F(Commands, TextToJudge) {
+  train_both();
+  scratch_.write("questions", R"({"ctx": "the", "endings": ["boat", "went"], "label": 1})"
+                              "\n");
+  scratch_.write("long", R"({"ctx": "the", "endings": ["boat went by", "went"], "label": 1})"
+                         "\n");
+  scratch_.write("broken", "{}\n");
+  expect_all({
+      {{"choose", "questions"}, 2, {"--checkpoint is required"}},
+      {{"choose", "nowhere", "--checkpoint", "run"}, 3, {"nowhere", "No such file"}},
+      {{"choose", "broken", "--checkpoint", "run"}, 3, {"broken:1: not a question", "hint: expected {\"ctx\""}},
+      {{"choose", "long", "--checkpoint", "run"}, 3, {"13 tokens", "8 positions"}},
+      {{"choose", "questions", "--checkpoint", "trun"}, 2, {"holds a translation model"}},
+      {{"embed", "--checkpoint", "run"}, 3, {"there is no text"}},
+      {{"embed", "--checkpoint", "run"}, 3, {"text 2 is empty"}, "a\n\nb\n"},
+      {{"embed", "--checkpoint", "trun"}, 3, {"text 1 has", "the model's longest is 12", "hint:"}, "ab 1 ab 1 ab 1\n"},
+      {{"embed", "--checkpoint", "run", "--out", "no-folder/x.h5"}, 3, {"no-folder/x.h5"}, "a\n"},
+  });
+  const std::string report = expect({{"choose", "questions", "--checkpoint", "run"}, 0, {}}).out;
+  EXPECT_NE(report.find("(likeliest per byte), 1 questions"), std::string::npos) << report;
+  const auto json =
+      nlohmann::json::parse(expect({{"choose", "questions", "--checkpoint", "run", "--json"}, 0, {}}).out);
+  EXPECT_EQ(json["questions"], 1);
+  const std::string cosines = expect({{"embed", "--checkpoint", "trun"}, 0, {}, "ab\nab\n"}).out;
+  EXPECT_EQ(cosines, "  1.000  1.000  ab\n  1.000  1.000  ab\n");
+  const auto vector = nlohmann::json::parse(expect({{"embed", "--checkpoint", "run", "--json"}, 0, {}, "boat\n"}).out);
+  EXPECT_EQ(vector["text"], "boat");
+  EXPECT_EQ(vector["vector"].size(), 16u);
+}
+
 // A full disk, end to end: nothing half-written is left.
 TEST_F(Commands, NoSpace) {
   train_both();
