@@ -69,16 +69,16 @@ Var FeedForward::operator()(ForwardContext& forward, const Var& input, const Tok
   if (activation_ != Activation::None && tape.recording()) s.pre = tape.context().empty(shape, x.dtype());
   s.dropout = forward.dropout(dropout_, dropout_id_, tokens->replicated.ids);
   s.dropout.first_channel = shards_.first(up_.columns());
-  linear_batch_invariant(forward, {.x = x,
-                                   .weight = s.up.weight.value(),
-                                   .bias = s.up.bias.value(),
-                                   .activation = activation_,
-                                   .dropout = s.dropout,
-                                   .y = s.hidden,
-                                   .pre = s.pre});
+  linear_of_pass(forward, {.x = x,
+                           .weight = s.up.weight.value(),
+                           .bias = s.up.bias.value(),
+                           .activation = activation_,
+                           .dropout = s.dropout,
+                           .y = s.hidden,
+                           .pre = s.pre});
   s.y = down_.result(tape, s.hidden);
-  linear_batch_invariant(
-      forward, {.x = s.hidden, .weight = s.down.weight.value(), .bias = s.down.bias.value(), .y = s.y->value});
+  linear_of_pass(forward,
+                 {.x = s.hidden, .weight = s.down.weight.value(), .bias = s.down.bias.value(), .y = s.y->value});
   const Var y = s.y;
   tape.push([&tape, s = std::move(s)] { backward(tape, s); });
   return down_.output(forward, y, tokens);
