@@ -7,15 +7,21 @@
 #include "data/tokenizer/tokenizer.h"
 #include "evaluate/search/model_decoder.h"
 #include "evaluate/search/search.h"
+#include "evaluate/text_stream.h"
 
 namespace weft {
 namespace {
 
-SearchTokens search_tokens(const Tokenizer& tokenizer) {
+SearchTokens search_tokens(const Tokenizer& tokenizer, const SearchConfig& config) {
   SearchTokens tokens{.end = tokenizer.special(SpecialRole::Eos)};
   for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
     const auto id = tokenizer.special(role);
     if (id && id != tokens.end) tokens.suppressed.push_back(*id);
+  }
+  if (!config.stop_strings.empty()) {
+    tokens.stops = [&tokenizer, &config](std::span<const int32_t> text) {
+      return ends_in_stop(tokenizer, text, config.stop_strings);
+    };
   }
   return tokens;
 }
@@ -23,9 +29,8 @@ SearchTokens search_tokens(const Tokenizer& tokenizer) {
 }  // namespace
 
 std::vector<NBest> TextGenerator::translate(std::vector<std::vector<int32_t>> sources,
-                                            const SearchConfig& search_config,
-                                            const std::function<void(int64_t)>& on_progress, int64_t first,
-                                            int64_t step) const {
+                                            const SearchConfig& search_config, const SearchListener& listener,
+                                            int64_t first, int64_t step) const {
   std::vector<SearchInput> inputs;
   const int32_t bos = *target_specials(target_tokenizer).bos;
   for (const std::vector<int32_t>& source : sources) {
@@ -37,33 +42,40 @@ std::vector<NBest> TextGenerator::translate(std::vector<std::vector<int32_t>> so
     }
     inputs.push_back({.id = id, .prompt = {bos}, .source_length = static_cast<int64_t>(source.size())});
   }
-  return search(inputs, decoder_factory(model, std::move(sources)), search_config, search_tokens(target_tokenizer),
-                on_progress);
+  return search(inputs, decoder_factory(model, std::move(sources)), search_config,
+                search_tokens(target_tokenizer, search_config), listener);
 }
 
 std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts, const SearchConfig& search_config,
-                                           const std::function<void(int64_t)>& on_progress) const {
+                                           const SearchListener& listener) const {
   if (job.is_translation()) {
     std::vector<std::vector<int32_t>> sources;
     for (const std::string& text : texts) {
       sources.push_back(text.empty() ? std::vector<int32_t>{} : encode_source(text, source_tokenizer, job.data));
     }
-    return translate(std::move(sources), search_config, on_progress);
+    return translate(std::move(sources), search_config, listener);
   }
   std::vector<SearchInput> inputs;
-  const auto eos = target_tokenizer.special(SpecialRole::Eos);
   for (const std::string& text : texts) {
-    SearchInput input{.id = static_cast<int64_t>(inputs.size()), .prompt = target_tokenizer.encode(text)};
-    // Documents are separated by the end token, so it also begins one.
-    if (input.prompt.empty() && eos) input.prompt = {*eos};
-    require<DataError>(!input.prompt.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
-    inputs.push_back(std::move(input));
+    inputs.push_back({.id = static_cast<int64_t>(inputs.size()), .prompt = prompt(text)});
   }
-  return search(inputs, decoder_factory(model), search_config, search_tokens(target_tokenizer), on_progress);
+  return search(inputs, decoder_factory(model), search_config, search_tokens(target_tokenizer, search_config),
+                listener);
 }
 
-std::string TextGenerator::text(const Hypothesis& hypothesis) const {
-  return target_tokenizer.decode(hypothesis.tokens);
+std::vector<int32_t> TextGenerator::prompt(const std::string& text) const {
+  std::vector<int32_t> tokens = target_tokenizer.encode(text);
+  // Documents are separated by the end token, so it also begins one.
+  const auto eos = target_tokenizer.special(SpecialRole::Eos);
+  if (tokens.empty() && eos) tokens = {*eos};
+  require<DataError>(!tokens.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
+  return tokens;
+}
+
+std::string TextGenerator::text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings) const {
+  std::string text = target_tokenizer.decode(hypothesis.tokens);
+  if (hypothesis.ending == Ending::StopString) text.resize(first_stop(text, stop_strings));
+  return text;
 }
 
 TextGenerator text_generator(const LoadedModel& loaded) {

@@ -15,7 +15,7 @@ using SampleWriter = std::function<void(Transformer& model, int64_t step)>;
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
 
 // Texts that a model generates: continuations of prompts (gpt) or translations of sentences (translation), n_best for
-// each input, in the order of the inputs. `on_progress` is called after each batch with the inputs that are done.
+// each input, in the order of the inputs.
 struct TextGenerator {
   Transformer& model;
   const JobConfig& job;
@@ -23,14 +23,17 @@ struct TextGenerator {
   const Tokenizer& target_tokenizer;
 
   std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
-                              const std::function<void(int64_t)>& on_progress = {}) const;
+                              const SearchListener& listener = {}) const;
   // Translations of sentences whose token ids preparation made (encode_source); an empty one has an empty translation.
   // DataError if one is longer than the model's positions. Sentence i of these is input number first + i x step of the
   // text that they are a part of: what is sampled for it depends on that number, and not on how a text is divided.
   std::vector<NBest> translate(std::vector<std::vector<int32_t>> sources, const SearchConfig& search,
-                               const std::function<void(int64_t)>& on_progress = {}, int64_t first = 0,
-                               int64_t step = 1) const;
-  std::string text(const Hypothesis& hypothesis) const;
+                               const SearchListener& listener = {}, int64_t first = 0, int64_t step = 1) const;
+  // Of a text that a stop string ended, what stands before it.
+  std::string text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings = {}) const;
+
+  // What a text is fed as, to be continued: its tokens, or of an empty one the end token, which also begins a document.
+  std::vector<int32_t> prompt(const std::string& text) const;
 };
 
 // The generator of a loaded model, which must outlive it.

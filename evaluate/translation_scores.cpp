@@ -48,17 +48,18 @@ std::vector<std::string> translate_sentences(const LoadedModel& loaded,
   const Heartbeat::Scope translating(mesh.heartbeat(), RunPhase::Evaluate);
   Progress console(show_progress);
   const TextGenerator generator = text_generator(loaded);
-  const auto found = generator.translate(
-      std::move(share), search,
-      [&](int64_t done) {
-        console.show(fmt::format("translating {}/{}  {} left", done, total,
-                                 format_duration(console.seconds_left(0, done, total))));
-      },
-      dp.rank(), dp.size());
+  const auto found =
+      generator.translate(std::move(share), search,
+                          {.progress =
+                               [&](int64_t done) {
+                                 console.show(fmt::format("translating {}/{}  {} left", done, total,
+                                                          format_duration(console.seconds_left(0, done, total))));
+                               }},
+                          dp.rank(), dp.size());
   console.clear();
   std::vector<std::string> mine;
   mine.reserve(found.size());
-  for (const NBest& best : found) mine.push_back(generator.text(best.at(0)));
+  for (const NBest& best : found) mine.push_back(generator.text(best.at(0), search.stop_strings));
   return interleave_lines(dp, mine, sources.size());
 }
 

@@ -18,6 +18,8 @@ void add_train_command(CLI::App& app, Action& action);
 void add_evaluate_command(CLI::App& app, Action& action);
 void add_translate_command(CLI::App& app, Action& action);
 void add_generate_command(CLI::App& app, Action& action);
+void add_choose_command(CLI::App& app, Action& action);
+void add_embed_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_keys_command(CLI::App& app, Action& action);
 void add_average_command(CLI::App& app, Action& action);

@@ -1,11 +1,20 @@
 #include "launch/search_options.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/config/reader.h"
 #include "launch/help.h"
 
 namespace weft {
+namespace {
+
+// Fields that have an option of their own.
+constexpr auto kShortForms =
+    std::to_array<std::string_view>({"beam", "n_best", "length_penalty", "temperature", "top_k", "top_p", "seed",
+                                     "no_repeat_ngram", "repetition_penalty", "min_length"});
+
+}  // namespace
 
 void SearchArguments::add_short_form(CLI::App& command, const std::string& option, const std::string& key,
                                      const std::string& meaning) {
@@ -17,14 +26,13 @@ void SearchArguments::add_short_form(CLI::App& command, const std::string& optio
 
 void SearchArguments::add_to(CLI::App& command) {
   for (const ConfigDoc& doc : config_docs(defaults_)) {
-    if (doc.key != "beam" && doc.key != "n_best" && doc.key != "temperature" && doc.key != "top_k" &&
-        doc.key != "top_p" && doc.key != "seed") {
-      continue;
-    }
+    if (std::ranges::find(kShortForms, doc.key) == kShortForms.end()) continue;
     std::string option = "--" + doc.key;
     std::ranges::replace(option, '_', '-');
     add_short_form(command, option, doc.key, doc.meaning);
   }
+  command.add_option("--stop", stop_strings_, "A text ends before the first such string (may be repeated)")
+      ->type_name("TEXT");
   command
       .add_option_function<std::vector<std::string>>(
           "--search",
@@ -46,6 +54,7 @@ SearchConfig SearchArguments::config() const {
       config.method = SearchMethod::Sample;
     }
   }
+  config.stop_strings.insert(config.stop_strings.end(), stop_strings_.begin(), stop_strings_.end());
   check(config);
   return config;
 }

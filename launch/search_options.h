@@ -17,7 +17,7 @@ class SearchArguments {
   // Another option that sets a field.
   void add_short_form(CLI::App& command, const std::string& option, const std::string& key, const std::string& meaning);
 
-  bool given() const { return !values_.empty(); }
+  bool given() const { return !values_.empty() || !stop_strings_.empty(); }
   // The defaults changed by what was given. If no method was given, a beam of more than one stands for beam search, a
   // beam of one for greedy search, and an option of sampling for sampling. ConfigError if fields do not fit.
   SearchConfig config() const;
@@ -29,7 +29,8 @@ class SearchArguments {
   bool states(const std::string& key) const;
 
   SearchConfig defaults_;
-  std::vector<std::string> values_;  // "key=value"
+  std::vector<std::string> values_;        // "key=value"
+  std::vector<std::string> stop_strings_;  // apart, since a stop string may hold anything
 };
 
 }  // namespace weft

@@ -13,6 +13,8 @@ Gpt::Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vo
 
 Var Gpt::hidden(ForwardContext& forward, const ModelBatch& batch) { return decoder(forward, batch.input, {}); }
 
+Var Gpt::states(ForwardContext& forward, const Tokens& texts) { return decoder(forward, texts, {}); }
+
 Var Gpt::decoder(ForwardContext& forward, const Tokens& tokens, const Memory&) {
   return stack_(forward, embedding_(forward, tokens), tokens, {});
 }

@@ -9,6 +9,7 @@ class Gpt : public Transformer {
   Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
       bool sequence_parallel);
   Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
+  Var states(ForwardContext& forward, const Tokens& texts) override;
   std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
                                                 int64_t capacity) override;
 

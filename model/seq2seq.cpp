@@ -33,6 +33,8 @@ Var Seq2Seq::hidden(ForwardContext& forward, const ModelBatch& batch) {
   return decoder(forward, batch.input, encode(forward, batch.source));
 }
 
+Var Seq2Seq::states(ForwardContext& forward, const Tokens& texts) { return encode(forward, texts).states; }
+
 Var Seq2Seq::decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) {
   return decoder_(forward, target_embedding_(forward, tokens), tokens, memory);
 }

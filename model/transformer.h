@@ -48,6 +48,9 @@ class Transformer {
 
   // The decoder's last hidden states (after the final norm), [sequence-sharded tokens, width].
   virtual Var hidden(ForwardContext& forward, const ModelBatch& batch) = 0;
+  // The last hidden states of texts: of a GPT's stack, of a translation model's encoder. [sequence-sharded tokens of a
+  // GPT, replicated ones of an encoder; width]
+  virtual Var states(ForwardContext& forward, const Tokens& texts) = 0;
 
   // Decoding. begin_decoding makes a cache with one hypothesis a source sentence (Seq2Seq; the encoder runs here) or
   // `hypotheses` empty ones (GPT), with room for `slots` of them, each of `capacity` positions.

@@ -11,6 +11,7 @@ namespace {
 struct Living {
   std::vector<int32_t> text;
   double log_probability = 0;
+  double ranking = 0;  // the same after a repetition penalty
 };
 
 // One sentence of the batch. Its living hypotheses are neighbouring rows of the model, the better ones first.
@@ -24,6 +25,7 @@ struct Sentence {
 
 // A row's continuations: its best beam + 1 tokens with the log-probabilities of the texts that they make.
 struct Continuation {
+  double ranking;
   double log_probability;
   int32_t row;  // within the sentence
   int32_t token;
@@ -31,7 +33,7 @@ struct Continuation {
 
 // Complete texts come before cut ones; of two alike, the one found first.
 bool ranks_before(const Hypothesis& a, const Hypothesis& b) {
-  const bool a_complete = a.ending == Ending::EndToken, b_complete = b.ending == Ending::EndToken;
+  const bool a_complete = is_complete(a.ending), b_complete = is_complete(b.ending);
   return a_complete != b_complete ? a_complete : a.score > b.score;
 }
 
@@ -76,8 +78,7 @@ class BeamSearch {
       for (int32_t row = 0; row < rows; ++row) {
         const std::vector<Continuation>& some = continuations[first_row + row];
         all.insert(all.end(), some.begin(), some.end());
-        if (some.empty())
-          end(sentence, sentence.living[row].text, sentence.living[row].log_probability, Ending::Blocked);
+        if (some.empty()) end(sentence, sentence.living[row], Ending::Blocked);
       }
       choose(sentence, all, first_row);
       first_row += rows;
@@ -97,24 +98,42 @@ class BeamSearch {
     std::vector<double> log_sums(rows.size());
     const size_t vocabulary = static_cast<size_t>(model_.vocabulary());
     parallel_tasks(model_.threads(), static_cast<int64_t>(rows.size()), [&](int64_t r) {
-      const auto [sentence, row] = rows[r];
-      const Living& living = sentence->living[row];
       const std::span<const float> row_logits = logits.subspan(r * vocabulary, vocabulary);
       log_sums[r] = log_sum_exp(row_logits);
-      const auto blocked = blocked_tokens(config_, tokens_, sentence->input->prompt, living.text);
-      for (const Candidate& c : best_tokens(row_logits, config_.beam + 1, blocked)) {
-        continuations[r].push_back(
-            {living.log_probability + (static_cast<double>(c.logit) - log_sums[r]), row, c.token});
-      }
+      continuations[r] = extend_row(*rows[r].sentence, rows[r].row, row_logits, log_sums[r]);
     });
     check_log_sums(log_sums);
+    return continuations;
+  }
+
+  std::vector<Continuation> extend_row(const Sentence& sentence, int32_t row, std::span<const float> logits,
+                                       double log_sum) const {
+    const Living& living = sentence.living[row];
+    std::span<const float> scores = logits;
+    double origin = log_sum;
+    std::vector<float> log_probabilities, changed;
+    if (config_.repetition_penalty != 1) {
+      // Beams are compared by sums of log-probabilities, so it is these that a penalty strikes.
+      for (const float x : logits) log_probabilities.push_back(static_cast<float>(x - log_sum));
+      scores = penalised(config_, sentence.input->prompt, living.text, log_probabilities, changed);
+      origin = 0;
+    }
+    const auto blocked = blocked_tokens(config_, tokens_, sentence.input->prompt, living.text);
+    std::vector<Continuation> continuations;
+    for (const Candidate& c : best_tokens(scores, config_.beam + 1, blocked)) {
+      const double log_probability = static_cast<double>(logits[c.token]) - log_sum;
+      continuations.push_back({.ranking = living.ranking + (static_cast<double>(c.logit) - origin),
+                               .log_probability = living.log_probability + log_probability,
+                               .row = row,
+                               .token = c.token});
+    }
     return continuations;
   }
 
   // The best `beam` continuations that go on become the living ones; an end among the best `beam` of all is kept.
   void choose(Sentence& sentence, std::vector<Continuation>& all, int32_t first_row) {
     std::sort(all.begin(), all.end(), [](const Continuation& a, const Continuation& b) {
-      if (a.log_probability != b.log_probability) return a.log_probability > b.log_probability;
+      if (a.ranking != b.ranking) return a.ranking > b.ranking;
       return a.row != b.row ? a.row < b.row : a.token < b.token;
     });
     const size_t beam = static_cast<size_t>(config_.beam);
@@ -122,13 +141,17 @@ class BeamSearch {
     std::vector<int32_t> parents;
     for (size_t rank = 0; rank < all.size() && next.size() < beam; ++rank) {
       const Continuation& c = all[rank];
-      std::vector<int32_t> text = sentence.living[c.row].text;
+      Living grown{sentence.living[c.row].text, c.log_probability, c.ranking};
       if (tokens_.end && c.token == *tokens_.end) {
-        if (rank < beam) end(sentence, std::move(text), c.log_probability, Ending::EndToken);
+        if (rank < beam) end(sentence, std::move(grown), Ending::EndToken);
         continue;
       }
-      text.push_back(c.token);
-      next.push_back({std::move(text), c.log_probability});
+      grown.text.push_back(c.token);
+      if (tokens_.stops && tokens_.stops(grown.text)) {
+        if (rank < beam) end(sentence, std::move(grown), Ending::StopString);
+        continue;
+      }
+      next.push_back(std::move(grown));
       parents.push_back(first_row + c.row);
     }
     sentence.living = std::move(next);
@@ -139,8 +162,9 @@ class BeamSearch {
     }
   }
 
-  void end(Sentence& sentence, std::vector<int32_t> text, double log_probability, Ending ending) {
-    Hypothesis hypothesis = make_hypothesis(config_, std::move(text), log_probability, ending);
+  void end(Sentence& sentence, Living living, Ending ending) {
+    Hypothesis hypothesis =
+        make_hypothesis(config_, std::move(living.text), living.log_probability, living.ranking, ending);
     const auto place = std::upper_bound(sentence.ended.begin(), sentence.ended.end(), hypothesis, ranks_before);
     sentence.ended.insert(place, std::move(hypothesis));
     if (static_cast<int64_t>(sentence.ended.size()) > config_.beam) sentence.ended.pop_back();
@@ -151,20 +175,18 @@ class BeamSearch {
       sentence.living.clear();
     } else if (!sentence.living.empty() &&
                static_cast<int64_t>(sentence.living.front().text.size()) >= sentence.max_new) {
-      for (Living& living : sentence.living) {
-        end(sentence, std::move(living.text), living.log_probability, Ending::MaxLength);
-      }
+      for (Living& living : sentence.living) end(sentence, std::move(living), Ending::MaxLength);
       sentence.living.clear();
     }
   }
 
   bool should_stop(const Sentence& sentence) const {
     const NBest& ended = sentence.ended;
-    if (static_cast<int64_t>(ended.size()) < config_.beam || ended.back().ending != Ending::EndToken) return false;
+    if (static_cast<int64_t>(ended.size()) < config_.beam || !is_complete(ended.back().ending)) return false;
     if (config_.stop == StopRule::Full) return true;
-    // Log-probabilities only fall, and no penalty is larger than that of the longest text.
+    // Log-probabilities only fall, penalised ones too, and no length penalty is larger than that of the longest text.
     for (const Living& living : sentence.living) {
-      if (length_normalized(config_, living.log_probability, sentence.max_new) > ended.back().score) return false;
+      if (length_normalized(config_, living.ranking, sentence.max_new) > ended.back().score) return false;
     }
     return true;
   }

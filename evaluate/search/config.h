@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/config/fields.h"
 
@@ -46,7 +48,9 @@ struct SearchConfig {
   double top_p = 1.0;
   int64_t seed = 1;
   int64_t no_repeat_ngram = 0;
+  double repetition_penalty = 1.0;
   int64_t min_length = 0;
+  std::vector<std::string> stop_strings;
   double max_length_factor = 2.0;
   int64_t max_length_extra = 50;
   int64_t batch_sentences = 64;
@@ -70,7 +74,13 @@ struct SearchConfig {
     v.field("seed", seed, "Sampling: same seed, same texts, whatever the batches.", Range{.min = 0});
     v.field("no_repeat_ngram", no_repeat_ngram, "No n-gram of this length occurs twice in a text; 0 means no rule.",
             Range{.min = 0});
+    v.field(
+        "repetition_penalty", repetition_penalty,
+        "Scores of tokens that prompt or text hold already are divided by it where they are positive, and multiplied "
+        "where not; 1 means no rule.",
+        Range{.min = 1e-3, .max = 1e3});
     v.field("min_length", min_length, "Tokens before a text may end.", Range{.min = 0});
+    v.field("stop_strings", stop_strings, "A text ends before the first of these.");
     v.field("max_length_factor", max_length_factor,
             "A text has at most factor x source tokens + extra tokens, rounded down, the end tokens of both counted.",
             Range{.min = 0});

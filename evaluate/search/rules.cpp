@@ -27,6 +27,10 @@ void check(const SearchConfig& config) {
   require<ConfigError>(config.top_k >= 0, "search: top_k {} is negative", config.top_k);
   require<ConfigError>(config.seed >= 0, "search: seed {} is negative", config.seed);
   require<ConfigError>(config.no_repeat_ngram >= 0, "search: no_repeat_ngram {} is negative", config.no_repeat_ngram);
+  require<ConfigError>(config.repetition_penalty > 0 && std::isfinite(config.repetition_penalty),
+                       "search: repetition_penalty {} is not a number above 0", config.repetition_penalty);
+  require<ConfigError>(std::ranges::none_of(config.stop_strings, &std::string::empty),
+                       "search: one of stop_strings is empty, which would end every text before it begins");
   require<ConfigError>(config.min_length >= 0, "search: min_length {} is negative", config.min_length);
   require<ConfigError>(config.max_length_factor >= 0 && std::isfinite(config.max_length_factor),
                        "search: max_length_factor {} is not a number from 0", config.max_length_factor);
@@ -90,12 +94,26 @@ std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchToke
   return blocked;
 }
 
+std::span<const float> penalised(const SearchConfig& config, std::span<const int32_t> prompt,
+                                 std::span<const int32_t> text, std::span<const float> row,
+                                 std::vector<float>& changed) {
+  if (config.repetition_penalty == 1) return row;
+  changed.assign(row.begin(), row.end());
+  const float penalty = static_cast<float>(config.repetition_penalty);
+  const auto change = [&](int32_t token) {  // from the row: a token counts once, however often it occurs
+    changed[token] = row[token] > 0 ? row[token] / penalty : row[token] * penalty;
+  };
+  std::ranges::for_each(prompt, change);
+  std::ranges::for_each(text, change);
+  return changed;
+}
+
 Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text, double log_probability,
-                           Ending ending) {
+                           double ranking, Ending ending) {
   const int64_t length = static_cast<int64_t>(text.size()) + (ending == Ending::EndToken ? 1 : 0);
   return {.tokens = std::move(text),
           .log_probability = log_probability,
-          .score = length_normalized(config, log_probability, length),
+          .score = length_normalized(config, ranking, length),
           .ending = ending};
 }
 

@@ -19,8 +19,18 @@ int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int
 std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchTokens& tokens,
                                     std::span<const int32_t> prompt, std::span<const int32_t> text);
 
+// A row's scores after repetition_penalty (Keskar et al. 2019, "CTRL", 4.1): x / penalty where x > 0, x * penalty
+// elsewhere, for each token of prompt and text. Without a penalty `row` itself, else in `changed`.
+std::span<const float> penalised(const SearchConfig& config, std::span<const int32_t> prompt,
+                                 std::span<const int32_t> text, std::span<const float> row,
+                                 std::vector<float>& changed);
+
+// Ended by the model or by a stop string, not cut by a limit.
+constexpr bool is_complete(Ending ending) { return ending == Ending::EndToken || ending == Ending::StopString; }
+
+// `ranking` is the log-probability that the text is ranked by: the model's own, or what a penalty makes of it.
 Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text, double log_probability,
-                           Ending ending);
+                           double ranking, Ending ending);
 
 // Feeds whole prompts, one a row.
 std::span<const float> feed_prompts(NextTokenModel& model, std::span<const SearchInput* const> inputs);
@@ -35,6 +45,7 @@ void check_log_sums(std::span<const double> log_sums);
 std::vector<NBest> beam_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
                                const SearchConfig& config, const SearchTokens& tokens);
 std::vector<NBest> sample_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
-                                 const SearchConfig& config, const SearchTokens& tokens);
+                                 const SearchConfig& config, const SearchTokens& tokens,
+                                 const SearchListener& listener);
 
 }  // namespace weft

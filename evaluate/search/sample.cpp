@@ -25,8 +25,9 @@ struct Choice {
 
 class SampleSearch {
  public:
-  SampleSearch(NextTokenModel& model, const SearchConfig& config, const SearchTokens& tokens)
-      : model_(model), config_(config), tokens_(tokens) {
+  SampleSearch(NextTokenModel& model, const SearchConfig& config, const SearchTokens& tokens,
+               const SearchListener& listener)
+      : model_(model), config_(config), tokens_(tokens), listener_(listener) {
     if (config_.method == SearchMethod::Greedy) config_.temperature = 0;
   }
 
@@ -49,9 +50,10 @@ class SampleSearch {
         Text& text = texts_[i];
         if (const auto ending = extend(text, choices[i])) {
           results[text.index][text.sample] =
-              make_hypothesis(config_, std::move(text.tokens), text.log_probability, *ending);
+              make_hypothesis(config_, std::move(text.tokens), text.log_probability, text.log_probability, *ending);
           continue;
         }
+        if (listener_.grown && text.sample == 0) listener_.grown(text.input->id, text.tokens);
         parents.push_back(rows[i]);
         fed.push_back(choices[i].token);
         if (kept != i) texts_[kept] = std::move(text);
@@ -78,7 +80,9 @@ class SampleSearch {
       const auto blocked = blocked_tokens(config_, tokens_, text.input->prompt, text.tokens);
       const double uniform =
           sampling_uniform(config_.seed, text.input->id, text.sample, static_cast<int64_t>(text.tokens.size()));
-      const int32_t token = sample_token(row, config_, blocked, uniform);
+      std::vector<float> changed;
+      const auto scores = penalised(config_, text.input->prompt, text.tokens, row, changed);
+      const int32_t token = sample_token(scores, config_, blocked, uniform);
       choices[i] = {token, token < 0 ? 0 : static_cast<double>(row[token]) - log_sums[i]};
     });
     check_log_sums(log_sums);
@@ -90,6 +94,7 @@ class SampleSearch {
     text.log_probability += choice.log_probability;
     if (tokens_.end && choice.token == *tokens_.end) return Ending::EndToken;
     text.tokens.push_back(choice.token);
+    if (tokens_.stops && tokens_.stops(text.tokens)) return Ending::StopString;
     if (static_cast<int64_t>(text.tokens.size()) >= text.max_new) return Ending::MaxLength;
     return std::nullopt;
   }
@@ -97,14 +102,16 @@ class SampleSearch {
   NextTokenModel& model_;
   SearchConfig config_;
   const SearchTokens& tokens_;
+  const SearchListener& listener_;
   std::vector<Text> texts_;
 };
 
 }  // namespace
 
 std::vector<NBest> sample_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
-                                 const SearchConfig& config, const SearchTokens& tokens) {
-  return SampleSearch(model, config, tokens).run(inputs);
+                                 const SearchConfig& config, const SearchTokens& tokens,
+                                 const SearchListener& listener) {
+  return SampleSearch(model, config, tokens, listener).run(inputs);
 }
 
 }  // namespace weft

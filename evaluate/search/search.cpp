@@ -43,7 +43,7 @@ std::vector<int64_t> order_by_length(std::span<const SearchInput> inputs) {
 }  // namespace
 
 std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInput> inputs, const SearchConfig& config,
-                                const SearchTokens& tokens) {
+                                const SearchTokens& tokens, const SearchListener& listener) {
   check(config);
   check_inputs(inputs);
   require<InternalError>(model.num_rows() == static_cast<int64_t>(inputs.size()),
@@ -61,15 +61,14 @@ std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInp
   std::vector<const SearchInput*> pointers;
   for (const SearchInput& input : inputs) pointers.push_back(&input);
   return config.method == SearchMethod::Beam ? beam_search(model, pointers, config, tokens)
-                                             : sample_search(model, pointers, config, tokens);
+                                             : sample_search(model, pointers, config, tokens, listener);
 }
 
 std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactory& make_model,
-                          const SearchConfig& config, const SearchTokens& tokens,
-                          const std::function<void(int64_t)>& on_progress) {
+                          const SearchConfig& config, const SearchTokens& tokens, const SearchListener& listener) {
   check(config);
   check_inputs(inputs);
-  std::vector<NBest> results(inputs.size(), NBest{make_hypothesis(config, {}, 0, Ending::EmptySource)});
+  std::vector<NBest> results(inputs.size(), NBest{make_hypothesis(config, {}, 0, 0, Ending::EmptySource)});
   const std::vector<int64_t> order = order_by_length(inputs);
   const int64_t texts = texts_per_input(config);
   int64_t done = static_cast<int64_t>(inputs.size() - order.size());
@@ -85,11 +84,11 @@ std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactor
     }
     const auto model =
         make_model({.sentences = batch, .max_rows = texts * static_cast<int64_t>(batch.size()), .capacity = capacity});
-    std::vector<NBest> found = search_batch(*model, batch_inputs, config, tokens);
+    std::vector<NBest> found = search_batch(*model, batch_inputs, config, tokens, listener);
     for (size_t i = 0; i < batch.size(); ++i) results[batch[i]] = std::move(found[i]);
     begin += batch.size();
     done += static_cast<int64_t>(batch.size());
-    if (on_progress) on_progress(done);
+    if (listener.progress) listener.progress(done);
   }
   return results;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
@@ -21,10 +22,21 @@ struct SearchInput {
 struct SearchTokens {
   std::optional<int32_t> end;       // ends a text; none: texts run to their maximal length
   std::vector<int32_t> suppressed;  // never generated (start, padding); they keep their share of the probability
+  // Whether a text has just come to its end in another way than by the end token: it holds a stop string. Called with
+  // each text as it grows, from many threads.
+  std::function<bool(std::span<const int32_t>)> stops;
+};
+
+// Who follows a search, on the thread that searches.
+struct SearchListener {
+  std::function<void(int64_t done)> progress;  // after each batch: inputs that are done
+  // Greedy search and sampling: the first text of an input, named by its id, has grown by a token and goes on.
+  std::function<void(int64_t input, std::span<const int32_t> text)> grown;
 };
 
 enum class Ending {
   EndToken,
+  StopString,   // the text holds one, to be cut off
   MaxLength,    // cut
   Blocked,      // every token was blocked (n-gram rule, suppressed, minimal length)
   EmptySource,  // there was nothing to translate
@@ -33,6 +45,7 @@ template <>
 struct EnumNames<Ending> {
   static constexpr auto kNames =
       std::to_array<std::pair<std::string_view, Ending>>({{"end", Ending::EndToken},
+                                                          {"stop_string", Ending::StopString},
                                                           {"max_length", Ending::MaxLength},
                                                           {"blocked", Ending::Blocked},
                                                           {"empty_source", Ending::EmptySource}});
@@ -41,7 +54,7 @@ struct EnumNames<Ending> {
 struct Hypothesis {
   std::vector<int32_t> tokens;  // without prompt and end token
   double log_probability = 0;   // natural, of the tokens and the end token, under the model's full distribution
-  double score = 0;             // length_normalized()
+  double score = 0;  // length_normalized(), of the penalised log-probability if there is a repetition_penalty
   Ending ending = Ending::EndToken;
 };
 void to_json(nlohmann::json& json, const Hypothesis& hypothesis);
@@ -51,12 +64,11 @@ using NBest = std::vector<Hypothesis>;
 
 // Decodes one batch: row i of the model belongs to inputs[i]. Inputs with an empty source are not allowed here.
 std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInput> inputs, const SearchConfig& config,
-                                const SearchTokens& tokens);
+                                const SearchTokens& tokens, const SearchListener& listener = {});
 
 // Decodes everything: sorts by length, cuts into batches by the limits of `config`, asks `make_model` for each, and
-// returns results in the order of the inputs. `on_progress`, if given, hears after each batch how many are done.
+// returns results in the order of the inputs.
 std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactory& make_model,
-                          const SearchConfig& config, const SearchTokens& tokens,
-                          const std::function<void(int64_t)>& on_progress = {});
+                          const SearchConfig& config, const SearchTokens& tokens, const SearchListener& listener = {});
 
 }  // namespace weft

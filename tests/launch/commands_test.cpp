@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/launch/run_weft.h"
 #include "tests/support/gzip.h"
 #include "tests/support/scratch.h"
@@ -322,7 +324,71 @@ TEST_F(Commands, TextToTranslateAndContinue) {
       {{"evaluate", "gpt.yaml", "--split", "valid", "--max-sequences", "-3"}, 2, {"--max-sequences"}},
       {{"evaluate"}, 2, {"nothing to evaluate", "hint:"}},
   });
+  scratch_.write("prompts", "the b\n\nthe bo\n");
+  scratch_.write("nothing", "");
+  const auto generate = [](std::initializer_list<std::string> more) {
+    std::vector<std::string> words = {"generate", "--checkpoint", "run", "--max-tokens", "2"};
+    words.insert(words.end(), more);
+    return words;
+  };
+  expect_all({
+      {generate({"--prompts", "nowhere"}), 3, {"nowhere: cannot be read"}},
+      {generate({"--prompts", "nothing"}), 3, {"nothing: no prompt in it"}},
+      {generate({"--prompts", "prompts", "--prompt", "a"}), 2, {"--prompt"}},
+      {generate({"--candidates", "0"}), 2, {"--candidates"}},
+      {generate({"--candidates", "3", "--prompt", "more than eight bytes"}), 3, {"8 positions", "hint: shorten it"}},
+      {generate({"--stop", ""}), 2, {"stop_strings is empty"}},
+      {generate({"--repetition-penalty", "0"}), 2, {"repetition_penalty"}},
+  });
+  // Prompts from a file are the same as from the command line.
+  const std::string greedy = "--temperature=0";
+  const std::string by_file = expect({generate({"--prompts", "prompts", greedy}), 0, {}}).out;
+  EXPECT_EQ(by_file, expect({generate({"--prompts", "-", greedy}), 0, {}, "the b\n\nthe bo\n"}).out);
+  EXPECT_EQ(by_file,
+            expect({generate({"--prompt", "the b", "--prompt", "", "--prompt", "the bo", greedy}), 0, {}}).out);
+  // The likeliest next token is what greedy search takes; a text ends before it if it is a stop string.
+  const auto next =
+      nlohmann::json::parse(expect({generate({"--prompt", "the b", "--candidates", "1", "--json"}), 0, {}}).out);
+  const auto text = [&](std::initializer_list<std::string> more) {
+    std::vector<std::string> words = {"generate", "--checkpoint", "run", "--prompt", "the b", "--json", greedy};
+    words.insert(words.end(), more);
+    return nlohmann::json::parse(expect({words, 0, {}}).out);
+  };
+  EXPECT_EQ(text({"--max-tokens", "1"})["tokens"], nlohmann::json::array({next["token"]}));
+  const auto stopped = text({"--stop", next["text"].get<std::string>()});
+  EXPECT_EQ(stopped["text"], "");
+  EXPECT_EQ(stopped["ending"], "stop_string");
   EXPECT_EQ(expect({translate, 0, {}, "\nab 1"}).out.substr(0, 1), "\n");  // an empty line translates to one
+}
+
+TEST_F(Commands, TextToJudge) {
+  train_both();
+  scratch_.write("questions", R"({"ctx": "the", "endings": ["boat", "went"], "label": 1})"
+                              "\n");
+  scratch_.write("long", R"({"ctx": "the", "endings": ["boat went by", "went"], "label": 1})"
+                         "\n");
+  scratch_.write("broken", "{}\n");
+  expect_all({
+      {{"choose", "questions"}, 2, {"--checkpoint is required"}},
+      {{"choose", "nowhere", "--checkpoint", "run"}, 3, {"nowhere", "No such file"}},
+      {{"choose", "broken", "--checkpoint", "run"}, 3, {"broken:1: not a question", "hint: expected {\"ctx\""}},
+      {{"choose", "long", "--checkpoint", "run"}, 3, {"13 tokens", "8 positions"}},
+      {{"choose", "questions", "--checkpoint", "trun"}, 2, {"holds a translation model"}},
+      {{"embed", "--checkpoint", "run"}, 3, {"there is no text"}},
+      {{"embed", "--checkpoint", "run"}, 3, {"text 2 is empty"}, "a\n\nb\n"},
+      {{"embed", "--checkpoint", "trun"}, 3, {"text 1 has", "the model's longest is 12", "hint:"}, "ab 1 ab 1 ab 1\n"},
+      {{"embed", "--checkpoint", "run", "--out", "no-folder/x.h5"}, 3, {"no-folder/x.h5"}, "a\n"},
+  });
+  const std::string report = expect({{"choose", "questions", "--checkpoint", "run"}, 0, {}}).out;
+  EXPECT_NE(report.find("(likeliest per byte), 1 questions"), std::string::npos) << report;
+  const auto json =
+      nlohmann::json::parse(expect({{"choose", "questions", "--checkpoint", "run", "--json"}, 0, {}}).out);
+  EXPECT_EQ(json["questions"], 1);
+  const std::string cosines = expect({{"embed", "--checkpoint", "trun"}, 0, {}, "ab\nab\n"}).out;
+  EXPECT_EQ(cosines, "  1.000  1.000  ab\n  1.000  1.000  ab\n");
+  const auto vector = nlohmann::json::parse(expect({{"embed", "--checkpoint", "run", "--json"}, 0, {}, "boat\n"}).out);
+  EXPECT_EQ(vector["text"], "boat");
+  EXPECT_EQ(vector["vector"].size(), 16u);
 }
 
 // A full disk, end to end: nothing half-written is left.

@@ -17,7 +17,7 @@ class Exhaustive {
       : language_(language), config_(config), sentence_(sentence), max_new_(max_new) {}
 
   NBest run(int32_t start) {
-    grow({start}, 0);
+    grow({start}, 0, 0);
     std::stable_sort(found_.begin(), found_.end(), [](const Hypothesis& a, const Hypothesis& b) {
       const bool complete_a = a.ending == Ending::EndToken, complete_b = b.ending == Ending::EndToken;
       return complete_a != complete_b ? complete_a : a.score > b.score;
@@ -27,27 +27,29 @@ class Exhaustive {
   }
 
  private:
-  void grow(const std::vector<int32_t>& history, double log_probability) {
+  void grow(const std::vector<int32_t>& history, double log_probability, double ranking) {
     const std::vector<float> logits = language_.logits(sentence_, history);
     const auto generated = static_cast<int64_t>(history.size()) - 1;
     bool any = false;
     for (int32_t v = 0; v < language_.vocabulary; ++v) {
-      const double sum = log_probability + log_softmax(logits, v);
+      const double step = log_softmax(logits, v), sum = log_probability + step;
+      const bool seen = std::ranges::find(history, v) != history.end();
+      const double ranked = ranking + step * (seen ? config_.repetition_penalty : 1);  // a log-probability is negative
       std::vector<int32_t> longer = history;
       longer.push_back(v);
       if (v == language_.end) {
         if (generated < config_.min_length) continue;
-        add(history, sum, Ending::EndToken);
+        add(history, sum, ranked, Ending::EndToken);
       } else if (repeats(longer)) {
         continue;
       } else if (generated + 1 == max_new_) {
-        add(longer, sum, Ending::MaxLength);
+        add(longer, sum, ranked, Ending::MaxLength);
       } else {
-        grow(longer, sum);
+        grow(longer, sum, ranked);
       }
       any = true;
     }
-    if (!any) add(history, log_probability, Ending::Blocked);
+    if (!any) add(history, log_probability, ranking, Ending::Blocked);
   }
 
   bool repeats(const std::vector<int32_t>& history) const {
@@ -56,10 +58,10 @@ class Exhaustive {
     return std::search(history.begin(), history.end() - 1, history.end() - n, history.end()) != history.end() - 1;
   }
 
-  void add(const std::vector<int32_t>& history, double log_probability, Ending ending) {
+  void add(const std::vector<int32_t>& history, double log_probability, double ranking, Ending ending) {
     const auto length = static_cast<double>(history.size() - 1 + (ending == Ending::EndToken));
     const double base = config_.penalty_form == PenaltyForm::Gnmt ? (5 + length) / 6 : length;
-    const double score = length == 0 ? 0 : log_probability / std::pow(base, config_.length_penalty);
+    const double score = length == 0 ? 0 : ranking / std::pow(base, config_.length_penalty);
     found_.push_back({.tokens = {history.begin() + 1, history.end()},
                       .log_probability = log_probability,
                       .score = score,
@@ -86,6 +88,7 @@ TEST(BeamSearch, WithAWideBeamIsExhaustiveSearch) {
                               .penalty_form = random() % 2 ? PenaltyForm::Gnmt : PenaltyForm::Power,
                               .stop = StopRule::Bound,
                               .no_repeat_ngram = static_cast<int64_t>(random() % 4),
+                              .repetition_penalty = random() % 2 ? 1.0 : 0.7 + 0.1 * static_cast<double>(random() % 9),
                               .min_length = static_cast<int64_t>(random() % 3),
                               .max_length_factor = 0,
                               .max_length_extra = 1 + static_cast<int64_t>(random() % 5)};

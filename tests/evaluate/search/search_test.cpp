@@ -158,10 +158,10 @@ TEST(Search, BatchesKeepTheLimitsAndRunTheLongestFirst) {
     seen += static_cast<int64_t>(batch.sentences.size());
     return std::make_unique<ToyModel>(language, batch.sentences, batch.max_rows);
   };
-  search(inputs, factory, config, {.end = 0}, [&](int64_t done) {
-    EXPECT_EQ(done, seen);
-    progress = done;
-  });
+  search(inputs, factory, config, {.end = 0}, {.progress = [&](int64_t done) {
+           EXPECT_EQ(done, seen);
+           progress = done;
+         }});
   EXPECT_EQ(progress, 50);
   EXPECT_GE(batches, 8);
   // A sentence over the limit goes alone.
@@ -177,6 +177,74 @@ TEST(Search, BatchesKeepTheLimitsAndRunTheLongestFirst) {
          tiny, {.end = 0});
 }
 
+TEST(Search, ARepetitionPenaltyDividesWhatIsPositiveAndMultipliesWhatIsNot) {
+  std::vector<float> changed;
+  const std::vector<float> row{2, -2, 0.5f, 0, -1};
+  const std::vector<int32_t> prompt{0, 1, 0}, text{1, 2};
+  const auto scores = penalised({.repetition_penalty = 4}, prompt, text, row, changed);
+  EXPECT_EQ(std::vector<float>(scores.begin(), scores.end()), (std::vector<float>{0.5f, -8, 0.125f, 0, -1}));
+  EXPECT_EQ(penalised({}, prompt, text, row, changed).data(), row.data());
+}
+
+// A text's log-probability stays the model's own; the penalty only decides what is chosen.
+TEST(Search, AGreedyTextUnderARepetitionPenalty) {
+  const ToyLanguage language{.vocabulary = 9, .spread = 4};
+  const auto inputs = toy_inputs(20, 6, 1);
+  const SearchConfig config{.method = SearchMethod::Greedy, .repetition_penalty = 1.4};
+  const auto found = search(inputs, toy_factory(language), config, {});
+  for (const SearchInput& input : inputs) {
+    const Hypothesis& text = found[input.id][0];
+    std::vector<int32_t> history = input.prompt;
+    double log_probability = 0;
+    for (const int32_t token : text.tokens) {
+      const std::vector<float> logits = language.logits(input.id, history);
+      std::vector<float> scores = logits;
+      for (const int32_t seen : std::set<int32_t>(history.begin(), history.end())) {
+        scores[seen] = scores[seen] > 0 ? scores[seen] / 1.4f : scores[seen] * 1.4f;
+      }
+      EXPECT_EQ(token, std::ranges::max_element(scores) - scores.begin());
+      log_probability += log_softmax(logits, token);
+      history.push_back(token);
+    }
+    EXPECT_NEAR(text.log_probability, log_probability, 1e-5);
+  }
+}
+
+TEST(Search, ATextThatStopsEndsThereAndIsComplete) {
+  const ToyLanguage language{.vocabulary = 9};
+  const auto inputs = toy_inputs(20, 6, 1);
+  const SearchTokens tokens{.end = 0, .stops = [](std::span<const int32_t> text) { return text.back() == 3; }};
+  for (const SearchMethod method : {SearchMethod::Beam, SearchMethod::Greedy, SearchMethod::Sample}) {
+    int stopped = 0;
+    for (const NBest& texts : search(inputs, toy_factory(language), {.method = method}, tokens)) {
+      const Hypothesis& text = texts[0];
+      const auto at = std::ranges::find(text.tokens, 3);
+      EXPECT_EQ(at != text.tokens.end(), text.ending == Ending::StopString);
+      if (at == text.tokens.end()) continue;
+      EXPECT_EQ(at, text.tokens.end() - 1);
+      EXPECT_NEAR(text.score, text.log_probability / static_cast<double>(text.tokens.size()), 1e-9);
+      ++stopped;
+    }
+    EXPECT_GT(stopped, 3);
+  }
+}
+
+TEST(Search, AListenerHearsATextGrow) {
+  const ToyLanguage language{.vocabulary = 9};
+  const auto inputs = toy_inputs(5, 6, 1);
+  std::vector<std::vector<int32_t>> heard(inputs.size());
+  const auto found = search(inputs, toy_factory(language), {.method = SearchMethod::Sample, .n_best = 2}, {.end = 0},
+                            {.grown = [&](int64_t input, std::span<const int32_t> text) {
+                              ASSERT_EQ(text.size(), heard[input].size() + 1);
+                              heard[input].assign(text.begin(), text.end());
+                            }});
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    std::vector<int32_t> all = found[i][0].tokens;
+    if (found[i][0].ending == Ending::MaxLength) all.pop_back();  // its last token ended it
+    EXPECT_EQ(heard[i], all);
+  }
+}
+
 TEST(Search, RefusesWhatItCannotDo) {
   const ToyLanguage language{.max_length = 4};
   const auto with = [&](SearchConfig config, std::vector<SearchInput> inputs, SearchTokens tokens = {.end = 0}) {
@@ -189,6 +257,10 @@ TEST(Search, RefusesWhatItCannotDo) {
             std::string::npos);
   EXPECT_NE(error_of<ConfigError>(with({.top_p = 1.5}, good)).find("top_p 1.5"), std::string::npos);
   EXPECT_NE(error_of<ConfigError>(with({.temperature = -1}, good)).find("temperature -1"), std::string::npos);
+  EXPECT_NE(error_of<ConfigError>(with({.repetition_penalty = 0}, good)).find("repetition_penalty 0"),
+            std::string::npos);
+  EXPECT_NE(error_of<ConfigError>(with({.stop_strings = {"a", ""}}, good)).find("stop_strings is empty"),
+            std::string::npos);
   EXPECT_NE(error_of<ConfigError>(with({.beam = 0}, good)).find("beam 0"), std::string::npos);
   EXPECT_NE(error_of<ConfigError>(with({.batch_tokens = 0}, good)).find("batch_tokens 0"), std::string::npos);
   EXPECT_NE(error_of<ConfigError>(with({}, {{.id = 7, .prompt = {1, 1, 1, 1, 1}}}))

@@ -1,0 +1,53 @@
+#include "evaluate/likelihood.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "kernels/transfer.h"
+
+namespace weft {
+namespace {
+
+// Every token but the last is fed; what follows those of the context, but for the last of them, is scored.
+ModelBatch scoring_batch(Transformer& model, const Continuation& c) {
+  const auto scored = static_cast<int64_t>(c.tokens.size());
+  const int64_t most = model.config().max_length;
+  require<DataError>(scored <= most, "a text of {} tokens is to be scored; the model has {} positions", scored, most);
+  const int64_t kept = std::min(static_cast<int64_t>(c.context.size()), most + 1 - scored);
+  std::vector<int32_t> fed(c.context.end() - kept, c.context.end());
+  std::vector<int32_t> targets(static_cast<size_t>(kept - 1), -1);
+  fed.insert(fed.end(), c.tokens.begin(), c.tokens.end() - 1);
+  targets.insert(targets.end(), c.tokens.begin(), c.tokens.end());
+  const std::array<int32_t, 2> offsets{0, static_cast<int32_t>(fed.size())};
+  Context& context = model.context();
+  return {.input = pack_tokens(context, {.tokens = fed, .offsets = offsets}, TokenUse::Forward, model.residual_part()),
+          .targets = to_device(context, std::span<const int32_t>(targets))};
+}
+
+}  // namespace
+
+std::vector<double> log_likelihoods(Transformer& model, std::span<const Continuation> continuations) {
+  Context& context = model.context();
+  Mesh& mesh = model.parameters().mesh();
+  const Heartbeat::Scope evaluating(mesh.heartbeat(), RunPhase::Evaluate);
+  const auto count = static_cast<int64_t>(continuations.size());
+  std::vector<double> found(continuations.size());
+  if (continuations.empty()) return found;
+  const Tensor nll = context.zeros({count}, DType::F64), ignored = context.zeros({1}, DType::F64);
+  for (int64_t i = mesh.dp().rank(); i < count; i += mesh.dp().size()) {
+    const Continuation& c = continuations[i];
+    require<InternalError>(!c.context.empty() && !c.tokens.empty(), "continuation {} is empty", i);
+    Tape tape(context, Tape::Mode::Off);
+    ForwardContext forward{.tape = tape};
+    model.loss(forward, scoring_batch(model, c), 0, {.loss = ignored, .nll = nll.slice(i, i + 1)});
+    mesh.progress();
+  }
+  download(context, nll, std::span<double>(found));
+  if (mesh.tp().rank() != 0) found.assign(found.size(), 0);
+  mesh.world().all_reduce_host(found, ReduceOp::Sum);
+  for (double& x : found) x = -x;
+  return found;
+}
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "evaluate/loaded_model.h"
+
+namespace weft {
+
+// A beginning and its possible endings, one of them right.
+struct ChoiceQuestion {
+  std::string context;
+  std::vector<std::string> endings;
+  size_t right = 0;
+};
+
+// One JSON object a line with "ctx", "endings" and "label", as HellaSwag (Zellers et al. 2019) has them; the file may
+// be gzipped. DataError naming the line that is not such.
+std::vector<ChoiceQuestion> read_choice_questions(const fs::path& path);
+
+// Which ending a model takes: the likeliest, or the likeliest for its length.
+struct Choices {
+  size_t by_sum = 0;    // log-probability
+  size_t by_token = 0;  // per token of the ending
+  size_t by_byte = 0;   // per byte of the ending
+};
+
+struct ChoiceReport {
+  int64_t questions = 0;
+  int64_t right_by_sum = 0, right_by_token = 0, right_by_byte = 0;
+  std::vector<Choices> chosen;  // of each question
+
+  double accuracy(int64_t right) const { return static_cast<double>(right) / static_cast<double>(questions); }
+  // "accuracy 0.2955 +- 0.0046 (likeliest ending), ..." with standard errors of a mean
+  std::string format() const;
+};
+void to_json(nlohmann::ordered_json& json, const ChoiceReport& report);
+
+// Every ending is scored after its context, with a space between them that belongs to the ending. DataError if an
+// ending is longer than the model's positions. Collective; the same report on every rank.
+ChoiceReport answer_choices(const LoadedModel& loaded, const std::vector<ChoiceQuestion>& questions);
+
+}  // namespace weft

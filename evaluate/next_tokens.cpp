@@ -1,0 +1,38 @@
+#include "evaluate/next_tokens.h"
+
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "evaluate/search/candidates.h"
+#include "evaluate/search/model_decoder.h"
+
+namespace weft {
+
+std::vector<std::vector<NextToken>> next_tokens(const TextGenerator& generator, const std::vector<std::string>& prompts,
+                                                int64_t count) {
+  const ModelFactory decoder = decoder_factory(generator.model);
+  const std::array<int64_t, 1> alone{0};
+  std::vector<std::vector<NextToken>> found;
+  for (const std::string& text : prompts) {
+    const std::vector<int32_t> prompt = generator.prompt(text);
+    const auto length = static_cast<int64_t>(prompt.size());
+    const auto model = decoder({.sentences = alone, .max_rows = 1, .capacity = length});
+    if (length > model->max_length()) {
+      throw DataError(fmt::format("a prompt of {} tokens; the model has {} positions", length, model->max_length()),
+                      "shorten it");
+    }
+    const std::array<int32_t, 2> offsets{0, static_cast<int32_t>(length)};
+    const std::span<const float> logits = model->advance(prompt, offsets);
+    const double log_sum = log_sum_exp(logits);
+    auto& tokens = found.emplace_back();
+    for (const Candidate& c : best_tokens(logits, count, {})) {
+      tokens.push_back({.token = c.token,
+                        .text = generator.target_tokenizer.decode(std::span(&c.token, 1), {.show_specials = true}),
+                        .probability = std::exp(static_cast<double>(c.logit) - log_sum)});
+    }
+  }
+  return found;
+}
+
+}  // namespace weft

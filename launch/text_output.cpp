@@ -1,0 +1,67 @@
+#include "launch/text_output.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "evaluate/next_tokens.h"
+#include "evaluate/text_stream.h"
+
+namespace weft {
+namespace {
+
+// Texts may end within a character, which JSON cannot hold.
+template <class Json>
+std::string to_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void show(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void print_texts(const TextGenerator& generator, const std::vector<std::string>& inputs, const SearchConfig& search,
+                 TextOutput format) {
+  const std::vector<NBest> found = generator.generate(inputs, search);
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const Hypothesis& hypothesis : found[i]) {
+      const std::string text = generator.text(hypothesis, search.stop_strings);
+      if (format.json) {
+        nlohmann::json line = hypothesis;
+        line["input"] = inputs[i], line["text"] = text;
+        std::printf("%s\n", to_line(line).c_str());
+      } else {
+        std::printf("%s%s\n", format.with_input ? inputs[i].c_str() : "", text.c_str());
+      }
+    }
+  }
+}
+
+void print_growing(const TextGenerator& generator, const std::string& prompt, const SearchConfig& search) {
+  TextStream stream(generator.target_tokenizer, search.stop_strings);
+  show(prompt);
+  const auto grown = [&](int64_t, std::span<const int32_t> tokens) { show(stream.grow(tokens)); };
+  const auto found = generator.generate({prompt}, search, {.grown = grown});
+  show(stream.finish(generator.text(found[0][0], search.stop_strings)) + "\n");
+}
+
+void print_next_tokens(const TextGenerator& generator, const std::vector<std::string>& prompts, int64_t count,
+                       bool json) {
+  const auto found = next_tokens(generator, prompts, count);
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!json && found.size() > 1) std::printf("%s...\n", prompts[i].c_str());
+    for (const NextToken& next : found[i]) {
+      const nlohmann::ordered_json line = {
+          {"input", prompts[i]}, {"token", next.token}, {"text", next.text}, {"probability", next.probability}};
+      if (json) {
+        std::printf("%s\n", to_line(line).c_str());
+      } else {
+        std::printf("%9.5f %%  %7d  %s\n", 100 * next.probability, next.token, to_line(line["text"]).c_str());
+      }
+    }
+  }
+}
+
+}  // namespace weft

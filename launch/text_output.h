@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "evaluate/text_generator.h"
+
+// What translate and generate print on standard output.
+namespace weft {
+
+struct TextOutput {
+  bool json = false;        // an object a line
+  bool with_input = false;  // each text goes on where its input ends
+};
+
+// Searches, then prints the texts of every input.
+void print_texts(const TextGenerator& generator, const std::vector<std::string>& inputs, const SearchConfig& search,
+                 TextOutput format);
+
+// Prints a prompt and its continuation while that grows: whole characters, each as soon as no stop string can take it
+// back. One text, found greedily or by sampling.
+void print_growing(const TextGenerator& generator, const std::string& prompt, const SearchConfig& search);
+
+// The `count` most probable next tokens of each prompt, quoted and escaped so that spaces and half characters are seen.
+void print_next_tokens(const TextGenerator& generator, const std::vector<std::string>& prompts, int64_t count,
+                       bool json);
+
+}  // namespace weft

@@ -1,0 +1,178 @@
+// What a language model says of a given text: likelihoods, the likelier of several endings, vectors.
+#include "evaluate/likelihood.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/hdf5.h"
+#include "evaluate/multiple_choice.h"
+#include "evaluate/next_tokens.h"
+#include "evaluate/text_vectors.h"
+#include "kernels/transfer.h"
+#include "parallel/in_process.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+template <class F>
+std::string error_of(F call) {
+  try {
+    call();
+  } catch (const DataError& error) {
+    return describe(error);
+  }
+  return "no error";
+}
+
+// A language model of characters with 8 positions.
+struct ScoredText : testing::Test {
+  ScoredText() { run.train(); }
+  std::vector<int32_t> encode(const std::string& text) const { return loaded().target_tokenizer->encode(text); }
+  const LoadedModel& loaded() const {
+    if (!model) model = std::make_unique<LoadedModel>(load_model(context, mesh, run.directory()));
+    return *model;
+  }
+  // Token by token, by the probabilities that candidates are told with.
+  double by_candidates(std::string context_text, const std::string& text) const {
+    double sum = 0;
+    for (const char c : text) {
+      const auto next = next_tokens(text_generator(loaded()), {context_text}, 1000);
+      for (const NextToken& candidate : next[0]) {
+        if (candidate.text == std::string(1, c)) sum += std::log(candidate.probability);
+      }
+      context_text += c;
+    }
+    return sum;
+  }
+
+  Scratch scratch;
+  SmallRun run{scratch};
+  mutable Context context{Device{}, 1};
+  mutable Mesh mesh = Mesh::single();
+  mutable std::unique_ptr<LoadedModel> model;
+};
+
+TEST_F(ScoredText, IsAsLikelyAsItsTokensOneAfterAnother) {
+  const std::vector<Continuation> texts{{encode("the "), encode("boat")}, {encode("t"), encode("h")}};
+  const std::vector<double> found = log_likelihoods(*loaded().model, texts);
+  EXPECT_NEAR(found[0], by_candidates("the ", "boat"), 1e-4);
+  EXPECT_NEAR(found[1], by_candidates("t", "h"), 1e-4);
+  // Alone it is the same to the last bit.
+  EXPECT_EQ(log_likelihoods(*loaded().model, std::span(texts).last(1))[0], found[1]);
+  EXPECT_TRUE(log_likelihoods(*loaded().model, {}).empty());
+}
+
+TEST_F(ScoredText, LosesTheBeginningOfALongContext) {
+  // 8 positions: with 4 scored tokens, the last of them not fed, 5 of the context.
+  const std::vector<Continuation> texts{{encode("boats went the "), encode("boat")}, {encode(" the "), encode("boat")}};
+  const std::vector<double> found = log_likelihoods(*loaded().model, texts);
+  EXPECT_EQ(found[0], found[1]);
+  const std::vector<Continuation> long_one{{encode("t"), encode("the boats")}};
+  EXPECT_NE(error_of([&] { log_likelihoods(*loaded().model, long_one); }).find("9 tokens"), std::string::npos);
+}
+
+TEST_F(ScoredText, DependsOnNoLayout) {
+  std::vector<Continuation> texts;
+  for (const char* text : {"boat", "went", "by", "10 b", "zz"}) {
+    std::string known(text);
+    std::erase(known, 'z');
+    texts.push_back({encode("the "), encode(known.empty() ? "s" : known)});
+  }
+  const std::vector<double> alone = log_likelihoods(*loaded().model, texts);
+  for (const auto& [dp, tp] : {std::pair{2, 1}, {3, 1}, {1, 2}, {2, 2}}) {
+    run_in_process({.dp = dp, .tp = tp}, [&, tp = tp](Mesh& ranks, int) {
+      Context own(Device{}, 1);
+      const LoadedModel part = load_model(own, ranks, run.directory());
+      const std::vector<double> found = log_likelihoods(*part.model, texts);
+      for (size_t i = 0; i < texts.size(); ++i) EXPECT_NEAR(found[i], alone[i], tp == 1 ? 0 : 1e-5);
+    });
+  }
+}
+
+TEST_F(ScoredText, ChoosesTheLikeliestEnding) {
+  std::string lines;
+  std::vector<std::array<double, 2>> sums;
+  const std::vector<std::array<std::string, 2>> endings{{"boat", "s"}, {"by", "wwww"}, {"1", "went"}};
+  for (const auto& pair : endings) {
+    lines += nlohmann::json({{"ctx", "the"}, {"endings", pair}, {"label", 0}, {"ind", 3}}).dump() + "\n";
+    sums.push_back({by_candidates("the", " " + pair[0]), by_candidates("the", " " + pair[1])});
+  }
+  const ChoiceReport report = answer_choices(loaded(), read_choice_questions(scratch.write("questions.jsonl", lines)));
+  int64_t right_by_sum = 0, right_by_token = 0;
+  for (size_t i = 0; i < endings.size(); ++i) {
+    const auto mean = [&](int which) { return sums[i][which] / (endings[i][which].size() + 1); };
+    EXPECT_EQ(report.chosen[i].by_sum, sums[i][0] > sums[i][1] ? 0u : 1u);
+    EXPECT_EQ(report.chosen[i].by_token, mean(0) > mean(1) ? 0u : 1u);
+    EXPECT_EQ(report.chosen[i].by_byte,
+              sums[i][0] / endings[i][0].size() > sums[i][1] / endings[i][1].size() ? 0u : 1u);
+    right_by_sum += sums[i][0] > sums[i][1], right_by_token += mean(0) > mean(1);
+  }
+  EXPECT_EQ(report.questions, 3);
+  EXPECT_EQ(report.right_by_sum, right_by_sum);
+  EXPECT_EQ(report.right_by_token, right_by_token);
+  EXPECT_EQ(nlohmann::ordered_json(report)["accuracy"], static_cast<double>(right_by_sum) / 3);
+  EXPECT_NE(report.format().find("3 questions"), std::string::npos);
+}
+
+TEST(ChoiceQuestions, WhatIsNoneIsRefusedWithItsLine) {
+  const Scratch scratch;
+  const std::string good = R"({"ctx": "a", "endings": ["b", "c"], "label": "1"})";
+  EXPECT_EQ(read_choice_questions(scratch.write("good", good)).at(0).right, 1u);
+  for (const char* bad :
+       {"", "{", "[]", "5", R"({"ctx": "a", "endings": ["b"]})", R"({"ctx": "a", "endings": ["b", "c"], "label": 2})",
+        R"({"ctx": "a", "endings": ["b", "c"], "label": -1})", R"({"ctx": "a", "endings": ["b", ""], "label": 0})",
+        R"({"ctx": "", "endings": ["b"], "label": 0})", R"({"ctx": "a", "endings": "b", "label": 0})",
+        R"({"ctx": "a", "endings": ["b", 3], "label": 0})", R"({"ctx": "a", "endings": ["b"], "label": "x"})"}) {
+    const std::string path = scratch.write("bad", good + "\n" + bad + "\n");
+    EXPECT_NE(error_of([&] { read_choice_questions(path); }).find("bad:2: not a question"), std::string::npos) << bad;
+  }
+  EXPECT_NE(error_of([&] { read_choice_questions(scratch.write("none", "")); }).find("no question"), std::string::npos);
+}
+
+TEST_F(ScoredText, HasAVectorOfItsOwn) {
+  const std::vector<std::string> texts{"the", "boats", "went by"};
+  for (const VectorSource source : {VectorSource::States, VectorSource::Tokens}) {
+    const TextVectors all = text_vectors(loaded(), texts, source);
+    EXPECT_EQ(all.width, 16);
+    EXPECT_EQ(all.texts(), 3);
+    const TextVectors alone = text_vectors(loaded(), {texts[1]}, source);
+    EXPECT_TRUE(std::ranges::equal(alone.row(0), all.row(1)));
+  }
+  // The mean of a text's tokens is the mean of their own vectors.
+  const TextVectors mean = text_vectors(loaded(), {"by"}, VectorSource::Tokens);
+  const TextVectors one = text_vectors(loaded(), {"b", "y"}, VectorSource::Tokens);
+  for (int64_t c = 0; c < 16; ++c) EXPECT_NEAR(mean.row(0)[c], (one.row(0)[c] + one.row(1)[c]) / 2, 1e-7);
+  EXPECT_NE(error_of([&] {
+              text_vectors(loaded(), {"the", ""}, VectorSource::States);
+            }).find("text 2 is empty"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { text_vectors(loaded(), {"the boats"}, VectorSource::States); }).find("9 tokens"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] { text_vectors(loaded(), {}, VectorSource::States); }).find("no text"), std::string::npos);
+}
+
+TEST_F(ScoredText, VectorsAreComparedAndStored) {
+  const TextVectors vectors{.width = 2, .values = {3, 0, 0, 0.5f, -1, 1, 0, 0}};
+  const std::vector<double> cosines = cosine_similarities(vectors);
+  const double half = std::sqrt(0.5);
+  const std::array<double, 16> expected{1, 0, -half, 0, 0, 1, half, 0, -half, half, 1, 0, 0, 0, 0, 0};
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(cosines[i], expected[i], 1e-12) << i;
+  write_vectors(scratch / "v.h5", vectors, cosines);
+  const Hdf5File file = Hdf5File::open(scratch / "v.h5");
+  const Hdf5Array array = file.array("/vectors");
+  EXPECT_EQ(array.shape, (std::vector<int64_t>{4, 2}));
+  std::vector<float> back(8);
+  File(scratch / "v.h5", File::Mode::Read).read_at(array.offset, back.data(), 32);
+  EXPECT_EQ(back, vectors.values);
+  EXPECT_EQ(file.array("/similarities").shape, (std::vector<int64_t>{4, 4}));
+}
+
+}  // namespace
+}  // namespace weft
