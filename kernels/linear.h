@@ -2,27 +2,34 @@
 #include "kernels/activation.h"
 #include "kernels/context.h"
 #include "kernels/step_state.h"
+#include "kernels/weight_format.h"
 
 namespace weft {
 
-// A weight in a backend's own layout.
-class PackedLayout {
- public:
-  virtual ~PackedLayout() = default;
+// A weight [out, in] packed: a copy in a backend's own layout, as products of few rows read it. f32 and bf16 weights
+// may be packed in any format, f64 in its own alone.
+struct PackedLayout {
+  int64_t out = 0, in = 0;
+  WeightFormat format = WeightFormat::Own;  // Own: of an f64 weight
+  Tensor data;
 };
-// A weight in the layout that the device's products with few rows read fastest (up to 64 rows: about twice as fast on
-// CPUs), for a weight that many of them read between two changes of it: decoding. A copy, made by pack_weight(); null
-// where there is no such layout.
 using PackedWeight = std::shared_ptr<const PackedLayout>;
-PackedWeight pack_weight(Context& context, const Tensor& weight);
+struct PackWeight {
+  Tensor weight;  // [..., in], leading dims flattened
+  WeightFormat format = WeightFormat::Own;
+  Tensor data;  // written
+};
+PackedWeight pack_weight(Context& context, const Tensor& weight, WeightFormat format = WeightFormat::Own);
 
 // y = dropout(act(x W^T + b)). Rows of x are tokens; weight is [out, in] (leading dims flattened into out).
 // x, weight, bias, y, pre share the compute dtype (f32, bf16, f64). A plain product, without activation, dropout and
 // `pre`, may leave y in the accumulator dtype, unrounded: logits, and parts of a sum that is rounded later.
+// With `packed` the product is batch-invariant: a row's bits depend on that row and the weight alone, not on how many
+// rows stand beside it nor on the number of threads. Then without dropout and `pre`.
 struct LinearForward {
   Tensor x;             // [rows, in]
   Tensor weight;        // [..., in], elements = out * in
-  PackedWeight packed;  // weight, packed
+  PackedWeight packed;  // read in place of weight
   Tensor bias;          // [out] or absent
   Activation activation = Activation::None;
   Dropout dropout;  // after the activation

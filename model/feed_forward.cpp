@@ -76,21 +76,21 @@ Var FeedForward::operator()(ForwardContext& forward, const Var& input, const Tok
   s.dropout.first_channel = shards_.first(up_.columns());
   if (up_.adapted()) {  // its part comes between the product and the activation
     const Tensor pre = s.pre ? s.pre : s.hidden;
-    linear_batch_invariant(forward, {.x = x, .weight = s.up.weight.value(), .bias = s.up.bias.value(), .y = pre});
+    linear_of_pass(forward, {.x = x, .weight = s.up.weight.value(), .bias = s.up.bias.value(), .y = pre});
     s.up_lora = up_.adapt(forward, x, tokens, pre);
     activate(tape.context(), {.pre = pre, .activation = activation_, .dropout = s.dropout, .y = s.hidden});
   } else {
-    linear_batch_invariant(forward, {.x = x,
-                                     .weight = s.up.weight.value(),
-                                     .bias = s.up.bias.value(),
-                                     .activation = activation_,
-                                     .dropout = s.dropout,
-                                     .y = s.hidden,
-                                     .pre = s.pre});
+    linear_of_pass(forward, {.x = x,
+                             .weight = s.up.weight.value(),
+                             .bias = s.up.bias.value(),
+                             .activation = activation_,
+                             .dropout = s.dropout,
+                             .y = s.hidden,
+                             .pre = s.pre});
   }
   s.y = down_.result(tape, s.hidden);
-  linear_batch_invariant(
-      forward, {.x = s.hidden, .weight = s.down.weight.value(), .bias = s.down.bias.value(), .y = s.y->value});
+  linear_of_pass(forward,
+                 {.x = s.hidden, .weight = s.down.weight.value(), .bias = s.down.bias.value(), .y = s.y->value});
   s.down_lora = down_.adapt(forward, s.hidden, tokens, s.y->value);
   const Var y = s.y;
   tape.push([&tape, s = std::move(s)] { backward(tape, s); });

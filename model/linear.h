@@ -10,9 +10,8 @@
 
 namespace weft {
 
-// linear_forward; if the pass is batch-invariant, in blocks of 16 rows, the last one filled up with zeros, so that a
-// row's bits do not depend on the rows beside it.
-void linear_batch_invariant(ForwardContext& forward, const LinearForward& args);
+// linear_forward as the pass wants it: with the packed weight, if it has packed weights.
+void linear_of_pass(ForwardContext& forward, LinearForward args);
 
 // How tensor parallelism divides a product.
 enum class LinearSharding : uint8_t {

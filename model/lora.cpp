@@ -83,11 +83,11 @@ Lora::Use Lora::add(ForwardContext& forward, const Tensor& x, const Tokens& toke
       forward.dropout(dropout_, dropout_id_, sees_residual_tokens_ ? tokens->residual.ids : tokens->replicated.ids);
   if (divides_inputs_) use.dropout.first_channel = shards_.first(x.columns());
   const Tensor hidden = context.empty({x.rows(), a_->local_shape()[0]}, x.dtype());
-  linear_batch_invariant(forward, {.x = adapter_input(context, x, use.dropout), .weight = use.a.value(), .y = hidden});
+  linear_of_pass(forward, {.x = adapter_input(context, x, use.dropout), .weight = use.a.value(), .y = hidden});
   use.hidden = scaled(context, hidden, scale_);
   if (forward.batch_invariant) {
     const Tensor delta = context.empty(y.shape(), y.dtype());
-    linear_batch_invariant(forward, {.x = use.hidden, .weight = use.b.value(), .y = delta});
+    linear_of_pass(forward, {.x = use.hidden, .weight = use.b.value(), .y = delta});
     add_scaled(context, delta, 1, y);
   } else {
     matmul(context, {.a = use.hidden, .b = use.b.value(), .c = y, .transpose_b = true, .mode = Accumulate::Add});

@@ -14,6 +14,7 @@ Transformer::Transformer(Context& context, Mesh& mesh, const TransformerConfig& 
       config_(config),
       vocabularies_(vocabularies),
       registry_(context, mesh),
+      packed_weights_(registry_),
       shards_(mesh.tp(), sequence_parallel),
       lora_(lora),
       layer_scope_{registry_, config_, dropout_ids_, shards_, lora_} {}
@@ -52,6 +53,8 @@ int64_t Transformer::kv_width() const {
 
 void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double smoothing, const LossSums& sums) {
   Tape& tape = forward.tape;
+  if (tape.recording()) packed_weights_.drop();
+  if (!tape.recording() && packed_weights_.format() != WeightFormat::Own) forward.packed = &packed_weights_;
   const Var h = shards_.copy_or_gather(forward, hidden(forward, batch), batch.input);
   const int64_t n = h->value.size(0);
   const DType acc_dtype = accumulator_of(h->value.dtype());
@@ -61,6 +64,7 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
                   .vocabulary = vocabularies_.target,
                   .hidden = h->value,
                   .weight = weight.value(),
+                  .packed = forward.packed ? forward.packed->of(weight.value()) : nullptr,
                   .bias = bias.value(),
                   .targets = batch.targets,
                   .smoothing = smoothing,
@@ -84,7 +88,7 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1,
                          "decode: {} hypotheses, the cache has {}", offsets.size() - 1, cache.rows());
   Tape tape(context_, Tape::Mode::Off);
-  ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true};
+  ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true, .packed = &packed_weights_};
   const Tokens packed = pack_tokens(context_, {.tokens = tokens, .offsets = offsets, .first_position = cache.past()});
   for (int64_t r = 0; r < cache.rows(); ++r) {
     const int32_t n = offsets[r + 1] - offsets[r];
@@ -99,7 +103,7 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: search tells near logits apart
   const int64_t columns = output_weight_->local_shape()[0];
   const Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
-  linear_batch_invariant(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  linear_of_pass(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
   Communicator& tp = shards_.communicator();
   Tensor parts = logits.view({1, last.size(0), columns});
   if (shards_.active()) {

@@ -6,6 +6,7 @@
 #include "model/cache.h"
 #include "model/config.h"
 #include "model/embedding.h"
+#include "model/packed_weights.h"
 #include "model/stack.h"
 
 namespace weft {
@@ -59,6 +60,8 @@ class Transformer {
   // Feeds each alive hypothesis its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
   // [alive hypotheses, vocabulary]. Bit-identical whatever is decoded together.
   Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
+  // What decoding's products read, and those of loss() too once they are asked for in a format of their own.
+  PackedWeights& packed_weights() { return packed_weights_; }
 
  protected:
   Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
@@ -74,6 +77,7 @@ class Transformer {
   TransformerConfig config_;
   Vocabularies vocabularies_;
   ParameterRegistry registry_;
+  PackedWeights packed_weights_;
   DropoutIds dropout_ids_;
   TensorParallel shards_;
   LoraSites lora_;

@@ -61,6 +61,10 @@ Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor&
 Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden) {
   const DType acc_dtype = accumulator_of(a.hidden.dtype());
   const Tensor logits = context.empty({hidden.size(0), a.weight.size(0)}, acc_dtype);
+  if (a.packed) {
+    linear_forward(context, {.x = hidden, .weight = a.weight, .packed = a.packed, .bias = a.bias, .y = logits});
+    return logits;
+  }
   matmul(context, {.a = hidden, .b = a.weight, .c = logits, .transpose_b = true});
   if (a.bias) add_row(context, a.bias, logits);
   return logits;

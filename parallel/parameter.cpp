@@ -179,6 +179,7 @@ Tensor ParameterRegistry::rounded_value(size_t owned) const {
 }
 
 void ParameterRegistry::start_weight_gather(size_t owned) {
+  ++weights_version_;
   if (!layout_.sharded()) return;
   const FlatRange &range = layout_.owned[owned], &bucket = layout_.buckets[owned];
   gathering_.push_back(mesh_.dp().start_all_gather(flat_value_.flat(range.begin, Shape{range.size()}),
@@ -189,6 +190,7 @@ void ParameterRegistry::start_weight_gather(size_t owned) {
 void ParameterRegistry::finish_weight_gather() {
   for (const auto& pending : gathering_) pending->wait();
   gathering_.clear();
+  ++weights_version_;
 }
 
 void ParameterRegistry::sync_compute_weights() {

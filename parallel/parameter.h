@@ -77,6 +77,8 @@ class ParameterRegistry {
   void start_weight_gather(size_t owned);
   void finish_weight_gather();
   void sync_compute_weights();
+  // Another number after every change of the compute values: what is derived from them is asked to compare it.
+  uint64_t weights_version() const { return weights_version_; }
 
   const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
   Parameter* find(std::string_view name) const;
@@ -111,6 +113,7 @@ class ParameterRegistry {
   Tensor flat_value_, flat_gradient_;
   FlatBuffer master_, reduced_gradient_;
   std::vector<std::unique_ptr<CollectiveWork>> gathering_;
+  uint64_t weights_version_ = 0;
 };
 
 }  // namespace weft

@@ -120,8 +120,14 @@ struct BackwardPieces {
 
 }  // namespace
 
-void CpuBackend::run(const LinearForward& args, Scratch) {
+// Rows of bf16 are widened once for all panels.
+size_t CpuBackend::workspace(const LinearForward& args) const {
+  return args.packed && args.x.dtype() == DType::BF16 ? static_cast<size_t>(args.x.elements()) * sizeof(float) : 0;
+}
+
+void CpuBackend::run(const LinearForward& args, Scratch scratch) {
   if (args.y.elements() == 0) return;
+  if (args.packed) return packed_linear(args, scratch);
   // The activation is always this file's own, kept `pre` or not: a recomputed forward must give the same bits.
   const Tensor& product = args.pre ? args.pre : args.y;
   matmul_.run({.m = args.x.rows(),
@@ -132,7 +138,6 @@ void CpuBackend::run(const LinearForward& args, Scratch) {
                .a = args.x.device_raw(),
                .b = args.weight.device_raw(),
                .transpose_b = true,
-               .packed_b = static_cast<const PackedMatrix*>(args.packed.get()),
                .c = product.device_raw(),
                .bias = args.bias ? args.bias.device_raw() : nullptr});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
@@ -180,11 +185,6 @@ void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
                  .c = args.dweight.device_raw(),
                  .add = args.dweight_mode == Accumulate::Add});
   }
-}
-
-std::shared_ptr<const PackedLayout> CpuBackend::pack(const Tensor& weight) {
-  const int64_t in = weight.columns(), out = weight.elements() / std::max<int64_t>(in, 1);
-  return matmul_.pack(weight.device_raw(), in, out, weight.dtype(), true);
 }
 
 void CpuBackend::run(const Matmul& args, Scratch) {

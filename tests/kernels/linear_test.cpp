@@ -259,42 +259,12 @@ TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
     for (const int64_t rows : {1, 16, 64, 65, 128, 1000, 2048, 2050, 2112}) {
       Context context({}, 2);
       const Problem p(context, {.rows = rows, .in = 40, .out = 72}, dtype);
-      Result r = run(p);
-      const Result exact = run(p.widened());
+      const Result r = run(p), exact = run(p.widened());
       for (const auto& [name, pair] : outputs(r, exact)) {
         EXPECT_TRUE(close(pair.first, pair.second, tolerance(dtype))) << name << " " << rows << weft::name(dtype);
       }
-      const PackedWeight packed = pack_weight(context, p.weight);
-      linear_forward(context, {.x = p.x, .weight = p.weight, .packed = packed, .bias = p.bias, .y = r.y});
-      EXPECT_TRUE(close(r.y, exact.y, tolerance(dtype))) << "packed " << rows << weft::name(dtype);
     }
   }
-}
-
-TEST(LinearEdges, PackedWeightsAreCopiesAndFallBack) {
-  Context context, other;
-  const Problem p(context, {.rows = 16, .in = 33, .out = 65}, DType::F32);
-  const Tensor expected = forward(p).y, y = other.empty({16, 65}, DType::F32);
-  PackedWeight packed;
-  {
-    Context third;
-    packed = pack_weight(third, p.weight);
-  }
-  fill(context, p.weight, 0);
-  linear_forward(other, {.x = p.x, .weight = p.weight, .packed = packed, .bias = p.bias, .y = y});
-  EXPECT_TRUE(close(y, expected, tolerance(DType::F32)));
-  // Nothing packed: the weight itself is read.
-  for (const DType dtype : {DType::F64, DType::BF16}) {
-    if (dtype == DType::BF16) engine_of(context).emulate_bf16(true);
-    const Problem q(context, {.rows = 7, .in = 8, .out = 9}, dtype);
-    const PackedWeight none = pack_weight(context, q.weight);
-    const Tensor z = context.empty({7, 9}, dtype);
-    linear_forward(context, {.x = q.x, .weight = q.weight, .packed = none, .bias = q.bias, .y = z});
-    EXPECT_TRUE(same_bits(z, forward(q).y));
-  }
-  Context dry(Device{DeviceKind::Meta});
-  pack_weight(dry, dry.empty({9, 8}, DType::F32));
-  EXPECT_EQ(dry.ledger().entries().at("pack_weight").bytes, 2.0 * 9 * 8 * 4);
 }
 
 // In bf16 the activation and its dropout are rounded together: to the nearest bf16 of what they are of `pre`.

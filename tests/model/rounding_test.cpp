@@ -8,6 +8,7 @@
 #include "kernels/matmul.h"
 #include "kernels/residual_norm.h"
 #include "model/feed_forward.h"
+#include "model/packed_weights.h"
 #include "parallel/in_process.h"
 #include "tests/model/fixture.h"
 
@@ -54,7 +55,9 @@ struct Rank {
   Tensor value(const char* name) const { return registry.find(name)->value(); }
   // x + ffn(norm(x))
   Tensor joined(Tape& tape, bool batch_invariant = false) const {
-    ForwardContext forward{.tape = tape, .batch_invariant = batch_invariant};
+    PackedWeights packed(registry);
+    ForwardContext forward{
+        .tape = tape, .batch_invariant = batch_invariant, .packed = batch_invariant ? &packed : nullptr};
     Residual residual(tape.constant(x));
     residual.apply(forward, ffn, tokens);
     return residual.value(forward, tokens)->value;
