@@ -27,7 +27,7 @@ void append(std::string& text, const std::string& name, const TreeNode& branch, 
 std::string parameter_tree(const JobConfig& job) {
   Context context({.kind = DeviceKind::Meta});
   Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, job.model, planned_vocabularies(job));
+  const auto model = make_model(context, mesh, job.model, planned_vocabularies(job), false, job.lora);
   TreeNode root;
   for (const auto& parameter : model->parameters().parameters()) {
     const ParameterSpec& spec = parameter->spec();

@@ -38,10 +38,16 @@ std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
   const BatchConfig& batch = job.batch;
   const auto seed = static_cast<uint64_t>(job.seed);
   if (const auto train = prepared_train_split(job)) return make_batch_plan(batch, *train, seed);
-  if (job.is_translation()) {
-    const int64_t row = longest_pairs(job, 1).target[0] - 1;
+  if (job.data.is_pairs()) {
+    const int64_t row = job.is_translation() ? longest_pairs(job, 1).target[0] - 1 : job.model.max_length;
     const int64_t pairs = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, row);
-    return make_pair_plan(batch, longest_pairs(job, pairs), seed);
+    PairLengths lengths = longest_pairs(job, pairs);
+    if (!job.is_translation()) {
+      lengths = {.source = std::vector<int32_t>(static_cast<size_t>(pairs), 1),
+                 .target = std::vector<int32_t>(static_cast<size_t>(pairs), static_cast<int32_t>(row)),
+                 .joined = true};
+    }
+    return make_pair_plan(batch, std::move(lengths), seed);
   }
   const int64_t windows = batch.sequences > 0 ? batch.sequences : divide_up(batch.tokens, batch.context_length);
   return make_window_plan(batch, (windows + 1) * (batch.context_length + 1), seed);

@@ -5,43 +5,14 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/hdf5.h"
 #include "base/log.h"
+#include "checkpoint/part.h"
 #include "checkpoint/reader.h"
 #include "kernels/transfer.h"
 #include "parallel/agree.h"
 
 namespace weft {
 namespace {
-
-std::string part_name(int rank) { return fmt::format("rank-{:05}", rank); }
-
-Hdf5Type hdf5_type(DType dtype) {
-  require<InternalError>(dtype == DType::F32 || dtype == DType::F64, "checkpoints hold f32 and f64, not {}",
-                         name(dtype));
-  return dtype == DType::F32 ? Hdf5Type::F32 : Hdf5Type::F64;
-}
-
-std::vector<int64_t> dims_of(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
-
-// HDF5 lays out the file: /buffer/tensor/box with the box's place in the tensor as attributes.
-std::vector<std::string> write_structure(const fs::path& path, const std::vector<TensorBox>& boxes) {
-  Hdf5File file = Hdf5File::create(path);
-  file.set_attribute("/", "weft_checkpoint_part", int64_t{CheckpointManifest::kVersion});
-  std::vector<std::string> arrays;
-  for (const TensorBox& box : boxes) {
-    const std::string buffer = "/" + box.buffer, tensor = buffer + "/" + box.name;
-    if (!file.exists(buffer)) file.create_group(buffer);
-    if (!file.exists(tensor)) file.create_group(tensor);
-    const std::string array = fmt::format("{}/{}", tensor, file.children(tensor).size());
-    file.create_array(array, hdf5_type(box.data.dtype()), dims_of(box.data.shape()));
-    file.set_attribute(array, "shape", box.shape.text());
-    file.set_attribute(array, "origin", Shape(box.origin).text());
-    arrays.push_back(array);
-  }
-  file.close();
-  return arrays;
-}
 
 // Gives each the other's name. Where the file system cannot do that at once (NFS), clear_unfinished() repairs what a
 // kill in between leaves.
@@ -57,6 +28,24 @@ void exchange_durably(const fs::path& one, const fs::path& other) {
 }
 
 }  // namespace
+
+std::string part_name(int rank) { return fmt::format("rank-{:05}", rank); }
+
+void write_manifest(const fs::path& directory, const CheckpointHeader& header, std::vector<CheckpointFile> parts) {
+  CheckpointManifest manifest{.step = header.step,
+                              .sequence = header.sequence,
+                              .attempt = header.attempt,
+                              .state = header.state,
+                              .job = header.job,
+                              .fingerprint = header.fingerprint,
+                              .provenance = header.provenance,
+                              .files = std::move(parts)};
+  for (const auto& [attached, text] : header.attachments) {
+    write_file_atomically(directory / attached, text);
+    manifest.attachments.push_back({attached, text.size(), hash64(text)});
+  }
+  write_file_atomically(manifest_path(directory), checkpoint_manifest_text(manifest));
+}
 
 fs::path checkpoint_path(const fs::path& directory, int64_t step) {
   return directory / fmt::format("step-{:08}", step);
@@ -119,56 +108,34 @@ std::string CheckpointWriter::space_text(const fs::path& directory) const {
                      error ? error.message() : fmt::format("{}", space.available), directory.string());
 }
 
-// The payload goes past HDF5, which has one lock for the whole process. What the part holds is left in a small file
-// beside it for rank 0 to put into the manifest.
+// What the part holds is left in a small file beside it for rank 0 to put into the manifest.
 void CheckpointWriter::write_part(const fs::path& directory) {
-  const fs::path path = directory / (part_name(world_.rank()) + ".h5");
-  const std::vector<std::string> arrays = write_structure(path, snapshot_);
-  CheckpointFile stored{.name = path.filename()};
-  std::vector<uint64_t> offsets;
-  {
-    const Hdf5File structure = Hdf5File::open(path);
-    for (const std::string& array : arrays) offsets.push_back(structure.array(array).offset);
+  std::vector<CheckpointSlice> slices;
+  for (const TensorBox& box : snapshot_) {
+    slices.push_back({.buffer = box.buffer,
+                      .name = box.name,
+                      .dtype = box.data.dtype(),
+                      .shape = box.shape,
+                      .origin = box.origin,
+                      .extent = box.data.shape()});
   }
-  File file(path, File::Mode::ReadWrite);
+  CheckpointPart part(directory / (part_name(world_.rank()) + ".h5"), std::move(slices));
   for (size_t i = 0; i < snapshot_.size(); ++i) {
-    const TensorBox& box = snapshot_[i];
-    file.write_at(offsets[i], box.data.raw(), box.data.bytes());
-    const uint64_t hash = hash64({reinterpret_cast<const char*>(box.data.raw()), box.data.bytes()});
-    stored.slices.push_back({.buffer = box.buffer,
-                             .name = box.name,
-                             .dtype = box.data.dtype(),
-                             .shape = box.shape,
-                             .origin = box.origin,
-                             .extent = box.data.shape(),
-                             .offset = offsets[i],
-                             .hash = hash});
+    part.write(i, {snapshot_[i].data.raw(), snapshot_[i].data.bytes()});
     context_.note_progress();
   }
-  file.sync();
-  stored.bytes = file.size();
-  write_file_atomically(directory / (part_name(world_.rank()) + ".json"), file_to_json(stored).dump());
+  write_file_atomically(directory / (part_name(world_.rank()) + ".json"), file_to_json(part.finish()).dump());
 }
 
 // For rank 0, once every rank has written its part.
 void CheckpointWriter::commit(const CheckpointHeader& header, const fs::path& temporary, const fs::path& target) const {
-  CheckpointManifest manifest{.step = header.step,
-                              .sequence = header.sequence,
-                              .attempt = header.attempt,
-                              .state = header.state,
-                              .job = header.job,
-                              .fingerprint = header.fingerprint,
-                              .provenance = header.provenance};
+  std::vector<CheckpointFile> parts;
   for (int rank = 0; rank < world_.size(); ++rank) {
     const fs::path part = temporary / (part_name(rank) + ".json");
-    manifest.files.push_back(file_from_json(nlohmann::ordered_json::parse(read_file(part))));
+    parts.push_back(file_from_json(nlohmann::ordered_json::parse(read_file(part))));
     fs::remove(part);
   }
-  for (const auto& [attached, text] : header.attachments) {
-    write_file_atomically(temporary / attached, text);
-    manifest.attachments.push_back({attached, text.size(), hash64(text)});
-  }
-  write_file_atomically(manifest_path(temporary), checkpoint_manifest_text(manifest));
+  write_manifest(temporary, header, std::move(parts));
   if (!fs::exists(target)) return rename_durably(temporary, target);
   // One of the same step, left by a resume from before it, perhaps the only one there is: it stays until the new one
   // has its name.

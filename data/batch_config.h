@@ -51,7 +51,8 @@ struct BatchConfig {
         "Token budget of a step, over all ranks, instead of `sequences`; for windows a multiple of `context_length`.",
         Range{.min = 0, .max = 1LL << 40});
     v.field("token_count", token_count,
-            "What `tokens` counts (pairs): target tokens, source and target (total), or pairs x the longest sequence "
+            "What `tokens` counts (pairs): target tokens (of a prompt with its answer all), source and target (total), "
+            "or pairs x the longest sequence "
             "(padded).");
     v.field("order", order,
             "shuffled: each sequence once an epoch; bucketed: so, with pairs of similar length together; random: "

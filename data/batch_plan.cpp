@@ -40,6 +40,7 @@ class Spread {
 PairLengths lengths_of(const Dataset& dataset) {
   PairLengths lengths;
   dataset.all_lengths(lengths.source, lengths.target);
+  lengths.joined = dataset.header().kind == DatasetKind::Answers;
   return lengths;
 }
 

@@ -15,7 +15,7 @@ struct PlannedSequence {
   int64_t index = 0;          // window: its first token in the stream; pair: its number in the split
   int32_t source_tokens = 0;  // tokens that the encoder sees
   int32_t input_tokens = 0;   // tokens that the decoder sees; as many targets
-  int32_t unscored = 0;       // leading targets that are context only (evaluation with overlapping windows)
+  int32_t unscored = 0;       // leading targets that are context only (a prompt; evaluation with overlapping windows)
 
   int32_t scored() const { return input_tokens - unscored; }
   int32_t tokens() const { return source_tokens + input_tokens; }

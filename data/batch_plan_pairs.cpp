@@ -23,12 +23,18 @@ void check_lengths(const PairLengths& lengths) {
   require<DataError>(pairs < std::numeric_limits<uint32_t>::max(), "batch plan: {} pairs; at most 2^32 - 2 fit", pairs);
   for (size_t i = 0; i < pairs; ++i) {
     require<DataError>(lengths.source[i] >= 1, "pair {}: its source is empty", i);
+    if (lengths.joined) continue;
     require<DataError>(lengths.target[i] >= 2, "pair {}: its target has {} tokens; 2 are needed to predict one", i,
                        lengths.target[i]);
   }
 }
 
 PlannedSequence planned(const PairLengths& lengths, int64_t pair) {
+  if (lengths.joined) {
+    return {.index = pair,
+            .input_tokens = lengths.source[pair] + lengths.target[pair] - 1,
+            .unscored = lengths.source[pair] - 1};
+  }
   return {.index = pair, .source_tokens = lengths.source[pair], .input_tokens = lengths.target[pair] - 1};
 }
 
@@ -203,7 +209,7 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
     if (out[pair]) continue;
     uint64_t lengths = 0;
     if (bucketed()) {
-      lengths = static_cast<uint64_t>(lengths_.target[pair]) << 32;
+      lengths = static_cast<uint64_t>(planned(lengths_, pair).input_tokens) << 32;
       // Where sources count against the budget they must be near each other too; otherwise chance decides among
       // equal targets, which mixes the groups more.
       const bool sources_count = config_.tokens > 0 && config_.token_count != TokenCount::Target;

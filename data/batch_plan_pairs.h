@@ -8,9 +8,12 @@ namespace weft {
 // Lengths are as stored: the target with its bos and eos, so that length - 1 tokens are predicted. Memory: 8 bytes a
 // pair, and 4 more for each of the two epochs that are kept. DataError if a source is empty, a target has fewer than
 // 2 tokens, or all pairs together do not fill one step (last: drop).
+// `joined`: prompts and answers, which a language model reads as one sequence. The answer of n tokens that follows a
+// prompt of m gives m + n - 1 inputs, of which the last n are scored: the prompt's own tokens are context.
 struct PairLengths {
   std::vector<int32_t> source;
   std::vector<int32_t> target;
+  bool joined = false;
 };
 std::shared_ptr<const BatchPlan> make_pair_plan(const BatchConfig& config, PairLengths lengths, uint64_t seed);
 std::shared_ptr<const BatchPlan> make_pair_evaluation(const EvaluationOptions& options, PairLengths lengths);

@@ -35,7 +35,7 @@ DatasetHeader header_of(const Manifest& manifest, std::string_view split, const 
                        .token_bytes = manifest.token_bytes,
                        .num_tokens = entry.source.tokens + entry.target.tokens,
                        .num_shards = static_cast<int64_t>(entry.shards.size())};
-  const bool pairs = manifest.kind == DatasetKind::Pairs;
+  const bool pairs = has_two_sides(manifest.kind);
   (pairs ? header.num_pairs : header.num_documents) = entry.records;
   const SideCounts& target = pairs ? entry.target : entry.source;
   header.source.num_tokens = entry.source.tokens, header.source.longest = entry.source.longest;

@@ -1,12 +1,15 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/config/fields.h"
 #include "base/files.h"
 
 namespace weft {
@@ -17,9 +20,16 @@ class Tokenizer;
 bool is_prepared(const fs::path& directory);
 
 enum class DatasetKind {
-  Stream,  // documents end to end, for language models
-  Pairs,   // source and target sequences, for translation
+  Stream,   // documents end to end, for language models
+  Pairs,    // source and target sequences, for translation
+  Answers,  // prompt (source) and answer (target), for a language model that reads one after the other
 };
+template <>
+struct EnumNames<DatasetKind> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DatasetKind>>(
+      {{"stream", DatasetKind::Stream}, {"pairs", DatasetKind::Pairs}, {"answers", DatasetKind::Answers}});
+};
+constexpr bool has_two_sides(DatasetKind kind) { return kind != DatasetKind::Stream; }
 
 // What the ids of one side mean.
 struct DatasetSide {
@@ -27,7 +37,7 @@ struct DatasetSide {
   int64_t vocabulary = 0;  // every id is in [0, vocabulary)
   std::optional<int32_t> bos, eos, pad, unk;
   int64_t num_tokens = 0;      // of this split, specials included
-  int64_t longest = 0;         // Pairs: tokens in the longest sequence
+  int64_t longest = 0;         // Pairs, Answers: tokens in the longest sequence
   std::string tokenizer_file;  // within the dataset's directory
 };
 
@@ -41,7 +51,7 @@ struct DatasetHeader {
   int token_bytes = 0;        // on disk: 2 (unsigned, both vocabularies at most 65536) or 4
   int64_t num_tokens = 0;     // of both sides
   int64_t num_documents = 0;  // Stream
-  int64_t num_pairs = 0;      // Pairs
+  int64_t num_pairs = 0;      // Pairs, Answers
   int64_t num_shards = 0;
   uint64_t content = 0;  // of the shards' checksums, in order: another text, split or order is another number
 };
@@ -52,7 +62,7 @@ struct DatasetHeader {
 // from many threads at once. Bad arguments are InternalErrors; damage is a DataError that names the file.
 //
 // Sequences of Pairs are as the model sees them: the source with the specials that its preparation chose, the target as
-// bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels.
+// bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos, their prompts text.
 class Dataset {
  public:
   static Dataset open(const fs::path& directory, std::string_view split);  // train, valid or test
@@ -69,7 +79,7 @@ class Dataset {
   void read_tokens(int64_t first, std::span<int32_t> into) const;
   int64_t document_begin(int64_t document) const;  // index of its first token; O(log shards)
 
-  // Pairs. Spans are exactly as long as the sequence.
+  // Pairs and Answers. Spans are exactly as long as the sequence.
   int64_t num_pairs() const;
   int32_t source_length(int64_t pair) const;  // O(log shards)
   int32_t target_length(int64_t pair) const;

@@ -67,7 +67,7 @@ void read_everything(const Dataset& dataset) {
 }  // namespace
 
 std::string describe_splits(const Manifest& manifest) {
-  const bool pairs = manifest.kind == DatasetKind::Pairs;
+  const bool pairs = has_two_sides(manifest.kind);
   std::string text;
   for (const char* name : {"train", "valid", "test"}) {
     const auto found = manifest.splits.find(name);
@@ -89,9 +89,9 @@ std::string describe_splits(const Manifest& manifest) {
 std::string describe_dataset(const fs::path& directory) {
   const Manifest manifest = read_manifest(directory);
   for (const auto& [name, split] : manifest.splits) Dataset::open(directory, name);
-  const bool pairs = manifest.kind == DatasetKind::Pairs;
+  const bool pairs = has_two_sides(manifest.kind);
   std::string text = fmt::format("weft dataset {}, version {}, {}, ids of {} bytes\n", directory.string(),
-                                 manifest.version, pairs ? "pairs" : "stream", manifest.token_bytes);
+                                 manifest.version, enum_name(manifest.kind), manifest.token_bytes);
   text += describe_side(pairs ? "source" : "tokenizer", manifest.source);
   if (pairs) text += describe_side("target", manifest.target);
   text += describe_splits(manifest);

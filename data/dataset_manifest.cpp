@@ -53,9 +53,9 @@ Json to_json(const SplitEntry& split, bool pairs) {
 }
 
 Json to_json(const Manifest& manifest) {
-  const bool pairs = manifest.kind == DatasetKind::Pairs;
+  const bool pairs = has_two_sides(manifest.kind);
   Json json = {{"format", "weft dataset"},           {"version", manifest.version},
-               {"kind", pairs ? "pairs" : "stream"}, {"token_bytes", manifest.token_bytes},
+               {"kind", enum_name(manifest.kind)},   {"token_bytes", manifest.token_bytes},
                {"source", to_json(manifest.source)}, {"settings", manifest.settings}};
   if (pairs) json["target"] = to_json(manifest.target);
   for (const auto& [name, split] : manifest.splits) json["splits"][name] = to_json(split, pairs);
@@ -189,9 +189,11 @@ Manifest parse(const Json& json, const std::string& where) {
   const Node root(json, where);
   Manifest manifest;
   const std::string kind = root.at("kind").text();
-  require<DataError>(kind == "stream" || kind == "pairs", "{}: kind \"{}\" is neither stream nor pairs", where, kind);
-  const bool pairs = kind == "pairs";
-  manifest.kind = pairs ? DatasetKind::Pairs : DatasetKind::Stream;
+  const auto& kinds = EnumNames<DatasetKind>::kNames;
+  const auto named = std::ranges::find(kinds, std::string_view(kind), [](const auto& k) { return k.first; });
+  require<DataError>(named != kinds.end(), "{}: kind \"{}\" is neither stream nor pairs nor answers", where, kind);
+  manifest.kind = named->second;
+  const bool pairs = has_two_sides(manifest.kind);
   manifest.token_bytes = static_cast<int>(root.at("token_bytes").count(4));
   require<DataError>(manifest.token_bytes == 2 || manifest.token_bytes == 4, "{}: token_bytes is {}, not 2 or 4", where,
                      manifest.token_bytes);

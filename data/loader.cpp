@@ -34,6 +34,20 @@ class PairReader final : public SequenceReader {
   std::shared_ptr<const Dataset> dataset_;
 };
 
+// A prompt and its answer: the prompt's last token predicts the answer's first.
+class AnswerReader final : public SequenceReader {
+ public:
+  explicit AnswerReader(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
+  void read(const PlannedSequence& s, std::span<int32_t>, std::span<int32_t> target) const override {
+    const auto prompt = static_cast<size_t>(s.unscored) + 1;
+    dataset_->read_source(s.index, target.first(prompt));
+    dataset_->read_target(s.index, target.subspan(prompt));
+  }
+
+ private:
+  std::shared_ptr<const Dataset> dataset_;
+};
+
 MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> places, const SequenceReader& reader) {
   MicroBatch micro;
   int64_t source_tokens = 0, input_tokens = 0;
@@ -68,6 +82,7 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
 
 std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset) {
   if (dataset->header().kind == DatasetKind::Stream) return std::make_shared<StreamReader>(std::move(dataset));
+  if (dataset->header().kind == DatasetKind::Answers) return std::make_shared<AnswerReader>(std::move(dataset));
   return std::make_shared<PairReader>(std::move(dataset));
 }
 

@@ -43,7 +43,7 @@ std::vector<std::pair<std::string, int64_t>> stated_numbers(const ShardIdentity&
   std::vector<std::pair<std::string, int64_t>> numbers = {{"format_version", kDatasetVersion},
                                                           {"token_bytes", identity.token_bytes},
                                                           {"num_source_tokens", entry.source.count}};
-  const bool pairs = identity.kind == DatasetKind::Pairs;
+  const bool pairs = has_two_sides(identity.kind);
   numbers.emplace_back(pairs ? "num_pairs" : "num_documents", entry.records);
   if (pairs) numbers.emplace_back("num_target_tokens", entry.target.count);
   const auto add_side = [&](const std::string& name, const DatasetSide& side) {
@@ -59,10 +59,10 @@ std::vector<std::pair<std::string, int64_t>> stated_numbers(const ShardIdentity&
 }
 
 std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentity& identity) {
-  const bool pairs = identity.kind == DatasetKind::Pairs;
+  const bool pairs = has_two_sides(identity.kind);
   std::vector<std::pair<std::string, std::string>> texts = {
       {"format", kShardFormat},
-      {"kind", pairs ? "pairs" : "stream"},
+      {"kind", std::string(enum_name(identity.kind))},
       {"split", identity.split},
       {"source_tokenizer_hash", hash_hex(identity.source.tokenizer_hash)}};
   if (pairs) texts.emplace_back("target_tokenizer_hash", hash_hex(identity.target.tokenizer_hash));
@@ -89,7 +89,7 @@ std::vector<uint64_t> write_file(const fs::path& path, const ShardIdentity& iden
     Hdf5File file = Hdf5File::create(path);
     for (const auto& [name, value] : stated_texts(identity)) file.set_attribute("/", name, std::string_view(value));
     for (const auto& [name, value] : stated_numbers(identity, entry)) file.set_attribute("/", name, value);
-    if (identity.kind == DatasetKind::Pairs) file.create_group("/source"), file.create_group("/target");
+    if (has_two_sides(identity.kind)) file.create_group("/source"), file.create_group("/target");
     for (const Payload& payload : payloads) {
       const int64_t shape[] = {static_cast<int64_t>(payload.bytes.size() / element_bytes(payload.type))};
       file.create_array(payload.path, payload.type, shape);
@@ -261,7 +261,7 @@ void Shard::check_structure(const ShardIdentity& identity) {
     require<DataError>(tokens.count == 0 || offset == tokens.offset, "{}: array {} is at byte {}, not {}",
                        path_.string(), name, offset, tokens.offset);
   };
-  const bool pairs = identity.kind == DatasetKind::Pairs;
+  const bool pairs = has_two_sides(identity.kind);
   place_tokens(pairs ? "/source/tokens" : kStreamTokens, entry_.source);
   if (!pairs) {
     source_index_ = place(kStreamDocuments, Hdf5Type::U64, entry_.records);

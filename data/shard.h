@@ -48,7 +48,7 @@ class SplitWriter {
 
  private:
   void flush();
-  bool pairs() const { return identity_.kind == DatasetKind::Pairs; }
+  bool pairs() const { return has_two_sides(identity_.kind); }
 
   fs::path directory_;
   ShardIdentity identity_;

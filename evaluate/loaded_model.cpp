@@ -42,7 +42,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   const bool pairs = loaded.job.task == Task::Translation;
   const Vocabularies vocabularies{.source = pairs ? loaded.source_tokenizer->vocabulary() : 0,
                                   .target = loaded.target_tokenizer->vocabulary()};
-  loaded.model = make_model(context, mesh, loaded.job.model, vocabularies);
+  loaded.model = make_model(context, mesh, loaded.job.model, vocabularies, false, loaded.job.lora);
   loaded.model->allocate(loaded.job.train.precision, false);
   const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
   checkpoint.read(loaded.model->context(), local_boxes(loaded.model->parameters(), master), on_progress);

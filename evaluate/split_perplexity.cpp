@@ -21,7 +21,7 @@ TextSize text_size(const Dataset& split, const Tokenizer& tokenizer, const std::
     }
   };
   std::vector<int32_t> ids;
-  if (split.header().kind == DatasetKind::Pairs) {
+  if (has_two_sides(split.header().kind)) {
     for (int64_t i = 0; i < split.num_pairs(); ++i) {
       ids.resize(static_cast<size_t>(split.target_length(i)));
       split.read_target(i, ids);

@@ -22,15 +22,17 @@ bool changes_training(const std::string& key) {
   // micro_batch_tokens is a memory limit; the way weights were first drawn no longer matters.
   static constexpr std::array<std::string_view, 3> kHarmless = {"batch.micro_batch_tokens", "model.init",
                                                                 "model.init_std"};
-  static constexpr std::array<std::string_view, 11> kMatters = {"task",
+  static constexpr std::array<std::string_view, 13> kMatters = {"task",
                                                                 "seed",
                                                                 "model",
+                                                                "lora",
                                                                 "batch",
                                                                 "optimizer",
                                                                 "schedule",
                                                                 "train.max_steps",
                                                                 "train.max_epochs",
                                                                 "train.clip_norm",
+                                                                "train.freeze",
                                                                 "train.label_smoothing",
                                                                 "train.precision"};
   const auto named = [&](std::string_view section) { return within(key, section); };

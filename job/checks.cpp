@@ -62,7 +62,7 @@ void check_device(const JobConfig& job, Problems& problems) {
 
 void check_task(const JobConfig& job, Problems& problems) {
   if (job.is_translation()) {
-    problems.add_if(!job.data.is_pairs(), "data.format: {} has one language; translation needs parallel or tsv",
+    problems.add_if(!job.data.is_translation(), "data.format: {} has one language; translation needs parallel or tsv",
                     enum_name(job.data.format));
     problems.add_if(job.model.encoder_layers == 0,
                     "model.encoder_layers: it is 0; translation needs an encoder, set it to 1 or more");
@@ -71,13 +71,14 @@ void check_task(const JobConfig& job, Problems& problems) {
                     "model.tying: all needs one vocabulary for both languages; remove target_tokenizer or use output");
     return;
   }
-  problems.add_if(job.data.is_pairs(), "data.format: {} has two languages; gpt needs text or jsonl",
+  problems.add_if(job.data.is_translation(),
+                  "data.format: {} has two languages; gpt needs text, jsonl or prompt_answer",
                   enum_name(job.data.format));
   problems.add_if(job.model.encoder_layers > 0, "model.encoder_layers: gpt has no encoder, but it is {}; set it to 0",
                   job.model.encoder_layers);
   problems.add_if(job.target_tokenizer.has_value(), "target_tokenizer: gpt has one tokenizer; remove it");
   problems.add_if(job.model.tying == Tying::All, "model.tying: gpt has no source to tie; use output");
-  problems.from([&] { job.batch.check_for_windows(); });
+  problems.from([&] { job.data.is_pairs() ? job.batch.check_for_pairs() : job.batch.check_for_windows(); });
 }
 
 void check_lengths(const JobConfig& job, Problems& problems) {
@@ -132,6 +133,13 @@ void check_run(const JobConfig& job, Problems& problems) {
                   "optimizer.momentum: {} does not read it; remove it, or set beta1", enum_name(job.optimizer.kind));
 }
 
+void check_adapters(const JobConfig& job, Problems& problems) {
+  problems.add_if(job.lora.active() && job.train.init_from.empty(),
+                  "lora.rank: adapters need a trained model to adapt; set train.init_from, or lora.rank: 0");
+  problems.add_if(job.lora.active() && job.lora.targets.empty(),
+                  "lora.targets: there is nothing to adapt; name products such as attention.qkv, or set lora.rank: 0");
+}
+
 void check_evaluation(const JobConfig& job, Problems& problems) {
   const EvaluationConfig& evaluation = job.evaluation;
   const bool evaluates = evaluation.every_steps > 0 || evaluation.every_epochs > 0;
@@ -180,6 +188,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   check_model(job, problems);
   check_lengths(job, problems);
   check_run(job, problems);
+  check_adapters(job, problems);
   check_evaluation(job, problems);
   check_allow_changes(job, problems);
   return problems.take();

@@ -19,9 +19,9 @@ void check_job_against(const JobConfig& job, const DatasetHeader& header) {
   const std::string& directory = job.data.directory;
   const bool pairs = header.kind == DatasetKind::Pairs;
   if (pairs != (job.task == Task::Translation)) {
-    throw ConfigError(fmt::format("{} holds {}, but task is {}", directory, pairs ? "pairs" : "a stream of text",
-                                  enum_name(job.task)),
-                      "prepare another data.directory for this job");
+    throw ConfigError(
+        fmt::format("{} holds {}, but task is {}", directory, enum_name(header.kind), enum_name(job.task)),
+        "prepare another data.directory for this job");
   }
   if (pairs) {
     check_longest(std::max(header.source.longest, header.target.longest - 1), job, directory,
@@ -31,6 +31,16 @@ void check_job_against(const JobConfig& job, const DatasetHeader& header) {
                         "use one tokenizer for both languages, or model.tying: output");
     }
   }
+}
+
+void check_answers(const JobConfig& job, const Dataset& dataset) {
+  if (dataset.header().kind != DatasetKind::Answers) return;
+  std::vector<int32_t> prompts, answers;
+  dataset.all_lengths(prompts, answers);
+  int64_t longest = 0;
+  for (size_t i = 0; i < prompts.size(); ++i) longest = std::max<int64_t>(longest, prompts[i] + answers[i] - 1);
+  check_longest(longest, job, fmt::format("split {} of {}", dataset.header().split, job.data.directory),
+                "prepare again with data.max_source_tokens and data.max_target_tokens, which together leave so many");
 }
 
 void check_tokenizers(const Checkpoint& checkpoint, const DatasetHeader& header, const fs::path& dataset) {

@@ -12,6 +12,9 @@ void check_longest(int64_t longest, const JobConfig& job, const std::string& whe
 // vocabularies. ConfigError or DataError with what to change.
 void check_job_against(const JobConfig& job, const DatasetHeader& header);
 
+// Every prompt fits the model's positions with its answer; nothing of other datasets.
+void check_answers(const JobConfig& job, const Dataset& dataset);
+
 // The dataset's ids are those of the tokenizers that the checkpoint's weights were trained with; DataError otherwise.
 void check_tokenizers(const Checkpoint& checkpoint, const DatasetHeader& header, const fs::path& dataset);
 

@@ -1,6 +1,7 @@
 #include "job/job.h"
 
 #include "base/config/reader.h"
+#include "job/initial_model.h"
 #include "job/renamed_keys.h"
 
 namespace weft {
@@ -14,7 +15,9 @@ JobConfig load_job(const std::string& path, const std::vector<std::string>& over
   ConfigProblems problems;
   ConfigValue tree = load_config_tree(path, overrides, problems);
   refuse_renamed_keys(renamed_job_keys(), tree, problems);
-  const JobConfig job = resolved(decode_config<JobConfig>(tree, std::move(problems)));
+  JobConfig job = decode_config<JobConfig>(tree, std::move(problems));
+  if (!job.train.init_from.empty()) job = with_initial_model(job, tree);
+  job = resolved(std::move(job));
   check_job(job);
   return job;
 }

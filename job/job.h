@@ -12,6 +12,7 @@
 #include "job/schedule.h"
 #include "job/sections.h"
 #include "model/config.h"
+#include "model/lora_config.h"
 #include "parallel/watchdog.h"
 
 namespace weft {
@@ -27,6 +28,7 @@ struct JobConfig {
   TokenizerConfig tokenizer;
   std::optional<TokenizerConfig> target_tokenizer;
   TransformerConfig model;
+  LoraConfig lora;
   BatchConfig batch;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
@@ -49,6 +51,7 @@ struct JobConfig {
     v.field("tokenizer", tokenizer, "Text to ids; of both languages unless target_tokenizer is given.");
     v.field("target_tokenizer", target_tokenizer, "A tokenizer of the target language alone; null means none.");
     v.field("model", model, "Shapes and options of the transformer.");
+    v.field("lora", lora, "Low-rank adapters, trained while the weights that they adapt stay as they are.");
     v.field("batch", batch, "What one optimizer step takes.");
     v.field("optimizer", optimizer, "How gradients change the weights.");
     v.field("schedule", schedule, "The learning rate over the run.");
@@ -71,8 +74,9 @@ struct JobConfig {
 // resolved jobs, as load_job() and parse_stored_job() give them.
 JobConfig resolved(JobConfig job);
 
-// A job file with what it extends and the overrides "a.b=value", resolved, then check_job().
-// ConfigError listing everything that cannot be read, or else everything that does not fit together.
+// A job file with what it extends, the overrides "a.b=value", and what it takes over from the checkpoint that it begins
+// from (job/initial_model.h); resolved, then check_job(). ConfigError listing everything that cannot be read, or else
+// everything that does not fit together; DataError if that checkpoint cannot be read.
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides = {});
 
 // `defaults` changed by the overrides "a.b=value", resolved and not checked: for jobs that no file holds.

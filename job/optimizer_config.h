@@ -1,6 +1,9 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/config/fields.h"
 
@@ -13,6 +16,23 @@ struct EnumNames<OptimizerKind> {
       {{"adamw", OptimizerKind::AdamW}, {"adam", OptimizerKind::Adam}, {"sgd", OptimizerKind::Sgd}});
 };
 
+// Parameters that are updated in their own way.
+struct ParameterGroup {
+  std::vector<std::string> match;
+  double learning_rate_scale = 1;
+  std::optional<double> weight_decay;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("match", match, "Patterns over parameter names, as in train.freeze.");
+    v.field("learning_rate_scale", learning_rate_scale, "The schedule's learning rate is multiplied by it.",
+            Range{.min = 1e-9, .max = 1e6});
+    v.field("weight_decay", weight_decay,
+            "Instead of optimizer.weight_decay; biases and norms do not decay here either. null means the same.",
+            Range{.min = 0, .max = 10});
+  }
+};
+
 struct OptimizerConfig {
   OptimizerKind kind = OptimizerKind::AdamW;
   double beta1 = 0.9;
@@ -20,6 +40,7 @@ struct OptimizerConfig {
   double epsilon = 1e-8;
   double weight_decay = 0;
   double momentum = 0;
+  std::vector<ParameterGroup> groups;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -30,6 +51,9 @@ struct OptimizerConfig {
     v.field("weight_decay", weight_decay, "Decay of matrices and embeddings; biases and norms do not decay.",
             Range{.min = 0, .max = 10});
     v.field("momentum", momentum, "Momentum (sgd).", Range{.min = 0, .max = 0.999999});
+    v.field("groups", groups,
+            "Parameters with a learning rate or a weight decay of their own; of several that match one, the last "
+            "counts.");
   }
 };
 

@@ -44,6 +44,7 @@ struct TrainConfig {
   Recompute recompute = Recompute::None;
   int64_t max_nonfinite_steps = 10;
   std::string init_from;
+  std::vector<std::string> freeze;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -69,7 +70,11 @@ struct TrainConfig {
             "Steps in a row whose loss or gradient is not finite that are skipped before the run ends as diverged.",
             Range{.min = 0, .max = 1e9});
     v.field("init_from", init_from,
-            "Directory of a checkpoint whose weights begin the run (finetuning); empty means initialise anew.");
+            "A checkpoint, a run (its latest checkpoint) or an imported model whose weights begin the run; the job's "
+            "task, model and tokenizer are then that one's. Empty means initialise anew.");
+    v.field("freeze", freeze,
+            "Patterns over parameter names (weft inspect lists them): what one of them matches stays as it is. * is "
+            "any text, ? one character, [0-5] one of a range.");
   }
 };
 

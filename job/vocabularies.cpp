@@ -20,7 +20,7 @@ std::optional<int64_t> known_vocabulary(const std::string& file, const Tokenizer
 }  // namespace
 
 Vocabularies vocabularies_of(const DatasetHeader& header) {
-  if (header.kind == DatasetKind::Stream) return {.source = 0, .target = header.target.vocabulary};
+  if (header.kind != DatasetKind::Pairs) return {.source = 0, .target = header.target.vocabulary};
   return {.source = header.source.vocabulary, .target = header.target.vocabulary};
 }
 

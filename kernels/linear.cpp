@@ -17,6 +17,12 @@ double product_flops(int64_t rows, int64_t in, int64_t out) {
   return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
 }
 
+// Of a weight that is packed as it is.
+WeightFormat own_format(DType dtype) {
+  if (dtype == DType::F64) return WeightFormat::Own;
+  return dtype == DType::BF16 ? WeightFormat::Bf16 : WeightFormat::F32;
+}
+
 // What LinearBackward says of the product that made x.
 void check_producer(const Checks& check, const LinearBackward& args, int64_t rows, int64_t in) {
   const DType dtype = args.dy.dtype();
@@ -25,17 +31,24 @@ void check_producer(const Checks& check, const LinearBackward& args, int64_t row
   if (args.input_dbias) check.vector("input_dbias", args.input_dbias, in, accumulator_of(dtype));
   check.dropout(args.input_dropout, rows);
   const bool given = activated || args.input_dropout.active() || args.input_dbias;
-  check.that(!given || (args.dx && args.dx_mode == Accumulate::Overwrite),
-             "the gradient of what made x needs a dx to overwrite, not {}", args.dx);
+  check.that(!given || args.dx, "the gradient of what made x needs a dx, not {}", args.dx);
 }
 
 }  // namespace
 
-PackedWeight pack_weight(Context& context, const Tensor& weight) {
+PackedWeight pack_weight(Context& context, const Tensor& weight, WeightFormat format) {
   const Checks check(context, "pack_weight");
   check.floating("weight", weight);
-  const CostScope scope(context, {"pack_weight", 0, 2.0 * static_cast<double>(weight.bytes())});
-  return context.meta() ? nullptr : context.backend().pack(weight);
+  if (format == WeightFormat::Own) format = own_format(weight.dtype());
+  check.that((weight.dtype() == DType::F64) == (format == WeightFormat::Own), "{} cannot be packed as {}", weight,
+             enum_name(format));
+  check.that(weight.elements() > 0, "weight {}", weight);
+  PackedLayout packed{.out = leading(weight), .in = weight.columns(), .format = format};
+  const size_t bytes = context.backend().packed_bytes(packed.out, packed.in, format);
+  packed.data = context.empty({static_cast<int64_t>((bytes + 3) / 4)}, DType::I32);
+  dispatch(context, {"pack_weight", 0, static_cast<double>(weight.bytes() + bytes)},
+           PackWeight{weight, format, packed.data});
+  return std::make_shared<const PackedLayout>(std::move(packed));
 }
 
 void linear_forward(Context& context, const LinearForward& args) {
@@ -52,10 +65,26 @@ void linear_forward(Context& context, const LinearForward& args) {
   if (args.bias) check.vector("bias", args.bias, out, dtype);
   if (args.pre) check.matrix("pre", args.pre, rows, out, dtype);
   check.dropout(args.dropout, rows);
-  dispatch(
-      context,
-      {"linear_forward", product_flops(rows, in, out), bytes_of({args.x, args.weight, args.bias, args.y, args.pre})},
-      args);
+  if (args.packed) {
+    check.that(args.packed->out == out && args.packed->in == in, "packed is [{}, {}], weight {}", args.packed->out,
+               args.packed->in, args.weight);
+    check.that((args.packed->format == WeightFormat::Own) == (dtype == DType::F64), "packed as {}, x {}",
+               enum_name(args.packed->format), args.x);
+    check.that(!args.dropout.active() && !args.pre, "a packed weight with dropout or pre");
+  }
+  const Tensor& read = args.packed ? args.packed->data : args.weight;
+  dispatch(context,
+           {"linear_forward", product_flops(rows, in, out), bytes_of({args.x, read, args.bias, args.y, args.pre})},
+           args);
+}
+
+void activate(Context& context, const Activate& args) {
+  const Checks check(context, "activate");
+  check.floating("pre", args.pre);
+  const int64_t rows = args.pre.rows(), columns = args.pre.columns();
+  check.matrix("y", args.y, rows, columns, args.pre.dtype());
+  check.dropout(args.dropout, rows);
+  dispatch(context, {"activate", static_cast<double>(args.pre.elements()), bytes_of({args.pre, args.y})}, args);
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {

@@ -20,21 +20,23 @@ void check_update(const Checks& check, const Args& args) {
     check.floating("compute", args.compute);
     check.vector("compute", args.compute, parameter.elements(), args.compute.dtype());
   }
-  check.that(args.spans != nullptr, "no spans of weight decay for parameter {}", parameter);
-  check.that(args.spans->begins.back() <= parameter.elements(), "a span of weight decay begins at {} of {}",
-             args.spans->begins.back(), parameter);
+  check.that(args.spans != nullptr, "no spans for parameter {}", parameter);
+  check.that(args.spans->begins.back() <= parameter.elements(), "a span begins at {} of {}", args.spans->begins.back(),
+             parameter);
 }
 
 }  // namespace
 
-SharedDecaySpans share_decay_spans(Context& context, std::vector<int64_t> begins, std::vector<double> decays) {
+SharedUpdateSpans share_update_spans(Context& context, std::vector<int64_t> begins, std::vector<double> decays,
+                                     std::vector<double> rates) {
   const bool rising = !begins.empty() && begins.front() == 0 && std::is_sorted(begins.begin(), begins.end());
-  require<InternalError>(rising && begins.size() == decays.size(), "{} spans of {} weight decays", begins.size(),
-                         decays.size());
-  auto spans = std::make_shared<DecaySpans>();
+  require<InternalError>(rising && begins.size() == decays.size() && begins.size() == rates.size(),
+                         "{} spans of {} weight decays and {} rates", begins.size(), decays.size(), rates.size());
+  auto spans = std::make_shared<UpdateSpans>();
   spans->device_begins = to_device(context, std::span<const int64_t>(begins));
   spans->device_decays = to_device(context, std::span<const double>(decays));
-  spans->begins = std::move(begins), spans->decays = std::move(decays);
+  spans->device_rates = to_device(context, std::span<const double>(rates));
+  spans->begins = std::move(begins), spans->decays = std::move(decays), spans->rates = std::move(rates);
   return spans;
 }
 

@@ -8,26 +8,29 @@
 
 namespace weft {
 
-// Weight decay over the elements of a flat buffer: spans that follow each other, of one decay each. Made once.
-struct DecaySpans {
+// What an update reads of each element besides the buffers: spans of a flat buffer that follow each other, each of one
+// weight decay and one factor of the learning rate. Made once.
+struct UpdateSpans {
   std::vector<int64_t> begins;  // of each span, rising from 0; a span ends where the next begins, the last at the end
   std::vector<double> decays;
-  Tensor device_begins, device_decays;  // i64 and f64, the same
+  std::vector<double> rates;                          // times step.learning_rate
+  Tensor device_begins, device_decays, device_rates;  // i64, f64 and f64, the same
 };
-using SharedDecaySpans = std::shared_ptr<const DecaySpans>;
-SharedDecaySpans share_decay_spans(Context& context, std::vector<int64_t> begins, std::vector<double> decays);
+using SharedUpdateSpans = std::shared_ptr<const UpdateSpans>;
+SharedUpdateSpans share_update_spans(Context& context, std::vector<int64_t> begins, std::vector<double> decays,
+                                     std::vector<double> rates);
 
 // Flat optimizer updates on ranges of the flat buffers (all f32, or all f64 in tests), one call for all parameters of a
 // range. Gradients are multiplied by step.clip first. Nothing is changed if step.skip is set. `compute`, if present, is
 // written in the same pass with the new parameters, rounded to its dtype: what products read.
 
 // AdamW (Loshchilov & Hutter 2019): m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
-// p -= lr (m / c1 / (sqrt(v / c2) + eps) + weight_decay p), c1, c2 the bias corrections.
+// p -= lr (m / c1 / (sqrt(v / c2) + eps) + weight_decay p), c1, c2 the bias corrections, lr that of the span.
 // `coupled` adds weight_decay p to g instead (Adam with L2, Kingma & Ba 2015).
 struct AdamUpdate {
   Tensor parameter, gradient, moment1, moment2;
   Tensor compute;  // or absent
-  SharedDecaySpans spans;
+  SharedUpdateSpans spans;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   bool coupled = false;
   StepState step;
@@ -38,7 +41,7 @@ void adam_update(Context& context, const AdamUpdate& args);
 struct SgdUpdate {
   Tensor parameter, gradient, buffer;
   Tensor compute;  // or absent
-  SharedDecaySpans spans;
+  SharedUpdateSpans spans;
   double momentum = 0;
   StepState step;
 };

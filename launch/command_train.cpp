@@ -32,7 +32,11 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
            enum_name(job.train.precision));
   Trainer trainer(session.context(), session.mesh(), job,
                   {.version = weft_version(), .revision = git_revision(), .overrides = overrides});
-  log_info("{} parameters", trainer.model().parameters().global_elements());
+  const ParameterRegistry& parameters = trainer.model().parameters();
+  int64_t trained = 0;
+  for (const auto& p : parameters.parameters()) trained += p->spec().frozen ? 0 : p->spec().shape.elements();
+  const int64_t all = parameters.global_elements();
+  log_info("{} parameters{}", all, trained == all ? "" : fmt::format(", {} of them trained", trained));
   const TrainResult result = trainer.run(resume_choice(resume));
   if (result.exit == ExitCode::Preempted) {
     log_info("stopped by a signal at step {} of {}, saved in {}; the same command goes on from there", result.step,

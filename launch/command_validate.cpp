@@ -8,6 +8,7 @@
 #include "data/batch_plan.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
+#include "job/initial_model.h"
 #include "launch/commands.h"
 #include "parallel/session.h"
 
@@ -23,6 +24,10 @@ void check_surroundings(const JobConfig& job, int ranks) {
   } else {
     const Dataset train = Dataset::open(dataset, "train");
     check_job_against(job, train.header());
+    check_answers(job, train);
+    if (const fs::path from = job.train.init_from; !from.empty() && fs::exists(from)) {
+      check_tokenizers(Checkpoint::open(initial_checkpoint(from)), train.header(), dataset);
+    }
     train.load_source_tokenizer(), train.load_target_tokenizer();
     const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
     log_info("{}", describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens));

@@ -39,11 +39,6 @@ void KeyValueCache::advance(std::span<const int32_t> offsets) {
   self_rows_ = nullptr;
 }
 
-PackedWeight KeyValueCache::packed(Context& context, const Tensor& weight) {
-  const auto at = packed_.find(weight.place());
-  return at != packed_.end() ? at->second : packed_.emplace(weight.place(), pack_weight(context, weight)).first->second;
-}
-
 void KeyValueCache::reorder(std::span<const int32_t> parents) {
   std::vector<int32_t> uses(slots_.size(), 0);
   for (const int32_t p : parents) {

@@ -1,10 +1,9 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
-#include "kernels/linear.h"
+#include "kernels/context.h"
 #include "kernels/sequences.h"
 
 namespace weft {
@@ -37,10 +36,6 @@ class KeyValueCache {
   const SharedCacheRows& self_rows();
   const SharedCacheRows& memory_rows();
 
-  // The weight in the layout that products with few rows read fastest: packed when first asked for, so weights must
-  // not change while a cache lives.
-  PackedWeight packed(Context& context, const Tensor& weight);
-
  private:
   void copy_slot(int32_t from, int32_t to, int32_t positions);
 
@@ -50,7 +45,6 @@ class KeyValueCache {
   std::vector<int32_t> slots_, past_, free_;
   std::vector<int32_t> sources_, lengths_;
   SharedCacheRows self_rows_, memory_rows_;
-  std::unordered_map<const void*, PackedWeight> packed_;  // by Tensor::place()
 };
 
 }  // namespace weft

@@ -10,6 +10,7 @@ struct Saved {
   Activation activation = Activation::None;
   Dropout dropout;
   Linear::Use up, down;
+  Lora::Use up_lora, down_lora;
 };
 
 void backward(const Tape& tape, const Saved& s) {
@@ -17,10 +18,13 @@ void backward(const Tape& tape, const Saved& s) {
   const Tensor dpre = context.empty(s.hidden.shape(), s.hidden.dtype());
   const GradientSlot ddown = s.down.weight.contribute(), ddown_bias = s.down.bias.contribute();
   const GradientSlot dup = s.up.weight.contribute(), dup_bias = s.up.bias.contribute();
+  // What an adapter brings to the gradient of `hidden` must be there before that becomes the gradient of `pre`.
+  s.down_lora.backward(context, s.y->gradient, dpre, Accumulate::Overwrite);
   linear_backward(context, {.dy = s.y->gradient,
                             .x = s.hidden,
                             .weight = s.down.weight.value(),
                             .dx = dpre,
+                            .dx_mode = s.down_lora.lora ? Accumulate::Add : Accumulate::Overwrite,
                             .dweight = ddown.tensor,
                             .dweight_mode = ddown.mode,
                             .dbias = ddown_bias.tensor,
@@ -38,6 +42,7 @@ void backward(const Tape& tape, const Saved& s) {
                             .dx_mode = dx.mode,
                             .dweight = dup.tensor,
                             .dweight_mode = dup.mode});
+  s.up_lora.backward(context, dpre, dx.tensor, Accumulate::Add);
 }
 
 }  // namespace
@@ -69,16 +74,24 @@ Var FeedForward::operator()(ForwardContext& forward, const Var& input, const Tok
   if (activation_ != Activation::None && tape.recording()) s.pre = tape.context().empty(shape, x.dtype());
   s.dropout = forward.dropout(dropout_, dropout_id_, tokens->replicated.ids);
   s.dropout.first_channel = shards_.first(up_.columns());
-  linear_batch_invariant(forward, {.x = x,
-                                   .weight = s.up.weight.value(),
-                                   .bias = s.up.bias.value(),
-                                   .activation = activation_,
-                                   .dropout = s.dropout,
-                                   .y = s.hidden,
-                                   .pre = s.pre});
+  if (up_.adapted()) {  // its part comes between the product and the activation
+    const Tensor pre = s.pre ? s.pre : s.hidden;
+    linear_of_pass(forward, {.x = x, .weight = s.up.weight.value(), .bias = s.up.bias.value(), .y = pre});
+    s.up_lora = up_.adapt(forward, x, tokens, pre);
+    activate(tape.context(), {.pre = pre, .activation = activation_, .dropout = s.dropout, .y = s.hidden});
+  } else {
+    linear_of_pass(forward, {.x = x,
+                             .weight = s.up.weight.value(),
+                             .bias = s.up.bias.value(),
+                             .activation = activation_,
+                             .dropout = s.dropout,
+                             .y = s.hidden,
+                             .pre = s.pre});
+  }
   s.y = down_.result(tape, s.hidden);
-  linear_batch_invariant(
-      forward, {.x = s.hidden, .weight = s.down.weight.value(), .bias = s.down.bias.value(), .y = s.y->value});
+  linear_of_pass(forward,
+                 {.x = s.hidden, .weight = s.down.weight.value(), .bias = s.down.bias.value(), .y = s.y->value});
+  s.down_lora = down_.adapt(forward, s.hidden, tokens, s.y->value);
   const Var y = s.y;
   tape.push([&tape, s = std::move(s)] { backward(tape, s); });
   return down_.output(forward, y, tokens);

@@ -7,14 +7,17 @@
 namespace weft {
 
 class KeyValueCache;
+class PackedWeights;
 
 // What layers need to run once: the tape, this step's state, and while decoding the cache.
 struct ForwardContext {
   Tape& tape;
   StepState step;
   KeyValueCache* cache = nullptr;
-  // Products in blocks of a fixed number of rows: a row's bits then do not depend on the rows beside it (decoding).
+  // A row's bits do not depend on the rows beside it (decoding): products read packed weights, sums over tp have an
+  // order.
   bool batch_invariant = false;
+  PackedWeights* packed = nullptr;  // where products read packed weights
   Recompute recompute = Recompute::None;
 
   Context& context() const { return tape.context(); }

@@ -3,8 +3,8 @@
 namespace weft {
 
 Gpt::Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-         bool sequence_parallel)
-    : Transformer(context, mesh, config, vocabularies, sequence_parallel),
+         bool sequence_parallel, const LoraConfig& lora)
+    : Transformer(context, mesh, config, vocabularies, sequence_parallel, lora),
       embedding_(layer_scope_, "decoder.embedding", vocabularies.target),
       stack_(layer_scope_, "decoder", config.layers, true, false) {
   if (config.tying != Tying::None) output_weight_ = embedding_.table();

@@ -7,7 +7,7 @@ namespace weft {
 class Gpt : public Transformer {
  public:
   Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-      bool sequence_parallel);
+      bool sequence_parallel, const LoraConfig& lora);
   Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
   Var states(ForwardContext& forward, const Tokens& texts) override;
   std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,

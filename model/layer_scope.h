@@ -4,6 +4,7 @@
 #include <string>
 
 #include "model/config.h"
+#include "model/lora.h"
 #include "model/tensor_parallel.h"
 #include "parallel/parameter.h"
 
@@ -26,6 +27,7 @@ struct LayerScope {
   const TransformerConfig& config;
   DropoutIds& dropout_ids;
   const TensorParallel& shards;
+  LoraSites& lora;
   // Branches that join the residual stream of the stack under construction: each adds to its variance.
   int64_t residual_branches = 0;
 

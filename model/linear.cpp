@@ -1,9 +1,6 @@
 #include "model/linear.h"
 
-#include <algorithm>
-
-#include "kernels/elementwise.h"
-#include "model/cache.h"
+#include "model/packed_weights.h"
 
 namespace weft {
 namespace {
@@ -19,31 +16,12 @@ int sharded_dim(const Linear::Options& o) {
   }
 }
 
-constexpr int64_t kBlockRows = 16;
-
-void linear_in_blocks(Context& context, const LinearForward& args) {
-  const int64_t rows = args.x.size(0);
-  for (int64_t begin = 0; begin < rows; begin += kBlockRows) {
-    const int64_t n = std::min(kBlockRows, rows - begin);
-    LinearForward block = args;
-    block.x = args.x.slice(begin, begin + n), block.y = args.y.slice(begin, begin + n);
-    if (n < kBlockRows) {
-      block.x = context.zeros({kBlockRows, args.x.columns()}, args.x.dtype());
-      block.y = context.empty({kBlockRows, args.y.columns()}, args.y.dtype());
-      convert(context, args.x.slice(begin, begin + n), block.x.slice(0, n));
-    }
-    linear_forward(context, block);
-    if (n < kBlockRows) convert(context, block.y.slice(0, n), args.y.slice(begin, begin + n));
-  }
-}
-
 }  // namespace
 
-void linear_batch_invariant(ForwardContext& forward, const LinearForward& args) {
-  if (!forward.batch_invariant) return linear_forward(forward.context(), args);
-  LinearForward packed = args;
-  if (forward.cache) packed.packed = forward.cache->packed(forward.context(), args.weight);
-  linear_in_blocks(forward.context(), packed);
+void linear_of_pass(ForwardContext& forward, LinearForward args) {
+  require<InternalError>(forward.packed || !forward.batch_invariant, "a batch-invariant pass reads packed weights");
+  if (forward.packed) args.packed = forward.packed->of(args.weight);
+  linear_forward(forward.context(), args);
 }
 
 Linear::Linear(LayerScope& scope, const Options& o)
@@ -57,6 +35,9 @@ Linear::Linear(LayerScope& scope, const Options& o)
       sharding_(o.sharding),
       replicated_in_(o.replicated_in),
       sums_parts_(o.sharding == LinearSharding::RowParallel && scope.shards.active()) {
+  if (scope.lora.adapts(o.name)) {
+    lora_.emplace(scope, Lora::Options{.name = o.name, .weight = o.shape, .tp_dim = sharded_dim(o)});
+  }
   if (!o.bias) return;
   // The bias of a row-parallel product is added once, to sequence-sharded tokens.
   const bool sharded = o.sharding == LinearSharding::ColumnParallel;
@@ -87,12 +68,18 @@ Var Linear::output(ForwardContext& forward, const Var& result, const Tokens& tok
   return sums_parts_ ? shards_.reduce_or_scatter(forward, result, tokens) : result;
 }
 
+Lora::Use Linear::adapt(ForwardContext& forward, const Tensor& input, const Tokens& tokens,
+                        const Tensor& result) const {
+  return lora_ ? lora_->add(forward, input, tokens, result) : Lora::Use{};
+}
+
 Var Linear::operator()(ForwardContext& forward, const Var& given, const Tokens& tokens) const {
   Tape& tape = forward.tape;
   const Var x = input(forward, given, tokens), y = result(tape, x->value);
   const auto [weight, bias] = use(tape);
-  linear_batch_invariant(forward, {.x = x->value, .weight = weight.value(), .bias = bias.value(), .y = y->value});
-  tape.push([&tape, x, y, weight = weight, bias = bias] {
+  linear_of_pass(forward, {.x = x->value, .weight = weight.value(), .bias = bias.value(), .y = y->value});
+  const Lora::Use lora = adapt(forward, x->value, tokens, y->value);
+  tape.push([&tape, x, y, weight = weight, bias = bias, lora] {
     const GradientSlot dx = tape.slot(x), dweight = weight.contribute(), dbias = bias.contribute();
     linear_backward(tape.context(), {.dy = y->gradient,
                                      .x = x->value,
@@ -103,6 +90,7 @@ Var Linear::operator()(ForwardContext& forward, const Var& given, const Tokens& 
                                      .dweight_mode = dweight.mode,
                                      .dbias = dbias.tensor,
                                      .dbias_mode = dbias.mode});
+    lora.backward(tape.context(), y->gradient, dx.tensor, Accumulate::Add);
   });
   return output(forward, y, tokens);
 }

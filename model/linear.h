@@ -1,16 +1,17 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include "kernels/linear.h"
 #include "model/forward_context.h"
 #include "model/layer_scope.h"
+#include "model/lora.h"
 #include "model/packed_tokens.h"
 
 namespace weft {
 
-// linear_forward; if the pass is batch-invariant, in blocks of 16 rows, the last one filled up with zeros, so that a
-// row's bits do not depend on the rows beside it.
-void linear_batch_invariant(ForwardContext& forward, const LinearForward& args);
+// linear_forward as the pass wants it: with the packed weight, if it has packed weights.
+void linear_of_pass(ForwardContext& forward, LinearForward args);
 
 // How tensor parallelism divides a product.
 enum class LinearSharding : uint8_t {
@@ -46,6 +47,9 @@ class Linear {
   Use use(Tape& tape) const;
   Var result(const Tape& tape, const Tensor& input) const;
   Var output(ForwardContext& forward, const Var& result, const Tokens& tokens) const;
+  bool adapted() const { return lora_.has_value(); }
+  // Adds what the adapter makes of `input` to the product's result, before any activation; nothing without one.
+  Lora::Use adapt(ForwardContext& forward, const Tensor& input, const Tokens& tokens, const Tensor& result) const;
 
   int64_t columns() const;  // of the result: this rank's outputs
   // The bias that the residual_norm that follows has to add, or null.
@@ -54,6 +58,7 @@ class Linear {
  private:
   const Parameter* weight_;
   const Parameter* bias_ = nullptr;
+  std::optional<Lora> lora_;
   const TensorParallel& shards_;
   LinearSharding sharding_;
   bool replicated_in_;

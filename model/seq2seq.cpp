@@ -8,8 +8,8 @@
 namespace weft {
 
 Seq2Seq::Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-                 bool sequence_parallel)
-    : Transformer(context, mesh, config, vocabularies, sequence_parallel),
+                 bool sequence_parallel, const LoraConfig& lora)
+    : Transformer(context, mesh, config, vocabularies, sequence_parallel, lora),
       source_embedding_(layer_scope_, "encoder.embedding", vocabularies.source),
       target_embedding_(layer_scope_, "decoder.embedding", vocabularies.target,
                         config.tying == Tying::All ? source_embedding_.table() : nullptr),
@@ -60,7 +60,7 @@ std::unique_ptr<KeyValueCache> Seq2Seq::begin_decoding(const Tokens& source, int
   auto cache = std::make_unique<KeyValueCache>(context_, config_.layers, hypotheses, slots, capacity, kv_width(),
                                                compute_dtype(registry_.precision()));
   Tape tape(context_, Tape::Mode::Off);
-  ForwardContext forward{.tape = tape, .batch_invariant = true};
+  ForwardContext forward{.tape = tape, .batch_invariant = true, .packed = &packed_weights_};
   const Memory memory = encode(forward, source);
   const Offsets& offsets = *source->offsets;
   std::vector<int32_t> lengths;

@@ -8,7 +8,7 @@ namespace weft {
 class Seq2Seq : public Transformer {
  public:
   Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-          bool sequence_parallel);
+          bool sequence_parallel, const LoraConfig& lora);
   Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
   Var states(ForwardContext& forward, const Tokens& texts) override;
   std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,

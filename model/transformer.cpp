@@ -9,13 +9,15 @@
 namespace weft {
 
 Transformer::Transformer(Context& context, Mesh& mesh, const TransformerConfig& config,
-                         const Vocabularies& vocabularies, bool sequence_parallel)
+                         const Vocabularies& vocabularies, bool sequence_parallel, const LoraConfig& lora)
     : context_(context),
       config_(config),
       vocabularies_(vocabularies),
       registry_(context, mesh),
+      packed_weights_(registry_),
       shards_(mesh.tp(), sequence_parallel),
-      layer_scope_{registry_, config_, dropout_ids_, shards_} {}
+      lora_(lora),
+      layer_scope_{registry_, config_, dropout_ids_, shards_, lora_} {}
 
 // Called by the models once their embeddings exist: `output_weight_` is then set if it is tied.
 void Transformer::declare_output() {
@@ -33,6 +35,13 @@ void Transformer::declare_output() {
   }
 }
 
+void Transformer::freeze_all_but_adapters() {
+  lora_.check();
+  for (const auto& p : registry_.parameters()) {
+    if (!is_adapter(p->spec().name)) registry_.freeze(*p);
+  }
+}
+
 void Transformer::allocate(Precision precision, bool training, const Sharding& sharding) {
   registry_.allocate(precision, training, sharding);
   prepare_embeddings(compute_dtype(precision));
@@ -44,6 +53,8 @@ int64_t Transformer::kv_width() const {
 
 void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double smoothing, const LossSums& sums) {
   Tape& tape = forward.tape;
+  if (tape.recording()) packed_weights_.drop();
+  if (!tape.recording() && packed_weights_.format() != WeightFormat::Own) forward.packed = &packed_weights_;
   const Var h = shards_.copy_or_gather(forward, hidden(forward, batch), batch.input);
   const int64_t n = h->value.size(0);
   const DType acc_dtype = accumulator_of(h->value.dtype());
@@ -53,6 +64,7 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
                   .vocabulary = vocabularies_.target,
                   .hidden = h->value,
                   .weight = weight.value(),
+                  .packed = forward.packed ? forward.packed->of(weight.value()) : nullptr,
                   .bias = bias.value(),
                   .targets = batch.targets,
                   .smoothing = smoothing,
@@ -76,7 +88,7 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1,
                          "decode: {} hypotheses, the cache has {}", offsets.size() - 1, cache.rows());
   Tape tape(context_, Tape::Mode::Off);
-  ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true};
+  ForwardContext forward{.tape = tape, .cache = &cache, .batch_invariant = true, .packed = &packed_weights_};
   const Tokens packed = pack_tokens(context_, {.tokens = tokens, .offsets = offsets, .first_position = cache.past()});
   for (int64_t r = 0; r < cache.rows(); ++r) {
     const int32_t n = offsets[r + 1] - offsets[r];
@@ -91,7 +103,7 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: search tells near logits apart
   const int64_t columns = output_weight_->local_shape()[0];
   const Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
-  linear_batch_invariant(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  linear_of_pass(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
   Communicator& tp = shards_.communicator();
   Tensor parts = logits.view({1, last.size(0), columns});
   if (shards_.active()) {
@@ -105,11 +117,16 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
 }
 
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies, bool sequence_parallel) {
+                                        const Vocabularies& vocabularies, bool sequence_parallel,
+                                        const LoraConfig& lora) {
+  std::unique_ptr<Transformer> model;
   if (config.encoder_layers == 0) {
-    return std::make_unique<Gpt>(context, mesh, config, vocabularies, sequence_parallel);
+    model = std::make_unique<Gpt>(context, mesh, config, vocabularies, sequence_parallel, lora);
+  } else {
+    model = std::make_unique<Seq2Seq>(context, mesh, config, vocabularies, sequence_parallel, lora);
   }
-  return std::make_unique<Seq2Seq>(context, mesh, config, vocabularies, sequence_parallel);
+  if (lora.active()) model->freeze_all_but_adapters();
+  return model;
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include "model/cache.h"
 #include "model/config.h"
 #include "model/embedding.h"
+#include "model/packed_weights.h"
 #include "model/stack.h"
 
 namespace weft {
@@ -39,6 +40,7 @@ class Transformer {
   ResidualPart residual_part() const { return shards_.residual_part(); }
 
   // Buffers and constant tables; then initialise() the registry or load a checkpoint.
+  void freeze_all_but_adapters();
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
 
   // Forward to the loss. If the tape records, the output layer's gradients are made too, scaled by the step's
@@ -58,10 +60,12 @@ class Transformer {
   // Feeds each alive hypothesis its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
   // [alive hypotheses, vocabulary]. Bit-identical whatever is decoded together.
   Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
+  // What decoding's products read, and those of loss() too once they are asked for in a format of their own.
+  PackedWeights& packed_weights() { return packed_weights_; }
 
  protected:
   Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-              bool sequence_parallel);
+              bool sequence_parallel, const LoraConfig& lora);
   void declare_output();
   virtual Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
@@ -73,15 +77,19 @@ class Transformer {
   TransformerConfig config_;
   Vocabularies vocabularies_;
   ParameterRegistry registry_;
+  PackedWeights packed_weights_;
   DropoutIds dropout_ids_;
   TensorParallel shards_;
+  LoraSites lora_;
   LayerScope layer_scope_;
   const Parameter* output_weight_ = nullptr;
   const Parameter* output_bias_ = nullptr;
 };
 
-// Gpt if config.encoder_layers is 0, Seq2Seq otherwise.
+// Gpt if config.encoder_layers is 0, Seq2Seq otherwise. With adapters everything else is frozen; ConfigError if one of
+// their targets names no product.
 std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies, bool sequence_parallel = false);
+                                        const Vocabularies& vocabularies, bool sequence_parallel = false,
+                                        const LoraConfig& lora = {});
 
 }  // namespace weft

@@ -30,21 +30,27 @@ struct Sharding {
 
 // Where parameters lie in the flat buffers, the buckets in which their gradients are reduced, and what this dp rank
 // owns of each. Buckets are cut from the end of the buffer, since the last layers' gradients are ready first.
+// Frozen parameters come first, before `trained_begin`, in buckets of their own: these are never reduced, and buffers
+// of gradients and moments end where they begin.
 struct FlatLayout {
   std::vector<int64_t> offsets;    // of each parameter
   std::vector<FlatRange> buckets;  // in the order of their reduction: the last parameters' bucket first
   std::vector<int> bucket_of;      // of each parameter
-  std::vector<FlatRange> owned;    // a share of each bucket if the replicas divide anything, else one range: all
+  std::vector<FlatRange> owned;    // a share of each bucket if the replicas divide anything, else what is trained, as
+                                   // one range, and what is frozen
   int64_t elements = 0;            // of a whole buffer
   int64_t owned_elements = 0;
+  int64_t trained_begin = 0;                      // 0: nothing is frozen
+  size_t trained_buckets = 0, trained_owned = 0;  // so many of each, the first ones, are trained
+  int64_t trained_owned_elements = 0;
   ZeroStage zero = ZeroStage::Whole;  // what the replicas divide here: nothing if there is only one
   bool sharded() const { return zero != ZeroStage::Whole; }
 };
 
 // `sizes` are the local elements of each parameter in order of declaration; `element_bytes` those of a gradient.
-// Sharded buckets are padded so that every dp rank owns as much of them.
+// Sharded buckets are padded so that every dp rank owns as much of them. `frozen`: of each parameter, or empty.
 FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
-                            int dp_size);
+                            int dp_size, const std::vector<bool>& frozen = {});
 
 // A buffer laid out as the parameters, through the ranges that this rank owns of it; its memory holds all of them, or
 // the whole buffer around them.
@@ -53,6 +59,9 @@ class FlatBuffer {
   FlatBuffer() = default;
   static FlatBuffer whole(const FlatLayout& layout, Tensor data);  // [elements]
   static FlatBuffer shard(const FlatLayout& layout, Tensor data);  // [owned_elements], the ranges end to end
+  // The same of what is trained alone.
+  static FlatBuffer trained_whole(const FlatLayout& layout, Tensor data);  // [elements - trained_begin]
+  static FlatBuffer trained_shard(const FlatLayout& layout, Tensor data);  // [trained_owned_elements]
 
   // Elements `part`; InternalError unless they lie in one owned range.
   Tensor piece(const FlatRange& part) const;
@@ -66,6 +75,8 @@ class FlatBuffer {
     FlatRange range;
     int64_t begin;  // in data
   };
+  static FlatBuffer around(std::span<const FlatRange> owned, int64_t first, Tensor data);
+  static FlatBuffer end_to_end(std::span<const FlatRange> owned, Tensor data);
   FlatBuffer(Tensor tensor, std::vector<Owned> owned) : data(std::move(tensor)), owned_(std::move(owned)) {}
   std::vector<Owned> owned_;  // from the end of the buffer to its beginning
 };

@@ -21,17 +21,18 @@ struct GradientBuckets::Bucket {
 
 GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(registry) {
   const FlatLayout& layout = registry.layout();
-  for (size_t b = 0; b < layout.buckets.size(); ++b) {
+  for (size_t b = 0; b < layout.trained_buckets; ++b) {
     auto bucket = std::make_unique<Bucket>();
     bucket->range = layout.buckets[b];
     if (layout.sharded()) bucket->owned = layout.owned[b];
     if (registry.flat_gradient()) {
-      bucket->gradient = registry.flat_gradient().flat(bucket->range.begin, Shape{bucket->range.size()});
+      bucket->gradient =
+          registry.flat_gradient().flat(bucket->range.begin - layout.trained_begin, Shape{bucket->range.size()});
     }
     buckets_.push_back(std::move(bucket));
   }
   for (const auto& p : registry.parameters()) {
-    buckets_[layout.bucket_of[p->index()]]->parameters.push_back(p.get());
+    if (!p->spec().frozen) buckets_[layout.bucket_of[p->index()]]->parameters.push_back(p.get());
   }
   contributions_.resize(registry.parameters().size());
 }
@@ -44,6 +45,7 @@ Tensor GradientBuckets::gradient_of(const Parameter& parameter) const {
 }
 
 GradientSlot GradientBuckets::contribute(const Parameter& parameter) {
+  if (parameter.spec().frozen) return {};
   hold(*buckets_[registry_.layout().bucket_of[parameter.index()]]);
   const bool first = !std::exchange(contributions(parameter).any, true);
   return {gradient_of(parameter), first ? Accumulate::Overwrite : Accumulate::Add};
@@ -149,7 +151,7 @@ void GradientBuckets::reduce_partial_gradients() {
   std::vector<Tensor> parts;
   int64_t total = 0;
   for (const auto& p : registry_.parameters()) {
-    if (!p->spec().partial_over_tp || tp.size() == 1) continue;
+    if (!p->spec().partial_over_tp || p->spec().frozen || tp.size() == 1) continue;
     for (const FlatRange& part : registry_.reduced_gradient().parts(p->range())) {
       parts.push_back(registry_.reduced_gradient().piece(part));
       total += part.size();

@@ -35,7 +35,7 @@ class GradientBuckets {
   void close_use(const Parameter& parameter) noexcept;
   // Where the next contribution to a parameter's gradient goes (accumulator dtype); the caller writes it at once. If
   // gradients are never held whole, the memory is there from the first contribution of a micro-batch until the
-  // reduction of its bucket.
+  // reduction of its bucket. An absent tensor for a frozen parameter: there is nothing to contribute to.
   GradientSlot contribute(const Parameter& parameter);
   // Starts the buckets that are ready and moves on those under way: to be called between operations of backward.
   void progress();

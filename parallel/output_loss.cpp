@@ -61,6 +61,10 @@ Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor&
 Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden) {
   const DType acc_dtype = accumulator_of(a.hidden.dtype());
   const Tensor logits = context.empty({hidden.size(0), a.weight.size(0)}, acc_dtype);
+  if (a.packed) {
+    linear_forward(context, {.x = hidden, .weight = a.weight, .packed = a.packed, .bias = a.bias, .y = logits});
+    return logits;
+  }
   matmul(context, {.a = hidden, .b = a.weight, .c = logits, .transpose_b = true});
   if (a.bias) add_row(context, a.bias, logits);
   return logits;
@@ -115,17 +119,19 @@ void vocabulary_parallel(Context& context, const OutputLoss& a, const Chunk& chu
 
 void output_gradients(Context& context, const OutputLoss& a, const Chunk& chunk, const Tensor& dlogits, bool first) {
   matmul(context, {.a = dlogits, .b = a.weight, .c = chunk.dhidden});
-  matmul(context, {.a = dlogits,
-                   .b = chunk.hidden,
-                   .c = a.dweight,
-                   .transpose_a = true,
-                   .mode = first ? a.dweight_mode : Accumulate::Add});
+  if (a.dweight) {
+    matmul(context, {.a = dlogits,
+                     .b = chunk.hidden,
+                     .c = a.dweight,
+                     .transpose_a = true,
+                     .mode = first ? a.dweight_mode : Accumulate::Add});
+  }
   if (a.dbias) sum_rows(context, dlogits, a.dbias, first ? a.dbias_mode : Accumulate::Add);
 }
 
 // Without rows no product writes the gradients that replace what is there.
 void clear_overwritten(Context& context, const OutputLoss& a) {
-  if (a.dweight_mode == Accumulate::Overwrite) fill(context, a.dweight, 0);
+  if (a.dweight && a.dweight_mode == Accumulate::Overwrite) fill(context, a.dweight, 0);
   if (a.dbias && a.dbias_mode == Accumulate::Overwrite) fill(context, a.dbias, 0);
 }
 

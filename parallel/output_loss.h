@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/context.h"
+#include "kernels/linear.h"
 #include "kernels/step_state.h"
 #include "parallel/communicator.h"
 #include "parallel/parameter.h"
@@ -17,6 +18,7 @@ struct OutputLoss {
   int64_t vocabulary = 0;      // of the whole; padding beyond it counts for nothing
   Tensor hidden;               // [rows, width], compute dtype
   Tensor weight;         // [columns, width], compute dtype; columns: the vocabulary, or this rank's padded part of it
+  PackedWeight packed;   // read in place of weight; without gradients
   Tensor bias;           // [columns] or absent
   Tensor targets;        // i32[rows]; < 0 counts for nothing
   double smoothing = 0;  // label smoothing, in [0, 1)
@@ -24,7 +26,7 @@ struct OutputLoss {
   Tensor loss;           // accumulator dtype [rows], written, unscaled, in nats
   Tensor nll;            // accumulator dtype [rows], written: -log p(target) without smoothing; or absent
   Tensor dhidden;        // [rows, width], written; absent: no gradients at all
-  Tensor dweight;        // accumulator dtype
+  Tensor dweight;        // accumulator dtype, or absent
   Accumulate dweight_mode = Accumulate::Add;
   Tensor dbias;  // accumulator dtype, or absent
   Accumulate dbias_mode = Accumulate::Add;

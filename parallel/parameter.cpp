@@ -101,20 +101,30 @@ Parameter& ParameterRegistry::add(ParameterSpec spec) {
   return *parameters_.back();
 }
 
+void ParameterRegistry::freeze(const Parameter& parameter) {
+  require<InternalError>(!flat_value_, "parameter {} frozen after allocation", parameter.spec().name);
+  parameters_[parameter.index()]->spec_.frozen = true;
+}
+
 void ParameterRegistry::allocate(Precision precision, bool training, const Sharding& sharding) {
   precision_ = precision;
   const DType compute = compute_dtype(precision);
   const DType acc_dtype = accumulator_of(compute);
   std::vector<int64_t> sizes;
-  for (const auto& p : parameters_) sizes.push_back(p->local_shape_.elements());
+  std::vector<bool> frozen;
+  for (const auto& p : parameters_) {
+    sizes.push_back(p->local_shape_.elements()), frozen.push_back(training && p->spec_.frozen);
+  }
   const Communicator& dp = mesh_.dp();
-  layout_ = make_flat_layout(sizes, size_of(acc_dtype), training ? sharding : Sharding{}, dp.rank(), dp.size());
+  layout_ = make_flat_layout(sizes, size_of(acc_dtype), training ? sharding : Sharding{}, dp.rank(), dp.size(), frozen);
   const Shape whole{layout_.elements};
   flat_value_ = context_.zeros(whole, compute);
-  master_ = compute == acc_dtype ? FlatBuffer::whole(layout_, flat_value_) : make_state();
+  master_ = compute == acc_dtype ? FlatBuffer::whole(layout_, flat_value_)
+                                 : FlatBuffer::shard(layout_, context_.zeros(Shape{layout_.owned_elements}, acc_dtype));
   if (training) {
-    if (layout_.zero != ZeroStage::Gradients) flat_gradient_ = context_.zeros(whole, acc_dtype);
-    reduced_gradient_ = layout_.sharded() ? make_state() : FlatBuffer::whole(layout_, flat_gradient_);
+    const Shape trained{layout_.elements - layout_.trained_begin};
+    if (layout_.zero != ZeroStage::Gradients) flat_gradient_ = context_.zeros(trained, acc_dtype);
+    reduced_gradient_ = layout_.sharded() ? make_state() : FlatBuffer::trained_whole(layout_, flat_gradient_);
   }
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Parameter& p = *parameters_[i];
@@ -125,7 +135,7 @@ void ParameterRegistry::allocate(Precision precision, bool training, const Shard
 
 FlatBuffer ParameterRegistry::make_state() const {
   const DType acc_dtype = accumulator_of(compute_dtype(precision_));
-  return FlatBuffer::shard(layout_, context_.zeros(Shape{layout_.owned_elements}, acc_dtype));
+  return FlatBuffer::trained_shard(layout_, context_.zeros(Shape{layout_.trained_owned_elements}, acc_dtype));
 }
 
 // Each replica draws the whole parameter on its host, in pieces, and keeps what it owns of it.
@@ -169,6 +179,7 @@ Tensor ParameterRegistry::rounded_value(size_t owned) const {
 }
 
 void ParameterRegistry::start_weight_gather(size_t owned) {
+  ++weights_version_;
   if (!layout_.sharded()) return;
   const FlatRange &range = layout_.owned[owned], &bucket = layout_.buckets[owned];
   gathering_.push_back(mesh_.dp().start_all_gather(flat_value_.flat(range.begin, Shape{range.size()}),
@@ -179,6 +190,7 @@ void ParameterRegistry::start_weight_gather(size_t owned) {
 void ParameterRegistry::finish_weight_gather() {
   for (const auto& pending : gathering_) pending->wait();
   gathering_.clear();
+  ++weights_version_;
 }
 
 void ParameterRegistry::sync_compute_weights() {

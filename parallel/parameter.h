@@ -32,6 +32,7 @@ struct ParameterSpec {
   int tp_dim = -1;               // the dim that tensor parallelism shards, or -1: replicated over tp
   bool padded = false;           // a vocabulary: dim 0 is sharded in equal parts, padded to what the device likes
   bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
+  bool frozen = false;           // training leaves it as it is: it has no gradient and no moments
 };
 
 class Parameter {
@@ -63,6 +64,8 @@ class ParameterRegistry {
   ParameterRegistry& operator=(const ParameterRegistry&) = delete;
 
   Parameter& add(ParameterSpec spec);
+  // Before allocate().
+  void freeze(const Parameter& parameter);
   // Flat buffers for values, and for training also for gradients. Ends the time of add().
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
   void initialise(uint64_t seed);
@@ -74,6 +77,8 @@ class ParameterRegistry {
   void start_weight_gather(size_t owned);
   void finish_weight_gather();
   void sync_compute_weights();
+  // Another number after every change of the compute values: what is derived from them is asked to compare it.
+  uint64_t weights_version() const { return weights_version_; }
 
   const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
   Parameter* find(std::string_view name) const;
@@ -82,13 +87,13 @@ class ParameterRegistry {
 
   const FlatLayout& layout() const { return layout_; }
   const Tensor& flat_value() const { return flat_value_; }
-  // What the optimizer updates: f32, or f64 in f64 runs.
+  // What the optimizer updates, and what is frozen: f32, or f64 in f64 runs.
   const FlatBuffer& master() const { return master_; }
-  // Gradients after their reduction: summed over dp, of the owned ranges at least.
+  // Gradients after their reduction: summed over dp, of the trained owned ranges at least.
   const FlatBuffer& reduced_gradient() const { return reduced_gradient_; }
-  // The whole gradient, absent if it is never held whole.
+  // The whole gradient, from layout().trained_begin on; absent if it is never held whole.
   const Tensor& flat_gradient() const { return flat_gradient_; }
-  // A buffer for optimizer state: what this rank owns, zeros.
+  // A buffer for optimizer state: of what this rank owns the trained part, zeros.
   FlatBuffer make_state() const;
   Context& context() const { return context_; }
   Mesh& mesh() const { return mesh_; }
@@ -108,6 +113,7 @@ class ParameterRegistry {
   Tensor flat_value_, flat_gradient_;
   FlatBuffer master_, reduced_gradient_;
   std::vector<std::unique_ptr<CollectiveWork>> gathering_;
+  uint64_t weights_version_ = 0;
 };
 
 }  // namespace weft

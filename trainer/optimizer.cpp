@@ -2,11 +2,15 @@
 
 #include <cmath>
 
+#include "parallel/parameter_patterns.h"
+
 namespace weft {
 
 Optimizer::Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config)
     : context_(context), registry_(registry), config_(config) {
-  for (const FlatRange& owned : registry.layout().owned) spans_.push_back(decay_spans(owned));
+  const FlatLayout& layout = registry.layout();
+  const std::vector<Pace> each = paces();
+  for (size_t i = 0; i < layout.trained_owned; ++i) spans_.push_back(update_spans(layout.owned[i], each));
   const auto add = [&](const char* name) { buffers_.push_back({name, registry.make_state()}); };
   if (config.kind == OptimizerKind::Sgd) {
     add("momentum");
@@ -20,19 +24,33 @@ void Optimizer::correct_bias(StepState& state, int64_t update) const {
   state.bias_correction2 = 1 - std::pow(config_.beta2, static_cast<double>(update));
 }
 
-// Padding between two parameters belongs to the one before it: it is zero and stays zero.
-SharedDecaySpans Optimizer::decay_spans(const FlatRange& owned) const {
-  std::vector<int64_t> begins;
-  std::vector<double> decays;
-  for (const auto& p : registry_.parameters()) {
-    const double decay = p->spec().decays ? config_.weight_decay : 0;
-    const FlatRange part = overlap(owned, p->range());
-    if (part.size() <= 0 || (!decays.empty() && decays.back() == decay)) continue;
-    begins.push_back(begins.empty() ? 0 : part.begin - owned.begin);
-    decays.push_back(decay);
+std::vector<Optimizer::Pace> Optimizer::paces() const {
+  std::vector<Pace> paces;
+  for (const auto& p : registry_.parameters()) paces.push_back({.decay = p->spec().decays ? config_.weight_decay : 0});
+  for (const ParameterGroup& group : config_.groups) {
+    for (const Parameter* p : matching_parameters(registry_, group.match, "optimizer.groups.match")) {
+      Pace& pace = paces[p->index()];
+      pace.rate = group.learning_rate_scale;
+      pace.decay = p->spec().decays ? group.weight_decay.value_or(config_.weight_decay) : 0;
+    }
   }
-  if (begins.empty()) begins.push_back(0), decays.push_back(0);
-  return share_decay_spans(context_, std::move(begins), std::move(decays));
+  return paces;
+}
+
+// Padding between two parameters belongs to the one before it: it is zero and stays zero.
+SharedUpdateSpans Optimizer::update_spans(const FlatRange& owned, const std::vector<Pace>& paces) const {
+  std::vector<int64_t> begins;
+  std::vector<Pace> spans;
+  for (const auto& p : registry_.parameters()) {
+    const FlatRange part = overlap(owned, p->range());
+    if (part.size() <= 0 || (!spans.empty() && spans.back() == paces[p->index()])) continue;
+    begins.push_back(begins.empty() ? 0 : part.begin - owned.begin);
+    spans.push_back(paces[p->index()]);
+  }
+  if (begins.empty()) begins.push_back(0), spans.push_back({});
+  std::vector<double> decays, rates;
+  for (const Pace& span : spans) decays.push_back(span.decay), rates.push_back(span.rate);
+  return share_update_spans(context_, std::move(begins), std::move(decays), std::move(rates));
 }
 
 void Optimizer::update_range(size_t owned, const StepState& state) {
@@ -64,7 +82,7 @@ void Optimizer::update_range(size_t owned, const StepState& state) {
 }
 
 void Optimizer::update(const StepState& state) {
-  for (size_t i = 0; i < registry_.layout().owned.size(); ++i) {
+  for (size_t i = 0; i < registry_.layout().trained_owned; ++i) {
     update_range(i, state);
     registry_.start_weight_gather(i);
   }

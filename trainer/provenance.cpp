@@ -71,6 +71,11 @@ std::string describe_provenance(const Json& provenance) {
       if (override_text.is_string()) out += fmt::format("  --set {}\n", override_text.get<std::string>());
     }
   }
+  if (const auto at = provenance.find("init_from"); at != provenance.end() && at->is_object()) {
+    out += fmt::format("  begun from {}, run {}, step {}\n", text(*at, "checkpoint"), text(*at, "run"),
+                       at->value("step", int64_t{0}));
+  }
+  if (provenance.contains("merged_from")) out += fmt::format("  merged from {}\n", text(provenance, "merged_from"));
   if (const auto at = provenance.find("mean_of"); at != provenance.end() && at->is_array()) {
     for (const Json& path : *at) {
       if (path.is_string()) out += fmt::format("  mean of {}\n", path.get<std::string>());

@@ -10,7 +10,9 @@
 #include "base/log.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
+#include "job/initial_model.h"
 #include "job/migration.h"
+#include "model/lora.h"
 #include "parallel/agree.h"
 #include "trainer/provenance.h"
 
@@ -57,7 +59,7 @@ Resume::Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& se
 
 Beginning Resume::begin(const ResumeChoice& choice) {
   const auto path = find(choice);
-  return {.state = path ? restore(*path) : start_anew(), .checkpoint = path};
+  return path ? restore(*path) : start_anew();
 }
 
 // Rank 0 decides for the others: they may see the file system at another moment.
@@ -67,19 +69,19 @@ std::optional<fs::path> Resume::find(const ResumeChoice& choice) {
   return found.empty() ? std::nullopt : std::optional<fs::path>(found);
 }
 
-RunState Resume::start_anew() {
+Beginning Resume::start_anew() {
+  Beginning beginning;
   setup_.parameters().initialise(static_cast<uint64_t>(job_.seed));
-  if (!job_.train.init_from.empty()) load_initial_weights();
-  RunState state;
-  state.run = agree(directory_.world(), new_run_id);
-  return state;
+  if (!job_.train.init_from.empty()) beginning.init_from = load_initial_weights();
+  beginning.state.run = agree(directory_.world(), new_run_id);
+  return beginning;
 }
 
 std::function<void()> Resume::note_progress() const {
   return [&context = setup_.context()] { context.note_progress(); };
 }
 
-RunState Resume::restore(const fs::path& path) {
+Beginning Resume::restore(const fs::path& path) {
   const Checkpoint checkpoint = Checkpoint::open(path);
   const CheckpointManifest& manifest = checkpoint.manifest();
   const auto before = parse_stored_job(manifest.job, manifest_path(path).string());
@@ -89,8 +91,10 @@ RunState Resume::restore(const fs::path& path) {
       log_info("changed since the checkpoint: {}: {} -> {}", change.key, change.before, change.after);
     }
   }
-  RunState state = run_state_from(manifest.state, path.string());
-  if (end_.reached(state)) return state;  // nothing is trained, so nothing can be trained wrongly
+  Beginning beginning{.state = run_state_from(manifest.state, path.string()), .checkpoint = path};
+  RunState& state = beginning.state;
+  if (manifest.provenance.is_object()) beginning.init_from = manifest.provenance.value("init_from", Json());
+  if (end_.reached(state)) return beginning;  // nothing is trained, so nothing can be trained wrongly
   refuse_changes(changes.refused, path.string());
   check_dataset(checkpoint);
   Json numerics = manifest.fingerprint;
@@ -106,7 +110,7 @@ RunState Resume::restore(const fs::path& path) {
   state.position = position_now(before, state.position);
   log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
   log_learning_rate_change(state, !changes.allowed.empty() || overrides(job_, "data.directory"));
-  return state;
+  return beginning;
 }
 
 // The ids of the text must mean what they meant when the weights were trained, and the text be the same, so that what
@@ -145,13 +149,22 @@ void Resume::log_learning_rate_change(const RunState& state, bool allowed) const
   log_warning("{}, though its settings are the same: another build, or another number of steps", text);
 }
 
-void Resume::load_initial_weights() {
-  const Checkpoint checkpoint = Checkpoint::open(job_.train.init_from);
+// Rank 0 says which checkpoint of a run is the latest. Adapters stay as they were drawn.
+Json Resume::load_initial_weights() {
+  const fs::path path = agree(directory_.world(), [&] { return initial_checkpoint(job_.train.init_from).string(); });
+  const Checkpoint checkpoint = Checkpoint::open(path);
   check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
   const std::vector<NamedBuffer> master = {{"master", setup_.parameters().master()}};
-  checkpoint.read(setup_.context(), local_boxes(setup_.parameters(), master));
+  std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), master);
+  std::erase_if(boxes, [](const TensorBox& box) { return is_adapter(box.name); });
+  checkpoint.read(setup_.context(), boxes, note_progress());
   setup_.parameters().sync_compute_weights();
-  log_info("weights from {}", job_.train.init_from);
+  log_info("weights from {}", path.string());
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  return {{"path", job_.train.init_from},
+          {"checkpoint", path.string()},
+          {"run", manifest.state.value("run", std::string())},
+          {"step", manifest.step}};
 }
 
 }  // namespace weft

@@ -21,6 +21,7 @@ struct ResumeChoice {
 struct Beginning {
   RunState state;
   std::optional<fs::path> checkpoint;
+  nlohmann::ordered_json init_from;  // of the run's first weights: path, checkpoint, run and step; null: drawn
 };
 
 // Begins a run: finds the checkpoint to go on from, checks that it fits the job and the dataset, and fills the weights
@@ -34,9 +35,9 @@ class Resume {
 
  private:
   std::optional<fs::path> find(const ResumeChoice& choice);
-  RunState restore(const fs::path& path);
-  RunState start_anew();
-  void load_initial_weights();
+  Beginning restore(const fs::path& path);
+  Beginning start_anew();
+  nlohmann::ordered_json load_initial_weights();
   void check_dataset(const Checkpoint& checkpoint) const;
   Position position_now(const JobConfig& before, Position position) const;
   void log_learning_rate_change(const RunState& state, bool allowed) const;

@@ -32,6 +32,10 @@ void Saves::resumed_from(const std::optional<fs::path>& checkpoint) {
   last_checkpoint_ = checkpoint;
 }
 
+void Saves::begun_from(nlohmann::ordered_json init_from) {
+  if (!init_from.is_null()) header_.provenance["init_from"] = std::move(init_from);
+}
+
 void Saves::begin() {
   header_.attempt = directory_.attempt();
   const fs::path best = checkpoint_path(directory_.checkpoints(), state_.best_step);

@@ -21,6 +21,8 @@ class Saves {
 
   // The checkpoint that the run goes on from, if any: its step needs no save.
   void resumed_from(const std::optional<fs::path>& checkpoint);
+  // Where the run's first weights came from (Beginning::init_from): every checkpoint's provenance says it.
+  void begun_from(nlohmann::ordered_json init_from);
   // Once the directory is this run's and its checkpoints are those that it goes on from: finds the place in the order
   // of saves, and forgets a best step whose checkpoint is not there. Starts the time of checkpoint.every_minutes.
   void begin();

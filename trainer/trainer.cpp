@@ -49,6 +49,7 @@ void Trainer::begin(const ResumeChoice& choice) {
   const Beginning beginning = resume.begin(choice);
   state_ = beginning.state;
   saves_.resumed_from(beginning.checkpoint);
+  saves_.begun_from(beginning.init_from);
   if (end_.reached(state_)) return;
   directory_.create();
   if (choice.kind == ResumeChoice::Kind::Path) set_aside_later_than(*beginning.checkpoint);

@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
+#include "parallel/parameter_patterns.h"
 
 namespace weft {
 
@@ -21,15 +22,28 @@ TrainingData open_training_data(const JobConfig& job) {
     data.valid = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
   }
   check_job_against(job, data.train->header());
+  check_answers(job, *data.train);
+  if (data.valid) check_answers(job, *data.valid);
   data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
                      {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
   data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));
   return data;
 }
 
+namespace {
+
+void freeze(ParameterRegistry& registry, const std::vector<std::string>& patterns) {
+  for (const Parameter* p : matching_parameters(registry, patterns, "train.freeze")) registry.freeze(*p);
+  const bool none_left = std::ranges::all_of(registry.parameters(), [](const auto& p) { return p->spec().frozen; });
+  if (none_left) throw ConfigError("train.freeze: every parameter is frozen", "remove a pattern");
+}
+
+}  // namespace
+
 TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies)
     : context_(context), mesh_(mesh) {
-  model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel);
+  model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
+  freeze(model_->parameters(), job.train.freeze);
   model_->allocate(job.train.precision, true, job.parallel.sharding());
   const size_t before = context.memory().use().lent;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);

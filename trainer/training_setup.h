@@ -26,6 +26,7 @@ TrainingData open_training_data(const JobConfig& job);
 // the step. The dry run of `weft plan`, `weft bench` and the trainer all use this one.
 class TrainingSetup {
  public:
+  // ConfigError if a pattern of the job (train.freeze, optimizer.groups, lora.targets) names nothing of the model.
   TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies);
 
   Transformer& model() { return *model_; }

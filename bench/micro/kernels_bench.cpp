@@ -63,7 +63,7 @@ void adam(benchmark::State& state) {
                         .gradient = tensor(n, DType::F32),
                         .moment1 = tensor(n, DType::F32),
                         .moment2 = context().zeros(n, DType::F32),
-                        .spans = share_decay_spans(context(), {0}, {0.1})};
+                        .spans = share_update_spans(context(), {0}, {0.1}, {1})};
   rate(state, "GB/s", 7.0 * 4 * static_cast<double>(n.elements()), [&] { adam_update(context(), args); });
 }
 

@@ -30,7 +30,7 @@ void check_split(const DataConfig& config) {
       "data: valid_fraction {} and test_fraction {} leave nothing to train on", config.valid_fraction,
       config.test_fraction);
   require<ConfigError>(config.split != SplitRule::Characters || !config.is_pairs(),
-                       "data: split characters would cut sentences; use records, hash or files");
+                       "data: split characters would cut records; use records, hash or files");
 }
 
 // A sequence needs room for its specials and one token of text.
@@ -54,6 +54,8 @@ void DataConfig::check() const {
   require<ConfigError>(separated == !separator.empty(), "data: `separator` is {}, but document_delimiter is {}",
                        separator.empty() ? "not set" : "set", enum_name(document_delimiter));
   require<ConfigError>(format != TextFormat::Jsonl || !json_field.empty(), "data: `json_field` is empty");
+  require<ConfigError>(format != TextFormat::PromptAnswer || (!prompt_field.empty() && !answer_field.empty()),
+                       "data: `prompt_field` or `answer_field` is empty");
   require<ConfigError>(source_column >= 1 && target_column >= 1, "data: columns are counted from 1, not {} and {}",
                        source_column, target_column);
   require<ConfigError>(max_source_tokens >= 0 && max_target_tokens >= 0,
@@ -64,7 +66,7 @@ void DataConfig::check() const {
   require<ConfigError>(max_unknown_fraction >= 0 && max_unknown_fraction <= 1,
                        "data: max_unknown_fraction {} is not in [0, 1]", max_unknown_fraction);
   require<ConfigError>(
-      target_tokenizer_file.empty() || (is_pairs() && !tokenizer_file.empty()),
+      target_tokenizer_file.empty() || (is_translation() && !tokenizer_file.empty()),
       "data: `target_tokenizer_file` needs `tokenizer_file` for the source, and format parallel or tsv");
   require<ConfigError>(shard_tokens >= 1, "data: shard_tokens {} is less than 1", shard_tokens);
 }

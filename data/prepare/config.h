@@ -12,10 +12,11 @@
 namespace weft {
 
 enum class TextFormat {
-  Text,      // plain text, cut into documents by DocumentDelimiter
-  Jsonl,     // one JSON object a line; one field of it is a document
-  Parallel,  // two files a side by side: line n of one translates line n of the other
-  Tsv,       // two columns of tab-separated lines
+  Text,          // plain text, cut into documents by DocumentDelimiter
+  Jsonl,         // one JSON object a line; one field of it is a document
+  Parallel,      // two files a side by side: line n of one translates line n of the other
+  Tsv,           // two columns of tab-separated lines
+  PromptAnswer,  // one JSON object a line; two fields of it are a prompt and its answer
 };
 template <>
 struct EnumNames<TextFormat> {
@@ -24,6 +25,7 @@ struct EnumNames<TextFormat> {
       {"jsonl", TextFormat::Jsonl},
       {"parallel", TextFormat::Parallel},
       {"tsv", TextFormat::Tsv},
+      {"prompt_answer", TextFormat::PromptAnswer},
   });
 };
 
@@ -71,7 +73,7 @@ struct SplitFiles {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("files", files, "Files or globs (format text, jsonl, tsv), plain or gzipped.");
+    v.field("files", files, "Files or globs (format text, jsonl, tsv, prompt_answer), plain or gzipped.");
     v.field("source", source, "Files or globs of the source language (format parallel).");
     v.field("target", target, "Files or globs of the target language, as many (format parallel).");
   }
@@ -88,6 +90,8 @@ struct DataConfig {
   DocumentDelimiter document_delimiter = DocumentDelimiter::BlankLine;
   std::string separator;
   std::string json_field = "text";
+  std::string prompt_field = "prompt";
+  std::string answer_field = "answer";
   int64_t source_column = 1;
   int64_t target_column = 2;
   SplitRule split = SplitRule::Files;
@@ -109,7 +113,9 @@ struct DataConfig {
     v.field("directory", directory, "Where the prepared dataset lies.");
     v.field("format", format,
             "text: plain text for a language model. jsonl: the same from a field of JSON lines. parallel: translation "
-            "from two files. tsv: translation from two columns.");
+            "from two files. tsv: translation from two columns. prompt_answer: JSON lines with a prompt and an answer "
+            "each, "
+            "for a language model that learns the answers alone.");
     v.field("train", train, "Text to train on; with a split rule other than files, all text.");
     v.field("valid", valid, "Text to validate on (split: files).");
     v.field("test", test, "Text to test on (split: files).");
@@ -117,6 +123,9 @@ struct DataConfig {
             "What separates documents (format text): blank_line, file (each file is one), line, or separator.");
     v.field("separator", separator, "The string between documents (document_delimiter: separator).");
     v.field("json_field", json_field, "The field that holds the text (format jsonl).");
+    v.field("prompt_field", prompt_field, "The field that holds the prompt (format prompt_answer).");
+    v.field("answer_field", answer_field,
+            "The field that holds the answer, whose text follows the prompt's at once (format prompt_answer).");
     v.field("source_column", source_column, "Column of the source language, from 1 (format tsv).", Range{.min = 1});
     v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).", Range{.min = 1});
     v.field("split", split,
@@ -130,10 +139,10 @@ struct DataConfig {
     v.field("source_bos", source_bos,
             "Begin source sequences with the tokenizer's bos. Target sequences always have bos and eos.");
     v.field("source_eos", source_eos, "End source sequences with the tokenizer's eos.");
-    v.field("max_source_tokens", max_source_tokens, "Tokens of a source sequence at most, specials included; 0: any.",
-            Range{.min = 0});
-    v.field("max_target_tokens", max_target_tokens, "Tokens of a target sequence at most, specials included; 0: any.",
-            Range{.min = 0});
+    v.field("max_source_tokens", max_source_tokens,
+            "Tokens of a source sequence or prompt at most, specials included; 0: any.", Range{.min = 0});
+    v.field("max_target_tokens", max_target_tokens,
+            "Tokens of a target sequence or answer at most, specials included; 0: any.", Range{.min = 0});
     v.field("overlong_pairs", overlong_pairs,
             "What happens to pairs with more tokens than that: drop, or truncate its text.");
     v.field("max_unknown_fraction", max_unknown_fraction,
@@ -147,7 +156,9 @@ struct DataConfig {
     v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, if it has its own.");
   }
 
-  bool is_pairs() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }
+  bool is_translation() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }
+  // A record has two sides: source and target, or prompt and answer.
+  bool is_pairs() const { return is_translation() || format == TextFormat::PromptAnswer; }
   // ConfigError if fields contradict each other. Touches no file.
   void check() const;
 };

@@ -43,6 +43,10 @@ SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, 
     source_.longest = 0;
     return;
   }
+  if (!config.is_translation()) {  // a prompt stands as it is: its answer goes on from it
+    target_.specials = answer_specials(*target_.tokenizer);
+    return;
+  }
   source_.specials = source_specials(config, *source_.tokenizer);
   target_.specials = target_specials(*target_.tokenizer);
 }

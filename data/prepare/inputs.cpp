@@ -97,8 +97,13 @@ std::string difference(const Manifest& manifest, const std::map<std::string, std
   for (const auto& [name, value] : manifest.settings) {
     before.emplace(renamed_key(kRenamedDataKeys, name).value_or(name), value);
   }
+  std::map<std::string, std::string> defaults;
+  write_settings("data", DataConfig{}, defaults);
   for (const auto& [name, value] : settings) {
     const auto old = before.find(name);
+    // An earlier version had no such key, and did what its default says.
+    const auto unsaid = defaults.find(name);
+    if (old == before.end() && unsaid != defaults.end() && unsaid->second == value) continue;
     if (old == before.end()) return fmt::format("{} is new", name);
     if (old->second != value) return fmt::format("{} was \"{}\" and is now \"{}\"", name, old->second, value);
   }

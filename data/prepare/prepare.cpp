@@ -76,7 +76,9 @@ DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
 }
 
 void Preparation::describe_sides(const Tokenizers& tokenizers, Manifest& manifest) const {
-  manifest.kind = data_.is_pairs() ? DatasetKind::Pairs : DatasetKind::Stream;
+  manifest.kind = data_.is_translation() ? DatasetKind::Pairs
+                  : data_.is_pairs()     ? DatasetKind::Answers
+                                         : DatasetKind::Stream;
   manifest.source = side_of(*tokenizers.source, own_target() ? "source-tokenizer.json" : "tokenizer.json");
   manifest.target = own_target() ? side_of(*tokenizers.target, "target-tokenizer.json") : manifest.source;
   const int64_t largest = std::max(manifest.source.vocabulary, manifest.target.vocabulary);
@@ -88,6 +90,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifes
   const bool pairs = data_.is_pairs();
   source_specials_ = pairs ? int{data_.source_bos} + int{data_.source_eos} : int{manifest.source.eos.has_value()};
   target_specials_ = 2;
+  if (manifest.kind == DatasetKind::Answers) source_specials_ = 0, target_specials_ = 1;
   for (const DataSplit split : kSplits) {
     source_stats_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
     target_stats_.emplace_back(manifest.target.vocabulary, manifest.target.unk);
@@ -221,7 +224,8 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
   data.check();
   if (data.tokenizer_file.empty()) tokenizer.check();
   if (target_tokenizer) {
-    require<ConfigError>(data.is_pairs(), "target_tokenizer: format {} has one side only", enum_name(data.format));
+    require<ConfigError>(data.is_translation(), "target_tokenizer: format {} has one side only",
+                         enum_name(data.format));
     target_tokenizer->check();
   }
   Preparation preparation(data, tokenizer, target_tokenizer, options);

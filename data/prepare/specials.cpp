@@ -5,25 +5,28 @@
 namespace weft {
 namespace {
 
-int32_t needed(const Tokenizer& tokenizer, SpecialRole role, const char* name, const char* side) {
+int32_t needed(const Tokenizer& tokenizer, SpecialRole role, const char* name, const char* sequences) {
   if (const auto id = tokenizer.special(role)) return *id;
-  throw ConfigError(
-      fmt::format("the {} sequences of a translation need `{}`, but their tokenizer has none", side, name),
-      fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
+  throw ConfigError(fmt::format("the {} need `{}`, but their tokenizer has none", sequences, name),
+                    fmt::format("name it in the tokenizer's `specials` and set its `{}`", name));
 }
 
 }  // namespace
 
 SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenizer) {
   SideSpecials specials;
-  if (config.source_bos) specials.bos = needed(tokenizer, SpecialRole::Bos, "bos", "source");
-  if (config.source_eos) specials.eos = needed(tokenizer, SpecialRole::Eos, "eos", "source");
+  if (config.source_bos) specials.bos = needed(tokenizer, SpecialRole::Bos, "bos", "source sequences of a translation");
+  if (config.source_eos) specials.eos = needed(tokenizer, SpecialRole::Eos, "eos", "source sequences of a translation");
   return specials;
 }
 
 SideSpecials target_specials(const Tokenizer& tokenizer) {
-  return {.bos = needed(tokenizer, SpecialRole::Bos, "bos", "target"),
-          .eos = needed(tokenizer, SpecialRole::Eos, "eos", "target")};
+  return {.bos = needed(tokenizer, SpecialRole::Bos, "bos", "target sequences of a translation"),
+          .eos = needed(tokenizer, SpecialRole::Eos, "eos", "target sequences of a translation")};
+}
+
+SideSpecials answer_specials(const Tokenizer& tokenizer) {
+  return {.eos = needed(tokenizer, SpecialRole::Eos, "eos", "answers")};
 }
 
 std::vector<int32_t> encode_source(const std::string& text, const Tokenizer& tokenizer, const DataConfig& config) {

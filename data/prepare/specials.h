@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// The special tokens around one side of a translation pair.
+// The special tokens around one side of a pair.
 struct SideSpecials {
   std::optional<int32_t> bos, eos;
 };
@@ -18,6 +18,8 @@ struct SideSpecials {
 // ends with `eos`. ConfigError if the tokenizer has no such token.
 SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenizer);
 SideSpecials target_specials(const Tokenizer& tokenizer);
+// Of either side of a prompt and its answer: an answer ends with `eos`.
+SideSpecials answer_specials(const Tokenizer& tokenizer);
 
 // A source sentence as preparation stores it: the ids of the text between its specials. Neither cut nor dropped if it
 // is longer than the job allows.

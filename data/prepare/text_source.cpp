@@ -104,43 +104,51 @@ class Separated : public FileSequence {
   bool loaded_ = false;
 };
 
+// A field of a line that holds one JSON object.
+std::string json_text(const nlohmann::json& object, const std::string& name, const std::string& where) {
+  const auto field = object.find(name);
+  require<DataError>(field != object.end(), "{}: the object has no field \"{}\"", where, name);
+  require<DataError>(field->is_string(), "{}: field \"{}\" is no string", where, name);
+  std::string text = field->get<std::string>();
+  require<DataError>(text.find('\0') == std::string::npos, "{}: field \"{}\" holds a NUL: this is not text", where,
+                     name);
+  return text;
+}
+
+nlohmann::json json_object(std::string_view line, const std::string& where) {
+  nlohmann::json object;
+  try {
+    object = nlohmann::json::parse(line);
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError(fmt::format("{}: not a line of JSON: {}", where, error.what()));
+  }
+  require<DataError>(object.is_object(), "{}: the line is JSON, but no object", where);
+  return object;
+}
+
+// Documents of one field, or with a second one prompts and answers.
 class JsonLines : public FileSequence {
  public:
-  JsonLines(std::vector<fs::path> files, std::string field)
-      : FileSequence(std::move(files)), field_(std::move(field)) {}
+  JsonLines(std::vector<fs::path> files, std::string field, std::string answer = {})
+      : FileSequence(std::move(files)), field_(std::move(field)), answer_(std::move(answer)) {}
 
  protected:
   bool read(TextInput& input, TextRecord& record) override {
     std::string_view line;
     while (input.next_line(line)) {
       if (is_blank(line)) continue;
-      record.source = text_of(input, line);
+      const std::string where = fmt::format("{}:{}", input.path().string(), input.line());
+      const nlohmann::json object = json_object(line, where);
+      record.source = json_text(object, field_, where);
+      if (!answer_.empty()) record.target = json_text(object, answer_, where);
       record.line = input.line();
-      if (!record.source.empty()) return true;
+      if (!record.source.empty() || !answer_.empty()) return true;
     }
     return false;
   }
 
  private:
-  std::string text_of(const TextInput& input, std::string_view line) const {
-    const std::string where = fmt::format("{}:{}", input.path().string(), input.line());
-    nlohmann::json object;
-    try {
-      object = nlohmann::json::parse(line);
-    } catch (const nlohmann::json::exception& error) {
-      throw DataError(fmt::format("{}: not a line of JSON: {}", where, error.what()));
-    }
-    require<DataError>(object.is_object(), "{}: the line is JSON, but no object", where);
-    const auto field = object.find(field_);
-    require<DataError>(field != object.end(), "{}: the object has no field \"{}\"", where, field_);
-    require<DataError>(field->is_string(), "{}: field \"{}\" is no string", where, field_);
-    std::string text = field->get<std::string>();
-    require<DataError>(text.find('\0') == std::string::npos, "{}: field \"{}\" holds a NUL: this is not text", where,
-                       field_);
-    return text;
-  }
-
-  std::string field_;
+  std::string field_, answer_;
 };
 
 std::vector<fs::path> resolve(const std::vector<std::string>& names) {
@@ -178,6 +186,8 @@ std::unique_ptr<TextSource> open_text_source(const DataConfig& config, const Tex
   switch (config.format) {
     case TextFormat::Jsonl:
       return std::make_unique<JsonLines>(files.source, config.json_field);
+    case TextFormat::PromptAnswer:
+      return std::make_unique<JsonLines>(files.source, config.prompt_field, config.answer_field);
     case TextFormat::Tsv:
       return read_columns(files.source, config.source_column, config.target_column);
     case TextFormat::Parallel:

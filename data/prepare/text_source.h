@@ -10,7 +10,7 @@
 
 namespace weft {
 
-// A document, or a pair of sentences, and where it begins.
+// A document, a pair of sentences or a prompt and its answer, and where it begins.
 struct TextRecord {
   std::string source;  // or the document
   std::string target;  // pairs only
@@ -38,6 +38,7 @@ TextFiles resolve_files(const SplitFiles& files, TextFormat format);
 //    Empty documents are no documents.
 //  - jsonl: lines of white space are skipped; a line that is no object with a string in the chosen field is a
 //    DataError.
+//  - prompt_answer: the same with two fields.
 //  - parallel: line n of a file is the translation of line n of its partner; unequal counts are a DataError that names
 //    both. tsv: nothing is quoted; further columns are ignored, fewer are a DataError.
 // Errors name file and line.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <unordered_map>
 
 #include "base/error.h"
 #include "data/tokenizer/bpe_model.h"
 #include "data/tokenizer/json.h"
+#include "data/tokenizer/visible_bpe.h"
 
 namespace weft {
 
@@ -23,73 +23,6 @@ void for_each_line(std::string_view text, Line&& line) {
     line(content, number);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-}
-
-// GPT-2's files write each byte as a visible character: itself if Latin-1 has a visible one, else U+0100 and on.
-class VisibleBytes {
- public:
-  VisibleBytes() {
-    uint32_t next = 256;
-    for (uint32_t b = 0; b < 256; ++b) {
-      const bool visible = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE;
-      byte_of_.emplace(visible ? b : next++, static_cast<char>(b));
-    }
-  }
-  // The bytes that `text` stands for, or none if it holds another character.
-  std::optional<std::string> read(std::string_view text) const {
-    std::string bytes;
-    const char* end = text.data() + text.size();
-    for (const char* p = text.data(); p < end;) {
-      const Utf8Char c = utf8_at(p, end);
-      const auto byte = byte_of_.find(c.code_point);
-      if (byte == byte_of_.end()) return std::nullopt;
-      bytes += byte->second;
-      p += c.length;
-    }
-    return bytes;
-  }
-
- private:
-  std::unordered_map<uint32_t, char> byte_of_;
-};
-
-using Ids = std::unordered_map<std::string, int32_t>;  // by visible text
-
-Ids read_vocab_json(const fs::path& path) {
-  const std::string where = path.string();
-  const TokenizerJson json = parse_json(read_file(path), where);
-  require<DataError>(json.is_object(), "{}: expected an object of token: id", where);
-  Ids ids;
-  ids.reserve(json.size());
-  for (const auto& [token, id] : json.items()) {
-    const std::string at = fmt::format("{}: \"{}\"", where, token);
-    require<DataError>(!token.empty(), "{}: the token is empty", at);
-    ids.emplace(token, json_id(id, at));
-  }
-  return ids;
-}
-
-int32_t id_of(const Ids& ids, const std::string& token, const std::string& at, const fs::path& vocab) {
-  const auto found = ids.find(token);
-  require<DataError>(found != ids.end(), "{}: \"{}\" is not in {}", at, token, vocab.string());
-  return found->second;
-}
-
-std::vector<BpeMerge> read_merges_txt(const fs::path& path, const Ids& ids, const fs::path& vocab) {
-  const VisibleBytes visible;
-  std::vector<BpeMerge> merges;
-  for_each_line(read_file(path), [&](std::string_view line, size_t number) {
-    if (line.empty() || (number == 1 && line.starts_with("#version"))) return;
-    const std::string at = fmt::format("{}:{}", path.string(), number);
-    const size_t space = line.find(' ');
-    const bool two = space != std::string_view::npos && space > 0 && space + 1 < line.size() &&
-                     line.find(' ', space + 1) == std::string_view::npos;
-    require<DataError>(two && visible.read(line.substr(0, space)) && visible.read(line.substr(space + 1)),
-                       "{}: expected two tokens and one space between them", at);
-    const std::string left(line.substr(0, space)), right(line.substr(space + 1));
-    merges.push_back({id_of(ids, left, at, vocab), id_of(ids, right, at, vocab), id_of(ids, left + right, at, vocab)});
-  });
-  return merges;
 }
 
 constexpr auto kBase64 = [] {
@@ -132,43 +65,27 @@ std::vector<SpecialToken> published_specials(size_t ranks) {
   return {};
 }
 
-// `<|endoftext|>` begins and ends documents in all of these files.
-void set_published_roles(SpecialTokens& specials) {
-  for (const auto& [name, id] : specials.tokens) {
-    if (name != "<|endoftext|>") continue;
-    specials.roles[static_cast<size_t>(SpecialRole::Bos)] = id;
-    specials.roles[static_cast<size_t>(SpecialRole::Eos)] = id;
-  }
+VisibleIds read_vocab_json(const fs::path& path) {
+  const std::string where = path.string();
+  const TokenizerJson json = parse_json(read_file(path), where);
+  require<DataError>(json.is_object(), "{}: expected an object of token: id", where);
+  return visible_ids(json, where);
+}
+
+std::vector<VisibleMerge> read_merges_txt(const fs::path& path) {
+  std::vector<VisibleMerge> merges;
+  for_each_line(read_file(path), [&](std::string_view line, size_t number) {
+    if (line.empty() || (number == 1 && line.starts_with("#version"))) return;
+    merges.push_back(visible_merge(line, fmt::format("{}:{}", path.string(), number)));
+  });
+  return merges;
 }
 
 }  // namespace
 
 TokenizerParts read_gpt2(const fs::path& vocab_json, const fs::path& merges_txt) {
-  const Ids ids = read_vocab_json(vocab_json);
-  const std::string where = vocab_json.string();
-  BpeVocabulary vocabulary;
-  vocabulary.pattern = "gpt2";
-  vocabulary.merges = read_merges_txt(merges_txt, ids, vocab_json);
-  vocabulary.byte_ids.fill(-1);
-  const VisibleBytes visible;
-  for (const auto& [token, id] : ids) {
-    const auto bytes = visible.read(token);
-    if (bytes && bytes->size() == 1) vocabulary.byte_ids[static_cast<unsigned char>((*bytes)[0])] = id;
-  }
-  for (size_t b = 0; b < 256; ++b) {
-    require<DataError>(vocabulary.byte_ids[b] >= 0, "{}: no token is the single byte {}", where, b);
-  }
-  auto model = std::make_unique<const BpeModel>(std::move(vocabulary), merges_txt.string());
-  SpecialTokens specials;
-  for (const auto& [token, id] : ids) {
-    if (!model->knows(id)) specials.tokens.push_back({token, id});
-  }
-  std::sort(specials.tokens.begin(), specials.tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  const auto used = static_cast<size_t>(256 + model->parts().merges.size() + specials.tokens.size());
-  require<DataError>(used == ids.size(), "{}: {} tokens, but 256 bytes, {} merges of {} and {} specials are {}", where,
-                     ids.size(), model->parts().merges.size(), merges_txt.string(), specials.tokens.size(), used);
-  set_published_roles(specials);
-  return {std::move(model), std::move(specials)};
+  return parts_of_visible(read_vocab_json(vocab_json), read_merges_txt(merges_txt), "gpt2", vocab_json.string(),
+                          merges_txt.string());
 }
 
 TokenizerParts read_tiktoken(const fs::path& ranks, std::string_view pattern) {

@@ -1,16 +1,9 @@
 #pragma once
-#include <memory>
 #include <string_view>
 
-#include "data/tokenizer/model.h"
-#include "data/tokenizer/tokenizer.h"
+#include "data/tokenizer/visible_bpe.h"
 
 namespace weft {
-
-struct TokenizerParts {
-  std::unique_ptr<const TokenizerModel> model;
-  SpecialTokens specials;
-};
 
 // GPT-2's files. A token of vocab.json that is neither a byte nor made by a merge (`<|endoftext|>`) is a special.
 TokenizerParts read_gpt2(const fs::path& vocab_json, const fs::path& merges_txt);

@@ -20,13 +20,16 @@ constexpr auto kNames = std::to_array<std::pair<std::string_view, Rule>>({
     {"chars", Rule::Chars},
 });
 
-// The expressions in circulation that the scanners are equal to.
+// The expressions in circulation that the scanners are equal to. The last of each rule has neither possessive
+// quantifiers nor `$`, which Oniguruma (Hugging Face's tokenizers) reads otherwise.
 constexpr auto kExpressions = std::to_array<std::pair<std::string_view, Rule>>({
     {R"('s|'t|'re|'ve|'m|'ll|'d| ?[\p{L}]+| ?[\p{N}]+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
-    {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
     {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
     {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s)", Rule::Gpt2},
+    {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)", Rule::Gpt2},
     {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s)",
+     Rule::Gpt4},
+    {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+\z|\s*[\r\n]|\s+(?!\S)|\s)",
      Rule::Gpt4},
     {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)",
      Rule::Gpt4Classic},
@@ -67,6 +70,14 @@ Pretokenizer::Pretokenizer(const std::string& pattern) {
   rule_ = Rule::Custom;
   pattern_ = pattern;
   regex_ = std::make_shared<const Regex>(pattern);
+}
+
+std::string Pretokenizer::portable_expression() const {
+  std::string expression = pattern_;
+  for (const auto& [text, rule] : kExpressions) {
+    if (rule == rule_) expression = text;
+  }
+  return expression;
 }
 
 Pretokenizer::Pretokenizer(Rule rule) : rule_(rule), pattern_(name_of(rule)) {

@@ -25,6 +25,8 @@ class Pretokenizer {
 
   Rule rule() const { return rule_; }
   const std::string& pattern() const { return pattern_; }  // the name if it has one, else the expression
+  // The same as a regular expression that Oniguruma reads too; a custom expression as it is.
+  std::string portable_expression() const;
 
   // Calls sink(pretoken) in the order of the text. All bytes are covered but the white space between words; what a
   // custom expression does not match is a pretoken too, up to the next match. Bytes that are not valid UTF-8 are

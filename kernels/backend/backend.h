@@ -40,11 +40,11 @@ class RunsAll : public Runs<Args>... {
 // One kind of device: its memory, its queue, its libraries' handles and its maths, behind Context. Files of kernels/
 // check an operation's arguments, count its cost and call run() here; nobody else does.
 class Backend
-    : public RunsAll<AddPositionsBackward, AddPositionsForward, AddRow, AddScaled, AdamUpdate, AttentionBackward,
-                     AttentionForward, CachedAttention, Convert, CrossEntropy, CrossEntropyGradient, CrossEntropyLoss,
-                     CrossEntropyRebase, CrossEntropyStats, EmbedBackward, EmbedForward, Fill, GatherRows, JoinColumns,
-                     LinearBackward, LinearForward, Matmul, ResidualNormBackward, ResidualNormForward, SgdUpdate,
-                     SquareSum, SumAll, SumRows> {
+    : public RunsAll<Activate, AddPositionsBackward, AddPositionsForward, AddRow, AddScaled, AdamUpdate,
+                     AttentionBackward, AttentionForward, CachedAttention, Convert, CrossEntropy, CrossEntropyGradient,
+                     CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats, EmbedBackward, EmbedForward, Fill,
+                     GatherRows, JoinColumns, LinearBackward, LinearForward, Matmul, PackWeight, ResidualNormBackward,
+                     ResidualNormForward, SgdUpdate, SquareSum, SumAll, SumRows> {
  public:
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
@@ -53,8 +53,8 @@ class Backend
   // waits for everything that was queued before.
   virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;
   virtual void download(const Tensor& from, std::span<std::byte> to) = 0;
-  // The weight in the layout that products with few rows read fastest, or nothing.
-  virtual std::shared_ptr<const PackedLayout> pack(const Tensor& weight) = 0;
+  // What a weight takes that is packed; format Own: f64.
+  virtual size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const = 0;
 };
 
 }  // namespace weft

@@ -15,11 +15,12 @@ class CpuBackend : public Backend {
   int64_t vocabulary_multiple() const override;
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
-  std::shared_ptr<const PackedLayout> pack(const Tensor& weight) override;
+  size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
   MatmulEngine& matmul() { return matmul_; }
 
   using Backend::run;
   using Backend::workspace;
+  void run(const Activate& args, Scratch) override;
   void run(const AddPositionsBackward& args, Scratch scratch) override;
   void run(const AddPositionsForward& args, Scratch scratch) override;
   void run(const AddRow& args, Scratch) override;
@@ -40,8 +41,9 @@ class CpuBackend : public Backend {
   void run(const GatherRows& args, Scratch) override;
   void run(const JoinColumns& args, Scratch) override;
   void run(const LinearBackward& args, Scratch scratch) override;
-  void run(const LinearForward& args, Scratch) override;
+  void run(const LinearForward& args, Scratch scratch) override;
   void run(const Matmul& args, Scratch) override;
+  void run(const PackWeight& args, Scratch) override;
   void run(const ResidualNormBackward& args, Scratch scratch) override;
   void run(const ResidualNormForward& args, Scratch scratch) override;
   void run(const SgdUpdate& args, Scratch) override;
@@ -57,6 +59,7 @@ class CpuBackend : public Backend {
   size_t workspace(const EmbedBackward& args) const override;
   size_t workspace(const EmbedForward& args) const override;
   size_t workspace(const LinearBackward& args) const override;
+  size_t workspace(const LinearForward& args) const override;
   size_t workspace(const ResidualNormBackward& args) const override;
   size_t workspace(const ResidualNormForward& args) const override;
   size_t workspace(const SquareSum& args) const override;
@@ -64,6 +67,8 @@ class CpuBackend : public Backend {
   size_t workspace(const SumRows& args) const override;
 
  private:
+  void packed_linear(const LinearForward& args, Scratch scratch);
+
   int threads_;
   std::shared_ptr<Allocator> allocator_;
   MatmulEngine matmul_;

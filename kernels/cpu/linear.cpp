@@ -34,12 +34,13 @@ class RowPiece {
   alignas(64) std::array<A, kElements> values_, scale_;
 };
 
-// y = dropout(act(pre)); pre and y may be the same memory.
 template <class T>
-void activate_rows(const LinearForward& args, const T* pre, T* y, int threads) {
+void activate_rows(const Activate& args, int threads) {
   using A = Accumulator<T>;
   const int64_t columns = args.y.columns();
   const DropoutMask mask(args.dropout);
+  const T* const pre = args.pre.device_data<T>();
+  T* const y = args.y.device_data<T>();
   const auto activate_row = [&]<Activation Act>(int64_t r) {
     RowPiece<A> piece;
     A* const values = piece.values();
@@ -119,8 +120,14 @@ struct BackwardPieces {
 
 }  // namespace
 
-void CpuBackend::run(const LinearForward& args, Scratch) {
+// Rows of bf16 are widened once for all panels.
+size_t CpuBackend::workspace(const LinearForward& args) const {
+  return args.packed && args.x.dtype() == DType::BF16 ? static_cast<size_t>(args.x.elements()) * sizeof(float) : 0;
+}
+
+void CpuBackend::run(const LinearForward& args, Scratch scratch) {
   if (args.y.elements() == 0) return;
+  if (args.packed) return packed_linear(args, scratch);
   // The activation is always this file's own, kept `pre` or not: a recomputed forward must give the same bits.
   const Tensor& product = args.pre ? args.pre : args.y;
   matmul_.run({.m = args.x.rows(),
@@ -131,12 +138,14 @@ void CpuBackend::run(const LinearForward& args, Scratch) {
                .a = args.x.device_raw(),
                .b = args.weight.device_raw(),
                .transpose_b = true,
-               .packed_b = static_cast<const PackedMatrix*>(args.packed.get()),
                .c = product.device_raw(),
                .bias = args.bias ? args.bias.device_raw() : nullptr});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
-  with_float_type(args.y.dtype(),
-                  [&]<class T>() { activate_rows(args, product.device_data<T>(), args.y.device_data<T>(), threads_); });
+  run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y}, {});
+}
+
+void CpuBackend::run(const Activate& args, Scratch) {
+  with_float_type(args.y.dtype(), [&]<class T>() { activate_rows<T>(args, threads_); });
 }
 
 size_t CpuBackend::workspace(const LinearBackward& args) const {
@@ -176,11 +185,6 @@ void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
                  .c = args.dweight.device_raw(),
                  .add = args.dweight_mode == Accumulate::Add});
   }
-}
-
-std::shared_ptr<const PackedLayout> CpuBackend::pack(const Tensor& weight) {
-  const int64_t in = weight.columns(), out = weight.elements() / std::max<int64_t>(in, 1);
-  return matmul_.pack(weight.device_raw(), in, out, weight.dtype(), true);
 }
 
 void CpuBackend::run(const Matmul& args, Scratch) {

@@ -13,6 +13,7 @@
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/reference_matmul.h"
 #include "kernels/cpu/threads.h"
+#include "kernels/cpu/workspace.h"
 
 namespace weft::cpu {
 namespace {
@@ -22,7 +23,6 @@ using Desc = dnnl::memory::desc;
 // How a product is run: a function of its shape alone, so that a run repeats another bit for bit whatever was cached.
 enum class Plan : uint8_t {
   Exact,     // a primitive generated for these dims, some 0.3 ms to make
-  Packed,    // the same, on b that was packed before
   Repacked,  // the same, b packed in each call
   AnyShape,  // one primitive for all dims
 };
@@ -44,7 +44,7 @@ bool ends_in_an_illegal_instruction(const Gemm& g) {
 Plan plan_of(const Gemm& g) {
   if (ends_in_an_illegal_instruction(g)) return Plan::AnyShape;
   const int64_t rows = g.transpose_a ? g.k : g.m;
-  if (rows <= kFewRows) return g.packed_b ? Plan::Packed : Plan::Exact;
+  if (rows <= kFewRows) return Plan::Exact;
   const bool second_pass = g.bias || g.output == DType::BF16;
   if (!second_pass || g.k >= kMuchToSum || rows % kFewRows != 0) return Plan::AnyShape;
   return rows >= kManyRows ? Plan::Repacked : Plan::Exact;
@@ -107,20 +107,11 @@ Product describe(const dnnl::engine& engine, const Operands& o, const Gemm& g) {
 
 Desc any_layout(int64_t k, int64_t n, DType input) { return {{k, n}, type_of(input), dnnl::memory::format_tag::any}; }
 
-// oneDNN chooses the layout for few rows here, whatever rows the products then have.
-Desc packed_layout(const dnnl::engine& engine, int64_t k, int64_t n, DType input, DType output) {
-  const Gemm g{.m = 16, .n = n, .k = k, .input = input, .output = output};
-  Operands o(g);
-  o.b = any_layout(k, n, input);
-  return describe(engine, o, g).weights_desc();
-}
-
 // A primitive with memory objects whose addresses are set before each run.
 struct Primitive {
   dnnl::matmul primitive;
   dnnl::memory a, b, bias, c, scratch, packed;
   size_t scratch_bytes = 0;
-  Plan plan = Plan::AnyShape;
   dnnl::reorder repack;  // if b is packed in each call
 
   Primitive(const dnnl::engine& engine, const Operands& o, const dnnl::matmul& shared, const Desc& scratch_desc)
@@ -169,16 +160,10 @@ struct MatmulEngine::State {
   Primitive own_primitive(const Gemm& g, Plan plan) {
     Operands o(g);
     const Desc plain_b = o.b;
-    if (plan == Plan::Packed) {
-      // pack() does not know the result's dtype: a product whose own choice is another layout reads b as it is.
-      o.b = packed_layout(engine, g.k, g.n, g.input, g.output);
-      if (o.b != packed_layout(engine, g.k, g.n, g.input, g.input)) o.b = plain_b, plan = Plan::Exact;
-    }
     if (plan == Plan::Repacked) o.b = any_layout(g.k, g.n, g.input);
     const Product product = describe(engine, o, g);
     o.b = product.weights_desc();
     Primitive p(engine, o, dnnl::matmul(product), product.scratchpad_desc());
-    p.plan = plan;
     if (plan == Plan::Repacked && o.b != plain_b) {
       p.packed = p.b;
       p.b = dnnl::memory(plain_b, engine, nullptr);
@@ -212,7 +197,7 @@ struct MatmulEngine::State {
       pass(DNNL_ARG_WEIGHTS, p.packed, repacked_b.at_least(p.packed.get_desc().get_size()));
       p.repack.execute(stream, p.b, p.packed);
     } else {
-      pass(DNNL_ARG_WEIGHTS, p.b, p.plan == Plan::Packed ? g.packed_b->data() : g.b);
+      pass(DNNL_ARG_WEIGHTS, p.b, g.b);
     }
     pass(DNNL_ARG_DST, p.c, g.c);
     if (g.bias) pass(DNNL_ARG_BIAS, p.bias, g.bias);
@@ -227,7 +212,6 @@ struct MatmulEngine::State {
   }
 
   void multiply_widened(Gemm g) {
-    g.packed_b = nullptr;
     g.a = widen(g.a, g.m * g.k, wide_a);
     g.b = widen(g.b, g.k * g.n, wide_b);
     if (g.bias) g.bias = widen(g.bias, g.n, wide_bias);
@@ -269,24 +253,6 @@ void MatmulEngine::run(const Gemm& g) {
   } catch (const dnnl::error& error) {
     throw InternalError(fmt::format("oneDNN matmul {} x {} x {}, {} to {}: {}", g.m, g.n, g.k, name(g.input),
                                     name(g.output), error.what()));
-  }
-}
-
-std::shared_ptr<const PackedMatrix> MatmulEngine::pack(const void* b, int64_t k, int64_t n, DType input,
-                                                       bool transpose_b) {
-  if (input == DType::F64 || (input == DType::BF16 && state_->emulate_bf16) || k == 0 || n == 0) return nullptr;
-  set_thread_count(state_->threads);
-  try {
-    const Desc layout = packed_layout(state_->engine, k, n, input, input);
-    const auto packed = std::make_shared<PackedMatrix>();
-    void* data = packed->memory_.at_least(layout.get_size());
-    packed->data_ = data;
-    dnnl::memory from(matrix(k, n, input, transpose_b), state_->engine, const_cast<void*>(b));
-    dnnl::memory to(layout, state_->engine, data);
-    dnnl::reorder(from, to).execute(state_->stream, from, to);
-    return packed;
-  } catch (const dnnl::error& error) {
-    throw InternalError(fmt::format("oneDNN reorder {} x {} {}: {}", k, n, name(input), error.what()));
   }
 }
 

@@ -3,22 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "kernels/cpu/workspace.h"
 #include "kernels/dtype.h"
-#include "kernels/linear.h"
 
 namespace weft::cpu {
-
-// A matrix in oneDNN's own layout, for a matrix that many products with few rows read between two changes of it.
-class PackedMatrix : public PackedLayout {
- public:
-  const void* data() const { return data_; }
-
- private:
-  friend class MatmulEngine;
-  Workspace memory_;
-  const void* data_ = nullptr;
-};
 
 // c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], or c += op(a) op(b) if `add`. Row-major, dense.
 // Types: input and output both f32, both bf16 or both f64; or input bf16 with output f32. bias is of the input type.
@@ -29,8 +16,7 @@ struct Gemm {
   const void* a = nullptr;
   bool transpose_a = false;  // a lies in memory as [k, m]
   const void* b = nullptr;
-  bool transpose_b = false;                // b lies in memory as [n, k]
-  const PackedMatrix* packed_b = nullptr;  // b packed, used if m is small
+  bool transpose_b = false;  // b lies in memory as [n, k]
   void* c = nullptr;
   const void* bias = nullptr;
   bool add = false;  // without bias
@@ -46,10 +32,6 @@ class MatmulEngine {
   MatmulEngine& operator=(const MatmulEngine&) = delete;
 
   void run(const Gemm& gemm);
-
-  // b [k, n], as in a Gemm of `input` dtype; null if there is no such layout (f64, emulated bf16). The engine may go
-  // before the packed matrix.
-  std::shared_ptr<const PackedMatrix> pack(const void* b, int64_t k, int64_t n, DType input, bool transpose_b);
 
   // bf16 by way of f32: each input widened, the f32 product rounded. Used by itself if oneDNN has no bf16 product
   // for this processor.

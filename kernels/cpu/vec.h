@@ -6,6 +6,10 @@
 
 #include "kernels/dtype.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace weft::cpu {
 
 // Short vectors as the compiler's own type, where a loop must not be left to the compiler's judgement: sums, whose
@@ -109,6 +113,19 @@ inline Vec<A> load_cast(const T* from) {
   } else {
     return load(from);
   }
+}
+
+// A whole vector of small integers as numbers. The compiler's own conversion from bytes takes them one by one.
+inline Vec<float> load_small(const int8_t* from) {
+#if defined(__AVX512F__)
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+#elif defined(__AVX2__)
+  return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+#else
+  float lanes[kVecLanes<float>];
+  for (int64_t i = 0; i < kVecLanes<float>; ++i) lanes[i] = static_cast<float>(from[i]);
+  return load(lanes);
+#endif
 }
 
 // Rounds to T as BFloat16's constructor does: to nearest even, NaN stays NaN.

@@ -22,7 +22,7 @@ cat >"$scratch/bin/weft" <<END
 #!/usr/bin/env bash
 case \${1:-} in
   train) set -- "\$@" --set train.max_steps=20 --set schedule.warmup_steps=5 --set checkpoint.every_steps=10 \\
-    --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set log.generations.every_steps=0 ;;
+    --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set evaluation.patience=0 --set log.generations.every_steps=0 ;;
   evaluate) set -- "\$@" --max-sequences 8 ;;
 esac
 exec $weft "\$@"

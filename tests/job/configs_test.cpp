@@ -35,6 +35,11 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
       continue;
     }
     ++jobs;
+    if (file.parent_path().filename() == "finetune") {  // its checkpoint is nowhere yet, and tells what it leaves out
+      EXPECT_NO_THROW(read_config<JobConfig>(file.string())) << file;
+      EXPECT_THROW(load_job(file.string()), DataError) << file;
+      continue;
+    }
     try {
       const JobConfig job = load_job(file.string());
       EXPECT_EQ(
@@ -47,7 +52,7 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
       ADD_FAILURE() << file << "\n" << error.what();
     }
   }
-  EXPECT_EQ(jobs, 17);
+  EXPECT_EQ(jobs, 20);
 }
 
 TEST(Configs, CharacterModelIsNanoGptsRecipe) {

@@ -191,6 +191,36 @@ TEST_P(Linear, GivesTheSameBitsWithoutPre) {
   }
 }
 
+TEST_P(Linear, ActivateIsWhatForwardDoesWithItsProduct) {
+  for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
+    Context context({}, 2);
+    const Problem p(context, GetParam(), dtype);
+    const Tensor y = context.empty({p.c.rows, p.c.out}, dtype);
+    linear_forward(context, {.x = p.x, .weight = p.weight, .bias = p.bias, .y = y});
+    activate(context, {.pre = y, .activation = p.c.activation, .dropout = p.dropout, .y = y});
+    EXPECT_TRUE(same_bits(y, forward(p).y)) << name(dtype);
+  }
+}
+
+// What another reader of x brought to its gradient goes through the producer's slope and mask as dy W does.
+TEST_P(Linear, AProducersGradientTakesInWhatDxHeld) {
+  Context context;
+  const Problem p(context, GetParam(), DType::F64);
+  Result whole = run(p), halves = forward(p);
+  backward(p, halves);
+  Problem half = p;
+  half.dz = copy(context, p.dz);
+  add_scaled(context, copy(context, p.dz), -0.5, half.dz);
+  matmul(context, {.a = half.dz, .b = p.weight2, .c = halves.dpre});
+  LinearBackward back = second_backward(half, halves, Accumulate::Overwrite);
+  back.dx_mode = Accumulate::Add;
+  linear_backward(context, back);
+  EXPECT_TRUE(close(halves.dpre, whole.dpre, 1e-12));
+  if (p.bias) {
+    EXPECT_TRUE(close(halves.dbias, whole.dbias, 1e-12));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Cases, Linear,
     testing::Values(Case{1, 1, 1}, Case{7, 7, 7, Activation::Relu}, Case{129, 33, 17, Activation::Gelu},
@@ -229,42 +259,12 @@ TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
     for (const int64_t rows : {1, 16, 64, 65, 128, 1000, 2048, 2050, 2112}) {
       Context context({}, 2);
       const Problem p(context, {.rows = rows, .in = 40, .out = 72}, dtype);
-      Result r = run(p);
-      const Result exact = run(p.widened());
+      const Result r = run(p), exact = run(p.widened());
       for (const auto& [name, pair] : outputs(r, exact)) {
         EXPECT_TRUE(close(pair.first, pair.second, tolerance(dtype))) << name << " " << rows << weft::name(dtype);
       }
-      const PackedWeight packed = pack_weight(context, p.weight);
-      linear_forward(context, {.x = p.x, .weight = p.weight, .packed = packed, .bias = p.bias, .y = r.y});
-      EXPECT_TRUE(close(r.y, exact.y, tolerance(dtype))) << "packed " << rows << weft::name(dtype);
     }
   }
-}
-
-TEST(LinearEdges, PackedWeightsAreCopiesAndFallBack) {
-  Context context, other;
-  const Problem p(context, {.rows = 16, .in = 33, .out = 65}, DType::F32);
-  const Tensor expected = forward(p).y, y = other.empty({16, 65}, DType::F32);
-  PackedWeight packed;
-  {
-    Context third;
-    packed = pack_weight(third, p.weight);
-  }
-  fill(context, p.weight, 0);
-  linear_forward(other, {.x = p.x, .weight = p.weight, .packed = packed, .bias = p.bias, .y = y});
-  EXPECT_TRUE(close(y, expected, tolerance(DType::F32)));
-  // Nothing packed: the weight itself is read.
-  for (const DType dtype : {DType::F64, DType::BF16}) {
-    if (dtype == DType::BF16) engine_of(context).emulate_bf16(true);
-    const Problem q(context, {.rows = 7, .in = 8, .out = 9}, dtype);
-    const PackedWeight none = pack_weight(context, q.weight);
-    const Tensor z = context.empty({7, 9}, dtype);
-    linear_forward(context, {.x = q.x, .weight = q.weight, .packed = none, .bias = q.bias, .y = z});
-    EXPECT_TRUE(same_bits(z, forward(q).y));
-  }
-  Context dry(Device{DeviceKind::Meta});
-  pack_weight(dry, dry.empty({9, 8}, DType::F32));
-  EXPECT_EQ(dry.ledger().entries().at("pack_weight").bytes, 2.0 * 9 * 8 * 4);
 }
 
 // In bf16 the activation and its dropout are rounded together: to the nearest bf16 of what they are of `pre`.
@@ -369,18 +369,9 @@ TEST(LinearEdges, MisfitsAreNamed) {
               linear_backward(context, {.dy = y, .x = x, .weight = w, .dx = x, .input_activation = Activation::Gelu});
             }),
             "linear_backward: input_pre is absent");
-  EXPECT_EQ(error_of([&] {
-              linear_backward(context, {.dy = y,
-                                        .x = x,
-                                        .weight = w,
-                                        .dx = x,
-                                        .dx_mode = Accumulate::Add,
-                                        .input_activation = Activation::Gelu,
-                                        .input_pre = x});
-            }),
-            "linear_backward: the gradient of what made x needs a dx to overwrite, not f32[3, 4]");
-  EXPECT_EQ(error_of([&] { linear_backward(context, {.dy = y, .x = x, .weight = w, .input_dbias = b}); }).substr(0, 68),
-            "linear_backward: the gradient of what made x needs a dx to overwrite");
+  EXPECT_EQ(error_of([&] { linear_backward(context, {.dy = y, .x = x, .weight = w, .input_dbias = b}); }).substr(0, 60),
+            "linear_backward: the gradient of what made x needs a dx, not");
+  EXPECT_EQ(error_of([&] { activate(context, {.pre = x, .y = y}); }), "activate: y is f32[3, 5], expected f32[3, 4]");
   Context dry(Device{DeviceKind::Meta});
   EXPECT_EQ(error_of([&] { linear_forward(dry, {.x = x, .weight = w, .y = y}); }),
             "linear_forward: x f32[3, 4] lies on another device");

@@ -29,8 +29,10 @@ StepState step_state() {
           .clip = 0.5};
 }
 
-// The same decay for all elements.
-SharedDecaySpans all(Context& context, double decay) { return share_decay_spans(context, {0}, {decay}); }
+// The same decay and rate for all elements.
+SharedUpdateSpans all(Context& context, double decay, double rate = 1) {
+  return share_update_spans(context, {0}, {decay}, {rate});
+}
 
 AdamUpdate adam(Context& context, const Buffers& b, const StepState& state, bool coupled) {
   return {.parameter = b.p,
@@ -97,18 +99,18 @@ TEST(Optimizer, F32AgreesWithF64OnAnyThreads) {
   EXPECT_TRUE(close(a.v, exact.v, 1e-6));
 }
 
-// One call over several decays gives what a call for each span gives, and the rounded copy beside it.
-TEST(Optimizer, SpansHaveTheirOwnDecayAndTheComputeCopyFollows) {
+// One call over several decays and rates gives what a call for each span gives, and the rounded copy beside it.
+TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
   constexpr int64_t kMany = 50001;
   const StepState s = step_state();
   const std::vector<int64_t> begins{0, 1, 20000, 20000, 49999};
-  const std::vector<double> decays{0.3, 0, 0.7, 0.1, 0.2};
+  const std::vector<double> decays{0.3, 0, 0.7, 0.1, 0.2}, rates{1, 0.5, 1, 0, 3};
   for (const int threads : {1, 2, 3}) {
     for (const bool sgd : {false, true}) {
       Context context({}, threads);
       const Buffers whole(context, kMany, DType::F32), parts(context, kMany, DType::F32);
       const Tensor compute = constant(context, {kMany}, DType::BF16, 7);
-      const auto update = [&](const Buffers& b, int64_t begin, int64_t end, const SharedDecaySpans& spans,
+      const auto update = [&](const Buffers& b, int64_t begin, int64_t end, const SharedUpdateSpans& spans,
                               Tensor copy) {
         const auto cut = [&](const Tensor& t) { return t.slice(begin, end); };
         if (sgd) {
@@ -117,14 +119,16 @@ TEST(Optimizer, SpansHaveTheirOwnDecayAndTheComputeCopyFollows) {
           adam_update(context, {cut(b.p), cut(b.g), cut(b.m), cut(b.v), copy, spans, 0.9, 0.95, 1e-8, false, s});
         }
       };
-      update(whole, 0, kMany, share_decay_spans(context, begins, decays), compute);
+      update(whole, 0, kMany, share_update_spans(context, begins, decays, rates), compute);
       for (size_t i = 0; i < begins.size(); ++i) {
         const int64_t end = i + 1 < begins.size() ? begins[i + 1] : kMany;
-        update(parts, begins[i], end, all(context, decays[i]), {});
+        update(parts, begins[i], end, all(context, decays[i], rates[i]), {});
       }
       EXPECT_TRUE(same_bits(whole.p, parts.p));
       EXPECT_TRUE(same_bits(whole.m, parts.m));
       EXPECT_TRUE(same_bits(whole.v, parts.v));
+      const auto still = [&](const Tensor& p) { return p.slice(20000, 49999); };  // its rate is 0
+      EXPECT_TRUE(same_bits(still(whole.p), still(Buffers(context, kMany, DType::F32).p)));
       EXPECT_TRUE(same_bits(compute, copy_as(context, whole.p, DType::BF16)));
     }
   }
@@ -200,15 +204,16 @@ TEST(Optimizer, MisfitsAreNamedAndDryRunsCount) {
   EXPECT_EQ(error_of([&] { adam_update(context, args); }), "adam_update: parameter bf16[4] is neither f32 nor f64");
   const Tensor t = dry.empty({1000}, DType::F32);
   EXPECT_EQ(error_of([&] { sgd_update(dry, {.parameter = t, .gradient = t, .buffer = t, .step = s}); }),
-            "sgd_update: no spans of weight decay for parameter f32[1000]");
-  EXPECT_EQ(error_of([&] {
-              sgd_update(
-                  dry,
-                  {.parameter = t, .gradient = t, .buffer = t, .spans = share_decay_spans(dry, {0, 1001}, {0, 1})});
-            }),
-            "sgd_update: a span of weight decay begins at 1001 of f32[1000]");
-  EXPECT_EQ(error_of([&] { share_decay_spans(dry, {1}, {0}); }), "1 spans of 1 weight decays");
-  const SharedDecaySpans spans = all(dry, 0);
+            "sgd_update: no spans for parameter f32[1000]");
+  EXPECT_EQ(
+      error_of([&] {
+        sgd_update(
+            dry,
+            {.parameter = t, .gradient = t, .buffer = t, .spans = share_update_spans(dry, {0, 1001}, {0, 1}, {1, 1})});
+      }),
+      "sgd_update: a span begins at 1001 of f32[1000]");
+  EXPECT_EQ(error_of([&] { share_update_spans(dry, {1}, {0}, {1}); }), "1 spans of 1 weight decays and 1 rates");
+  const SharedUpdateSpans spans = all(dry, 0);
   sgd_update(dry, {.parameter = t, .gradient = t, .buffer = t, .spans = spans, .step = s});
   EXPECT_EQ(dry.ledger().entries().at("sgd_update").bytes, 5.0 * 4000);
   sgd_update(dry, {.parameter = t,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 
+#include "parallel/parameter_patterns.h"
 #include "tests/model/fixture.h"
 
 namespace weft {
@@ -15,7 +16,19 @@ struct Case {
   std::string name;
   bool seq2seq;
   std::function<void(TransformerConfig&)> change;
+  LoraConfig lora = {};
+  std::vector<std::string> freeze = {};
 };
+
+std::unique_ptr<Transformer> make(const Case& c, Context& context, Mesh& mesh) {
+  TransformerConfig config = test::small_config(c.seq2seq);
+  c.change(config);
+  auto model = make_model(context, mesh, config, test::small_vocabularies(c.seq2seq), false, c.lora);
+  for (const Parameter* p : matching_parameters(model->parameters(), c.freeze, "train.freeze")) {
+    model->parameters().freeze(*p);
+  }
+  return model;
+}
 
 double run(Transformer& model, const ModelBatch& batch, GradientBuckets* buckets, bool record, Recompute recompute) {
   const StepState state{.inverse_divisor = 0.25, .dropout_key = 99};
@@ -34,9 +47,7 @@ class ModelGradient : public testing::TestWithParam<Case> {};
 TEST_P(ModelGradient, EqualsFiniteDifferences) {
   Context context;
   Mesh mesh = Mesh::single();
-  TransformerConfig config = test::small_config(GetParam().seq2seq);
-  GetParam().change(config);
-  const auto model = make_model(context, mesh, config, test::small_vocabularies(GetParam().seq2seq));
+  const auto model = make(GetParam(), context, mesh);
   model->allocate(Precision::Fp64, true, {.bucket_bytes = 4096});
   model->parameters().initialise(3);
   // Biases and norms away from 0 and 1, so that their gradients are not special.
@@ -46,7 +57,9 @@ TEST_P(ModelGradient, EqualsFiniteDifferences) {
   run(*model, batch, &buckets, true, Recompute::None);
   const Tensor gradient = model->parameters().flat_gradient();
   const std::vector<double> kept(gradient.span<double>().begin(), gradient.span<double>().end());
+  const int64_t begin = model->parameters().layout().trained_begin;
   for (const auto& p : model->parameters().parameters()) {
+    if (p->spec().frozen) continue;
     double* w = p->value().data<double>();  // in f64 the masters are the values
     const int64_t n = p->local_shape().elements();
     for (int64_t i = 0; i < n; i += std::max<int64_t>(1, n / 5)) {
@@ -56,7 +69,7 @@ TEST_P(ModelGradient, EqualsFiniteDifferences) {
       w[i] = at - step;
       const double below = run(*model, batch, nullptr, false, Recompute::None);
       w[i] = at;
-      const double expected = (above - below) / (2 * step), got = kept[p->flat_offset() + i];
+      const double expected = (above - below) / (2 * step), got = kept[p->flat_offset() - begin + i];
       EXPECT_NEAR(got, expected, 1e-7 + 1e-5 * std::abs(expected)) << p->spec().name << "[" << i << "]";
     }
   }
@@ -65,10 +78,8 @@ TEST_P(ModelGradient, EqualsFiniteDifferences) {
 TEST_P(ModelGradient, RecomputationIsBitIdentical) {
   Context context;
   Mesh mesh = Mesh::single();
-  TransformerConfig config = test::small_config(GetParam().seq2seq);
-  GetParam().change(config);
   for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
-    const auto model = make_model(context, mesh, config, test::small_vocabularies(GetParam().seq2seq));
+    const auto model = make(GetParam(), context, mesh);
     model->allocate(precision, true, {.bucket_bytes = 4096});
     model->parameters().initialise(3);
     GradientBuckets buckets(model->parameters());
@@ -148,6 +159,22 @@ const Case kCases[] = {
        c.tying = Tying::None;
        c.bias = false;
      }},
+    {"GptLora", false, [](TransformerConfig&) {}, {.rank = 3, .alpha = 5, .targets = {"attention.*", "ffn.*"}}},
+    {"GptLoraDropout",
+     false,
+     all_dropout,
+     {.rank = 2, .dropout = 0.3, .targets = {"attention.output", "ffn.down", "decoder.1.ffn.up"}}},
+    {"GptLoraProjectedEmbedding",
+     false,
+     [](TransformerConfig& c) {
+       c.embedding_width = 7;
+       c.tying = Tying::None;
+       c.bias = false;
+     },
+     {.rank = 2, .targets = {"projection", "qkv"}}},
+    {"Seq2SeqLora", true, all_dropout, {.rank = 2, .alpha = 3, .targets = {"cross.*", "encoder.*.qkv", "ffn.down"}}},
+    {"GptFrozenEmbedding", false, [](TransformerConfig&) {}, {}, {"decoder.embedding.*", "decoder.0.*norm*"}},
+    {"Seq2SeqFrozenDecoder", true, [](TransformerConfig&) {}, {}, {"decoder.*", "*bias"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Options, ModelGradient, testing::ValuesIn(kCases),

@@ -196,18 +196,65 @@ TEST(DecodingWide, RowsDoNotDependOnTheirNeighbours) {
   }
 }
 
-TEST_P(Decoding, PacksEachWeightOnce) {
+// Packs belong to the model: made once, however many caches and steps there are; a change of the weights drops them.
+TEST_P(Decoding, PacksEachWeightOnceUntilTheWeightsChange) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {9, 9});
   const auto packings = [&](int32_t piece) {
     built.context.ledger().clear();
     decode_all(*built.model, batch, {0, 1}, piece);
-    return built.context.ledger().entries().at("pack_weight").calls;
+    const auto& entries = built.context.ledger().entries();
+    return entries.contains("pack_weight") ? entries.at("pack_weight").calls : 0;
   };
-  const int64_t in_one_call = packings(9);
-  EXPECT_GT(in_one_call, 4);
-  EXPECT_EQ(packings(1), in_one_call);
+  const int64_t first = packings(9);
+  EXPECT_GT(first, 4);
+  EXPECT_EQ(packings(1), 0);
+  EXPECT_GT(built.model->packed_weights().bytes(), 0u);
+  const auto before = decode_all(*built.model, batch, {0}, 9);
+  built.model->parameters().initialise(99);
+  EXPECT_EQ(packings(9), first);
+  EXPECT_NE(decode_all(*built.model, batch, {0}, 9), before);
+}
+
+// The memory is free for training, which changes what was packed.
+TEST(PackedWeights, AForwardPassThatRecordsDropsThem) {
+  Context context;
+  Mesh mesh = Mesh::single();
+  const auto model = make_model(context, mesh, test::small_config(false), test::small_vocabularies(false));
+  model->allocate(Precision::Fp32, true);
+  model->parameters().initialise(5);
+  const ModelBatch batch = test::random_batch(context, model->vocabularies(), {9, 9});
+  decode_all(*model, batch, {0, 1}, 9);
+  EXPECT_GT(model->packed_weights().bytes(), 0u);
+  GradientBuckets buckets(model->parameters());
+  Tape tape(context, Tape::Mode::Record, &buckets);
+  ForwardContext forward{.tape = tape};
+  model->loss(forward, batch, 0, no_losses(context));
+  EXPECT_EQ(model->packed_weights().bytes(), 0u);
+}
+
+// Decoding in a format, and the loss of a model that decodes in it: the same weights.
+TEST_P(Decoding, WeightsOfAFormatServeDecodingAndLossAlike) {
+  const auto [seq2seq, precision] = GetParam();
+  Built built(seq2seq, precision, 2);
+  const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), std::vector<int32_t>(7, 9));
+  const auto loss = [&] {
+    Tape tape(built.context, Tape::Mode::Off);
+    ForwardContext forward{.tape = tape};
+    const LossSums sums = no_losses(built.context);
+    built.model->loss(forward, batch, 0, sums);
+    return sums.nll.data<double>()[0];
+  };
+  const double own = loss();
+  const auto expected = decode_all(*built.model, batch, {0}, 9);
+  built.model->packed_weights().set_format(WeightFormat::Int8);
+  const auto together = decode_all(*built.model, batch, {0, 1, 2, 3, 4, 5, 6}, 9);
+  EXPECT_EQ(decode_all(*built.model, batch, {4}, 9)[0], together[4]);
+  EXPECT_NE(together[0], expected[0]);
+  for (size_t i = 0; i < expected[0].size(); ++i) EXPECT_NEAR(together[0][i], expected[0][i], 0.1);
+  EXPECT_NE(loss(), own);
+  EXPECT_NEAR(loss(), own, 0.01 * own);
 }
 
 // The cache gives what the whole forward gives.

@@ -8,6 +8,7 @@
 #include "kernels/matmul.h"
 #include "kernels/residual_norm.h"
 #include "model/feed_forward.h"
+#include "model/packed_weights.h"
 #include "parallel/in_process.h"
 #include "tests/model/fixture.h"
 
@@ -32,6 +33,7 @@ struct Rank {
   ParameterRegistry registry;
   DropoutIds ids;
   TensorParallel shards;
+  LoraSites lora{{}};
   LayerScope scope;
   FeedForward ffn;
   Tensor x;
@@ -40,7 +42,7 @@ struct Rank {
   explicit Rank(Mesh& mesh)
       : registry(context, mesh),
         shards(mesh.tp(), false),
-        scope{registry, config, ids, shards, 2},
+        scope{registry, config, ids, shards, lora, 2},
         ffn(scope, "ffn"),
         x(context.empty({kTokens, config.width}, DType::BF16)) {
     registry.allocate(Precision::Bf16, false);
@@ -53,7 +55,9 @@ struct Rank {
   Tensor value(const char* name) const { return registry.find(name)->value(); }
   // x + ffn(norm(x))
   Tensor joined(Tape& tape, bool batch_invariant = false) const {
-    ForwardContext forward{.tape = tape, .batch_invariant = batch_invariant};
+    PackedWeights packed(registry);
+    ForwardContext forward{
+        .tape = tape, .batch_invariant = batch_invariant, .packed = batch_invariant ? &packed : nullptr};
     Residual residual(tape.constant(x));
     residual.apply(forward, ffn, tokens);
     return residual.value(forward, tokens)->value;

@@ -51,6 +51,33 @@ TEST(FlatLayout, ReplicasOwnEqualSharesOfEachBucket) {
   EXPECT_EQ(owners, std::vector<int>(384, 1));
 }
 
+// Parameters 0 and 2 are frozen: they come first, share no bucket with what is trained, and buffers of gradients end
+// where they begin.
+TEST(FlatLayout, FrozenParametersLieBeforeAllThatIsTrained) {
+  for (const int dp : {1, 3}) {
+    const FlatLayout layout = make_flat_layout(std::vector<int64_t>{100, 10, 64, 70}, 4,
+                                               {.zero = ZeroStage::Optimizer, .bucket_bytes = 1 << 20}, dp - 1, dp,
+                                               {true, false, true, false});
+    EXPECT_EQ(layout.bucket_of, (std::vector<int>{1, 0, 1, 0}));
+    EXPECT_EQ(layout.trained_buckets, 1u);
+    EXPECT_EQ(layout.trained_begin, 192);
+    EXPECT_EQ(layout.offsets, (std::vector<int64_t>{0, 192, 128, 256}));
+    EXPECT_EQ(layout.buckets, (std::vector<FlatRange>{{192, 384}, {0, 192}}));
+    ASSERT_EQ(layout.trained_owned, 1u);
+    if (dp == 1) {
+      EXPECT_EQ(layout.owned, (std::vector<FlatRange>{{192, 384}, {0, 192}}));
+    } else {
+      EXPECT_EQ(layout.owned, (std::vector<FlatRange>{{320, 384}, {128, 192}}));
+    }
+    EXPECT_EQ(layout.trained_owned_elements, 192 / dp);
+    EXPECT_EQ(layout.owned_elements, 384 / dp);
+    Context context;
+    const FlatBuffer moments = FlatBuffer::trained_shard(layout, context.zeros({192 / dp}, DType::F32));
+    EXPECT_EQ(moments.parts({0, 384}), (std::vector<FlatRange>{layout.owned[0]}));
+    EXPECT_THROW(moments.piece({128, 129}), InternalError);
+  }
+}
+
 // Element i of the whole buffer holds i, in both ways of keeping it.
 TEST(FlatBuffer, GivesThePartsOfItsOwnedRanges) {
   const FlatLayout layout = layout_of(ZeroStage::Optimizer, 1, 2);  // owns [192, 256) and [64, 128)

@@ -28,6 +28,13 @@ inline std::vector<Cell> covering() {
   projected.embedding_width = 40, sinusoidal_seq2seq.seq2seq = true;
   const ZeroStage optimizer = ZeroStage::Optimizer, gradients = ZeroStage::Gradients;
   const Recompute attention = Recompute::Attention, block = Recompute::Block;
+  // Adapters on every kind of product; what is not frozen in a third of the model, at rates of its own.
+  const LoraConfig adapters{.rank = 4, .dropout = 0.1, .targets = {"attention.*", "ffn.*"}};
+  const LayoutCase lora{.lora = adapters};
+  LayoutCase lora_seq2seq{.seq2seq = true, .lora = adapters};
+  lora_seq2seq.lora.targets.push_back("cross.*");
+  const LayoutCase partly{.freeze = {"decoder.embedding.*", "decoder.0.*", "output.*"},
+                          .groups = {{.match = {"decoder.1.ffn.*"}, .learning_rate_scale = 0.1, .weight_decay = 0}}};
   return {
       {"Gpt", gpt, {.dp = 1, .tp = 2}},
       {"Gpt", gpt, {.dp = 2, .tp = 1, .zero = optimizer, .recompute = attention}},
@@ -53,6 +60,17 @@ inline std::vector<Cell> covering() {
       {"GptLargeVocabulary",
        {.vocabulary = 50257, .steps = 2},
        {.dp = 2, .tp = 4, .zero = optimizer, .sequence = true}},
+      {"GptLora", lora, {.dp = 1, .tp = 2}},
+      {"GptLora", lora, {.dp = 2, .tp = 1, .zero = gradients, .recompute = attention, .micro_rows = 40}},
+      {"GptLora", lora, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true, .recompute = block}},
+      {"GptLora", lora, {.dp = 1, .tp = 4, .sequence = true}},
+      {"Seq2SeqLora", lora_seq2seq, {.dp = 2, .tp = 2, .zero = gradients, .sequence = true, .recompute = attention}},
+      {"GptPartlyFrozen", partly, {.dp = 2, .tp = 2, .sequence = true}},
+      {"GptPartlyFrozen", partly, {.dp = 4, .tp = 1, .zero = gradients, .recompute = block}},
+      {"GptPartlyFrozen", partly, {.dp = 2, .tp = 2, .zero = optimizer}},
+      {"GptLoraBf16",
+       {.precision = Precision::Bf16, .lora = adapters},
+       {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true}},
       {"GptBf16", {.precision = Precision::Bf16}, {.dp = 2, .tp = 2, .zero = gradients, .sequence = true}},
       {"Seq2SeqBf16", {.seq2seq = true, .precision = Precision::Bf16}, {.dp = 2, .tp = 2, .zero = optimizer}},
   };

@@ -10,6 +10,7 @@
 #include "data/batch_plan_windows.h"
 #include "data/loader.h"
 #include "kernels/transfer.h"
+#include "parallel/parameter_patterns.h"
 #include "tests/model/fixture.h"
 #include "trainer/training_step.h"
 
@@ -59,6 +60,9 @@ struct LayoutCase {
   Positions positions = Positions::Learned;
   bool scale_embedding = false;
   bool bias = true;
+  LoraConfig lora = {};
+  std::vector<std::string> freeze = {};
+  std::vector<ParameterGroup> groups = {};
   bool probe_largest_step = false;  // try the largest step before the first and after the second
 
   TransformerConfig config() const {
@@ -88,15 +92,34 @@ struct LayoutRun {
   size_t peak_memory = 0;             // of tensors
   int64_t downloads = 0;              // of all steps
   int64_t owned_elements = 0;
+  std::vector<std::string> frozen, unchanged;  // parameters: meant to stay, and of the same bits as at the beginning
 };
+
+// Of every parameter's values on this rank.
+inline std::vector<uint64_t> value_hashes(Context& context, const ParameterRegistry& registry) {
+  std::vector<uint64_t> hashes;
+  for (const auto& p : registry.parameters()) {
+    std::string values(p->value().bytes(), '\0');
+    download_bytes(context, p->value(), std::as_writable_bytes(std::span(values)));
+    hashes.push_back(hash64(values));
+  }
+  return hashes;
+}
 
 inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Context& context) {
   LayoutRun run;
-  const auto model = make_model(context, mesh, c.config(),
-                                {.source = c.seq2seq ? c.vocabulary : 0, .target = c.vocabulary}, layout.sequence);
+  const auto model =
+      make_model(context, mesh, c.config(), {.source = c.seq2seq ? c.vocabulary : 0, .target = c.vocabulary},
+                 layout.sequence, c.lora);
+  for (const Parameter* p : matching_parameters(model->parameters(), c.freeze, "train.freeze")) {
+    model->parameters().freeze(*p);
+  }
   model->allocate(c.precision, true, {.zero = layout.zero, .bucket_bytes = 20'000});
   model->parameters().initialise(4);
-  Optimizer optimizer(context, model->parameters(), {.weight_decay = 0.1});
+  const ParameterRegistry& registry = model->parameters();
+  const std::vector<uint64_t> before = context.meta() ? std::vector<uint64_t>() : value_hashes(context, registry);
+  context.ledger().clear();
+  Optimizer optimizer(context, model->parameters(), {.weight_decay = 0.1, .groups = c.groups});
   TrainingStep step(*model, optimizer, {.label_smoothing = 0.1, .clip_norm = 1.0, .recompute = layout.recompute});
   const auto plan = c.plan();
   const PatternReader reader(c.vocabulary);
@@ -118,6 +141,13 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
   }
   if (const auto at = context.ledger().entries().find("download"); at != context.ledger().entries().end()) {
     run.downloads = at->second.calls;
+  }
+  if (!context.meta()) {
+    const std::vector<uint64_t> after = value_hashes(context, registry);
+    for (const auto& p : registry.parameters()) {
+      if (p->spec().frozen) run.frozen.push_back(p->spec().name);
+      if (before[p->index()] == after[p->index()]) run.unchanged.push_back(p->spec().name);
+    }
   }
   const Tensor& flat = model->parameters().flat_value();
   std::string values(flat.bytes(), '\0');

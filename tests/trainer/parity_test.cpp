@@ -51,9 +51,10 @@ Deviation deviation(const LayoutRun& run, const LayoutRun& from) {
 // One rank's run without any option.
 const LayoutRun& reference(const LayoutCase& c) {
   static std::map<std::string, LayoutRun> known;
-  const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
-                                      static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width,
-                                      c.heads, c.kv_heads, static_cast<int>(c.positions), c.scale_embedding, c.bias);
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
+                  static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width, c.heads, c.kv_heads,
+                  static_cast<int>(c.positions), c.scale_embedding, c.bias, c.lora.rank, c.freeze.size());
   const auto at = known.find(key);
   return at != known.end() ? at->second : known.emplace(key, train(c, {})[0]).first->second;
 }
@@ -72,10 +73,10 @@ void expect_fp32_run(const LayoutCase& c, const Layout& layout, const LayoutRun&
   EXPECT_LT(found.norm, 1e-3) << layout.name();
 }
 
-// In bf16 a layout rounds at places of its own, and so does one rank: neither is right. Both are held to what they round,
-// the fp32 run; a layout may be farther from it than one bf16 rank is, but not twice as far (in ten steps one rank may stay
-// near by chance, hence the least that counts). Norms are compared by their root mean square: at the step where a norm
-// leaps, the runs differ by how early they leap.
+// In bf16 a layout rounds at places of its own, and so does one rank: neither is right. Both are held to what they
+// round, the fp32 run; a layout may be farther from it than one bf16 rank is, but not twice as far (in ten steps one
+// rank may stay near by chance, hence the least that counts). Norms are compared by their root mean square: at the step
+// where a norm leaps, the runs differ by how early they leap.
 void expect_bf16_run(const LayoutCase& c, const Layout& layout, const LayoutRun& run) {
   LayoutCase exact = c;
   exact.precision = Precision::Fp32;
@@ -93,6 +94,7 @@ void expect_same_run(const LayoutCase& c, const Layout& layout, const std::vecto
   c.precision == Precision::Bf16 ? expect_bf16_run(c, layout, ranks[0]) : expect_fp32_run(c, layout, ranks[0]);
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     EXPECT_EQ(ranks[rank].losses, ranks[0].losses) << layout.name() << " rank " << rank;
+    EXPECT_EQ(ranks[rank].unchanged, ranks[rank].frozen) << layout.name() << " rank " << rank;
     EXPECT_EQ(ranks[rank].values, ranks[rank % layout.tp].values) << "replicas differ, " << layout.name();
   }
 }

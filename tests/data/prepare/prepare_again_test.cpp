@@ -69,6 +69,16 @@ TEST_F(PrepareAgain, WhatDiffersIsNamed) {
   EXPECT_THAT(error_of([&] { prepare(data_, bytes_tokenizer()); }), HasSubstr("tokenizer."));
 }
 
+// A dataset of a version that had no such key: it did what the key's default says.
+TEST_F(PrepareAgain, AKeyThatCameLaterCountsAsItsDefault) {
+  Manifest manifest = read_manifest(data_.directory);
+  ASSERT_EQ(manifest.settings.erase("data.answer_field"), 1u);
+  write_file_atomically(fs::path(data_.directory) / kManifestName, manifest_text(manifest));
+  EXPECT_TRUE(again().already_prepared);
+  data_.answer_field = "reply";
+  EXPECT_THAT(refusal(), HasSubstr("data.answer_field is new"));
+}
+
 TEST_F(PrepareAgain, ForcingRemovesShardsThatAreNoLongerPartOfIt) {
   ASSERT_TRUE(before_.contains("train-00001.h5"));
   scratch_.write("out/mine.txt", "not weft's");

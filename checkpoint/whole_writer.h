@@ -1,0 +1,23 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/writer.h"
+
+namespace weft {
+
+// A tensor of the master weights, fp32.
+struct WholeTensor {
+  std::string name;
+  Shape shape;
+};
+
+// Writes the committed checkpoint `out`, which must not exist, with one process and without holding it: `fill` is asked
+// for the values of each tensor in turn, and only one tensor is in memory at a time. If anything fails nothing stays.
+void write_whole_checkpoint(const fs::path& out, const CheckpointHeader& header,
+                            const std::vector<WholeTensor>& tensors,
+                            const std::function<void(const WholeTensor&, std::span<float>)>& fill);
+
+}  // namespace weft

@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "base/files.h"
+#include "checkpoint/safetensors.h"
+#include "data/tokenizer/tokenizer.h"
+#include "model/config.h"
+
+// config.json of a GPT-2 in `transformers`, and what it means to weft.
+namespace weft {
+
+struct Gpt2Config {
+  TransformerConfig model;
+  int64_t vocabulary = 0;  // rows of the embedding
+};
+
+// DataError naming the file and the field if it describes another architecture than GPT-2's language model, or says
+// something that weft's model cannot do: another activation, another scale of attention scores, cross-attention.
+// Fields that change nothing in the model (of generation, summaries, versions) are passed over.
+Gpt2Config read_gpt2_config(const fs::path& config_json);
+
+// DataError naming the key of the model section if no GPT-2 computes the same: post-norm, grouped queries, sinusoids,
+// ... Biases that are not there are none: GPT-2 has them as zeros.
+void check_is_gpt2(const TransformerConfig& model, const std::string& where);
+
+// config.json and generation_config.json.
+std::string gpt2_config_json(const Gpt2Config& config, StoredType dtype, const Tokenizer& tokenizer);
+std::string generation_config_json(const Tokenizer& tokenizer);
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/tensor.h"
+
+// Where GPT-2 as `transformers` stores it keeps each parameter of weft's GPT, and how.
+namespace weft {
+
+enum class Gpt2Form : uint8_t {
+  Same,        // element for element
+  Transposed,  // [out, in] here, a "Conv1D" [in, out] there
+  // Queries, keys and values: (heads, 3, head_dim, in) here, so that a share of the heads is a piece of memory;
+  // [in, 3 x heads x head_dim] there, all queries first. Biases alike, without `in`.
+  Qkv,
+};
+
+struct Gpt2Place {
+  std::string name;  // without the prefix "transformer.", which lm_head.weight never has
+  Gpt2Form form = Gpt2Form::Same;
+};
+
+inline constexpr std::string_view kGpt2Prefix = "transformer.";
+inline constexpr std::string_view kGpt2Head = "lm_head.weight";
+
+// Of "decoder.3.ffn.up.weight": {"h.3.mlp.c_fc.weight", Transposed}. Nothing if GPT-2 has no such parameter.
+std::optional<Gpt2Place> gpt2_place(std::string_view parameter);
+// Whether `name` (without prefix) is a causal mask, which early versions stored with the weights.
+bool is_gpt2_mask(std::string_view name);
+
+// The shape there of a parameter with this shape here.
+Shape gpt2_shape(const Shape& shape, Gpt2Form form);
+// Copies a whole tensor; `shape` is the one here.
+void from_gpt2(Gpt2Form form, const Shape& shape, std::span<const float> theirs, std::span<float> ours);
+void to_gpt2(Gpt2Form form, const Shape& shape, std::span<const float> ours, std::span<float> theirs);
+
+}  // namespace weft

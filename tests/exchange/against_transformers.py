@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""weft's GPT-2 beside Hugging Face's, in and out; exit status 1 if a figure is beyond its bound.
+
+    against_transformers.py BUILD [--data DIR] [--json FILE] [CASE ...]
+
+BUILD is the build folder with `weft` and `tests/exchange/model_says`; DIR has gpt2/vocab.json, gpt2/merges.txt and
+text/*.txt (default: ../shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
+
+Of every case: a model of transformers with random weights is saved, imported and exported again. Compared are the
+logits after each token (1e-4), every bit of every tensor, the logits of the export as transformers loads it (0), the
+ids of both tokenizers, and the memory of the import beside the file's size (1.2 x). `perplexity` compares that of a
+text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import torch
+import transformers
+from safetensors import safe_open
+from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
+SMALL = dict(n_layer=3, n_embd=96, n_head=4, n_positions=128)
+CASES = {
+    "small": dict(config=SMALL),
+    "bf16": dict(config=SMALL, dtype=torch.bfloat16),
+    "relu, n_inner, untied": dict(config=dict(SMALL, activation_function="relu", n_inner=200,
+                                              tie_word_embeddings=False)),
+    "gelu, epsilon, one head": dict(config=dict(SMALL, activation_function="gelu", layer_norm_epsilon=1e-3, n_head=1)),
+    "large weights": dict(config=dict(SMALL, initializer_range=0.2)),
+    "shards": dict(config=SMALL, save=dict(max_shard_size="1MB")),
+    "124M": dict(config={}, memory=True),
+    "124M, shards, bf16": dict(config={}, dtype=torch.bfloat16, save=dict(max_shard_size="60MB"), memory=True),
+}
+TEXTS = ["Hello world", "In a village of La Mancha, the name of which I have no desire to call to mind,", "it's  2024\n\n\n",
+         "Où est le café? \U0001f600 中文 ÀÉ", " \t leading and trailing  ", "a" * 300, "I'LL'VE 12345678 x²½"]
+PIECES = [" ", "  ", "\n", "\r\n", "\t", "'s", "'LL", "l", "L", "é", "ſ", "中", "1", "23", "½", "!", "_", "\u00a0", "\u3000",
+          "\u0301", "\U0001f600", "the", "Cat", "'"]
+
+
+class Bench:
+    def __init__(self, args):
+        self.build, self.data = pathlib.Path(args.build).resolve(), args.data
+        self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="against-"))
+        self.failed, self.report = False, {}
+
+    def weft(self, *words, check=True):
+        done = subprocess.run([self.build / "weft", *map(str, words)], capture_output=True, text=True)
+        if check and done.returncode != 0:
+            sys.exit(f"weft {' '.join(map(str, words))}: {done.stderr}")
+        return done.stdout
+
+    def says(self, checkpoint, what, text):
+        done = subprocess.run([self.build / "tests/exchange/model_says", checkpoint, what], input=text.encode(),
+                              capture_output=True, check=True)
+        return done.stdout
+
+    def ids(self, checkpoint, texts):
+        lines = self.says(checkpoint, "ids", "".join(json.dumps(text) + "\n" for text in texts)).decode().splitlines()
+        return [[int(i) for i in line.split()] for line in lines]
+
+    def hold(self, case, what, value, bound):
+        good = value <= bound
+        self.failed |= not good
+        self.report.setdefault(case, {})[what] = value
+        print(f"{case:26} {what:44} {value:<12.6g} (at most {bound:g}){'' if good else '   FAILED'}", flush=True)
+
+
+def tensors(directory):
+    found = {}
+    for file in sorted(pathlib.Path(directory).glob("*.safetensors")):
+        with safe_open(file, "pt") as opened:
+            for key in opened.keys():
+                found[key] = opened.get_tensor(key)
+    return found
+
+
+def bits(tensor):
+    return tensor.view(torch.int16 if tensor.dtype == torch.bfloat16 else torch.int32)
+
+
+def peak_of(command):
+    """The most memory that a command held, in bytes: of a child of a small process, since a child begins with its
+    parent's."""
+    code = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)")
+    out = subprocess.run([sys.executable, "-c", code, *map(str, command)], capture_output=True, text=True, check=True)
+    return int(out.stdout.split()[-1])
+
+
+def saved_model(bench, where, config, dtype=torch.float32, save=None):
+    torch.manual_seed(3)
+    model = GPT2LMHeadModel(GPT2Config(**config)).to(dtype).eval()
+    model.save_pretrained(where, **(save or {}))
+    for name in ("vocab.json", "merges.txt"):
+        shutil.copy(bench.data / "gpt2" / name, where)
+    return model
+
+
+def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False):
+    root = bench.scratch / "case"
+    shutil.rmtree(root, ignore_errors=True)
+    model = saved_model(bench, root / "theirs", config, dtype, save)
+    command = [bench.build / "weft", "import-hf", root / "theirs", root / "ours"]
+    if memory:
+        files = sum(f.stat().st_size for f in (root / "theirs").glob("*.safetensors"))
+        bench.hold(name, "memory of the import / size of the files", peak_of(command) / files, 1.2)
+    else:
+        bench.weft(*command[1:])
+    ids = torch.randint(0, 50257, (48,), generator=torch.Generator().manual_seed(1))
+    raw = bench.says(root / "ours", "logits", " ".join(map(str, ids.tolist())))
+    ours = torch.from_numpy(numpy.frombuffer(raw, dtype=numpy.float32).reshape(len(ids), -1).copy())
+    with torch.no_grad():
+        logits = model.float()(ids[None]).logits[0]
+    bench.hold(name, f"logits differ (they reach {logits.abs().max():.3g})", (ours - logits).abs().max().item(), 1e-4)
+    bench.weft("export-hf", root / "ours", root / "again")
+    before, after = tensors(root / "theirs"), tensors(root / "again")
+    different = [k for k in before.keys() | after.keys()
+                 if k not in before or k not in after or before[k].dtype != after[k].dtype
+                 or not torch.equal(bits(before[k]), bits(after[k]))]
+    bench.hold(name, "tensors that differ after the round trip", len(different), 0)
+    loaded = AutoModelForCausalLM.from_pretrained(root / "again").eval()
+    assert loaded.dtype == dtype, loaded.dtype
+    with torch.no_grad():
+        bench.hold(name, "logits of the export differ", (loaded.float()(ids[None]).logits[0] - logits).abs().max().item(), 0)
+    theirs = AutoTokenizer.from_pretrained(root / "theirs")
+    again = AutoTokenizer.from_pretrained(root / "again")
+    assert (again.eos_token, len(again)) == (theirs.eos_token, len(theirs)), again
+    wrong = sum(not a == b == c for a, b, c in zip(bench.ids(root / "ours", TEXTS), theirs(TEXTS).input_ids,
+                                                   again(TEXTS).input_ids))
+    bench.hold(name, "texts with other ids", wrong, 0)
+
+
+def perplexity(bench):
+    """Of a text by windows of all positions, each target predicted once."""
+    root, context = bench.scratch / "perplexity", 128
+    model = saved_model(bench, root / "theirs", dict(SMALL, initializer_range=0.1))
+    text = (bench.data / "text/tinyshakespeare.txt").read_bytes()[:60000]
+    (root / "text.txt").write_bytes(text)
+    (root / "job.yaml").write_text(f"""name: perplexity
+data: {{directory: {root}/data, format: text, document_delimiter: file,
+       train: {{files: [{root}/text.txt]}}, test: {{files: [{root}/text.txt]}}}}
+tokenizer: {{kind: gpt2, vocab_file: {root}/theirs/vocab.json, merges_file: {root}/theirs/merges.txt}}
+model: {{max_length: {context}}}
+batch: {{sequences: 1}}
+train: {{max_steps: 1}}
+""")
+    bench.weft("import-hf", root / "theirs", root / "ours")
+    bench.weft("prepare", root / "job.yaml")
+    said = json.loads(bench.weft("evaluate", root / "job.yaml", "--checkpoint", root / "ours", "--json"))
+    ids = torch.tensor(AutoTokenizer.from_pretrained(root / "theirs")(text.decode()).input_ids + [50256])
+    ids = ids[:said["tokens"] + 1]
+    total = 0.0
+    with torch.no_grad():
+        for begin in range(0, len(ids) - 1, context):
+            window = ids[begin:begin + context + 1]
+            logits = model(window[None, :-1]).logits[0]
+            total += torch.nn.functional.cross_entropy(logits.double(), window[1:], reduction="sum").item()
+    theirs = math.exp(total / (len(ids) - 1))
+    print(f"perplexity of {len(ids) - 1} tokens: weft {said['perplexity']}, transformers {theirs}")
+    bench.hold("perplexity", "relative difference", abs(said["perplexity"] / theirs - 1), 1e-4)
+
+
+def tokenizers(bench):
+    """Learned by weft, exported with a model that was trained for three steps."""
+    rng = random.Random(5)
+    texts = TEXTS + ["".join(rng.choice(PIECES) for _ in range(rng.randrange(30))) for _ in range(2000)]
+    lines = (bench.data / "text/tinyshakespeare.txt").read_text().splitlines()[:4000]
+    for pattern in ("gpt2", "gpt4", "gpt4-classic", "none"):
+        root = bench.scratch / pattern
+        root.mkdir()
+        (root / "text.txt").write_text("\n".join(lines))
+        (root / "job.yaml").write_text(f"""name: tokens
+run_dir: {root}/run
+data: {{directory: {root}/data, format: text, document_delimiter: {"line" if pattern == "none" else "file"},
+       train: {{files: [{root}/text.txt]}}}}
+tokenizer: {{kind: bpe, pattern: {pattern}, merges: 400, specials: ["<|endoftext|>"], bos: "<|endoftext|>",
+            eos: "<|endoftext|>"}}
+model: {{layers: 1, width: 16, heads: 2, max_length: 16}}
+batch: {{sequences: 2}}
+train: {{max_steps: 3}}
+checkpoint: {{every_steps: 3}}
+""")
+        bench.weft("prepare", root / "job.yaml")
+        bench.weft("train", root / "job.yaml")
+        bench.weft("export-hf", root / "run", root / "out")
+        ours = bench.ids(root / "run/checkpoints/step-00000003", texts)
+        exported = AutoTokenizer.from_pretrained(root / "out")
+        theirs = exported(texts).input_ids
+        bench.hold(f"tokenizers: {pattern}", "texts with other ids", sum(a != b for a, b in zip(ours, theirs)), 0)
+        back = sum(exported.decode(ids, clean_up_tokenization_spaces=False) != text for ids, text in zip(theirs, texts))
+        bench.hold(f"tokenizers: {pattern}", "texts that come back otherwise", back, 0)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--data", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parents[3] / "shared/data")
+    parser.add_argument("--json")
+    parser.add_argument("cases", nargs="*")
+    args = parser.parse_args()
+    transformers.logging.set_verbosity_error()
+    bench = Bench(args)
+    try:
+        for name, options in CASES.items():
+            if not args.cases or name in args.cases:
+                run_case(bench, name, **options)
+        for extra in (perplexity, tokenizers):
+            if not args.cases or extra.__name__ in args.cases:
+                extra(bench)
+    finally:
+        shutil.rmtree(bench.scratch, ignore_errors=True)
+    if args.json:
+        versions = {m.__name__: m.__version__ for m in (torch, transformers)}
+        pathlib.Path(args.json).write_text(json.dumps({"versions": versions, "figures": bench.report}, indent=1) + "\n")
+    sys.exit(1 if bench.failed else 0)
+
+
+if __name__ == "__main__":
+    main()

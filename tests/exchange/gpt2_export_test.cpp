@@ -1,0 +1,222 @@
+// Checkpoints into GPT-2 directories: to the bit what was imported, from any layout; what GPT-2 or the files cannot
+// represent is refused by name.
+#include "exchange/gpt2_export.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/config/writer.h"
+#include "checkpoint/parameters.h"
+#include "checkpoint/whole_writer.h"
+#include "checkpoint/writer.h"
+#include "data/tokenizer/hugging_face.h"
+#include "data/tokenizer/trainer.h"
+#include "job/migration.h"
+#include "kernels/transfer.h"
+#include "parallel/in_process.h"
+#include "tests/exchange/gpt2_fixture.h"
+#include "tests/support/error_of.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+// dtype and bytes of each tensor of a file.
+std::map<std::string, std::pair<std::string, std::string>> contents(const fs::path& file) {
+  const std::string bytes = read_file(file);
+  uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof(length));
+  std::map<std::string, std::pair<std::string, std::string>> found;
+  const SafetensorsFile opened(file);
+  for (const StoredTensor& t : opened.header().tensors) {
+    found[t.name] = {t.dtype + t.shape.text(), bytes.substr(8 + length + t.begin, t.end - t.begin)};
+  }
+  return found;
+}
+
+struct Gpt2Export : testing::Test {
+  fs::path imported(const Gpt2Directory& directory = Gpt2Directory()) const {
+    import_gpt2(directory.write(scratch), scratch / "imported", {{"version", "test"}});
+    return scratch / "imported";
+  }
+  std::map<std::string, std::pair<std::string, std::string>> exported(const fs::path& checkpoint,
+                                                                      std::optional<StoredType> dtype = {}) const {
+    fs::remove_all(scratch / "out");
+    export_gpt2(checkpoint, scratch / "out", dtype, {{"version", "test"}});
+    return contents(scratch / "out" / "model.safetensors");
+  }
+  Json exported_json(const std::string& name) const { return Json::parse(read_file(scratch / "out" / name)); }
+
+  Scratch scratch;
+};
+
+TEST_F(Gpt2Export, RoundTripsAreExact) {
+  for (const auto& [name, golden_case] : golden()["cases"].items()) {
+    for (const StoredType type : {StoredType::F32, StoredType::BF16}) {
+      Gpt2Directory directory(name);
+      for (TensorToStore& t : directory.tensors) t.type = type;
+      const auto out = exported(imported(directory));
+      EXPECT_EQ(out, contents(scratch / "hf" / "model.safetensors")) << name << ", " << stored_name(type);
+      const Json config = exported_json("config.json");
+      for (const char* field :
+           {"model_type", "vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "activation_function",
+            "layer_norm_epsilon", "tie_word_embeddings", "resid_pdrop", "eos_token_id"}) {
+        EXPECT_EQ(config[field], golden_case["config"][field]) << name << ": " << field;
+      }
+      EXPECT_EQ(config["torch_dtype"], type == StoredType::BF16 ? "bfloat16" : "float32");
+      EXPECT_EQ(exported_json("generation_config.json")["eos_token_id"], 267);
+      fs::remove_all(scratch / "imported");
+    }
+  }
+}
+
+TEST_F(Gpt2Export, TheDtypeCanBeChosen) {
+  const fs::path checkpoint = imported();
+  const auto exact = exported(checkpoint), halves = exported(checkpoint, StoredType::BF16);
+  EXPECT_EQ(exported_json("config.json")["torch_dtype"], "bfloat16");
+  for (const auto& [name, tensor] : exact) EXPECT_EQ(halves.at(name).second.size() * 2, tensor.second.size()) << name;
+  fs::remove_all(scratch / "again");
+  import_gpt2(scratch / "out", scratch / "again", {});
+  EXPECT_EQ(exported(scratch / "again", StoredType::F32), exact);  // these weights are exact in bf16
+}
+
+// What a run of weft saves on many ranks, its vocabulary padded in memory.
+TEST_F(Gpt2Export, AnyLayoutGivesTheSame) {
+  const fs::path whole = imported();
+  const auto expected = exported(whole);
+  const Checkpoint checkpoint = Checkpoint::open(whole);
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  const JobConfig job = parse_stored_job(manifest.job, "the job");
+  const auto attachment = [&](const char* name) {
+    return std::pair(std::string(name), read_attachment(whole, manifest, name));
+  };
+  for (const MeshLayout& layout : {MeshLayout{2, 1}, MeshLayout{1, 2}, MeshLayout{2, 2}}) {
+    for (const ZeroStage zero : {ZeroStage::Whole, ZeroStage::Optimizer}) {
+      fs::remove_all(scratch / "run");
+      run_in_process(layout, [&](Mesh& mesh, int) {
+        Context context;
+        const auto model = make_model(context, mesh, job.model, {.target = 268});
+        model->allocate(Precision::Fp32, true, {.zero = zero, .bucket_bytes = 4000});
+        const std::vector<NamedBuffer> master = {{"master", model->parameters().master()}};
+        checkpoint.read(context, local_boxes(model->parameters(), master));
+        CheckpointWriter writer(scratch / "run", context, mesh.world());
+        writer.start({.step = 7,
+                      .state = manifest.state,
+                      .job = manifest.job,
+                      .attachments = {attachment("source-tokenizer.json"), attachment("target-tokenizer.json")}},
+                     owned_boxes(model->parameters(), master));
+        writer.finish();
+      });
+      EXPECT_EQ(exported(checkpoint_path(scratch / "run", 7)), expected) << layout.dp << " x " << layout.tp;
+    }
+  }
+}
+
+TEST_F(Gpt2Export, ProvenanceIsKept) {
+  exported(imported());
+  const auto metadata = SafetensorsFile(scratch / "out" / "model.safetensors").header().metadata;
+  EXPECT_EQ(metadata.at("format"), "pt");
+  EXPECT_EQ(Json::parse(metadata.at("weft_provenance"))["imported"]["from"], (scratch / "hf").string());
+  import_gpt2(scratch / "out", scratch / "again", {});
+  const Json kept = Checkpoint::open(scratch / "again").manifest().provenance["imported"]["metadata"];
+  EXPECT_EQ(kept["weft_provenance"], metadata.at("weft_provenance"));
+}
+
+// A checkpoint with a model that weft trains, all of whose weights are `value`.
+fs::path write_model(const fs::path& path, const TransformerConfig& model, const Tokenizer& tokenizer, float value) {
+  JobConfig job{.model = model};
+  Context context;
+  Mesh mesh = Mesh::single();
+  std::vector<WholeTensor> tensors;
+  const auto built =
+      make_model(context, mesh, model, {.source = tokenizer.vocabulary(), .target = tokenizer.vocabulary()});
+  for (const auto& p : built->parameters().parameters()) tensors.push_back({p->spec().name, p->spec().shape});
+  const std::string text = tokenizer.to_json();
+  write_whole_checkpoint(path,
+                         {.state = to_json(RunState{}),
+                          .job = to_yaml(job),
+                          .attachments = {{"source-tokenizer.json", text}, {"target-tokenizer.json", text}}},
+                         tensors, [&](const WholeTensor&, std::span<float> into) { std::ranges::fill(into, value); });
+  return path;
+}
+
+const TransformerConfig kSmall{.layers = 1, .width = 8, .heads = 2, .max_length = 16};
+
+std::shared_ptr<const Tokenizer> tokenizer_of(const TokenizerConfig& config, const std::string& text = "abc abc") {
+  TokenizerTrainer trainer(config, 1);
+  if (trainer.needs_text()) trainer.add(text);
+  return trainer.finish();
+}
+
+// Models without biases (nanoGPT's) are GPT-2s whose biases are zero.
+TEST_F(Gpt2Export, BiasesThatAreNotThereAreZeros) {
+  TransformerConfig model = kSmall;
+  model.bias = model.norm_bias = false;
+  const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});
+  const auto out = exported(write_model(scratch / "plain", model, *tokenizer, 0.5f));
+  const std::string zeros(3 * 8 * sizeof(float), '\0');
+  EXPECT_EQ(out.at("transformer.h.0.attn.c_attn.bias").second, zeros);
+  EXPECT_EQ(out.at("transformer.ln_f.bias").second, zeros.substr(0, 8 * sizeof(float)));
+  import_gpt2(scratch / "out", scratch / "again", {});
+  ImportedModel before(scratch / "plain"), after(scratch / "again");
+  EXPECT_EQ(before.logits({1, 2, 3}), after.logits({1, 2, 3}));
+}
+
+TEST_F(Gpt2Export, WhatGpt2CannotRepresentIsRefusedByName) {
+  const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});
+  const auto refused = [&](const char* key, auto&& change) {
+    TransformerConfig model = kSmall;
+    change(model);
+    fs::remove_all(scratch / "other");
+    const fs::path path = write_model(scratch / "other", model, *tokenizer, 0);
+    EXPECT_THAT(error_of([&] { exported(path); }), HasSubstr(std::string("model.") + key + ": GPT-2 cannot")) << key;
+    EXPECT_FALSE(fs::exists(scratch / "out"));
+  };
+  refused("encoder_layers", [](auto& m) { m.encoder_layers = 1; });
+  refused("norm_placement", [](auto& m) { m.norm_placement = NormPlacement::Post; });
+  refused("final_norm", [](auto& m) { m.final_norm = false; });
+  refused("kv_heads", [](auto& m) { m.kv_heads = 1; });
+  refused("head_dim", [](auto& m) { m.head_dim = 8; });
+  refused("embedding_width", [](auto& m) { m.embedding_width = 4, m.tying = Tying::None; });
+  refused("positions", [](auto& m) { m.positions = Positions::Sinusoidal; });
+  refused("output_bias", [](auto& m) { m.output_bias = true; });
+  refused("scale_embedding", [](auto& m) { m.scale_embedding = true; });
+}
+
+TEST_F(Gpt2Export, OtherTokenizersAreRefusedByName) {
+  for (const TokenizerKind kind : {TokenizerKind::Chars, TokenizerKind::Words}) {
+    const auto tokenizer = tokenizer_of({.kind = kind, .specials = {"<unk>"}, .unk = "<unk>"});
+    EXPECT_THAT(error_of([&] { hugging_face_tokenizer_files(*tokenizer, 16); }),
+                HasSubstr("cannot be represented: it is " + tokenizer->kind()));
+  }
+}
+
+// Every tokenizer that can be written is read back as the same: its hash covers all that changes ids.
+TEST_F(Gpt2Export, TokenizersRoundTrip) {
+  const std::string text = "the cat sat in the other hat, don't the cats? 1234 the\n\n the";
+  std::vector<TokenizerConfig> configs = {{.kind = TokenizerKind::Bytes, .specials = {"<eos>"}, .eos = "<eos>"}};
+  for (const char* pattern : {"gpt2", "gpt4", "gpt4-classic", "none", R"(\w+|\W)"}) {
+    configs.push_back({.merges = 12, .pattern = pattern, .specials = {"<s>", "<pad>"}, .bos = "<s>", .pad = "<pad>"});
+  }
+  for (const TokenizerConfig& config : configs) {
+    const auto tokenizer = tokenizer_of(config, text);
+    for (const auto& [name, file] : hugging_face_tokenizer_files(*tokenizer, 16)) scratch.write(name, file);
+    const auto read = read_hugging_face_tokenizer(scratch.path(), tokenizer->vocabulary());
+    EXPECT_EQ(read->encode(text), tokenizer->encode(text)) << config.pattern;
+    EXPECT_EQ(read->specials(), tokenizer->specials());
+    if (config.kind == TokenizerKind::Bpe) {
+      EXPECT_EQ(read->hash(), tokenizer->hash()) << config.pattern;
+    }
+    EXPECT_EQ(fs::exists(scratch / "merges.txt"), config.kind == TokenizerKind::Bpe && config.pattern == "gpt2");
+    fs::remove(scratch / "tokenizer.json");
+    if (fs::exists(scratch / "merges.txt")) {
+      EXPECT_EQ(read_hugging_face_tokenizer(scratch.path(), tokenizer->vocabulary())->hash(), tokenizer->hash());
+    }
+    for (const char* name : {"vocab.json", "merges.txt", "tokenizer_config.json"}) fs::remove(scratch / name);
+  }
+}
+
+}  // namespace
+}  // namespace weft

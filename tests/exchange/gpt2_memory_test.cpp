@@ -1,0 +1,62 @@
+// Import and export hold one tensor at a time, not the model.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "exchange/gpt2_export.h"
+#include "tests/exchange/gpt2_fixture.h"
+#include "tests/support/small_disk.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+int64_t peak() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss << 10;
+}
+
+// Eight layers of width 256: 25 MB, of which the largest tensor is 1 MB.
+struct Gpt2Memory : testing::Test {
+  void SetUp() override {
+    ASSERT_EQ(in_child([&] {
+                Gpt2Directory directory;
+                directory.config["n_layer"] = 8, directory.config["n_embd"] = 256, directory.config["n_head"] = 8;
+                Gpt2Directory(directory.config).write(scratch);
+                return ChildResult::Passed;
+              }),
+              ChildResult::Passed);
+  }
+  // What `body` adds to this process's peak, as a part of the file's size.
+  static double share(const fs::path& file, const std::function<void()>& body) {
+    const int64_t before = peak();
+    body();
+    return static_cast<double>(peak() - before) / static_cast<double>(fs::file_size(file));
+  }
+  Scratch scratch;
+};
+
+TEST_F(Gpt2Memory, ImportAndExportTakeLittle) {
+  const fs::path file = scratch / "hf" / "model.safetensors";
+  EXPECT_GT(fs::file_size(file), 24u << 20);
+  const auto imported = in_child([&] {
+    EXPECT_LT(share(file, [&] { import_gpt2(scratch / "hf", scratch / "in", {}); }), 0.6);
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(imported, ChildResult::Passed);
+  const auto exported = in_child([&] {
+    EXPECT_LT(share(file, [&] { export_gpt2(scratch / "in", scratch / "out", std::nullopt, {}); }), 0.6);
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(exported, ChildResult::Passed);
+  // It is measured: what holds the whole file is seen.
+  const auto held = in_child([&] {
+    EXPECT_GT(share(file, [&] { EXPECT_FALSE(read_file(file).empty()); }), 0.8);
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(held, ChildResult::Passed);
+}
+
+}  // namespace
+}  // namespace weft
