@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """weft's GPT-2 beside Hugging Face's, in and out; exit status 1 if a figure is beyond its bound.
 
-    against_transformers.py BUILD [--data DIR] [--json FILE] [CASE ...]
+    against_transformers.py BUILD [CASE ...] [--data DIR] [--json FILE]
 
 BUILD is the build folder with `weft` and `tests/exchange/model_says`; DIR has gpt2/vocab.json, gpt2/merges.txt and
 text/*.txt (default: ../shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
