@@ -94,11 +94,14 @@ std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model
   return parameters;
 }
 
-void export_model(const fs::path& path, const fs::path& out, std::optional<StoredType> dtype, const Json& origin) {
+ExportReport export_model(const fs::path& path, const fs::path& out, std::optional<StoredType> dtype,
+                          const Json& origin) {
   require<DataError>(!fs::exists(out), "{}: exists already", out.string());
   const Checkpoint checkpoint = Checkpoint::open(path);
   const ModelToExport model = model_of(checkpoint, dtype);
-  const ExportPlan plan = model.job.model.encoder_layers > 0 ? plan_marian(model) : plan_gpt2(model);
+  const bool translates = model.job.model.encoder_layers > 0;
+  const auto reason = translates ? why_not_marian(model) : std::nullopt;
+  const ExportPlan plan = !translates ? plan_gpt2(model) : reason ? plan_own_layout(model) : plan_marian(model);
   check_complete(checkpoint, plan.tensors);
   const fs::path temporary = out.string() + std::string(kUnfinished);
   fs::remove_all(temporary);
@@ -107,6 +110,7 @@ void export_model(const fs::path& path, const fs::path& out, std::optional<Store
     for (const auto& [file, text] : plan.files) write_file_atomically(temporary / file, text);
     write_weights(checkpoint, plan.tensors, model.dtype, temporary / "model.safetensors", origin);
     rename_durably(temporary, out);
+    return {plan.architecture, reason.value_or("")};
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(temporary, ignored);

@@ -2,6 +2,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -32,6 +33,7 @@ struct ExportedTensor {
 };
 
 struct ExportPlan {
+  std::string architecture;
   std::map<std::string, std::string> files;  // texts by name
   std::vector<ExportedTensor> tensors;
 };
@@ -42,5 +44,8 @@ std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model
 
 ExportPlan plan_gpt2(const ModelToExport& model);
 ExportPlan plan_marian(const ModelToExport& model);
+ExportPlan plan_own_layout(const ModelToExport& model);
+// "model.norm_placement: its norms come after each sum": why a translation model is no MarianMT. Nothing: it is one.
+std::optional<std::string> why_not_marian(const ModelToExport& model);
 
 }  // namespace weft

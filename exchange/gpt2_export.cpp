@@ -10,7 +10,8 @@ ExportPlan plan_gpt2(const ModelToExport& model) {
   check_is_gpt2(model.job.model, model.where);
   const Tokenizer& tokenizer = *model.target_tokenizer;
   const Gpt2Config config{.model = model.job.model, .vocabulary = tokenizer.vocabulary()};
-  ExportPlan plan{.files = hugging_face_tokenizer_files(tokenizer, config.model.max_length)};
+  ExportPlan plan{.architecture = "GPT2LMHeadModel",
+                  .files = hugging_face_tokenizer_files(tokenizer, config.model.max_length)};
   plan.files["config.json"] = gpt2_config_json(config, model.dtype, tokenizer);
   plan.files["generation_config.json"] = generation_config_json(tokenizer);
   for (const auto& [name, shape] : parameters_of(config.model, {.target = config.vocabulary}, true)) {

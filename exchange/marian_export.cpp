@@ -1,9 +1,10 @@
 // A translation model as MarianMTModel of `transformers`: post-norm blocks, sinusoidal positions with all sines before
-// all cosines, one table for source, target and output.
+// all cosines, one table for source, target and output. Other translation models keep weft's own layout.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/config/writer.h"
 #include "base/error.h"
 #include "data/prepare/specials.h"
 #include "data/tokenizer/hugging_face.h"
@@ -11,25 +12,6 @@
 
 namespace weft {
 namespace {
-
-void check_is_marian(const ModelToExport& model) {
-  const TransformerConfig& m = model.job.model;
-  const auto refuse_if = [&](bool wrong, const char* key, const char* what) {
-    if (!wrong) return;
-    throw DataError(fmt::format("{}: model.{}: MarianMT cannot represent this model: {}", model.where, key, what),
-                    "docs/huggingface.md lists what it can");
-  };
-  refuse_if(m.norm_placement != NormPlacement::Post, "norm_placement", "its norms come after each sum");
-  refuse_if(m.final_norm, "final_norm", "it has no norm after the last block");
-  refuse_if(m.norm_epsilon != 1e-5, "norm_epsilon", "its norms add 1e-5");
-  refuse_if(m.positions != Positions::Sinusoidal, "positions", "its positions are sinusoidal");
-  refuse_if(m.sinusoid_form != SinusoidForm::Halves, "sinusoid_form", "it has all sines, then all cosines");
-  refuse_if(m.sinusoid_base != 10000, "sinusoid_base", "it is 10000 there");
-  refuse_if(m.derived_kv_heads() != m.heads, "kv_heads", "every head has keys and values of its own");
-  refuse_if(m.derived_head_dim() * m.heads != m.width, "head_dim", "its heads divide the width");
-  refuse_if(m.derived_embedding_width() != m.width, "embedding_width", "its embeddings have the model's width");
-  refuse_if(m.tying != Tying::All, "tying", "source, target and output share one table");
-}
 
 // The names of both programs within a block, and which part of a fused product goes there: of queries, keys and values,
 // or of keys and values. parts 0: the whole.
@@ -141,16 +123,39 @@ std::string generation_json(const ModelToExport& model, const SideSpecials& targ
 
 }  // namespace
 
+std::optional<std::string> why_not_marian(const ModelToExport& model) {
+  const TransformerConfig& m = model.job.model;
+  struct Reason {
+    bool holds;
+    const char* what;
+  };
+  const Reason reasons[] = {
+      {m.norm_placement != NormPlacement::Post, "model.norm_placement: its norms come after each sum"},
+      {m.final_norm, "model.final_norm: it has no norm after the last block"},
+      {m.norm_epsilon != 1e-5, "model.norm_epsilon: its norms add 1e-5"},
+      {m.positions != Positions::Sinusoidal, "model.positions: its positions are sinusoidal"},
+      {m.sinusoid_form != SinusoidForm::Halves, "model.sinusoid_form: it has all sines, then all cosines"},
+      {m.sinusoid_base != 10000, "model.sinusoid_base: it is 10000 there"},
+      {m.derived_kv_heads() != m.heads, "model.kv_heads: every head has keys and values of its own"},
+      {m.derived_head_dim() * m.heads != m.width, "model.head_dim: its heads divide the width"},
+      {m.derived_embedding_width() != m.width, "model.embedding_width: its embeddings have the model's width"},
+      {m.tying != Tying::All, "model.tying: source, target and output share one table"},
+      {model.source_tokenizer->hash() != model.target_tokenizer->hash(),
+       "target_tokenizer: both languages share one tokenizer"}};
+  for (const auto& [holds, what] : reasons) {
+    if (holds) return what;
+  }
+  return std::nullopt;
+}
+
 ExportPlan plan_marian(const ModelToExport& model) {
-  check_is_marian(model);
   const Tokenizer& tokenizer = *model.target_tokenizer;
-  require<DataError>(model.source_tokenizer->hash() == tokenizer.hash(),
-                     "{}: source and target have tokenizers of their own, MarianMT's one table has one", model.where);
   const SideSpecials source = source_specials(model.job.data, tokenizer), target = target_specials(tokenizer);
   const int32_t pad = tokenizer.special(SpecialRole::Pad).value_or(*target.eos);
   const int64_t longest = model.job.model.max_length, ids = tokenizer.vocabulary();
-  ExportPlan plan{.files =
-                      hugging_face_tokenizer_files(tokenizer, longest, {.before = source.bos, .after = source.eos})};
+  ExportPlan plan{
+      .architecture = "MarianMTModel",
+      .files = hugging_face_tokenizer_files(tokenizer, longest, {.before = source.bos, .after = source.eos})};
   plan.files["config.json"] = config_json(model, target, pad);
   plan.files["generation_config.json"] = generation_json(model, target, pad);
   TransformerConfig with_bias = model.job.model;
@@ -162,6 +167,24 @@ ExportPlan plan_marian(const ModelToExport& model) {
       tensor.ours = name, tensor.shape = shape, tensor.may_be_absent = name.ends_with(".bias");
       plan.tensors.push_back(std::move(tensor));
     }
+  }
+  return plan;
+}
+
+ExportPlan plan_own_layout(const ModelToExport& model) {
+  nlohmann::ordered_json config = {{"model_type", "weft"}, {"task", enum_name(model.job.task)}};
+  config["source_vocabulary"] = model.source_tokenizer->vocabulary();
+  config["target_vocabulary"] = model.target_tokenizer->vocabulary();
+  config["source_bos"] = model.job.data.source_bos, config["source_eos"] = model.job.data.source_eos;
+  config["model"] = to_json(model.job.model);
+  ExportPlan plan{.architecture = "weft",
+                  .files = {{"config.json", config.dump(2) + "\n"},
+                            {"source-tokenizer.json", model.source_tokenizer->to_json()},
+                            {"target-tokenizer.json", model.target_tokenizer->to_json()}}};
+  const Vocabularies vocabularies{.source = model.source_tokenizer->vocabulary(),
+                                  .target = model.target_tokenizer->vocabulary()};
+  for (const auto& [name, shape] : parameters_of(model.job.model, vocabularies, false)) {
+    plan.tensors.push_back({.theirs = name, .their_shape = shape, .ours = name, .shape = shape, .convert = copy});
   }
   return plan;
 }
