@@ -219,14 +219,15 @@ def marian(bench):
     model = AutoModelForSeq2SeqLM.from_pretrained("out").eval()
     tokenizer = AutoTokenizer.from_pretrained("out")
     texts = [line.split("\t")[0] for line in pathlib.Path("sample/train.tsv").read_text().splitlines()[:25]]
-    done = subprocess.run([bench.build / "weft", "translate", "--checkpoint", "run", "--search", "method=greedy"],
+    done = subprocess.run([bench.build / "weft", "translate", "--checkpoint", "run", "--search", "method=greedy",
+                           "--search", "max_length_factor=0", "--search", "max_length_extra=40"],
                           input="\n".join(texts) + "\n", capture_output=True, text=True, check=True)
     ours, theirs = done.stdout.splitlines(), []
     for text in texts:
         with torch.no_grad():
             ids = tokenizer(text, return_tensors="pt").input_ids
             out = model.generate(ids, attention_mask=torch.ones_like(ids), num_beams=1, do_sample=False,
-                                 max_new_tokens=60)
+                                 max_new_tokens=40)
         theirs.append(tokenizer.decode(out[0], skip_special_tokens=True, clean_up_tokenization_spaces=False))
     assert len(ours) == len(theirs)
     different = [(a, b) for a, b in zip(ours, theirs) if a != b]
