@@ -2,7 +2,7 @@
 
 #include "base/log.h"
 #include "evaluate/loaded_model.h"
-#include "exchange/gpt2_export.h"
+#include "exchange/export.h"
 #include "exchange/gpt2_import.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
@@ -38,7 +38,8 @@ void add_import_command(CLI::App& app, Action& action) {
 
 void add_export_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "export-hf", "Write a checkpoint's GPT in Hugging Face's format, which `transformers` loads as a GPT-2.");
+      "export-hf",
+      "Write a checkpoint in Hugging Face's format: a GPT as GPT-2, a translation model as MarianMT if it is one.");
   command->footer(
       "  weft export-hf runs/NAME --best exported\n"
       "  python -c \"from transformers import pipeline; print(pipeline('text-generation', 'exported')('In a hole'))\"");
@@ -55,8 +56,11 @@ void add_export_command(CLI::App& app, Action& action) {
       std::optional<StoredType> stored;
       if (!dtype->empty()) stored = *dtype == "bf16" ? StoredType::BF16 : StoredType::F32;
       const fs::path path = resolve_checkpoint(*checkpoint, *best);
-      export_gpt2(path, *out, stored, origin());
-      log_info("{}: the GPT-2 of {}", *out, path.string());
+      const ExportReport report = export_model(path, *out, stored, origin());
+      log_info("{}: the {} of {}", *out, report.architecture, path.string());
+      if (!report.why_not_other.empty()) {
+        log_warning("it is in weft's own layout, since MarianMT cannot have {}", report.why_not_other);
+      }
       return ExitCode::Done;
     };
   });

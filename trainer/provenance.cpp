@@ -59,6 +59,9 @@ std::string describe_provenance(const Json& provenance) {
   };
   std::string out = fmt::format("weft {}, revision {}, on {}\n", text(provenance, "version"),
                                 text(provenance, "revision"), text(provenance, "host"));
+  if (const auto at = provenance.find("imported"); at != provenance.end() && at->is_object()) {
+    out += fmt::format("  imported from {}\n", text(*at, "from"));
+  }
   if (const auto at = provenance.find("libraries"); at != provenance.end() && at->is_object()) {
     for (const auto& [name, library] : at->items()) {
       if (!library.is_object()) continue;

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "data/tokenizer/tokenizer.h"
@@ -17,9 +18,15 @@ namespace weft {
 // a prefix space, tokens put around every text, ...), or if there are more than `vocabulary` ids.
 std::shared_ptr<const Tokenizer> read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary);
 
+// Specials that are put around every text.
+struct TextFrame {
+  std::optional<int32_t> before, after;
+};
+
 // The files that describe a tokenizer, their texts by name: tokenizer.json and tokenizer_config.json, and vocab.json
 // and merges.txt if it splits as GPT-2 does, which those two take for granted. `max_length`: the model's positions.
 // DataError if it is no byte-level BPE by merges.
-std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length);
+std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length,
+                                                                const TextFrame& frame = {});
 
 }  // namespace weft

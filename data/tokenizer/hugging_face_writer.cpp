@@ -54,7 +54,28 @@ Json pre_tokenizer(const VisibleBpe& bpe) {
   return {{"type", "Sequence"}, {"pretokenizers", Json::array({split, byte_level(false)})}};
 }
 
-std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials) {
+// What puts specials around a text; without any, the byte level's, which puts none.
+Json post_processor(const std::vector<SpecialToken>& specials, const TextFrame& frame) {
+  if (!frame.before && !frame.after) return byte_level(true);
+  Json single = Json::array(), tokens = Json::object();
+  const auto add = [&](const std::optional<int32_t>& id) {
+    for (const SpecialToken& token : specials) {
+      if (token.id != id) continue;
+      single.push_back({{"SpecialToken", {{"id", token.name}, {"type_id", 0}}}});
+      tokens[token.name] = {{"id", token.name}, {"ids", {token.id}}, {"tokens", {token.name}}};
+    }
+  };
+  const auto sequence = [](const char* id) { return Json{{"Sequence", {{"id", id}, {"type_id", 0}}}}; };
+  add(frame.before);
+  single.push_back(sequence("A"));
+  add(frame.after);
+  return {{"type", "TemplateProcessing"},
+          {"single", single},
+          {"pair", Json::array({sequence("A"), sequence("B")})},
+          {"special_tokens", tokens}};
+}
+
+std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken>& specials, const TextFrame& frame) {
   Json added = Json::array();
   for (const auto& [name, id] : specials) {
     added.push_back({{"id", id},
@@ -78,7 +99,8 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
       R"("continuing_subword_prefix":"","end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,)"
       R"("ignore_merges":false,"vocab":{{{}}},"merges":[{}]}}}})"
       "\n",
-      added.dump(), pre_tokenizer(bpe).dump(), byte_level(true).dump(), byte_level(true).dump(), vocab, merges);
+      added.dump(), pre_tokenizer(bpe).dump(), post_processor(specials, frame).dump(), byte_level(true).dump(), vocab,
+      merges);
 }
 
 std::string tokenizer_config(const Tokenizer& tokenizer, int64_t max_length) {
@@ -100,10 +122,11 @@ std::string tokenizer_config(const Tokenizer& tokenizer, int64_t max_length) {
 
 }  // namespace
 
-std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length) {
+std::map<std::string, std::string> hugging_face_tokenizer_files(const Tokenizer& tokenizer, int64_t max_length,
+                                                                const TextFrame& frame) {
   const VisibleBpe bpe = visible_bpe(tokenizer);
   std::map<std::string, std::string> files;
-  files["tokenizer.json"] = tokenizer_json(bpe, tokenizer.specials());
+  files["tokenizer.json"] = tokenizer_json(bpe, tokenizer.specials(), frame);
   files["tokenizer_config.json"] = tokenizer_config(tokenizer, max_length);
   if (bpe.pattern != "gpt2") return files;
   std::string vocab, merges = "#version: 0.2\n";

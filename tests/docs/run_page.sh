@@ -91,7 +91,7 @@ end_of_block() { # LANGUAGE TEXT COMMENT
 
 # Files of weft's in `code` or as a link; capitals stand for a name of the reader's.
 check_names() { # LINE
-  local name folders='(base|kernels|parallel|model|data|checkpoint|evaluate|trainer|launch|configs|tests|docs|cmake|bench|\.ci)'
+  local name folders='(base|kernels|parallel|model|data|checkpoint|exchange|evaluate|trainer|launch|configs|tests|docs|cmake|bench|\.ci)'
   while read -r name; do
     [[ -z $name || $name =~ [A-Z]{2} && $name != README* ]] && continue
     compgen -G "$root/$name" >/dev/null || problem "there is no $name"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """weft's GPT-2 beside Hugging Face's, in and out; exit status 1 if a figure is beyond its bound.
 
-    against_transformers.py BUILD [--data DIR] [--json FILE] [CASE ...]
+    against_transformers.py BUILD [CASE ...] [--data DIR] [--json FILE]
 
 BUILD is the build folder with `weft` and `tests/exchange/model_says`; DIR has gpt2/vocab.json, gpt2/merges.txt and
 text/*.txt (default: ../shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
@@ -9,7 +9,7 @@ text/*.txt (default: ../shared/data beside the sources). Needs torch, transforme
 Of every case: a model of transformers with random weights is saved, imported and exported again. Compared are the
 logits after each token (1e-4), every bit of every tensor, the logits of the export as transformers loads it (0), the
 ids of both tokenizers, and the memory of the import beside the file's size (1.2 x). `perplexity` compares that of a
-text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned.
+text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the greedy text of a translation model.
 """
 
 import argparse
@@ -18,7 +18,6 @@ import math
 import os
 import pathlib
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -28,7 +27,7 @@ import numpy
 import torch
 import transformers
 from safetensors import safe_open
-from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 SMALL = dict(n_layer=3, n_embd=96, n_head=4, n_positions=128)
 CASES = {
@@ -202,6 +201,40 @@ checkpoint: {{every_steps: 3}}
         bench.hold(f"tokenizers: {pattern}", "texts that come back otherwise", back, 0)
 
 
+def marian(bench):
+    """A translation model that weft trains on the sample corpus; greedy text, of 25 of its training sentences."""
+    root = bench.scratch / "marian"
+    root.mkdir()
+    sources = pathlib.Path(__file__).resolve().parents[2]
+    changes = [f"data.directory={root}/data", f"run_dir={root}/run", "model.norm_placement=post", "model.final_norm=false",
+               "model.sinusoid_form=halves", "model.scale_embedding=true", "train.max_steps=100", "model.width=64",
+               "checkpoint.every_steps=100", "schedule.warmup_steps=10", "evaluation.every_steps=0", "evaluation.every_epochs=0"]
+    changes = [word for change in changes for word in ("--set", change)]
+    os.chdir(root)
+    bench.weft("sample", "sample")
+    job = sources / "configs/sample/translation.yaml"
+    bench.weft("prepare", job, *changes)
+    bench.weft("train", job, *changes)
+    bench.weft("export-hf", "run", "out")
+    model = AutoModelForSeq2SeqLM.from_pretrained("out").eval()
+    tokenizer = AutoTokenizer.from_pretrained("out")
+    texts = [line.split("\t")[0] for line in pathlib.Path("sample/train.tsv").read_text().splitlines()[:25]]
+    done = subprocess.run([bench.build / "weft", "translate", "--checkpoint", "run", "--search", "method=greedy",
+                           "--search", "max_length_factor=0", "--search", "max_length_extra=40"],
+                          input="\n".join(texts) + "\n", capture_output=True, text=True, check=True)
+    ours, theirs = done.stdout.splitlines(), []
+    for text in texts:
+        with torch.no_grad():
+            ids = tokenizer(text, return_tensors="pt").input_ids
+            out = model.generate(ids, attention_mask=torch.ones_like(ids), num_beams=1, do_sample=False,
+                                 max_new_tokens=40)
+        theirs.append(tokenizer.decode(out[0], skip_special_tokens=True, clean_up_tokenization_spaces=False))
+    assert len(ours) == len(theirs)
+    different = [(a, b) for a, b in zip(ours, theirs) if a != b]
+    print(different[:3])
+    bench.hold("marian", f"texts of {len(texts)} that differ", len(different), 0)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
@@ -216,7 +249,7 @@ def main():
         for name, options in CASES.items():
             if not args.cases or name in args.cases:
                 run_case(bench, name, **options)
-        for extra in (perplexity, tokenizers):
+        for extra in (perplexity, tokenizers, marian):
             if not args.cases or extra.__name__ in args.cases:
                 extra(bench)
     finally:

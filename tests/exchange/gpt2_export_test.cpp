@@ -1,7 +1,5 @@
 // Checkpoints into GPT-2 directories: to the bit what was imported, from any layout; what GPT-2 or the files cannot
 // represent is refused by name.
-#include "exchange/gpt2_export.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,9 +9,11 @@
 #include "checkpoint/writer.h"
 #include "data/tokenizer/hugging_face.h"
 #include "data/tokenizer/trainer.h"
+#include "exchange/export.h"
 #include "job/migration.h"
 #include "kernels/transfer.h"
 #include "parallel/in_process.h"
+#include "tests/exchange/export_fixture.h"
 #include "tests/exchange/gpt2_fixture.h"
 #include "tests/support/error_of.h"
 
@@ -23,19 +23,6 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-// dtype and bytes of each tensor of a file.
-std::map<std::string, std::pair<std::string, std::string>> contents(const fs::path& file) {
-  const std::string bytes = read_file(file);
-  uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof(length));
-  std::map<std::string, std::pair<std::string, std::string>> found;
-  const SafetensorsFile opened(file);
-  for (const StoredTensor& t : opened.header().tensors) {
-    found[t.name] = {t.dtype + t.shape.text(), bytes.substr(8 + length + t.begin, t.end - t.begin)};
-  }
-  return found;
-}
-
 struct Gpt2Export : testing::Test {
   fs::path imported(const Gpt2Directory& directory = Gpt2Directory()) const {
     import_gpt2(directory.write(scratch), scratch / "imported", {{"version", "test"}});
@@ -44,7 +31,7 @@ struct Gpt2Export : testing::Test {
   std::map<std::string, std::pair<std::string, std::string>> exported(const fs::path& checkpoint,
                                                                       std::optional<StoredType> dtype = {}) const {
     fs::remove_all(scratch / "out");
-    export_gpt2(checkpoint, scratch / "out", dtype, {{"version", "test"}});
+    export_model(checkpoint, scratch / "out", dtype, {{"version", "test"}});
     return contents(scratch / "out" / "model.safetensors");
   }
   Json exported_json(const std::string& name) const { return Json::parse(read_file(scratch / "out" / name)); }
@@ -124,38 +111,12 @@ TEST_F(Gpt2Export, ProvenanceIsKept) {
   EXPECT_EQ(kept["weft_provenance"], metadata.at("weft_provenance"));
 }
 
-// A checkpoint with a model that weft trains, all of whose weights are `value`.
-fs::path write_model(const fs::path& path, const TransformerConfig& model, const Tokenizer& tokenizer, float value) {
-  JobConfig job{.model = model};
-  Context context;
-  Mesh mesh = Mesh::single();
-  std::vector<WholeTensor> tensors;
-  const auto built =
-      make_model(context, mesh, model, {.source = tokenizer.vocabulary(), .target = tokenizer.vocabulary()});
-  for (const auto& p : built->parameters().parameters()) tensors.push_back({p->spec().name, p->spec().shape});
-  const std::string text = tokenizer.to_json();
-  write_whole_checkpoint(path,
-                         {.state = to_json(RunState{}),
-                          .job = to_yaml(job),
-                          .attachments = {{"source-tokenizer.json", text}, {"target-tokenizer.json", text}}},
-                         tensors, [&](const WholeTensor&, std::span<float> into) { std::ranges::fill(into, value); });
-  return path;
-}
-
-const TransformerConfig kSmall{.layers = 1, .width = 8, .heads = 2, .max_length = 16};
-
-std::shared_ptr<const Tokenizer> tokenizer_of(const TokenizerConfig& config, const std::string& text = "abc abc") {
-  TokenizerTrainer trainer(config, 1);
-  if (trainer.needs_text()) trainer.add(text);
-  return trainer.finish();
-}
-
 // Models without biases (nanoGPT's) are GPT-2s whose biases are zero.
 TEST_F(Gpt2Export, BiasesThatAreNotThereAreZeros) {
   TransformerConfig model = kSmall;
   model.bias = model.norm_bias = false;
   const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});
-  const auto out = exported(write_model(scratch / "plain", model, *tokenizer, 0.5f));
+  const auto out = exported(write_model(scratch / "plain", {.model = model}, *tokenizer, half));
   const std::string zeros(3 * 8 * sizeof(float), '\0');
   EXPECT_EQ(out.at("transformer.h.0.attn.c_attn.bias").second, zeros);
   EXPECT_EQ(out.at("transformer.ln_f.bias").second, zeros.substr(0, 8 * sizeof(float)));
@@ -170,11 +131,10 @@ TEST_F(Gpt2Export, WhatGpt2CannotRepresentIsRefusedByName) {
     TransformerConfig model = kSmall;
     change(model);
     fs::remove_all(scratch / "other");
-    const fs::path path = write_model(scratch / "other", model, *tokenizer, 0);
+    const fs::path path = write_model(scratch / "other", {.model = model}, *tokenizer, half);
     EXPECT_THAT(error_of([&] { exported(path); }), HasSubstr(std::string("model.") + key + ": GPT-2 cannot")) << key;
     EXPECT_FALSE(fs::exists(scratch / "out"));
   };
-  refused("encoder_layers", [](auto& m) { m.encoder_layers = 1; });
   refused("norm_placement", [](auto& m) { m.norm_placement = NormPlacement::Post; });
   refused("final_norm", [](auto& m) { m.final_norm = false; });
   refused("kv_heads", [](auto& m) { m.kv_heads = 1; });

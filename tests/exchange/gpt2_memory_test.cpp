@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "exchange/gpt2_export.h"
+#include "exchange/export.h"
 #include "tests/exchange/gpt2_fixture.h"
 #include "tests/support/small_disk.h"
 
@@ -46,7 +46,7 @@ TEST_F(Gpt2Memory, ImportAndExportTakeLittle) {
   });
   EXPECT_EQ(imported, ChildResult::Passed);
   const auto exported = in_child([&] {
-    EXPECT_LT(share(file, [&] { export_gpt2(scratch / "in", scratch / "out", std::nullopt, {}); }), 0.6);
+    EXPECT_LT(share(file, [&] { export_model(scratch / "in", scratch / "out", std::nullopt, {}); }), 0.6);
     return ChildResult::Passed;
   });
   EXPECT_EQ(exported, ChildResult::Passed);

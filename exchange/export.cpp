@@ -1,0 +1,126 @@
+#include "exchange/export.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/reader.h"
+#include "checkpoint/safetensors_writer.h"
+#include "exchange/export_plan.h"
+#include "job/migration.h"
+#include "kernels/transfer.h"
+#include "model/transformer.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+StoredType kept_dtype(const Json& provenance) {
+  const bool imported = provenance.is_object() && provenance.contains("imported");
+  return imported && provenance["imported"].value("dtype", "") == "BF16" ? StoredType::BF16 : StoredType::F32;
+}
+
+ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> dtype) {
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  const auto tokenizer = [&](const char* name) {
+    return Tokenizer::from_json(read_attachment(checkpoint.path(), manifest, name),
+                                (checkpoint.path() / name).string());
+  };
+  const std::string where = checkpoint.path().string();
+  JobConfig job = parse_stored_job(manifest.job, where);
+  if (job.lora.active()) {
+    throw ConfigError(fmt::format("{}: the adapters are not merged with the weights", where),
+                      "weft merge CHECKPOINT OUT, then export OUT");
+  }
+  return {.where = where,
+          .job = std::move(job),
+          .source_tokenizer = tokenizer("source-tokenizer.json"),
+          .target_tokenizer = tokenizer("target-tokenizer.json"),
+          .dtype = dtype.value_or(kept_dtype(manifest.provenance))};
+}
+
+// Every tensor of the checkpoint goes somewhere, and everything there comes from somewhere.
+void check_complete(const Checkpoint& checkpoint, const std::vector<ExportedTensor>& tensors) {
+  std::map<std::string, Shape> stored;
+  for (const auto& [name, shape] : checkpoint.tensors("master")) stored.emplace(name, shape);
+  std::set<std::string> used;
+  for (const ExportedTensor& t : tensors) {
+    require<DataError>(stored.contains(t.ours) || t.may_be_absent, "{}: {} is missing", checkpoint.path().string(),
+                       t.ours);
+    used.insert(t.ours);
+  }
+  for (const auto& [name, shape] : stored) {
+    require<DataError>(used.contains(name), "{}: the exported architecture has no place for {}",
+                       checkpoint.path().string(), name);
+  }
+}
+
+std::vector<float> read_whole(const Checkpoint& checkpoint, const std::string& name, const Shape& shape) {
+  Context context;
+  const Tensor whole = context.empty(shape, DType::F32);
+  checkpoint.read(context,
+                  {{"master", name, shape, std::vector<int64_t>(static_cast<size_t>(shape.rank()), 0), whole}});
+  std::vector<float> values(static_cast<size_t>(shape.elements()));
+  download(context, whole, std::span<float>(values));
+  return values;
+}
+
+void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTensor>& tensors, StoredType dtype,
+                   const fs::path& path, const Json& origin) {
+  std::set<std::string> stored;
+  for (const auto& [name, shape] : checkpoint.tensors("master")) stored.insert(name);
+  std::vector<TensorToStore> to_store;
+  for (const ExportedTensor& t : tensors) to_store.push_back({t.theirs, dtype, t.their_shape});
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  SafetensorsWriter writer(path, to_store,
+                           {{"format", "pt"},
+                            {"weft_step", fmt::format("{}", manifest.step)},
+                            {"weft_provenance", manifest.provenance.dump()},
+                            {"weft_exported", origin.dump()}});
+  for (const ExportedTensor& t : tensors) {
+    std::vector<float> theirs(static_cast<size_t>(t.their_shape.elements()));
+    if (stored.contains(t.ours)) t.convert(read_whole(checkpoint, t.ours, t.shape), theirs);
+    writer.write(theirs);
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model, const Vocabularies& vocabularies,
+                                                         bool all_biases) {
+  if (all_biases) model.bias = model.norm_bias = true;
+  Context context;
+  Mesh mesh = Mesh::single();
+  std::vector<std::pair<std::string, Shape>> parameters;
+  const auto made = make_model(context, mesh, model, vocabularies);
+  for (const auto& p : made->parameters().parameters()) parameters.emplace_back(p->spec().name, p->spec().shape);
+  return parameters;
+}
+
+ExportReport export_model(const fs::path& path, const fs::path& out, std::optional<StoredType> dtype,
+                          const Json& origin) {
+  require<DataError>(!fs::exists(out), "{}: exists already", out.string());
+  const Checkpoint checkpoint = Checkpoint::open(path);
+  const ModelToExport model = model_of(checkpoint, dtype);
+  const bool translates = model.job.model.encoder_layers > 0;
+  const auto reason = translates ? why_not_marian(model) : std::nullopt;
+  const ExportPlan plan = !translates ? plan_gpt2(model) : reason ? plan_own_layout(model) : plan_marian(model);
+  check_complete(checkpoint, plan.tensors);
+  const fs::path temporary = out.string() + std::string(kUnfinished);
+  fs::remove_all(temporary);
+  fs::create_directories(temporary);
+  try {
+    for (const auto& [file, text] : plan.files) write_file_atomically(temporary / file, text);
+    write_weights(checkpoint, plan.tensors, model.dtype, temporary / "model.safetensors", origin);
+    rename_durably(temporary, out);
+    return {plan.architecture, reason.value_or("")};
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored);
+    throw;
+  }
+}
+
+}  // namespace weft

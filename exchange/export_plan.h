@@ -1,0 +1,51 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checkpoint/safetensors.h"
+#include "data/tokenizer/tokenizer.h"
+#include "job/job.h"
+
+namespace weft {
+
+// What is exported: a checkpoint's model, by what its manifest says.
+struct ModelToExport {
+  std::string where;  // the checkpoint, for messages
+  JobConfig job;
+  std::shared_ptr<const Tokenizer> source_tokenizer, target_tokenizer;
+  StoredType dtype = StoredType::F32;
+};
+
+// A tensor there, made of one here. One that the checkpoint has not is zeros there, if it `may_be_absent`.
+struct ExportedTensor {
+  std::string theirs;
+  Shape their_shape;
+  std::string ours;
+  Shape shape;  // ours
+  std::function<void(std::span<const float> ours, std::span<float> theirs)> convert;
+  bool may_be_absent = false;
+};
+
+struct ExportPlan {
+  std::string architecture;
+  std::map<std::string, std::string> files;  // texts by name
+  std::vector<ExportedTensor> tensors;
+};
+
+// Name and shape of every parameter of a model, with or without those biases that it leaves out.
+std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model, const Vocabularies& vocabularies,
+                                                         bool all_biases);
+
+ExportPlan plan_gpt2(const ModelToExport& model);
+ExportPlan plan_marian(const ModelToExport& model);
+ExportPlan plan_own_layout(const ModelToExport& model);
+// "model.norm_placement: its norms come after each sum": why a translation model is no MarianMT. Nothing: it is one.
+std::optional<std::string> why_not_marian(const ModelToExport& model);
+
+}  // namespace weft

@@ -1,0 +1,192 @@
+// A translation model as MarianMTModel of `transformers`: post-norm blocks, sinusoidal positions with all sines before
+// all cosines, one table for source, target and output. Other translation models keep weft's own layout.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/config/writer.h"
+#include "base/error.h"
+#include "data/prepare/specials.h"
+#include "data/tokenizer/hugging_face.h"
+#include "exchange/export_plan.h"
+
+namespace weft {
+namespace {
+
+// The names of both programs within a block, and which part of a fused product goes there: of queries, keys and values,
+// or of keys and values. parts 0: the whole.
+struct Rule {
+  std::string_view ours, theirs;
+  int64_t part = 0, parts = 0;
+};
+constexpr std::array kBlock = {Rule{"attention.qkv", "self_attn.q_proj", 0, 3},
+                               Rule{"attention.qkv", "self_attn.k_proj", 1, 3},
+                               Rule{"attention.qkv", "self_attn.v_proj", 2, 3},
+                               Rule{"attention.output", "self_attn.out_proj"},
+                               Rule{"attention_norm", "self_attn_layer_norm"},
+                               Rule{"cross.q", "encoder_attn.q_proj", 0, 1},
+                               Rule{"cross.kv", "encoder_attn.k_proj", 0, 2},
+                               Rule{"cross.kv", "encoder_attn.v_proj", 1, 2},
+                               Rule{"cross.output", "encoder_attn.out_proj"},
+                               Rule{"cross_norm", "encoder_attn_layer_norm"},
+                               Rule{"ffn.up", "fc1"},
+                               Rule{"ffn.down", "fc2"},
+                               Rule{"ffn_norm", "final_layer_norm"}};
+
+void copy(std::span<const float> ours, std::span<float> theirs) { std::ranges::copy(ours, theirs.begin()); }
+
+// (heads, parts, head_dim[, in]) here; (heads x head_dim[, in]) there, for each part.
+ExportedTensor part_of(const Rule& rule, const Shape& shape) {
+  const int64_t rows = shape[0] * shape[2], in = shape.rank() == 4 ? shape[3] : 1, piece = shape[2] * in;
+  require<InternalError>(shape[1] == rule.parts, "{} has {} parts", rule.ours, shape[1]);
+  return {.their_shape = shape.rank() == 4 ? Shape{rows, in} : Shape{rows},
+          .convert = [=, heads = shape[0]](std::span<const float> ours, std::span<float> theirs) {
+            for (int64_t head = 0; head < heads; ++head) {
+              std::ranges::copy(ours.subspan((head * rule.parts + rule.part) * piece, piece),
+                                theirs.begin() + head * piece);
+            }
+          }};
+}
+
+// What "encoder.3.ffn.up.weight" becomes; several tensors of a fused product.
+std::vector<ExportedTensor> in_block(const std::string& name, const Shape& shape) {
+  const size_t stack = name.find('.'), number = name.find('.', stack + 1), kind = name.rfind('.');
+  const std::string_view within = std::string_view(name).substr(number + 1, kind - number - 1);
+  std::vector<ExportedTensor> found;
+  for (const Rule& rule : kBlock) {
+    if (within != rule.ours) continue;
+    ExportedTensor tensor =
+        rule.parts > 0 ? part_of(rule, shape) : ExportedTensor{.their_shape = shape, .convert = copy};
+    tensor.theirs = fmt::format("model.{}.layers.{}.{}{}", name.substr(0, stack),
+                                name.substr(stack + 1, number - stack - 1), rule.theirs, name.substr(kind));
+    found.push_back(std::move(tensor));
+  }
+  return found;
+}
+
+std::vector<ExportedTensor> places(const std::string& name, const Shape& shape) {
+  if (name == "encoder.embedding.tokens") return {{"model.shared.weight", shape, "", {}, copy}};
+  if (name == "output.bias") return {{"final_logits_bias", {1, shape[0]}, "", {}, copy}};
+  return in_block(name, shape);
+}
+
+std::string config_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
+  const TransformerConfig& m = model.job.model;
+  constexpr std::array<const char*, 4> kActivations = {"linear", "relu", "gelu", "gelu_new"};  // by Activation
+  const int64_t vocabulary = model.target_tokenizer->vocabulary();
+  const nlohmann::ordered_json json = {{"architectures", {"MarianMTModel"}},
+                                       {"model_type", "marian"},
+                                       {"is_encoder_decoder", true},
+                                       {"vocab_size", vocabulary},
+                                       {"decoder_vocab_size", vocabulary},
+                                       {"share_encoder_decoder_embeddings", true},
+                                       {"tie_word_embeddings", true},
+                                       {"d_model", m.width},
+                                       {"encoder_layers", m.encoder_layers},
+                                       {"decoder_layers", m.layers},
+                                       {"encoder_attention_heads", m.heads},
+                                       {"decoder_attention_heads", m.heads},
+                                       {"encoder_ffn_dim", m.derived_ffn()},
+                                       {"decoder_ffn_dim", m.derived_ffn()},
+                                       {"max_position_embeddings", m.max_length},
+                                       {"activation_function", kActivations[static_cast<size_t>(m.activation)]},
+                                       {"scale_embedding", m.scale_embedding},
+                                       {"dropout", m.dropout.residual},
+                                       {"attention_dropout", m.dropout.attention},
+                                       {"activation_dropout", m.dropout.ffn},
+                                       {"decoder_start_token_id", *target.bos},
+                                       {"bos_token_id", *target.bos},
+                                       {"eos_token_id", *target.eos},
+                                       {"forced_eos_token_id", nullptr},
+                                       {"pad_token_id", pad},
+                                       {"torch_dtype", model.dtype == StoredType::BF16 ? "bfloat16" : "float32"}};
+  return json.dump(2) + "\n";
+}
+
+// Search writes no special but the end, as weft's does.
+std::string generation_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
+  nlohmann::ordered_json never = nlohmann::ordered_json::array();
+  std::set<int32_t> suppressed;
+  for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
+    const auto id = model.target_tokenizer->special(role);
+    if (id && id != target.eos) suppressed.insert(*id);
+  }
+  for (const int32_t id : suppressed) never.push_back(nlohmann::ordered_json::array({id}));
+  nlohmann::ordered_json json = {{"decoder_start_token_id", *target.bos},
+                                 {"bos_token_id", *target.bos},
+                                 {"eos_token_id", *target.eos},
+                                 {"pad_token_id", pad},
+                                 {"max_length", model.job.model.max_length}};
+  if (!never.empty()) json["bad_words_ids"] = never;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace
+
+std::optional<std::string> why_not_marian(const ModelToExport& model) {
+  const TransformerConfig& m = model.job.model;
+  struct Reason {
+    bool holds;
+    const char* what;
+  };
+  const Reason reasons[] = {
+      {m.norm_placement != NormPlacement::Post, "model.norm_placement: its norms come after each sum"},
+      {m.final_norm, "model.final_norm: it has no norm after the last block"},
+      {m.norm_epsilon != 1e-5, "model.norm_epsilon: its norms add 1e-5"},
+      {m.positions != Positions::Sinusoidal, "model.positions: its positions are sinusoidal"},
+      {m.sinusoid_form != SinusoidForm::Halves, "model.sinusoid_form: it has all sines, then all cosines"},
+      {m.sinusoid_base != 10000, "model.sinusoid_base: it is 10000 there"},
+      {m.derived_kv_heads() != m.heads, "model.kv_heads: every head has keys and values of its own"},
+      {m.derived_head_dim() * m.heads != m.width, "model.head_dim: its heads divide the width"},
+      {m.derived_embedding_width() != m.width, "model.embedding_width: its embeddings have the model's width"},
+      {m.tying != Tying::All, "model.tying: source, target and output share one table"},
+      {model.source_tokenizer->hash() != model.target_tokenizer->hash(),
+       "target_tokenizer: both languages share one tokenizer"}};
+  for (const auto& [holds, what] : reasons) {
+    if (holds) return what;
+  }
+  return std::nullopt;
+}
+
+ExportPlan plan_marian(const ModelToExport& model) {
+  const Tokenizer& tokenizer = *model.target_tokenizer;
+  const SideSpecials source = source_specials(model.job.data, tokenizer), target = target_specials(tokenizer);
+  const int32_t pad = tokenizer.special(SpecialRole::Pad).value_or(*target.eos);
+  const int64_t longest = model.job.model.max_length, ids = tokenizer.vocabulary();
+  ExportPlan plan{
+      .architecture = "MarianMTModel",
+      .files = hugging_face_tokenizer_files(tokenizer, longest, {.before = source.bos, .after = source.eos})};
+  plan.files["config.json"] = config_json(model, target, pad);
+  plan.files["generation_config.json"] = generation_json(model, target, pad);
+  TransformerConfig with_bias = model.job.model;
+  with_bias.output_bias = true;
+  for (const auto& [name, shape] : parameters_of(with_bias, {.source = ids, .target = ids}, true)) {
+    const std::vector<ExportedTensor> found = places(name, shape);
+    require<InternalError>(!found.empty(), "MarianMT has no {}", name);
+    for (ExportedTensor tensor : found) {
+      tensor.ours = name, tensor.shape = shape, tensor.may_be_absent = name.ends_with(".bias");
+      plan.tensors.push_back(std::move(tensor));
+    }
+  }
+  return plan;
+}
+
+ExportPlan plan_own_layout(const ModelToExport& model) {
+  nlohmann::ordered_json config = {{"model_type", "weft"}, {"task", enum_name(model.job.task)}};
+  config["source_vocabulary"] = model.source_tokenizer->vocabulary();
+  config["target_vocabulary"] = model.target_tokenizer->vocabulary();
+  config["source_bos"] = model.job.data.source_bos, config["source_eos"] = model.job.data.source_eos;
+  config["model"] = to_json(model.job.model);
+  ExportPlan plan{.architecture = "weft",
+                  .files = {{"config.json", config.dump(2) + "\n"},
+                            {"source-tokenizer.json", model.source_tokenizer->to_json()},
+                            {"target-tokenizer.json", model.target_tokenizer->to_json()}}};
+  const Vocabularies vocabularies{.source = model.source_tokenizer->vocabulary(),
+                                  .target = model.target_tokenizer->vocabulary()};
+  for (const auto& [name, shape] : parameters_of(model.job.model, vocabularies, false)) {
+    plan.tensors.push_back({.theirs = name, .their_shape = shape, .ours = name, .shape = shape, .convert = copy});
+  }
+  return plan;
+}
+
+}  // namespace weft
