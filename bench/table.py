@@ -62,6 +62,33 @@ def pairs_section(result):
     return text + PAIRS_HEAD + "".join(pairs_row(case) for case in result["pairs"]) + "\n"
 
 
+def decoding_section(result):
+    """What cpu/decode.py measured: a line for each program, a column for each case."""
+    machine, versions = result["machine"], result["versions"]
+    commit = versions["commit"][:12] + (" with changes" if versions["changed"] else "")
+    peers = ", ".join(f"{name} {versions[name]}" for name in ("transformers", "ctranslate2", "torch") if name in versions)
+    cases = result["decoding"]
+    bandwidth = max((c["read_bandwidth"] for c in cases if c["read_bandwidth"]), default=None)
+    text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
+            f"{result['threads']} threads; commit {commit}; {peers or 'no peers'}; {result['model']}, random weights, "
+            f"{result['prompt']} + {result['new_tokens']} tokens; new tokens/s, medians of {result['repeats']} alternating "
+            f"runs (share: weights read over {number(bandwidth and bandwidth * 1e-9, 1)} GB/s, the read bandwidth); load "
+            f"before the start {result['load_before']}\n\n")
+    text += "| program | " + " | ".join(c["case"] for c in cases) + " |\n|---" + "|---" * len(cases) + "|\n"
+    for program in cases[0]["programs"]:
+        cells = []
+        for case in cases:
+            figure = case["programs"][program]
+            share = figure["bandwidth_share"]
+            cells.append(number(figure["median"], 1) + ("" if share is None else f" ({100 * share:.0f} %)"))
+        text += f"| {program} | " + " | ".join(cells) + " |\n"
+    return text + "\n"
+
+
+# What lies in a result of timings says which table it gets; a result without any of these is another record.
+SECTIONS = {"cases": section, "pairs": pairs_section, "decoding": decoding_section}
+
+
 def results(folder):
     for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
         with open(path, encoding="utf-8") as text:
@@ -69,8 +96,9 @@ def results(folder):
 
 
 def table(folder):
-    timings = sorted((r for r in results(folder) if "cases" in r or "pairs" in r), key=lambda r: r["date"], reverse=True)
-    return "".join(pairs_section(r) if "pairs" in r else section(r) for r in timings) or "No results yet.\n"
+    timings = [(r, kind) for r in results(folder) for kind in SECTIONS if kind in r]
+    timings.sort(key=lambda pair: pair[0]["date"], reverse=True)
+    return "".join(SECTIONS[kind](r) for r, kind in timings) or "No results yet.\n"
 
 
 def deviations(cells, *keys):

@@ -42,8 +42,8 @@ PhaseBudgets no_timeouts(PhaseBudgets budgets) {
 }  // namespace
 
 EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options) {
-  const LoadedModel loaded =
-      load_model(session.context(), session.mesh(), options.checkpoint, options.best, options.overrides);
+  const LoadedModel loaded = load_model(session.context(), session.mesh(), options.checkpoint, options.best,
+                                        options.overrides, options.compute);
   session.set_budgets(loaded.job.timeouts);
   const auto split = std::make_shared<const Dataset>(Dataset::open(loaded.job.data.directory, options.split));
   check_tokenizer(*split, loaded);
@@ -53,6 +53,12 @@ EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options
                           .step = loaded.state.step,
                           .split = options.split,
                           .perplexity = split_perplexity(loaded, split, options.perplexity)};
+  PackedWeights& packed = loaded.model->packed_weights();
+  if (report.weights = packed.format(); report.weights != WeightFormat::Own) {
+    packed.set_format(WeightFormat::Own);
+    report.own_weights = split_perplexity(loaded, split, options.perplexity);
+    packed.set_format(report.weights);
+  }
   if (!loaded.job.is_translation()) return report;
   const int64_t most = options.perplexity.max_sequences;
   const int64_t pairs = most > 0 ? std::min(split->num_pairs(), most) : split->num_pairs();
@@ -65,6 +71,11 @@ EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options
 
 std::string EvaluationReport::format() const {
   std::string text = perplexity.format() + "\n";
+  if (own_weights) {
+    const double own = own_weights->token_perplexity(), here = perplexity.token_perplexity();
+    text += fmt::format("{} weights: perplexity {:.4f} per token, {:.4f} with the model's own: {:+.3f} %\n",
+                        enum_name(weights), here, own, 100 * (here / own - 1));
+  }
   if (!translation) return text;
   text += translation->bleu.format() + "\n" + translation->chrf.format() + "\n";
   for (const BaselineScore& baseline : translation->baselines) {
@@ -76,6 +87,10 @@ std::string EvaluationReport::format() const {
 void to_json(nlohmann::ordered_json& json, const EvaluationReport& report) {
   json = {{"checkpoint", report.checkpoint.string()}, {"step", report.step}, {"split", report.split}};
   json.update(nlohmann::ordered_json(nlohmann::json(report.perplexity)));
+  if (report.own_weights) {
+    json["weights"] = enum_name(report.weights);
+    json["own_weights"] = nlohmann::json(*report.own_weights);
+  }
   if (!report.translation) return;
   json["bleu"] = nlohmann::json(report.translation->bleu);
   json["chrf"] = nlohmann::json(report.translation->chrf);

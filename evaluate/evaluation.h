@@ -15,6 +15,7 @@ struct EvaluateOptions {
   fs::path checkpoint;                 // a run directory (its latest checkpoint) or a checkpoint
   bool best = false;                   // of a run directory, the checkpoint with the lowest validation loss
   std::vector<std::string> overrides;  // "a.b=c": fields of the job that the checkpoint holds
+  ComputeOptions compute;
   std::string split = "test";
   PerplexityOptions perplexity;
   std::optional<TranslationOptions> translation;  // only for translation; nothing: as SearchConfig and BleuConfig begin
@@ -25,6 +26,9 @@ struct EvaluationReport {
   int64_t step = 0;
   std::string split;
   PerplexityReport perplexity;
+  // Where weights of another format were asked for: which, and the perplexity of the model's own.
+  WeightFormat weights = WeightFormat::Own;
+  std::optional<PerplexityReport> own_weights;
   std::optional<TranslationScores> translation;  // of a translation model
 
   std::string format() const;  // a line for each figure

@@ -24,8 +24,21 @@ fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function
   return checkpoint_path(directory, state.best_step);
 }
 
+namespace {
+
+// The format of the packed weights: none of its own where the model computes in it anyway.
+WeightFormat settle_weights(JobConfig& job, WeightFormat weights) {
+  Precision& precision = job.train.precision;
+  if (weights == WeightFormat::Own) return weights;
+  if (weights == WeightFormat::F32) precision = Precision::Fp32;
+  const bool own = weights == (precision == Precision::Bf16 ? WeightFormat::Bf16 : WeightFormat::F32);
+  return own ? WeightFormat::Own : weights;
+}
+
+}  // namespace
+
 LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool best,
-                       const std::vector<std::string>& overrides) {
+                       const std::vector<std::string>& overrides, const ComputeOptions& compute) {
   LoadedModel loaded;
   const auto on_progress = [&context] { context.note_progress(); };
   loaded.path = resolve_checkpoint(path, best, on_progress);
@@ -33,6 +46,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   const CheckpointManifest& manifest = checkpoint.manifest();
   const std::string where = manifest_path(loaded.path).string();
   loaded.job = parse_stored_job(manifest.job, where, overrides);
+  const WeightFormat weights = settle_weights(loaded.job, compute.weights);
   loaded.state = run_state_from(manifest.state, where);
   const auto tokenizer = [&](const char* name) {
     return Tokenizer::from_json(read_attachment(loaded.path, manifest, name), (loaded.path / name).string());
@@ -44,6 +58,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
                                   .target = loaded.target_tokenizer->vocabulary()};
   loaded.model = make_model(context, mesh, loaded.job.model, vocabularies, false, loaded.job.lora);
   loaded.model->allocate(loaded.job.train.precision, false);
+  loaded.model->packed_weights().set_format(weights);
   const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
   checkpoint.read(loaded.model->context(), local_boxes(loaded.model->parameters(), master), on_progress);
   loaded.model->parameters().sync_compute_weights();

@@ -18,10 +18,17 @@ struct LoadedModel {
   std::shared_ptr<const Tokenizer> source_tokenizer, target_tokenizer;  // the same for a language model
 };
 
+// How a model computes, where not as it was trained.
+struct ComputeOptions {
+  // Of what its products read (model/packed_weights.h): bf16 and int8 are made of the compute weights, f32 has a bf16
+  // model compute in fp32.
+  WeightFormat weights = WeightFormat::Own;
+};
+
 // `path` is a checkpoint, or a run directory whose latest valid checkpoint is taken (best: the one with the lowest
 // validation loss). Overrides ("train.precision=bf16") change the stored job.
 LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool best = false,
-                       const std::vector<std::string>& overrides = {});
+                       const std::vector<std::string>& overrides = {}, const ComputeOptions& compute = {});
 
 // A path that a user gave, as a checkpoint directory. `on_progress` is called while checksums are compared.
 fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function<void()>& on_progress = {});

@@ -17,11 +17,12 @@ std::vector<std::vector<NextToken>> next_tokens(const TextGenerator& generator, 
   for (const std::string& text : prompts) {
     const std::vector<int32_t> prompt = generator.prompt(text);
     const auto length = static_cast<int64_t>(prompt.size());
-    const auto model = decoder({.sentences = alone, .max_rows = 1, .capacity = length});
+    const auto model = decoder({.sentences = alone, .max_sentences = 1, .max_rows = 1, .capacity = length});
     if (length > model->max_length()) {
       throw DataError(fmt::format("a prompt of {} tokens; the model has {} positions", length, model->max_length()),
                       "shorten it");
     }
+    model->admit(1);
     const std::array<int32_t, 2> offsets{0, static_cast<int32_t>(length)};
     const std::span<const float> logits = model->advance(prompt, offsets);
     const double log_sum = log_sum_exp(logits);

@@ -3,13 +3,11 @@
 
 #include "base/config/reader.h"
 #include "base/log.h"
-#include "bench/decode_bench.h"
 #include "bench/named_jobs.h"
 #include "bench/step_bench.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
 #include "launch/revision.h"
-#include "launch/weights_option.h"
 #include "parallel/session.h"
 
 namespace weft {
@@ -26,8 +24,6 @@ struct BenchArguments {
   std::string lengths;
   std::string json;
   bool no_peak = false;
-  bool decodes = false;
-  DecodeBenchOptions decode;
 };
 
 JobConfig job_of(BenchArguments& a) {
@@ -40,8 +36,7 @@ JobConfig job_of(BenchArguments& a) {
   return job;
 }
 
-template <class Report>
-void report_figures(const BenchArguments& a, const JobConfig& job, const Report& report) {
+void report_figures(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
   std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
   if (!a.json.empty()) {
     Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
@@ -50,18 +45,8 @@ void report_figures(const BenchArguments& a, const JobConfig& job, const Report&
   }
 }
 
-ExitCode bench_decoding(BenchArguments& a, const JobConfig& job) {
-  a.decode.bandwidth = !a.no_peak;
-  a.decode.operations = a.options.operations;
-  if (a.data.vocabulary == 0) throw ConfigError("how many tokens the vocabulary has is not known", "give --vocabulary");
-  Session session = Session::alone();
-  report_figures(a, job, bench_decoding(session.context(), session.mesh(), job, a.data.vocabulary, a.decode));
-  return ExitCode::Done;
-}
-
 ExitCode bench(BenchArguments a) {
   const JobConfig job = job_of(a);
-  if (a.decodes) return bench_decoding(a, job);
   a.options.peak = !a.no_peak;
   a.data.lengths = a.lengths;
   const SyntheticData data = make_synthetic_data(job, a.data);
@@ -71,19 +56,6 @@ ExitCode bench(BenchArguments a) {
     if (session.is_rank0()) report_figures(a, job, report);
     return ExitCode::Done;
   });
-}
-
-void add_decode_options(CLI::App& command, BenchArguments& a) {
-  const auto number = [&](const char* option, int64_t& value, const char* meaning) {
-    command.add_option(option, value, meaning)->capture_default_str()->check(CLI::Range(1, 1000000));
-  };
-  command.add_flag("--decode", a.decodes, "Time decoding instead, by a language model with random weights");
-  number("--new-tokens", a.decode.new_tokens, "Decoding: tokens of each text");
-  number("--prompt-tokens", a.decode.prompt, "Decoding: tokens of each prompt");
-  number("--batch", a.decode.batch, "Decoding: texts at once");
-  number("--beam", a.decode.beam, "Decoding: hypotheses of each text; 1: greedy");
-  number("--repeats", a.decode.repeats, "Decoding: measured runs");
-  add_weights_option(command, a.decode.weights);
 }
 
 }  // namespace
@@ -115,7 +87,6 @@ void add_bench_command(CLI::App& app, Action& action) {
   command->add_flag("--no-peak,--no-ceiling", a->no_peak, "Do not measure the peak");
   command->add_flag("--operations", a->options.operations,
                     "Then as many steps again with every operation timed: where the time goes");
-  add_decode_options(*command, *a);
   command->footer("Models that need no job file:\n" + describe_bench_jobs() +
                   "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
                   "The measured peak is the best of a sweep of large matrix products, measured in the same run with "

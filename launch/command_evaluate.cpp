@@ -7,6 +7,7 @@
 #include "launch/commands.h"
 #include "launch/help.h"
 #include "launch/search_options.h"
+#include "launch/weights_option.h"
 
 namespace weft {
 namespace {
@@ -83,6 +84,7 @@ void add_evaluate_command(CLI::App& app, Action& action) {
       ->add_option("--max-sequences", a->options.perplexity.max_sequences, "Only the first N windows or pairs; 0: all")
       ->check(CLI::NonNegativeNumber);
   a->search.add_to(*command);
+  add_weights_option(*command, a->options.compute.weights);
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
   command->add_option("--translations", a->translations, "File to write the translations to");
   command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the split")

@@ -29,6 +29,7 @@ void add_merge_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
 void add_sample_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
+void add_bench_decode_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
 
 // JOB.yaml and --set, which several commands take.

@@ -13,6 +13,7 @@ struct TextArguments {
   std::string checkpoint;
   bool best = false;
   bool json = false;
+  ComputeOptions compute;
   SearchArguments search;
 
   void add_to(CLI::App& command);

@@ -4,21 +4,51 @@
 
 namespace weft {
 
-KeyValueCache::KeyValueCache(Context& context, int64_t layers, int64_t rows, int64_t slots, int64_t capacity,
-                             int64_t kv_width, DType dtype)
+KeyValueCache::KeyValueCache(Context& context, int64_t layers, int64_t slots, int64_t capacity, int64_t kv_width,
+                             DType dtype)
     : context_(context), capacity_(capacity) {
   for (int64_t l = 0; l < layers; ++l) self_.push_back(context.empty({slots, capacity, kv_width}, dtype));
-  for (int64_t s = slots - 1; s >= rows; --s) free_.push_back(static_cast<int32_t>(s));
-  for (int64_t s = 0; s < rows; ++s) {
-    slots_.push_back(static_cast<int32_t>(s));
-    past_.push_back(0);
-    sources_.push_back(static_cast<int32_t>(s));
-  }
+  for (int64_t s = slots - 1; s >= 0; --s) free_.push_back(static_cast<int32_t>(s));
 }
 
-void KeyValueCache::set_memory(std::vector<Tensor> keys_and_values, std::vector<int32_t> lengths) {
-  memory_ = std::move(keys_and_values);
-  lengths_ = std::move(lengths);
+void KeyValueCache::make_memory(int64_t sources, int64_t longest) {
+  for (const Tensor& self : self_) memory_.push_back(context_.zeros({sources, longest, self.size(2)}, self.dtype()));
+  lengths_.assign(static_cast<size_t>(sources), 0);
+}
+
+void KeyValueCache::add_rows(int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    slots_.push_back(take_slot());
+    past_.push_back(0);
+    sources_.push_back(0);
+  }
+  self_rows_ = nullptr;
+}
+
+std::vector<int32_t> KeyValueCache::add_rows(std::span<const int32_t> source_lengths) {
+  std::vector<bool> used(lengths_.size(), false);
+  for (const int32_t s : sources_) used[s] = true;
+  std::vector<int32_t> places;
+  for (size_t place = 0; place < used.size() && places.size() < source_lengths.size(); ++place) {
+    if (!used[place]) places.push_back(static_cast<int32_t>(place));
+  }
+  require<InternalError>(places.size() == source_lengths.size(), "cache: {} more sources do not fit {} places",
+                         source_lengths.size(), lengths_.size());
+  const size_t first = sources_.size();
+  add_rows(static_cast<int64_t>(places.size()));
+  for (size_t i = 0; i < places.size(); ++i) {
+    lengths_[places[i]] = source_lengths[i];
+    sources_[first + i] = places[i];
+  }
+  memory_rows_ = nullptr;
+  return places;
+}
+
+int32_t KeyValueCache::take_slot() {
+  require<InternalError>(!free_.empty(), "cache: more rows than its {} slots", slots_.size());
+  const int32_t slot = free_.back();
+  free_.pop_back();
+  return slot;
 }
 
 const SharedCacheRows& KeyValueCache::self_rows() {
@@ -53,9 +83,7 @@ void KeyValueCache::reorder(std::span<const int32_t> parents) {
   for (const int32_t p : parents) {
     int32_t slot = slots_[p];
     if (kept[p]) {
-      require<InternalError>(!free_.empty(), "cache: {} rows do not fit its slots", parents.size());
-      slot = free_.back();
-      free_.pop_back();
+      slot = take_slot();
       copy_slot(slots_[p], slot, past_[p]);
     }
     kept[p] = true;

@@ -12,9 +12,8 @@ namespace weft {
 // keys and values of the encoder's output are shared by all hypotheses of a source sentence.
 class KeyValueCache {
  public:
-  // `rows` alive rows, empty; room for `slots` >= rows after reorder().
-  KeyValueCache(Context& context, int64_t layers, int64_t rows, int64_t slots, int64_t capacity, int64_t kv_width,
-                DType dtype);
+  // Room for `slots` rows, of which none is alive yet.
+  KeyValueCache(Context& context, int64_t layers, int64_t slots, int64_t capacity, int64_t kv_width, DType dtype);
 
   const Tensor& self(int layer) const { return self_[layer]; }
   const std::vector<int32_t>& slots() const { return slots_; }  // of the alive rows
@@ -27,8 +26,13 @@ class KeyValueCache {
   // Row i continues what row parents[i] held. A parent that goes on once keeps its slot; further children get a copy.
   void reorder(std::span<const int32_t> parents);
 
-  // Cross-attention: [sources, longest source, kv_width] per layer, and which source each row translates.
-  void set_memory(std::vector<Tensor> keys_and_values, std::vector<int32_t> lengths);
+  // `count` empty rows after the alive ones.
+  void add_rows(int64_t count);
+  // Cross-attention: room for `sources` at once, each of up to `longest` positions. A row of add_rows() then comes with
+  // its source's length, and the place of its source is returned: memory(layer) [places, longest, kv_width] is to be
+  // written there. A place is free again once no alive row translates its source.
+  void make_memory(int64_t sources, int64_t longest);
+  std::vector<int32_t> add_rows(std::span<const int32_t> source_lengths);
   const Tensor& memory(int layer) const { return memory_[layer]; }
 
   // The alive rows as an attention of this step sees them, in its own keys and values and in the memory's: uploaded
@@ -37,6 +41,7 @@ class KeyValueCache {
   const SharedCacheRows& memory_rows();
 
  private:
+  int32_t take_slot();
   void copy_slot(int32_t from, int32_t to, int32_t positions);
 
   Context& context_;

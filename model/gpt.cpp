@@ -19,9 +19,6 @@ Var Gpt::decoder(ForwardContext& forward, const Tokens& tokens, const Memory&) {
   return stack_(forward, embedding_(forward, tokens), tokens, {});
 }
 
-std::unique_ptr<KeyValueCache> Gpt::begin_decoding(const Tokens&, int64_t hypotheses, int64_t slots, int64_t capacity) {
-  return std::make_unique<KeyValueCache>(context_, config_.layers, hypotheses, slots, capacity, kv_width(),
-                                         compute_dtype(registry_.precision()));
-}
+void Gpt::admit(KeyValueCache& cache, const Tokens&, int64_t hypotheses) { cache.add_rows(hypotheses); }
 
 }  // namespace weft

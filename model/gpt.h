@@ -10,8 +10,7 @@ class Gpt : public Transformer {
       bool sequence_parallel, const LoraConfig& lora);
   Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
   Var states(ForwardContext& forward, const Tokens& texts) override;
-  std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
-                                                int64_t capacity) override;
+  void admit(KeyValueCache& cache, const Tokens& source, int64_t hypotheses) override;
 
  protected:
   Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) override;

@@ -10,7 +10,7 @@ void PackedWeights::set_format(WeightFormat format) {
 PackedWeight PackedWeights::of(const Tensor& weight) {
   if (version_ != registry_.weights_version()) drop();
   version_ = registry_.weights_version();
-  PackedWeight& packed = packed_[weight.place()];
+  PackedWeight& packed = packed_[{weight.place(), weight.elements()}];
   if (!packed) packed = pack_weight(registry_.context(), weight, format_);
   return packed;
 }

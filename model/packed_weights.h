@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
-#include <unordered_map>
+#include <map>
+#include <utility>
 
 #include "kernels/linear.h"
 #include "parallel/parameter.h"
@@ -20,7 +21,7 @@ class PackedWeights {
   // Own: as the model computes.
   void set_format(WeightFormat format);
   WeightFormat format() const { return format_; }
-  // Of a parameter's value.
+  // Of a parameter's value, or of its first rows.
   PackedWeight of(const Tensor& weight);
   void drop() { packed_.clear(); }
   size_t bytes() const;
@@ -29,7 +30,7 @@ class PackedWeights {
   const ParameterRegistry& registry_;
   WeightFormat format_ = WeightFormat::Own;
   uint64_t version_ = 0;
-  std::unordered_map<const void*, PackedWeight> packed_;  // by Tensor::place()
+  std::map<std::pair<const void*, int64_t>, PackedWeight> packed_;  // by Tensor::place() and elements
 };
 
 }  // namespace weft

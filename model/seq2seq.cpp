@@ -41,11 +41,11 @@ Var Seq2Seq::decoder(ForwardContext& forward, const Tokens& tokens, const Memory
 
 namespace {
 
-// The rows of [sequences, longest] places; what is beyond a sequence's end is never read, and holds a copy of a row.
-std::vector<int32_t> rows_by_sequence(const Offsets& offsets, int64_t longest) {
+// Rows that fill [sequences, longest] places; what is beyond a sequence's end is never read, and holds a copy of a row.
+std::vector<int32_t> rows_by_sequence(const Offsets& offsets, size_t begin, size_t end, int64_t longest) {
   std::vector<int32_t> rows;
   const auto last = static_cast<int32_t>(offsets.rows() - 1);
-  for (int64_t s = 0; s < offsets.sequences(); ++s) {
+  for (size_t s = begin; s < end; ++s) {
     for (int32_t t = 0; t < longest; ++t) rows.push_back(std::min(offsets.host[s] + t, last));
   }
   return rows;
@@ -53,28 +53,33 @@ std::vector<int32_t> rows_by_sequence(const Offsets& offsets, int64_t longest) {
 
 }  // namespace
 
-std::unique_ptr<KeyValueCache> Seq2Seq::begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
-                                                       int64_t capacity) {
+void Seq2Seq::admit(KeyValueCache& cache, const Tokens& source, int64_t hypotheses) {
+  const Offsets& offsets = *source->offsets;
   require<InternalError>(hypotheses == source->sequences(), "decoding {} hypotheses of {} sources", hypotheses,
                          source->sequences());
-  auto cache = std::make_unique<KeyValueCache>(context_, config_.layers, hypotheses, slots, capacity, kv_width(),
-                                               compute_dtype(registry_.precision()));
+  require<InternalError>(offsets.longest <= cache.memory(0).size(1), "a source of {} tokens in a cache for {}",
+                         offsets.longest, cache.memory(0).size(1));
+  std::vector<int32_t> lengths;
+  for (int64_t s = 0; s < hypotheses; ++s) lengths.push_back(static_cast<int32_t>(offsets.length(s)));
+  const std::vector<int32_t> places = cache.add_rows(lengths);
+  if (offsets.rows() == 0) return;  // sources without a token: there is nothing to attend to
   Tape tape(context_, Tape::Mode::Off);
   ForwardContext forward{.tape = tape, .batch_invariant = true, .packed = &packed_weights_};
   const Memory memory = encode(forward, source);
-  const Offsets& offsets = *source->offsets;
-  std::vector<int32_t> lengths;
-  for (int64_t s = 0; s < hypotheses; ++s) lengths.push_back(static_cast<int32_t>(offsets.length(s)));
-  const int64_t longest = std::max<int64_t>(1, offsets.longest);
-  const Tensor rows = to_device(context_, std::span<const int32_t>(rows_by_sequence(offsets, longest)));
-  std::vector<Tensor> keys_and_values;
+  std::vector<Var> keys_and_values;
   for (const Block& block : decoder_.blocks()) {
-    const Var kv = block.cross().keys_and_values(forward, memory);
-    keys_and_values.push_back(context_.zeros({hypotheses, longest, kv->value.columns()}, kv->value.dtype()));
-    if (offsets.rows() > 0) gather_rows(context_, kv->value, rows, keys_and_values.back());
+    keys_and_values.push_back(block.cross().keys_and_values(forward, memory));
   }
-  cache->set_memory(std::move(keys_and_values), std::move(lengths));
-  return cache;
+  // Sources whose places follow each other are copied together.
+  for (size_t begin = 0, end = 0; begin < places.size(); begin = end) {
+    for (end = begin + 1; end < places.size() && places[end] == places[end - 1] + 1;) ++end;
+    const Tensor rows =
+        to_device(context_, std::span<const int32_t>(rows_by_sequence(offsets, begin, end, cache.memory(0).size(1))));
+    for (size_t layer = 0; layer < keys_and_values.size(); ++layer) {
+      const Tensor& to = cache.memory(static_cast<int>(layer));
+      gather_rows(context_, keys_and_values[layer]->value, rows, to.slice(places[begin], places[end - 1] + 1));
+    }
+  }
 }
 
 }  // namespace weft

@@ -1,5 +1,7 @@
 #include "model/transformer.h"
 
+#include <algorithm>
+
 #include "kernels/elementwise.h"
 #include "kernels/reduction.h"
 #include "model/gpt.h"
@@ -84,6 +86,23 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
   sum_all(context_, nll, sums.nll, Accumulate::Add);
 }
 
+std::unique_ptr<KeyValueCache> Transformer::make_cache(const DecodingRoom& room) {
+  auto cache = std::make_unique<KeyValueCache>(context_, config_.layers, room.slots, room.capacity, kv_width(),
+                                               compute_dtype(registry_.precision()));
+  if (config_.encoder_layers > 0) cache->make_memory(room.sources, std::max<int64_t>(1, room.longest_source));
+  return cache;
+}
+
+std::unique_ptr<KeyValueCache> Transformer::begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
+                                                           int64_t capacity) {
+  auto cache = make_cache({.slots = slots,
+                           .capacity = capacity,
+                           .sources = hypotheses,
+                           .longest_source = source ? source->offsets->longest : 0});
+  admit(*cache, source, hypotheses);
+  return cache;
+}
+
 Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets) {
   require<InternalError>(static_cast<int64_t>(offsets.size()) == cache.rows() + 1,
                          "decode: {} hypotheses, the cache has {}", offsets.size() - 1, cache.rows());
@@ -101,16 +120,17 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   const Tensor last = context_.empty({cache.rows(), h->value.columns()}, h->value.dtype());
   gather_rows(context_, h->value, packed->last, last);
   const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: search tells near logits apart
-  const int64_t columns = output_weight_->local_shape()[0];
+  // One rank leaves the padding out of the product; several gather their parts with it.
+  const int64_t columns = shards_.active() ? output_weight_->local_shape()[0] : vocabularies_.target;
   const Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
-  linear_of_pass(forward, {.x = last, .weight = output_weight_->value(), .bias = output_bias(), .y = logits});
+  linear_of_pass(forward, {.x = last,
+                           .weight = output_weight_->value().slice(0, columns),
+                           .bias = output_bias_ ? output_bias_->value().slice(0, columns) : Tensor{},
+                           .y = logits});
+  if (!shards_.active()) return logits;
   Communicator& tp = shards_.communicator();
-  Tensor parts = logits.view({1, last.size(0), columns});
-  if (shards_.active()) {
-    parts = context_.empty({tp.size(), last.size(0), columns}, acc_dtype);
-    tp.all_gather(logits, parts);
-  }
-  if (!shards_.active() && columns == vocabularies_.target) return logits;
+  const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, acc_dtype);
+  tp.all_gather(logits, parts);
   const Tensor whole = context_.empty({last.size(0), vocabularies_.target}, acc_dtype);
   join_columns(context_, parts, whole);  // without the padding
   return whole;

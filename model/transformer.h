@@ -24,6 +24,14 @@ struct LossSums {
   Tensor nll;   // without
 };
 
+// What a cache is made for.
+struct DecodingRoom {
+  int64_t slots = 0;           // hypotheses alive at once
+  int64_t capacity = 0;        // positions of each
+  int64_t sources = 0;         // translation: sentences alive at once
+  int64_t longest_source = 0;  // in tokens
+};
+
 // A transformer with an output projection: Gpt has a decoder stack alone, Seq2Seq an encoder before it. Model code
 // writes forward only and names no rank; gradients come from the tape.
 class Transformer {
@@ -53,10 +61,13 @@ class Transformer {
   // GPT, replicated ones of an encoder; width]
   virtual Var states(ForwardContext& forward, const Tokens& texts) = 0;
 
-  // Decoding. begin_decoding makes a cache with one hypothesis a source sentence (Seq2Seq; the encoder runs here) or
-  // `hypotheses` empty ones (GPT), with room for `slots` of them, each of `capacity` positions.
-  virtual std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
-                                                        int64_t capacity) = 0;
+  // Decoding: a cache without hypotheses, to which admit() adds more, each empty, after those alive: one a source
+  // sentence (Seq2Seq; the encoder runs here) or `hypotheses` of them (GPT; `source` is null).
+  std::unique_ptr<KeyValueCache> make_cache(const DecodingRoom& room);
+  virtual void admit(KeyValueCache& cache, const Tokens& source, int64_t hypotheses) = 0;
+  // Both at once, with room for `slots` hypotheses, each of `capacity` positions.
+  std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
+                                                int64_t capacity);
   // Feeds each alive hypothesis its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
   // [alive hypotheses, vocabulary]. Bit-identical whatever is decoded together.
   Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
@@ -69,7 +80,6 @@ class Transformer {
   void declare_output();
   virtual Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
-  Tensor output_bias() const { return output_bias_ ? output_bias_->value() : Tensor{}; }
   // Features of a position's keys and values here.
   int64_t kv_width() const;
 

@@ -58,3 +58,19 @@ def summarise(case):
     gflops = median(weft["gflops"])
     case["ceiling_share"] = gflops / case["ceiling_gflops"] if gflops and ceilings else None
     return case
+
+
+def summarise_decoding(case, new_tokens):
+    """Of {"batch": n, "programs": {name: [{"run_seconds": [s], ...}, ...]}}, with "weight_bytes" and "read_bandwidth" in
+    the runs of weft: each program's rates, their median and spread, and weft's weights a position over the best read
+    bandwidth that any run measured. Null where a program has no such figures."""
+    measured = [run["read_bandwidth"] for runs in case["programs"].values() for run in runs if run.get("read_bandwidth")]
+    case["read_bandwidth"] = max(measured, default=None)
+    for name, runs in case["programs"].items():
+        rates = [case["batch"] * new_tokens / run["run_seconds"][0] for run in runs]
+        weights, share = runs[0].get("weight_bytes"), None
+        if weights and measured:
+            share = weights * median(rates) / case["batch"] / case["read_bandwidth"]
+        case["programs"][name] = {"tokens_per_second": rates, "median": median(rates), "spread": spread(rates),
+                                  "weight_bytes": weights, "bandwidth_share": share, "runs": runs}
+    return case

@@ -4,6 +4,7 @@
 #include "base/parallel_for.h"
 #include "evaluate/search/candidates.h"
 #include "evaluate/search/rules.h"
+#include "evaluate/search/waiting_inputs.h"
 
 namespace weft {
 namespace {
@@ -39,28 +40,30 @@ bool ranks_before(const Hypothesis& a, const Hypothesis& b) {
 
 class BeamSearch {
  public:
-  BeamSearch(NextTokenModel& model, const SearchConfig& config, const SearchTokens& tokens)
-      : model_(model), config_(config), tokens_(tokens) {}
+  BeamSearch(NextTokenModel& model, const SearchConfig& config, const SearchTokens& tokens,
+             const SearchListener& listener)
+      : model_(model), config_(config), tokens_(tokens), listener_(listener) {}
 
-  std::vector<NBest> run(std::span<const SearchInput* const> inputs) {
+  std::vector<NBest> run(std::span<const SearchInput* const> inputs, int64_t at_once) {
+    std::vector<int64_t> max_new;
+    for (const SearchInput* input : inputs) max_new.push_back(max_new_tokens(config_, *input, model_.max_length()));
     std::vector<NBest> results(inputs.size());
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      sentences_.push_back({.index = i,
-                            .input = inputs[i],
-                            .max_new = max_new_tokens(config_, *inputs[i], model_.max_length()),
-                            .living = {Living{}}});
-    }
-    for (std::span<const float> logits = feed_prompts(model_, inputs); !sentences_.empty();) {
-      step(logits);
+    int64_t done = 0;
+    WaitingInputs waiting(model_, inputs, at_once);
+    while (!sentences_.empty() || !waiting.empty()) {
+      const auto admitted = waiting.admit(static_cast<int64_t>(sentences_.size()));
+      for (size_t i = admitted.first; i < admitted.first + admitted.count; ++i) {
+        sentences_.push_back({.index = i, .input = inputs[i], .max_new = max_new[i], .living = {Living{}}});
+      }
+      step(waiting.feed(fed_, admitted));
       std::erase_if(sentences_, [&](Sentence& sentence) {
         if (!sentence.living.empty()) return false;
         if (static_cast<int64_t>(sentence.ended.size()) > config_.n_best) sentence.ended.resize(config_.n_best);
         results[sentence.index] = std::move(sentence.ended);
+        if (++done; listener_.progress) listener_.progress(done);
         return true;
       });
-      if (sentences_.empty()) break;
       model_.reorder(parents_);
-      logits = feed_tokens(model_, fed_);
     }
     return results;
   }
@@ -194,15 +197,16 @@ class BeamSearch {
   NextTokenModel& model_;
   const SearchConfig& config_;
   const SearchTokens& tokens_;
+  const SearchListener& listener_;
   std::vector<Sentence> sentences_;
   std::vector<int32_t> parents_, fed_;
 };
 
 }  // namespace
 
-std::vector<NBest> beam_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
-                               const SearchConfig& config, const SearchTokens& tokens) {
-  return BeamSearch(model, config, tokens).run(inputs);
+std::vector<NBest> beam_search(NextTokenModel& model, std::span<const SearchInput* const> inputs, int64_t at_once,
+                               const SearchConfig& config, const SearchTokens& tokens, const SearchListener& listener) {
+  return BeamSearch(model, config, tokens, listener).run(inputs, at_once);
 }
 
 }  // namespace weft

@@ -11,18 +11,31 @@ namespace {
 class ModelDecoder : public NextTokenModel {
  public:
   ModelDecoder(Transformer& model, const DecodingBatch& batch, const std::vector<std::vector<int32_t>>& sources)
-      : model_(model), capacity_(std::min(batch.capacity, model.config().max_length)) {
-    const auto rows = static_cast<int64_t>(batch.sentences.size());
+      : model_(model), sources_(sources), waiting_(batch.sentences.begin(), batch.sentences.end()) {
+    capacity_ = std::min(batch.capacity, model.config().max_length);
+    size_t longest = 0;
+    for (const int64_t s : waiting_) longest = std::max(longest, sources_.empty() ? 0 : sources_[s].size());
+    cache_ = model.make_cache({.slots = std::max(batch.max_sentences, batch.max_rows),
+                               .capacity = capacity_,
+                               .sources = batch.max_sentences,
+                               .longest_source = static_cast<int64_t>(longest)});
+  }
+
+  void admit(int64_t count) override {
+    require<InternalError>(admitted_ + static_cast<size_t>(count) <= waiting_.size(), "{} sentences of {}, {} more",
+                           admitted_, waiting_.size(), count);
     Tokens source;
-    if (model.config().encoder_layers > 0) {
+    if (model_.config().encoder_layers > 0) {
       std::vector<int32_t> tokens, offsets{0};
-      for (const int64_t s : batch.sentences) {
-        tokens.insert(tokens.end(), sources[s].begin(), sources[s].end());
+      for (int64_t i = 0; i < count; ++i) {
+        const std::vector<int32_t>& sentence = sources_[waiting_[admitted_ + i]];
+        tokens.insert(tokens.end(), sentence.begin(), sentence.end());
         offsets.push_back(static_cast<int32_t>(tokens.size()));
       }
-      source = pack_tokens(model.context(), {.tokens = tokens, .offsets = offsets});
+      source = pack_tokens(model_.context(), {.tokens = tokens, .offsets = offsets});
     }
-    cache_ = model.begin_decoding(source, rows, std::max(rows, batch.max_rows), capacity_);
+    model_.admit(*cache_, source, count);
+    admitted_ += static_cast<size_t>(count);
   }
 
   int64_t vocabulary() const override { return model_.vocabularies().target; }
@@ -39,7 +52,10 @@ class ModelDecoder : public NextTokenModel {
 
  private:
   Transformer& model_;
-  int64_t capacity_;
+  const std::vector<std::vector<int32_t>>& sources_;  // of all inputs; the factory keeps them
+  std::vector<int64_t> waiting_;                      // the batch, of which admitted_ have begun
+  size_t admitted_ = 0;
+  int64_t capacity_ = 0;
   std::unique_ptr<KeyValueCache> cache_;
   std::vector<float> logits_;
 };

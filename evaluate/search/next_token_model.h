@@ -18,23 +18,27 @@ class NextTokenModel {
   virtual int64_t vocabulary() const = 0;
   // Positions (fed tokens) that a row can hold.
   virtual int64_t max_length() const = 0;
-  // Rows now alive. A fresh model has one a sentence, each empty.
+  // Rows now alive. A fresh model has none.
   virtual int64_t num_rows() const = 0;
   // Threads that the search may use for its own part; rows are shared out, the result does not depend on it.
   virtual int threads() const { return 1; }
+
+  // The next `count` of the batch's sentences begin: an empty row each, after those alive.
+  virtual void admit(int64_t count) = 0;
 
   // Feeds row r its new tokens[offsets[r]..offsets[r + 1]), one or more; offsets has num_rows() + 1 entries, the first
   // 0. Returns the logits after each row's last token, [rows, vocabulary], valid until the next call.
   virtual std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) = 0;
 
-  // Row i continues what row parents[i] held; rows may be duplicated and dropped. Never empty.
+  // Row i continues what row parents[i] held; rows may be duplicated and dropped.
   virtual void reorder(std::span<const int32_t> parents) = 0;
 };
 
 // What a search needs of the model that decodes a batch.
 struct DecodingBatch {
-  std::span<const int64_t> sentences;  // indices into the inputs, one row each at the beginning
-  int64_t max_rows = 0;                // rows alive at most after reorder()
+  std::span<const int64_t> sentences;  // indices into the inputs, in the order in which they are admitted
+  int64_t max_sentences = 0;           // alive at once
+  int64_t max_rows = 0;                // rows alive at once
   int64_t capacity = 0;                // positions that a row may come to hold; a model may have fewer: max_length()
 };
 using ModelFactory = std::function<std::unique_ptr<NextTokenModel>(const DecodingBatch&)>;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "base/error.h"
 
@@ -115,25 +114,6 @@ Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text
           .log_probability = log_probability,
           .score = length_normalized(config, ranking, length),
           .ending = ending};
-}
-
-std::span<const float> feed_prompts(NextTokenModel& model, std::span<const SearchInput* const> inputs) {
-  std::vector<int32_t> fed, offsets{0};
-  for (const SearchInput* input : inputs) {
-    fed.insert(fed.end(), input->prompt.begin(), input->prompt.end());
-    offsets.push_back(static_cast<int32_t>(fed.size()));
-  }
-  const std::span<const float> logits = model.advance(fed, offsets);
-  check_logits(model, logits);
-  return logits;
-}
-
-std::span<const float> feed_tokens(NextTokenModel& model, std::span<const int32_t> tokens) {
-  std::vector<int32_t> offsets(tokens.size() + 1);
-  std::iota(offsets.begin(), offsets.end(), 0);
-  const std::span<const float> logits = model.advance(tokens, offsets);
-  check_logits(model, logits);
-  return logits;
 }
 
 void check_logits(const NextTokenModel& model, std::span<const float> logits) {

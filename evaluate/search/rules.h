@@ -32,19 +32,14 @@ constexpr bool is_complete(Ending ending) { return ending == Ending::EndToken ||
 Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text, double log_probability,
                            double ranking, Ending ending);
 
-// Feeds whole prompts, one a row.
-std::span<const float> feed_prompts(NextTokenModel& model, std::span<const SearchInput* const> inputs);
-// Feeds one token a row.
-std::span<const float> feed_tokens(NextTokenModel& model, std::span<const int32_t> tokens);
-
 // Checks what a model answers: the size, and that no row's log_sum_exp is NaN (throws DivergenceError).
 void check_logits(const NextTokenModel& model, std::span<const float> logits);
 void check_log_sums(std::span<const double> log_sums);
 
-// One batch each; see search.h. Rows of the model belong to `inputs`.
-std::vector<NBest> beam_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
-                               const SearchConfig& config, const SearchTokens& tokens);
-std::vector<NBest> sample_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
+// search_batch() by each method.
+std::vector<NBest> beam_search(NextTokenModel& model, std::span<const SearchInput* const> inputs, int64_t at_once,
+                               const SearchConfig& config, const SearchTokens& tokens, const SearchListener& listener);
+std::vector<NBest> sample_search(NextTokenModel& model, std::span<const SearchInput* const> inputs, int64_t at_once,
                                  const SearchConfig& config, const SearchTokens& tokens,
                                  const SearchListener& listener);
 

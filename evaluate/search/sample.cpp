@@ -4,13 +4,14 @@
 #include "evaluate/search/candidates.h"
 #include "evaluate/search/rules.h"
 #include "evaluate/search/sampling.h"
+#include "evaluate/search/waiting_inputs.h"
 
 namespace weft {
 namespace {
 
 // One text that grows: one row of the model.
 struct Text {
-  size_t index = 0;  // of the input in the batch
+  size_t index = 0;  // of its input
   int64_t sample = 0;
   const SearchInput* input = nullptr;
   int64_t max_new = 0;
@@ -31,44 +32,60 @@ class SampleSearch {
     if (config_.method == SearchMethod::Greedy) config_.temperature = 0;
   }
 
-  std::vector<NBest> run(std::span<const SearchInput* const> inputs) {
-    std::vector<NBest> results(inputs.size(), NBest(config_.n_best));
-    std::vector<int32_t> rows;  // texts_[i] reads the logits of rows[i]: at first the samples of an input share a row
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const int64_t max_new = max_new_tokens(config_, *inputs[i], model_.max_length());
-      for (int64_t sample = 0; sample < config_.n_best; ++sample) {
-        texts_.push_back({.index = i, .sample = sample, .input = inputs[i], .max_new = max_new});
-        rows.push_back(static_cast<int32_t>(i));
-      }
-    }
-    std::span<const float> logits = feed_prompts(model_, inputs);
-    while (true) {
-      const std::vector<Choice> choices = choose(logits, rows);
-      std::vector<int32_t> parents, fed;
-      size_t kept = 0;
-      for (size_t i = 0; i < texts_.size(); ++i) {
-        Text& text = texts_[i];
-        if (const auto ending = extend(text, choices[i])) {
-          results[text.index][text.sample] =
-              make_hypothesis(config_, std::move(text.tokens), text.log_probability, text.log_probability, *ending);
-          continue;
+  std::vector<NBest> run(std::span<const SearchInput* const> inputs, int64_t at_once) {
+    std::vector<int64_t> max_new;
+    for (const SearchInput* input : inputs) max_new.push_back(max_new_tokens(config_, *input, model_.max_length()));
+    results_.assign(inputs.size(), NBest(config_.n_best));
+    unfinished_.assign(inputs.size(), config_.n_best);
+    WaitingInputs waiting(model_, inputs, at_once);
+    while (!texts_.empty() || !waiting.empty()) {
+      std::vector<int32_t> rows;  // texts_[i] reads the logits of rows[i]: at first the samples of an input share a row
+      for (size_t i = 0; i < texts_.size(); ++i) rows.push_back(static_cast<int32_t>(i));
+      const auto admitted = waiting.admit(alive_);
+      for (size_t i = 0, row = texts_.size(); i < admitted.count; ++i, ++row) {
+        const size_t index = admitted.first + i;
+        for (int64_t sample = 0; sample < config_.n_best; ++sample) {
+          texts_.push_back({.index = index, .sample = sample, .input = inputs[index], .max_new = max_new[index]});
+          rows.push_back(static_cast<int32_t>(row));
         }
-        if (listener_.grown && text.sample == 0) listener_.grown(text.input->id, text.tokens);
-        parents.push_back(rows[i]);
-        fed.push_back(choices[i].token);
-        if (kept != i) texts_[kept] = std::move(text);
-        ++kept;
       }
-      texts_.resize(kept);
-      if (texts_.empty()) return results;
-      model_.reorder(parents);
-      logits = feed_tokens(model_, fed);
-      rows.resize(kept);
-      for (size_t i = 0; i < kept; ++i) rows[i] = static_cast<int32_t>(i);
+      alive_ += static_cast<int64_t>(admitted.count);
+      grow(waiting.feed(fed_, admitted), rows);
     }
+    return std::move(results_);
   }
 
  private:
+  // Extends every text by one token; those that go on are the model's rows from now on.
+  void grow(std::span<const float> logits, const std::vector<int32_t>& rows) {
+    const std::vector<Choice> choices = choose(logits, rows);
+    std::vector<int32_t> parents;
+    fed_.clear();
+    size_t kept = 0;
+    for (size_t i = 0; i < texts_.size(); ++i) {
+      Text& text = texts_[i];
+      if (const auto ending = extend(text, choices[i])) {
+        finish(text, *ending);
+        continue;
+      }
+      if (listener_.grown && text.sample == 0) listener_.grown(text.input->id, text.tokens);
+      parents.push_back(rows[i]);
+      fed_.push_back(choices[i].token);
+      if (kept != i) texts_[kept] = std::move(text);
+      ++kept;
+    }
+    texts_.resize(kept);
+    model_.reorder(parents);
+  }
+
+  void finish(Text& text, Ending ending) {
+    results_[text.index][text.sample] =
+        make_hypothesis(config_, std::move(text.tokens), text.log_probability, text.log_probability, ending);
+    if (--unfinished_[text.index] > 0) return;
+    --alive_, ++done_;
+    if (listener_.progress) listener_.progress(done_);
+  }
+
   std::vector<Choice> choose(std::span<const float> logits, const std::vector<int32_t>& rows) {
     std::vector<Choice> choices(texts_.size());
     std::vector<double> log_sums(texts_.size());
@@ -104,14 +121,18 @@ class SampleSearch {
   const SearchTokens& tokens_;
   const SearchListener& listener_;
   std::vector<Text> texts_;
+  std::vector<int32_t> fed_;  // the last token of each
+  std::vector<NBest> results_;
+  std::vector<int64_t> unfinished_;  // texts of each input
+  int64_t alive_ = 0, done_ = 0;     // inputs
 };
 
 }  // namespace
 
-std::vector<NBest> sample_search(NextTokenModel& model, std::span<const SearchInput* const> inputs,
+std::vector<NBest> sample_search(NextTokenModel& model, std::span<const SearchInput* const> inputs, int64_t at_once,
                                  const SearchConfig& config, const SearchTokens& tokens,
                                  const SearchListener& listener) {
-  return SampleSearch(model, config, tokens, listener).run(inputs);
+  return SampleSearch(model, config, tokens, listener).run(inputs, at_once);
 }
 
 }  // namespace weft

@@ -29,7 +29,7 @@ int64_t capacity_of(const SearchConfig& config, const SearchInput& input) {
   return prompt + max_new_tokens(config, input, int64_t{1} << 40) - 1;
 }
 
-// Inputs by length, the longest first: what does not fit into memory fails at once, and the last batches are small.
+// Inputs by length, the longest first: what does not fit into memory fails at once, and the last to begin are short.
 std::vector<int64_t> order_by_length(std::span<const SearchInput> inputs) {
   std::vector<int64_t> order;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -43,11 +43,10 @@ std::vector<int64_t> order_by_length(std::span<const SearchInput> inputs) {
 }  // namespace
 
 std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInput> inputs, const SearchConfig& config,
-                                const SearchTokens& tokens, const SearchListener& listener) {
+                                const SearchTokens& tokens, const SearchListener& listener, int64_t at_once) {
   check(config);
   check_inputs(inputs);
-  require<InternalError>(model.num_rows() == static_cast<int64_t>(inputs.size()),
-                         "search: the model has {} rows for {} inputs", model.num_rows(), inputs.size());
+  require<InternalError>(model.num_rows() == 0, "search: a fresh model has {} rows", model.num_rows());
   if (inputs.empty()) return {};
   const auto in_vocabulary = [&](int32_t token) { return token >= 0 && token < model.vocabulary(); };
   if (tokens.end) {
@@ -60,8 +59,9 @@ std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInp
   }
   std::vector<const SearchInput*> pointers;
   for (const SearchInput& input : inputs) pointers.push_back(&input);
-  return config.method == SearchMethod::Beam ? beam_search(model, pointers, config, tokens)
-                                             : sample_search(model, pointers, config, tokens, listener);
+  if (at_once == 0) at_once = static_cast<int64_t>(inputs.size());
+  return config.method == SearchMethod::Beam ? beam_search(model, pointers, at_once, config, tokens, listener)
+                                             : sample_search(model, pointers, at_once, config, tokens, listener);
 }
 
 std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactory& make_model,
@@ -71,24 +71,30 @@ std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactor
   std::vector<NBest> results(inputs.size(), NBest{make_hypothesis(config, {}, 0, 0, Ending::EmptySource)});
   const std::vector<int64_t> order = order_by_length(inputs);
   const int64_t texts = texts_per_input(config);
+  const auto fitting = [&](int64_t input) {
+    const int64_t most = config.batch_tokens / (texts * input_length(inputs[input]));
+    return std::clamp<int64_t>(most, 1, config.batch_sentences);
+  };
   int64_t done = static_cast<int64_t>(inputs.size() - order.size());
-  for (size_t begin = 0; begin < order.size();) {
-    const int64_t fitting = config.batch_tokens / (texts * input_length(inputs[order[begin]]));
-    const size_t size = static_cast<size_t>(std::clamp<int64_t>(fitting, 1, config.batch_sentences));
-    const std::span<const int64_t> batch = std::span(order).subspan(begin, std::min(size, order.size() - begin));
+  SearchListener counting = listener;
+  if (listener.progress) counting.progress = [&](int64_t in_batch) { listener.progress(done + in_batch); };
+  for (auto begin = order.begin(); begin != order.end();) {
+    const int64_t at_once = fitting(*begin);
+    const auto end = std::find_if(begin, order.end(), [&](int64_t i) { return fitting(i) >= 2 * at_once; });
+    const std::span<const int64_t> batch(begin, end);
     std::vector<SearchInput> batch_inputs;
     int64_t capacity = 0;
     for (const int64_t i : batch) {
       batch_inputs.push_back(inputs[i]);
       capacity = std::max(capacity, capacity_of(config, inputs[i]));
     }
+    const int64_t alive = std::min(at_once, static_cast<int64_t>(batch.size()));
     const auto model =
-        make_model({.sentences = batch, .max_rows = texts * static_cast<int64_t>(batch.size()), .capacity = capacity});
-    std::vector<NBest> found = search_batch(*model, batch_inputs, config, tokens, listener);
+        make_model({.sentences = batch, .max_sentences = alive, .max_rows = texts * alive, .capacity = capacity});
+    std::vector<NBest> found = search_batch(*model, batch_inputs, config, tokens, counting, alive);
     for (size_t i = 0; i < batch.size(); ++i) results[batch[i]] = std::move(found[i]);
-    begin += batch.size();
     done += static_cast<int64_t>(batch.size());
-    if (listener.progress) listener.progress(done);
+    begin = end;
   }
   return results;
 }

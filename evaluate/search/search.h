@@ -29,7 +29,7 @@ struct SearchTokens {
 
 // Who follows a search, on the thread that searches.
 struct SearchListener {
-  std::function<void(int64_t done)> progress;  // after each batch: inputs that are done
+  std::function<void(int64_t done)> progress;  // whenever an input is done: how many are
   // Greedy search and sampling: the first text of an input, named by its id, has grown by a token and goes on.
   std::function<void(int64_t input, std::span<const int32_t> text)> grown;
 };
@@ -62,12 +62,13 @@ void to_json(nlohmann::json& json, const Hypothesis& hypothesis);
 // Texts of one input, the best first (samples: in the order of their numbers); n_best at most.
 using NBest = std::vector<Hypothesis>;
 
-// Decodes one batch: row i of the model belongs to inputs[i]. Inputs with an empty source are not allowed here.
+// Decodes a batch with a fresh model, which admits `inputs` in their order: at most `at_once` (0: all) are alive at the
+// same time, and where one ends the next may begin. Inputs with an empty source are not allowed here.
 std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInput> inputs, const SearchConfig& config,
-                                const SearchTokens& tokens, const SearchListener& listener = {});
+                                const SearchTokens& tokens, const SearchListener& listener = {}, int64_t at_once = 0);
 
-// Decodes everything: sorts by length, cuts into batches by the limits of `config`, asks `make_model` for each, and
-// returns results in the order of the inputs.
+// Decodes everything: sorts by length, the longest first, cuts into batches where the limits of `config` allow twice as
+// many inputs at once, asks `make_model` for each, and returns results in the order of the inputs.
 std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactory& make_model,
                           const SearchConfig& config, const SearchTokens& tokens, const SearchListener& listener = {});
 

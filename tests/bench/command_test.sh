@@ -45,13 +45,13 @@ for i in {1..40}; do printf 'a b c %s\td e %s\n' "$i" "$i"; done >nothing.tsv
 expect 0 'lengths of nowhere' "$weft" bench job.yaml --steps 1 --no-peak
 
 # Decoding.
-decode=(bench --model char "${small[@]}" --decode --new-tokens 5 --prompt-tokens 4 --repeats 1)
+decode=(bench-decode --model char "${small[@]}" --new-tokens 5 --prompt-tokens 4 --repeats 1)
 expect 0 '2 texts of 4 + 5 tokens, beam 3' "$weft" "${decode[@]}" --batch 2 --beam 3 --weights int8 --json decode.json
 grep -q '"weights": "int8"' decode.json
 grep -q '"bandwidth_share": 0\.' decode.json
-expect 0 'read bandwidth: not measured' "$weft" "${decode[@]}" --no-peak --operations
-expect 2 'lower --new-tokens or --prompt-tokens' "$weft" "${decode[@]}" --prompt-tokens 64
-expect 2 'language model' "$weft" bench job.yaml --decode
+expect 0 'read bandwidth: not measured' "$weft" "${decode[@]}" --no-bandwidth --operations
+expect 2 'lower --new-tokens or --prompt-tokens' "$weft" bench-decode --model char --prompt-tokens 64
+expect 2 'language model' "$weft" bench-decode --model transformer-tiny
 expect 2 '--weights' "$weft" "${decode[@]}" --weights int4
 
 expect 2 'one job file or one --model' "$weft" bench

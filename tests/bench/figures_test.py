@@ -53,6 +53,35 @@ class Figures(unittest.TestCase):
         self.assertEqual(figures.worth_repeating({}), [])
 
 
+class Decoding(unittest.TestCase):
+    def setUp(self):
+        ours = [{"run_seconds": [s], "weight_bytes": 500, "read_bandwidth": r} for s, r in ((2.0, 900.0), (1.0, 1000.0), (1.6, 1000.0))]
+        theirs = [{"run_seconds": [4.0]}, {"run_seconds": [5.0]}]
+        self.case = figures.summarise_decoding({"case": "batch 4", "batch": 4, "beam": 1,
+                                                "programs": {"weft fp32": ours, "peer": theirs}}, 8)
+
+    def test_rates_are_new_tokens_of_all_texts(self):
+        self.assertEqual(self.case["programs"]["weft fp32"]["tokens_per_second"], [16.0, 32.0, 20.0])
+        self.assertEqual(self.case["programs"]["weft fp32"]["median"], 20.0)
+        self.assertEqual(self.case["programs"]["peer"]["median"], 7.2)
+
+    def test_the_share_is_of_the_best_bandwidth_for_each_position(self):
+        self.assertEqual(self.case["read_bandwidth"], 1000.0)
+        self.assertEqual(self.case["programs"]["weft fp32"]["bandwidth_share"], 2.5)  # 500 bytes x 20 / 4 texts / 1000
+        self.assertIsNone(self.case["programs"]["peer"]["bandwidth_share"])
+
+    def test_it_has_a_table(self):
+        result = {"name": "n", "date": "2026-01-01T00:00:00Z", "machine": {"processor": "P", "processors": 2}, "threads": 2,
+                  "versions": {"commit": "c" * 40, "changed": False, "torch": "2"}, "model": "m", "prompt": 4,
+                  "new_tokens": 8, "repeats": 3, "load_before": 0, "decoding": [self.case]}
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "r.json"), "w", encoding="utf-8") as out:
+                json.dump(result, out)
+            text = table.table(folder)
+        self.assertIn("| weft fp32 | 20.0 (250 %) |\n| peer | 7.2 |\n", text)
+        self.assertIn("torch 2", text)
+
+
 class Pairs(unittest.TestCase):
     def test_the_ratio_is_of_runs_side_by_side(self):
         # The machine gets slower by half: the medians say so, the pairs do not.

@@ -438,6 +438,29 @@ TEST_F(Commands, NoMemory) {
 }
 
 // What `weft inspect` shows of where a checkpoint comes from.
+TEST_F(Commands, WeightsOfAnotherFormat) {
+  train_both();
+  expect_all({
+      {{"generate", "--checkpoint", "run", "--weights", "int4"}, 2, {"--weights"}},
+  });
+  const std::string report = expect({{"evaluate", "gpt.yaml", "--split", "valid", "--weights", "int8"}, 0, {}}).out;
+  EXPECT_NE(report.find("\nint8 weights: perplexity "), std::string::npos) << report;
+  EXPECT_NE(report.find(" with the model's own: "), std::string::npos) << report;
+  const std::vector<std::string> generate = {"generate", "--checkpoint",  "run", "--prompt", "the b", "--max-tokens",
+                                             "2",        "--temperature", "0",   "--json"};
+  const auto probability = [&](const std::string& format) {
+    std::vector<std::string> words = generate;
+    words.insert(words.end(), {"--weights", format});
+    return nlohmann::json::parse(expect({words, 0, {}}).out).at("log_probability").get<double>();
+  };
+  const double own = probability("own");
+  EXPECT_EQ(probability("f32"), own);
+  for (const char* format : {"bf16", "int8"}) {
+    EXPECT_NE(probability(format), own) << format;
+    EXPECT_NEAR(probability(format), own, 0.05 * std::abs(own)) << format;
+  }
+}
+
 TEST_F(Commands, InspectTellsTheOrigin) {
   must({"prepare", "gpt.yaml"});
   must({"train", "gpt.yaml", "--set", "model.width=32"});

@@ -294,6 +294,38 @@ TEST_P(Decoding, SourcesWithoutATokenAreDecoded) {
   for (const float x : logits.span<float>()) EXPECT_TRUE(std::isfinite(x));
 }
 
+// Rows that begin while others are under way are those of a cache of their own.
+TEST_P(Decoding, RowsMayBeginWhileOthersGoOn) {
+  const auto [seq2seq, precision] = GetParam();
+  Built built(seq2seq, precision);
+  Transformer& model = *built.model;
+  const auto source = [&](std::vector<int32_t> tokens, std::vector<int32_t> offsets) {
+    return seq2seq ? pack_tokens(built.context, {.tokens = tokens, .offsets = offsets}) : Tokens();
+  };
+  const auto feed = [&](KeyValueCache& cache, std::vector<int32_t> tokens, std::vector<int32_t> offsets) {
+    const Tensor t = model.decode(cache, tokens, offsets);
+    std::vector<std::vector<float>> rows;
+    for (int64_t r = 0; r < t.size(0); ++r) {
+      rows.emplace_back(t.data<float>() + r * t.columns(), t.data<float>() + (r + 1) * t.columns());
+    }
+    return rows;
+  };
+  const auto cache = model.make_cache({.slots = 3, .capacity = 8, .sources = 3, .longest_source = 4});
+  model.admit(*cache, source({5, 6, 7, 8, 9, 4}, {0, 4, 6}), 2);
+  feed(*cache, {1, 2}, {0, 1, 2});
+  cache->reorder(std::vector<int32_t>{1});
+  model.admit(*cache, source({3, 4, 2, 2}, {0, 3, 4}), 2);  // one takes the place of a source that has ended
+  const auto three = feed(*cache, {7, 3, 4, 5, 6}, {0, 1, 4, 5});
+  const auto first = model.begin_decoding(source({9, 4}, {0, 2}), 1, 1, 8);
+  feed(*first, {2}, {0, 1});
+  EXPECT_EQ(feed(*first, {7}, {0, 1})[0], three[0]);
+  const auto second = model.begin_decoding(source({3, 4, 2}, {0, 3}), 1, 1, 8);
+  EXPECT_EQ(feed(*second, {3, 4, 5}, {0, 3})[0], three[1]);
+  const auto third = model.begin_decoding(source({2}, {0, 1}), 1, 1, 8);
+  EXPECT_EQ(feed(*third, {6}, {0, 1})[0], three[2]);
+  EXPECT_THROW(model.admit(*cache, source({2}, {0, 1}), 1), InternalError);
+}
+
 TEST_P(Decoding, ReorderedRowsGoOnFromTheirParents) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);

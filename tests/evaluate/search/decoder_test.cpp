@@ -73,7 +73,8 @@ TEST_P(ModelSearch, TextDoesNotDependOnBatchOrderOrNBest) {
 
   std::mt19937 random(8);
   std::shuffle(order.begin(), order.end(), random);
-  config.batch_tokens = 40;
+  config.batch_tokens = 110;
+  config.batch_sentences = 5;  // where a text ends, the next sentence begins
   const auto mixed = decoder.run(order, config);
   config.n_best = 1;
   config.batch_sentences = 1;
@@ -97,6 +98,7 @@ class CountingModel : public NextTokenModel {
   int64_t vocabulary() const override { return model_->vocabulary(); }
   int64_t max_length() const override { return model_->max_length(); }
   int64_t num_rows() const override { return model_->num_rows(); }
+  void admit(int64_t count) override { model_->admit(count); }
   std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
     ++calls_;
     return model_->advance(tokens, offsets);

@@ -139,42 +139,94 @@ TEST(Search, ATextEndsWhereEveryTokenIsBlocked) {
   }
 }
 
+// The model's rows, seen by a test.
+struct Watched : ToyModel {
+  using ToyModel::ToyModel;
+  std::function<void(int64_t rows)> on_advance;
+  std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
+    on_advance(num_rows());
+    return ToyModel::advance(tokens, offsets);
+  }
+};
+
 TEST(Search, BatchesKeepTheLimitsAndRunTheLongestFirst) {
   const ToyLanguage language{.end_bias = 1};
   const auto inputs = toy_inputs(50, 13, 1);
   const SearchConfig config{
-      .beam = 3, .max_length_factor = 2, .max_length_extra = 5, .batch_sentences = 7, .batch_tokens = 100};
+      .beam = 3, .max_length_factor = 2, .max_length_extra = 5, .batch_sentences = 8, .batch_tokens = 100};
   int64_t before = 1000, batches = 0, seen = 0, progress = 0;
   const ModelFactory factory = [&](const DecodingBatch& batch) {
-    int64_t longest = 0;
-    for (const int64_t i : batch.sentences) longest = std::max(longest, *inputs[i].source_length);
+    int64_t longest = 0, shortest = 1000;
+    for (const int64_t i : batch.sentences) {
+      longest = std::max(longest, *inputs[i].source_length), shortest = std::min(shortest, *inputs[i].source_length);
+    }
     EXPECT_LE(longest, before);
-    EXPECT_LE(batch.sentences.size(), 7u);
+    EXPECT_LE(batch.max_sentences, 8);
     EXPECT_LE(longest * batch.max_rows, 100);
-    EXPECT_EQ(batch.max_rows, 3 * static_cast<int64_t>(batch.sentences.size()));
+    EXPECT_LT(shortest * batch.max_rows, 300);  // or twice as many could be alive
+    EXPECT_EQ(batch.max_rows, 3 * batch.max_sentences);
     EXPECT_EQ(batch.capacity, 1 + 2 * longest + 5 - 1);
     before = longest;
     ++batches;
     seen += static_cast<int64_t>(batch.sentences.size());
-    return std::make_unique<ToyModel>(language, batch.sentences, batch.max_rows);
+    auto model = std::make_unique<Watched>(language, batch.sentences, batch.max_rows);
+    model->on_advance = [most = batch.max_rows](int64_t rows) { EXPECT_LE(rows, most); };
+    return model;
   };
-  search(inputs, factory, config, {.end = 0}, {.progress = [&](int64_t done) {
-           EXPECT_EQ(done, seen);
-           progress = done;
-         }});
+  search(inputs, factory, config, {.end = 0}, {.progress = [&](int64_t done) { EXPECT_EQ(done, ++progress); }});
   EXPECT_EQ(progress, 50);
-  EXPECT_GE(batches, 8);
+  EXPECT_EQ(seen, 50);
+  EXPECT_EQ(batches, 3);
   // A sentence over the limit goes alone.
   SearchConfig tiny = config;
   tiny.batch_tokens = 1;
-  before = 1000;
-  batches = seen = 0;
   search(std::span(inputs).first(5),
          [&](const DecodingBatch& batch) {
-           EXPECT_EQ(batch.sentences.size(), 1u);
+           EXPECT_EQ(batch.max_sentences, 1);
            return std::make_unique<ToyModel>(language, batch.sentences, batch.max_rows);
          },
          tiny, {.end = 0});
+}
+
+// Where a text ends the next input begins: texts are those of one input at a time, in fewer steps than batches that
+// wait for their longest text would take.
+TEST(Search, AnInputThatEndsMakesRoomForTheNext) {
+  const ToyLanguage language{.end_bias = 1};
+  std::vector<SearchInput> inputs;
+  for (int64_t i = 0; i < 60; ++i) inputs.push_back({.id = i, .prompt = {1, static_cast<int32_t>(2 + i % 3)}});
+  for (const SearchMethod method : {SearchMethod::Beam, SearchMethod::Greedy, SearchMethod::Sample}) {
+    SearchConfig config{.method = method, .beam = 2, .max_length_extra = 30, .batch_sentences = 6};
+    if (method == SearchMethod::Sample) config.n_best = 2;
+    int64_t steps = 0, rows = 0, most = 0;
+    const ModelFactory factory = [&](const DecodingBatch& batch) {
+      auto model = std::make_unique<Watched>(language, batch.sentences, batch.max_rows);
+      model->on_advance = [&](int64_t alive) { ++steps, rows += alive, most = std::max(most, alive); };
+      return model;
+    };
+    const auto together = search(inputs, factory, config, {.end = 0});
+    EXPECT_LE(most, method == SearchMethod::Greedy ? 6 : 12);
+    config.batch_sentences = 1;
+    int64_t waiting = 0;  // steps of batches of six that end with their longest text
+    for (size_t i = 0; i < inputs.size(); i += 6) {
+      int64_t longest = 0;
+      for (size_t j = i; j < i + 6; ++j) {
+        const int64_t before = steps;
+        expect_same(search({&inputs[j], 1},
+                           [&](const DecodingBatch&) {
+                             auto model =
+                                 std::make_unique<Watched>(language, std::vector<int64_t>{static_cast<int64_t>(j)});
+                             model->on_advance = [&](int64_t) { ++steps; };
+                             return model;
+                           },
+                           config, {.end = 0})[0],
+                    together[j]);
+        longest = std::max(longest, steps - before);
+        steps = before;
+      }
+      waiting += longest;
+    }
+    EXPECT_LT(steps, waiting) << enum_name(method);
+  }
 }
 
 TEST(Search, ARepetitionPenaltyDividesWhatIsPositiveAndMultipliesWhatIsNot) {

@@ -42,13 +42,16 @@ struct ToyLanguage {
 class ToyModel : public NextTokenModel {
  public:
   ToyModel(const ToyLanguage& language, std::span<const int64_t> sentences, int64_t max_rows = 1 << 30)
-      : language_(language), max_rows_(max_rows) {
-    for (const int64_t sentence : sentences) rows_.push_back({sentence, {}});
-  }
+      : language_(language), max_rows_(max_rows), waiting_(sentences.begin(), sentences.end()) {}
   int64_t vocabulary() const override { return language_.vocabulary; }
   int64_t max_length() const override { return language_.max_length; }
   int64_t num_rows() const override { return static_cast<int64_t>(rows_.size()); }
   int64_t calls() const { return calls_; }
+
+  void admit(int64_t count) override {
+    for (int64_t i = 0; i < count; ++i) rows_.push_back({waiting_.at(begun_++), {}});
+    EXPECT_LE(static_cast<int64_t>(rows_.size()), max_rows_);
+  }
 
   std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
     ++calls_;
@@ -68,7 +71,6 @@ class ToyModel : public NextTokenModel {
   }
 
   void reorder(std::span<const int32_t> parents) override {
-    EXPECT_FALSE(parents.empty());
     EXPECT_LE(static_cast<int64_t>(parents.size()), max_rows_);
     std::vector<Row> next;
     for (const int32_t parent : parents) next.push_back(rows_.at(parent));
@@ -82,6 +84,8 @@ class ToyModel : public NextTokenModel {
   };
   const ToyLanguage& language_;
   int64_t max_rows_;
+  std::vector<int64_t> waiting_;
+  size_t begun_ = 0;
   std::vector<Row> rows_;
   std::vector<float> logits_;
   int64_t calls_ = 0;
