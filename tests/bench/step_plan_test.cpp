@@ -129,6 +129,7 @@ TEST(StepPlan, PlanAndBenchAgreeOnEveryShippedJob) {
   for (const auto& entry : fs::recursive_directory_iterator(configs())) {
     const fs::path path = entry.path();
     if (path.extension() != ".yaml" || path.parent_path().filename() == "shared") continue;
+    if (path.parent_path().filename() == "finetune") continue;  // their model is that of a checkpoint
     const std::string name = path.lexically_relative(configs());
     const JobConfig before = unprepared(name);
     EXPECT_EQ(planned(before), benched(before)) << name;

@@ -127,7 +127,7 @@ TEST_F(Gpt2Export, BiasesThatAreNotThereAreZeros) {
 
 TEST_F(Gpt2Export, WhatGpt2CannotRepresentIsRefusedByName) {
   const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});
-  const auto refused = [&](const char* key, auto&& change) {
+  const auto refused = [&](const char* key, const std::function<void(TransformerConfig&)>& change) {
     TransformerConfig model = kSmall;
     change(model);
     fs::remove_all(scratch / "other");
@@ -135,14 +135,14 @@ TEST_F(Gpt2Export, WhatGpt2CannotRepresentIsRefusedByName) {
     EXPECT_THAT(error_of([&] { exported(path); }), HasSubstr(std::string("model.") + key + ": GPT-2 cannot")) << key;
     EXPECT_FALSE(fs::exists(scratch / "out"));
   };
-  refused("norm_placement", [](auto& m) { m.norm_placement = NormPlacement::Post; });
-  refused("final_norm", [](auto& m) { m.final_norm = false; });
-  refused("kv_heads", [](auto& m) { m.kv_heads = 1; });
-  refused("head_dim", [](auto& m) { m.head_dim = 8; });
-  refused("embedding_width", [](auto& m) { m.embedding_width = 4, m.tying = Tying::None; });
-  refused("positions", [](auto& m) { m.positions = Positions::Sinusoidal; });
-  refused("output_bias", [](auto& m) { m.output_bias = true; });
-  refused("scale_embedding", [](auto& m) { m.scale_embedding = true; });
+  refused("norm_placement", [](TransformerConfig& m) { m.norm_placement = NormPlacement::Post; });
+  refused("final_norm", [](TransformerConfig& m) { m.final_norm = false; });
+  refused("kv_heads", [](TransformerConfig& m) { m.kv_heads = 1; });
+  refused("head_dim", [](TransformerConfig& m) { m.head_dim = 8; });
+  refused("embedding_width", [](TransformerConfig& m) { m.embedding_width = 4, m.tying = Tying::None; });
+  refused("positions", [](TransformerConfig& m) { m.positions = Positions::Sinusoidal; });
+  refused("output_bias", [](TransformerConfig& m) { m.output_bias = true; });
+  refused("scale_embedding", [](TransformerConfig& m) { m.scale_embedding = true; });
 }
 
 TEST_F(Gpt2Export, OtherTokenizersAreRefusedByName) {

@@ -270,9 +270,11 @@ TEST_F(Commands, CheckpointsThatDoNotFit) {
       {{"train", "gpt.yaml", "--set", "train.max_steps=9"},
        2,
        {"train.max_steps: 2 -> 9", "allow_changes=[train.max_steps]"}},
-      {init("gpt.yaml", "nowhere"), 3, {"nowhere: no such checkpoint directory"}},
-      // A vocabulary that is not the model's: ids would have no rows, or other meanings.
-      {init("pairs.yaml", step), 3, {"tdata was made with another tokenizer", "hint:"}},
+      {init("gpt.yaml", "nowhere"), 3, {"train.init_from: nowhere: no committed checkpoint here", "hint:"}},
+      {init("pairs.yaml", step),
+       2,
+       {"task: translation, but run/checkpoints/step-00000002, which train.init_from begins from, is gpt",
+        "tokenizer.kind: chars", "remove it"}},
   });
   for (const char* command : {"translate", "generate", "evaluate"}) {
     expect_all({
@@ -289,6 +291,11 @@ TEST_F(Commands, CheckpointsThatDoNotFit) {
       {{"average", "uncommitted", "--out", "mean"}, 3, {"no checkpoint to average here", "hint:"}},
       {{"average", "run", "--last-epochs", "3", "--out", "mean"}, 3, {"no checkpoint to average here"}},
       {{"average", step, "trun/checkpoints/step-00000002", "--out", "mean"}, 3, {"hold other models"}},
+      {{"import-hf", "nowhere", "model"}, 3, {"nowhere"}},
+      {{"import-hf", "run", "model"}, 3, {"run/config.json"}},
+      {{"export-hf", "uncommitted", "model"}, 3, {"uncommitted: no committed checkpoint here"}},
+      {{"export-hf", "run", "data"}, 3, {"data: exists already"}},
+      {{"merge", "run", "model"}, 2, {"there are no adapters to merge"}},
       {{"inspect", "uncommitted"}, 3, {"no committed checkpoint here"}},
       {{"inspect", "damaged"}, 3, {"rank-00000.h5"}},
   });

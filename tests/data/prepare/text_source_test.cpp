@@ -255,7 +255,7 @@ TEST(DataConfigCheck, ContradictionsAreNamed) {
   EXPECT_THAT(error([](DataConfig& c) { c.split = SplitRule::Hash, c.valid_fraction = 0.5, c.test_fraction = 0.5; }),
               HasSubstr("leave nothing to train on"));
   EXPECT_THAT(error([](DataConfig& c) { c.split = SplitRule::Characters, c.format = TextFormat::Tsv; }),
-              HasSubstr("would cut sentences"));
+              HasSubstr("would cut records"));
   EXPECT_THAT(error([](DataConfig& c) { c.document_delimiter = DocumentDelimiter::Separator; }),
               HasSubstr("`separator` is not set"));
   EXPECT_THAT(error([](DataConfig& c) { c.separator = "x"; }), HasSubstr("`separator` is set"));
