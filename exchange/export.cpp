@@ -21,7 +21,20 @@ StoredType kept_dtype(const Json& provenance) {
   return imported && provenance["imported"].value("dtype", "") == "BF16" ? StoredType::BF16 : StoredType::F32;
 }
 
-ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> dtype) {
+void check_adapters(const JobConfig& job, const std::string& where, bool adapter) {
+  if (job.lora.active() && !adapter) {
+    throw ConfigError(fmt::format("{}: the adapters are not merged with the weights", where),
+                      "weft merge CHECKPOINT OUT, then export OUT; or --adapter for the adapters alone");
+  }
+  if (!adapter) return;
+  if (!job.lora.active()) throw ConfigError(fmt::format("{}: there are no adapters", where), "leave --adapter out");
+  if (job.is_translation()) {
+    throw ConfigError(fmt::format("{}: adapters of a translation model have no form there", where),
+                      "weft merge CHECKPOINT OUT, then export OUT");
+  }
+}
+
+ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> dtype, bool adapter) {
   const CheckpointManifest& manifest = checkpoint.manifest();
   const auto tokenizer = [&](const char* name) {
     return Tokenizer::from_json(read_attachment(checkpoint.path(), manifest, name),
@@ -29,10 +42,7 @@ ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> d
   };
   const std::string where = checkpoint.path().string();
   JobConfig job = parse_stored_job(manifest.job, where);
-  if (job.lora.active()) {
-    throw ConfigError(fmt::format("{}: the adapters are not merged with the weights", where),
-                      "weft merge CHECKPOINT OUT, then export OUT");
-  }
+  check_adapters(job, where, adapter);
   return {.where = where,
           .job = std::move(job),
           .source_tokenizer = tokenizer("source-tokenizer.json"),
@@ -41,17 +51,17 @@ ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> d
 }
 
 // Every tensor of the checkpoint goes somewhere, and everything there comes from somewhere.
-void check_complete(const Checkpoint& checkpoint, const std::vector<ExportedTensor>& tensors) {
+void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan) {
   std::map<std::string, Shape> stored;
   for (const auto& [name, shape] : checkpoint.tensors("master")) stored.emplace(name, shape);
   std::set<std::string> used;
-  for (const ExportedTensor& t : tensors) {
+  for (const ExportedTensor& t : plan.tensors) {
     require<DataError>(stored.contains(t.ours) || t.may_be_absent, "{}: {} is missing", checkpoint.path().string(),
                        t.ours);
     used.insert(t.ours);
   }
   for (const auto& [name, shape] : stored) {
-    require<DataError>(used.contains(name), "{}: the exported architecture has no place for {}",
+    require<DataError>(used.contains(name) || plan.adapters_alone, "{}: the exported architecture has no place for {}",
                        checkpoint.path().string(), name);
   }
 }
@@ -89,31 +99,34 @@ void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTenso
 }  // namespace
 
 std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model, const Vocabularies& vocabularies,
-                                                         bool all_biases) {
+                                                         bool all_biases, const LoraConfig& lora) {
   if (all_biases) model.bias = model.norm_bias = true;
   Context context;
   Mesh mesh = Mesh::single();
   std::vector<std::pair<std::string, Shape>> parameters;
-  const auto made = make_model(context, mesh, model, vocabularies);
+  const auto made = make_model(context, mesh, model, vocabularies, false, lora);
   for (const auto& p : made->parameters().parameters()) parameters.emplace_back(p->spec().name, p->spec().shape);
   return parameters;
 }
 
 ExportReport export_model(const fs::path& path, const fs::path& out, std::optional<StoredType> dtype,
-                          const Json& origin) {
+                          const Json& origin, bool adapter) {
   require<DataError>(!fs::exists(out), "{}: exists already", out.string());
   const Checkpoint checkpoint = Checkpoint::open(path);
-  const ModelToExport model = model_of(checkpoint, dtype);
+  const ModelToExport model = model_of(checkpoint, dtype, adapter);
   const bool translates = model.job.model.encoder_layers > 0;
   const auto reason = translates ? why_not_marian(model) : std::nullopt;
-  const ExportPlan plan = !translates ? plan_gpt2(model) : reason ? plan_own_layout(model) : plan_marian(model);
-  check_complete(checkpoint, plan.tensors);
+  const ExportPlan plan = adapter       ? plan_gpt2_adapter(model)
+                          : !translates ? plan_gpt2(model)
+                          : reason      ? plan_own_layout(model)
+                                        : plan_marian(model);
+  check_complete(checkpoint, plan);
   const fs::path temporary = out.string() + std::string(kUnfinished);
   fs::remove_all(temporary);
   fs::create_directories(temporary);
   try {
     for (const auto& [file, text] : plan.files) write_file_atomically(temporary / file, text);
-    write_weights(checkpoint, plan.tensors, model.dtype, temporary / "model.safetensors", origin);
+    write_weights(checkpoint, plan.tensors, model.dtype, temporary / plan.weights, origin);
     rename_durably(temporary, out);
     return {plan.architecture, reason.value_or("")};
   } catch (...) {

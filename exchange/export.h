@@ -22,8 +22,12 @@ struct ExportReport {
 // model was imported in BF16 and not trained since, else F32, in which they are kept. The header's metadata says where
 // the weights come from: the checkpoint's step and provenance, and `origin`, who exported it.
 //
+// Of a run that trains adapters (lora), `adapter` writes these alone, as peft loads them beside the model that they
+// adapt: adapter_model.safetensors and adapter_config.json. ConfigError if there are none, or if they are to be left
+// out: weft merge puts them into the weights.
+//
 // DataError naming key or tensor if GPT-2 cannot represent a GPT, or the files its tokenizer.
 ExportReport export_model(const fs::path& checkpoint, const fs::path& out, std::optional<StoredType> dtype,
-                          const nlohmann::ordered_json& origin);
+                          const nlohmann::ordered_json& origin, bool adapter = false);
 
 }  // namespace weft

@@ -34,15 +34,18 @@ struct ExportedTensor {
 
 struct ExportPlan {
   std::string architecture;
+  std::string weights = "model.safetensors";
+  bool adapters_alone = false;               // else every tensor of the checkpoint has a place
   std::map<std::string, std::string> files;  // texts by name
   std::vector<ExportedTensor> tensors;
 };
 
-// Name and shape of every parameter of a model, with or without those biases that it leaves out.
+// Name and shape of every parameter of a model, with or without those biases that it leaves out, and its adapters.
 std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model, const Vocabularies& vocabularies,
-                                                         bool all_biases);
+                                                         bool all_biases, const LoraConfig& lora = {});
 
 ExportPlan plan_gpt2(const ModelToExport& model);
+ExportPlan plan_gpt2_adapter(const ModelToExport& model);
 ExportPlan plan_marian(const ModelToExport& model);
 ExportPlan plan_own_layout(const ModelToExport& model);
 // "model.norm_placement: its norms come after each sum": why a translation model is no MarianMT. Nothing: it is one.

@@ -45,18 +45,19 @@ void add_export_command(CLI::App& app, Action& action) {
       "  python -c \"from transformers import pipeline; print(pipeline('text-generation', 'exported')('In a hole'))\"");
   auto checkpoint = std::make_shared<std::string>(), out = std::make_shared<std::string>();
   auto dtype = std::make_shared<std::string>();
-  auto best = std::make_shared<bool>(false);
+  auto best = std::make_shared<bool>(false), adapter = std::make_shared<bool>(false);
   command->add_option("checkpoint", *checkpoint, "A run directory (its latest checkpoint) or a checkpoint")->required();
   command->add_option("out", *out, "The directory to write; it must not exist")->required();
   command->add_option("--dtype", *dtype, "Of the weights; if not given f32, or bf16 if they were imported so")
       ->check(CLI::IsMember({"f32", "bf16"}));
   command->add_flag("--best", *best, "Of a run directory, the checkpoint with the lowest validation loss");
+  command->add_flag("--adapter", *adapter, "Of a run with lora, the adapters alone, as peft loads them");
   command->callback([=, &action] {
     action = [=] {
       std::optional<StoredType> stored;
       if (!dtype->empty()) stored = *dtype == "bf16" ? StoredType::BF16 : StoredType::F32;
       const fs::path path = resolve_checkpoint(*checkpoint, *best);
-      const ExportReport report = export_model(path, *out, stored, origin());
+      const ExportReport report = export_model(path, *out, stored, origin(), *adapter);
       log_info("{}: the {} of {}", *out, report.architecture, path.string());
       if (!report.why_not_other.empty()) {
         log_warning("it is in weft's own layout, since MarianMT cannot have {}", report.why_not_other);

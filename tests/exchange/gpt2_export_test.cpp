@@ -10,6 +10,7 @@
 #include "data/tokenizer/hugging_face.h"
 #include "data/tokenizer/trainer.h"
 #include "exchange/export.h"
+#include "job/merge.h"
 #include "job/migration.h"
 #include "kernels/transfer.h"
 #include "parallel/in_process.h"
@@ -21,6 +22,7 @@ namespace weft {
 namespace {
 
 using namespace test;
+using testing::AllOf;
 using testing::HasSubstr;
 
 struct Gpt2Export : testing::Test {
@@ -123,6 +125,59 @@ TEST_F(Gpt2Export, BiasesThatAreNotThereAreZeros) {
   import_gpt2(scratch / "out", scratch / "again", {});
   ImportedModel before(scratch / "plain"), after(scratch / "again");
   EXPECT_EQ(before.logits({1, 2, 3}), after.logits({1, 2, 3}));
+}
+
+// W + (alpha / rank) B A, of what is written alone, is what is written once it is merged.
+TEST_F(Gpt2Export, AdaptersAloneAreWhatMergingAdds) {
+  JobConfig job{.model = kSmall};
+  job.lora = {.rank = 2, .alpha = 6, .targets = {"attention.*", "ffn.*"}};
+  const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});
+  const auto weight = [](const std::string& name, size_t i) { return golden_weight(name, static_cast<uint32_t>(i)); };
+  const fs::path adapted = write_model(scratch / "adapted", job, *tokenizer, weight);
+  merge_adapters(adapted, scratch / "merged");
+  const auto merged = exported(scratch / "merged");
+  job.lora = {};
+  const auto base = exported(write_model(scratch / "base", job, *tokenizer, weight));
+  fs::remove_all(scratch / "adapter");
+  EXPECT_EQ(export_model(adapted, scratch / "adapter", std::nullopt, {}, true).architecture, "LoRA adapter");
+  const auto adapter = contents(scratch / "adapter" / "adapter_model.safetensors");
+  const Json config = Json::parse(read_file(scratch / "adapter" / "adapter_config.json"));
+  EXPECT_EQ(config["r"], 2);
+  EXPECT_EQ(config["lora_alpha"], 6);
+  EXPECT_EQ(config["fan_in_fan_out"], true);
+  EXPECT_EQ(adapter.size(), 8u);
+  EXPECT_EQ(config["target_modules"].size(), 4u);
+  const auto values = [](const TensorContents& in, const std::string& name) {
+    const std::string& bytes = in.at(name).second;
+    std::vector<float> all(bytes.size() / sizeof(float));
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    return all;
+  };
+  for (const std::string product : config["target_modules"]) {
+    const auto a = values(adapter, "base_model.model." + product + ".lora_A.weight");
+    const auto b = values(adapter, "base_model.model." + product + ".lora_B.weight");
+    const auto before = values(base, product + ".weight"), after = values(merged, product + ".weight");
+    const size_t in = a.size() / 2, out = b.size() / 2;
+    ASSERT_EQ(before.size(), in * out) << product;
+    for (size_t i = 0; i < in; ++i) {
+      for (size_t o = 0; o < out; ++o) {
+        const float added = 3 * (b[o * 2] * a[i] + b[o * 2 + 1] * a[in + i]);
+        ASSERT_NEAR(after[i * out + o], before[i * out + o] + added, 1e-5) << product << " " << i << " " << o;
+      }
+    }
+  }
+}
+
+TEST_F(Gpt2Export, AdaptersAreWrittenWhereTheyAreAskedFor) {
+  const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});
+  JobConfig job{.model = kSmall};
+  const fs::path plain = write_model(scratch / "plain", job, *tokenizer, half);
+  job.lora.rank = 2;
+  const fs::path adapted = write_model(scratch / "adapted", job, *tokenizer, half);
+  EXPECT_THAT(error_of([&] { export_model(plain, scratch / "out", {}, {}, true); }), HasSubstr("no adapters"));
+  EXPECT_THAT(error_of([&] { export_model(adapted, scratch / "out", {}, {}); }),
+              AllOf(HasSubstr("not merged"), HasSubstr("weft merge"), HasSubstr("--adapter")));
+  EXPECT_FALSE(fs::exists(scratch / "out"));
 }
 
 TEST_F(Gpt2Export, WhatGpt2CannotRepresentIsRefusedByName) {

@@ -8,7 +8,8 @@ BUILD is the build folder with `weft`; DIR has gpt2/vocab.json, gpt2/merges.txt 
 
 A small GPT-2 with random weights is saved by transformers and imported. Both programs then take 20 steps of AdamW on
 the same windows of text: with all weights, with some frozen and others at a rate of their own, and with adapters on every
-product, whose A is weft's. Every step takes all windows, so that their order does not matter.
+product, whose A is weft's. Every step takes all windows, so that their order does not matter. The trained adapters are then
+exported alone and loaded by peft: its logits are those of the merged model that transformers loads.
 """
 
 import argparse
@@ -110,6 +111,22 @@ def their_losses(directory, ids, case, initial):
     return losses
 
 
+def adapter_difference(build, root, ids):
+    """Of logits: the base with the exported adapters in peft, and the merged model in transformers."""
+    run = root / "lora"
+    weft(build, "export-hf", run, root / "adapter", "--adapter")
+    weft(build, "merge", run, root / "merged")
+    weft(build, "export-hf", root / "merged", root / "merged-hf")
+    base = GPT2LMHeadModel.from_pretrained(root / "theirs").eval()
+    window = ids[None, :CONTEXT]
+    with torch.inference_mode():
+        before = base(window).logits
+        merged = GPT2LMHeadModel.from_pretrained(root / "merged-hf").eval()(window).logits
+        adapted_logits = peft.PeftModel.from_pretrained(base, root / "adapter").eval()(window).logits
+    assert (before - merged).abs().max() > 0.1, "the adapters learned nothing"
+    return (adapted_logits - merged).abs().max().item()
+
+
 def set_up(build, data, root):
     """The model as transformers saves it, imported; the job; the ids of its text."""
     torch.manual_seed(3)
@@ -153,6 +170,9 @@ def main():
             failed |= not apart <= BOUND
             print(f"{name:20} loss {theirs[0]:.5f} to {theirs[-1]:.5f}; weft's at most {apart:.2e} away"
                   f"{'' if apart <= BOUND else '   FAILED'}", flush=True)
+        apart = adapter_difference(build, root, ids)
+        failed |= not apart <= BOUND
+        print(f"exported adapters    logits of peft at most {apart:.2e} from the merged model's", flush=True)
     sys.exit(1 if failed else 0)
 
 

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "exchange/export_plan.h"
+#include "exchange/gpt2_tensors.h"
+#include "model/lora.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The product of GPT-2 that an adapter of ours belongs to: "transformer.h.3.attn.c_attn", and how its outputs lie
+// there.
+struct AdaptedProduct {
+  std::string name;
+  Gpt2Form form;
+};
+
+AdaptedProduct adapted_product(const ModelToExport& model, std::string_view adapter) {
+  const std::string product(adapter.substr(0, adapter.rfind('.')));
+  const auto place = gpt2_place(product + ".weight");
+  require<DataError>(place.has_value(), "{}: GPT-2 has no product {}", model.where, product);
+  return {std::string(kGpt2Prefix) + place->name.substr(0, place->name.rfind('.')), place->form};
+}
+
+// B [outputs, rank]: the outputs in GPT-2's order. What holds a weight there is transposed; B is not.
+void outputs_in_order(Gpt2Form form, const Shape& shape, std::span<const float> ours, std::span<float> theirs) {
+  if (form != Gpt2Form::Qkv) return static_cast<void>(std::ranges::copy(ours, theirs.begin()));
+  std::vector<float> transposed(ours.size());
+  to_gpt2(form, shape, ours, transposed);
+  const int64_t rank = shape[-1], outputs = shape.elements() / rank;
+  for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t r = 0; r < rank; ++r) theirs[o * rank + r] = transposed[r * outputs + o];
+  }
+}
+
+std::string config_json(const ModelToExport& model, const std::set<std::string>& products) {
+  const LoraConfig& lora = model.job.lora;
+  return Json{{"peft_type", "LORA"},
+              {"task_type", "CAUSAL_LM"},
+              {"base_model_name_or_path", nullptr},
+              {"r", lora.rank},
+              {"lora_alpha", lora.alpha},
+              {"lora_dropout", lora.dropout},
+              {"target_modules", products},
+              {"fan_in_fan_out", true},  // GPT-2 keeps weights as [in, out]
+              {"bias", "none"},
+              {"inference_mode", true}}
+             .dump(1) +
+         "\n";
+}
+
+}  // namespace
+
+ExportPlan plan_gpt2_adapter(const ModelToExport& model) {
+  ExportPlan plan{.architecture = "LoRA adapter", .weights = "adapter_model.safetensors", .adapters_alone = true};
+  std::set<std::string> products;
+  const Vocabularies vocabularies{.target = model.target_tokenizer->vocabulary()};
+  for (const auto& [name, shape] : parameters_of(model.job.model, vocabularies, false, model.job.lora)) {
+    if (!is_adapter(name)) continue;
+    const AdaptedProduct product = adapted_product(model, name);
+    const bool is_a = name.ends_with(kLoraA);
+    const int64_t columns = shape[-1];
+    products.insert(product.name);
+    plan.tensors.push_back(
+        {.theirs = fmt::format("base_model.model.{}.{}.weight", product.name, is_a ? "lora_A" : "lora_B"),
+         .their_shape = {shape.elements() / columns, columns},
+         .ours = name,
+         .shape = shape,
+         .convert = [form = is_a ? Gpt2Form::Same : product.form, shape = shape](auto ours, auto theirs) {
+           outputs_in_order(form, shape, ours, theirs);
+         }});
+  }
+  plan.files["adapter_config.json"] = config_json(model, products);
+  return plan;
+}
+
+}  // namespace weft
