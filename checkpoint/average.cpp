@@ -62,26 +62,16 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
     const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
     mean.push_back({"master", name, shape, origin, context.empty(shape, DType::F32)});
     std::vector<double> sum(static_cast<size_t>(shape.elements()), 0);
-    const TensorBox one{"master", name, shape, origin, context.empty(shape, DType::F32)};
     for (const fs::path& path : paths) {
-      Checkpoint::open(path).read(context, {one});
-      const float* x = one.data.data<float>();
+      const Tensor one = Checkpoint::open(path).read_whole(context, name, shape);
+      const float* x = one.data<float>();
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += x[i];
     }
     float* to = mean.back().data.data<float>();
     for (size_t i = 0; i < sum.size(); ++i) to[i] = static_cast<float>(sum[i] / static_cast<double>(paths.size()));
   }
-  CheckpointHeader header{.step = last.manifest().step,
-                          .sequence = last.manifest().sequence,
-                          .attempt = last.manifest().attempt,
-                          .state = last.manifest().state,
-                          .job = last.manifest().job,
-                          .fingerprint = last.manifest().fingerprint,
-                          .provenance = last.manifest().provenance};
+  CheckpointHeader header = header_of(last.path(), last.manifest());
   for (const fs::path& path : paths) header.provenance["mean_of"].push_back(path.string());
-  for (const CheckpointAttachment& a : last.manifest().attachments) {
-    header.attachments.emplace_back(a.name, read_attachment(last.path(), last.manifest(), a.name));
-  }
   const auto world = single_communicator(MeshAxis::World);
   const fs::path scratch = out.string() + ".parts";
   try {

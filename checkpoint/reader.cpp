@@ -76,6 +76,13 @@ Checkpoint Checkpoint::open(const fs::path& path) {
   return checkpoint;
 }
 
+Tensor Checkpoint::read_whole(Context& context, const std::string& name, const Shape& shape) const {
+  const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
+  const TensorBox whole{"master", name, shape, origin, context.empty(shape, DType::F32)};
+  read(context, {whole});
+  return whole.data;
+}
+
 std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string& buffer) const {
   std::map<std::string, Shape> found;
   for (const CheckpointFile& file : manifest_.files) {

@@ -46,6 +46,8 @@ class Checkpoint {
   // `on_progress` is called after every few megabytes.
   uint64_t read(Context& context, const std::vector<TensorBox>& boxes,
                 const std::function<void()>& on_progress = {}) const;
+  // A whole tensor of the master weights, fp32 on the host.
+  Tensor read_whole(Context& context, const std::string& name, const Shape& shape) const;
   // The global shape of every tensor of a buffer, by name.
   std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer) const;
 

@@ -47,6 +47,20 @@ void write_manifest(const fs::path& directory, const CheckpointHeader& header, s
   write_file_atomically(manifest_path(directory), checkpoint_manifest_text(manifest));
 }
 
+CheckpointHeader header_of(const fs::path& checkpoint, const CheckpointManifest& manifest) {
+  CheckpointHeader header{.step = manifest.step,
+                          .sequence = manifest.sequence,
+                          .attempt = manifest.attempt,
+                          .state = manifest.state,
+                          .job = manifest.job,
+                          .fingerprint = manifest.fingerprint,
+                          .provenance = manifest.provenance};
+  for (const CheckpointAttachment& a : manifest.attachments) {
+    header.attachments.emplace_back(a.name, read_attachment(checkpoint, manifest, a.name));
+  }
+  return header;
+}
+
 fs::path checkpoint_path(const fs::path& directory, int64_t step) {
   return directory / fmt::format("step-{:08}", step);
 }

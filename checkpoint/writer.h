@@ -26,6 +26,9 @@ std::string part_name(int rank);
 // Attachments and manifest of a checkpoint in `directory` whose parts are written: what makes it one.
 void write_manifest(const fs::path& directory, const CheckpointHeader& header, std::vector<CheckpointFile> parts);
 
+// That of a committed checkpoint, for one that is made of it.
+CheckpointHeader header_of(const fs::path& checkpoint, const CheckpointManifest& manifest);
+
 fs::path checkpoint_path(const fs::path& directory, int64_t step);  // DIR/step-00001000
 // Where attempt 2 writes it: DIR/step-00001000.2.tmp, a name that no other attempt writes to.
 fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt);

@@ -68,9 +68,7 @@ void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan) {
 
 std::vector<float> read_whole(const Checkpoint& checkpoint, const std::string& name, const Shape& shape) {
   Context context;
-  const Tensor whole = context.empty(shape, DType::F32);
-  checkpoint.read(context,
-                  {{"master", name, shape, std::vector<int64_t>(static_cast<size_t>(shape.rank()), 0), whole}});
+  const Tensor whole = checkpoint.read_whole(context, name, shape);
   std::vector<float> values(static_cast<size_t>(shape.elements()));
   download(context, whole, std::span<float>(values));
   return values;

@@ -50,12 +50,7 @@ class Merge {
     matmul(context_, {.a = b, .b = a, .c = sum});
     add_scaled(context_, sum.view(weight.shape()), scale_, weight);
   }
-  Tensor read(const std::string& name, const Shape& shape) {
-    const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
-    const TensorBox box{"master", name, shape, origin, context_.empty(shape, DType::F32)};
-    checkpoint_.read(context_, {box});
-    return box.data;
-  }
+  Tensor read(const std::string& name, const Shape& shape) { return checkpoint_.read_whole(context_, name, shape); }
 
   const Checkpoint& checkpoint_;
   double scale_;
@@ -73,17 +68,9 @@ void merge_adapters(const fs::path& path, const fs::path& out) {
   if (!job.lora.active()) throw ConfigError(fmt::format("{}: there are no adapters to merge", path.string()));
   Merge merge(checkpoint, job.lora);
   job.lora = {};
-  CheckpointHeader header{.step = manifest.step,
-                          .sequence = manifest.sequence,
-                          .attempt = manifest.attempt,
-                          .state = manifest.state,
-                          .job = to_yaml(job),
-                          .fingerprint = manifest.fingerprint,
-                          .provenance = manifest.provenance};
+  CheckpointHeader header = header_of(path, manifest);
+  header.job = to_yaml(job);
   header.provenance["merged_from"] = path.string();
-  for (const CheckpointAttachment& a : manifest.attachments) {
-    header.attachments.emplace_back(a.name, read_attachment(path, manifest, a.name));
-  }
   write_whole_checkpoint(out, header, merge.merged(),
                          [&](const WholeTensor& tensor, std::span<float> values) { merge.fill(tensor, values); });
 }

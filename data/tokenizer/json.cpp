@@ -3,21 +3,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/strict_json.h"
 #include "data/tokenizer/bpe_vocabulary.h"
 #include "data/tokenizer/utf8.h"
 
 namespace weft {
-
 namespace {
-
-// Of a JSON value, as a message shows it.
-std::string excerpt(const TokenizerJson& value) {
-  constexpr size_t kMost = 60;
-  if (value.is_structured() && value.size() > 8) return fmt::format("a {} of {}", value.type_name(), value.size());
-  std::string text = value.dump(-1, ' ', false, TokenizerJson::error_handler_t::replace);
-  if (text.size() > kMost) text = text.substr(0, kMost) + "...";
-  return text;
-}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -36,32 +27,32 @@ TokenizerJson parse_json(std::string_view text, const std::string& where) {
 }
 
 const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where) {
-  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, excerpt(object));
+  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, json_excerpt(object));
   const auto found = object.find(name);
   require<DataError>(found != object.end(), "{}: \"{}\" is missing", where, name);
   return *found;
 }
 
 const TokenizerJson& json_list(const TokenizerJson& value, const std::string& where) {
-  require<DataError>(value.is_array(), "{}: expected a list, got {}", where, excerpt(value));
+  require<DataError>(value.is_array(), "{}: expected a list, got {}", where, json_excerpt(value));
   return value;
 }
 
 std::string json_name(const TokenizerJson& value, const std::string& where) {
   require<DataError>(value.is_string() && !value.get_ref<const std::string&>().empty(),
-                     "{}: expected a string that is not empty, got {}", where, excerpt(value));
+                     "{}: expected a string that is not empty, got {}", where, json_excerpt(value));
   return value.get<std::string>();
 }
 
 int32_t json_id(const TokenizerJson& value, const std::string& where) {
   const bool fits = value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(kMaxTokenId);
-  require<DataError>(fits, "{}: expected an id of 0 to {}, got {}", where, kMaxTokenId, excerpt(value));
+  require<DataError>(fits, "{}: expected an id of 0 to {}, got {}", where, kMaxTokenId, json_excerpt(value));
   return value.get<int32_t>();
 }
 
 void json_only_members(const TokenizerJson& object, std::initializer_list<std::string_view> names,
                        const std::string& where) {
-  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, excerpt(object));
+  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, json_excerpt(object));
   for (const auto& [name, value] : object.items()) {
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
     require<DataError>(known, "{}: unknown member \"{}\" (known here: {})", where, name, fmt::join(names, ", "));
@@ -78,7 +69,7 @@ TokenizerJson bytes_to_json(std::string_view bytes) {
 std::string bytes_from_json(const TokenizerJson& value, const std::string& where) {
   if (value.is_string()) return value.get<std::string>();
   require<DataError>(value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string(),
-                     "{}: expected a string or {{\"hex\": \"...\"}}, got {}", where, excerpt(value));
+                     "{}: expected a string or {{\"hex\": \"...\"}}, got {}", where, json_excerpt(value));
   const auto& hex = value["hex"].get_ref<const std::string&>();
   std::string bytes;
   for (size_t i = 0; i < hex.size(); i += 2) {
