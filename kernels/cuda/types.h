@@ -18,11 +18,16 @@ struct DeviceTypeOf<BFloat16> {
 template <class T>
 using DeviceType = typename DeviceTypeOf<T>::type;
 
+// A dtype that CUDA devices have no maths for here.
+class UnsupportedType : public InternalError {
+  using InternalError::InternalError;
+};
+
 // Calls f.template operator()<T>() with T float or __nv_bfloat16: the compute dtypes of a CUDA device.
 template <class F>
 decltype(auto) with_device_type(DType dtype, F&& f) {
-  require<InternalError>(dtype == DType::F32 || dtype == DType::BF16,
-                         "{} is not computed on CUDA devices, which are for f32 and bf16", name(dtype));
+  require<UnsupportedType>(dtype == DType::F32 || dtype == DType::BF16,
+                           "{} is not computed on CUDA devices, which are for f32 and bf16", name(dtype));
   if (dtype == DType::F32) return f.template operator()<float>();
   return f.template operator()<__nv_bfloat16>();
 }
