@@ -15,13 +15,6 @@ void CudaBackend::run(const AttentionBackward&, Scratch) { pending("AttentionBac
 void CudaBackend::run(const AttentionForward&, Scratch) { pending("AttentionForward"); }
 void CudaBackend::run(const CachedAttention&, Scratch) { pending("CachedAttention"); }
 
-// elementwise
-void CudaBackend::run(const AddRow&, Scratch) { pending("AddRow"); }
-void CudaBackend::run(const AddScaled&, Scratch) { pending("AddScaled"); }
-void CudaBackend::run(const Convert&, Scratch) { pending("Convert"); }
-void CudaBackend::run(const GatherRows&, Scratch) { pending("GatherRows"); }
-void CudaBackend::run(const JoinColumns&, Scratch) { pending("JoinColumns"); }
-
 // embed
 void CudaBackend::run(const AddPositionsBackward&, Scratch) { pending("AddPositionsBackward"); }
 void CudaBackend::run(const AddPositionsForward&, Scratch) { pending("AddPositionsForward"); }
@@ -43,10 +36,6 @@ void CudaBackend::run(const CrossEntropyGradient&, Scratch) { pending("CrossEntr
 void CudaBackend::run(const CrossEntropyLoss&, Scratch) { pending("CrossEntropyLoss"); }
 void CudaBackend::run(const CrossEntropyRebase&, Scratch) { pending("CrossEntropyRebase"); }
 void CudaBackend::run(const CrossEntropyStats&, Scratch) { pending("CrossEntropyStats"); }
-
-// residual_norm
-void CudaBackend::run(const ResidualNormBackward&, Scratch) { pending("ResidualNormBackward"); }
-void CudaBackend::run(const ResidualNormForward&, Scratch) { pending("ResidualNormForward"); }
 
 // linear
 void CudaBackend::run(const Activate&, Scratch) { pending("Activate"); }
