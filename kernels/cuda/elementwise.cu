@@ -1,8 +1,7 @@
-#include "kernels/elementwise.h"
-
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/types.h"
+#include "kernels/elementwise.h"
 
 namespace weft::cuda {
 namespace {
@@ -185,7 +184,8 @@ void CudaBackend::run(const JoinColumns& args, Scratch) {
   const bool vectors =
       part_bytes % 16 == 0 && bytes % 16 == 0 && on_vector(parts.device_raw()) && on_vector(to.device_raw());
   with_unit(vectors, to.dtype(), [&]<class U>() {
-    const auto units = static_cast<int64_t>(bytes / sizeof(U)), part_units = static_cast<int64_t>(part_bytes / sizeof(U));
+    const auto units = static_cast<int64_t>(bytes / sizeof(U)),
+               part_units = static_cast<int64_t>(part_bytes / sizeof(U));
     const dim3 block = row_block(units, 1).block;
     launch(stream_, join_units<U>, blocks_for(to.rows(), block.y), block, 0, units_of<U>(parts),
            const_cast<U*>(units_of<U>(to)), to.rows(), part_units, units);

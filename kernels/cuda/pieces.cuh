@@ -5,8 +5,8 @@
 // floats. `at` is where a thread's piece begins and `left` how many elements the row has from there on: those beyond
 // come as 0 and are not written. A whole warp calls these together; threads 2 i and 2 i + 1 have neighbouring pieces.
 //
-// Which element belongs to which thread does not depend on the alignment, so neither do the bits of any sum: where a row
-// does not begin on a multiple of 16 bytes, the same elements are read one by one (kAligned false).
+// Which element belongs to which thread does not depend on the alignment, so neither do the bits of any sum: where a
+// row does not begin on a multiple of 16 bytes, the same elements are read one by one (kAligned false).
 namespace weft::cuda {
 
 namespace pieces {
@@ -39,8 +39,8 @@ __device__ inline bool odd_lane() { return threadIdx.x % 2 != 0; }
 __device__ inline int first_offset() { return odd_lane() ? -4 : 0; }
 __device__ inline int second_offset() { return odd_lane() ? 4 : 8; }
 
-// a: the quarter at first_offset(), b: the one at second_offset(), of which one belongs to the neighbour; afterwards the
-// thread's own two in their order. It is its own inverse.
+// a: the quarter at first_offset(), b: the one at second_offset(), of which one belongs to the neighbour; afterwards
+// the thread's own two in their order. It is its own inverse.
 __device__ inline void exchange(float (&x)[8]) {
   const bool odd = odd_lane();
 #pragma unroll

@@ -8,8 +8,8 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int64_t kRowsPerRun = 16;   // the least rows of a run of column sums
-constexpr int64_t kRuns = 256;        // the most runs: blocks for every multiprocessor of a large device
+constexpr int64_t kRowsPerRun = 16;    // the least rows of a run of column sums
+constexpr int64_t kRuns = 256;         // the most runs: blocks for every multiprocessor of a large device
 constexpr int kBackwardThreads = 384;  // of a block, where one row does not need more
 
 // A tensor of the rows' shape.
@@ -68,8 +68,8 @@ struct Backward {
   }
 };
 
-// Sums over a run's rows of a thread's columns: in registers where it has one piece of each row, else in the run's row of
-// `run`, which is then the work of one row of threads alone.
+// Sums over a run's rows of a thread's columns: in registers where it has one piece of each row, else in the run's row
+// of `run`, which is then the work of one row of threads alone.
 template <bool kAligned, bool kOnce, int N>
 class ColumnSum {
  public:
