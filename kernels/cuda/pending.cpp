@@ -15,11 +15,4 @@ void CudaBackend::run(const AttentionBackward&, Scratch) { pending("AttentionBac
 void CudaBackend::run(const AttentionForward&, Scratch) { pending("AttentionForward"); }
 void CudaBackend::run(const CachedAttention&, Scratch) { pending("CachedAttention"); }
 
-// cross_entropy
-void CudaBackend::run(const CrossEntropy&, Scratch) { pending("CrossEntropy"); }
-void CudaBackend::run(const CrossEntropyGradient&, Scratch) { pending("CrossEntropyGradient"); }
-void CudaBackend::run(const CrossEntropyLoss&, Scratch) { pending("CrossEntropyLoss"); }
-void CudaBackend::run(const CrossEntropyRebase&, Scratch) { pending("CrossEntropyRebase"); }
-void CudaBackend::run(const CrossEntropyStats&, Scratch) { pending("CrossEntropyStats"); }
-
 }  // namespace weft::cuda
