@@ -31,6 +31,18 @@ struct Arguments {
         nll(elements_of<float>(args.nll)),
         dlogits(elements_of<T>(args.dlogits)),
         shared_pieces(0) {}
+
+  // A target beyond the vocabulary must not reach another row's memory: its logit, and the loss, is NaN.
+  __device__ float target_logit(int64_t r, int32_t target) const {
+    return target < valid ? logits[r * columns + target] : NAN;
+  }
+  __device__ void put(int64_t r, float row_loss, float row_nll) const {
+    loss[r] = row_loss;
+    if (nll) nll[r] = row_nll;
+  }
+  __device__ void put_losses(int64_t r, const RowStats& s) const {
+    put(r, row_loss(s, smoothing, valid), row_loss(s, 0, valid));
+  }
 };
 
 // A row of logits that is read once: the first pieces of each thread stay in registers, the next in shared memory. What
@@ -127,49 +139,47 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_row(const Arguments<T>
   constexpr int N = kVector<T>;
   extern __shared__ float4 shared[];
   __shared__ float words[3][kThreads / kWarp];
+  __shared__ RowStats stats;  // until the registers are free
   const int64_t r = blockIdx.x;
   const int32_t target = args.targets[r];
   T* const out = args.dlogits + r * args.columns;
-  const bool counts = target >= 0;
-  RowStats s{};
-  KeptRow<T, kAligned> row(args, r, shared);
-  if (counts) {
-    s.target = target < args.valid ? args.logits[r * args.columns + target] : NAN;
-    __syncthreads();  // its place may be written to below
-    float most = kMinusInfinity, total = 0, sum = 0;
-    row.read([&](int first, const float(&x)[N]) {
-#pragma unroll
-      for (int i = 0; i < N; ++i) {
-        most = fmaxf(most, x[i]);  // passes over a NaN, which the sum meets
-        total += first + i < args.valid ? x[i] : 0.0f;
-      }
-    });
-    s.most = row_reduce(most, kMinusInfinity, words[0], [](float a, float b) { return fmaxf(a, b); });
-    s.total = row_sum(total, words[1]);
-    const auto exponentials = [&](float(&x)[N]) {
-#pragma unroll
-      for (int i = 0; i < N; ++i) x[i] = expf(x[i] - s.most);
-    };
-    row.change([](float(&)[N]) {},
-               [&](int, float(&x)[N]) {
-                 exponentials(x);
-#pragma unroll
-                 for (int i = 0; i < N; ++i) sum += x[i];
-               });
-    s.sum = row_sum(sum, words[2]);
-    const RowGradient gradient(args.inverse_divisor, args.smoothing, args.valid, s.sum);
-    row.use(exponentials, [&](int first, float(&x)[N]) {
-      gradient.apply(first, args.valid, target, x);
-      store_piece<kAligned>(out + first, args.columns - first, x);
-    });
-  } else {
+  if (target < 0) {
+    if (threadIdx.x == 0) args.put(r, 0, 0);
     const float zero[N] = {};
     for_pieces<false, N>(args.columns,
                          [&](int first) { store_piece<kAligned>(out + first, args.columns - first, zero); });
+    return;
   }
-  if (threadIdx.x != 0) return;
-  args.loss[r] = counts ? row_loss(s, args.smoothing, args.valid) : 0.0f;
-  if (args.nll) args.nll[r] = counts ? row_loss(s, 0, args.valid) : 0.0f;
+  KeptRow<T, kAligned> row(args, r, shared);
+  float most = kMinusInfinity, total = 0, sum = 0;
+  row.read([&](int first, const float(&x)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      most = fmaxf(most, x[i]);  // passes over a NaN, which the sum meets
+      total += first + i < args.valid ? x[i] : 0.0f;
+    }
+  });
+  most = row_reduce(most, kMinusInfinity, words[0], [](float a, float b) { return fmaxf(a, b); });
+  total = row_sum(total, words[1]);
+  const auto exponentials = [&](float(&x)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] = expf(x[i] - most);
+  };
+  row.change([](float(&)[N]) {},
+             [&](int, float(&x)[N]) {
+               exponentials(x);
+#pragma unroll
+               for (int i = 0; i < N; ++i) sum += x[i];
+             });
+  sum = row_sum(sum, words[2]);
+  if (threadIdx.x == 0) stats = {most, sum, args.target_logit(r, target), total};
+  __syncthreads();  // the target's logit has been read, and may be written to
+  const RowGradient gradient(args.inverse_divisor, args.smoothing, args.valid, sum);
+  row.use(exponentials, [&](int first, float(&x)[N]) {
+    gradient.apply(first, args.valid, target, x);
+    store_piece<kAligned>(out + first, args.columns - first, x);
+  });
+  if (threadIdx.x == 0) args.put_losses(r, stats);
 }
 
 // Without a gradient the row is read once and nothing is kept.
@@ -182,9 +192,9 @@ __global__ void __launch_bounds__(kRowThreads) cross_entropy_loss_row(const Argu
   const float* const row = args.logits + (counts ? r * args.columns : 0);
   RowStats s = row_stats<kAligned>(row, counts ? args.valid : 0, args.columns, words);
   if (threadIdx.x != 0 || r >= rows) return;
-  if (counts) s.target = target < args.valid ? row[target] : NAN;
-  args.loss[r] = counts ? row_loss(s, args.smoothing, args.valid) : 0.0f;
-  if (args.nll) args.nll[r] = counts ? row_loss(s, 0, args.valid) : 0.0f;
+  if (!counts) return args.put(r, 0, 0);
+  s.target = args.target_logit(r, target);
+  args.put_losses(r, s);
 }
 
 template <class T>
