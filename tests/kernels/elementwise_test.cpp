@@ -14,7 +14,7 @@ const std::vector<DType> kFloats{DType::F32, DType::BF16, DType::F64};
 
 TEST(Elementwise, FillsAndAdds) {
   for (const int threads : {1, 2}) {
-    Context context({}, threads);
+    OperationContext context({}, threads);
     for (const int64_t n : {1, 7, 129, 70001}) {
       for (const DType dtype : kFloats) {
         const Tensor x = random(context, {n}, dtype, 1), y = random(context, {n}, dtype, 2);
@@ -32,7 +32,7 @@ TEST(Elementwise, FillsAndAdds) {
 }
 
 TEST(Elementwise, FillsIntegers) {
-  Context context;
+  OperationContext context;
   const Tensor a = context.empty({3}, DType::I32), b = context.empty({2}, DType::I64);
   fill(context, a, -7), fill(context, b, 1 << 20);
   EXPECT_EQ(a.span<int32_t>()[2], -7);
@@ -40,7 +40,7 @@ TEST(Elementwise, FillsIntegers) {
 }
 
 TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
-  Context context;
+  OperationContext context;
   const float inf = std::numeric_limits<float>::infinity();
   // 1 + 2^-8 lies half-way between two bf16 numbers (even below); 1 + 3 * 2^-8 as well (even above).
   const std::vector<float> in{1, 1 + 0x1p-8f, 1 + 3 * 0x1p-8f, 1 + 0x1p-8f + 0x1p-20f, inf, -inf, 3.4e38f, -0.0f};
@@ -55,7 +55,7 @@ TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
 }
 
 TEST(Elementwise, ConvertCopiesAnyEqualDtype) {
-  Context context;
+  OperationContext context;
   const Tensor from = integers(context, {1, 2, 3}), to = context.empty({3}, DType::I32);
   convert(context, from, to);
   EXPECT_TRUE(same_bits(from, to));
@@ -65,7 +65,7 @@ TEST(Elementwise, ConvertCopiesAnyEqualDtype) {
 }
 
 TEST(Elementwise, GatherRows) {
-  Context context;
+  OperationContext context;
   const Tensor from = random(context, {5, 3}, DType::BF16, 1), to = context.empty({4, 3}, DType::BF16);
   gather_rows(context, from, integers(context, {4, 0, 0, 2}), to);
   EXPECT_TRUE(same_bits(to.slice(0, 1), from.slice(4, 5)));
@@ -80,7 +80,7 @@ TEST(Elementwise, GatherRows) {
 
 TEST(Elementwise, RowsAreAddedAndSummed) {
   for (const int threads : {1, 2}) {
-    Context context({}, threads);
+    OperationContext context({}, threads);
     for (const int64_t rows : {1, 7, 129}) {
       for (const DType dtype : kFloats) {
         const int64_t columns = 33;
@@ -109,7 +109,7 @@ TEST(Elementwise, RowsAreAddedAndSummed) {
 }
 
 TEST(Elementwise, SumAllDoesNotDependOnThreads) {
-  Context one({}, 1), two({}, 2);
+  OperationContext one({}, 1), two({}, 2);
   for (const int64_t n : {0, 1, 129, 200003}) {
     const Tensor x = random(one, {n}, DType::BF16, 5), a = one.empty({1}, DType::F64), b = two.empty({1}, DType::F64);
     sum_all(one, x, a);
@@ -124,7 +124,7 @@ TEST(Elementwise, SumAllDoesNotDependOnThreads) {
 }
 
 TEST(Elementwise, MisfitsAreNamedAndDryRunsCount) {
-  Context context, dry(Device{DeviceKind::Meta});
+  OperationContext context, dry(Device{DeviceKind::Meta});
   const Tensor x = context.zeros({3}, DType::F32), y = context.zeros({4}, DType::F32);
   EXPECT_EQ(error_of([&] { add_scaled(context, x, 1, y); }), "add_scaled: x is f32[3], expected 4 elements of f32");
   EXPECT_EQ(error_of([&] { add_row(context, x, y); }), "add_row: row f32[3] to each row of f32[4]");

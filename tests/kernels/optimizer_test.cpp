@@ -48,7 +48,7 @@ AdamUpdate adam(Context& context, const Buffers& b, const StepState& state, bool
 }
 
 TEST(Adam, IsTheFormula) {
-  Context context;
+  OperationContext context;
   const StepState s = step_state();
   for (const int64_t n : {1, 7, 129}) {
     for (const bool coupled : {false, true}) {
@@ -68,7 +68,7 @@ TEST(Adam, IsTheFormula) {
 }
 
 TEST(Sgd, IsTheFormula) {
-  Context context;
+  OperationContext context;
   const StepState s = step_state();
   for (const int64_t n : {1, 7, 129}) {
     const Buffers b(context, n, DType::F64);
@@ -87,7 +87,7 @@ TEST(Sgd, IsTheFormula) {
 TEST(Optimizer, F32AgreesWithF64OnAnyThreads) {
   constexpr int64_t kMany = 100003;  // several threads' worth, no multiple of a vector
   const StepState s = step_state();
-  Context one({}, 1), two({}, 2);
+  OperationContext one({}, 1), two({}, 2);
   const Buffers a(one, kMany, DType::F32), b(two, kMany, DType::F32), exact(one, kMany, DType::F64);
   adam_update(one, adam(one, a, s, false));
   adam_update(two, adam(two, b, s, false));
@@ -107,7 +107,7 @@ TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
   const std::vector<double> decays{0.3, 0, 0.7, 0.1, 0.2}, rates{1, 0.5, 1, 0, 3};
   for (const int threads : {1, 2, 3}) {
     for (const bool sgd : {false, true}) {
-      Context context({}, threads);
+      OperationContext context({}, threads);
       const Buffers whole(context, kMany, DType::F32), parts(context, kMany, DType::F32);
       const Tensor compute = constant(context, {kMany}, DType::BF16, 7);
       const auto update = [&](const Buffers& b, int64_t begin, int64_t end, const SharedUpdateSpans& spans,
@@ -135,7 +135,7 @@ TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
 }
 
 TEST(Optimizer, ASkippedStepChangesNothing) {
-  Context context;
+  OperationContext context;
   StepState s = step_state();
   s.skip = true;
   const Buffers b(context, 129, DType::F32), before(context, 129, DType::F32);
@@ -148,7 +148,7 @@ TEST(Optimizer, ASkippedStepChangesNothing) {
 }
 
 TEST(SquareSum, DoesNotDependOnThreadsAndKeepsNonFinite) {
-  Context one({}, 1), two({}, 2);
+  OperationContext one({}, 1), two({}, 2);
   for (const int64_t n : {0, 1, 7, 129, 200003}) {
     const Tensor x = random(one, {n}, DType::F32, 5), out = one.empty({1}, DType::F64),
                  other = two.empty({1}, DType::F64);
@@ -168,7 +168,7 @@ TEST(SquareSum, DoesNotDependOnThreadsAndKeepsNonFinite) {
 }
 
 TEST(SquareSum, CountsAllPartsAndAddsWhereAsked) {
-  Context context({}, 2);
+  OperationContext context({}, 2);
   const std::array<Tensor, 3> parts = {random(context, {40000}, DType::F32, 1), context.empty({0}, DType::F32),
                                        random(context, {3}, DType::F64, 2)};
   const Tensor out = context.zeros({1}, DType::F64);
@@ -185,7 +185,7 @@ TEST(SquareSum, CountsAllPartsAndAddsWhereAsked) {
 }
 
 TEST(SquareSum, DoesNotOverflowInF32) {
-  Context context;
+  OperationContext context;
   const Tensor out = context.empty({1}, DType::F64);
   const Tensor x = constant(context, {4}, DType::F32, 1e30);
   square_sum(context, {.parts = {&x, 1}, .out = out});
@@ -193,7 +193,7 @@ TEST(SquareSum, DoesNotOverflowInF32) {
 }
 
 TEST(Optimizer, MisfitsAreNamedAndDryRunsCount) {
-  Context context, dry(Device{DeviceKind::Meta});
+  OperationContext context, dry(Device{DeviceKind::Meta});
   const StepState s;
   const Buffers b(context, 4, DType::F32);
   AdamUpdate args = adam(context, b, s, false);

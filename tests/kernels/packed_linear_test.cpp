@@ -50,12 +50,12 @@ struct Problem {
 
 // Rows alone, in company, across the blocks that a panel is multiplied with; one thread, more, more than panels.
 void expect_independent_rows(int64_t rows, int64_t in, int64_t out, const Kind& kind, std::vector<int64_t> counts) {
-  Context one;
+  OperationContext one;
   const Problem p(one, rows, in, out, kind.dtype);
   const PackedWeight packed = pack_weight(one, p.weight, kind.format);
   const Tensor all = p.product(one, packed, 0, rows);
   for (const int threads : {1, 2, 4}) {
-    Context context({}, threads);
+    OperationContext context({}, threads);
     for (const int64_t n : counts) {
       for (const int64_t begin : {int64_t{0}, rows - n}) {
         ASSERT_TRUE(same_bits(p.product(context, packed, begin, begin + n), all.slice(begin, begin + n)))
@@ -85,7 +85,7 @@ TEST(PackedLinear, ARowOfLogitsDoesNotDependOnTheRowsBesideIt) {
 
 TEST(PackedLinear, ThreadsPackAlike) {
   for (const Kind& kind : kKinds) {
-    Context one, four({}, 4);
+    OperationContext one, four({}, 4);
     const Tensor weight = spread(one, {300, 65}, kind.dtype, 2);
     const Tensor data = pack_weight(one, weight, kind.format)->data;
     EXPECT_TRUE(same_bits(pack_weight(four, weight, kind.format)->data, data)) << name_of(kind);
@@ -97,7 +97,7 @@ TEST(PackedLinear, ThreadsPackAlike) {
 TEST(PackedLinear, AgreesWithF64) {
   for (const Kind& kind : kKinds) {
     for (const auto& [rows, in, out] : {std::array<int64_t, 3>{1, 7, 3}, {11, 65, 130}, {20, 3072, 70}}) {
-      Context context({}, 2);
+      OperationContext context({}, 2);
       const Problem p(context, rows, in, out, kind.dtype);
       const Tensor y = p.product(context, pack_weight(context, p.weight, kind.format), 0, rows);
       const bool rounded = kind.format == WeightFormat::Bf16;
@@ -124,7 +124,7 @@ TEST(PackedLinear, AgreesWithF64) {
 
 // Whole numbers up to 127 are exact in every format, and an output of zeros stays one.
 TEST(PackedLinear, SmallWholeNumbersAreExact) {
-  Context context;
+  OperationContext context;
   Problem p(context, 6, 40, 70, DType::F32);
   for (int64_t o = 0; o < 70; ++o) {
     for (int64_t i = 0; i < 40; ++i) {
@@ -142,7 +142,7 @@ TEST(PackedLinear, SmallWholeNumbersAreExact) {
 TEST(PackedLinear, WhatIsNotFiniteShowsWhereItIs) {
   for (const WeightFormat format : {WeightFormat::F32, WeightFormat::Bf16, WeightFormat::Int8}) {
     for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
-      Context context;
+      OperationContext context;
       const Problem p(context, 8, 20, 70, DType::F32);
       p.weight.data<float>()[66 * 20 + 3] = bad;
       p.x.data<float>()[2 * 20 + 1] = std::nanf("");
@@ -158,7 +158,7 @@ TEST(PackedLinear, WhatIsNotFiniteShowsWhereItIs) {
 TEST(PackedLinear, ActivatesWhatItWouldHaveWritten) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     for (const Activation activation : {Activation::Relu, Activation::Gelu, Activation::GeluTanh}) {
-      Context context;
+      OperationContext context;
       Problem p(context, 9, 24, 130, dtype);
       const PackedWeight packed = pack_weight(context, p.weight);
       const Tensor plain = p.product(context, packed, 0, 9), activated = p.product(context, packed, 0, 9, activation);
@@ -174,12 +174,12 @@ TEST(PackedLinear, ActivatesWhatItWouldHaveWritten) {
 }
 
 TEST(PackedLinear, APackIsACopyThatOutlivesItsContext) {
-  Context context;
+  OperationContext context;
   const Problem p(context, 5, 33, 65, DType::F32);
   const Tensor expected = p.product(context, pack_weight(context, p.weight), 0, 5);
   PackedWeight packed;
   {
-    Context other({}, 2);
+    OperationContext other({}, 2);
     packed = pack_weight(other, p.weight);
   }
   fill(context, p.weight, 0);
@@ -187,7 +187,7 @@ TEST(PackedLinear, APackIsACopyThatOutlivesItsContext) {
 }
 
 TEST(PackedLinear, TheDryDevicePlansWhatADeviceTakes) {
-  Context context, dry(Device{DeviceKind::Meta});
+  OperationContext context, dry(Device{DeviceKind::Meta});
   for (const WeightFormat format : {WeightFormat::Own, WeightFormat::Bf16, WeightFormat::Int8}) {
     const PackedWeight real = pack_weight(context, context.zeros({130, 8}, DType::F32), format);
     const PackedWeight planned = pack_weight(dry, dry.empty({130, 8}, DType::F32), format);
@@ -199,7 +199,7 @@ TEST(PackedLinear, TheDryDevicePlansWhatADeviceTakes) {
 }
 
 TEST(PackedLinear, MisfitsAreNamed) {
-  Context context;
+  OperationContext context;
   const Problem p(context, 3, 4, 5, DType::F32);
   const Tensor y = context.empty({3, 5}, DType::F32);
   const PackedWeight other = pack_weight(context, context.zeros({5, 6}, DType::F32));

@@ -1,0 +1,61 @@
+#pragma once
+#include <cuda_bf16.h>
+
+#include <cstdint>
+
+namespace weft::cuda {
+
+__device__ inline float to_float(float x) { return x; }
+__device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+template <class T>
+__device__ inline T from_float(float x) {
+  if constexpr (sizeof(T) == 2) {
+    return __float2bfloat16_rn(x);
+  } else {
+    return x;
+  }
+}
+
+// Elements of 16 bytes, which a thread reads and writes in one request: 4 of f32, 8 of bf16.
+template <class T>
+constexpr int kVector = 16 / sizeof(T);
+
+// kVector<T> elements at `from`, which lies on a multiple of 16 bytes, as floats. Through uint4: a struct of bf16 would
+// be read in pieces.
+template <class T>
+__device__ inline void load_vector(const T* from, float (&to)[kVector<T>]) {
+  const uint4 bits = *reinterpret_cast<const uint4*>(from);
+  const uint32_t words[4] = {bits.x, bits.y, bits.z, bits.w};
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    if constexpr (sizeof(T) == 2) {
+      to[2 * w] = __uint_as_float(words[w] << 16);
+      to[2 * w + 1] = __uint_as_float(words[w] & 0xffff0000u);
+    } else {
+      to[w] = __uint_as_float(words[w]);
+    }
+  }
+}
+
+template <class T>
+__device__ inline void store_vector(T* to, const float (&from)[kVector<T>]) {
+  uint32_t words[4];
+#pragma unroll
+  for (int w = 0; w < 4; ++w) {
+    if constexpr (sizeof(T) == 2) {
+      words[w] = static_cast<uint32_t>(__bfloat16_as_ushort(__float2bfloat16_rn(from[2 * w]))) |
+                 static_cast<uint32_t>(__bfloat16_as_ushort(__float2bfloat16_rn(from[2 * w + 1]))) << 16;
+    } else {
+      words[w] = __float_as_uint(from[w]);
+    }
+  }
+  *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// Whether rows of `columns` elements at `p` may be read by vectors.
+template <class T>
+__host__ __device__ inline bool vectorised(const T* p, int64_t columns) {
+  return reinterpret_cast<uintptr_t>(p) % 16 == 0 && columns % kVector<T> == 0;
+}
+
+}  // namespace weft::cuda
