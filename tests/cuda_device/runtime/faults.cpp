@@ -41,7 +41,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     all.reports.add(ReportKind::HostAccess, wrong);
   }
   lock.unlock();
-  sigaction(signal, &action_before(), nullptr);  // the access is repeated, and dies as it would have without the simulator
+  sigaction(signal, &action_before(),
+            nullptr);  // the access is repeated, and dies as it would have without the simulator
 }
 
 }  // namespace

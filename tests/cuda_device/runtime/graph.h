@@ -29,7 +29,7 @@ struct Capture {
   std::vector<Stream*> members;  // by branch
   bool broken = false;           // a call that cannot be captured came in between
   enum class Forbids { Nothing, ThisThread, AllThreads } forbids = Forbids::AllThreads;  // calls that may wait
-  std::thread::id thread;        // that began it
+  std::thread::id thread;                                                                // that began it
 };
 
 }  // namespace weft::cuda_device

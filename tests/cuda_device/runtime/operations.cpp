@@ -16,9 +16,7 @@ uint32_t at(const Clock& clock, uint32_t stream) { return stream < clock.size() 
 
 }  // namespace
 
-const Operations::Entry* Operations::find(OpId id) const {
-  return id < first_ ? nullptr : &kept_.at(id - first_);
-}
+const Operations::Entry* Operations::find(OpId id) const { return id < first_ ? nullptr : &kept_.at(id - first_); }
 
 OpId Operations::add(uint32_t stream, uint32_t number, Clock before, std::string name) {
   kept_.push_back({stream, number, std::move(before), std::move(name)});

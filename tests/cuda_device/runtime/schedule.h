@@ -25,16 +25,16 @@ struct Task {
 
 struct Stream {
   int device = 0;
-  uint32_t number = 0;           // names it in clocks
-  bool blocking = false;         // ordered with the device's legacy default stream
-  uint32_t count = 0;            // operations ever put into it
-  double microseconds = 0;       // of work ever put into it, in the simulator's own time
+  uint32_t number = 0;      // names it in clocks
+  bool blocking = false;    // ordered with the device's legacy default stream
+  uint32_t count = 0;       // operations ever put into it
+  double microseconds = 0;  // of work ever put into it, in the simulator's own time
   OpId last = kBeforeAll;
-  Clock clock;                   // what its next operation will know to be finished
+  Clock clock;  // what its next operation will know to be finished
   std::deque<Task> queue;
   std::shared_ptr<Capture> capture;  // null: what is put into it will run
-  int branch = 0;                // of the graph that is being captured
-  std::vector<size_t> frontier;  // nodes of it that the next one of this stream comes after
+  int branch = 0;                    // of the graph that is being captured
+  std::vector<size_t> frontier;      // nodes of it that the next one of this stream comes after
 };
 
 struct Event {

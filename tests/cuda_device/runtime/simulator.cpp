@@ -68,6 +68,11 @@ Simulator::Simulator()
   explain_faults(*this);
 }
 
+bool Simulator::is_managed(const void* p) const {
+  const Allocation* found = memory.find(reinterpret_cast<uint64_t>(p));
+  return found && managed.contains(found->address);
+}
+
 OpId Simulator::enqueue(Stream& stream, std::string name, std::function<void(OpId)> body, double microseconds) {
   const auto run = [this, device = stream.device, body = std::move(body)](OpId op) {
     if (health(device) != Status::Success) return;

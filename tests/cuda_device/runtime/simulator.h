@@ -3,10 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +37,10 @@ class Simulator {
   Programs programs;
   PinnedGuard pinned;
   Counters counters;  // of all launches that have run
+
+  // Memory that the host and every device reach (cudaMallocManaged) is pinned memory of another name here.
+  std::set<uint64_t> managed;
+  bool is_managed(const void* p) const;
 
   // Puts work of a stream's device into the stream. When it runs it is the operation whose accesses memory checks, and
   // a wrong access makes its device fail. It does not run on a device that has failed before.

@@ -9,16 +9,28 @@ namespace {
 
 uint64_t address_of(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
-bool agrees(Direction direction, bool to_device, bool from_device) {
+// Where bytes lie. Managed memory is the host's and every device's.
+enum class Home { Device, Pinned, Managed, Pageable };
+
+Home home_of(const Simulator& all, const void* p) {
+  if (all.memory.is_device(p)) return Home::Device;
+  if (!all.memory.is_pinned(p)) return Home::Pageable;
+  return all.is_managed(p) ? Home::Managed : Home::Pinned;
+}
+
+bool agrees(Direction direction, Home to, Home from) {
+  const auto is = [](Home home, bool device) {
+    return home == Home::Managed || (home == Home::Device) == device;
+  };
   switch (direction) {
     case Direction::HostToHost:
-      return !to_device && !from_device;
+      return is(to, false) && is(from, false);
     case Direction::HostToDevice:
-      return to_device && !from_device;
+      return is(to, true) && is(from, false);
     case Direction::DeviceToHost:
-      return !to_device && from_device;
+      return is(to, false) && is(from, true);
     case Direction::DeviceToDevice:
-      return to_device && from_device;
+      return is(to, true) && is(from, true);
     case Direction::ByAddress:
       return true;
   }
@@ -41,12 +53,10 @@ struct End {
 }  // namespace
 
 Status copy(Simulator& all, void* to, const void* from, size_t bytes, Direction direction, Stream& stream) {
-  Memory& memory = all.memory;
-  const bool to_device = memory.is_device(to), from_device = memory.is_device(from);
-  if (!agrees(direction, to_device, from_device)) return Status::InvalidValue;
   if (bytes == 0) return Status::Success;
-  const bool to_pinned = !to_device && memory.is_pinned(to), from_pinned = !from_device && memory.is_pinned(from);
-  const bool to_pageable = !to_device && !to_pinned, from_pageable = !from_device && !from_pinned;
+  const Home to_home = home_of(all, to), from_home = home_of(all, from);
+  if (!agrees(direction, to_home, from_home)) return Status::InvalidValue;
+  const bool to_pageable = to_home == Home::Pageable, from_pageable = from_home == Home::Pageable;
   if ((to_pageable || from_pageable) && stream.capture)
     refuse("a copy of pageable memory cannot be captured into a graph: use cudaMallocHost");
 
@@ -69,8 +79,8 @@ Status copy(Simulator& all, void* to, const void* from, size_t bytes, Direction 
   if (to_pageable) return all.wait_for(stream.device, op);
   if (op != kBeforeAll) {  // in a graph it is not known when the copy is under way
     const std::string name = all.schedule.operations().describe(op);
-    if (to_pinned) all.pinned.add(op, address_of(to), bytes, true, name);
-    if (from_pinned) all.pinned.add(op, address_of(from), bytes, false, name);
+    if (to_home != Home::Device) all.pinned.add(op, address_of(to), bytes, true, name);
+    if (from_home != Home::Device && !from_pageable) all.pinned.add(op, address_of(from), bytes, false, name);
   }
   return Status::Success;
 }

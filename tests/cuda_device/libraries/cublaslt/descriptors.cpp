@@ -143,8 +143,8 @@ cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t l, size_
                                                  uint64_t rows, uint64_t columns, int64_t stride) {
   return initialise(l, bytes, LayoutDescriptor{.type = type, .rows = rows, .columns = columns, .stride = stride});
 }
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* l, cudaDataType type, uint64_t rows,
-                                          uint64_t columns, int64_t stride) {
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* l, cudaDataType type, uint64_t rows, uint64_t columns,
+                                          int64_t stride) {
   *l = new cublasLtMatrixLayoutOpaque_t{};
   return cublasLtMatrixLayoutInit_internal(*l, sizeof **l, type, rows, columns, stride);
 }

@@ -83,7 +83,8 @@ cublasStatus_t enqueue(Simulator& all, const Product& p, cudaStream_t stream) {
   if (!own) return CUBLAS_STATUS_INVALID_VALUE;
   const std::string name =
       "cublasLtMatmul " + std::to_string(p.m()) + " x " + std::to_string(p.n()) + " x " + std::to_string(p.k());
-  all.enqueue(*own, name, [p, &all](OpId) { run(p, all.memory); }, microseconds(p));
+  all.enqueue(
+      *own, name, [p, &all](OpId) { run(p, all.memory); }, microseconds(p));
   return CUBLAS_STATUS_SUCCESS;
 }
 

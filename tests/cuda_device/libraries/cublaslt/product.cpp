@@ -66,7 +66,8 @@ std::vector<float> load(Memory& memory, const Lines& m, const std::string& what)
   const bool whole = m.stride == m.length;
   const size_t pieces = whole ? 1 : m.lines, length = whole ? m.lines * m.length : m.length;
   for (size_t p = 0; p < pieces; ++p)
-    if (const std::byte* from = memory.read(m.address + p * m.stride * bytes_of(m.type), length * bytes_of(m.type), what))
+    if (const std::byte* from =
+            memory.read(m.address + p * m.stride * bytes_of(m.type), length * bytes_of(m.type), what))
       widen(from, m.type, length, &values[p * m.length]);
   return values;
 }
@@ -204,8 +205,8 @@ void run_one(const Product& p, Memory& memory, int batch, const std::string& nam
 void run(const Product& p, Memory& memory) {
   const std::string name = "cublasLtMatmul";
   if (p.algorithm.workspace)
-    if (std::byte* scratch = memory.write(reinterpret_cast<uint64_t>(p.workspace), p.algorithm.workspace,
-                                          name + ": workspace"))
+    if (std::byte* scratch =
+            memory.write(reinterpret_cast<uint64_t>(p.workspace), p.algorithm.workspace, name + ": workspace"))
       std::memset(scratch, 0xa5, p.algorithm.workspace);
   for (int batch = 0; batch < p.d.batch; ++batch) run_one(p, memory, batch, name);
 }

@@ -43,7 +43,8 @@ bool fits(const LayoutDescriptor& l, bool transposed, size_t rows, size_t column
 }
 
 bool sound(const LayoutDescriptor& l) {
-  return (l.order == CUBLASLT_ORDER_COL || l.order == CUBLASLT_ORDER_ROW) && l.stride >= static_cast<int64_t>(l.length());
+  return (l.order == CUBLASLT_ORDER_COL || l.order == CUBLASLT_ORDER_ROW) &&
+         l.stride >= static_cast<int64_t>(l.length());
 }
 
 bool aligned(const LayoutDescriptor& l, const void* at, uint32_t to) {

@@ -43,15 +43,14 @@ constexpr Described kErrors[] = {
      "operation failed due to a previous error during capture"},
     {cudaErrorStreamCaptureUnmatched, "cudaErrorStreamCaptureUnmatched",
      "capture was not ended in the same stream as it began"},
-    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined",
-     "capturing stream has unjoined work"},
+    {cudaErrorStreamCaptureUnjoined, "cudaErrorStreamCaptureUnjoined", "capturing stream has unjoined work"},
     {cudaErrorStreamCaptureImplicit, "cudaErrorStreamCaptureImplicit",
      "operation would make the legacy stream depend on a capturing blocking stream"},
 };
 
 const Described* described(cudaError_t error) {
-  const auto* found = std::find_if(std::begin(kErrors), std::end(kErrors),
-                                   [&](const Described& one) { return one.error == error; });
+  const auto* found =
+      std::find_if(std::begin(kErrors), std::end(kErrors), [&](const Described& one) { return one.error == error; });
   return found == std::end(kErrors) ? nullptr : found;
 }
 

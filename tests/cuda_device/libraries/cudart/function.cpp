@@ -55,8 +55,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
     attributes->maxThreadsPerBlock = static_cast<int>(kernel->max_threads);
     attributes->ptxVersion = 80;
     attributes->binaryVersion = 10 * DeviceLimits::kMajor + DeviceLimits::kMinor;
-    attributes->maxDynamicSharedSizeBytes =
-        static_cast<int>(dynamic_shared_limit(all, function, this_thread().device));
+    attributes->maxDynamicSharedSizeBytes = static_cast<int>(dynamic_shared_limit(all, function, this_thread().device));
     return Status::Success;
   });
 }

@@ -1,6 +1,6 @@
 // Memory of devices and pinned memory of the host, copies and memsets.
-#include "tests/cuda_device/runtime/device.h"
 #include "tests/cuda_device/libraries/cudart/answer.h"
+#include "tests/cuda_device/runtime/device.h"
 #include "tests/cuda_device/runtime/transfers.h"
 
 using namespace weft::cuda_device;
@@ -38,6 +38,13 @@ Direction direction_of(cudaMemcpyKind kind) {
   }
 }
 
+Status wait_for_all(Simulator& all) {
+  Status status = Status::Success;
+  for (int device = 0; device < all.settings.devices; ++device)
+    if (const Status one = all.wait_for_device(device); one != Status::Success) status = one;
+  return status;
+}
+
 // Row after row; the host's rows may be of pageable memory.
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                       cudaMemcpyKind kind, cudaStream_t stream, bool wait) {
@@ -68,10 +75,21 @@ cudaError_t cudaFree(void* p) {
     if (const Status status = check_no_capture(all); status != Status::Success) return status;
     if (!p) return Status::Success;
     const Allocation* found = allocation_at(all, p);
-    if (!found || found->kind != Allocation::Kind::Device) return Status::InvalidValue;
-    const Status status = all.wait_for_device(found->device);
+    if (!found || (found->kind != Allocation::Kind::Device && !all.is_managed(p))) return Status::InvalidValue;
+    const Status status = found->device < 0 ? wait_for_all(all) : all.wait_for_device(found->device);
     all.memory.free(address_of(p));
+    all.managed.erase(address_of(p));
     return status;
+  });
+}
+cudaError_t cudaMallocManaged(void** p, size_t bytes, unsigned) {
+  return answer_of([&](Simulator& all) {
+    *p = nullptr;
+    if (bytes == 0) return Status::InvalidValue;
+    if (all.allocation_fails()) return Status::MemoryAllocation;
+    *p = all.memory.allocate_pinned(bytes);
+    if (*p) all.managed.insert(address_of(*p));
+    return *p ? Status::Success : Status::MemoryAllocation;
   });
 }
 cudaError_t cudaMallocAsync(void** p, size_t bytes, cudaStream_t stream) {
@@ -90,7 +108,8 @@ cudaError_t cudaFreeAsync(void* p, cudaStream_t stream) {
     if (!allocation_at(all, p)) return Status::InvalidValue;
     const uint64_t address = address_of(p);
     all.enqueue(own, "cudaFreeAsync", [&all, address](OpId op) {
-      if (!all.memory.free(address, op)) all.reports.add(ReportKind::UseAfterFree, "cudaFreeAsync of what is free already");
+      if (!all.memory.free(address, op))
+        all.reports.add(ReportKind::UseAfterFree, "cudaFreeAsync of what is free already");
     });
     return Status::Success;
   });
@@ -133,10 +152,8 @@ cudaError_t cudaFreeHost(void* p) {
   return answer_of([&](Simulator& all) {
     if (!p) return Status::Success;
     const Allocation* found = allocation_at(all, p);
-    if (!found || found->kind != Allocation::Kind::Pinned) return Status::InvalidValue;
-    Status status = Status::Success;
-    for (int device = 0; device < all.settings.devices; ++device)
-      if (const Status one = all.wait_for_device(device); one != Status::Success) status = one;
+    if (!found || found->kind != Allocation::Kind::Pinned || all.is_managed(p)) return Status::InvalidValue;
+    const Status status = wait_for_all(all);
     all.memory.free(address_of(p));
     return status;
   });
@@ -179,7 +196,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     const Allocation* found = all.memory.find(address_of(p));
     if (!found || found->freed || address_of(p) >= found->address + found->bytes) return Status::Success;
     const bool device = found->kind == Allocation::Kind::Device;
-    attributes->type = device ? cudaMemoryTypeDevice : cudaMemoryTypeHost;
+    attributes->type = device ? cudaMemoryTypeDevice : all.is_managed(p) ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
     attributes->device = device ? found->device : this_thread().device;
     attributes->devicePointer = const_cast<void*>(p);
     attributes->hostPointer = device ? nullptr : const_cast<void*>(p);
@@ -188,9 +205,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return on_stream(stream, [&](Simulator& all, Stream& own) {
-    return copy(all, to, from, bytes, direction_of(kind), own);
-  });
+  return on_stream(stream,
+                   [&](Simulator& all, Stream& own) { return copy(all, to, from, bytes, direction_of(kind), own); });
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   return on_stream(nullptr, [&](Simulator& all, Stream& own) {
