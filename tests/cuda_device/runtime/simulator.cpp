@@ -79,7 +79,7 @@ OpId Simulator::enqueue(Stream& stream, std::string name, std::function<void(OpI
     const size_t found = reports.all().size();
     memory.begin(op, device);
     try {
-      body(op);
+      if (body) body(op);
     } catch (const std::exception& error) {
       refuse(schedule.operations().describe(op) + ": " + error.what());
     }
