@@ -10,6 +10,7 @@ namespace weft::cuda_device {
 // Global accesses of one width: a request is one instruction of one warp, a sector is 32 bytes that it touches.
 struct Traffic {
   uint64_t requests = 0, sectors = 0, wanted_bytes = 0;
+  Traffic& operator+=(const Traffic& other);
 };
 
 struct Counters {

@@ -27,7 +27,7 @@ class History {
   History() : entries_{{kFirstRun, kBeforeAll}} {}
 
   // The first run of an operation that begins now.
-  RunId begin(OpId op, const HappensBefore& order);
+  RunId begin(OpId op);
   // One more run of the operation that executes.
   RunId next_run();
   RunId current_run() const { return last_; }
@@ -38,6 +38,8 @@ class History {
   std::vector<RunRange> unordered_before(OpId op, const HappensBefore& order) const;
 
   void forget_settled(const HappensBefore& order);
+  // The list has doubled since settled operations were last looked for: looking now costs little a begin().
+  bool grown() const { return entries_.size() > look_again_; }
 
   // Run numbers are nearly used up: renumber() then gives each finished operation one number. Every stamp in memory
   // must be translated by what it returns, which maps an old number to the new one.

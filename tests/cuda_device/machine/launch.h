@@ -23,9 +23,10 @@ struct Launch {
   OpId op = kBeforeAll;
 };
 
-// The same `random` state gives the same schedule. Whether the device takes such a launch (threads, shared memory) is
-// for the caller to check. Reports what is wrong to memory.reports(); a wrong access is left out and the lane goes on.
-// Throws std::runtime_error where the machine cannot go on: an instruction that cannot be simulated at this place.
+// Begins the operation `launch.op` in `memory`. The same `random` state gives the same schedule. Whether the device
+// takes such a launch (threads, shared memory) is for the caller to check. Reports what is wrong to memory.reports(); a
+// wrong access is left out and the lane goes on. Throws std::runtime_error where the machine cannot go on: an
+// instruction that cannot be simulated at this place.
 Counters run_launch(const Launch& launch, Memory& memory, std::mt19937_64& random);
 
 }  // namespace weft::cuda_device

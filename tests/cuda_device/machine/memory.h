@@ -14,7 +14,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "tests/cuda_device/machine/arena.h"
@@ -91,8 +90,21 @@ class Memory {
   // ---- memory of operations: bounded however long the program runs
 
   // Forgets operations that are settled. Called by begin() itself whenever the list has doubled.
-  void forget_settled() { history_.forget_settled(order_); }
+  void forget_settled();
   bool remembers(OpId op) const { return history_.remembers(op); }
+
+  // ---- for the machine: what stands in the way of an access, in words; empty if nothing
+
+  struct Fault {
+    ReportKind kind = ReportKind::Bounds;
+    std::string text;
+    explicit operator bool() const { return !text.empty(); }
+  };
+  // `a` is what find() says, perhaps null.
+  Fault fault_of(const Allocation* a, uint64_t address, size_t bytes) const;
+  Fault fault_of(const Conflict& conflict, const std::string& memory, Touch kind) const;
+  static std::string name_of(const Allocation& a);
+  const Accessor& accessor() const { return accessor_; }  // of the operation that executes
 
   Reports& reports() { return reports_; }
   const HappensBefore& order() const { return order_; }
@@ -100,16 +112,18 @@ class Memory {
   int device() const { return device_; }
 
  private:
-  friend class GlobalAccess;
-  const Allocation* check(uint64_t address, size_t bytes, const std::string& what);
-  uint64_t add(uint64_t address, size_t bytes, Allocation::Kind kind, int device, std::ptrdiff_t to_alias);
+  std::byte* reach(uint64_t address, size_t bytes, Touch kind, const std::string& what);
+  Allocation& add(uint64_t address, size_t bytes, Allocation::Kind kind, std::ptrdiff_t to_alias);
 
   const HappensBefore& order_;
   Reports& reports_;
   Limits limits_;
   Arena device_arena_, pinned_arena_;
   History history_;
+  OpId op_ = kBeforeAll;
   int device_ = 0;
+  Accessor accessor_;
+  std::vector<RunRange> unordered_;
   int count_ = 0;
   std::vector<size_t> used_;
   std::map<uint64_t, std::unique_ptr<Allocation>> allocations_;

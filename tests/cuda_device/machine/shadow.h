@@ -21,6 +21,7 @@ namespace weft::cuda_device {
 constexpr size_t kGranule = 2;  // bytes: neighbouring bf16 belong to different threads
 constexpr size_t kChunk = 16;   // bytes: the widest access of one lane
 constexpr int kGranules = int(kChunk / kGranule);
+constexpr uint32_t kLanesOfWarp = 32;
 
 // The last accesses of one kind. Whoever is ordered after the last of several is ordered after all that are forgotten.
 struct Stamp {
@@ -60,6 +61,7 @@ struct Accessor {
   bool zero_is_written = false;                      // the host's memory, whose writes by the host nobody sees
   const std::vector<RunRange>* unordered = nullptr;  // operations that this one is not ordered after
   const std::vector<Release>* acquired = nullptr;    // from other blocks of the launch, by run
+  bool acquired_all = false;                         // every block that ran before has released, and this one knows it
 };
 
 // What is wrong with an access.
@@ -68,6 +70,7 @@ struct Conflict {
   Why why = Why::Nothing;
   bool with_write = false;  // the earlier access
   RunId run = kNever;       // of the earlier access
+  size_t granule = 0;       // the first that it is about
   explicit operator bool() const { return why != Why::Nothing; }
 };
 
@@ -102,9 +105,12 @@ class Shadow {
     size_t first, last;
   };
 
+  // `count` chunks; the thread of each is `step` after that of the one before.
+  Conflict touch_chunks(size_t chunk, size_t count, Touch kind, const Accessor& who, Stamp mine, uint32_t step);
   Conflict touch_chunk(size_t chunk, Touch kind, const Accessor& who, Stamp mine);
-  Conflict touch_whole(Pair& pair, size_t chunk, Touch kind, const Accessor& who, Stamp mine);
-  Conflict touch_part(Pair& pair, size_t granule, Touch kind, const Accessor& who);
+  // Checks an access against one pair of stamps, of a granule or of a chunk, and notes it there.
+  Conflict touch_pair(Pair& pair, size_t first, size_t last, Touch kind, const Accessor& who, Stamp mine);
+  void note_read(Pair& pair, size_t first, size_t last, const Accessor& who, Stamp mine);
   Parts& split(Pair& pair);
   void join(Pair& pair);
   void displace(RunId run, size_t first, size_t last);

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <span>
 
 namespace weft::cuda_device {
 
@@ -24,25 +23,23 @@ struct Operand {
   static constexpr uint8_t kPredicate = 0;  // as a width
 
   uint32_t place = 0;   // byte offset in the register file
+  int32_t offset = 0;   // of an address: [%rd1+16]
   uint8_t width = 4;    // bytes a lane
   bool negate = false;  // of a predicate: !%p
-  int32_t offset = 0;   // of an address: [%rd1+16]
 };
 
 struct Instruction {
   Execute execute = nullptr;
-  Flow flow = Flow::Next;
-  bool guarded = false;  // @%p, @!%p
-  Operand guard;
-  std::vector<Operand> operands;
-  int32_t target = -1;  // of a branch
-  uint8_t count = 1;    // of a memory access: elements a lane
-  uint8_t bytes = 4;    // and bytes of one
-  bool is_signed = false;
-  Space space = Space::Generic;
+  std::span<const Operand> operands;  // those in braces one by one; of [address, ...] too
+  int32_t target = -1;                // of a branch
   int32_t mode = 0;  // what the function has to know beside its operands; each says what it means to it
-  int32_t line = 0;  // in the source
-  std::string text;
+  Operand guard;     // @%p, @!%p
+  bool guarded = false;
+  Flow flow = Flow::Next;
+  Space space = Space::Generic;
+  uint8_t count = 1;  // of a memory access: elements a lane
+  uint8_t bytes = 4;  // and bytes of one
+  bool is_signed = false;
 };
 
 }  // namespace weft::cuda_device

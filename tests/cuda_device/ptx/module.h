@@ -26,10 +26,53 @@ struct Parameter {
   size_t offset = 0, bytes = 0;
 };
 
+// Registers that hold the same in every kernel, each of 4 bytes a lane, in this order at the start of the file.
+enum class Special {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NWarpId,
+  LaneMaskEq,
+  LaneMaskLe,
+  LaneMaskLt,
+  LaneMaskGe,
+  LaneMaskGt,
+  DynamicShared,
+  TotalShared,
+  Count
+};
+constexpr uint32_t place_of(Special special) { return uint32_t(special) * uint32_t(kLanes) * 4; }
+
+// Generic addresses of shared and of local memory.
+constexpr uint64_t kSharedWindow = 0x0000'0100'0000'0000, kLocalWindow = 0x0000'0200'0000'0000,
+                   kWindowBytes = uint64_t{1} << 32;
+
+// Where an instruction comes from, for messages.
+struct Origin {
+  std::string text;    // as in the PTX
+  std::string source;  // "layer_norm.cu:41", the file without folders; empty without -lineinfo
+};
+
 struct Kernel {
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;  // its instructions point into it
+  Kernel& operator=(const Kernel&) = delete;
+
   std::string name;  // as in the PTX, that is, mangled
-  std::string file;  // of the source, without folders; empty without -lineinfo
   std::vector<Instruction> code;
+  std::vector<Origin> origins;    // of each instruction
+  std::vector<Operand> operands;  // what instructions' spans point into
   std::vector<Constant> constants;
   std::vector<Parameter> parameters;
   size_t parameter_bytes = 0;
