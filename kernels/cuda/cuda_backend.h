@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/backend/backend.h"
+#include "kernels/cuda/matmul.h"
 #include "kernels/cuda/staging.h"
 #include "kernels/cuda/stream.h"
 
@@ -51,9 +52,15 @@ class CudaBackend : public Backend {
   void run(const SumAll& args, Scratch scratch) override;
   void run(const SumRows& args, Scratch scratch) override;
 
+  size_t workspace(const LinearBackward& args) const override;
+  size_t workspace(const LinearForward& args) const override;
+
  private:
+  void packed_linear(const LinearForward& args);
+
   Stream stream_;
   Staging staging_;
+  MatmulEngine matmul_;
   std::shared_ptr<Allocator> allocator_;
 };
 

@@ -48,13 +48,4 @@ void CudaBackend::run(const CrossEntropyStats&, Scratch) { pending("CrossEntropy
 void CudaBackend::run(const ResidualNormBackward&, Scratch) { pending("ResidualNormBackward"); }
 void CudaBackend::run(const ResidualNormForward&, Scratch) { pending("ResidualNormForward"); }
 
-// linear
-void CudaBackend::run(const Activate&, Scratch) { pending("Activate"); }
-void CudaBackend::run(const LinearBackward&, Scratch) { pending("LinearBackward"); }
-void CudaBackend::run(const LinearForward&, Scratch) { pending("LinearForward"); }
-void CudaBackend::run(const Matmul&, Scratch) { pending("Matmul"); }
-void CudaBackend::run(const PackWeight&, Scratch) { pending("PackWeight"); }
-
-size_t CudaBackend::packed_bytes(int64_t, int64_t, WeightFormat) const { pending("PackWeight"); }
-
 }  // namespace weft::cuda
