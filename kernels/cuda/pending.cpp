@@ -11,8 +11,6 @@ namespace {
 }  // namespace
 
 // attention
-void CudaBackend::run(const AttentionBackward&, Scratch) { pending("AttentionBackward"); }
-void CudaBackend::run(const AttentionForward&, Scratch) { pending("AttentionForward"); }
 void CudaBackend::run(const CachedAttention&, Scratch) { pending("CachedAttention"); }
 
 // elementwise
