@@ -49,6 +49,17 @@ bool vectorised_heads(const AttentionHeads& heads, const Pointers*... tensors) {
   return (vectorised(tensors, heads.head_dim) && ...);
 }
 
+// The last of the sequences s, of which there is one at least, with begin(s) <= at; begin rises, from 0.
+template <class Begin>
+__device__ int last_sequence(int sequences, int64_t at, Begin begin) {
+  int first = 0, last = sequences;  // it is in [first, last)
+  while (last - first > 1) {
+    const int middle = (first + last) / 2;
+    (begin(middle) <= at ? first : last) = middle;
+  }
+  return first;
+}
+
 // Rows of sequences laid end to end, cut into tiles of `size` that hold rows of one sequence alone. Sequence s has the
 // tiles from offsets[s] / size + s on: always enough, so that a kernel's grid follows from the number of rows and of
 // sequences, and a block finds its tile by itself. A tile may be empty.
@@ -60,14 +71,10 @@ struct SequenceTile {
   int begin = 0;    // the tile's first position in the sequence
   int length = 0;   // of the sequence
 
-  // `repeat`: each row counts so many times.
+  // `repeat`: each row counts so many times, in `begin` and `length` too.
   __device__ SequenceTile(const int32_t* offsets, int sequences, int64_t tile, int size, int repeat = 1) {
     const auto first_tile = [&](int s) { return int64_t{offsets[s]} * repeat / size + s; };
-    int last = sequences;  // the sequence is in [sequence, last)
-    while (last - sequence > 1) {
-      const int middle = (sequence + last) / 2;
-      (first_tile(middle) <= tile ? sequence : last) = middle;
-    }
+    sequence = last_sequence(sequences, tile, first_tile);
     row = offsets[sequence];
     length = static_cast<int>(offsets[sequence + 1] - row) * repeat;
     begin = static_cast<int>(tile - first_tile(sequence)) * size;

@@ -58,7 +58,7 @@ struct RunningRows {
       most = row_max(most);
       const float shrink = max[h] == most ? 1 : exp2f((max[h] - most) * base);
       max[h] = most;
-      sum[h] *= shrink;
+      float more = 0;
 #pragma unroll
       for (auto& block : sums) block[2 * h] *= shrink, block[2 * h + 1] *= shrink;
 #pragma unroll
@@ -66,9 +66,10 @@ struct RunningRows {
 #pragma unroll
         for (int i = 2 * h; i < 2 * h + 2; ++i) {
           scores[j][i] = sees(j, i) ? exp2f((scores[j][i] - most) * base) : 0;
-          sum[h] += scores[j][i];
+          more += scores[j][i];
         }
       }
+      sum[h] = fmaf(sum[h], shrink, more);
     }
   }
 
@@ -89,6 +90,18 @@ struct RunningRows {
 #pragma unroll
     for (float& s : sum) s = row_sum(s);
   }
+};
+
+// Two parts of a row's keys become one: what each is to be multiplied with. Neither part may be without keys.
+struct Joined {
+  float max, sum, left, right;
+  __device__ Joined(float left_max, float left_sum, float right_max, float right_sum, float base)
+      : max(fmaxf(left_max, right_max)),
+        left(left_max == max ? 1 : exp2f((left_max - max) * base)),
+        right(right_max == max ? 1 : exp2f((right_max - max) * base)) {
+    sum = fmaf(right_sum, right, left_sum * left);
+  }
+  __device__ float operator()(float left_sum, float right_sum) const { return fmaf(right_sum, right, left_sum * left); }
 };
 
 // A row without keys gives 0.

@@ -21,6 +21,7 @@ class CudaBackend : public Backend {
   using Backend::run;
   using Backend::workspace;
   size_t workspace(const AttentionBackward& args) const override;
+  size_t workspace(const CachedAttention& args) const override;
   void run(const Activate& args, Scratch scratch) override;
   void run(const AddPositionsBackward& args, Scratch scratch) override;
   void run(const AddPositionsForward& args, Scratch scratch) override;

@@ -10,9 +10,6 @@ namespace {
 
 }  // namespace
 
-// attention
-void CudaBackend::run(const CachedAttention&, Scratch) { pending("CachedAttention"); }
-
 // elementwise
 void CudaBackend::run(const AddRow&, Scratch) { pending("AddRow"); }
 void CudaBackend::run(const AddScaled&, Scratch) { pending("AddScaled"); }
