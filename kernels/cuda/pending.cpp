@@ -10,11 +10,6 @@ namespace {
 
 }  // namespace
 
-// attention
-void CudaBackend::run(const AttentionBackward&, Scratch) { pending("AttentionBackward"); }
-void CudaBackend::run(const AttentionForward&, Scratch) { pending("AttentionForward"); }
-void CudaBackend::run(const CachedAttention&, Scratch) { pending("CachedAttention"); }
-
 // cross_entropy
 void CudaBackend::run(const CrossEntropy&, Scratch) { pending("CrossEntropy"); }
 void CudaBackend::run(const CrossEntropyGradient&, Scratch) { pending("CrossEntropyGradient"); }
