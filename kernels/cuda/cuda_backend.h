@@ -27,6 +27,8 @@ class CudaBackend : public Backend {
   size_t workspace(const SquareSum& args) const override;
   size_t workspace(const SumAll& args) const override;
   size_t workspace(const SumRows& args) const override;
+  size_t workspace(const AttentionBackward& args) const override;
+  size_t workspace(const CachedAttention& args) const override;
   void run(const Activate& args, Scratch scratch) override;
   void run(const AddPositionsBackward& args, Scratch scratch) override;
   void run(const AddPositionsForward& args, Scratch scratch) override;
