@@ -59,6 +59,8 @@ struct Mistake {
   const char *program, *name;
   std::vector<std::string> kinds;  // one of them, by the order that was drawn
 };
+std::ostream& operator<<(std::ostream& to, const Mistake& mistake) { return to << mistake.name; }
+
 class MistakeOf : public testing::TestWithParam<Mistake> {};
 TEST_P(MistakeOf, IsReportedInItsPlaceForEverySeed) {
   const auto& [program, name, kinds] = GetParam();
