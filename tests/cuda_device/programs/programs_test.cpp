@@ -98,6 +98,18 @@ TEST(HostMistake, AWriteToPinnedMemoryInFlightIsReported) {
   EXPECT_THAT(outcome.output, HasSubstr("host access: the host writes byte 12 of the pinned memory that cudaMemcpy"));
 }
 
+// Refused with what to change, when the first kernel is used.
+TEST(Build, OfCompressedPtxIsRefused) {
+  const Outcome outcome = run("compressed", "right");
+  EXPECT_EQ(outcome.status, 86);
+  EXPECT_THAT(outcome.output, HasSubstr("the PTX in the fat binary is compressed: compile with nvcc -no-compress"));
+}
+TEST(Build, OfMachineCodeAloneIsRefused) {
+  const Outcome outcome = run("machine_code", "right");
+  EXPECT_EQ(outcome.status, 86);
+  EXPECT_THAT(outcome.output, HasSubstr("only machine code of sm_90: compile with -gencode arch=compute_80"));
+}
+
 TEST(Injected, ALaunchThatFailsIsTheProgramsToHandle) {
   const Outcome outcome = run("streams", "right", "WEFT_CUDA_DEVICE_FAIL_LAUNCH=1");
   EXPECT_EQ(outcome.status, 1);
