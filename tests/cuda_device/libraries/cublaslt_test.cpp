@@ -288,6 +288,23 @@ TEST_F(CublasLt, AlgorithmsDifferInTheirBitsAndRepeatTheirOwn) {
   for (size_t k = 1; k < results.size(); ++k) EXPECT_NE(results[0], results[k]);
 }
 
+TEST_F(CublasLt, AnAlgorithmIsTakenForOtherProductsThatItFits) {
+  Trial chosen({.m = 32, .n = 32, .k = 64}), longer({.m = 32, .n = 64, .k = 64}), odd({.m = 31, .n = 32, .k = 64});
+  const auto found = chosen.algorithms();
+  const auto check = [&](const Trial& trial) {
+    cublasLtMatmulHeuristicResult_t result;
+    const cublasStatus_t status = cublasLtMatmulAlgoCheck(trial.handle, trial.description, trial.la, trial.lb, trial.ld,
+                                                          trial.ld, &found[0].algo, &result);
+    if (status == CUBLAS_STATUS_SUCCESS) EXPECT_EQ(result.workspaceSize, 2 * found[0].workspaceSize);
+    return status;
+  };
+  EXPECT_EQ(check(longer), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(check(odd), CUBLAS_STATUS_NOT_SUPPORTED);
+  const Reference want(longer);
+  const std::vector<float> got = longer.result(&found[0].algo);
+  for (size_t k = 0; k < got.size(); ++k) expect_near(got[k], want.d[k], CUDA_R_32F);
+}
+
 TEST_F(CublasLt, OffersOnlyAlgorithmsThatFit) {
   Trial trial({.m = 32, .n = 32, .k = 64});
   EXPECT_EQ(trial.algorithms(0).size(), 1u);

@@ -151,6 +151,22 @@ bool resolve(uint32_t exec, Addresses* addresses, Access* access) {
   return false;
 }
 
+// How many active lanes from `lane` on lie side by side.
+int run_of(uint32_t exec, const Addresses& a, int bytes, int lane) {
+  int end = lane + 1;
+  while (end < kLanes && (exec >> end & 1) && a[size_t(end)] == a[size_t(end - 1)] + uint64_t(bytes)) ++end;
+  return end - lane;
+}
+
+void reach_run(Checker& checker, int lane, int lanes, const Addresses& addresses, int bytes, Reached* r) {
+  std::byte* first = lanes > 1 ? checker.bulk(lane, lanes, addresses[size_t(lane)]) : nullptr;
+  for (int k = 0; k < lanes; ++k) {
+    const auto l = size_t(lane + k);
+    r->at[l] = first ? first + k * bytes : checker.lane(lane + k, addresses[l]);
+    r->good |= uint32_t(r->at[l] != nullptr) << l;
+  }
+}
+
 }  // namespace
 
 Addresses addresses_of(const Warp& w, const Operand& o) {
@@ -205,10 +221,12 @@ Reached reach(Warp& w, const Instruction& i, const Addresses& given, const Acces
     r.good = p ? w.exec : 0;
     return r;
   }
-  for_each_lane(w.exec, [&](int l) {
-    r.at[size_t(l)] = checker.lane(l, addresses[size_t(l)]);
-    r.good |= uint32_t(r.at[size_t(l)] != nullptr) << l;
-  });
+  for (int l = first; l < kLanes;) {
+    const int together = access.kind == Touch::Atomic || access.whole_warp ? 1 : run_of(w.exec, addresses, access.bytes, l);
+    reach_run(checker, l, together, addresses, access.bytes, &r);
+    l += together;
+    while (l < kLanes && !(w.exec >> l & 1)) ++l;
+  }
   return r;
 }
 

@@ -35,6 +35,14 @@ std::string_view name_of(ReportKind kind) {
   return "?";
 }
 
+namespace {
+// Of a kernel's finding the first block and thread say it all.
+bool is_same_finding(const Report& a, const Report& b) {
+  if (a.kind != b.kind || a.kernel != b.kernel) return false;
+  return a.kernel.empty() ? a.sentence == b.sentence : a.source == b.source && a.instruction == b.instruction;
+}
+}  // namespace
+
 Reports::Policy Reports::policy_of_environment() {
   const char* asked = std::getenv("WEFT_CUDA_DEVICE_REPORTS");
   return asked && std::strcmp(asked, "collect") == 0 ? Policy::Collect : Policy::Stop;
@@ -48,7 +56,7 @@ void Reports::add(Report report) {
     std::fprintf(stderr, "simulated CUDA device: %s\n", report.sentence.c_str());
     _exit(kExitStatus);  // no destructors: other threads are in the middle of their work
   }
-  const bool known = std::ranges::any_of(reports_, [&](const Report& r) { return r.sentence == report.sentence; });
+  const bool known = std::ranges::any_of(reports_, [&](const Report& r) { return is_same_finding(r, report); });
   if (!known && reports_.size() < kMost) reports_.push_back(std::move(report));
 }
 

@@ -42,7 +42,7 @@ struct Report {
 class Reports {
  public:
   static constexpr int kExitStatus = 86;
-  static constexpr size_t kMost = 100;  // kept; the same sentence is kept once
+  static constexpr size_t kMost = 100;  // kept: of each instruction of a kernel, or sentence, one
 
   enum class Policy { Stop, Collect };
   explicit Reports(Policy policy = policy_of_environment()) : policy_(policy) {}

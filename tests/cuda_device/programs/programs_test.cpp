@@ -59,6 +59,8 @@ struct Mistake {
   const char *program, *name;
   std::vector<std::string> kinds;  // one of them, by the order that was drawn
 };
+std::ostream& operator<<(std::ostream& to, const Mistake& mistake) { return to << mistake.name; }
+
 class MistakeOf : public testing::TestWithParam<Mistake> {};
 TEST_P(MistakeOf, IsReportedInItsPlaceForEverySeed) {
   const auto& [program, name, kinds] = GetParam();
@@ -94,6 +96,18 @@ TEST(HostMistake, AWriteToPinnedMemoryInFlightIsReported) {
   const Outcome outcome = run("streams", "pinned-too-early");
   EXPECT_EQ(outcome.status, 86);
   EXPECT_THAT(outcome.output, HasSubstr("host access: the host writes byte 12 of the pinned memory that cudaMemcpy"));
+}
+
+// Refused with what to change, when the first kernel is used.
+TEST(Build, OfCompressedPtxIsRefused) {
+  const Outcome outcome = run("compressed", "right");
+  EXPECT_EQ(outcome.status, 86);
+  EXPECT_THAT(outcome.output, HasSubstr("the PTX in the fat binary is compressed: compile with nvcc -no-compress"));
+}
+TEST(Build, OfMachineCodeAloneIsRefused) {
+  const Outcome outcome = run("machine_code", "right");
+  EXPECT_EQ(outcome.status, 86);
+  EXPECT_THAT(outcome.output, HasSubstr("only machine code of sm_90: compile with -gencode arch=compute_80"));
 }
 
 TEST(Injected, ALaunchThatFailsIsTheProgramsToHandle) {

@@ -44,12 +44,13 @@ __global__ void product(const __nv_bfloat16* a, const __nv_bfloat16* b, float* c
     }
     __syncthreads();
     unsigned fa[4], fb[4];
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"  // HERE missing-wait
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
                  : "=r"(fa[0]), "=r"(fa[1]), "=r"(fa[2]), "=r"(fa[3])
-                 : "r"(shared_address(&tile_a[buffer][row + lane % 16][lane / 16 * 8])));
+                 : "r"(shared_address(&tile_a[buffer][row + lane % 16][lane / 16 * 8])));  // HERE missing-wait
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
                  : "=r"(fb[0]), "=r"(fb[1]), "=r"(fb[2]), "=r"(fb[3])
-                 : "r"(shared_address(&tile_b[buffer][column + lane % 8 + lane / 16 * 8][lane / 8 % 2 * 8])));
+                 : "r"(shared_address(
+                     &tile_b[buffer][column + lane % 8 + lane / 16 * 8][lane / 8 % 2 * 8])));  // HERE missing-wait
     for (int half = 0; half < 2; ++half)
       asm volatile(
           "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\n"

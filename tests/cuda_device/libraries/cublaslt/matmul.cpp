@@ -62,10 +62,8 @@ Algorithm unpacked(const cublasLtMatmulAlgo_t& packed) {
   return a;
 }
 
-// An algorithm is kept for one product: its workspace must be what this one needs.
-bool meant_for(const Algorithm& a, const Product& p) {
-  return a.id >= 0 && a.id < kAlgorithms && a.workspace == algorithm(a.id, p).workspace;
-}
+// An algorithm that was chosen for one product may be used for others: what it needs depends on the one at hand.
+bool known(int32_t id) { return id >= 0 && id < kAlgorithms; }
 
 uint32_t alignment_of(const void* at) {
   const auto address = reinterpret_cast<uint64_t>(at);
@@ -133,7 +131,7 @@ cublasStatus_t cublasLtMatmulAlgoGetIds(cublasLtHandle_t, cublasComputeType_t, c
 cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t, cudaDataType_t,
                                       cudaDataType_t, cudaDataType_t, cudaDataType_t, int id,
                                       cublasLtMatmulAlgo_t* out) {
-  if (id < 0 || id >= kAlgorithms) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!known(id)) return CUBLAS_STATUS_INVALID_VALUE;
   *out = packed({.id = id});
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -142,7 +140,11 @@ cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t ho
                                        const cublasLtMatmulAlgo_t* algo, cublasLtMatmulHeuristicResult_t* result) {
   const Product p = product_of(how, a, b, c, d);
   if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
-  const Algorithm one = algorithm(unpacked(*algo).id, p);
+  const int32_t id = unpacked(*algo).id;
+  if (!known(id)) return CUBLAS_STATUS_INVALID_VALUE;
+  const Algorithm one = algorithm(id, p);
+  for (const LayoutDescriptor* l : {&p.a, &p.b, &p.c, &p.d})
+    if (!takes(one, *l, kVectorBytes)) return CUBLAS_STATUS_NOT_SUPPORTED;
   *result = {};
   result->algo = packed(one);
   result->workspaceSize = one.workspace;
@@ -178,8 +180,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const 
   p.workspace = workspace;
   if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
   if (algo) {
-    p.algorithm = unpacked(*algo);
-    if (!meant_for(p.algorithm, p)) return CUBLAS_STATUS_INVALID_VALUE;
+    const int32_t id = unpacked(*algo).id;
+    if (!known(id)) return CUBLAS_STATUS_INVALID_VALUE;
+    p.algorithm = algorithm(id, p);
   } else {
     const PreferenceDescriptor chosen{workspace ? workspace_bytes : 0,
                                       {alignment_of(a), alignment_of(b), alignment_of(c), alignment_of(d)}};
