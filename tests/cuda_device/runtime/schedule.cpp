@@ -6,7 +6,7 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr size_t kForgetAtLeast = 4096;  // operations between two looks at which of them nobody can ask about any more
+constexpr size_t kForgetAtLeast = 64;  // operations between two looks at which of them nobody can ask about any more
 constexpr size_t kMostPending = 2048;    // work that waits for the host: a real device's queue has an end as well
 
 void add_new(std::vector<size_t>& into, const std::vector<size_t>& nodes) {

@@ -101,7 +101,7 @@ class Schedule {
   std::map<int, Stream*> legacy_;
   uint32_t next_number_ = 0;
   size_t pending_ = 0;
-  size_t forget_at_ = 4096;
+  size_t forget_at_ = 64;
 };
 
 }  // namespace weft::cuda_device
