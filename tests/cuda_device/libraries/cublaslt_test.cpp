@@ -295,7 +295,9 @@ TEST_F(CublasLt, AnAlgorithmIsTakenForOtherProductsThatItFits) {
     cublasLtMatmulHeuristicResult_t result;
     const cublasStatus_t status = cublasLtMatmulAlgoCheck(trial.handle, trial.description, trial.la, trial.lb, trial.ld,
                                                           trial.ld, &found[0].algo, &result);
-    if (status == CUBLAS_STATUS_SUCCESS) EXPECT_EQ(result.workspaceSize, 2 * found[0].workspaceSize);
+    if (status == CUBLAS_STATUS_SUCCESS) {
+      EXPECT_EQ(result.workspaceSize, 2 * found[0].workspaceSize);
+    }
     return status;
   };
   EXPECT_EQ(check(longer), CUBLAS_STATUS_SUCCESS);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -73,8 +74,9 @@ bool Simulator::is_managed(const void* p) const {
   return found && managed.contains(found->address);
 }
 
-OpId Simulator::enqueue(Stream& stream, std::string name, std::function<void(OpId)> body, double microseconds) {
-  const auto run = [this, device = stream.device, body = std::move(body)](OpId op) {
+OpId Simulator::enqueue(Stream& stream, Work work) {
+  work.body = [this, device = stream.device, body = std::move(work.body)](OpId op) {
+    note_move();
     if (health(device) != Status::Success) return;
     const size_t found = reports.all().size();
     memory.begin(op, device);
@@ -87,7 +89,23 @@ OpId Simulator::enqueue(Stream& stream, std::string name, std::function<void(OpI
     for (size_t k = found; k < all.size(); ++k)
       if (const Status how = noticed(all[k].kind); how != Status::Success) fail(device, how);
   };
-  return schedule.enqueue(stream, {.name = std::move(name), .body = run, .microseconds = microseconds});
+  note_move();
+  return schedule.enqueue(stream, std::move(work));
+}
+
+void Simulator::note_move() {
+  ++moves_;
+  moved_.notify_all();
+}
+
+bool Simulator::run_until(const std::function<bool()>& done) {
+  while (!done()) {
+    if (schedule.step()) continue;
+    const uint64_t seen = moves_;
+    const std::chrono::seconds patience(settings.patience);
+    if (!moved_.wait_for(mutex, patience, [&] { return moves_ != seen || done(); })) return false;
+  }
+  return true;
 }
 
 void Simulator::fail(int device, Status how) {
@@ -96,11 +114,10 @@ void Simulator::fail(int device, Status how) {
 }
 
 Status Simulator::wait_for(int device, OpId id) {
-  while (!schedule.finished(id))
-    if (!schedule.step()) {
-      reports.add(ReportKind::Runtime, "nothing can run, and the host waits: " + schedule.waiting());
-      return Status::LaunchTimeout;
-    }
+  if (!run_until([&] { return schedule.finished(id); })) {
+    reports.add(ReportKind::Runtime, "deadlock: the host waits, and nothing can run: " + schedule.waiting());
+    return Status::LaunchTimeout;
+  }
   schedule.host_waited(id);
   let_go_of_pinned();
   return health(device);
