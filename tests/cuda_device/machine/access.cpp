@@ -214,7 +214,7 @@ Reached reach(Warp& w, const Instruction& i, const Addresses& given, const Acces
       return r;
     }
   }
-  if (access.kind == Touch::Read && lanes > 1 && at_one_place(w.exec, addresses)) {
+  if (access.kind == Touch::Read && access.space != Space::Local && lanes > 1 && at_one_place(w.exec, addresses)) {
     access.whole_warp = true;
     std::byte* p = checker.lane(first, addresses[size_t(first)]);
     r.at.fill(p);
