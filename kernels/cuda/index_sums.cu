@@ -126,7 +126,7 @@ __device__ void sum_segments(const Sums<T>& args, const Chunk<T>& chunk, int fir
 }
 
 template <class T, bool kAligned, bool kOnce>
-__global__ void __launch_bounds__(kRowThreads) sum_chunks(const Sums<T> args) {
+__global__ void __launch_bounds__(kRowThreads, 2) sum_chunks(const Sums<T> args) {
   const int64_t number = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   if (number >= args.chunks) return;  // a whole warp
   const Chunk<T> chunk(args, number);

@@ -101,17 +101,30 @@ __device__ void load_packed(const W* from, float (&to)[kPackedVector<W>]) {
   }
 }
 
+// N elements at `from`, which lies on a multiple of their bytes or of 16: 16 bytes at a time, or 8 where there are no
+// more.
+template <int N, class X>
+__device__ void load_pieces(const X* from, float (&to)[N]) {
+  if constexpr (N * sizeof(X) == 8) {
+    const uint2 bits = *reinterpret_cast<const uint2*>(from);
+    to[0] = __uint_as_float(bits.x << 16), to[1] = __uint_as_float(bits.x & 0xffff0000u);
+    to[2] = __uint_as_float(bits.y << 16), to[3] = __uint_as_float(bits.y & 0xffff0000u);
+  } else {
+    float part[kVector<X>];
+#pragma unroll
+    for (int p = 0; p < N; p += kVector<X>) {
+      load_vector(from + p, part);
+#pragma unroll
+      for (int j = 0; j < kVector<X>; ++j) to[p + j] = part[j];
+    }
+  }
+}
+
 // N elements of a row of x from column i, zeros beyond its end: by vectors where `vectors`, to the same values.
 template <int N, class X>
 __device__ void load_some(const X* row, int64_t i, int64_t in, bool vectors, float (&to)[N]) {
   if (vectors && i + N <= in) {
-    float part[kVector<X>];
-#pragma unroll
-    for (int p = 0; p < N; p += kVector<X>) {
-      load_vector(row + i + p, part);
-#pragma unroll
-      for (int j = 0; j < kVector<X>; ++j) to[p + j] = part[j];
-    }
+    load_pieces(row + i, to);
   } else {
 #pragma unroll
     for (int j = 0; j < N; ++j) to[j] = i + j < in ? to_float(row[i + j]) : 0.0f;
