@@ -381,5 +381,15 @@ TEST_F(CublasLt, OperandsAreCheckedAsAKernelsAre) {
   EXPECT_THAT(reported(), HasSubstr("uninitialised: cublasLtMatmul: B"));
 }
 
+TEST_F(CublasLt, AResultOverAnOperandIsARace) {
+  Trial trial({.m = 16, .n = 16, .k = 16});
+  EXPECT_EQ(
+      cublasLtMatmul(trial.handle, trial.description, &trial.c.alpha, trial.at_a.p, trial.la, trial.at_b.p, trial.lb,
+                     &trial.c.beta, trial.at_b.p, trial.ld, trial.at_b.p, trial.ld, nullptr, nullptr, 0, nullptr),
+      CUBLAS_STATUS_SUCCESS);
+  ok(cudaDeviceSynchronize());
+  EXPECT_THAT(reported(), HasSubstr("race: cublasLtMatmul: D is written where B is read"));
+}
+
 }  // namespace
 }  // namespace weft::cuda_device

@@ -1,9 +1,11 @@
 #include "tests/cuda_device/runtime/simulator.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -33,6 +35,15 @@ Status noticed(ReportKind kind) {
     default:
       return Status::Success;
   }
+}
+
+// A program that collects and does not look ends as one that does not collect, only later.
+void say_what_was_collected() {
+  const std::vector<Report> found = simulator().reports.all();
+  if (found.empty()) return;
+  std::fflush(nullptr);
+  for (const Report& report : found) std::fprintf(stderr, "simulated CUDA device: %s\n", report.sentence.c_str());
+  _exit(Reports::kExitStatus);
 }
 
 }  // namespace
@@ -66,12 +77,30 @@ Simulator::Simulator()
         return address;
       }),
       failed_(static_cast<size_t>(std::max(settings.devices, 1)), Status::Success) {
-  explain_faults(*this);
+  explain_faults();
+  std::atexit(say_what_was_collected);
 }
 
 bool Simulator::is_managed(const void* p) const {
   const Allocation* found = memory.find(reinterpret_cast<uint64_t>(p));
   return found && managed.contains(found->address);
+}
+
+Stream* Simulator::stream_of(const void* handle) {
+  const auto number = reinterpret_cast<uint64_t>(handle);
+  if (number <= 1) return &schedule.legacy_stream(this_thread().device);
+  if (number == 2) refuse("a default stream for each thread (cudaStreamPerThread) is not simulated");
+  auto* stream = static_cast<Stream*>(const_cast<void*>(handle));
+  return schedule.has(stream) ? stream : nullptr;
+}
+
+void Simulator::free(const Allocation& allocation) {
+  const uint64_t address = allocation.address;
+  const size_t bytes = allocation.bytes;
+  const bool pinned = allocation.kind == Allocation::Kind::Pinned;
+  memory.free(address);
+  managed.erase(address);
+  if (pinned) mprotect(reinterpret_cast<void*>(address), bytes, PROT_NONE);  // its pages hold nothing else
 }
 
 OpId Simulator::enqueue(Stream& stream, Work work) {

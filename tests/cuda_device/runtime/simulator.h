@@ -43,6 +43,13 @@ class Simulator {
   std::set<uint64_t> managed;
   bool is_managed(const void* p) const;
 
+  // The stream that a program means by its handle: null and 1 are the default stream of the thread's device. Null: no
+  // stream of this process.
+  Stream* stream_of(const void* handle);
+
+  // Frees any memory. What was the host's too cannot be touched any more.
+  void free(const Allocation& allocation);
+
   // Puts work of a stream's device into the stream. When it runs it is the operation whose accesses memory checks, and
   // a wrong access makes its device fail. It does not run on a device that has failed before.
   OpId enqueue(Stream& stream, std::string name, std::function<void(OpId)> body, double microseconds = 1) {

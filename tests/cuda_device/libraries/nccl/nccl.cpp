@@ -24,8 +24,8 @@ ncclResult_t locked(Body&& body) {
 
 ncclResult_t collective(const Collective& what, const void* send, void* receive, ncclComm_t c, cudaStream_t stream) {
   return locked([&](Simulator& all) {
-    auto* own = stream ? reinterpret_cast<Stream*>(stream) : &all.schedule.legacy_stream(this_thread().device);
-    if (!all.schedule.has(own)) return ncclInvalidArgument;
+    Stream* own = all.stream_of(stream);
+    if (!own) return ncclInvalidArgument;
     return call(all, of(c), what, send, receive, *own);
   });
 }
