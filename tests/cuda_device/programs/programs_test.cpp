@@ -57,7 +57,7 @@ TEST_P(Program, IsRightForEverySeed) {
     EXPECT_EQ(outcome.output, "");
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, Program, testing::Values("streams", "reductions", "tensor_cores"),
+INSTANTIATE_TEST_SUITE_P(All, Program, testing::Values("counted", "streams", "reductions", "tensor_cores"),
                          [](const auto& info) { return std::string(info.param); });
 
 struct Mistake {
