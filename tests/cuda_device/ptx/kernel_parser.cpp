@@ -90,21 +90,29 @@ void KernelParser::place_shared(std::string_view body) {
 void KernelParser::body(std::string_view text) {
   place_shared(text);
   size_t first = 0;
-  int depth = 0;  // of braces inside of a statement: vectors
+  int depth = 0;         // of braces inside of a statement: vectors
+  bool at_start = true;  // of a statement
+  const auto next_begins_at = [&](size_t k) {
+    first = k;
+    at_start = true;
+  };
   for (size_t k = 0; k < text.size(); ++k) {
     const char c = text[k];
-    const bool at_start = depth == 0 && trim(text.substr(first, k - first)).empty();
+    if (c == ' ' || c == '\t' || c == '\n') continue;
     if (at_start && (c == '{' || c == '}')) {
       c == '{' ? registers_.open_scope() : registers_.close_scope();
-      first = k + 1;
-    } else if (c == '{' || c == '}') {
+      next_begins_at(k + 1);
+      continue;
+    }
+    at_start = false;
+    if (c == '{' || c == '}') {
       depth += c == '{' ? 1 : -1;
     } else if (c == ':' && depth == 0 && k + 1 < text.size() && text[k + 1] != ':' && text[k - 1] != ':') {
       label(trim(text.substr(first, k - first)));
-      first = k + 1;
+      next_begins_at(k + 1);
     } else if (c == ';') {
       statement(trim(text.substr(first, k - first)));
-      first = k + 1;
+      next_begins_at(k + 1);
     }
   }
   finish();
