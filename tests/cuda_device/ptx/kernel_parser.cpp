@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/cuda_device/ptx/decoder.h"
+#include "tests/cuda_device/ptx/register_places.h"
 #include "tests/cuda_device/ptx/text.h"
 
 namespace weft::cuda_device {
@@ -127,7 +128,8 @@ void KernelParser::finish() {
   if (kernel_.code.empty() || kernel_.code.back().flow != Flow::Exit) instruction("ret");
   for (size_t k = 0; k < kernel_.code.size(); ++k)
     kernel_.code[k].operands = std::span(kernel_.operands).subspan(spans_[k].first, spans_[k].second);
-  kernel_.register_bytes = round_up(registers_.bytes(), 64);
+  kernel_.register_bytes = registers_.bytes();
+  kernel_.register_bytes = share_register_places(kernel_, place_of(Special::Count));
 }
 
 void KernelParser::statement(std::string_view text) {
@@ -186,6 +188,7 @@ void KernelParser::instruction(std::string_view text) {
     else
       for (const std::string_view operand : s.operands) add_operand(operand, s, &index);
     spans_.emplace_back(first, kernel_.operands.size() - first);
+    if (i.results > spans_.back().second) throw UnknownInstruction("operands are missing");
   } catch (const std::exception& error) {
     throw UnknownInstruction(std::string(error.what()) + " in: " + std::string(text));
   }
