@@ -59,6 +59,7 @@ void decode_mov(Statement& s) {
     s.widths = {n, n / k};
     s.instruction.execute = vector_move<true>(n / k, k, n);
   } else if (const int k = parts(s.operands.at(0))) {
+    s.instruction.results = uint8_t(k);
     s.widths.assign(size_t(k), n / k);
     s.widths.push_back(n);
     s.instruction.execute = vector_move<false>(n / k, k, n);
