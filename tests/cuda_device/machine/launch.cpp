@@ -126,7 +126,7 @@ Run::Run(const Launch& launch, Memory& memory, std::mt19937_64& random)
   block_.releases = &releases_;
   block_.global = memory.accessor();
   block_.global.acquired = &block_.acquired;
-  block_.shared_bytes.resize(kernel.shared_bytes + launch.dynamic_shared_bytes);
+  block_.shared_bytes.assign(kernel.shared_bytes + launch.dynamic_shared_bytes, std::byte{kUnknown});
   block_.shared_shadow = Shadow(block_.shared_bytes.size());
   block_.local_bytes.resize(kernel.local_bytes * warps * kLanes);
   block_.warps.resize(warps);
@@ -160,7 +160,6 @@ void Run::start_block(uint32_t number) {
   block_.global.block = block_.global.run = block_.memory->history().next_run();
   block_.shared = Accessor{
       .floor = block_.global.run, .launch = block_.global.run, .block = block_.global.run, .run = block_.global.run};
-  std::ranges::fill(block_.shared_bytes, std::byte{kUnknown});
   ready_.clear();
   for (Warp& w : block_.warps) {
     start_warp(w, place_of(number, launch_.grid));

@@ -99,6 +99,7 @@ void wait(Warp& w, const Instruction& i) {
 
 void decode_cp(Statement& s) {
   Instruction& i = s.instruction;
+  i.results = 0;
   if (!s.words.take("async")) return;
   if (s.words.take("commit_group")) {
     i.execute = &commit;

@@ -176,6 +176,7 @@ void decode_setp(Statement& s) {
   s.widths = {Operand::kPredicate, n, n, Operand::kPredicate};
   if (two) {
     s.instruction.mode |= kTwoResults;
+    s.instruction.results = 2;
     s.widths.insert(s.widths.begin(), Operand::kPredicate);
   }
   s.instruction.execute = comparison<ToPredicate>(name, type, s.words.take("ftz"));

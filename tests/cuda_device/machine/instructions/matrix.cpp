@@ -66,6 +66,7 @@ void decode_mma(Statement& s) {
   const bool layout = s.words.take("row") && s.words.take("col");
   const bool sums = s.words.take("f32") && s.words.take("f32");
   const std::string_view type = s.words.take_one({"bf16", "tf32"});
+  s.instruction.results = 4;
   if (!layout || !sums || !s.words.take(type)) return;
   Execute& e = s.instruction.execute;
   if (type == "bf16" && shape == "m16n8k16") e = &multiply<OfBf16, 2>;
@@ -98,6 +99,7 @@ void decode_ldmatrix(Statement& s) {
   s.words.take_any({"sync", "aligned", "shared", "shared::cta"});
   const bool transposed = s.words.take("trans");
   const std::string_view count = s.words.take_one({"x1", "x2", "x4"});
+  s.instruction.results = count == "x4" ? 4 : count == "x2" ? 2 : 1;
   if (!s.words.take("m8n8") || !s.words.take("b16")) return;
   Execute& e = s.instruction.execute;
   if (count == "x1") e = transposed ? &load_matrices<1, true> : &load_matrices<1, false>;

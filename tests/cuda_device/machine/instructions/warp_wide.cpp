@@ -137,11 +137,13 @@ void active_lanes(Warp& w, const Instruction& i) {
 
 // ---- from words to functions; those without .sync are gone from the machines that matter
 
+bool has_two_results(const Statement& s) { return s.operands.at(0).find('|') != std::string_view::npos; }
 bool is_synchronous(Statement& s) { return s.words.take("sync"); }
 
 void decode_shfl(Statement& s) {
   const std::string_view how = s.words.take_one({"bfly", "up", "down", "idx"});
   s.instruction.mode = how == "bfly" ? kButterfly : how == "up" ? kUp : how == "down" ? kDown : kIndex;
+  s.instruction.results = has_two_results(s) ? 2 : 1;
   if (is_synchronous(s) && s.words.take_last() == "b32") s.instruction.execute = &shuffle;
 }
 void decode_vote(Statement& s) {
@@ -154,7 +156,8 @@ void decode_vote(Statement& s) {
 void decode_match(Statement& s) {
   const bool every = s.words.take_one({"any", "all"}) == "all";
   const std::string_view type = s.words.take_last();
-  const bool two = s.operands.at(0).find('|') != std::string_view::npos;
+  const bool two = has_two_results(s);
+  s.instruction.results = two ? 2 : 1;
   const int n = type_bytes(type);
   s.widths = two ? std::vector<int>{4, Operand::kPredicate, n, 4} : std::vector<int>{4, n, 4};
   if (!is_synchronous(s)) return;
