@@ -5,10 +5,11 @@
 
 namespace weft::cuda {
 
-CudaBackend::CudaBackend(int device) : stream_(device), staging_(stream_), allocator_(device_allocator(device)) {}
+CudaBackend::CudaBackend(int device)
+    : stream_(device), staging_(stream_), matmul_(stream_), allocator_(device_allocator(device)) {}
 
 std::vector<std::pair<std::string, std::string>> CudaBackend::fingerprint() const {
-  return {{"device", device_name(stream_.device())}, {"runtime", runtime_version()}};
+  return {{"device", device_name(stream_.device())}, {"runtime", runtime_version()}, {"matmul", matmul_.library()}};
 }
 
 // Tiles of tensor cores are up to 128 wide.

@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/backend/backend.h"
+#include "kernels/cuda/matmul.h"
 #include "kernels/cuda/staging.h"
 #include "kernels/cuda/stream.h"
 
@@ -20,6 +21,12 @@ class CudaBackend : public Backend {
 
   using Backend::run;
   using Backend::workspace;
+  size_t workspace(const AddPositionsBackward& args) const override;
+  size_t workspace(const EmbedBackward& args) const override;
+  size_t workspace(const ResidualNormBackward& args) const override;
+  size_t workspace(const SquareSum& args) const override;
+  size_t workspace(const SumAll& args) const override;
+  size_t workspace(const SumRows& args) const override;
   size_t workspace(const AttentionBackward& args) const override;
   size_t workspace(const CachedAttention& args) const override;
   void run(const Activate& args, Scratch scratch) override;
@@ -53,9 +60,15 @@ class CudaBackend : public Backend {
   void run(const SumAll& args, Scratch scratch) override;
   void run(const SumRows& args, Scratch scratch) override;
 
+  size_t workspace(const LinearBackward& args) const override;
+  size_t workspace(const LinearForward& args) const override;
+
  private:
+  void packed_linear(const LinearForward& args);
+
   Stream stream_;
   Staging staging_;
+  MatmulEngine matmul_;
   std::shared_ptr<Allocator> allocator_;
 };
 

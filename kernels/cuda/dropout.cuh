@@ -41,15 +41,45 @@ struct DropoutMask {
     const Draws d = draws(static_cast<uint32_t>(c / 8), positions[row], sequences[row], 0);
     return d[static_cast<int>(c % 8)] < threshold ? 0.0f : scale;
   }
-  // x[i] = dropout(x[i]) for channels first .. first + N of a row: one call or two, N a divisor of 8.
+  // x[i] = dropout(x[i]) for channels first .. first + N of a row, N at most 8: one call, or two where the channels do
+  // not begin where a call's do.
   template <int N>
   __device__ void multiply(int64_t row, int64_t first, float (&x)[N]) const {
-    int64_t c = first_channel + first;
-    Draws d = draws(static_cast<uint32_t>(c / 8), positions[row], sequences[row], 0);
+    const int64_t c = first_channel + first;
+    const auto block = static_cast<uint32_t>(c / 8), lane = static_cast<uint32_t>(c % 8);
+    const auto position = static_cast<uint32_t>(positions[row]), sequence = static_cast<uint32_t>(sequences[row]);
+    uint32_t words[8] = {};
+    const Draws here = draws(block, position, sequence, 0);
 #pragma unroll
-    for (int i = 0; i < N; ++i, ++c) {
-      if (i > 0 && c % 8 == 0) d = draws(static_cast<uint32_t>(c / 8), positions[row], sequences[row], 0);
-      x[i] = d[static_cast<int>(c % 8)] < threshold ? 0.0f : x[i] * scale;
+    for (int w = 0; w < 4; ++w) words[w] = here.words[w];
+    if (lane + N > 8) {
+      const Draws next = draws(block + 1, position, sequence, 0);
+#pragma unroll
+      for (int w = 0; w < 4; ++w) words[4 + w] = next.words[w];
+    }
+    skip_draws(words, lane);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const uint32_t bits = (words[i / 2] >> (16 * (i % 2))) & 0xffffu;
+      x[i] = bits < threshold ? 0.0f : x[i] * scale;
+    }
+  }
+
+ private:
+  // Leaves out the first `lane` of the draws. In steps of 4, 2 and 1, since an index that is not known to the compiler
+  // would put the words into local memory.
+  static __device__ void skip_draws(uint32_t (&words)[8], uint32_t lane) {
+    if (lane & 4) {
+#pragma unroll
+      for (int w = 0; w < 6; ++w) words[w] = words[w + 2];
+    }
+    if (lane & 2) {
+#pragma unroll
+      for (int w = 0; w < 5; ++w) words[w] = words[w + 1];
+    }
+    if (lane & 1) {
+#pragma unroll
+      for (int w = 0; w < 4; ++w) words[w] = __funnelshift_r(words[w], words[w + 1], 16);
     }
   }
 };

@@ -6,28 +6,21 @@
 
 namespace weft::cuda {
 
-// What device code calls the elements of a tensor.
-template <class T>
-struct DeviceTypeOf {
-  using type = T;
-};
-template <>
-struct DeviceTypeOf<BFloat16> {
-  using type = __nv_bfloat16;
-};
-template <class T>
-using DeviceType = typename DeviceTypeOf<T>::type;
-
 // A dtype that CUDA devices have no maths for here.
 class UnsupportedType : public InternalError {
   using InternalError::InternalError;
 };
 
-// Calls f.template operator()<T>() with T float or __nv_bfloat16: the compute dtypes of a CUDA device.
-template <class F>
-decltype(auto) with_device_type(DType dtype, F&& f) {
+// UnsupportedType for any dtype but f32 and bf16, the compute dtypes of a CUDA device.
+inline void require_device_type(DType dtype) {
   require<UnsupportedType>(dtype == DType::F32 || dtype == DType::BF16,
                            "{} is not computed on CUDA devices, which are for f32 and bf16", name(dtype));
+}
+
+// Calls f.template operator()<T>() with T float or __nv_bfloat16.
+template <class F>
+decltype(auto) with_device_type(DType dtype, F&& f) {
+  require_device_type(dtype);
   if (dtype == DType::F32) return f.template operator()<float>();
   return f.template operator()<__nv_bfloat16>();
 }
@@ -36,10 +29,10 @@ decltype(auto) with_device_type(DType dtype, F&& f) {
 template <class T>
 T* elements_of(const Tensor& t) {
   if (!t) return nullptr;
-  if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+  if constexpr (std::is_same_v<std::remove_const_t<T>, __nv_bfloat16>) {
     return reinterpret_cast<T*>(t.device_data<BFloat16>());
   } else {
-    return t.device_data<T>();
+    return t.device_data<std::remove_const_t<T>>();
   }
 }
 

@@ -16,6 +16,12 @@ __device__ inline T from_float(float x) {
   }
 }
 
+// Two floats rounded to bf16, the first in the lower half.
+__device__ inline uint32_t bf16_pair(float first, float second) {
+  const __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
+  return *reinterpret_cast<const uint32_t*>(&pair);
+}
+
 // Elements of 16 bytes, which a thread reads and writes in one request: 4 of f32, 8 of bf16.
 template <class T>
 constexpr int kVector = 16 / sizeof(T);
@@ -43,8 +49,7 @@ __device__ inline void store_vector(T* to, const float (&from)[kVector<T>]) {
 #pragma unroll
   for (int w = 0; w < 4; ++w) {
     if constexpr (sizeof(T) == 2) {
-      words[w] = static_cast<uint32_t>(__bfloat16_as_ushort(__float2bfloat16_rn(from[2 * w]))) |
-                 static_cast<uint32_t>(__bfloat16_as_ushort(__float2bfloat16_rn(from[2 * w + 1]))) << 16;
+      words[w] = bf16_pair(from[2 * w], from[2 * w + 1]);
     } else {
       words[w] = __float_as_uint(from[w]);
     }

@@ -70,6 +70,11 @@ TEST(Elementwise, GatherRows) {
   gather_rows(context, from, integers(context, {4, 0, 0, 2}), to);
   EXPECT_TRUE(same_bits(to.slice(0, 1), from.slice(4, 5)));
   EXPECT_TRUE(same_bits(to.slice(2, 3), from.slice(0, 1)));
+}
+
+TEST(HostOnly, GatherRowsChecksItsIndices) {
+  OperationContext context;
+  const Tensor from = random(context, {5, 3}, DType::BF16, 1), to = context.empty({4, 3}, DType::BF16);
   EXPECT_EQ(error_of([&] {
               gather_rows(context, from, integers(context, {0, 5, 0, 0}), to);
             }),

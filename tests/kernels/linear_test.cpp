@@ -138,7 +138,7 @@ TEST_P(Linear, GradientsMatchFiniteDifferences) {
 
 TEST_P(Linear, AgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
-    for (const bool emulate : {false, true}) {
+    for (const bool emulate : emulations()) {
       for (const int threads : {1, 2}) {
         OperationContext context({}, threads);
         if (emulate) engine_of(context).emulate_bf16(true);
@@ -323,7 +323,7 @@ TEST(LinearEdges, AnInputThatNoProductMadeHasAPlainGradient) {
 
 // Values that bf16 cannot hold come out of a plain product whole, whichever way the engine runs it.
 TEST(LinearEdges, APlainProductMayStayUnrounded) {
-  for (const bool emulate : {false, true}) {
+  for (const bool emulate : emulations()) {
     for (const int64_t rows : {1, 16, 64, 65, 128, 2112}) {
       for (const int64_t out : {7, 72}) {
         OperationContext context({}, 2);

@@ -44,6 +44,7 @@ TEST(Matmul, AgreesWithF64) {
   OperationContext one({}, 1), two({}, 2);
   for (Context* context : {&one, &two}) {
     for (const Types& t : types) {
+      if (t.emulate && operations_on_cuda()) continue;
       if (t.emulate) engine_of(*context).emulate_bf16(true);
       for (const auto& [m, n, k] :
            {std::array{1, 1, 1}, {7, 129, 1}, {1, 7, 129}, {129, 7, 129}, {129, 1, 7}, {33, 65, 128}}) {
@@ -96,7 +97,7 @@ TEST(Matmul, SumsOver63Elements) {
 
 TEST(Matmul, BFloat16SumsInF32) {
   OperationContext context;
-  for (const bool emulate : {false, true}) {
+  for (const bool emulate : emulations()) {
     if (emulate) engine_of(context).emulate_bf16(true);
     // 1 + 4095 * 2^-9: summed in bf16 the small terms would vanish one by one.
     const Tensor a = constant(context, {1, 4096}, DType::BF16, 0x1p-9),
@@ -142,7 +143,7 @@ TEST(Matmul, ThreadsWithTheirOwnContextsDoNotDisturbEachOther) {
   }
 }
 
-TEST(Matmul, PrimitivesAreReusedAndBounded) {
+TEST(HostOnly, PrimitivesAreReusedAndBounded) {
   OperationContext context;
   const auto run = [&](int64_t rows) {
     const Tensor a = random(context, {rows, 8}, DType::F32, 1), c = context.empty({rows, 8}, DType::F32);

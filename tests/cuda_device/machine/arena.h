@@ -1,0 +1,35 @@
+// A range of addresses with two views of the same pages: the one whose addresses are given out, and the simulator's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weft::cuda_device {
+
+class Arena {
+ public:
+  // `reserve` bytes of addresses; pages are taken when first written. `access`: may the host use the view given out?
+  // Throws std::runtime_error where the system does not grant the addresses.
+  Arena(size_t reserve, bool access);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Addresses never given out before, with a gap behind them; 0: used up.
+  uint64_t take(size_t bytes, size_t alignment);
+  // Gives the pages that lie wholly inside back to the system. The addresses stay taken.
+  void drop_pages(uint64_t address, size_t bytes);
+
+  bool contains(uint64_t address) const { return address - base_ < reserve_; }
+  std::ptrdiff_t to_alias() const { return to_alias_; }
+
+  static constexpr size_t kGap = 256;  // so that a step past the end meets no neighbour
+
+ private:
+  int file_ = -1;
+  uint64_t base_ = 0, top_ = 0;
+  size_t reserve_ = 0;
+  std::ptrdiff_t to_alias_ = 0;
+};
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,33 @@
+#include <unordered_map>
+
+#include "tests/cuda_device/machine/instructions/families.h"
+
+namespace weft::cuda_device {
+namespace {
+
+using Table = std::unordered_map<std::string_view, Decode>;
+
+Table make_table() {
+  Table table;
+  for (const auto family : {arithmetic_instructions(), approximate_instructions(), bit_instructions(),
+                            comparison_instructions(), conversion_instructions(), move_instructions(),
+                            memory_instructions(), atomic_instructions(), warp_instructions(), matrix_instructions(),
+                            matrix_fragment_instructions(), async_copy_instructions(), control_instructions()})
+    for (const TableEntry& entry : family) table.emplace(entry.name, entry.decode);
+  return table;
+}
+
+}  // namespace
+
+void decode(Statement& statement) {
+  static const Table table = make_table();
+  const auto it = table.find(statement.words.name());
+  if (it == table.end()) throw UnknownInstruction("unknown instruction " + std::string(statement.words.name()));
+  it->second(statement);
+  const Instruction& i = statement.instruction;
+  if (!i.execute && i.flow == Flow::Next)
+    throw UnknownInstruction("no instruction " + std::string(statement.words.name()) +
+                             " of this type or kind is known here");
+}
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,32 @@
+// Runs one launch of one kernel: blocks in a random order, their warps interleaved at random, lanes in lock step.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "tests/cuda_device/machine/counters.h"
+#include "tests/cuda_device/machine/dim.h"
+#include "tests/cuda_device/machine/memory.h"
+#include "tests/cuda_device/machine/reports.h"
+#include "tests/cuda_device/ptx/module.h"
+
+namespace weft::cuda_device {
+
+struct Launch {
+  std::shared_ptr<const Kernel> kernel;
+  Dim grid, block;
+  std::vector<std::byte> parameters;  // Kernel::parameter_bytes of them, each at its offset
+  size_t dynamic_shared_bytes = 0;
+  int device = 0;
+  OpId op = kBeforeAll;
+};
+
+// Begins the operation `launch.op` in `memory`. The same `random` state gives the same schedule. Whether the device
+// takes such a launch (threads, shared memory) is for the caller to check. Reports what is wrong to memory.reports(); a
+// wrong access is left out and the lane goes on. Throws std::runtime_error where the machine cannot go on: an
+// instruction that cannot be simulated at this place.
+Counters run_launch(const Launch& launch, Memory& memory, std::mt19937_64& random);
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,45 @@
+// One decoded instruction. Registers are byte offsets into the register file of a warp: 32 lanes of the register's
+// width side by side, so that arithmetic is a loop over arrays; a predicate is one 32-bit mask of its lanes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace weft::cuda_device {
+
+struct Warp;
+struct Instruction;
+using Execute = void (*)(Warp&, const Instruction&);
+
+constexpr int kLanes = 32;
+constexpr uint32_t kAllLanes = 0xffffffffu;
+
+enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };
+
+// What an instruction does to the program counter, if anything.
+enum class Flow : uint8_t { Next, Branch, Exit, BlockBarrier, WarpBarrier };
+
+struct Operand {
+  static constexpr uint8_t kPredicate = 0;  // as a width
+
+  uint32_t place = 0;   // byte offset in the register file
+  int32_t offset = 0;   // of an address: [%rd1+16]
+  uint8_t width = 4;    // bytes a lane
+  bool negate = false;  // of a predicate: !%p
+};
+
+struct Instruction {
+  Execute execute = nullptr;
+  std::span<const Operand> operands;  // those in braces one by one; of [address, ...] too
+  int32_t target = -1;                // of a branch
+  int32_t mode = 0;  // what the function has to know beside its operands; each says what it means to it
+  Operand guard;     // @%p, @!%p
+  bool guarded = false;
+  Flow flow = Flow::Next;
+  Space space = Space::Generic;
+  uint8_t count = 1;  // of a memory access: elements a lane
+  uint8_t bytes = 4;  // and bytes of one
+  bool is_signed = false;
+};
+
+}  // namespace weft::cuda_device
