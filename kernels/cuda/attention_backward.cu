@@ -1,6 +1,6 @@
 #include "kernels/attention.h"
-#include "kernels/cuda/attention_products.cuh"
-#include "kernels/cuda/attention_rows.h"
+#include "kernels/cuda/attention/products.cuh"
+#include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launch.h"
 

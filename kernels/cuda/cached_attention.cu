@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "kernels/attention.h"
-#include "kernels/cuda/attention_rows.h"
-#include "kernels/cuda/attention_softmax.cuh"
+#include "kernels/cuda/attention/rows.h"
+#include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launch.h"
 

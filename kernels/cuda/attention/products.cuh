@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/cuda/attention_mask.cuh"
+#include "kernels/cuda/attention/mask.cuh"
 
 // A warp's two products with 16 rows of one tile: scores with the rows of another, and the sums of another's rows with
 // scores as weights. In bf16 by tensor cores, in f32 by fused multiply-adds with the same elements in the same threads,

@@ -1,7 +1,7 @@
 #pragma once
 #include <limits>
 
-#include "kernels/cuda/attention_products.cuh"
+#include "kernels/cuda/attention/products.cuh"
 
 // The softmax of rows whose keys arrive in tiles, with what they sum: forward's and cached attention's.
 namespace weft::cuda {

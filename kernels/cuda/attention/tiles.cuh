@@ -94,7 +94,7 @@ __device__ void copy_row(T* tile, int r, const T* from, int columns, bool vector
   }
 }
 
-// Writes the kWarpRows rows of a warp, which lie in registers as a tensor core leaves them (attention_products.cuh),
+// Writes the kWarpRows rows of a warp, which lie in registers as a tensor core leaves them (products.cuh),
 // each times its factor: columns < `columns` of row r to to(r), or nowhere where that is null. By way of a tile of
 // which the warp uses its own rows, so that global memory is written in whole vectors.
 template <class T, int kWidth, int kColumns, class RowPointer>
