@@ -87,7 +87,7 @@ Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** 
               .dynamic_shared_bytes = shared_bytes,
               .device = stream.device};
   all.enqueue(
-      stream, "launch of " + readable_name(kernel->name),
+      stream, "launch of " + kernel->name,
       [&all, fails, what = std::move(what)](OpId op) {
         if (fails) return all.fail(what.device, Status::LaunchFailure);
         Launch now = what;
