@@ -7,7 +7,7 @@ namespace weft::cuda {
 namespace {
 
 constexpr int64_t kMostChunks = 128;  // enough blocks for every multiprocessor of a large device
-constexpr int64_t kLeastRows = 32;    // of a chunk: fewer are not worth a block
+constexpr int64_t kLeastRows = 64;    // of a chunk: its sums in f32 are 3 % of what a chunk in bf16 is
 
 template <class T, int N>
 struct ReadMatrix {
@@ -32,14 +32,6 @@ void sum_matrix(const Stream& stream, const T* x, int64_t rows, int64_t columns,
   }
 }
 
-__global__ void add_partial(const float* partial, int64_t chunks, int64_t columns, float* out, bool add) {
-  const int64_t c = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (c >= columns) return;
-  float total = 0;
-  for (int64_t j = 0; j < chunks; ++j) total += partial[j * columns + c];
-  out[c] = add ? out[c] + total : total;
-}
-
 }  // namespace
 
 RowChunks::RowChunks(int64_t of)
@@ -47,9 +39,12 @@ RowChunks::RowChunks(int64_t of)
 
 void add_chunks(const Stream& stream, const float* partial, int64_t chunks, int64_t columns, float* out,
                 Accumulate mode) {
-  constexpr int kThreads = 128;
-  launch(stream, add_partial, blocks_for(columns, kThreads), kThreads, 0, partial, chunks, columns, out,
-         mode == Accumulate::Add);
+  const auto start = [&]<int N>() {
+    launch(stream, sum_chunk<N, ReadMatrix<float, N>>, blocks_for(columns, kWarp * N), dim3(kWarp, kRowsAtOnce), 0,
+           ReadMatrix<float, N>{partial, columns}, chunks, columns, chunks, out, mode == Accumulate::Add);
+  };
+  constexpr int kMost = kVector<float>;
+  vectorised(out, columns) ? start.template operator()<kMost>() : start.template operator()<1>();
 }
 
 size_t column_sums_bytes(int64_t rows, int64_t columns) {

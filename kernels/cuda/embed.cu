@@ -1,6 +1,5 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
-#include "kernels/cuda/index_sums.h"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/types.h"
 #include "kernels/embed.h"
@@ -94,43 +93,6 @@ void CudaBackend::run(const AddPositionsForward& args, Scratch) {
     rows.add(args.positions, args.row_positions);
     combine(stream_, rows);
   });
-}
-
-size_t CudaBackend::workspace(const EmbedBackward& args) const {
-  return args.dtable || args.dpositions ? index_sums_bytes(args.dy) : 0;
-}
-
-void CudaBackend::run(const EmbedBackward& args, Scratch scratch) {
-  sum_by_index(stream_, args.dy, args.dropout,
-               {.indices = args.tokens,
-                .order = args.by_token,
-                .first = args.first_token,
-                .scale = args.scale,
-                .table = args.dtable,
-                .mode = args.dtable_mode},
-               scratch);
-  sum_by_index(stream_, args.dy, args.dropout,
-               {.indices = args.row_positions,
-                .order = args.by_position,
-                .table = args.dpositions,
-                .mode = args.dpositions_mode},
-               scratch);
-}
-
-size_t CudaBackend::workspace(const AddPositionsBackward& args) const {
-  return args.dpositions ? index_sums_bytes(args.dy) : 0;
-}
-
-void CudaBackend::run(const AddPositionsBackward& args, Scratch scratch) {
-  sum_by_index(stream_, args.dy, args.dropout,
-               {.indices = args.row_positions,
-                .order = args.by_position,
-                .table = args.dpositions,
-                .mode = args.dpositions_mode},
-               scratch);
-  // dx = dropout(scale dy): what forward does without positions.
-  with_device_type(args.dy.dtype(),
-                   [&]<class T>() { combine(stream_, Combine<T>(args.dy, args.scale, args.dropout, args.dx)); });
 }
 
 }  // namespace weft::cuda

@@ -14,8 +14,10 @@ namespace pieces {
 // 4 floats.
 __device__ inline void load_quarter(const float* at, int64_t left, float* to) {
   if (left >= 4) {
-    const float4 v = *reinterpret_cast<const float4*>(at);
-    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+    float v[4];
+    load_vector(at, v);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) to[i] = v[i];
   } else {
 #pragma unroll
     for (int i = 0; i < 4; ++i) to[i] = i < left ? at[i] : 0.0f;
@@ -23,7 +25,7 @@ __device__ inline void load_quarter(const float* at, int64_t left, float* to) {
 }
 __device__ inline void store_quarter(float* at, int64_t left, const float* from) {
   if (left >= 4) {
-    *reinterpret_cast<float4*>(at) = make_float4(from[0], from[1], from[2], from[3]);
+    store_vector(at, {from[0], from[1], from[2], from[3]});
   } else {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -94,7 +96,9 @@ __device__ inline void store_piece(T* at, int64_t left, const float (&from)[N]) 
     store_vector(at, from);
   } else {
     static_assert(N == 4 && sizeof(T) == 2);  // beside f32 that is not exchanged
-    *reinterpret_cast<uint2*>(at) = make_uint2(bf16_pair(from[0], from[1]), bf16_pair(from[2], from[3]));
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(at)),
+                 "r"(bf16_pair(from[0], from[1])), "r"(bf16_pair(from[2], from[3]))
+                 : "memory");
   }
 }
 

@@ -43,6 +43,7 @@ __device__ inline void load_vector(const T* from, float (&to)[kVector<T>]) {
   }
 }
 
+// To global memory, by an instruction of its own: the compiler takes some stores of a uint4 apart.
 template <class T>
 __device__ inline void store_vector(T* to, const float (&from)[kVector<T>]) {
   uint32_t words[4];
@@ -54,7 +55,9 @@ __device__ inline void store_vector(T* to, const float (&from)[kVector<T>]) {
       words[w] = __float_as_uint(from[w]);
     }
   }
-  *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+  asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)), "r"(words[0]),
+               "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
 }
 
 // Whether rows of `columns` elements at `p` may be read by vectors.

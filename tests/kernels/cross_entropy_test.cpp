@@ -210,7 +210,8 @@ TEST_P(CrossEntropyOf, TheOneOperationsGradientMatchesFiniteDifferences) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, CrossEntropyOf,
                          testing::Values(Case{1, 1, 1, 0}, Case{7, 7, 7, 0.1}, Case{5, 16, 13, 0.1},
-                                         Case{129, 129, 129, 0}, Case{3, 1000, 1000, 0.2}),
+                                         Case{129, 129, 129, 0}, Case{3, 1000, 1000, 0.2}, Case{3, 50304, 50257, 0.1},
+                                         Case{2, 60001, 60000, 0.1}, Case{2, 66000, 65999, 0}),
                          [](const auto& info) { return printable(testing::PrintToString(info.param)); });
 
 TEST(CrossEntropyEdges, PaddingColumnsGetNoGradientWhateverTheyHold) {

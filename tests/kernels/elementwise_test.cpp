@@ -54,6 +54,40 @@ TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
   for (const double v : values(copy_as(context, nan, DType::BF16))) EXPECT_TRUE(std::isnan(v));
 }
 
+// Between the dtypes that models compute in, from and to any place of a buffer.
+TEST(Elementwise, ConversionsBeginAnywhere) {
+  OperationContext context;
+  for (const int64_t n : {1, 7, 129, 4097}) {
+    for (const int64_t begin : {0, 1, 4, 8}) {
+      const Tensor exact = random(context, {n + 8}, DType::F32, 3), rounded = copy_as(context, exact, DType::BF16);
+      const Tensor to = constant(context, {n + 16}, DType::BF16, 5), back = constant(context, {n + 16}, DType::F32, 5);
+      convert(context, exact.slice(begin, begin + n), to.slice(8 - begin, 8 - begin + n));
+      EXPECT_TRUE(same_bits(to.slice(8 - begin, 8 - begin + n), rounded.slice(begin, begin + n))) << n << " " << begin;
+      convert(context, rounded.slice(begin, begin + n), back.slice(begin, begin + n));
+      const std::vector<double> expected = values(rounded.slice(begin, begin + n)), all = values(back);
+      EXPECT_EQ(values(back.slice(begin, begin + n)), expected);
+      for (size_t i = 0; i < all.size(); ++i) {
+        const auto at = static_cast<int64_t>(i);
+        if (at < begin || at >= begin + n) {
+          EXPECT_EQ(all[i], 5) << "beside it: " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Elementwise, FillsFromAnywhere) {
+  OperationContext context;
+  for (const DType dtype : kFloats) {
+    for (const int64_t begin : {0, 1, 3}) {
+      const Tensor t = constant(context, {100}, dtype, 1);
+      fill(context, t.slice(begin, 90), 2);
+      const std::vector<double> all = values(t);
+      for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(all[static_cast<size_t>(i)], i >= begin && i < 90 ? 2 : 1) << i;
+    }
+  }
+}
+
 TEST(Elementwise, ConvertCopiesAnyEqualDtype) {
   OperationContext context;
   const Tensor from = integers(context, {1, 2, 3}), to = context.empty({3}, DType::I32);
@@ -81,6 +115,58 @@ TEST(HostOnly, GatherRowsChecksItsIndices) {
             "gather_rows: index 5 of 5 rows");
   EXPECT_EQ(error_of([&] { gather_rows(context, from, integers(context, {0}), to); }),
             "gather_rows: to is bf16[4, 3], expected bf16[1, 3]");
+}
+
+TEST(Elementwise, GathersRowsOfAnySize) {
+  OperationContext context;
+  for (const int64_t width : {1, 7, 8, 40, 4000}) {
+    for (const DType dtype : {DType::BF16, DType::F32, DType::F64}) {
+      const Tensor from = random(context, {5, width}, dtype, 1), to = context.empty({3, width}, dtype);
+      gather_rows(context, from, integers(context, {4, 1, 1}), to);
+      EXPECT_TRUE(same_bits(to.slice(0, 1), from.slice(4, 5)));
+      EXPECT_TRUE(same_bits(to.slice(2, 3), from.slice(1, 2)));
+    }
+  }
+}
+
+TEST(Elementwise, JoinsColumnsAndLeavesPaddingOut) {
+  OperationContext context;
+  for (const auto& [part_columns, columns] :
+       {std::pair<int64_t, int64_t>{1, 3}, {7, 20}, {16, 48}, {16, 40}, {2000, 6000}}) {
+    for (const DType dtype : {DType::BF16, DType::F32, DType::I32}) {
+      constexpr int64_t kRows = 5;
+      const Tensor parts = context.empty({3, kRows, part_columns}, dtype), to = context.empty({kRows, columns}, dtype);
+      const size_t size = size_of(dtype);
+      for (size_t i = 0; i < parts.bytes(); ++i) parts.raw()[i] = static_cast<std::byte>(i * 37 >> 2);
+      join_columns(context, parts, to);
+      for (int64_t r = 0; r < kRows; ++r) {
+        for (int64_t c = 0; c < columns; ++c) {
+          const int64_t at = (c / part_columns * kRows + r) * part_columns + c % part_columns;
+          EXPECT_TRUE(std::equal(to.raw() + static_cast<size_t>(r * columns + c) * size,
+                                 to.raw() + static_cast<size_t>(r * columns + c + 1) * size,
+                                 parts.raw() + static_cast<size_t>(at) * size))
+              << r << " " << c;
+        }
+      }
+    }
+  }
+}
+
+// A row of parameters' dtype to rows of the compute dtype, and the other way round.
+TEST(Elementwise, AddsARowOfAnotherDtype) {
+  OperationContext context;
+  for (const int64_t columns : {7, 40, 4000}) {
+    for (const auto& [row_dtype, dtype] : {std::pair{DType::F32, DType::BF16}, {DType::BF16, DType::F32}}) {
+      const Tensor row = random(context, {columns}, row_dtype, 1), y = random(context, {3, columns}, dtype, 2);
+      const std::vector<double> before = values(y), added = values(row);
+      add_row(context, row, y);
+      const std::vector<double> after = values(y);
+      for (size_t i = 0; i < after.size(); ++i) {
+        const double expected = before[i] + added[i % static_cast<size_t>(columns)];
+        EXPECT_NEAR(after[i], expected, dtype == DType::BF16 ? one_rounding(expected) : 1e-6) << i;
+      }
+    }
+  }
 }
 
 TEST(Elementwise, RowsAreAddedAndSummed) {

@@ -16,9 +16,11 @@ struct Case {
   double dropout = 0;
   double scale = 1;
   int64_t first_token = 0;
+  bool frequent = false;  // one token has most of the rows
   friend void PrintTo(const Case& c, std::ostream* out) {
     *out << c.rows << "x" << c.width << " of " << c.vocabulary << (c.positions ? " positions" : "")
-         << (c.dropout > 0 ? " dropout" : "") << (c.scale != 1 ? " scaled" : "") << " from " << c.first_token;
+         << (c.dropout > 0 ? " dropout" : "") << (c.scale != 1 ? " scaled" : "") << " from " << c.first_token
+         << (c.frequent ? " frequent" : "");
   }
 };
 
@@ -42,7 +44,10 @@ struct Problem {
 
   Problem(Context& context, const Case& c, DType dtype) : context(context), c(c), dtype(dtype) {
     std::vector<int32_t> drawn;
-    for (int64_t r = 0; r < c.rows; ++r) drawn.push_back(static_cast<int32_t>(r * r % 23));  // repeats, gaps
+    for (int64_t r = 0; r < c.rows; ++r) {
+      drawn.push_back(static_cast<int32_t>(r * r % 23));  // repeats, gaps
+      if (c.frequent && r % 8 != 0) drawn.back() = 3;
+    }
     tokens = integers(context, drawn);
     ids = row_ids(context, c.rows, 5);
     by_token = sorted_rows(context, tokens), by_position = sorted_rows(context, ids.position);
@@ -202,7 +207,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{.rows = 129, .width = 129, .vocabulary = 23, .positions = false},
                     Case{.rows = 50, .width = 200, .vocabulary = 23, .dropout = 0.2, .scale = 3.5},
                     Case{.rows = 50, .width = 33, .vocabulary = 23, .positions = false, .dropout = 0.5},
-                    Case{.rows = 60, .width = 16, .vocabulary = 10, .positions = false, .first_token = 8}),
+                    Case{.rows = 60, .width = 16, .vocabulary = 10, .positions = false, .first_token = 8},
+                    Case{.rows = 600, .width = 40, .vocabulary = 23, .dropout = 0.2, .frequent = true},
+                    Case{.rows = 40, .width = 3601, .vocabulary = 23, .frequent = true},
+                    Case{.rows = 40, .width = 3616, .vocabulary = 23, .dropout = 0.1, .frequent = true}),
     [](const auto& i) { return printable(testing::PrintToString(i.param)); });
 
 TEST(EmbedValue, ByHand) {

@@ -134,6 +134,27 @@ TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
   }
 }
 
+// Buffers that do not begin where vectors do give the same bits as those that do.
+TEST(Optimizer, DoesNotDependOnWhereBuffersBegin) {
+  constexpr int64_t kMany = 5003;
+  OperationContext context;
+  const StepState s = step_state();
+  const Buffers whole(context, kMany, DType::F32);
+  const auto cut = [](const Tensor& t) { return t.slice(3, kMany); };
+  const auto moved = [&](const Tensor& t) { return copy(context, cut(t)); };
+  const Tensor copies = context.empty({kMany}, DType::BF16), copy_of_moved = context.empty({kMany - 3}, DType::BF16);
+  AdamUpdate at_odds = adam(context, whole, s, false), at_ease = at_odds;
+  at_ease.parameter = moved(whole.p), at_ease.gradient = moved(whole.g), at_ease.moment1 = moved(whole.m);
+  at_ease.moment2 = moved(whole.v), at_ease.compute = copy_of_moved;
+  at_odds.parameter = cut(whole.p), at_odds.gradient = cut(whole.g), at_odds.moment1 = cut(whole.m);
+  at_odds.moment2 = cut(whole.v), at_odds.compute = cut(copies);
+  adam_update(context, at_odds);
+  adam_update(context, at_ease);
+  EXPECT_TRUE(same_bits(at_odds.parameter, at_ease.parameter));
+  EXPECT_TRUE(same_bits(at_odds.moment2, at_ease.moment2));
+  EXPECT_TRUE(same_bits(at_odds.compute, at_ease.compute));
+}
+
 TEST(Optimizer, ASkippedStepChangesNothing) {
   OperationContext context;
   StepState s = step_state();
@@ -182,6 +203,21 @@ TEST(SquareSum, CountsAllPartsAndAddsWhereAsked) {
   EXPECT_NEAR(*out.data<double>(), 2 * expected, 1e-12 * expected);
   square_sum(context, {.parts = {}, .out = out});
   EXPECT_EQ(*out.data<double>(), 0);
+}
+
+// More parts than one launch on a device takes, of two dtypes in turn, that begin anywhere.
+TEST(SquareSum, TakesAnyNumberOfParts) {
+  OperationContext context;
+  const Tensor flat = random(context, {20000}, DType::F32, 1), rounded = random(context, {20000}, DType::BF16, 2);
+  std::vector<Tensor> parts;
+  double expected = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    parts.push_back((i / 70 == 1 ? rounded : flat).slice(3 * i, 3 * i + 97 * i));
+    for (const double v : values(parts.back())) expected += v * v;
+  }
+  const Tensor out = context.empty({1}, DType::F64);
+  square_sum(context, {.parts = parts, .out = out});
+  EXPECT_NEAR(*out.data<double>(), expected, 1e-12 * expected);
 }
 
 TEST(SquareSum, DoesNotOverflowInF32) {

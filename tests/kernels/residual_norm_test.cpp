@@ -216,7 +216,8 @@ TEST_P(ResidualNorm, AddingTwiceIsTwiceTheGradient) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{1, 1}, {7, 7}, {129, 129}, {40, 64}, {5, 768}}) {
+  for (const auto& [rows, width] :
+       {std::pair<int64_t, int64_t>{1, 1}, {7, 7}, {129, 129}, {40, 64}, {5, 768}, {20, 3601}, {33, 3616}}) {
     all.push_back({.rows = rows, .width = width});
     all.push_back({.rows = rows, .width = width, .dropout = 0.3});
   }

@@ -1,7 +1,8 @@
+#include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
-#include "kernels/cuda/index_sums.h"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/types.h"
+#include "kernels/embed.h"
 
 // The rows of dy in sorted order are cut into chunks of a fixed length, so that a token that half of the rows have
 // costs no more than others. Within a chunk each index's rows follow each other: a segment. One that lies within its
@@ -9,6 +10,16 @@
 // touches, and a second kernel adds those up.
 namespace weft::cuda {
 namespace {
+
+// The gradient of a table whose rows were looked up.
+struct IndexSums {
+  Tensor indices;     // i32[rows]: which row of the table each row of dy belongs to
+  Tensor order;       // i32[rows]: the rows sorted by index, then by row
+  int64_t first = 0;  // the index of the table's row 0; indices outside the table count for nothing
+  double scale = 1;
+  Tensor table;  // f32[.., width], or absent: then nothing is done
+  Accumulate mode = Accumulate::Add;
+};
 
 constexpr int kChunk = kWarp;  // rows: a warp holds their numbers and indices, a row a lane
 constexpr int kBatch = 4;      // rows whose elements a thread asks for at once
@@ -126,7 +137,7 @@ __device__ void sum_segments(const Sums<T>& args, const Chunk<T>& chunk, int fir
 }
 
 template <class T, bool kAligned, bool kOnce>
-__global__ void __launch_bounds__(kRowThreads, 2) sum_chunks(const Sums<T> args) {
+__global__ void __launch_bounds__(kRowThreads) sum_chunks(const Sums<T> args) {
   const int64_t number = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   if (number >= args.chunks) return;  // a whole warp
   const Chunk<T> chunk(args, number);
@@ -184,12 +195,12 @@ void sum_rows_by_index(const Stream& stream, const Sums<T>& args) {
   });
 }
 
-}  // namespace
-
 size_t index_sums_bytes(const Tensor& dy) {
   return scratch_bytes([&](Scratch& s) { s.take<float>(chunks_of(dy.rows()) * kPartials * dy.columns()); });
 }
 
+// table[i] (+)= scale * the sum of dropout(dy[r]) over the rows r of index i, in an order that the indices alone give;
+// without atomics.
 void sum_by_index(const Stream& stream, const Tensor& dy, const Dropout& dropout, const IndexSums& sums,
                   Scratch scratch) {
   if (!sums.table) return;
@@ -201,6 +212,45 @@ void sum_by_index(const Stream& stream, const Tensor& dy, const Dropout& dropout
     float* partial = scratch.take<float>(chunks_of(dy.rows()) * kPartials * dy.columns());
     sum_rows_by_index<T>(stream, Sums<T>(dy, dropout, sums, partial));
   });
+}
+
+}  // namespace
+
+size_t CudaBackend::workspace(const EmbedBackward& args) const {
+  return args.dtable || args.dpositions ? index_sums_bytes(args.dy) : 0;
+}
+
+void CudaBackend::run(const EmbedBackward& args, Scratch scratch) {
+  sum_by_index(stream_, args.dy, args.dropout,
+               {.indices = args.tokens,
+                .order = args.by_token,
+                .first = args.first_token,
+                .scale = args.scale,
+                .table = args.dtable,
+                .mode = args.dtable_mode},
+               scratch);
+  sum_by_index(stream_, args.dy, args.dropout,
+               {.indices = args.row_positions,
+                .order = args.by_position,
+                .table = args.dpositions,
+                .mode = args.dpositions_mode},
+               scratch);
+}
+
+size_t CudaBackend::workspace(const AddPositionsBackward& args) const {
+  return args.dpositions ? index_sums_bytes(args.dy) : 0;
+}
+
+void CudaBackend::run(const AddPositionsBackward& args, Scratch scratch) {
+  sum_by_index(stream_, args.dy, args.dropout,
+               {.indices = args.row_positions,
+                .order = args.by_position,
+                .table = args.dpositions,
+                .mode = args.dpositions_mode},
+               scratch);
+  AddPositionsForward forward;  // dx = dropout(scale dy): what it does without positions
+  forward.x = args.dy, forward.scale = args.scale, forward.dropout = args.dropout, forward.y = args.dx;
+  run(forward, scratch);
 }
 
 }  // namespace weft::cuda
