@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/cuda_device/machine/launch.h"
+#include "tests/cuda_device/ptx/readable_name.h"
 #include "tests/cuda_device/runtime/device.h"
 
 namespace weft::cuda_device {
@@ -87,7 +88,7 @@ Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** 
               .dynamic_shared_bytes = shared_bytes,
               .device = stream.device};
   all.enqueue(
-      stream, "launch of " + kernel->name,
+      stream, "launch of " + readable_name(kernel->name),
       [&all, fails, what = std::move(what)](OpId op) {
         if (fails) return all.fail(what.device, Status::LaunchFailure);
         Launch now = what;

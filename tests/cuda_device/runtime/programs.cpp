@@ -1,8 +1,5 @@
 #include "tests/cuda_device/runtime/programs.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <cstring>
 
 namespace weft::cuda_device {
@@ -55,21 +52,6 @@ std::string ptx_of(const void* fat_binary) {
   return std::string(text, strnlen(text, best->payload_bytes));
 }
 
-std::string readable_name(const std::string& mangled) {
-  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr);
-  if (!demangled) return mangled;
-  std::string name = demangled;
-  std::free(demangled);
-  if (const size_t space = name.find("void "); space == 0) name.erase(0, 5);  // the result of a template
-  for (size_t at; (at = name.find("(anonymous namespace)::")) != std::string::npos;) name.erase(at, 23);
-  int depth = 0;  // of template arguments, which may have parentheses of their own: f<(Mode)1>(float*)
-  for (size_t at = 0; at < name.size(); ++at) {
-    depth += name[at] == '<' ? 1 : name[at] == '>' ? -1 : 0;
-    if (depth == 0 && name[at] == '(') return name.substr(0, at);
-  }
-  return name;
-}
-
 FatBinary& Programs::add(const void* image) { return binaries_.emplace_back(FatBinary{image, {}}); }
 
 void Programs::add_function(FatBinary& binary, const void* host, const char* name) {
@@ -92,13 +74,7 @@ const Module& Programs::module(FatBinary& binary, int device) {
   const Place place = [&](const std::string& name, std::span<const std::byte> value, size_t alignment) {
     return place_(device, name, value, alignment);
   };
-  Module read = parse_module(ptx_of(binary.image), place);
-  for (auto& [mangled, kernel] : read.kernels) {  // reports name kernels as the source does
-    auto named = std::make_shared<Kernel>(*kernel);
-    named->name = readable_name(mangled);
-    kernel = std::move(named);
-  }
-  return binary.modules[device] = std::move(read);
+  return binary.modules[device] = parse_module(ptx_of(binary.image), place);
 }
 
 std::shared_ptr<const Kernel> Programs::kernel(const Function& function, int device) {

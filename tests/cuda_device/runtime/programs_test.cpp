@@ -5,6 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "tests/cuda_device/ptx/readable_name.h"
+
 namespace weft::cuda_device {
 namespace {
 
