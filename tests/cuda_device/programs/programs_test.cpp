@@ -80,6 +80,10 @@ TEST_P(MistakeOf, IsReportedInItsPlaceForEverySeed) {
     EXPECT_TRUE(any_of(kinds, outcome.output) && any_of(places, outcome.output)) << outcome.output;
   }
 }
+TEST(Report, NamesTheKernelAsTheSourceDoes) {
+  EXPECT_THAT(run("reductions", "missing-barrier").output, HasSubstr(": chunk_sums<false> block ("));
+}
+
 const Mistake kMistakes[] = {{"streams", "missing-event", {"race: "}},
                              {"streams", "use-after-free", {"use after free: "}},
                              {"streams", "past-the-end", {"out of bounds: "}},
