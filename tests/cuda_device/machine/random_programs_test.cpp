@@ -78,21 +78,16 @@ void run(const std::vector<Step>& steps, uint32_t first, uint32_t end, std::vect
   }
 }
 
-// Blocks of steps must nest for the text to be what `run` does.
-bool nests(const std::vector<Step>& steps) {
+// Skipped parts and loops must lie within each other for the text to be what `run` does: those that do not are dropped.
+void make_nested(std::vector<Step>& steps) {
   std::vector<uint32_t> ends;
   for (uint32_t k = 0; k < steps.size(); ++k) {
     while (!ends.empty() && ends.back() < k) ends.pop_back();
     if (steps[k].kind < Step::kSkip) continue;
-    if (!ends.empty() && k + steps[k].length > ends.back()) return false;
-    ends.push_back(k + steps[k].length);
-  }
-  return true;
-}
-void make_nested(std::vector<Step>& steps) {
-  for (Step& s : steps) {
-    const bool block = s.kind >= Step::kSkip;
-    if (block && !nests(steps)) s.kind = Step::kAdd;
+    if (ends.empty() || k + steps[k].length <= ends.back())
+      ends.push_back(k + steps[k].length);
+    else
+      steps[k].kind = Step::kAdd;
   }
 }
 
