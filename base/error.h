@@ -61,6 +61,13 @@ class MemoryError : public Error {
       : Error(ExitCode::Internal, what, std::move(hint)) {}
 };
 
+// A device or its library refused or failed (exit 1).
+class DeviceError : public Error {
+ public:
+  explicit DeviceError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::Internal, what, std::move(hint)) {}
+};
+
 // Another rank died, hung or disagreed (exit 5).
 class PeerError : public Error {
  public:

@@ -2,6 +2,7 @@
 
 #include "kernels/backend/backend.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/devices.h"
 
 namespace weft {
 
@@ -33,8 +34,9 @@ namespace {
 
 // Of the device, or of the one that the dry device plans for.
 std::unique_ptr<Backend> make_backend(Device device, int threads) {
+  if (device.kind == DeviceKind::Cuda) return make_cuda_backend(device.index);
   require<InternalError>(device.kind == DeviceKind::Cpu || device.kind == DeviceKind::Meta,
-                         "this build has no CUDA device");
+                         "a guarded device is made with its own backend");
   return std::make_unique<cpu::CpuBackend>(threads);
 }
 

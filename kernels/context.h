@@ -17,7 +17,7 @@ class Backend;  // kernels/backend/backend.h: one kind of device, its memory and
 // Every operation takes it first. Not shared between rank threads.
 class Context {
  public:
-  // The CPU, or the dry device that plans for it.
+  // The CPU, a CUDA device, or the dry device that plans for the CPU.
   explicit Context(Device device = {}, int threads = 1);
   // Any device; `dry`: only its plan, on the dry device.
   Context(int threads, std::unique_ptr<Backend> backend, bool dry = false);

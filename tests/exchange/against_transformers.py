@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """weft's GPT-2 beside Hugging Face's, in and out; exit status 1 if a figure is beyond its bound.
 
-    against_transformers.py BUILD [CASE ...] [--data DIR] [--json FILE]
+    against_transformers.py BUILD [CASE ...] [--trained CHECKPOINT] [--data DIR] [--json FILE]
 
 BUILD is the build folder with `weft` and `tests/exchange/model_says`; DIR has gpt2/vocab.json, gpt2/merges.txt and
 text/*.txt (default: ../shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
@@ -9,7 +9,8 @@ text/*.txt (default: ../shared/data beside the sources). Needs torch, transforme
 Of every case: a model of transformers with random weights is saved, imported and exported again. Compared are the
 logits after each token (1e-4), every bit of every tensor, the logits of the export as transformers loads it (0), the
 ids of both tokenizers, and the memory of the import beside the file's size (1.2 x). `perplexity` compares that of a
-text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the greedy text of a translation model.
+text (1e-4 relative), `tokenizers` the ids of tokenizers that weft learned, `marian` the greedy and beam texts of a
+translation model. --trained compares the logits of a model that weft trained, on a text that it samples.
 """
 
 import argparse
@@ -39,6 +40,7 @@ CASES = {
     "large weights": dict(config=dict(SMALL, initializer_range=0.2)),
     "shards": dict(config=SMALL, save=dict(max_shard_size="1MB")),
     "124M": dict(config={}, memory=True),
+    "774M": dict(config=dict(n_layer=36, n_embd=1280, n_head=20), memory=True),
     "124M, shards, bf16": dict(config={}, dtype=torch.bfloat16, save=dict(max_shard_size="60MB"), memory=True),
 }
 TEXTS = ["Hello world", "In a village of La Mancha, the name of which I have no desire to call to mind,", "it's  2024\n\n\n",
@@ -106,6 +108,25 @@ def saved_model(bench, where, config, dtype=torch.float32, save=None):
     return model
 
 
+def hold_logits(bench, name, checkpoint, model, ids):
+    """Compares the logits after each token; returns those of `model`."""
+    raw = bench.says(checkpoint, "logits", " ".join(map(str, ids.tolist())))
+    ours = torch.from_numpy(numpy.frombuffer(raw, dtype=numpy.float32).reshape(len(ids), -1).copy())
+    with torch.no_grad():
+        logits = model(ids[None]).logits[0]
+    bench.hold(name, f"logits differ (they reach {logits.abs().max():.3g})", (ours - logits).abs().max().item(), 1e-4)
+    return logits
+
+
+def trained(bench, checkpoint):
+    root = bench.scratch / "trained"
+    bench.weft("export-hf", checkpoint, root)
+    model = AutoModelForCausalLM.from_pretrained(root).eval()
+    text = bench.weft("generate", "--checkpoint", checkpoint, "--prompt", "The", "--max-tokens", "100", "--seed", "1")
+    ids = torch.tensor(AutoTokenizer.from_pretrained(root)(text).input_ids)[:100]
+    hold_logits(bench, f"trained, {len(ids)} tokens", checkpoint, model, ids)
+
+
 def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False):
     root = bench.scratch / "case"
     shutil.rmtree(root, ignore_errors=True)
@@ -117,11 +138,7 @@ def run_case(bench, name, config, dtype=torch.float32, save=None, memory=False):
     else:
         bench.weft(*command[1:])
     ids = torch.randint(0, 50257, (48,), generator=torch.Generator().manual_seed(1))
-    raw = bench.says(root / "ours", "logits", " ".join(map(str, ids.tolist())))
-    ours = torch.from_numpy(numpy.frombuffer(raw, dtype=numpy.float32).reshape(len(ids), -1).copy())
-    with torch.no_grad():
-        logits = model.float()(ids[None]).logits[0]
-    bench.hold(name, f"logits differ (they reach {logits.abs().max():.3g})", (ours - logits).abs().max().item(), 1e-4)
+    logits = hold_logits(bench, name, root / "ours", model.float(), ids)
     bench.weft("export-hf", root / "ours", root / "again")
     before, after = tensors(root / "theirs"), tensors(root / "again")
     different = [k for k in before.keys() | after.keys()
@@ -219,20 +236,25 @@ def marian(bench):
     model = AutoModelForSeq2SeqLM.from_pretrained("out").eval()
     tokenizer = AutoTokenizer.from_pretrained("out")
     texts = [line.split("\t")[0] for line in pathlib.Path("sample/train.tsv").read_text().splitlines()[:25]]
-    done = subprocess.run([bench.build / "weft", "translate", "--checkpoint", "run", "--search", "method=greedy",
-                           "--search", "max_length_factor=0", "--search", "max_length_extra=40"],
-                          input="\n".join(texts) + "\n", capture_output=True, text=True, check=True)
-    ours, theirs = done.stdout.splitlines(), []
-    for text in texts:
-        with torch.no_grad():
-            ids = tokenizer(text, return_tensors="pt").input_ids
-            out = model.generate(ids, attention_mask=torch.ones_like(ids), num_beams=1, do_sample=False,
-                                 max_new_tokens=40)
-        theirs.append(tokenizer.decode(out[0], skip_special_tokens=True, clean_up_tokenization_spaces=False))
-    assert len(ours) == len(theirs)
-    different = [(a, b) for a, b in zip(ours, theirs) if a != b]
-    print(different[:3])
-    bench.hold("marian", f"texts of {len(texts)} that differ", len(different), 0)
+    for method, ours, theirs in (("greedy", ["--search", "method=greedy"], dict(num_beams=1)),
+                                 ("beam 4", ["--beam", "4"], dict(num_beams=4, early_stopping=True))):
+        words = ["translate", "--checkpoint", "run", *ours]
+        for option in ("max_length_factor=0", "max_length_extra=40"):
+            words += ["--search", option]
+        said = subprocess.run([bench.build / "weft", *words], input="\n".join(texts) + "\n", capture_output=True,
+                              text=True, check=True).stdout.splitlines()
+        generated = [generated_text(model, tokenizer, text, theirs) for text in texts]
+        assert len(said) == len(generated)
+        different = [(a, b) for a, b in zip(said, generated) if a != b]
+        print(different[:3])
+        bench.hold("marian", f"{method}: texts of {len(texts)} that differ", len(different), 0)
+
+
+def generated_text(model, tokenizer, text, options):
+    ids = tokenizer(text, return_tensors="pt").input_ids
+    with torch.no_grad():
+        out = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=40, **options)
+    return tokenizer.decode(out[0], skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
 
 def main():
@@ -240,6 +262,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--data", type=pathlib.Path,
                         default=pathlib.Path(__file__).resolve().parents[3] / "shared/data")
+    parser.add_argument("--trained", metavar="CHECKPOINT")
     parser.add_argument("--json")
     parser.add_argument("cases", nargs="*")
     args = parser.parse_args()
@@ -249,6 +272,8 @@ def main():
         for name, options in CASES.items():
             if not args.cases or name in args.cases:
                 run_case(bench, name, **options)
+        if args.trained:
+            trained(bench, args.trained)
         for extra in (perplexity, tokenizers, marian):
             if not args.cases or extra.__name__ in args.cases:
                 extra(bench)

@@ -52,7 +52,7 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
       ADD_FAILURE() << file << "\n" << error.what();
     }
   }
-  EXPECT_EQ(jobs, 20);
+  EXPECT_EQ(jobs, 23);
 }
 
 TEST(Configs, CharacterModelIsNanoGptsRecipe) {

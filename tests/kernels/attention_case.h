@@ -100,7 +100,7 @@ class AttentionRun {
 
  private:
   AttentionCase c_;
-  Context context_;
+  OperationContext context_;
   RowIds rows_;
   SharedOffsets query_offsets_, key_offsets_;
 };

@@ -104,7 +104,7 @@ TEST_P(AttentionEdge, KeysThatARowDoesNotSeeGetNothingOfIt) {
 // Decoding: rows of one call see one another's keys and values only as far as the mask says.
 TEST_P(AttentionEdge, CachedRowsDoNotReadLaterOnes) {
   const auto& [dtype, heads, threads] = GetParam();
-  Context context({}, threads);
+  OperationContext context({}, threads);
   const auto decode = [&](int64_t bad_row) {
     const Tensor qkv = random(context, {kLength, heads.kv_heads * group_width()}, dtype, 3);
     if (bad_row >= 0) poison(qkv, bad_row, qkv.columns() - heads.head_dim, qkv.columns(), kNan);

@@ -46,7 +46,7 @@ TEST_P(CachedAttentionTest, EqualsFullAttentionAndDoesNotDependOnTheCut) {
                      .causal = true,
                      .dtype = dtype});
   full.forward();
-  Context context({}, 2);
+  OperationContext context({}, 2);
   const int64_t pair = heads.kv_heads * 2 * heads.head_dim;
   Tensor first;
   for (const std::vector<int32_t>& cuts : {std::vector<int32_t>{length}, {1, 140, 9}, {100, 1, 1, 48}, {60, 90}}) {
@@ -71,7 +71,7 @@ TEST_P(CachedAttentionTest, ARowDoesNotDependOnTheOthers) {
   const std::vector<int32_t> past{0, 37, 128, 5, 201}, added{1, 1, 3, 40, 1};
   const int64_t capacity = 256, pair = heads.kv_heads * 2 * heads.head_dim;
   const Call call{.offsets = offsets_of(added), .slots = {4, 0, 3, 1, 2}, .past = past};
-  Context context({}, 3), single({}, 1);
+  OperationContext context({}, 3), single({}, 1);
   const Tensor cache = random(context, {5, capacity, pair}, dtype, 1);
   const Tensor cache_before = test::copy(context, cache);
   const Tensor qkv = random(context, {46, heads.kv_heads * (heads.queries + 2) * heads.head_dim}, dtype, 2);
@@ -95,7 +95,7 @@ TEST_P(CachedAttentionTest, CrossSeesAllPositionsAndLeavesTheCache) {
                      .cross = true,
                      .dtype = dtype});
   full.forward();
-  Context context({}, 2);
+  OperationContext context({}, 2);
   const int64_t pair = heads.kv_heads * 2 * heads.head_dim;
   const Tensor cache = random(context, {3, 150, pair}, dtype, 9);
   std::copy_n(full.kv.slice(0, 140).raw(), full.kv.slice(0, 140).bytes(), cache.slice(2, 3).raw());
@@ -116,7 +116,8 @@ INSTANTIATE_TEST_SUITE_P(All, CachedAttentionTest,
                          testing::Combine(testing::Values(DType::F32, DType::BF16, DType::F64),
                                           testing::Values(AttentionHeads{2, 1, 16}, AttentionHeads{2, 3, 8},
                                                           AttentionHeads{1, 1, 7}, AttentionHeads{1, 2, 64},
-                                                          AttentionHeads{3, 1, 24})),
+                                                          AttentionHeads{3, 1, 24}, AttentionHeads{1, 5, 128},
+                                                          AttentionHeads{1, 1, 200})),
                          [](const auto& i) {
                            const AttentionHeads h = std::get<1>(i.param);
                            return fmt::format("{}_{}x{}x{}", name(std::get<0>(i.param)), h.kv_heads, h.queries,

@@ -11,6 +11,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/step_state.h"
 #include "tests/support/error_of.h"
+#include "tests/support/operation_context.h"
 
 // What the tests of operations share: random tensors by seed, comparison by dtype, gradients by finite differences.
 namespace weft::test {

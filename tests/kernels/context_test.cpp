@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "kernels/devices.h"
 #include "kernels/matmul.h"
 #include "tests/kernels/check.h"
 
@@ -122,8 +123,13 @@ TEST(Memory, MoreThanThereIsIsAnError) {
 }
 #endif
 
-TEST(Contexts, ThisBuildHasNoCuda) {
-  EXPECT_EQ(test::error_of([] { Context cuda(Device{DeviceKind::Cuda}); }), "this build has no CUDA device");
+TEST(HostOnly, ACudaDeviceThatIsNotThereIsNamed) {
+  const CudaDevices devices = cuda_devices();
+  const int beyond = static_cast<int>(devices.names.size());
+  const std::string error = test::error_of([&] { Context cuda(Device{DeviceKind::Cuda, beyond}); });
+  const std::string expected = devices.built ? fmt::format("CUDA device {0} is asked for, but there are {0}", beyond)
+                                             : "this build has no CUDA device";
+  EXPECT_EQ(error.substr(0, expected.size()), expected);
 }
 
 TEST(Contexts, EveryOperationIsASignOfLife) {

@@ -8,7 +8,7 @@ namespace {
 using namespace test;
 
 struct Source {
-  Context context;
+  OperationContext context;
   StepState state;
   Dropout dropout;
   explicit Source(double probability, uint64_t key = 0x0123456789abcdefu) {
@@ -99,7 +99,7 @@ TEST(DropoutMask, DependsOnTheIdsAloneAndOnEachOfThem) {
 TEST(DropoutMask, AppliesTheMultipliersToEveryDtype) {
   const Source s(0.25);
   const std::vector<float> mask = s.row(1, 0, 129);
-  Context context;
+  OperationContext context;
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     const Tensor x = random(context, {129}, dtype, 1);
     const std::vector<double> before = values(x);

@@ -14,7 +14,7 @@ const std::vector<DType> kFloats{DType::F32, DType::BF16, DType::F64};
 
 TEST(Elementwise, FillsAndAdds) {
   for (const int threads : {1, 2}) {
-    Context context({}, threads);
+    OperationContext context({}, threads);
     for (const int64_t n : {1, 7, 129, 70001}) {
       for (const DType dtype : kFloats) {
         const Tensor x = random(context, {n}, dtype, 1), y = random(context, {n}, dtype, 2);
@@ -32,7 +32,7 @@ TEST(Elementwise, FillsAndAdds) {
 }
 
 TEST(Elementwise, FillsIntegers) {
-  Context context;
+  OperationContext context;
   const Tensor a = context.empty({3}, DType::I32), b = context.empty({2}, DType::I64);
   fill(context, a, -7), fill(context, b, 1 << 20);
   EXPECT_EQ(a.span<int32_t>()[2], -7);
@@ -40,7 +40,7 @@ TEST(Elementwise, FillsIntegers) {
 }
 
 TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
-  Context context;
+  OperationContext context;
   const float inf = std::numeric_limits<float>::infinity();
   // 1 + 2^-8 lies half-way between two bf16 numbers (even below); 1 + 3 * 2^-8 as well (even above).
   const std::vector<float> in{1, 1 + 0x1p-8f, 1 + 3 * 0x1p-8f, 1 + 0x1p-8f + 0x1p-20f, inf, -inf, 3.4e38f, -0.0f};
@@ -54,8 +54,42 @@ TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
   for (const double v : values(copy_as(context, nan, DType::BF16))) EXPECT_TRUE(std::isnan(v));
 }
 
+// Between the dtypes that models compute in, from and to any place of a buffer.
+TEST(Elementwise, ConversionsBeginAnywhere) {
+  OperationContext context;
+  for (const int64_t n : {1, 7, 129, 4097}) {
+    for (const int64_t begin : {0, 1, 4, 8}) {
+      const Tensor exact = random(context, {n + 8}, DType::F32, 3), rounded = copy_as(context, exact, DType::BF16);
+      const Tensor to = constant(context, {n + 16}, DType::BF16, 5), back = constant(context, {n + 16}, DType::F32, 5);
+      convert(context, exact.slice(begin, begin + n), to.slice(8 - begin, 8 - begin + n));
+      EXPECT_TRUE(same_bits(to.slice(8 - begin, 8 - begin + n), rounded.slice(begin, begin + n))) << n << " " << begin;
+      convert(context, rounded.slice(begin, begin + n), back.slice(begin, begin + n));
+      const std::vector<double> expected = values(rounded.slice(begin, begin + n)), all = values(back);
+      EXPECT_EQ(values(back.slice(begin, begin + n)), expected);
+      for (size_t i = 0; i < all.size(); ++i) {
+        const auto at = static_cast<int64_t>(i);
+        if (at < begin || at >= begin + n) {
+          EXPECT_EQ(all[i], 5) << "beside it: " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Elementwise, FillsFromAnywhere) {
+  OperationContext context;
+  for (const DType dtype : kFloats) {
+    for (const int64_t begin : {0, 1, 3}) {
+      const Tensor t = constant(context, {100}, dtype, 1);
+      fill(context, t.slice(begin, 90), 2);
+      const std::vector<double> all = values(t);
+      for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(all[static_cast<size_t>(i)], i >= begin && i < 90 ? 2 : 1) << i;
+    }
+  }
+}
+
 TEST(Elementwise, ConvertCopiesAnyEqualDtype) {
-  Context context;
+  OperationContext context;
   const Tensor from = integers(context, {1, 2, 3}), to = context.empty({3}, DType::I32);
   convert(context, from, to);
   EXPECT_TRUE(same_bits(from, to));
@@ -65,11 +99,16 @@ TEST(Elementwise, ConvertCopiesAnyEqualDtype) {
 }
 
 TEST(Elementwise, GatherRows) {
-  Context context;
+  OperationContext context;
   const Tensor from = random(context, {5, 3}, DType::BF16, 1), to = context.empty({4, 3}, DType::BF16);
   gather_rows(context, from, integers(context, {4, 0, 0, 2}), to);
   EXPECT_TRUE(same_bits(to.slice(0, 1), from.slice(4, 5)));
   EXPECT_TRUE(same_bits(to.slice(2, 3), from.slice(0, 1)));
+}
+
+TEST(HostOnly, GatherRowsChecksItsIndices) {
+  OperationContext context;
+  const Tensor from = random(context, {5, 3}, DType::BF16, 1), to = context.empty({4, 3}, DType::BF16);
   EXPECT_EQ(error_of([&] {
               gather_rows(context, from, integers(context, {0, 5, 0, 0}), to);
             }),
@@ -78,9 +117,61 @@ TEST(Elementwise, GatherRows) {
             "gather_rows: to is bf16[4, 3], expected bf16[1, 3]");
 }
 
+TEST(Elementwise, GathersRowsOfAnySize) {
+  OperationContext context;
+  for (const int64_t width : {1, 7, 8, 40, 4000}) {
+    for (const DType dtype : {DType::BF16, DType::F32, DType::F64}) {
+      const Tensor from = random(context, {5, width}, dtype, 1), to = context.empty({3, width}, dtype);
+      gather_rows(context, from, integers(context, {4, 1, 1}), to);
+      EXPECT_TRUE(same_bits(to.slice(0, 1), from.slice(4, 5)));
+      EXPECT_TRUE(same_bits(to.slice(2, 3), from.slice(1, 2)));
+    }
+  }
+}
+
+TEST(Elementwise, JoinsColumnsAndLeavesPaddingOut) {
+  OperationContext context;
+  for (const auto& [part_columns, columns] :
+       {std::pair<int64_t, int64_t>{1, 3}, {7, 20}, {16, 48}, {16, 40}, {2000, 6000}}) {
+    for (const DType dtype : {DType::BF16, DType::F32, DType::I32}) {
+      constexpr int64_t kRows = 5;
+      const Tensor parts = context.empty({3, kRows, part_columns}, dtype), to = context.empty({kRows, columns}, dtype);
+      const size_t size = size_of(dtype);
+      for (size_t i = 0; i < parts.bytes(); ++i) parts.raw()[i] = static_cast<std::byte>(i * 37 >> 2);
+      join_columns(context, parts, to);
+      for (int64_t r = 0; r < kRows; ++r) {
+        for (int64_t c = 0; c < columns; ++c) {
+          const int64_t at = (c / part_columns * kRows + r) * part_columns + c % part_columns;
+          EXPECT_TRUE(std::equal(to.raw() + static_cast<size_t>(r * columns + c) * size,
+                                 to.raw() + static_cast<size_t>(r * columns + c + 1) * size,
+                                 parts.raw() + static_cast<size_t>(at) * size))
+              << r << " " << c;
+        }
+      }
+    }
+  }
+}
+
+// A row of parameters' dtype to rows of the compute dtype, and the other way round.
+TEST(Elementwise, AddsARowOfAnotherDtype) {
+  OperationContext context;
+  for (const int64_t columns : {7, 40, 4000}) {
+    for (const auto& [row_dtype, dtype] : {std::pair{DType::F32, DType::BF16}, {DType::BF16, DType::F32}}) {
+      const Tensor row = random(context, {columns}, row_dtype, 1), y = random(context, {3, columns}, dtype, 2);
+      const std::vector<double> before = values(y), added = values(row);
+      add_row(context, row, y);
+      const std::vector<double> after = values(y);
+      for (size_t i = 0; i < after.size(); ++i) {
+        const double expected = before[i] + added[i % static_cast<size_t>(columns)];
+        EXPECT_NEAR(after[i], expected, dtype == DType::BF16 ? one_rounding(expected) : 1e-6) << i;
+      }
+    }
+  }
+}
+
 TEST(Elementwise, RowsAreAddedAndSummed) {
   for (const int threads : {1, 2}) {
-    Context context({}, threads);
+    OperationContext context({}, threads);
     for (const int64_t rows : {1, 7, 129}) {
       for (const DType dtype : kFloats) {
         const int64_t columns = 33;
@@ -109,7 +200,7 @@ TEST(Elementwise, RowsAreAddedAndSummed) {
 }
 
 TEST(Elementwise, SumAllDoesNotDependOnThreads) {
-  Context one({}, 1), two({}, 2);
+  OperationContext one({}, 1), two({}, 2);
   for (const int64_t n : {0, 1, 129, 200003}) {
     const Tensor x = random(one, {n}, DType::BF16, 5), a = one.empty({1}, DType::F64), b = two.empty({1}, DType::F64);
     sum_all(one, x, a);
@@ -124,7 +215,7 @@ TEST(Elementwise, SumAllDoesNotDependOnThreads) {
 }
 
 TEST(Elementwise, MisfitsAreNamedAndDryRunsCount) {
-  Context context, dry(Device{DeviceKind::Meta});
+  OperationContext context, dry(Device{DeviceKind::Meta});
   const Tensor x = context.zeros({3}, DType::F32), y = context.zeros({4}, DType::F32);
   EXPECT_EQ(error_of([&] { add_scaled(context, x, 1, y); }), "add_scaled: x is f32[3], expected 4 elements of f32");
   EXPECT_EQ(error_of([&] { add_row(context, x, y); }), "add_row: row f32[3] to each row of f32[4]");

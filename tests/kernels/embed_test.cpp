@@ -16,9 +16,11 @@ struct Case {
   double dropout = 0;
   double scale = 1;
   int64_t first_token = 0;
+  bool frequent = false;  // one token has most of the rows
   friend void PrintTo(const Case& c, std::ostream* out) {
     *out << c.rows << "x" << c.width << " of " << c.vocabulary << (c.positions ? " positions" : "")
-         << (c.dropout > 0 ? " dropout" : "") << (c.scale != 1 ? " scaled" : "") << " from " << c.first_token;
+         << (c.dropout > 0 ? " dropout" : "") << (c.scale != 1 ? " scaled" : "") << " from " << c.first_token
+         << (c.frequent ? " frequent" : "");
   }
 };
 
@@ -42,7 +44,10 @@ struct Problem {
 
   Problem(Context& context, const Case& c, DType dtype) : context(context), c(c), dtype(dtype) {
     std::vector<int32_t> drawn;
-    for (int64_t r = 0; r < c.rows; ++r) drawn.push_back(static_cast<int32_t>(r * r % 23));  // repeats, gaps
+    for (int64_t r = 0; r < c.rows; ++r) {
+      drawn.push_back(static_cast<int32_t>(r * r % 23));  // repeats, gaps
+      if (c.frequent && r % 8 != 0) drawn.back() = 3;
+    }
     tokens = integers(context, drawn);
     ids = row_ids(context, c.rows, 5);
     by_token = sorted_rows(context, tokens), by_position = sorted_rows(context, ids.position);
@@ -137,7 +142,7 @@ Result run(const Problem& p) {
 class Embed : public testing::TestWithParam<Case> {};
 
 TEST_P(Embed, GradientsMatchFiniteDifferences) {
-  Context context;
+  OperationContext context;
   const Problem p(context, GetParam(), DType::F64);
   const Result r = run(p);
   const auto embed_loss = [&] {
@@ -161,7 +166,7 @@ TEST_P(Embed, GradientsMatchFiniteDifferences) {
 TEST_P(Embed, AgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     for (const int threads : {1, 3}) {
-      Context context({}, threads);
+      OperationContext context({}, threads);
       const Problem p(context, GetParam(), dtype);
       const std::vector<Tensor> actual = run(p).all(), exact = run(p.widened()).all();
       for (size_t i = 0; i < actual.size(); ++i) {
@@ -172,7 +177,7 @@ TEST_P(Embed, AgreesWithF64) {
 }
 
 TEST_P(Embed, DoesNotDependOnThreads) {
-  Context first({}, 1), second({}, 4);
+  OperationContext first({}, 1), second({}, 4);
   const Problem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
   const std::vector<Tensor> a = run(p).all(), b = run(q).all();
   for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i], b[i])) << "tensor " << i;
@@ -180,7 +185,7 @@ TEST_P(Embed, DoesNotDependOnThreads) {
 
 TEST_P(Embed, AddingTwiceIsTwiceTheGradient) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
-    Context context({}, 2);
+    OperationContext context({}, 2);
     const Problem p(context, GetParam(), dtype);
     const Result once = run(p);
     Result twice = run(p);
@@ -202,11 +207,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{.rows = 129, .width = 129, .vocabulary = 23, .positions = false},
                     Case{.rows = 50, .width = 200, .vocabulary = 23, .dropout = 0.2, .scale = 3.5},
                     Case{.rows = 50, .width = 33, .vocabulary = 23, .positions = false, .dropout = 0.5},
-                    Case{.rows = 60, .width = 16, .vocabulary = 10, .positions = false, .first_token = 8}),
+                    Case{.rows = 60, .width = 16, .vocabulary = 10, .positions = false, .first_token = 8},
+                    Case{.rows = 600, .width = 40, .vocabulary = 23, .dropout = 0.2, .frequent = true},
+                    Case{.rows = 40, .width = 3601, .vocabulary = 23, .frequent = true},
+                    Case{.rows = 40, .width = 3616, .vocabulary = 23, .dropout = 0.1, .frequent = true}),
     [](const auto& i) { return printable(testing::PrintToString(i.param)); });
 
 TEST(EmbedValue, ByHand) {
-  Context context;
+  OperationContext context;
   const Tensor table = context.empty({3, 2}, DType::F32), positions = context.empty({2, 2}, DType::F32);
   std::ranges::copy(std::array{1.f, 2.f, 3.f, 4.f, 5.f, 6.f}, table.data<float>());
   std::ranges::copy(std::array{.5f, .25f, -1.f, -2.f}, positions.data<float>());
@@ -221,7 +229,7 @@ TEST(EmbedValue, ByHand) {
 }
 
 TEST(EmbedValue, ShardsOfTheVocabularyAddUpToTheWhole) {
-  Context context;
+  OperationContext context;
   const Tensor tokens = integers(context, {0, 9, 4, 5, 9, 3});
   const Tensor table = random(context, {10, 6}, DType::F64, 1), whole = context.empty({6, 6}, DType::F64);
   embed_forward(context, {.tokens = tokens, .table = table, .y = whole});
@@ -235,7 +243,7 @@ TEST(EmbedValue, ShardsOfTheVocabularyAddUpToTheWhole) {
 }
 
 TEST(EmbedChecks, RefusesWhatDoesNotFit) {
-  Context context;
+  OperationContext context;
   const Tensor tokens = integers(context, {0, 1}), table = constant(context, {3, 4}, DType::F32, 0);
   const Tensor positions = constant(context, {2, 4}, DType::F32, 0), y = context.empty({2, 4}, DType::F32);
   const auto message = [&](const EmbedForward& args) -> std::string {

@@ -124,7 +124,7 @@ std::vector<std::pair<std::string, std::pair<Tensor, Tensor>>> outputs(const Res
 class Linear : public testing::TestWithParam<Case> {};
 
 TEST_P(Linear, GradientsMatchFiniteDifferences) {
-  Context context;
+  OperationContext context;
   const Problem p(context, GetParam(), DType::F64);
   const Result r = run(p);
   const auto loss = [&] { return dot(forward(p).z, p.dz); };
@@ -138,9 +138,9 @@ TEST_P(Linear, GradientsMatchFiniteDifferences) {
 
 TEST_P(Linear, AgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
-    for (const bool emulate : {false, true}) {
+    for (const bool emulate : emulations()) {
       for (const int threads : {1, 2}) {
-        Context context({}, threads);
+        OperationContext context({}, threads);
         if (emulate) engine_of(context).emulate_bf16(true);
         const Problem p(context, GetParam(), dtype);
         const Result r = run(p), exact = run(p.widened());
@@ -155,7 +155,7 @@ TEST_P(Linear, AgreesWithF64) {
 
 TEST_P(Linear, IsRepeatable) {
   for (const int threads : {1, 2}) {
-    Context first({}, threads), second({}, threads);
+    OperationContext first({}, threads), second({}, threads);
     const Problem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
     for (const auto& [name, pair] : outputs(run(p), run(q))) EXPECT_TRUE(same_bits(pair.first, pair.second)) << name;
   }
@@ -163,7 +163,7 @@ TEST_P(Linear, IsRepeatable) {
 
 TEST_P(Linear, AddingTwiceIsTwiceTheGradient) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
-    Context context({}, 2);
+    OperationContext context({}, 2);
     const Problem p(context, GetParam(), dtype);
     const Result once = run(p);
     Result twice = forward(p);
@@ -181,7 +181,7 @@ TEST_P(Linear, AddingTwiceIsTwiceTheGradient) {
 
 TEST_P(Linear, GivesTheSameBitsWithoutPre) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
-    Context context;
+    OperationContext context;
     const Problem p(context, GetParam(), dtype);
     const Tensor y = context.empty({p.c.rows, p.c.out}, dtype);
     linear_forward(
@@ -193,7 +193,7 @@ TEST_P(Linear, GivesTheSameBitsWithoutPre) {
 
 TEST_P(Linear, ActivateIsWhatForwardDoesWithItsProduct) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
-    Context context({}, 2);
+    OperationContext context({}, 2);
     const Problem p(context, GetParam(), dtype);
     const Tensor y = context.empty({p.c.rows, p.c.out}, dtype);
     linear_forward(context, {.x = p.x, .weight = p.weight, .bias = p.bias, .y = y});
@@ -204,7 +204,7 @@ TEST_P(Linear, ActivateIsWhatForwardDoesWithItsProduct) {
 
 // What another reader of x brought to its gradient goes through the producer's slope and mask as dy W does.
 TEST_P(Linear, AProducersGradientTakesInWhatDxHeld) {
-  Context context;
+  OperationContext context;
   const Problem p(context, GetParam(), DType::F64);
   Result whole = run(p), halves = forward(p);
   backward(p, halves);
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return printable(testing::PrintToString(info.param)); });
 
 TEST(LinearEdges, NoRowsGiveNoGradient) {
-  Context context;
+  OperationContext context;
   const Problem p(context, {.rows = 0, .in = 3, .out = 2, .activation = Activation::Relu}, DType::F32);
   Result r = forward(p);
   backward(p, r);
@@ -239,7 +239,7 @@ TEST(LinearEdges, NoRowsGiveNoGradient) {
 }
 
 TEST(LinearEdges, DropoutKeepsScalesAndFollowsTheKey) {
-  Context context;
+  OperationContext context;
   Problem p(context, {.rows = 64, .in = 1, .out = 64, .bias = false, .dropout = 0.25}, DType::F32);
   fill(context, p.x, 1), fill(context, p.weight, 1);
   const Tensor y = forward(p).y;
@@ -257,7 +257,7 @@ TEST(LinearEdges, DropoutKeepsScalesAndFollowsTheKey) {
 TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     for (const int64_t rows : {1, 16, 64, 65, 128, 1000, 2048, 2050, 2112}) {
-      Context context({}, 2);
+      OperationContext context({}, 2);
       const Problem p(context, {.rows = rows, .in = 40, .out = 72}, dtype);
       const Result r = run(p), exact = run(p.widened());
       for (const auto& [name, pair] : outputs(r, exact)) {
@@ -269,7 +269,7 @@ TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
 
 // In bf16 the activation and its dropout are rounded together: to the nearest bf16 of what they are of `pre`.
 TEST(LinearEdges, ActivationAndDropoutRoundOnce) {
-  Context context;
+  OperationContext context;
   const Problem p(context, {.rows = 65, .in = 40, .out = 300, .activation = Activation::Gelu, .dropout = 0.3},
                   DType::BF16);
   const Result r = forward(p);
@@ -287,7 +287,7 @@ TEST(LinearEdges, ActivationAndDropoutRoundOnce) {
 // And so are its slope and dropout in backward; the bias gradient sums what has not been rounded at all. A weight of
 // ones in the diagonal shows the gradient that goes in.
 TEST(LinearEdges, TheGradientBeforeTheActivationRoundsOnce) {
-  Context context;
+  OperationContext context;
   const int64_t n = 40;
   Problem p(context, {.rows = 65, .in = 40, .out = n, .activation = Activation::Gelu, .dropout = 0.3}, DType::BF16);
   p.weight2 = context.zeros({n, n}, DType::BF16);
@@ -309,7 +309,7 @@ TEST(LinearEdges, TheGradientBeforeTheActivationRoundsOnce) {
 
 // Without activation, dropout or bias before it, dx is the gradient of x.
 TEST(LinearEdges, AnInputThatNoProductMadeHasAPlainGradient) {
-  Context context;
+  OperationContext context;
   const Problem p(context, {.rows = 9, .in = 5, .out = 4}, DType::F64);
   Result r = run(p);
   const Tensor dx = context.empty(r.dpre.shape(), DType::F64);
@@ -323,10 +323,10 @@ TEST(LinearEdges, AnInputThatNoProductMadeHasAPlainGradient) {
 
 // Values that bf16 cannot hold come out of a plain product whole, whichever way the engine runs it.
 TEST(LinearEdges, APlainProductMayStayUnrounded) {
-  for (const bool emulate : {false, true}) {
+  for (const bool emulate : emulations()) {
     for (const int64_t rows : {1, 16, 64, 65, 128, 2112}) {
       for (const int64_t out : {7, 72}) {
-        Context context({}, 2);
+        OperationContext context({}, 2);
         if (emulate) engine_of(context).emulate_bf16(true);
         const Problem p(context, {.rows = rows, .in = 40, .out = out}, DType::BF16);
         const Tensor exact = forward(p.widened()).y, y = context.empty(exact.shape(), DType::F32);
@@ -338,14 +338,14 @@ TEST(LinearEdges, APlainProductMayStayUnrounded) {
       }
     }
   }
-  Context context;
+  OperationContext context;
   const Tensor x = context.zeros({3, 4}, DType::BF16), w = context.zeros({5, 4}, DType::BF16);
   const LinearForward wide{.x = x, .weight = w, .activation = Activation::Relu, .y = context.zeros({3, 5}, DType::F32)};
   EXPECT_EQ(error_of([&] { linear_forward(context, wide); }), "linear_forward: y is f32[3, 5], expected bf16[3, 5]");
 }
 
 TEST(LinearEdges, LeadingDimsOfTheWeightAreFlattened) {
-  Context context;
+  OperationContext context;
   const Problem p(context, {.rows = 3, .in = 4, .out = 12}, DType::F32);
   const Tensor y = context.empty({3, 12}, DType::F32);
   linear_forward(context, {.x = p.x, .weight = p.weight.view({2, 3, 2, 4}), .bias = p.bias.view({2, 6}), .y = y});
@@ -353,7 +353,7 @@ TEST(LinearEdges, LeadingDimsOfTheWeightAreFlattened) {
 }
 
 TEST(LinearEdges, MisfitsAreNamed) {
-  Context context;
+  OperationContext context;
   const Tensor x = context.zeros({3, 4}, DType::F32), w = context.zeros({5, 4}, DType::F32);
   const Tensor y = context.zeros({3, 5}, DType::F32), b = context.zeros({4}, DType::F32);
   EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w, .y = x}); }),

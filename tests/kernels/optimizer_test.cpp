@@ -48,7 +48,7 @@ AdamUpdate adam(Context& context, const Buffers& b, const StepState& state, bool
 }
 
 TEST(Adam, IsTheFormula) {
-  Context context;
+  OperationContext context;
   const StepState s = step_state();
   for (const int64_t n : {1, 7, 129}) {
     for (const bool coupled : {false, true}) {
@@ -68,7 +68,7 @@ TEST(Adam, IsTheFormula) {
 }
 
 TEST(Sgd, IsTheFormula) {
-  Context context;
+  OperationContext context;
   const StepState s = step_state();
   for (const int64_t n : {1, 7, 129}) {
     const Buffers b(context, n, DType::F64);
@@ -87,7 +87,7 @@ TEST(Sgd, IsTheFormula) {
 TEST(Optimizer, F32AgreesWithF64OnAnyThreads) {
   constexpr int64_t kMany = 100003;  // several threads' worth, no multiple of a vector
   const StepState s = step_state();
-  Context one({}, 1), two({}, 2);
+  OperationContext one({}, 1), two({}, 2);
   const Buffers a(one, kMany, DType::F32), b(two, kMany, DType::F32), exact(one, kMany, DType::F64);
   adam_update(one, adam(one, a, s, false));
   adam_update(two, adam(two, b, s, false));
@@ -107,7 +107,7 @@ TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
   const std::vector<double> decays{0.3, 0, 0.7, 0.1, 0.2}, rates{1, 0.5, 1, 0, 3};
   for (const int threads : {1, 2, 3}) {
     for (const bool sgd : {false, true}) {
-      Context context({}, threads);
+      OperationContext context({}, threads);
       const Buffers whole(context, kMany, DType::F32), parts(context, kMany, DType::F32);
       const Tensor compute = constant(context, {kMany}, DType::BF16, 7);
       const auto update = [&](const Buffers& b, int64_t begin, int64_t end, const SharedUpdateSpans& spans,
@@ -134,8 +134,29 @@ TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
   }
 }
 
+// Buffers that do not begin where vectors do give the same bits as those that do.
+TEST(Optimizer, DoesNotDependOnWhereBuffersBegin) {
+  constexpr int64_t kMany = 5003;
+  OperationContext context;
+  const StepState s = step_state();
+  const Buffers whole(context, kMany, DType::F32);
+  const auto cut = [](const Tensor& t) { return t.slice(3, kMany); };
+  const auto moved = [&](const Tensor& t) { return copy(context, cut(t)); };
+  const Tensor copies = context.empty({kMany}, DType::BF16), copy_of_moved = context.empty({kMany - 3}, DType::BF16);
+  AdamUpdate at_odds = adam(context, whole, s, false), at_ease = at_odds;
+  at_ease.parameter = moved(whole.p), at_ease.gradient = moved(whole.g), at_ease.moment1 = moved(whole.m);
+  at_ease.moment2 = moved(whole.v), at_ease.compute = copy_of_moved;
+  at_odds.parameter = cut(whole.p), at_odds.gradient = cut(whole.g), at_odds.moment1 = cut(whole.m);
+  at_odds.moment2 = cut(whole.v), at_odds.compute = cut(copies);
+  adam_update(context, at_odds);
+  adam_update(context, at_ease);
+  EXPECT_TRUE(same_bits(at_odds.parameter, at_ease.parameter));
+  EXPECT_TRUE(same_bits(at_odds.moment2, at_ease.moment2));
+  EXPECT_TRUE(same_bits(at_odds.compute, at_ease.compute));
+}
+
 TEST(Optimizer, ASkippedStepChangesNothing) {
-  Context context;
+  OperationContext context;
   StepState s = step_state();
   s.skip = true;
   const Buffers b(context, 129, DType::F32), before(context, 129, DType::F32);
@@ -148,7 +169,7 @@ TEST(Optimizer, ASkippedStepChangesNothing) {
 }
 
 TEST(SquareSum, DoesNotDependOnThreadsAndKeepsNonFinite) {
-  Context one({}, 1), two({}, 2);
+  OperationContext one({}, 1), two({}, 2);
   for (const int64_t n : {0, 1, 7, 129, 200003}) {
     const Tensor x = random(one, {n}, DType::F32, 5), out = one.empty({1}, DType::F64),
                  other = two.empty({1}, DType::F64);
@@ -168,7 +189,7 @@ TEST(SquareSum, DoesNotDependOnThreadsAndKeepsNonFinite) {
 }
 
 TEST(SquareSum, CountsAllPartsAndAddsWhereAsked) {
-  Context context({}, 2);
+  OperationContext context({}, 2);
   const std::array<Tensor, 3> parts = {random(context, {40000}, DType::F32, 1), context.empty({0}, DType::F32),
                                        random(context, {3}, DType::F64, 2)};
   const Tensor out = context.zeros({1}, DType::F64);
@@ -184,8 +205,23 @@ TEST(SquareSum, CountsAllPartsAndAddsWhereAsked) {
   EXPECT_EQ(*out.data<double>(), 0);
 }
 
+// More parts than one launch on a device takes, of two dtypes in turn, that begin anywhere.
+TEST(SquareSum, TakesAnyNumberOfParts) {
+  OperationContext context;
+  const Tensor flat = random(context, {20000}, DType::F32, 1), rounded = random(context, {20000}, DType::BF16, 2);
+  std::vector<Tensor> parts;
+  double expected = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    parts.push_back((i / 70 == 1 ? rounded : flat).slice(3 * i, 3 * i + 97 * i));
+    for (const double v : values(parts.back())) expected += v * v;
+  }
+  const Tensor out = context.empty({1}, DType::F64);
+  square_sum(context, {.parts = parts, .out = out});
+  EXPECT_NEAR(*out.data<double>(), expected, 1e-12 * expected);
+}
+
 TEST(SquareSum, DoesNotOverflowInF32) {
-  Context context;
+  OperationContext context;
   const Tensor out = context.empty({1}, DType::F64);
   const Tensor x = constant(context, {4}, DType::F32, 1e30);
   square_sum(context, {.parts = {&x, 1}, .out = out});
@@ -193,7 +229,7 @@ TEST(SquareSum, DoesNotOverflowInF32) {
 }
 
 TEST(Optimizer, MisfitsAreNamedAndDryRunsCount) {
-  Context context, dry(Device{DeviceKind::Meta});
+  OperationContext context, dry(Device{DeviceKind::Meta});
   const StepState s;
   const Buffers b(context, 4, DType::F32);
   AdamUpdate args = adam(context, b, s, false);

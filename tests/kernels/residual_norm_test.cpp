@@ -131,7 +131,7 @@ Result run(const Problem& p) {
 class ResidualNorm : public testing::TestWithParam<Case> {};
 
 TEST_P(ResidualNorm, GradientsMatchFiniteDifferences) {
-  Context context;
+  OperationContext context;
   const Problem p(context, GetParam(), DType::F64);
   const Result r = run(p);
   const auto loss = [&] {
@@ -156,7 +156,7 @@ TEST_P(ResidualNorm, GradientsMatchFiniteDifferences) {
 TEST_P(ResidualNorm, AgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     for (const int threads : {1, 3}) {
-      Context context({}, threads);
+      OperationContext context({}, threads);
       const Problem p(context, GetParam(), dtype);
       const auto actual = run(p).named(), exact = run(p.widened()).named();
       for (size_t i = 0; i < actual.size(); ++i) {
@@ -172,7 +172,7 @@ TEST_P(ResidualNorm, AgreesWithF64) {
 // A sum over ranks comes in the accumulator dtype: f32 beside bf16.
 TEST_P(ResidualNorm, TakesAnUnroundedSum) {
   if (GetParam().plain()) return;  // a plain norm's x is what backward reads
-  Context context({}, 2);
+  OperationContext context({}, 2);
   Problem p(context, GetParam(), DType::BF16);
   p.x = random(context, p.x.shape(), DType::F32, 1);
   const Result r = run(p), exact = run(p.widened());
@@ -190,7 +190,7 @@ TEST_P(ResidualNorm, TakesAnUnroundedSum) {
 }
 
 TEST_P(ResidualNorm, DoesNotDependOnThreads) {
-  Context first({}, 1), second({}, 4);
+  OperationContext first({}, 1), second({}, 4);
   const Problem p(first, GetParam(), DType::F32), q(second, GetParam(), DType::F32);
   const auto a = run(p).named(), b = run(q).named();
   for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(same_bits(a[i].second, b[i].second)) << a[i].first;
@@ -198,7 +198,7 @@ TEST_P(ResidualNorm, DoesNotDependOnThreads) {
 
 TEST_P(ResidualNorm, AddingTwiceIsTwiceTheGradient) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
-    Context context({}, 2);
+    OperationContext context({}, 2);
     const Problem p(context, GetParam(), dtype);
     const Result once = run(p);
     Result twice = forward(p);
@@ -216,7 +216,8 @@ TEST_P(ResidualNorm, AddingTwiceIsTwiceTheGradient) {
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& [rows, width] : {std::pair<int64_t, int64_t>{1, 1}, {7, 7}, {129, 129}, {40, 64}, {5, 768}}) {
+  for (const auto& [rows, width] :
+       {std::pair<int64_t, int64_t>{1, 1}, {7, 7}, {129, 129}, {40, 64}, {5, 768}, {20, 3601}, {33, 3616}}) {
     all.push_back({.rows = rows, .width = width});
     all.push_back({.rows = rows, .width = width, .dropout = 0.3});
   }
@@ -230,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(All, ResidualNorm, testing::ValuesIn(cases()),
                          [](const auto& i) { return printable(testing::PrintToString(i.param)); });
 
 TEST(ResidualNormValue, NormalisesByHand) {
-  Context context;
+  OperationContext context;
   const Tensor x = context.empty({1, 4}, DType::F64), normed = context.empty({1, 4}, DType::F64);
   std::ranges::copy(std::array{1.0, 2.0, 3.0, 6.0}, x.data<double>());
   const Tensor gamma = constant(context, {4}, DType::F64, 2), beta = constant(context, {4}, DType::F64, 1);
@@ -248,7 +249,7 @@ TEST(ResidualNormValue, NormalisesByHand) {
 }
 
 TEST(ResidualNormValue, TwoPassesSurviveALargeMean) {
-  Context context;
+  OperationContext context;
   const Tensor exact = random(context, {3, 200}, DType::F64, 1);
   for (double& v : exact.span<double>()) v = 4096 + std::round(v * 64) / 64;  // exact in f32
   const Tensor x = copy_as(context, exact, DType::F32), normed = context.empty(x.shape(), DType::F32);
@@ -264,7 +265,7 @@ TEST(ResidualNormValue, TwoPassesSurviveALargeMean) {
 }
 
 TEST(ResidualNormValue, ResidualGradientMayLieWhereTheSumsGradientLies) {
-  Context context;
+  OperationContext context;
   const Problem p(context, {.rows = 129, .width = 33, .dropout = 0.1}, DType::F32);
   const Result apart = run(p);
   Result r = forward(p);
@@ -278,7 +279,7 @@ TEST(ResidualNormValue, ResidualGradientMayLieWhereTheSumsGradientLies) {
 }
 
 TEST(ResidualNormValue, NotANumberIsSeen) {
-  Context context;
+  OperationContext context;
   const Problem p(context, {4, 33}, DType::F32);
   p.x.data<float>()[40] = std::numeric_limits<float>::quiet_NaN();
   const Result r = run(p);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/cuda_device/machine/warp.h"
+#include "tests/cuda_device/ptx/readable_name.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -322,8 +323,8 @@ void report(const Warp& w, const Instruction& i, int lane, ReportKind kind, cons
   const auto text = [](Dim d) {
     return std::string("(") + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
   };
-  r.sentence = (r.source.empty() ? "" : r.source + ": ") + r.kernel + " block " + text(r.block) + " thread " +
-               text(r.thread) + ": " + what + " [" + r.instruction + "]";
+  r.sentence = (r.source.empty() ? "" : r.source + ": ") + readable_name(r.kernel) + " block " + text(r.block) +
+               " thread " + text(r.thread) + ": " + what + " [" + r.instruction + "]";
   w.block->memory->reports().add(std::move(r));
 }
 

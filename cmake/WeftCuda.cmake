@@ -1,0 +1,68 @@
+# The CUDA backend, where there is a compiler for it: -DWEFT_CUDA=AUTO (the default) looks for nvcc and says in one line
+# what it found, ON insists, OFF does without. The compiler is the one of CMAKE_CUDA_COMPILER or CUDACXX, of
+# CUDAToolkit_ROOT, or on the PATH; a toolkit that Python wheels brought is as good as an installed one.
+#
+# Sets WEFT_CUDA_FOUND. weft_cuda_runtime is what links with the runtime; cuBLASLt is opened when a device is first used
+# (kernels/cuda/blas_library.h), since loading it costs a process 0.1 s and 190 MB that the CPU has no use for.
+set(WEFT_CUDA AUTO CACHE STRING "Build for CUDA devices: AUTO where nvcc is found, ON, OFF")
+set_property(CACHE WEFT_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(WEFT_CUDA_ARCHITECTURES "80-real;90-real;80-virtual" CACHE STRING
+  "Machine code for these, and PTX that newer devices compile for themselves")
+set(WEFT_CUDA_FOUND FALSE)
+
+function(weft_no_cuda reason)
+  if(WEFT_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "  -DWEFT_CUDA=ON, but ${reason}. Say where the toolkit is with -DCUDAToolkit_ROOT=DIR, "
+                        "or do without it: -DWEFT_CUDA=OFF")
+  endif()
+  message(STATUS "weft: CPU only (${reason})")
+endfunction()
+
+macro(weft_find_cuda)
+  include(CheckLanguage)
+  if(CUDAToolkit_ROOT AND NOT CMAKE_CUDA_COMPILER AND EXISTS ${CUDAToolkit_ROOT}/bin/nvcc)
+    set(CMAKE_CUDA_COMPILER ${CUDAToolkit_ROOT}/bin/nvcc CACHE FILEPATH "CUDA compiler")
+  endif()
+  # Also when CMake only tries whether the compiler works: without it nvcc is asked for its own choice.
+  set(CMAKE_CUDA_ARCHITECTURES ${WEFT_CUDA_ARCHITECTURES})
+  check_language(CUDA)
+  if(NOT CMAKE_CUDA_COMPILER)
+    weft_no_cuda("no CUDA compiler is found")
+  else()
+    if(WEFT_CCACHE)
+      set(CMAKE_CUDA_COMPILER_LAUNCHER ${WEFT_CCACHE})
+    endif()
+    enable_language(CUDA)
+    find_package(CUDAToolkit QUIET)
+    if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
+      weft_no_cuda("the CUDA compiler is of version ${CMAKE_CUDA_COMPILER_VERSION}, and 13.0 is needed")
+    elseif(NOT TARGET CUDA::cudart OR NOT EXISTS ${CUDAToolkit_INCLUDE_DIRS}/cublasLt.h)
+      weft_no_cuda("${CMAKE_CUDA_COMPILER} is there, but not the runtime's library and cublasLt.h beside it")
+    else()
+      set(WEFT_CUDA_FOUND TRUE)
+    endif()
+  endif()
+endmacro()
+
+if(NOT WEFT_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "  -DWEFT_CUDA=${WEFT_CUDA}: say AUTO, ON or OFF")
+elseif(WEFT_CUDA STREQUAL "OFF")
+  message(STATUS "weft: CPU only (-DWEFT_CUDA=OFF)")
+else()
+  weft_find_cuda()
+endif()
+
+if(WEFT_CUDA_FOUND)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know yet that nvcc speaks C++20
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+  endif()
+  add_library(weft_cuda_runtime INTERFACE)
+  target_link_libraries(weft_cuda_runtime INTERFACE CUDA::cudart)
+  # -no-compress: whoever runs the PTX otherwise than the driver can read it. -lineinfo: reports name source lines.
+  target_compile_options(weft_cuda_runtime INTERFACE
+    $<$<COMPILE_LANGUAGE:CUDA>:-no-compress -lineinfo -Werror=cross-execution-space-call -Xcompiler=-Wall,-Wextra>)
+  string(REPLACE ";" " " weft_cuda_architectures "${WEFT_CUDA_ARCHITECTURES}")
+  message(STATUS "weft: CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${weft_cuda_architectures}")
+endif()

@@ -1,0 +1,110 @@
+#pragma once
+#include "kernels/cuda/attention/tiles.cuh"
+#include "kernels/cuda/dropout.cuh"
+
+// What takes part in a block of scores. A thread holds of a warp's 16 rows the rows lane / 4 and lane / 4 + 8, and of
+// every 8 columns the columns lane % 4 * 2 and the next: element [j][2 h + odd] is row lane / 4 + 8 h, column
+// 8 j + lane % 4 * 2 + odd.
+namespace weft::cuda {
+
+// The columns first .. last that each row takes part with, counted over the sequence; of the thread's two rows, and
+// what some and what all of the warp's rows have.
+struct Seen {
+  int first[2], last[2];
+  int some_first, some_last, all_first, all_last;
+
+  __device__ bool operator()(int h, int column) const { return first[h] <= column && column < last[h]; }
+  __device__ bool any(int begin, int count) const { return begin < some_last && begin + count > some_first; }
+  __device__ bool all(int begin, int count) const { return all_first <= begin && begin + count <= all_last; }
+};
+
+// Row r of the warp sees columns 0 .. last(r), which does not fall with r.
+template <class Last>
+__device__ Seen seen_up_to(Last last) {
+  const int row = lane() / 4;
+  return {.first = {0, 0},
+          .last = {last(row), last(row + 8)},
+          .some_first = 0,
+          .some_last = last(kWarpRows - 1),
+          .all_first = 0,
+          .all_last = last(0)};
+}
+
+// Row r of the warp takes part with columns begin + r .. end if `causal`, otherwise with 0 .. end.
+__device__ inline Seen seen_from(int begin, int end, bool causal) {
+  if (!causal) return seen_up_to([end](int) { return end; });
+  const int row = begin + lane() / 4;
+  return {.first = {row, row + 8},
+          .last = {end, end},
+          .some_first = begin,
+          .some_last = end,
+          .all_first = begin + kWarpRows - 1,
+          .all_last = end};
+}
+
+// Attention's dropout: position = query position, channel = key position.
+struct AttentionDropout {
+  DropoutMask mask;
+  uint32_t head = 0;
+
+  // A bit for each of the 8 keys of a Philox call, set where the weight is kept.
+  __device__ uint32_t kept(int64_t row, int key) const {
+    const DropoutMask::Draws draws =
+        mask.draws(static_cast<uint32_t>(key / 8), static_cast<uint32_t>(mask.positions[row]),
+                   static_cast<uint32_t>(mask.sequences[row]), head);
+    uint32_t bits = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) bits |= static_cast<uint32_t>(draws[i] >= mask.threshold) << i;
+    return bits;
+  }
+
+  // Bit 4 j + i: element [j][i] of a block is kept. Rows are queries, row r of the warp row(r) of all rows; columns are
+  // the keys from `key` on, a multiple of 8. The four lanes that share two rows make their calls between them.
+  template <int kColumns, class Row>
+  __device__ uint32_t kept_keys(int key, Row row) const {
+    constexpr int kCalls = kColumns / 16;  // each lane's
+    const int quad = lane() / 4 * 4, member = lane() % 4;
+    uint32_t mine = 0, all = 0;
+#pragma unroll 1
+    for (int i = 0; i < kCalls; ++i) {
+      const int call = 4 * i + member, h = call / (kColumns / 8), j = call % (kColumns / 8);
+      mine |= kept(row(lane() / 4 + 8 * h), key + 8 * j) << (8 * i);
+    }
+#pragma unroll
+    for (int from = 0; from < 4; ++from) {
+      const uint32_t theirs = __shfl_sync(kAllLanes, mine, quad + from);
+#pragma unroll
+      for (int i = 0; i < kCalls; ++i) {
+        const int call = 4 * i + from, h = call / (kColumns / 8), j = call % (kColumns / 8);
+        all |= (theirs >> (8 * i + 2 * member) & 3u) << (4 * j + 2 * h);
+      }
+    }
+    return all;
+  }
+
+  // The same where rows are keys, from `key` on, a multiple of 16, and columns are queries, column c row(c) of all
+  // rows. A call serves the eight lanes that share columns.
+  template <int kColumns, class Row>
+  __device__ uint32_t kept_queries(int key, Row row) const {
+    constexpr int kCalls = kColumns / 16;
+    const int member = lane() / 4, pair = lane() % 4;
+    uint32_t mine = 0, all = 0;
+#pragma unroll 1
+    for (int i = 0; i < kCalls; ++i) {
+      const int call = 8 * i + member, h = call / (kColumns / 4), c = call % (kColumns / 4);
+      mine |= kept(row(c / 2 * 8 + pair * 2 + c % 2), key + 8 * h) << (8 * i);
+    }
+#pragma unroll
+    for (int from = 0; from < 8; ++from) {
+      const uint32_t theirs = __shfl_sync(kAllLanes, mine, 4 * from + pair);
+#pragma unroll
+      for (int i = 0; i < kCalls; ++i) {
+        const int call = 8 * i + from, h = call / (kColumns / 4), c = call % (kColumns / 4);
+        all |= (theirs >> (8 * i + member) & 1u) << (4 * (c / 2) + 2 * h + c % 2);
+      }
+    }
+    return all;
+  }
+};
+
+}  // namespace weft::cuda

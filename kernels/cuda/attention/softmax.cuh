@@ -1,0 +1,111 @@
+#pragma once
+#include <limits>
+
+#include "kernels/cuda/attention/products.cuh"
+
+// The softmax of rows whose keys arrive in tiles, with what they sum: forward's and cached attention's.
+namespace weft::cuda {
+
+// Sizes of a block of threads: 16 query rows a warp, and as many keys a tile as 16 KiB hold.
+template <class T, int kWidth>
+struct AttentionShape {
+  static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
+  static constexpr int kWarps = kRowBytes <= 512 ? 4 : 2;
+  static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kBlocks = kRowBytes <= 128 ? 3 : 2;  // of a multiprocessor, by registers
+  static constexpr int kRows = kWarps * kWarpRows;
+  static constexpr int kKeys = kRowBytes <= 256 ? 64 : 16384 / kRowBytes;
+  static constexpr size_t kQueryBytes = static_cast<size_t>(kRows) * kRowBytes;
+  static constexpr size_t kTileBytes = static_cast<size_t>(kKeys) * kRowBytes;
+  static constexpr size_t kSharedBytes = kQueryBytes + 4 * kTileBytes;  // keys and values, each twice
+};
+
+// x of the four lanes that share a row.
+__device__ inline float row_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, 1));
+  return fmaxf(x, __shfl_xor_sync(kAllLanes, x, 2));
+}
+__device__ inline float row_sum(float x) {
+  x += __shfl_xor_sync(kAllLanes, x, 1);
+  return x + __shfl_xor_sync(kAllLanes, x, 2);
+}
+
+// Of a thread's two rows: sum holds exp(scale (score - max)) over the keys seen so far that the thread itself holds,
+// sums their values times that. Scores are unscaled; base = scale log2(e).
+template <int kWidth>
+struct RunningRows {
+  float sums[kWidth / 8][4];
+  float max[2], sum[2];
+
+  __device__ void clear() {
+#pragma unroll
+    for (auto& block : sums) block[0] = block[1] = block[2] = block[3] = 0;
+    max[0] = max[1] = -std::numeric_limits<float>::infinity();
+    sum[0] = sum[1] = 0;
+  }
+
+  // Turns a block of scores, of columns begin .., into weights. Those that a row does not see take no part and are 0.
+  template <bool kEdge, int kCount>
+  __device__ void weigh(float (&scores)[kCount / 8][4], int begin, const Seen& seen, float base) {
+    const auto sees = [&](int j, int i) { return !kEdge || seen(i / 2, begin + 8 * j + lane() % 4 * 2 + i % 2); };
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float most = max[h];
+#pragma unroll
+      for (int j = 0; j < kCount / 8; ++j) {
+#pragma unroll
+        for (int i = 2 * h; i < 2 * h + 2; ++i) most = sees(j, i) ? fmaxf(most, scores[j][i]) : most;
+      }
+      most = row_max(most);
+      const float shrink = max[h] == most ? 1 : exp2f((max[h] - most) * base);
+      max[h] = most;
+      float more = 0;
+#pragma unroll
+      for (auto& block : sums) block[2 * h] *= shrink, block[2 * h + 1] *= shrink;
+#pragma unroll
+      for (int j = 0; j < kCount / 8; ++j) {
+#pragma unroll
+        for (int i = 2 * h; i < 2 * h + 2; ++i) {
+          scores[j][i] = sees(j, i) ? exp2f((scores[j][i] - most) * base) : 0;
+          more += scores[j][i];
+        }
+      }
+      sum[h] = fmaf(sum[h], shrink, more);
+    }
+  }
+
+  // One tile of keys and values, of columns begin .. of the block, for the warp's rows `first` .. of the tile of
+  // queries. drop(weights) applies the dropout.
+  template <bool kEdge, int kCount, class T, class Drop>
+  __device__ void attend(const T* queries, int first, const T* keys, const T* values, int begin, const Seen& seen,
+                         float base, Drop drop) {
+    float weights[kCount / 8][4];
+    row_products<kWidth, kCount>(queries, first, keys, weights);
+    weigh<kEdge, kCount>(weights, begin, seen, base);
+    drop(weights);
+    add_weighted<kEdge, kWidth, kCount, kWidth>(sums, weights, values, 0, begin, seen);
+  }
+
+  // After the last tile: sums over all keys.
+  __device__ void finish() {
+#pragma unroll
+    for (float& s : sum) s = row_sum(s);
+  }
+};
+
+// Two parts of a row's keys become one: what each is to be multiplied with. Neither part may be without keys.
+struct Joined {
+  float max, sum, left, right;
+  __device__ Joined(float left_max, float left_sum, float right_max, float right_sum, float base)
+      : max(fmaxf(left_max, right_max)),
+        left(left_max == max ? 1 : exp2f((left_max - max) * base)),
+        right(right_max == max ? 1 : exp2f((right_max - max) * base)) {
+    sum = fmaf(right_sum, right, left_sum * left);
+  }
+  __device__ float operator()(float left_sum, float right_sum) const { return fmaf(right_sum, right, left_sum * left); }
+};
+
+// A row without keys gives 0.
+__device__ inline float inverse_of(float sum) { return sum == 0 ? 0 : 1 / sum; }
+
+}  // namespace weft::cuda

@@ -1,0 +1,139 @@
+#pragma once
+#include <cstdint>
+
+#include "kernels/cuda/vector.cuh"
+
+// Tiles of rows in shared memory: how they lie there, how they come and how they go.
+namespace weft::cuda {
+
+constexpr int kWarp = 32;
+constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr int kWarpRows = 16;  // rows of a tile that belong to one warp: those of a tensor-core product
+
+__device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
+
+// x, of which the compiler knows nothing: what a rare path computes from it is not computed ahead of a loop, where it
+// would hold registers all the time.
+__device__ inline int unforeseen(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+// Rows of kWidth elements, in chunks of 16 bytes that are permuted within each row: the same chunk of eight
+// neighbouring rows lies in all 32 banks, and so do eight neighbouring chunks of a row.
+template <class T, int kWidth>
+struct TileRows {
+  static constexpr int kInChunk = kVector<T>;
+  static constexpr int kChunks = kWidth / kInChunk;
+  static_assert(kChunks >= 4);
+
+  // Where chunk c of row r begins.
+  static __device__ int at(int r, int c) {
+    const int turn = kChunks >= 8 ? r % 8 : r / 2 % 4;  // four chunks: two rows fill the banks
+    return r * kWidth + (c ^ turn) * kInChunk;
+  }
+  // What lies `chunks` chunks after at(r, c), where no bit is set in both chunks and c.
+  static __device__ int after(int at, int chunks) { return at ^ chunks * kInChunk; }
+  static __device__ int element(int r, int column) { return at(r, column / kInChunk) + column % kInChunk; }
+};
+
+__device__ inline uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+
+// Copies into shared memory that arrive later: what the thread has asked for since the last commit is a group, and
+// wait_for_copies<N> waits for all but the last N groups. Other threads see them after a barrier.
+__device__ inline void copy_16_later(void* to, const void* from, bool wanted) {  // unwanted: 16 bytes of 0
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
+               "r"(wanted ? 16 : 0)
+               : "memory");
+}
+__device__ inline void copy_4_later(void* to, const void* from, bool wanted) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(to)), "l"(from), "r"(wanted ? 4 : 0)
+               : "memory");
+}
+__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int kLeft>
+__device__ inline void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+}
+
+// The block's threads ask for a tile of kRows rows: `rows` rows of `columns` elements, which lie `stride` apart, and 0
+// around them. `vectors`: rows begin on multiples of 16 bytes and are whole vectors.
+template <class T, int kWidth, int kRows, int kThreads>
+__device__ void copy_tile(T* tile, const T* from, int64_t stride, int rows, int columns, bool vectors) {
+  using Tile = TileRows<T, kWidth>;
+  if (vectors) {
+    constexpr int kAtOnce = kThreads / Tile::kChunks;  // rows; a thread has the same chunk of each
+    static_assert(kThreads % Tile::kChunks == 0 && kRows % kAtOnce == 0);
+    const int c = static_cast<int>(threadIdx.x) % Tile::kChunks;
+    const bool inside = c * Tile::kInChunk < columns;
+    int r = static_cast<int>(threadIdx.x) / Tile::kChunks;
+    const T* at = from + r * stride + c * Tile::kInChunk;
+#pragma unroll 2
+    for (int i = 0; i < kRows / kAtOnce; ++i, r += kAtOnce, at += kAtOnce * stride) {
+      const bool wanted = inside && r < rows;
+      copy_16_later(tile + Tile::at(r, c), wanted ? at : from, wanted);
+    }
+    return;
+  }
+  for (int at = unforeseen(static_cast<int>(threadIdx.x)); at < kRows * kWidth; at += kThreads) {
+    const int r = at / kWidth, c = at % kWidth;
+    tile[Tile::element(r, c)] = r < rows && c < columns ? from[r * stride + c] : from_float<T>(0);
+  }
+}
+
+// A warp asks for one row of a tile: `columns` elements, and 0 after them.
+template <class T, int kWidth>
+__device__ void copy_row(T* tile, int r, const T* from, int columns, bool vectors) {
+  using Tile = TileRows<T, kWidth>;
+  for (int c = lane(); vectors && c < Tile::kChunks; c += kWarp) {
+    const bool inside = c * Tile::kInChunk < columns;
+    copy_16_later(tile + Tile::at(r, c), inside ? from + c * Tile::kInChunk : from, inside);
+  }
+  for (int c = lane(); !vectors && c < kWidth; c += kWarp) {
+    tile[Tile::element(r, c)] = c < columns ? from[c] : from_float<T>(0);
+  }
+}
+
+// Writes the kWarpRows rows of a warp, which lie in registers as a tensor core leaves them (products.cuh),
+// each times its factor: columns < `columns` of row r to to(r), or nowhere where that is null. By way of a tile of
+// which the warp uses its own rows, so that global memory is written in whole vectors.
+template <class T, int kWidth, int kColumns, class RowPointer>
+__device__ void store_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], T* tile, int columns,
+                           bool vectors, RowPointer to) {
+  using Tile = TileRows<T, kWidth>;
+  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
+  __syncwarp();  // the warp has read what its rows held
+#pragma unroll
+  for (int c = 0; c < kColumns / 8; ++c) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      T* pair = tile + Tile::element(first + lane() / 4 + 8 * h, 8 * c + lane() % 4 * 2);
+      const float x = sums[c][2 * h] * factor[h], y = sums[c][2 * h + 1] * factor[h];
+      if constexpr (sizeof(T) == 2) {
+        *reinterpret_cast<__nv_bfloat162*>(pair) = __floats2bfloat162_rn(x, y);
+      } else {
+        *reinterpret_cast<float2*>(pair) = make_float2(x, y);
+      }
+    }
+  }
+  __syncwarp();
+  if (vectors) {
+    constexpr int kChunks = kColumns / Tile::kInChunk;
+#pragma unroll
+    for (int i = 0; i < kWarpRows * kChunks / kWarp; ++i) {
+      const int r = (i * kWarp + lane()) / kChunks, c = (i * kWarp + lane()) % kChunks;
+      T* row = to(r);
+      if (row == nullptr || c * Tile::kInChunk >= columns) continue;
+      *reinterpret_cast<uint4*>(row + c * Tile::kInChunk) =
+          *reinterpret_cast<const uint4*>(tile + Tile::at(first + r, c));
+    }
+    return;
+  }
+  for (int r = 0; r < kWarpRows; ++r) {
+    T* row = to(r);
+    if (row == nullptr) continue;
+    for (int c = lane(); c < kColumns && c < columns; c += kWarp) row[c] = tile[Tile::element(first + r, c)];
+  }
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,311 @@
+#include <algorithm>
+
+#include "kernels/attention.h"
+#include "kernels/cuda/attention/rows.h"
+#include "kernels/cuda/attention/softmax.cuh"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/launch.h"
+
+namespace weft::cuda {
+namespace {
+
+// A row's keys are taken in chunks, each by itself, and the chunks are then joined in their order. So a row's bits
+// follow from its own past alone. Where there are few rows, as in decoding, the chunks have blocks of their own and are
+// joined by a second kernel; where there are many, a block takes all chunks of its rows and joins them as they come.
+constexpr int kChunk = 128;
+constexpr int64_t kFewRows = 64;  // of a sequence and group, each query head's counted
+
+// The rows of a tile are those of a sequence with all query heads of a group: row m is row m / queries of the sequence,
+// query head m % queries.
+template <class T>
+struct Cached {
+  HeadRows<const T> from;
+  HeadRows<T> cache;
+  int64_t capacity;
+  const int32_t *query_offsets, *slots, *past;
+  int sequences, queries, groups;
+  bool self, vectors;
+  float scale;
+  T* out;
+  int64_t rows;
+  float* parts;    // [chunks, rows, heads, part_row]: sums of the chunks, if they are joined later; else null
+  float2* ranges;  // [chunks, rows, heads]: maximum and sum
+  int part_row;
+
+  __device__ int visible(int sequence, int row) const { return past[sequence] + (self ? row + 1 : 0); }
+  __device__ int64_t place(int64_t row, int group, int query) const { return (row * groups + group) * queries + query; }
+};
+
+// The parts of a thread's rows that are joined so far, in shared memory: registers are short. Nobody else reads them.
+template <int kWidth, int kThreads>
+struct JoinedSoFar {
+  static constexpr int kFloats = kWidth / 2 + 4;
+  static constexpr size_t kBytes = kFloats * kThreads * sizeof(float);
+  float* at;
+
+  __device__ float& operator[](int i) const { return at[i * kThreads + static_cast<int>(threadIdx.x)]; }
+  __device__ void save(const RunningRows<kWidth>& rows) const {
+#pragma unroll
+    for (int i = 0; i < kWidth / 2; ++i) (*this)[i] = rows.sums[i / 4][i % 4];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) (*this)[kWidth / 2 + h] = rows.max[h], (*this)[kWidth / 2 + 2 + h] = rows.sum[h];
+  }
+  // rows = what was saved, joined with rows where `seen` says that the row sees their keys.
+  __device__ void join(RunningRows<kWidth>& rows, const bool (&seen)[2], float base) const {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float max = (*this)[kWidth / 2 + h], sum = (*this)[kWidth / 2 + 2 + h];
+      const Joined joined(max, sum, rows.max[h], rows.sum[h], base);
+#pragma unroll
+      for (int c = 0; c < kWidth / 8; ++c) {
+#pragma unroll
+        for (int i = 2 * h; i < 2 * h + 2; ++i) {
+          const float before = (*this)[4 * c + i];
+          rows.sums[c][i] = seen[h] ? joined(before, rows.sums[c][i]) : before;
+        }
+      }
+      rows.max[h] = seen[h] ? joined.max : max;
+      rows.sum[h] = seen[h] ? joined.sum : sum;
+    }
+  }
+};
+
+// Columns of a warp's rows as they lie in the registers; to(r) null: not written.
+template <int kWidth, class RowPointer>
+__device__ void store_parts(const RunningRows<kWidth>& rows, int columns, RowPointer to) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    float* row = to(lane() / 4 + 8 * h);
+    if (row == nullptr) continue;
+#pragma unroll
+    for (int c = 0; c < kWidth / 8; ++c) {
+      if (8 * c >= columns) continue;
+      *reinterpret_cast<float2*>(row + 8 * c + lane() % 4 * 2) =
+          make_float2(rows.sums[c][2 * h], rows.sums[c][2 * h + 1]);
+    }
+  }
+}
+
+template <class T, int kWidth>
+__global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, AttentionShape<T, kWidth>::kBlocks)
+    attend_cache(const Cached<T> args) {
+  using Shape = AttentionShape<T, kWidth>;
+  static_assert(kChunk % Shape::kKeys == 0);
+  extern __shared__ __align__(16) std::byte shared[];
+  T* const queries = reinterpret_cast<T*>(shared);
+  const auto buffer = [&](int i) { return reinterpret_cast<T*>(shared + Shape::kQueryBytes + i * Shape::kTileBytes); };
+  const JoinedSoFar<kWidth, Shape::kThreads> so_far{reinterpret_cast<float*>(buffer(4))};
+
+  const SequenceTile tile(args.query_offsets, args.sequences, blockIdx.x, Shape::kRows, args.queries);
+  if (tile.empty()) return;
+  const int group = static_cast<int>(blockIdx.y), width = args.from.width;
+  const int rows = min(Shape::kRows, tile.length - tile.begin);
+  const auto visible = [&](int m) { return args.visible(tile.sequence, min(m, tile.length - 1) / args.queries); };
+  const int keys = visible(tile.begin + rows - 1);
+  const bool apart = args.parts != nullptr;
+  const int start = apart ? static_cast<int>(blockIdx.z) * kChunk : 0, end = apart ? min(keys, start + kChunk) : keys;
+  if (start > 0 && start >= end) return;
+
+  const auto fetch = [&](int begin, int turn) {
+    if (begin < end) {
+      const T* from = args.cache.key(args.slots[tile.sequence] * args.capacity + begin, group);
+      const int64_t stride = args.cache.key_row;
+      const int count = min(Shape::kKeys, end - begin);
+      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
+      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
+                                                          args.vectors);
+    }
+    commit_copies();
+  };
+  for (int r = static_cast<int>(threadIdx.x) / kWarp; r < Shape::kRows; r += Shape::kWarps) {
+    const int m = tile.begin + min(r, rows - 1);
+    const T* from = args.from.query(tile.row + m / args.queries, group, m % args.queries);
+    copy_row<T, kWidth>(queries, r, from, r < rows ? width : 0, args.vectors);
+  }
+  fetch(start, 0);
+
+  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, first_row = tile.begin + first;
+  const Seen seen = seen_up_to([&](int r) { return visible(first_row + r); });
+  const float base = args.scale * kLog2E;
+  RunningRows<kWidth> state;
+  state.clear();
+  for (int begin = start, turn = 0; begin < end; begin += Shape::kKeys, turn ^= 1) {
+    fetch(begin + Shape::kKeys, turn ^ 1);
+    wait_for_copies<1>();
+    __syncthreads();
+    const auto attend_tile = [&]<bool kEdge>() {
+      state.template attend<kEdge, Shape::kKeys>(queries, first, buffer(2 * turn), buffer(2 * turn + 1), begin, seen,
+                                                 base, [](auto&) {});
+    };
+    if (first_row < tile.length && seen.all(begin, Shape::kKeys)) {
+      attend_tile.template operator()<false>();
+    } else if (first_row < tile.length && seen.any(begin, Shape::kKeys)) {
+      attend_tile.template operator()<true>();
+    }
+    __syncthreads();  // this buffer is filled again in the next round
+    const int next = begin + Shape::kKeys, chunk = begin / kChunk * kChunk;
+    if (next % kChunk != 0 && next < end) continue;
+    state.finish();
+    if (!apart && chunk > 0) so_far.join(state, {chunk < seen.last[0], chunk < seen.last[1]}, base);
+    if (next < end) so_far.save(state), state.clear();
+  }
+  wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
+  __syncthreads();
+
+  const auto inside = [&](int r) { return first_row + r < tile.length; };
+  const auto in_parts = [&](int r) { return apart && visible(first_row + r) > kChunk; };
+  const auto place = [&](int r) {
+    const int m = first_row + r;
+    return args.place(tile.row + m / args.queries, group, m % args.queries);
+  };
+  const float factor[2] = {inverse_of(state.sum[0]), inverse_of(state.sum[1])};
+  store_rows<T, kWidth, kWidth>(state.sums, factor, queries, width, args.vectors, [&](int r) {
+    return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width : nullptr;
+  });
+  if (!apart) return;
+  const int64_t part = blockIdx.z * args.rows * args.groups * args.queries;
+  const auto wanted = [&](int r) { return inside(r) && in_parts(r) && visible(first_row + r) > start; };
+  store_parts(state, width,
+              [&](int r) { return wanted(r) ? args.parts + (part + place(r)) * args.part_row : nullptr; });
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const int r = lane() / 4 + 8 * h;
+    if (lane() % 4 == 0 && wanted(r)) args.ranges[part + place(r)] = make_float2(state.max[h], state.sum[h]);
+  }
+}
+
+constexpr int kJoinThreads = 128;
+
+// Joins the chunks of each row that has several: a warp a row and head.
+template <class T>
+__global__ void __launch_bounds__(kJoinThreads) join_parts(const Cached<T> args) {
+  const int64_t all = args.rows * args.groups * args.queries;
+  const int64_t place = (int64_t{blockIdx.x} * kJoinThreads + threadIdx.x) / kWarp;
+  if (place >= all) return;
+  const int64_t row = place / (args.groups * args.queries);
+  const int sequence = last_sequence(args.sequences, row, [&](int s) { return args.query_offsets[s]; });
+  const int keys = args.visible(sequence, static_cast<int>(row - args.query_offsets[sequence]));
+  if (keys <= kChunk) return;
+  const float base = args.scale * kLog2E;
+  for (int c = lane() * 4; c < args.from.width; c += 4 * kWarp) {
+    const auto sums_of = [&](int chunk, float(&to)[4]) {
+      load_vector(args.parts + (chunk * all + place) * args.part_row + c, to);
+    };
+    float2 range = args.ranges[place];
+    float sums[4];
+    sums_of(0, sums);
+    for (int chunk = 1; chunk * kChunk < keys; ++chunk) {
+      const float2 next = args.ranges[chunk * all + place];
+      const Joined joined(range.x, range.y, next.x, next.y, base);
+      float more[4];
+      sums_of(chunk, more);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[i] = joined(sums[i], more[i]);
+      range = make_float2(joined.max, joined.sum);
+    }
+    const float factor = inverse_of(range.y);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if (c + i < args.from.width) args.out[place * args.from.width + c + i] = from_float<T>(sums[i] * factor);
+    }
+  }
+}
+
+constexpr int kAppendThreads = 256;
+
+// The new rows' keys and values to past[s] .. of their slots: one vector, or one element, a thread.
+template <class T>
+__global__ void __launch_bounds__(kAppendThreads) append(const Cached<T> args) {
+  const int step = args.vectors ? kVector<T> : 1, units = 2 * args.from.width / step;  // of a pair of key and value
+  const int64_t i = int64_t{blockIdx.x} * kAppendThreads + threadIdx.x, row = i / (args.groups * units);
+  if (row >= args.rows) return;
+  const int group = static_cast<int>(i / units % args.groups), c = static_cast<int>(i % units) * step;
+  const int sequence = last_sequence(args.sequences, row, [&](int s) { return args.query_offsets[s]; });
+  const int64_t position = args.past[sequence] + (row - args.query_offsets[sequence]);
+  const T* key = args.from.key(row, group) + c;
+  T* to = args.cache.key(args.slots[sequence] * args.capacity + position, group) + c;
+  if (args.vectors) {
+    *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(key);
+  } else {
+    *to = *key;
+  }
+}
+
+// Chunks that have blocks of their own; 1: none have.
+int64_t chunks_apart(const CachedAttention& args) {
+  if (args.query_offsets->longest * args.heads.queries > kFewRows) return 1;
+  int64_t most = 0;
+  for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
+    const int64_t added = args.query_offsets->length(s);
+    if (added > 0) most = std::max(most, args.rows->past[s] + (args.qkv ? added : 0));
+  }
+  return std::max<int64_t>(1, (most + kChunk - 1) / kChunk);
+}
+
+struct Parts {
+  float* sums = nullptr;
+  float2* ranges = nullptr;
+  int64_t row = 0;
+
+  Parts(const CachedAttention& args, Scratch& scratch) {
+    const int64_t chunks = chunks_apart(args);
+    if (chunks == 1) return;
+    row = (args.heads.head_dim + 7) / 8 * 8;
+    const int64_t rows = chunks * args.out.rows() * args.heads.heads();
+    sums = scratch.take<float>(rows * row);
+    ranges = scratch.take<float2>(rows);
+  }
+};
+
+template <class T>
+void cached(const Stream& stream, const CachedAttention& args, const Parts& parts) {
+  const AttentionHeads& heads = args.heads;
+  const T *qkv = elements_of<T>(args.qkv), *q = elements_of<T>(args.q), *out = elements_of<T>(args.out),
+          *cache = elements_of<T>(args.cache);
+  const int64_t sequences = args.query_offsets->sequences();
+  const int32_t* slots_and_past = args.rows->device.template device_data<int32_t>();
+  const Cached<T> all{.from = HeadRows<const T>(args.qkv, args.q, {}, heads),
+                      .cache = HeadRows<T>({}, {}, args.cache, heads),
+                      .capacity = args.cache.size(1),
+                      .query_offsets = args.query_offsets->device.template device_data<int32_t>(),
+                      .slots = slots_and_past,
+                      .past = slots_and_past + sequences,
+                      .sequences = static_cast<int>(sequences),
+                      .queries = static_cast<int>(heads.queries),
+                      .groups = static_cast<int>(heads.kv_heads),
+                      .self = static_cast<bool>(args.qkv),
+                      .vectors = vectorised_heads<T>(heads, qkv, q, out, cache),
+                      .scale = attention_scale(args.scale),
+                      .out = elements_of<T>(args.out),
+                      .rows = args.out.size(0),
+                      .parts = parts.sums,
+                      .ranges = parts.ranges,
+                      .part_row = static_cast<int>(parts.row)};
+  if (all.rows == 0) return;
+  if (args.qkv) {
+    const int64_t units = all.rows * heads.kv_heads * 2 * heads.head_dim / (all.vectors ? kVector<T> : 1);
+    launch(stream, append<T>, blocks_for(units, kAppendThreads), kAppendThreads, 0, all);
+  }
+  with_head_width(heads.head_dim, [&]<int kWidth>() {
+    using Shape = AttentionShape<T, kWidth>;
+    const dim3 grid(static_cast<unsigned>(tiles_of(all.rows * heads.queries, sequences, Shape::kRows)),
+                    static_cast<unsigned>(heads.kv_heads), static_cast<unsigned>(chunks_apart(args)));
+    const size_t joined = parts.sums ? 0 : JoinedSoFar<kWidth, Shape::kThreads>::kBytes;
+    launch(stream, attend_cache<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + joined, all);
+  });
+  if (parts.sums) {
+    launch(stream, join_parts<T>, blocks_for(all.rows * heads.heads() * kWarp, kJoinThreads), kJoinThreads, 0, all);
+  }
+}
+
+}  // namespace
+
+size_t CudaBackend::workspace(const CachedAttention& args) const {
+  return scratch_bytes([&](Scratch& scratch) { Parts(args, scratch); });
+}
+
+void CudaBackend::run(const CachedAttention& args, Scratch scratch) {
+  with_device_type(args.out.dtype(), [&]<class T>() { cached<T>(stream_, args, Parts(args, scratch)); });
+}
+
+}  // namespace weft::cuda

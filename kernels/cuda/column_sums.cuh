@@ -1,0 +1,74 @@
+#pragma once
+#include "kernels/backend/scratch.h"
+#include "kernels/cuda/column_sums.h"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/rows.cuh"
+
+namespace weft::cuda {
+
+// How rows are divided among blocks: by their number alone.
+struct RowChunks {
+  int64_t count, rows;
+  explicit RowChunks(int64_t of);
+};
+constexpr int kRowsAtOnce = 8;  // warps of a block, each on a row of its own
+
+// to = (to +) x, for one column or four at a multiple of 16 bytes.
+__device__ inline void add_columns(float* to, const float (&x)[1], bool add) { *to = add ? *to + x[0] : x[0]; }
+__device__ inline void add_columns(float* to, float (&x)[4], bool add) {
+  if (add) {
+    float before[4];
+    load_vector(to, before);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] = before[i] + x[i];
+  }
+  store_vector(to, x);
+}
+
+// Block (i, j): columns 32 N i .. 32 N (i + 1) and rows of chunk j, to the j-th row of `to` (added to it if `add`). A
+// warp takes 32 N neighbouring elements of one row at a time, N a thread: read(row, column, v) brings them, from
+// wherever they come, and may write what it makes of them. The block's warps take the chunk's rows in turn and are
+// added in their order, four columns a thread where N allows.
+template <int N, class Read>
+__global__ void sum_chunk(Read read, int64_t rows, int64_t columns, int64_t chunk_rows, float* to, bool add) {
+  constexpr int kColumns = N % 4 == 0 ? 4 : 1;
+  constexpr int kStride = kWarp + kWarp / N;  // so that threads that add neighbouring columns use different banks
+  __shared__ float parts[kRowsAtOnce][N][kStride];
+  const int64_t tile = int64_t{blockIdx.x} * kWarp * N, first = tile + threadIdx.x * N;
+  const int64_t begin = int64_t{blockIdx.y} * chunk_rows, end = min(begin + chunk_rows, rows);
+  float sum[N] = {};
+  for (int64_t r = begin + threadIdx.y; first < columns && r < end; r += kRowsAtOnce) {
+    float v[N];
+    read(r, first, v);
+#pragma unroll
+    for (int i = 0; i < N; ++i) sum[i] += v[i];
+  }
+#pragma unroll
+  for (int i = 0; i < N; ++i) parts[threadIdx.y][i][threadIdx.x] = sum[i];
+  __syncthreads();
+  const int mine = static_cast<int>(threadIdx.y * kWarp + threadIdx.x) * kColumns;
+  if (mine >= kWarp * N || tile + mine >= columns) return;
+  float total[kColumns] = {};
+  for (int w = 0; w < kRowsAtOnce; ++w) {
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) total[c] += parts[w][(mine + c) % N][(mine + c) / N];
+  }
+  add_columns(to + blockIdx.y * columns + tile + mine, total, add);
+}
+
+// to = (to +) the sum over rows of a matrix of partial sums, which are few.
+void add_chunks(const Stream& stream, const float* partial, int64_t chunks, int64_t columns, float* out,
+                Accumulate mode);
+
+// Sums over rows of what `read` brings, N columns at a time, which must divide `columns`. Without rows the sums are 0.
+template <int N, class Read>
+void sum_columns(const Stream& stream, const Read& read, int64_t rows, int64_t columns, float* out, Accumulate mode,
+                 Scratch& scratch) {
+  const RowChunks chunks(rows);
+  auto* partial = scratch.take<float>(chunks.count * columns);
+  launch(stream, sum_chunk<N, Read>, dim3(blocks_for(columns, kWarp * N), static_cast<unsigned>(chunks.count)),
+         dim3(kWarp, kRowsAtOnce), 0, read, rows, columns, chunks.rows, partial, false);
+  add_chunks(stream, partial, chunks.count, columns, out, mode);
+}
+
+}  // namespace weft::cuda

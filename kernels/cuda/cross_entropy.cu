@@ -1,0 +1,235 @@
+#include "kernels/cuda/cross_entropy.cuh"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/types.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr int kThreads = 1024;  // the most for a row: one block on a multiprocessor, which keeps the row
+constexpr int kHeld = 32;       // logits that a thread keeps in registers
+constexpr int64_t kSharedBytes = int64_t{96} << 10;  // of a row beyond them: as much as every device from sm_80 on has
+
+// CrossEntropy with a gradient as the kernel takes it. T: the dtype of dlogits.
+template <class T>
+struct Arguments {
+  const float* logits;
+  const int32_t* targets;
+  int columns, valid;
+  double smoothing, inverse_divisor;
+  float *loss, *nll;  // nll may be null
+  T* dlogits;
+  int shared_pieces;  // of a thread, kept in shared memory
+
+  explicit Arguments(const CrossEntropy& args)
+      : logits(elements_of<float>(args.logits)),
+        targets(args.targets.device_data<int32_t>()),
+        columns(static_cast<int>(args.logits.columns())),
+        valid(static_cast<int>(args.valid_columns)),
+        smoothing(args.smoothing),
+        inverse_divisor(args.step.inverse_divisor),
+        loss(elements_of<float>(args.loss)),
+        nll(elements_of<float>(args.nll)),
+        dlogits(elements_of<T>(args.dlogits)),
+        shared_pieces(0) {}
+
+  // A target beyond the vocabulary must not reach another row's memory: its logit, and the loss, is NaN.
+  __device__ float target_logit(int64_t r, int32_t target) const {
+    return target < valid ? logits[r * columns + target] : NAN;
+  }
+  __device__ void put(int64_t r, float row_loss, float row_nll) const {
+    loss[r] = row_loss;
+    if (nll) nll[r] = row_nll;
+  }
+  __device__ void put_losses(int64_t r, const RowStats& s) const {
+    put(r, row_loss(s, smoothing, valid), row_loss(s, 0, valid));
+  }
+};
+
+// A row of logits that is read once: the first pieces of each thread stay in registers, the next in shared memory. What
+// a row has beyond that is read again, from the L2 cache where it fits.
+template <class T, bool kAligned>
+class KeptRow {
+ public:
+  static constexpr int N = kVector<T>;
+  static constexpr int kPieces = kHeld / N;
+
+  __device__ KeptRow(const Arguments<T>& args, int64_t row, float4* shared)
+      : logits_(args.logits + row * args.columns),
+        columns_(args.columns),
+        valid_(args.valid),
+        shared_pieces_(args.shared_pieces),
+        shared_(shared) {}
+
+  // Reads the row; body(first column, x) sees each piece.
+  template <class Body>
+  __device__ void read(Body&& body) {
+    each<Pass::Read>([](float(&)[N]) {}, body);
+  }
+  // body(first column, x) sees each piece, and what it makes of x is kept. A piece for which there is no room is read
+  // again; before(x) then does what earlier bodies did.
+  template <class Before, class Body>
+  __device__ void change(Before&& before, Body&& body) {
+    each<Pass::Change>(before, body);
+  }
+  // The same for the last time: nothing is kept.
+  template <class Before, class Body>
+  __device__ void use(Before&& before, Body&& body) {
+    each<Pass::Use>(before, body);
+  }
+
+ private:
+  enum class Pass { Read, Change, Use };
+
+  __device__ int first_of(int piece) const {
+    return (piece * static_cast<int>(blockDim.x) + static_cast<int>(threadIdx.x)) * N;
+  }
+  // Neighbours' words lie side by side, four a thread, so that no two threads of a request share a bank.
+  __device__ float4* place(int piece, int quarter) const {
+    return shared_ + ((piece - kPieces) * (N / 4) + quarter) * static_cast<int>(blockDim.x) + threadIdx.x;
+  }
+  __device__ void from_shared(int piece, float (&x)[N]) const {
+#pragma unroll
+    for (int q = 0; q < N / 4; ++q) {
+      const float4 v = *place(piece, q);
+      x[4 * q] = v.x, x[4 * q + 1] = v.y, x[4 * q + 2] = v.z, x[4 * q + 3] = v.w;
+    }
+  }
+  __device__ void to_shared(int piece, const float (&x)[N]) const {
+#pragma unroll
+    for (int q = 0; q < N / 4; ++q) *place(piece, q) = make_float4(x[4 * q], x[4 * q + 1], x[4 * q + 2], x[4 * q + 3]);
+  }
+
+  template <Pass kPass, class Before, class Body>
+  __device__ void each(Before&& before, Body&& body) {
+    const int step = static_cast<int>(blockDim.x) * N, pieces = (columns_ + step - 1) / step;
+#pragma unroll
+    for (int p = 0; p < kPieces; ++p) {
+      if (p >= pieces) break;
+      if (kPass == Pass::Read) load_logits<kAligned>(logits_, first_of(p), valid_, held_[p]);
+      body(first_of(p), held_[p]);
+    }
+    const int kept = min(pieces, kPieces + shared_pieces_);
+    float x[N];
+    for (int p = kPieces; p < kept; ++p) {
+      if (kPass == Pass::Read) {
+        load_logits<kAligned>(logits_, first_of(p), valid_, x);
+      } else {
+        from_shared(p, x);
+      }
+      body(first_of(p), x);
+      if (kPass != Pass::Use) to_shared(p, x);
+    }
+    for (int p = max(kept, kPieces); p < pieces; ++p) {
+      load_logits<kAligned>(logits_, first_of(p), valid_, x);
+      before(x);
+      body(first_of(p), x);
+    }
+  }
+
+  const float* logits_;
+  int columns_, valid_, shared_pieces_;
+  float4* shared_;
+  float held_[kPieces][N];
+};
+
+// A block a row. An ignored row has loss and gradient 0, whatever it holds; a target beyond the vocabulary must not
+// reach another row's memory: its loss is NaN.
+template <class T, bool kAligned>
+__global__ void __launch_bounds__(kThreads) cross_entropy_row(const Arguments<T> args) {
+  constexpr int N = kVector<T>;
+  extern __shared__ float4 shared[];
+  __shared__ float words[3][kThreads / kWarp];
+  __shared__ RowStats stats;  // until the registers are free
+  const int64_t r = blockIdx.x;
+  const int32_t target = args.targets[r];
+  T* const out = args.dlogits + r * args.columns;
+  if (target < 0) {
+    if (threadIdx.x == 0) args.put(r, 0, 0);
+    const float zero[N] = {};
+    for_pieces<false, N>(args.columns,
+                         [&](int first) { store_piece<kAligned>(out + first, args.columns - first, zero); });
+    return;
+  }
+  KeptRow<T, kAligned> row(args, r, shared);
+  float most = kMinusInfinity, total = 0, sum = 0;
+  row.read([&](int first, const float(&x)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      most = fmaxf(most, x[i]);  // passes over a NaN, which the sum meets
+      total += first + i < args.valid ? x[i] : 0.0f;
+    }
+  });
+  most = row_reduce(most, kMinusInfinity, words[0], [](float a, float b) { return fmaxf(a, b); });
+  total = row_sum(total, words[1]);
+  const auto exponentials = [&](float(&x)[N]) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] = expf(x[i] - most);
+  };
+  row.change([](float(&)[N]) {},
+             [&](int, float(&x)[N]) {
+               exponentials(x);
+#pragma unroll
+               for (int i = 0; i < N; ++i) sum += x[i];
+             });
+  sum = row_sum(sum, words[2]);
+  if (threadIdx.x == 0) stats = {most, sum, args.target_logit(r, target), total};
+  __syncthreads();  // the target's logit has been read, and may be written to
+  const RowGradient gradient(args.inverse_divisor, args.smoothing, args.valid, sum);
+  row.use(exponentials, [&](int first, float(&x)[N]) {
+    gradient.apply(first, args.valid, target, x);
+    store_piece<kAligned>(out + first, args.columns - first, x);
+  });
+  if (threadIdx.x == 0) args.put_losses(r, stats);
+}
+
+// Without a gradient the row is read once and nothing is kept.
+template <bool kAligned>
+__global__ void __launch_bounds__(kRowThreads) cross_entropy_loss_row(const Arguments<float> args, int64_t rows) {
+  __shared__ float words[3][kRowWarps];
+  const int64_t r = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+  const int32_t target = r < rows ? args.targets[r] : -1;
+  const bool counts = target >= 0;
+  const float* const row = args.logits + (counts ? r * args.columns : 0);
+  RowStats s = row_stats<kAligned>(row, counts ? args.valid : 0, args.columns, words);
+  if (threadIdx.x != 0 || r >= rows) return;
+  if (!counts) return args.put(r, 0, 0);
+  s.target = args.target_logit(r, target);
+  args.put_losses(r, s);
+}
+
+template <class T>
+void with_gradient(const Stream& stream, const CrossEntropy& args) {
+  constexpr int N = kVector<T>;
+  constexpr int64_t kInRegisters = kHeld / N;
+  Arguments<T> row(args);
+  // As few threads as keep the row, so that small vocabularies have more than one block on a multiprocessor.
+  const int64_t pieces = (row.columns + N - 1) / N;
+  const int64_t warps = std::clamp<int64_t>((pieces + 4 * kWarp - 1) / (4 * kWarp), 1, kThreads / kWarp);
+  const int64_t threads = warps * kWarp, of_thread = (pieces + threads - 1) / threads;
+  const int64_t piece_bytes = threads * N * static_cast<int64_t>(sizeof(float));
+  row.shared_pieces = static_cast<int>(std::clamp<int64_t>(of_thread - kInRegisters, 0, kSharedBytes / piece_bytes));
+  const size_t shared = static_cast<size_t>(row.shared_pieces * piece_bytes);
+  const auto start = [&](auto* kernel) {
+    launch(stream, kernel, static_cast<unsigned>(args.logits.size(0)), static_cast<unsigned>(threads), shared, row);
+  };
+  const bool aligned = vectorised(row.logits, row.columns) && vectorised(row.dlogits, row.columns);
+  aligned ? start(cross_entropy_row<T, true>) : start(cross_entropy_row<T, false>);
+}
+
+void without_gradient(const Stream& stream, const CrossEntropy& args) {
+  const Arguments<float> row(args);
+  const int64_t rows = args.logits.size(0);
+  const dim3 block = row_block(row.columns, kVector<float>).block;
+  const auto start = [&](auto* kernel) { launch(stream, kernel, blocks_for(rows, block.y), block, 0, row, rows); };
+  vectorised(row.logits, row.columns) ? start(cross_entropy_loss_row<true>) : start(cross_entropy_loss_row<false>);
+}
+
+}  // namespace
+
+void CudaBackend::run(const CrossEntropy& args, Scratch) {
+  require_device_type(args.logits.dtype());
+  if (!args.dlogits) return without_gradient(stream_, args);
+  with_device_type(args.dlogits.dtype(), [&]<class T>() { with_gradient<T>(stream_, args); });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,22 @@
+#include "kernels/cuda/cuda_backend.h"
+
+#include "kernels/cuda/device_allocator.h"
+#include "kernels/cuda/devices.h"
+
+namespace weft::cuda {
+
+CudaBackend::CudaBackend(int device)
+    : stream_(device), staging_(stream_), matmul_(stream_), allocator_(device_allocator(device)) {}
+
+std::vector<std::pair<std::string, std::string>> CudaBackend::fingerprint() const {
+  return {{"device", device_name(stream_.device())}, {"runtime", runtime_version()}, {"matmul", matmul_.library()}};
+}
+
+// Tiles of tensor cores are up to 128 wide.
+int64_t CudaBackend::vocabulary_multiple() const { return 128; }
+
+void CudaBackend::upload(std::span<const std::byte> from, const Tensor& to) { staging_.upload(from, to.device_raw()); }
+
+void CudaBackend::download(const Tensor& from, std::span<std::byte> to) { staging_.download(from.device_raw(), to); }
+
+}  // namespace weft::cuda

@@ -1,0 +1,75 @@
+#pragma once
+#include "kernels/backend/backend.h"
+#include "kernels/cuda/matmul.h"
+#include "kernels/cuda/staging.h"
+#include "kernels/cuda/stream.h"
+
+namespace weft::cuda {
+
+// An NVIDIA device. Operations are queued on one stream and done later: the host waits in download() alone.
+class CudaBackend : public Backend {
+ public:
+  explicit CudaBackend(int device);
+
+  std::shared_ptr<Allocator> allocator() const override { return allocator_; }
+  std::vector<std::pair<std::string, std::string>> fingerprint() const override;
+  int64_t vocabulary_multiple() const override;
+  void upload(std::span<const std::byte> from, const Tensor& to) override;
+  void download(const Tensor& from, std::span<std::byte> to) override;
+  size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
+  const Stream& stream() const { return stream_; }
+
+  using Backend::run;
+  using Backend::workspace;
+  size_t workspace(const AddPositionsBackward& args) const override;
+  size_t workspace(const EmbedBackward& args) const override;
+  size_t workspace(const ResidualNormBackward& args) const override;
+  size_t workspace(const SquareSum& args) const override;
+  size_t workspace(const SumAll& args) const override;
+  size_t workspace(const SumRows& args) const override;
+  size_t workspace(const AttentionBackward& args) const override;
+  size_t workspace(const CachedAttention& args) const override;
+  void run(const Activate& args, Scratch scratch) override;
+  void run(const AddPositionsBackward& args, Scratch scratch) override;
+  void run(const AddPositionsForward& args, Scratch scratch) override;
+  void run(const AddRow& args, Scratch scratch) override;
+  void run(const AddScaled& args, Scratch scratch) override;
+  void run(const AdamUpdate& args, Scratch scratch) override;
+  void run(const AttentionBackward& args, Scratch scratch) override;
+  void run(const AttentionForward& args, Scratch scratch) override;
+  void run(const CachedAttention& args, Scratch scratch) override;
+  void run(const Convert& args, Scratch scratch) override;
+  void run(const CrossEntropy& args, Scratch scratch) override;
+  void run(const CrossEntropyGradient& args, Scratch scratch) override;
+  void run(const CrossEntropyLoss& args, Scratch scratch) override;
+  void run(const CrossEntropyRebase& args, Scratch scratch) override;
+  void run(const CrossEntropyStats& args, Scratch scratch) override;
+  void run(const EmbedBackward& args, Scratch scratch) override;
+  void run(const EmbedForward& args, Scratch scratch) override;
+  void run(const Fill& args, Scratch scratch) override;
+  void run(const GatherRows& args, Scratch scratch) override;
+  void run(const JoinColumns& args, Scratch scratch) override;
+  void run(const LinearBackward& args, Scratch scratch) override;
+  void run(const LinearForward& args, Scratch scratch) override;
+  void run(const Matmul& args, Scratch scratch) override;
+  void run(const PackWeight& args, Scratch scratch) override;
+  void run(const ResidualNormBackward& args, Scratch scratch) override;
+  void run(const ResidualNormForward& args, Scratch scratch) override;
+  void run(const SgdUpdate& args, Scratch scratch) override;
+  void run(const SquareSum& args, Scratch scratch) override;
+  void run(const SumAll& args, Scratch scratch) override;
+  void run(const SumRows& args, Scratch scratch) override;
+
+  size_t workspace(const LinearBackward& args) const override;
+  size_t workspace(const LinearForward& args) const override;
+
+ private:
+  void packed_linear(const LinearForward& args);
+
+  Stream stream_;
+  Staging staging_;
+  MatmulEngine matmul_;
+  std::shared_ptr<Allocator> allocator_;
+};
+
+}  // namespace weft::cuda

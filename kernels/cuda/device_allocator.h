@@ -1,0 +1,12 @@
+#pragma once
+#include <memory>
+
+#include "kernels/memory.h"
+
+namespace weft::cuda {
+
+// A device's memory, for a MemoryPool, which keeps what is given back: a warm training step asks the device for
+// nothing.
+std::shared_ptr<Allocator> device_allocator(int device);
+
+}  // namespace weft::cuda

@@ -1,0 +1,46 @@
+#include "kernels/devices.h"
+
+#include "base/error.h"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/devices.h"
+#include "kernels/cuda/errors.h"
+
+namespace weft {
+namespace cuda {
+
+std::string device_name(int device) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "asking what a device is");
+  return fmt::format("{}, sm_{}{}", properties.name, properties.major, properties.minor);
+}
+
+std::string runtime_version() {
+  int version = 0;
+  check(cudaRuntimeGetVersion(&version), "asking for the runtime's version");
+  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+}
+
+}  // namespace cuda
+
+CudaDevices cuda_devices() {
+  CudaDevices found{.built = true, .runtime = cuda::runtime_version()};
+  int count = 0;
+  const cudaError_t answer = cudaGetDeviceCount(&count);
+  if (answer != cudaSuccess) {
+    cudaGetLastError();
+    found.why_none = cudaGetErrorString(answer);
+    return found;
+  }
+  for (int device = 0; device < count; ++device) found.names.push_back(cuda::device_name(device));
+  if (count == 0) found.why_none = "the driver shows no device";
+  return found;
+}
+
+std::unique_ptr<Backend> make_cuda_backend(int index) {
+  const CudaDevices found = cuda_devices();
+  require<ConfigError>(index < static_cast<int>(found.names.size()), "CUDA device {} is asked for, but there are {}{}",
+                       index, found.names.size(), found.why_none.empty() ? "" : ": " + found.why_none);
+  return std::make_unique<cuda::CudaBackend>(index);
+}
+
+}  // namespace weft

@@ -1,0 +1,226 @@
+#include "kernels/cuda/activation.cuh"
+#include "kernels/cuda/column_sums.cuh"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/dropout.cuh"
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/types.h"
+#include "kernels/linear.h"
+#include "kernels/matmul.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+// N neighbouring elements of a row: by one request where N is a vector, else N is 1.
+template <int N, class T>
+__device__ void read(const T* from, float (&to)[N]) {
+  if constexpr (N == 1) {
+    to[0] = to_float(*from);
+  } else {
+    load_vector(from, to);
+  }
+}
+template <int N, class T>
+__device__ void write(T* to, const float (&from)[N]) {
+  if constexpr (N == 1) {
+    *to = from_float<T>(from[0]);
+  } else {
+    store_vector(to, from);
+  }
+}
+
+template <Activation Act, int N, class T>
+__global__ void activate_elements(const T* pre, T* y, int64_t rows, int64_t columns, DropoutMask mask) {
+  const int64_t pieces = columns / N, i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= rows * pieces) return;
+  float v[N];
+  read(pre + i * N, v);
+#pragma unroll
+  for (int j = 0; j < N; ++j) v[j] = activated<Act>(v[j]);
+  if (mask.active()) mask.multiply(i / pieces, i % pieces * N, v);
+  write(y + i * N, v);
+}
+
+// From the gradient of x = dropout(act(pre)) to that of pre, in place; what it brings to a sum over rows is not
+// rounded.
+template <Activation Act, int N, class T>
+struct ProducerGradient {
+  const T* pre;
+  T* dx;
+  int64_t columns;
+  DropoutMask mask;
+  __device__ void operator()(int64_t row, int64_t column, float (&v)[N]) const {
+    const int64_t at = row * columns + column;
+    read(dx + at, v);
+    if constexpr (Act != Activation::None) {
+      float x[N];
+      read(pre + at, x);
+#pragma unroll
+      for (int j = 0; j < N; ++j) v[j] *= activation_slope<Act>(x[j]);
+    }
+    if (mask.active()) mask.multiply(row, column, v);
+    write(dx + at, v);
+  }
+};
+
+template <int N, class Each>
+__global__ void each_piece(Each each, int64_t rows, int64_t columns) {
+  const int64_t pieces = columns / N, i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i >= rows * pieces) return;
+  float v[N];
+  each(i / pieces, i % pieces * N, v);
+}
+
+// Calls f.template operator()<N>() with N a vector where rows can be read so, else 1.
+template <class T, class F>
+void with_pieces(bool vectors, F&& f) {
+  if (vectors) return f.template operator()<kVector<T>>();
+  f.template operator()<1>();
+}
+
+bool fused_gelu(const LinearForward& args) {
+  return args.activation == Activation::GeluTanh && !args.dropout.active() && args.y.columns() % 8 == 0;
+}
+bool fused_gelu(const LinearBackward& args) {
+  return args.input_activation == Activation::GeluTanh && !args.input_dropout.active() && args.dx &&
+         args.dx_mode == Accumulate::Overwrite && args.dx.columns() % 8 == 0;
+}
+
+bool has_producer(const LinearBackward& args) {
+  return args.input_activation != Activation::None || args.input_dropout.active() || args.input_dbias;
+}
+
+template <class T>
+void producer_gradient(const Stream& stream, const LinearBackward& args, Scratch& scratch) {
+  const int64_t rows = args.dx.rows(), columns = args.dx.columns();
+  const T* pre = elements_of<const T>(args.input_pre);
+  T* dx = elements_of<T>(args.dx);
+  const bool vectors = vectorised(dx, columns) && (!pre || vectorised(pre, columns));
+  with_activation(args.input_activation, [&]<Activation Act>() {
+    with_pieces<T>(vectors, [&]<int N>() {
+      const ProducerGradient<Act, N, T> gradient{pre, dx, columns, DropoutMask(args.input_dropout)};
+      if (args.input_dbias) {
+        sum_columns<N>(stream, gradient, rows, columns, args.input_dbias.device_data<float>(), args.input_dbias_mode,
+                       scratch);
+      } else {
+        launch(stream, each_piece<N, ProducerGradient<Act, N, T>>, blocks_for(rows * (columns / N), kThreads), kThreads,
+               0, gradient, rows, columns);
+      }
+    });
+  });
+}
+
+}  // namespace
+
+// cuBLASLt's epilogue keeps what stood before the activation. Without `pre` it goes to scratch, so that a forward that
+// is recomputed later gives the same bits as the first.
+size_t CudaBackend::workspace(const LinearForward& args) const {
+  return fused_gelu(args) && !args.pre && !args.packed ? args.y.bytes() : 0;
+}
+
+void CudaBackend::run(const LinearForward& args, Scratch scratch) {
+  require_device_type(args.x.dtype());
+  if (args.y.elements() == 0) return;
+  if (args.packed) return packed_linear(args);
+  Gemm gemm{.m = args.y.rows(),
+            .n = args.y.columns(),
+            .k = args.x.columns(),
+            .input = args.x.dtype(),
+            .output = args.y.dtype(),
+            .a = args.x.device_raw(),
+            .b = args.weight.device_raw(),
+            .transpose_b = true};
+  // A bias is of x's type, and an epilogue takes one of y's.
+  const bool bias_apart = args.bias && args.x.dtype() != args.y.dtype();
+  if (args.bias && !bias_apart) gemm.bias = args.bias.device_raw();
+  if (fused_gelu(args)) {
+    gemm.c = args.y.device_raw();
+    gemm.saved = args.pre ? args.pre.device_raw() : scratch.take<std::byte>(static_cast<int64_t>(args.y.bytes()));
+    gemm.epilogue = gemm.bias ? Epilogue::GeluBiasSaved : Epilogue::GeluSaved;
+    return matmul_.run(gemm);
+  }
+  const Tensor& product = args.pre ? args.pre : args.y;
+  gemm.c = product.device_raw();
+  gemm.epilogue = gemm.bias ? Epilogue::Bias : Epilogue::None;
+  matmul_.run(gemm);
+  if (bias_apart) run(AddRow{args.bias, args.y}, {});
+  if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
+  run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y}, {});
+}
+
+void CudaBackend::run(const Activate& args, Scratch) {
+  with_device_type(args.y.dtype(), [&]<class T>() {
+    const int64_t rows = args.y.rows(), columns = args.y.columns();
+    const T* pre = elements_of<const T>(args.pre);
+    T* y = elements_of<T>(args.y);
+    with_activation(args.activation, [&]<Activation Act>() {
+      with_pieces<T>(vectorised(pre, columns) && vectorised(y, columns), [&]<int N>() {
+        launch(stream_, activate_elements<Act, N, T>, blocks_for(rows * (columns / N), kThreads), kThreads, 0, pre, y,
+               rows, columns, DropoutMask(args.dropout));
+      });
+    });
+  });
+}
+
+// Sums of bias gradients are not left to cuBLASLt's epilogues: they would be rounded to bf16, and replace what is
+// there.
+size_t CudaBackend::workspace(const LinearBackward& args) const {
+  size_t bytes = 0;
+  if (args.dbias) bytes += column_sums_bytes(args.dy.rows(), args.dy.columns());
+  if (args.input_dbias) bytes += column_sums_bytes(args.dx.rows(), args.dx.columns());
+  return bytes;
+}
+
+void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
+  const DType dtype = args.dy.dtype();
+  require_device_type(dtype);
+  if (args.dx) {
+    const bool fused = fused_gelu(args);
+    matmul_.run({.m = args.dy.rows(),
+                 .n = args.dx.columns(),
+                 .k = args.dy.columns(),
+                 .input = dtype,
+                 .output = dtype,
+                 .a = args.dy.device_raw(),
+                 .b = args.weight.device_raw(),
+                 .c = args.dx.device_raw(),
+                 .epilogue = fused ? Epilogue::GeluGradient : Epilogue::None,
+                 .saved = fused ? args.input_pre.device_raw() : nullptr,
+                 .add = args.dx_mode == Accumulate::Add});
+    if (fused && args.input_dbias) {
+      column_sums(stream_, args.dx, args.input_dbias, args.input_dbias_mode, scratch);
+    } else if (!fused && has_producer(args)) {
+      with_device_type(dtype, [&]<class T>() { producer_gradient<T>(stream_, args, scratch); });
+    }
+  }
+  if (args.dbias) column_sums(stream_, args.dy, args.dbias, args.dbias_mode, scratch);
+  if (!args.dweight) return;
+  matmul_.run({.m = args.dy.columns(),
+               .n = args.x.columns(),
+               .k = args.dy.rows(),
+               .input = dtype,
+               .output = args.dweight.dtype(),
+               .a = args.dy.device_raw(),
+               .transpose_a = true,
+               .b = args.x.device_raw(),
+               .c = args.dweight.device_raw(),
+               .add = args.dweight_mode == Accumulate::Add});
+}
+
+void CudaBackend::run(const Matmul& args, Scratch) {
+  require_device_type(args.a.dtype());
+  matmul_.run({.m = args.c.rows(),
+               .n = args.c.columns(),
+               .k = args.transpose_a ? args.a.rows() : args.a.columns(),
+               .input = args.a.dtype(),
+               .output = args.c.dtype(),
+               .a = args.a.device_raw(),
+               .transpose_a = args.transpose_a,
+               .b = args.b.device_raw(),
+               .transpose_b = args.transpose_b,
+               .c = args.c.device_raw(),
+               .add = args.mode == Accumulate::Add});
+}
+
+}  // namespace weft::cuda

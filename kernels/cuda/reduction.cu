@@ -1,0 +1,129 @@
+#include "kernels/cuda/column_sums.h"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/rows.cuh"
+#include "kernels/cuda/types.h"
+#include "kernels/optimizer.h"
+#include "kernels/reduction.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int64_t kSumBlock = 16384;  // elements that a block adds up: fixed, so that only lengths decide the order
+
+int64_t sum_blocks(const Tensor& x) { return (x.elements() + kSumBlock - 1) / kSumBlock; }
+size_t partial_bytes(int64_t blocks) {
+  return scratch_bytes([&](Scratch& s) { s.take<double>(blocks); });
+}
+
+// Parts of one dtype that one launch adds up; blocks are counted through all of them.
+template <class T>
+struct PartTable {
+  static constexpr int kMost = 64;  // kernels take 4 KiB of arguments
+  struct Part {
+    const T* from;
+    int64_t elements;
+    int64_t first_block;
+  };
+  Part parts[kMost];
+  int count = 0;
+  int64_t blocks = 0;
+
+  void add(const Tensor& part) {
+    parts[count++] = {elements_of<T>(part), part.elements(), blocks};
+    blocks += sum_blocks(part);
+  }
+  __device__ const Part& of_block(int64_t block) const {
+    int part = 0;
+    while (part + 1 < count && parts[part + 1].first_block <= block) ++part;
+    return parts[part];
+  }
+};
+
+// partial[block] = the sum over its elements, or over their squares. In f64, where squares of f32 are exact.
+template <bool kSquares, class T>
+__global__ void __launch_bounds__(kThreads) sum_parts(const __grid_constant__ PartTable<T> table, double* partial) {
+  constexpr int N = kVector<T>;
+  __shared__ double words[kThreads / kWarp];
+  const auto& part = table.of_block(blockIdx.x);
+  const int64_t begin = (blockIdx.x - part.first_block) * kSumBlock;
+  const T* const from = part.from + begin;
+  const int64_t left = min(kSumBlock, part.elements - begin);
+  const bool aligned = vectorised(from, N);
+  double sums[N] = {};
+  for (int64_t first = threadIdx.x * N; first < kSumBlock; first += kThreads * N) {
+    float x[N];
+    if (aligned) {
+      load_piece<true>(from + first, left - first, x);
+    } else {
+      load_piece<false>(from + first, left - first, x);
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const double v = x[i];
+      sums[i] += kSquares ? v * v : v;
+    }
+  }
+#pragma unroll
+  for (int i = 1; i < N; ++i) sums[0] += sums[i];
+  const double sum = row_sum(sums[0], words);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+// One block: out (+)= the sum of all partial sums.
+__global__ void __launch_bounds__(kThreads)
+    sum_blocks_of_parts(const double* partial, int64_t n, double* out, bool add) {
+  __shared__ double words[kThreads / kWarp];
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < n; i += kThreads) sum += partial[i];
+  sum = row_sum(sum, words);
+  if (threadIdx.x == 0) *out = add ? *out + sum : sum;
+}
+
+// Sums of the parts' blocks, one after the other in `partial`; as many parts in a launch as have one dtype and fit.
+template <bool kSquares>
+void sum(const Stream& stream, std::span<const Tensor> parts, const Tensor& out, Accumulate mode,
+         double* const partial) {
+  int64_t done = 0;
+  while (!parts.empty()) {
+    with_device_type(parts.front().dtype(), [&]<class T>() {
+      PartTable<T> table;
+      const DType dtype = parts.front().dtype();
+      for (; !parts.empty() && table.count < table.kMost && parts.front().dtype() == dtype; parts = parts.subspan(1)) {
+        table.add(parts.front());
+      }
+      launch(stream, sum_parts<kSquares, T>, static_cast<unsigned>(table.blocks), kThreads, 0, table, partial + done);
+      done += table.blocks;
+    });
+  }
+  launch(stream, sum_blocks_of_parts, 1, kThreads, 0, partial, done, out.device_data<double>(),
+         mode == Accumulate::Add);
+}
+
+int64_t all_blocks(std::span<const Tensor> parts) {
+  int64_t blocks = 0;
+  for (const Tensor& part : parts) blocks += sum_blocks(part);
+  return blocks;
+}
+
+}  // namespace
+
+size_t CudaBackend::workspace(const SumRows& args) const { return column_sums_bytes(args.x.rows(), args.x.columns()); }
+
+void CudaBackend::run(const SumRows& args, Scratch scratch) {
+  column_sums(stream_, args.x, args.out, args.mode, scratch);
+}
+
+size_t CudaBackend::workspace(const SumAll& args) const { return partial_bytes(sum_blocks(args.x)); }
+
+void CudaBackend::run(const SumAll& args, Scratch scratch) {
+  sum<false>(stream_, {&args.x, 1}, args.out, args.mode, scratch.take<double>(sum_blocks(args.x)));
+}
+
+size_t CudaBackend::workspace(const SquareSum& args) const { return partial_bytes(all_blocks(args.parts)); }
+
+void CudaBackend::run(const SquareSum& args, Scratch scratch) {
+  sum<true>(stream_, args.parts, args.out, args.mode, scratch.take<double>(all_blocks(args.parts)));
+}
+
+}  // namespace weft::cuda

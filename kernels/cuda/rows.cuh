@@ -1,0 +1,111 @@
+#pragma once
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/pieces.cuh"
+
+// How blocks work on the rows of a matrix: several rows at a time, each by neighbouring threads of whole warps
+// (threadIdx.x; threadIdx.y tells the rows apart), a piece of N elements for each thread. Rows that have more pieces
+// than a block has threads are gone through in steps.
+namespace weft::cuda {
+
+constexpr int kWarp = 32;
+constexpr int kRowThreads = 448;  // the most for one row, and for one block: two of them leave 72 registers a thread
+constexpr int kRowWarps = kRowThreads / kWarp;
+
+struct RowBlock {
+  dim3 block;
+  bool once;  // no thread has two pieces of a row: what it read can stay in registers
+};
+
+// `threads`: of a whole block, where one row does not need more.
+inline RowBlock row_block(int64_t width, int piece, int threads = 256) {
+  const int64_t pieces = (width + piece - 1) / piece;
+  const int64_t of_row = std::clamp<int64_t>((pieces + kWarp - 1) / kWarp * kWarp, kWarp, kRowThreads);
+  const auto rows = static_cast<unsigned>(std::max<int64_t>(1, threads / of_row));
+  return {dim3(static_cast<unsigned>(of_row), std::bit_floor(rows)), pieces <= of_row};
+}
+
+// Calls f.template operator()<kAligned, kOnce>(): rows that cannot be read by vectors are few and small, and do without
+// a form of their own that keeps pieces in registers.
+template <class F>
+void with_row_form(bool aligned, bool once, F&& f) {
+  if (aligned && once) return f.template operator()<true, true>();
+  if (aligned) return f.template operator()<true, false>();
+  f.template operator()<false, false>();
+}
+
+// Calls body(first element) for each piece of this thread. Whole warps go together, also beyond the row's end.
+template <bool kOnce, int N, class Body>
+__device__ inline void for_pieces(int width, Body&& body) {
+  if constexpr (kOnce) {
+    body(static_cast<int>(threadIdx.x) * N);
+  } else {
+    const int step = static_cast<int>(blockDim.x) * N;
+    for (int begin = 0; begin < width; begin += step) body(begin + static_cast<int>(threadIdx.x) * N);
+  }
+}
+
+// Over the lanes of a warp; all of them get the same bits.
+template <class T, class Operation>
+__device__ inline T warp_reduce(T x, Operation&& operation) {
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    x = operation(x, __shfl_xor_sync(0xffffffffu, x, distance));
+  }
+  return x;
+}
+
+// Over the threads of a row (of each row of the block for itself, all of the block's threads together), in the order
+// that the number of threads gives; all of them get it. `words`: one for each warp of the block, which no warp may
+// still read from an earlier call: calls take turns between two.
+template <class T, class Operation>
+__device__ inline T row_reduce(T x, T nothing, T* words, Operation&& operation) {
+  x = warp_reduce(x, operation);
+  const int warps = static_cast<int>(blockDim.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
+  if (warps == 1) return x;
+  T* const mine = words + threadIdx.y * warps;
+  if (lane == 0) mine[threadIdx.x / kWarp] = x;
+  __syncthreads();
+  return warp_reduce(lane < warps ? mine[lane] : nothing, operation);
+}
+
+template <class T>
+__device__ inline T row_sum(T x, T* words) {
+  return row_reduce(x, T{0}, words, [](T a, T b) { return a + b; });
+}
+
+// Two sums at once.
+__device__ inline void row_sums(float& a, float& b, float2* words) {
+  const auto add = [](float x, float y) { return x + y; };
+  a = warp_reduce(a, add), b = warp_reduce(b, add);
+  const int warps = static_cast<int>(blockDim.x) / kWarp, lane = static_cast<int>(threadIdx.x) % kWarp;
+  if (warps == 1) return;
+  float2* const mine = words + threadIdx.y * warps;
+  if (lane == 0) mine[threadIdx.x / kWarp] = make_float2(a, b);
+  __syncthreads();
+  const float2 other = lane < warps ? mine[lane] : make_float2(0, 0);
+  a = warp_reduce(other.x, add), b = warp_reduce(other.y, add);
+}
+
+// Adds to the first row's threads what the block's other rows' threads have, in their order. `words`: N for each thread
+// of the block; neighbours' words lie side by side.
+template <int N>
+__device__ inline void sum_over_rows(float (&x)[N], float* words) {
+  const int threads = static_cast<int>(blockDim.x);
+  if (blockDim.y == 1) return;
+  float* const mine = words + static_cast<int>(threadIdx.y) * N * threads + threadIdx.x;
+  __syncthreads();  // an earlier call's words have been read
+#pragma unroll
+  for (int i = 0; i < N; ++i) mine[i * threads] = x[i];
+  __syncthreads();
+  if (threadIdx.y != 0) return;
+  for (int row = 1; row < static_cast<int>(blockDim.y); ++row) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] += words[(row * N + i) * threads + threadIdx.x];
+  }
+}
+
+}  // namespace weft::cuda

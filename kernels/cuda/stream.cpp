@@ -1,0 +1,32 @@
+#include "kernels/cuda/stream.h"
+
+#include "kernels/cuda/errors.h"
+
+namespace weft::cuda {
+
+void select_device(int device) { check(cudaSetDevice(device), "choosing a device"); }
+
+Event::Event(int device) {
+  select_device(device);
+  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+}
+Event::~Event() { check_quietly(cudaEventDestroy(event_), "ending an event"); }
+void Event::wait() const { check(cudaEventSynchronize(event_), "waiting for an event"); }
+
+// Non-blocking: nothing of weft's uses the default stream, with which others would otherwise wait for each other.
+Stream::Stream(int device) : device_(device) {
+  select_device(device);
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+}
+Stream::~Stream() { check_quietly(cudaStreamDestroy(stream_), "ending a stream"); }
+void Stream::record(const Event& event) const {
+  select_device(device_);
+  check(cudaEventRecord(event.get(), stream_), "recording an event");
+}
+void Stream::wait_for(const Event& event) const {
+  select_device(device_);
+  check(cudaStreamWaitEvent(stream_, event.get()), "making a stream wait");
+}
+void Stream::finish() const { check(cudaStreamSynchronize(stream_), "waiting for a stream"); }
+
+}  // namespace weft::cuda

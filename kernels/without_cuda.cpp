@@ -1,0 +1,11 @@
+#include "base/error.h"
+#include "kernels/backend/backend.h"
+#include "kernels/devices.h"
+
+namespace weft {
+
+CudaDevices cuda_devices() { return {.why_none = "this weft is built without CUDA"}; }
+
+std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
+
+}  // namespace weft

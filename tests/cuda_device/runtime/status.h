@@ -1,0 +1,30 @@
+// What a call of the CUDA runtime answers, under the numbers of cudaError_t: the simulator itself is built without
+// CUDA's headers (libraries/cudart/ holds the two lists to each other).
+#pragma once
+
+namespace weft::cuda_device {
+
+enum class Status : int {
+  Success = 0,
+  InvalidValue = 1,
+  MemoryAllocation = 2,
+  InvalidConfiguration = 9,
+  InvalidDeviceFunction = 98,
+  NoDevice = 100,
+  InvalidDevice = 101,
+  InvalidResourceHandle = 400,
+  NotReady = 600,
+  IllegalAddress = 700,
+  LaunchOutOfResources = 701,
+  LaunchTimeout = 702,
+  Assert = 710,
+  MisalignedAddress = 716,
+  LaunchFailure = 719,
+  StreamCaptureUnsupported = 900,
+  StreamCaptureInvalidated = 901,
+  StreamCaptureUnmatched = 903,
+  StreamCaptureUnjoined = 904,
+  StreamCaptureImplicit = 906,
+};
+
+}  // namespace weft::cuda_device
