@@ -7,6 +7,7 @@
 #include "base/config/reader.h"
 #include "base/error.h"
 #include "job/job.h"
+#include "kernels/devices.h"
 #include "job/renamed_keys.h"
 
 namespace weft {
@@ -55,9 +56,9 @@ void check_name(const JobConfig& job, Problems& problems) {
 
 // "Built without", and never "unknown": the key is right, only this program cannot do it.
 void check_device(const JobConfig& job, Problems& problems) {
-  problems.add_if(job.device == DeviceKind::Cuda,
-                  "device: cuda needs CUDA, and this weft is built without it; this version has no CUDA code that a "
-                  "rebuild could add, so set device to cpu");
+  problems.add_if(job.device == DeviceChoice::Cuda && !cuda_devices().built,
+                  "device: cuda needs CUDA, and this weft is built without it; build it where nvcc is found "
+                  "(docs/installation.md), or set device to cpu");
 }
 
 void check_task(const JobConfig& job, Problems& problems) {

@@ -22,7 +22,7 @@ struct JobConfig {
   std::string name = "job";
   Task task = Task::Gpt;
   int64_t seed = 1;
-  DeviceKind device = DeviceKind::Cpu;
+  DeviceChoice device = DeviceChoice::Auto;
   std::string run_dir;
   DataConfig data;
   TokenizerConfig tokenizer;
@@ -45,7 +45,9 @@ struct JobConfig {
     v.field("name", name, "What the job is called in logs and metrics.");
     v.field("task", task, "gpt: predict the next token of a text; translation: a target text from a source text.");
     v.field("seed", seed, "Seed of initial weights, data order and dropout.", Range{.min = 0});
-    v.field("device", device, "Where it computes: cpu. cuda is refused: this version of weft has no CUDA code.");
+    v.field("device", device,
+            "Where it computes: cpu, cuda, or auto: a CUDA device for each rank where there are such devices, else the "
+            "CPU.");
     v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.");
     v.field("data", data, "Which text, and how it becomes a dataset.");
     v.field("tokenizer", tokenizer, "Text to ids; of both languages unless target_tokenizer is given.");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/config/fields.h"
-#include "kernels/tensor.h"
+#include "kernels/devices.h"
 #include "model/config.h"
 #include "parallel/parameter.h"
 
@@ -26,13 +26,6 @@ template <>
 struct EnumNames<Precision> {
   static constexpr auto kNames =
       std::to_array<std::pair<std::string_view, Precision>>({{"fp32", Precision::Fp32}, {"bf16", Precision::Bf16}});
-};
-
-// Every device that some version of weft has, so that a build without it can report that. Meta runs no job.
-template <>
-struct EnumNames<DeviceKind> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, DeviceKind>>({{"cpu", DeviceKind::Cpu}, {"cuda", DeviceKind::Cuda}});
 };
 
 struct TrainConfig {

@@ -3,18 +3,37 @@
 #include <string>
 #include <vector>
 
+#include "base/config/fields.h"
+#include "kernels/tensor.h"
+
 namespace weft {
+
+// Where a job computes. Auto: on a CUDA device where there is one, otherwise on the CPU.
+enum class DeviceChoice : uint8_t { Auto, Cpu, Cuda };
+
+template <>
+struct EnumNames<DeviceChoice> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DeviceChoice>>(
+      {{"auto", DeviceChoice::Auto}, {"cpu", DeviceChoice::Cpu}, {"cuda", DeviceChoice::Cuda}});
+};
 
 class Backend;
 
 // The CUDA devices of this machine, as this process sees them.
 struct CudaDevices {
   bool built = false;              // this weft has CUDA code
+  std::string runtime;             // "CUDA 13.0", if it is built
   std::vector<std::string> names;  // by index: "NVIDIA H100 80GB HBM3, sm_90"
   std::string why_none;            // where there is none: what the runtime says, or that this build has no CUDA
 };
 // Asks each time; needs neither driver nor device.
 CudaDevices cuda_devices();
+// The device of the rank-th of `ranks` ranks of this machine: each its own, or the only one that the process was given
+// to see. ConfigError if the choice is Cuda and there is none, or ranks would have to share one.
+Device choose_device(DeviceChoice choice, int rank, int ranks);
+// For one line to the user: "NVIDIA H100 80GB HBM3, sm_90", "CPU", "CPU (no CUDA device: ...)".
+std::string describe_device(const Device& device, DeviceChoice choice);
+
 // InternalError in a build without CUDA, ConfigError where there is no such device or this build has no code for it.
 std::unique_ptr<Backend> make_cuda_backend(int index);
 

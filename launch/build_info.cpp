@@ -5,6 +5,7 @@
 
 #include "base/mpi.h"
 #include "kernels/context.h"
+#include "kernels/devices.h"
 #include "launch/revision.h"
 
 namespace weft {
@@ -24,6 +25,16 @@ std::string hdf5_version() {
                      thread_safe ? "thread-safe" : "not thread-safe");
 }
 
+// What this build can do and what this process sees: "CUDA 13.0; 0: NVIDIA H100 80GB HBM3, sm_90".
+std::string cuda_text() {
+  const CudaDevices found = cuda_devices();
+  if (!found.built) return "built without it: it computes on the CPU";
+  if (found.names.empty()) return fmt::format("{}; no device: {}", found.runtime, found.why_none);
+  std::string text = found.runtime;
+  for (size_t i = 0; i < found.names.size(); ++i) text += fmt::format("; {}: {}", i, found.names[i]);
+  return text;
+}
+
 }  // namespace
 
 std::vector<InfoRow> build_rows() {
@@ -31,7 +42,8 @@ std::vector<InfoRow> build_rows() {
       {"weft", weft_version()},
       {"git revision", git_revision()},
       {"compiler", WEFT_COMPILER},
-      {"CUDA, NCCL, cuDNN", "not in this version: it computes on the CPU"},
+      {"CUDA", cuda_text()},
+      {"NCCL, cuDNN", "not in this version"},
       {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread a rank for what is not a matrix product)"},
       {"matrix products", matmul_library()},
       {"bf16 products", emulates_bf16() ? "emulated by rounding: right, but slow" : "native"},

@@ -12,6 +12,7 @@ holds() {
     root) ((EUID == 0)) ;;
     without-data:*) [[ ! -e $data/${1#without-data:} ]] ;;
     without-file:*) [[ ! -e ${1#without-file:} ]] ;;
+    without-command:*) ! command -v "${1#without-command:}" >/dev/null ;;
     without-mounts) ! can_mount ;;
     without-cpu:*) ! grep -qw "${1#without-cpu:}" /proc/cpuinfo ;;
     *)

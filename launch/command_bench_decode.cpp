@@ -28,7 +28,7 @@ ExitCode bench_decode(BenchDecodeArguments a) {
   const JobConfig job = job_with(named.job, a.overrides);
   check_shapes(job);
   a.options.bandwidth = !a.no_bandwidth;
-  Session session = Session::alone();
+  Session session = Session::alone(job.device);
   const DecodeReport report = bench_decoding(session.context(), session.mesh(), job, named.vocabulary, a.options);
   std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
   if (a.json.empty()) return ExitCode::Done;

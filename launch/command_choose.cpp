@@ -4,6 +4,7 @@
 #include "base/mpi.h"
 #include "evaluate/multiple_choice.h"
 #include "launch/commands.h"
+#include "launch/device_option.h"
 #include "parallel/session.h"
 
 namespace weft {
@@ -15,13 +16,14 @@ struct ChooseArguments {
   bool best = false;
   bool json = false;
   int tp = 1;
+  DeviceChoice device = DeviceChoice::Auto;
 };
 
 ExitCode choose(const ChooseArguments& a) {
   const std::vector<ChoiceQuestion> questions = read_choice_questions(a.questions);
   std::optional<PhaseBudgets> budgets;  // one process alone can be seen to hang
   if (find_launcher().present) budgets = PhaseBudgets{};
-  Session session(a.tp, budgets);
+  Session session(a.tp, budgets, a.device);
   return session.run([&] {
     const LoadedModel loaded = load_model(session.context(), session.mesh(), a.checkpoint, a.best);
     session.set_budgets(loaded.job.timeouts);
@@ -50,6 +52,7 @@ void add_choose_command(CLI::App& app, Action& action) {
   command->add_option("questions", a->questions, "The questions, a JSON object a line (may be gzipped)")->required();
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint")
       ->required();
+  add_device_option(*command, a->device);
   command->add_flag("--best", a->best, "Of a run directory, the checkpoint with the lowest validation loss");
   command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the questions")
       ->check(CLI::PositiveNumber)

@@ -4,6 +4,7 @@
 
 #include "evaluate/text_vectors.h"
 #include "launch/commands.h"
+#include "launch/device_option.h"
 #include "parallel/session.h"
 
 namespace weft {
@@ -15,6 +16,7 @@ struct EmbedArguments {
   bool best = false;
   bool tokens = false;
   bool json = false;
+  DeviceChoice device = DeviceChoice::Auto;
 };
 
 void print_json(const std::vector<std::string>& texts, const TextVectors& vectors) {
@@ -36,7 +38,7 @@ void print_similarities(const std::vector<std::string>& texts, const std::vector
 ExitCode embed(const EmbedArguments& a) {
   std::vector<std::string> texts;
   for (std::string line; std::getline(std::cin, line);) texts.push_back(line);
-  Session session = Session::alone();
+  Session session = Session::alone(a.device);
   const LoadedModel loaded = load_model(session.context(), session.mesh(), a.checkpoint, a.best);
   const TextVectors vectors = text_vectors(loaded, texts, a.tokens ? VectorSource::Tokens : VectorSource::States);
   if (!a.out.empty()) write_vectors(a.out, vectors, cosine_similarities(vectors));
@@ -62,6 +64,7 @@ void add_embed_command(CLI::App& app, Action& action) {
       "The file has /vectors (f32, lines x width) and /similarities (f64, lines x lines).");
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint")
       ->required();
+  add_device_option(*command, a->device);
   command->add_flag("--best", a->best, "Of a run directory, the checkpoint with the lowest validation loss");
   command->add_flag("--tokens", a->tokens, "Average rows of the token table instead of hidden states");
   command->add_option("--out", a->out, "HDF5 file to write vectors and similarities to")->type_name("FILE");

@@ -5,6 +5,7 @@
 #include "base/mpi.h"
 #include "evaluate/evaluation.h"
 #include "launch/commands.h"
+#include "launch/device_option.h"
 #include "launch/help.h"
 #include "launch/search_options.h"
 #include "launch/weights_option.h"
@@ -22,6 +23,7 @@ struct EvaluateArguments {
   bool baselines = false;
   bool json = false;
   int tp = 1;
+  DeviceChoice device = DeviceChoice::Auto;
 };
 
 EvaluateOptions options_of(const EvaluateArguments& a) {
@@ -39,24 +41,22 @@ EvaluateOptions options_of(const EvaluateArguments& a) {
 
 ExitCode evaluate(const EvaluateArguments& a) {
   EvaluateOptions options = options_of(a);
+  DeviceChoice device = a.device;
   std::optional<PhaseBudgets> budgets;  // one process alone can be seen to hang
   if (find_launcher().present) budgets = PhaseBudgets{};
   if (!a.job.path.empty()) {
     const JobConfig job = load_job(a.job.path, a.job.overrides);
     if (options.checkpoint.empty()) options.checkpoint = job.run_directory();
     if (budgets) budgets = job.timeouts;
+    if (device == DeviceChoice::Auto) device = job.device;
     options.overrides.push_back("data.directory=" + job.data.directory);
   }
   if (options.checkpoint.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
-  Session session(a.tp, budgets);
+  Session session(a.tp, budgets, device);
   return session.run([&] {
     const EvaluationReport report = evaluate_split(session, options);
     if (!session.is_rank0()) return ExitCode::Done;
-    if (a.json) {
-      std::printf("%s\n", nlohmann::ordered_json(report).dump().c_str());
-    } else {
-      std::printf("%s", report.format().c_str());
-    }
+    std::printf("%s", a.json ? (nlohmann::ordered_json(report).dump() + "\n").c_str() : report.format().c_str());
     return ExitCode::Done;
   });
 }
@@ -84,6 +84,7 @@ void add_evaluate_command(CLI::App& app, Action& action) {
       ->add_option("--max-sequences", a->options.perplexity.max_sequences, "Only the first N windows or pairs; 0: all")
       ->check(CLI::NonNegativeNumber);
   a->search.add_to(*command);
+  add_device_option(*command, a->device);
   add_weights_option(*command, a->options.compute.weights);
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
   command->add_option("--translations", a->translations, "File to write the translations to");

@@ -42,7 +42,7 @@ std::vector<std::string> prompts_of(const GenerateArguments& a) {
 ExitCode generate(const GenerateArguments& a) {
   const SearchConfig search = a.text.search.config();
   const std::vector<std::string> prompts = prompts_of(a);
-  Session session = Session::alone();
+  Session session = Session::alone(a.text.device);
   const LoadedModel loaded = a.text.load(session.context(), session.mesh(), Task::Gpt);
   const TextGenerator generator = text_generator(loaded);
   const bool grows = search.method != SearchMethod::Beam && search.n_best == 1;

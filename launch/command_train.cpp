@@ -28,8 +28,8 @@ ResumeChoice resume_choice(const std::string& text) {
 
 ExitCode train(Session& session, const JobConfig& job, const std::vector<std::string>& overrides,
                const std::string& resume) {
-  log_info("{}: {} ranks x {} threads, {}", job.name, session.world_size(), session.context().threads(),
-           enum_name(job.train.precision));
+  log_info("{}: {} ranks x {} threads, {}, {}", job.name, session.world_size(), session.context().threads(),
+           enum_name(job.train.precision), describe_device(session.context().device(), job.device));
   Trainer trainer(session.context(), session.mesh(), job,
                   {.version = weft_version(), .revision = git_revision(), .overrides = overrides});
   const ParameterRegistry& parameters = trainer.model().parameters();
@@ -52,7 +52,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   const StopSignals signals;
-  Session session(static_cast<int>(job.parallel.tp), job.timeouts);
+  Session session(static_cast<int>(job.parallel.tp), job.timeouts, job.device);
   return session.run([&] { return train(session, job, arguments.overrides, resume); });
 }
 

@@ -12,7 +12,7 @@ ExitCode translate(const TextArguments& a) {
   const SearchConfig search = a.search.config();
   std::vector<std::string> lines;
   for (std::string line; std::getline(std::cin, line);) lines.push_back(line);
-  Session session = Session::alone();
+  Session session = Session::alone(a.device);
   const LoadedModel loaded = a.load(session.context(), session.mesh(), Task::Translation);
   print_texts(text_generator(loaded), lines, search, {.json = a.json});
   return ExitCode::Done;

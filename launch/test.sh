@@ -47,6 +47,10 @@ if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
 
+# The simulated CUDA device draws its schedules from a seed: another one with each commit, the same for all who test it.
+export WEFT_CUDA_DEVICE_SEED=${WEFT_CUDA_DEVICE_SEED:-$((16#$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1)))}
+say "Schedules of the simulated CUDA device: WEFT_CUDA_DEVICE_SEED=$WEFT_CUDA_DEVICE_SEED"
+
 say "Building in build/cpu"
 build cpu all
 run_tests "all that the arguments choose" build/cpu "${arguments[@]}"

@@ -1,6 +1,7 @@
 #include "launch/text_options.h"
 
 #include "base/error.h"
+#include "launch/device_option.h"
 #include "launch/weights_option.h"
 
 namespace weft {
@@ -10,6 +11,7 @@ void TextArguments::add_to(CLI::App& command) {
   command.add_flag("--best", best, "Of a run directory, the checkpoint with the lowest validation loss");
   search.add_to(command);
   add_weights_option(command, compute.weights);
+  add_device_option(command, device);
   command.add_flag("--json", json, "One JSON object a text");
 }
 

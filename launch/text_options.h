@@ -14,6 +14,7 @@ struct TextArguments {
   bool best = false;
   bool json = false;
   ComputeOptions compute;
+  DeviceChoice device = DeviceChoice::Auto;
   SearchArguments search;
 
   void add_to(CLI::App& command);

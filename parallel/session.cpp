@@ -48,6 +48,16 @@ void warn_if_few_processors(const LocalRanks& local) {
       local.masks.size(), host_name(), all.size(), online, all.text());
 }
 
+// Ranks exchange what lies in host memory.
+Device device_for(DeviceChoice choice, int world_size) {
+  if (world_size == 1) return choose_device(choice, 0, 1);
+  require<ConfigError>(choice != DeviceChoice::Cuda,
+                       "device: cuda on {} ranks: this version exchanges nothing between devices; use one rank, or "
+                       "device: cpu",
+                       world_size);
+  return {};
+}
+
 }  // namespace
 
 int threads_for_rank(std::span<const ProcessorSet> masks, size_t me) {
@@ -59,7 +69,8 @@ int threads_alone() {
   return threads_for_rank({&mine, 1}, 0);
 }
 
-Session::Session(int tp, const std::optional<PhaseBudgets>& budgets) : heartbeat_(std::make_shared<Heartbeat>()) {
+Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoice device)
+    : heartbeat_(std::make_shared<Heartbeat>()) {
   reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
   if (budgets) watchdog_ = std::make_unique<Watchdog>(heartbeat_, WatchdogOptions{.budgets = *budgets});
@@ -76,7 +87,7 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets) : heartbeat
   if (launcher.present) warn_if_few_processors(local);
   const MeshLayout layout = layout_for(world_size_, tp);
   mesh_.emplace(mpi_ ? mpi_mesh(layout, heartbeat_) : Mesh::single(heartbeat_));
-  context_ = std::make_unique<Context>(Device{}, threads_for_rank(local.masks, local.me));
+  context_ = std::make_unique<Context>(device_for(device, world_size_), threads_for_rank(local.masks, local.me));
   context_->on_progress([heartbeat = heartbeat_] { heartbeat->beat(); });
 }
 

@@ -8,6 +8,7 @@
 #include "base/mpi.h"
 #include "base/processors.h"
 #include "kernels/context.h"
+#include "kernels/devices.h"
 #include "parallel/mesh.h"
 #include "parallel/watchdog.h"
 
@@ -17,10 +18,11 @@ namespace weft {
 // a watchdog from before MPI starts if `budgets` are given.
 class Session {
  public:
-  // `tp` ranks share a model. ConfigError if the layout does not fit the world.
-  explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt);
+  // `tp` ranks share a model. ConfigError if the layout does not fit the world, or the devices do not fit the ranks.
+  explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt,
+                   DeviceChoice device = DeviceChoice::Auto);
   // A session for commands that one process runs alone.
-  static Session alone() { return Session(1); }
+  static Session alone(DeviceChoice device = DeviceChoice::Auto) { return Session(1, std::nullopt, device); }
 
   // Runs what the ranks do together. An error of one rank among many is printed, by the first rank of the node that
   // has one and with that rank's name, and ends all of them with its exit code; a rank alone throws it on.

@@ -1,6 +1,6 @@
 #include "kernels/attention.h"
-#include "kernels/cuda/attention_products.cuh"
-#include "kernels/cuda/attention_rows.h"
+#include "kernels/cuda/attention/products.cuh"
+#include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launch.h"
 
@@ -37,8 +37,9 @@ struct BackwardShape {
   static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
   static constexpr int kWarps = kRowBytes <= 512 ? 4 : 2;
   static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kBlocks = 2;  // of a multiprocessor, by registers
   static constexpr int kOwn = kWarps * kWarpRows;
-  static constexpr int kOther = kWidth <= 64 ? 64 : kRowBytes <= 512 ? 32 : 16;
+  static constexpr int kOther = kRowBytes <= 128 ? 64 : kRowBytes <= 256 ? 32 : 16;
   static constexpr int kColumns = kWidth <= 128 ? kWidth : 128;
   static constexpr int kParts = kWidth / kColumns;
   static constexpr size_t kOwnBytes = static_cast<size_t>(kOwn) * kRowBytes;
@@ -82,7 +83,8 @@ __device__ void clear(float (&sums)[kColumns][4]) {
 }
 
 template <class T, int kWidth>
-__global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads) key_gradients(const Backward<T> args) {
+__global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardShape<T, kWidth>::kBlocks)
+    key_gradients(const Backward<T> args) {
   using Shape = BackwardShape<T, kWidth>;
   constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
@@ -109,10 +111,9 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads) key_gradie
       const T* from = args.from.query(query_row + begin, group, query);
       const T* dout = args.dout_row(query_row + begin, head);
       const int64_t stride = args.from.query_row, dout_stride = args.dout_row(1, 0) - args.dout;
-      copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn), count, width, args.vectors,
-                                                    [=](int r) { return from + r * stride; });
-      copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn + 1), count, width, args.vectors,
-                                                    [=](int r) { return dout + r * dout_stride; });
+      copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
+      copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn + 1), dout, dout_stride, count, width,
+                                                    args.vectors);
       if (const int r = static_cast<int>(threadIdx.x); r < kOther) {
         const int64_t at = head * args.rows + query_row + begin + (r < count ? r : 0);
         copy_4_later(stats(turn) + r, args.log_sum + at, r < count);
@@ -125,8 +126,8 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads) key_gradie
   for (int which = 0; which < 2; ++which) {
     const T* from = args.from.key(tile.row + tile.begin, group) + which * width;
     const int64_t stride = args.from.key_row;
-    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[which], min(Shape::kOwn, tile.length - tile.begin), width,
-                                                       args.vectors, [=](int r) { return from + r * stride; });
+    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[which], from, stride,
+                                                       min(Shape::kOwn, tile.length - tile.begin), width, args.vectors);
   }
   fetch(0, 0);
 
@@ -179,7 +180,8 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads) key_gradie
 }
 
 template <class T, int kWidth>
-__global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads) query_gradients(const Backward<T> args) {
+__global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardShape<T, kWidth>::kBlocks)
+    query_gradients(const Backward<T> args) {
   using Shape = BackwardShape<T, kWidth>;
   constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
@@ -203,10 +205,9 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads) query_grad
       const T* from = args.from.key(key_row + begin, group);
       const int64_t stride = args.from.key_row;
       const int count = min(kOther, keys - begin);
-      copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn), count, width, args.vectors,
-                                                    [=](int r) { return from + r * stride; });
-      copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn + 1), count, width, args.vectors,
-                                                    [=](int r) { return from + width + r * stride; });
+      copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
+      copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
+                                                    args.vectors);
     }
     commit_copies();
   };
@@ -214,10 +215,8 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads) query_grad
     const T* from = args.from.query(tile.row + tile.begin, group, head % args.queries);
     const T* dout = args.dout_row(tile.row + tile.begin, head);
     const int64_t stride = args.from.query_row, dout_stride = args.dout_row(1, 0) - args.dout;
-    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[0], rows, width, args.vectors,
-                                                       [=](int r) { return from + r * stride; });
-    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[1], rows, width, args.vectors,
-                                                       [=](int r) { return dout + r * dout_stride; });
+    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[0], from, stride, rows, width, args.vectors);
+    copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[1], dout, dout_stride, rows, width, args.vectors);
   }
   fetch(0, 0);
 

@@ -1,6 +1,6 @@
 #include "kernels/attention.h"
-#include "kernels/cuda/attention_rows.h"
-#include "kernels/cuda/attention_softmax.cuh"
+#include "kernels/cuda/attention/rows.h"
+#include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launch.h"
 
@@ -23,7 +23,8 @@ struct Forward {
 };
 
 template <class T, int kWidth>
-__global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads) attend(const Forward<T> args) {
+__global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, AttentionShape<T, kWidth>::kBlocks)
+    attend(const Forward<T> args) {
   using Shape = AttentionShape<T, kWidth>;
   extern __shared__ __align__(16) std::byte shared[];
   T* const queries = reinterpret_cast<T*>(shared);
@@ -42,18 +43,16 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads) attend(co
       const T* from = args.from.key(key_row + begin, group);
       const int64_t stride = args.from.key_row;
       const int count = min(Shape::kKeys, keys - begin);
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn), count, width, args.vectors,
-                                                          [=](int r) { return from + r * stride; });
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn + 1), count, width, args.vectors,
-                                                          [=](int r) { return from + width + r * stride; });
+      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
+      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
+                                                          args.vectors);
     }
     commit_copies();
   };
   {
     const T* from = args.from.query(tile.row + tile.begin, group, head % args.queries);
     const int64_t stride = args.from.query_row;
-    copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(queries, rows, width, args.vectors,
-                                                        [=](int r) { return from + r * stride; });
+    copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(queries, from, stride, rows, width, args.vectors);
   }
   fetch(0, 0);
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "kernels/attention.h"
-#include "kernels/cuda/attention_rows.h"
-#include "kernels/cuda/attention_softmax.cuh"
+#include "kernels/cuda/attention/rows.h"
+#include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launch.h"
 
@@ -87,7 +87,8 @@ __device__ void store_parts(const RunningRows<kWidth>& rows, int columns, RowPoi
 }
 
 template <class T, int kWidth>
-__global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads) attend_cache(const Cached<T> args) {
+__global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, AttentionShape<T, kWidth>::kBlocks)
+    attend_cache(const Cached<T> args) {
   using Shape = AttentionShape<T, kWidth>;
   static_assert(kChunk % Shape::kKeys == 0);
   extern __shared__ __align__(16) std::byte shared[];
@@ -110,17 +111,17 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads) attend_ca
       const T* from = args.cache.key(args.slots[tile.sequence] * args.capacity + begin, group);
       const int64_t stride = args.cache.key_row;
       const int count = min(Shape::kKeys, end - begin);
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn), count, width, args.vectors,
-                                                          [=](int r) { return from + r * stride; });
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn + 1), count, width, args.vectors,
-                                                          [=](int r) { return from + width + r * stride; });
+      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
+      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
+                                                          args.vectors);
     }
     commit_copies();
   };
-  copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(queries, rows, width, args.vectors, [&](int r) {
-    const int m = tile.begin + r;
-    return args.from.query(tile.row + m / args.queries, group, m % args.queries);
-  });
+  for (int r = static_cast<int>(threadIdx.x) / kWarp; r < Shape::kRows; r += Shape::kWarps) {
+    const int m = tile.begin + min(r, rows - 1);
+    const T* from = args.from.query(tile.row + m / args.queries, group, m % args.queries);
+    copy_row<T, kWidth>(queries, r, from, r < rows ? width : 0, args.vectors);
+  }
   fetch(start, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, first_row = tile.begin + first;

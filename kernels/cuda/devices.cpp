@@ -23,7 +23,7 @@ std::string runtime_version() {
 }  // namespace cuda
 
 CudaDevices cuda_devices() {
-  CudaDevices found{.built = true};
+  CudaDevices found{.built = true, .runtime = cuda::runtime_version()};
   int count = 0;
   const cudaError_t answer = cudaGetDeviceCount(&count);
   if (answer != cudaSuccess) {

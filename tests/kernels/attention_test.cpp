@@ -57,6 +57,14 @@ std::vector<NamedCase> cases() {
   add("head_dim_7", [](auto& c) { c.heads.head_dim = 7, c.causal = true; });
   add("head_dim_24", [](auto& c) { c.heads.head_dim = 24, c.causal = true; });
   add("head_dim_129", [](auto& c) { c.heads = {1, 1, 129}; });
+  add("head_dim_128", [](auto& c) {
+    c.heads = {1, 2, 128}, c.causal = true, c.dropout = 0.2;
+    c.query_offsets = c.key_offsets = offsets_of({70, 3});
+  });
+  add("head_dim_256", [](auto& c) {
+    c.heads = {1, 1, 256}, c.causal = true;
+    c.query_offsets = c.key_offsets = offsets_of({40, 33});
+  });
   add("single_row", [](auto& c) { c.query_offsets = c.key_offsets = {0, 1}; });
   add("no_rows", [](auto& c) { c.query_offsets = c.key_offsets = {0}; });
   add("long", [](auto& c) {

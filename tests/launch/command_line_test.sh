@@ -29,7 +29,7 @@ expect() {
   exit 1
 }
 
-build=('^git revision +[^ ]+' '^compiler +[^ ]+ [0-9]+\.' '^CUDA, NCCL, cuDNN +not in this version'
+build=('^git revision +[^ ]+' '^compiler +[^ ]+ [0-9]+\.' '^CUDA +[^ ]+' '^NCCL, cuDNN +not in this version'
   '^matrix products +oneDNN [0-9.]+ [a-z0-9_]+$' '^bf16 products +(native|emulated)' '^MPI +[A-Za-z]'
   '^HDF5 +[0-9.]+, (serial|parallel), (not )?thread-safe$')
 expect 0 '^weft [0-9]+\.[0-9]+\.[0-9]+$' "${build[@]}" -- --version
@@ -61,8 +61,9 @@ expect 2 "no command 'fly'" 'sample, prepare' -- fly job.yaml
 expect 2 'A subcommand is required' --
 expect 2 'job is required' -- train
 
-# Compiled out is not unknown.
-expect 2 'device: cuda needs CUDA, and this weft is built without it' -- \
-  validate "$root/configs/sample/translation.yaml" --set device=cuda
+# Compiled out is not unknown, and a device that is not there is named.
+export CUDA_VISIBLE_DEVICES=-1
+expect 2 'device: cuda(, but there is no CUDA device: | needs CUDA, and this weft is built without it)' -- \
+  train "$root/configs/sample/translation.yaml" --set device=cuda
 ! grep -q unknown "$output" || { echo "a key that is compiled out is called unknown"; cat "$output"; exit 1; }
 echo "command line: all as expected"

@@ -106,38 +106,68 @@ inline std::vector<uint64_t> value_hashes(Context& context, const ParameterRegis
   return hashes;
 }
 
+// A model of the case on this rank, and its steps over the case's data.
+class LayoutModel {
+ public:
+  LayoutModel(const LayoutCase& c, const Layout& layout, Mesh& mesh, Context& context)
+      : c_(c),
+        layout_(layout),
+        mesh_(mesh),
+        model_(initialised(c, layout, mesh, context)),
+        optimizer_(context, model_->parameters(), {.weight_decay = 0.1, .groups = c.groups}),
+        step_(*model_, optimizer_, {.label_smoothing = 0.1, .clip_norm = 1.0, .recompute = layout.recompute}),
+        plan_(c.plan()),
+        reader_(c.vocabulary) {}
+
+  Transformer& model() { return *model_; }
+  StepReport step(const StepState& state) {
+    const StepReport report = step_.run(read(plan_->step(position_.epoch, position_.step)), state, updates_, 0, {});
+    position_ = plan_->after(position_);
+    return report;
+  }
+  void rehearse_largest() { step_.probe_largest_step(read(plan_->step(0, plan_->largest_step(0)))); }
+
+ private:
+  static std::unique_ptr<Transformer> initialised(const LayoutCase& c, const Layout& layout, Mesh& mesh,
+                                                  Context& context) {
+    auto model = make_model(context, mesh, c.config(), {.source = c.seq2seq ? c.vocabulary : 0, .target = c.vocabulary},
+                            layout.sequence, c.lora);
+    for (const Parameter* p : matching_parameters(model->parameters(), c.freeze, "train.freeze")) {
+      model->parameters().freeze(*p);
+    }
+    model->allocate(c.precision, true, {.zero = layout.zero, .bucket_bytes = 20'000});
+    model->parameters().initialise(4);
+    return model;
+  }
+  StepBatches read(const PlannedStep& planned) const {
+    return read_step(planned, reader_, mesh_.dp().rank(), mesh_.dp().size(), layout_.micro_rows);
+  }
+
+  LayoutCase c_;
+  Layout layout_;
+  Mesh& mesh_;
+  std::unique_ptr<Transformer> model_;
+  Optimizer optimizer_;
+  TrainingStep step_;
+  std::shared_ptr<const BatchPlan> plan_;
+  PatternReader reader_;
+  Position position_;
+  int64_t updates_ = 0;
+};
+
 inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Context& context) {
   LayoutRun run;
-  const auto model =
-      make_model(context, mesh, c.config(), {.source = c.seq2seq ? c.vocabulary : 0, .target = c.vocabulary},
-                 layout.sequence, c.lora);
-  for (const Parameter* p : matching_parameters(model->parameters(), c.freeze, "train.freeze")) {
-    model->parameters().freeze(*p);
-  }
-  model->allocate(c.precision, true, {.zero = layout.zero, .bucket_bytes = 20'000});
-  model->parameters().initialise(4);
+  LayoutModel trained(c, layout, mesh, context);
+  Transformer* const model = &trained.model();
   const ParameterRegistry& registry = model->parameters();
   const std::vector<uint64_t> before = context.meta() ? std::vector<uint64_t>() : value_hashes(context, registry);
   context.ledger().clear();
-  Optimizer optimizer(context, model->parameters(), {.weight_decay = 0.1, .groups = c.groups});
-  TrainingStep step(*model, optimizer, {.label_smoothing = 0.1, .clip_norm = 1.0, .recompute = layout.recompute});
-  const auto plan = c.plan();
-  const PatternReader reader(c.vocabulary);
-  Position position;
-  int64_t updates = 0;
-  const auto rehearse_largest = [&] {
-    step.probe_largest_step(
-        read_step(plan->step(0, plan->largest_step(0)), reader, mesh.dp().rank(), mesh.dp().size(), layout.micro_rows));
-  };
-  if (c.probe_largest_step) rehearse_largest();
+  if (c.probe_largest_step) trained.rehearse_largest();
   for (int64_t i = 0; i < c.steps; ++i) {
-    const auto batches = read_step(plan->step(position.epoch, position.step), reader, mesh.dp().rank(),
-                                   mesh.dp().size(), layout.micro_rows);
-    const StepState state{.learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))};
-    const StepReport report = step.run(batches, state, updates, 0, {});
+    const StepReport report =
+        trained.step({.learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))});
     run.losses.push_back(report.loss), run.norms.push_back(report.gradient_norm);
-    position = plan->after(position);
-    if (c.probe_largest_step && i == 1) rehearse_largest();
+    if (c.probe_largest_step && i == 1) trained.rehearse_largest();
   }
   if (const auto at = context.ledger().entries().find("download"); at != context.ledger().entries().end()) {
     run.downloads = at->second.calls;

@@ -295,7 +295,9 @@ TEST_F(CublasLt, AnAlgorithmIsTakenForOtherProductsThatItFits) {
     cublasLtMatmulHeuristicResult_t result;
     const cublasStatus_t status = cublasLtMatmulAlgoCheck(trial.handle, trial.description, trial.la, trial.lb, trial.ld,
                                                           trial.ld, &found[0].algo, &result);
-    if (status == CUBLAS_STATUS_SUCCESS) EXPECT_EQ(result.workspaceSize, 2 * found[0].workspaceSize);
+    if (status == CUBLAS_STATUS_SUCCESS) {
+      EXPECT_EQ(result.workspaceSize, 2 * found[0].workspaceSize);
+    }
     return status;
   };
   EXPECT_EQ(check(longer), CUBLAS_STATUS_SUCCESS);
@@ -377,6 +379,16 @@ TEST_F(CublasLt, OperandsAreCheckedAsAKernelsAre) {
             CUBLAS_STATUS_SUCCESS);
   ok(cudaDeviceSynchronize());
   EXPECT_THAT(reported(), HasSubstr("uninitialised: cublasLtMatmul: B"));
+}
+
+TEST_F(CublasLt, AResultOverAnOperandIsARace) {
+  Trial trial({.m = 16, .n = 16, .k = 16});
+  EXPECT_EQ(
+      cublasLtMatmul(trial.handle, trial.description, &trial.c.alpha, trial.at_a.p, trial.la, trial.at_b.p, trial.lb,
+                     &trial.c.beta, trial.at_b.p, trial.ld, trial.at_b.p, trial.ld, nullptr, nullptr, 0, nullptr),
+      CUBLAS_STATUS_SUCCESS);
+  ok(cudaDeviceSynchronize());
+  EXPECT_THAT(reported(), HasSubstr("race: cublasLtMatmul: D is written where B is read"));
 }
 
 }  // namespace

@@ -193,6 +193,13 @@ TEST_F(Cudart, AHostAccessToDeviceMemoryEndsWithASentence) {
               "host access: the host dereferenced device memory: byte 12 of allocation");
 }
 
+TEST_F(Cudart, AHostAccessToPinnedMemoryThatIsFreedEndsWithASentence) {
+  char* p = nullptr;
+  ok(cudaMallocHost(reinterpret_cast<void**>(&p), 64));
+  ok(cudaFreeHost(p));
+  EXPECT_EXIT(p[3] = 1, testing::ExitedWithCode(Reports::kExitStatus), "or that is freed: byte 3 of allocation");
+}
+
 TEST_F(Cudart, FreesWaitAndAreRefusedForWhatIsNoAllocation) {
   const cudaStream_t stream = new_stream();
   void* p = nullptr;
@@ -353,6 +360,18 @@ TEST(CudartSettings, ThereMayBeSeveralDevicesThatDoNotReachEachOthersMemory) {
     EXPECT_EQ(cudaSetDevice(0), cudaSuccess);
     EXPECT_EQ(cudaMemset(p, 0, 8), cudaSuccess);
   });
+}
+TEST(CudartSettings, WhatIsCollectedAndNotLookedAtIsSaidAtTheEnd) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        setenv("WEFT_CUDA_DEVICE_REPORTS", "collect", 1);
+        void* p = nullptr;
+        cudaMalloc(&p, 8);
+        cudaMemset(p, 0, 9);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(Reports::kExitStatus), "simulated CUDA device: out of bounds: cudaMemset of 9 bytes");
 }
 TEST(CudartSettings, AnUnknownOneIsRefusedByName) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";

@@ -187,7 +187,7 @@ std::byte* reach_lane(Warp& w, const Instruction& i, int lane, uint64_t address,
   Addresses addresses;
   addresses[size_t(lane)] = address;
   resolve(1u << lane, &addresses, &one);
-  if (one.counted) count_traffic(*w.block->counters, 1u << lane, addresses, one.space, one.bytes, one.kind);
+  if (one.counted) count_traffic(*w.block->counters, 1u << lane, addresses, Pattern::SideBySide, one);
   return Checker(w, i, one).lane(lane, addresses[size_t(lane)]);
 }
 
@@ -202,19 +202,21 @@ Reached reach(Warp& w, const Instruction& i, const Addresses& given, const Acces
     });
     return r;
   }
-  const bool neighbours =
-      access.kind != Touch::Atomic && !access.whole_warp && side_by_side(w.exec, addresses, access.bytes);
-  if (access.counted) count_traffic(*w.block->counters, w.exec, addresses, access.space, access.bytes, access.kind);
+  const Pattern pattern = side_by_side(w.exec, addresses, access.bytes) ? Pattern::SideBySide
+                          : at_one_place(w.exec, addresses)             ? Pattern::OnePlace
+                                                                        : Pattern::Scattered;
+  if (access.counted) count_traffic(*w.block->counters, w.exec, addresses, pattern, access);
   Checker checker(w, i, access);
   const int first = w.first_lane(), lanes = std::popcount(w.exec);
-  if (neighbours) {
+  const bool apart = access.kind == Touch::Atomic || access.whole_warp;
+  if (pattern == Pattern::SideBySide && !apart) {
     if (std::byte* p = checker.bulk(first, lanes, addresses[size_t(first)])) {
       r.first = p;
       r.good = w.exec;
       return r;
     }
   }
-  if (access.kind == Touch::Read && lanes > 1 && at_one_place(w.exec, addresses)) {
+  if (pattern == Pattern::OnePlace && access.kind == Touch::Read && access.space != Space::Local) {
     access.whole_warp = true;
     std::byte* p = checker.lane(first, addresses[size_t(first)]);
     r.at.fill(p);
@@ -222,7 +224,7 @@ Reached reach(Warp& w, const Instruction& i, const Addresses& given, const Acces
     return r;
   }
   for (int l = first; l < kLanes;) {
-    const int together = access.kind == Touch::Atomic || access.whole_warp ? 1 : run_of(w.exec, addresses, access.bytes, l);
+    const int together = apart ? 1 : run_of(w.exec, addresses, access.bytes, l);
     reach_run(checker, l, together, addresses, access.bytes, &r);
     l += together;
     while (l < kLanes && !(w.exec >> l & 1)) ++l;

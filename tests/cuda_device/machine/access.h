@@ -32,6 +32,8 @@ Reached reach(Warp& w, const Instruction& i, const Addresses& addresses, const A
 // One lane alone.
 std::byte* reach_lane(Warp& w, const Instruction& i, int lane, uint64_t address, const Access& access);
 
-void count_traffic(Counters& counters, uint32_t exec, const Addresses& addresses, Space space, int bytes, Touch kind);
+enum class Pattern { SideBySide, OnePlace, Scattered };
+void count_traffic(Counters& counters, uint32_t exec, const Addresses& addresses, Pattern pattern,
+                   const Access& access);
 
 }  // namespace weft::cuda_device

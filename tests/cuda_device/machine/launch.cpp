@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tests/cuda_device/machine/warp.h"
+#include "tests/cuda_device/ptx/readable_name.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -126,7 +127,7 @@ Run::Run(const Launch& launch, Memory& memory, std::mt19937_64& random)
   block_.releases = &releases_;
   block_.global = memory.accessor();
   block_.global.acquired = &block_.acquired;
-  block_.shared_bytes.resize(kernel.shared_bytes + launch.dynamic_shared_bytes);
+  block_.shared_bytes.assign(kernel.shared_bytes + launch.dynamic_shared_bytes, std::byte{kUnknown});
   block_.shared_shadow = Shadow(block_.shared_bytes.size());
   block_.local_bytes.resize(kernel.local_bytes * warps * kLanes);
   block_.warps.resize(warps);
@@ -160,7 +161,6 @@ void Run::start_block(uint32_t number) {
   block_.global.block = block_.global.run = block_.memory->history().next_run();
   block_.shared = Accessor{
       .floor = block_.global.run, .launch = block_.global.run, .block = block_.global.run, .run = block_.global.run};
-  std::ranges::fill(block_.shared_bytes, std::byte{kUnknown});
   ready_.clear();
   for (Warp& w : block_.warps) {
     start_warp(w, place_of(number, launch_.grid));
@@ -323,8 +323,8 @@ void report(const Warp& w, const Instruction& i, int lane, ReportKind kind, cons
   const auto text = [](Dim d) {
     return std::string("(") + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
   };
-  r.sentence = (r.source.empty() ? "" : r.source + ": ") + r.kernel + " block " + text(r.block) + " thread " +
-               text(r.thread) + ": " + what + " [" + r.instruction + "]";
+  r.sentence = (r.source.empty() ? "" : r.source + ": ") + readable_name(r.kernel) + " block " + text(r.block) +
+               " thread " + text(r.thread) + ": " + what + " [" + r.instruction + "]";
   w.block->memory->reports().add(std::move(r));
 }
 

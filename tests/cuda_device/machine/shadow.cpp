@@ -43,9 +43,15 @@ bool is_before(Stamp s, const Accessor& who) {
   if (s.run < who.launch) return s.run >= who.floor && !is_unordered(s.run, who);
   return s.run >= who.block && s.run < who.run && s.level != Stamp::kMany;
 }
-// Read by several blocks of this launch: one reader more changes nothing.
-bool is_read_by_all(Stamp s, const Accessor& who) { return s.level == Stamp::kMany && s.run >= who.launch; }
 bool is_absent(Stamp s, const Accessor& who) { return !s.split && s.run < who.floor; }
+// One reader more changes nothing: those of several blocks, of this block since its barrier, or of this warp are known.
+bool is_read_already(Stamp s, Stamp mine, const Accessor& who) {
+  if (s.split || s.run < who.launch) return false;
+  if (s.level == Stamp::kMany) return true;
+  if (s.run != mine.run) return false;
+  if (s.level == Stamp::kBlock) return true;
+  return s.moment == mine.moment && s.thread / kLanesOfWarp == mine.thread / kLanesOfWarp && s.level == Stamp::kWarp;
+}
 
 Stamp stamp_of(const Accessor& who) {
   Stamp s;
@@ -78,11 +84,12 @@ Shadow::Shadow(size_t bytes) : count_((bytes + kChunk - 1) / kChunk) {
 Conflict Shadow::touch(size_t offset, size_t bytes, Touch kind, const Accessor& who) {
   Pair& pair = chunks_[offset / kChunk];
   const Stamp mine = stamp_of(who);
-  if (bytes == kChunk) return touch_chunk(offset / kChunk, kind, who, mine);
+  if (bytes == kChunk) return touch_chunks(offset / kChunk, 1, kind, who, mine, 0);
   Parts& parts = pair.write.split ? parts_[pair.write.run] : split(pair);
   Conflict found;
   for (size_t g = offset / kGranule; g <= (offset + bytes - 1) / kGranule; ++g)
-    keep_first(found, touch_pair(parts[g % kGranules], g, g, kind, who, mine));
+    if (!note_if_plain(parts[g % kGranules], kind, who, mine))
+      keep_first(found, touch_pair(parts[g % kGranules], g, g, kind, who, mine));
   return found;
 }
 
@@ -124,18 +131,25 @@ Conflict Shadow::touch_range(size_t offset, size_t bytes, Touch kind, const Acce
   return found;
 }
 
+// Most accesses have nothing to be said about: what was there came surely before. Notes them, and is true.
+bool Shadow::note_if_plain(Pair& pair, Touch kind, const Accessor& who, Stamp mine) {
+  const bool read_over = is_absent(pair.read, who) || is_before(pair.read, who);
+  if (kind == Touch::Read) {
+    if (!is_before(pair.write, who)) return false;
+    if (!read_over) return is_read_already(pair.read, mine, who);
+    pair.read = mine;
+    return true;
+  }
+  const bool plain = kind == Touch::Write && read_over && readers_.empty() &&
+                     (is_absent(pair.write, who) || is_before(pair.write, who));
+  if (plain) pair = {mine, Stamp()};
+  return plain;
+}
+
 Conflict Shadow::touch_chunks(size_t chunk, size_t count, Touch kind, const Accessor& who, Stamp mine, uint32_t step) {
   Conflict found;
   for (size_t k = chunk; k < chunk + count; ++k) {
-    Pair& pair = chunks_[k];
-    const bool read_over = is_absent(pair.read, who) || is_before(pair.read, who);
-    if (kind == Touch::Read && (read_over || is_read_by_all(pair.read, who)) && is_before(pair.write, who))
-      pair.read = read_over ? mine : pair.read;
-    else if (kind == Touch::Write && read_over && readers_.empty() &&
-             (is_absent(pair.write, who) || is_before(pair.write, who)))
-      pair = {mine, Stamp()};
-    else
-      keep_first(found, touch_chunk(k, kind, who, mine));
+    if (!note_if_plain(chunks_[k], kind, who, mine)) keep_first(found, touch_chunk(k, kind, who, mine));
     mine.thread += step;
   }
   return found;
@@ -155,7 +169,8 @@ Conflict Shadow::touch_chunk(size_t chunk, Touch kind, const Accessor& who, Stam
   for (int g = 0; g < kGranules; ++g) {
     lane.thread = mine.thread_of(g);
     const Stamp part = stamp_of(lane);
-    keep_first(found, touch_pair(parts[size_t(g)], first + size_t(g), first + size_t(g), kind, lane, part));
+    if (!note_if_plain(parts[size_t(g)], kind, lane, part))
+      keep_first(found, touch_pair(parts[size_t(g)], first + size_t(g), first + size_t(g), kind, lane, part));
   }
   if (kind == Touch::Write) {
     join(pair);

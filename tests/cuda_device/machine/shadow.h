@@ -107,6 +107,7 @@ class Shadow {
 
   // `count` chunks; the thread of each is `step` after that of the one before.
   Conflict touch_chunks(size_t chunk, size_t count, Touch kind, const Accessor& who, Stamp mine, uint32_t step);
+  bool note_if_plain(Pair& pair, Touch kind, const Accessor& who, Stamp mine);
   Conflict touch_chunk(size_t chunk, Touch kind, const Accessor& who, Stamp mine);
   // Checks an access against one pair of stamps, of a granule or of a chunk, and notes it there.
   Conflict touch_pair(Pair& pair, size_t first, size_t last, Touch kind, const Accessor& who, Stamp mine);

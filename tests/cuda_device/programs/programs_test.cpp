@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,15 +23,18 @@ struct Outcome {
   int status = -1;
   std::string output;
 };
-Outcome run(const std::string& program, const std::string& which, const std::string& settings = "") {
-  const std::string command = "LD_LIBRARY_PATH=" WEFT_SIMULATED_LIBRARIES " " + settings + " " WEFT_PROGRAMS "/" +
-                              program + " " + which + " 2>&1";
+Outcome shell(const std::string& command) {
   Outcome outcome;
-  FILE* pipe = popen(command.c_str(), "r");
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   for (int c; (c = std::fgetc(pipe)) != EOF;) outcome.output += static_cast<char>(c);
   const int status = pclose(pipe);
   outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
   return outcome;
+}
+
+Outcome run(const std::string& program, const std::string& which, const std::string& settings = "") {
+  return shell("LD_LIBRARY_PATH=" WEFT_SIMULATED_LIBRARIES " " + settings + " " WEFT_PROGRAMS "/" + program + " " +
+               which);
 }
 
 // {"streams.cu:23", ...}: where the source of a program says HERE and this name. The order that was drawn decides which
@@ -52,7 +57,7 @@ TEST_P(Program, IsRightForEverySeed) {
     EXPECT_EQ(outcome.output, "");
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, Program, testing::Values("streams", "reductions", "tensor_cores"),
+INSTANTIATE_TEST_SUITE_P(All, Program, testing::Values("counted", "streams", "reductions", "tensor_cores"),
                          [](const auto& info) { return std::string(info.param); });
 
 struct Mistake {
@@ -75,6 +80,10 @@ TEST_P(MistakeOf, IsReportedInItsPlaceForEverySeed) {
     EXPECT_TRUE(any_of(kinds, outcome.output) && any_of(places, outcome.output)) << outcome.output;
   }
 }
+TEST(Report, NamesTheKernelAsTheSourceDoes) {
+  EXPECT_THAT(run("reductions", "missing-barrier").output, HasSubstr(": chunk_sums<false> block ("));
+}
+
 const Mistake kMistakes[] = {{"streams", "missing-event", {"race: "}},
                              {"streams", "use-after-free", {"use after free: "}},
                              {"streams", "past-the-end", {"out of bounds: "}},
@@ -108,6 +117,25 @@ TEST(Build, OfMachineCodeAloneIsRefused) {
   const Outcome outcome = run("machine_code", "right");
   EXPECT_EQ(outcome.status, 86);
   EXPECT_THAT(outcome.output, HasSubstr("only machine code of sm_90: compile with -gencode arch=compute_80"));
+}
+
+// The libraries bear the names under which weft asks for CUDA's, and come first where the folder is on the path.
+TEST(ShippedBinary, FindsTheSimulatedLibrariesUnderTheNamesItAsksFor) {
+  const std::regex name("\\[(lib(cuda|cudart|cublasLt|nccl)\\.so\\.\\d+)\\]");
+  const auto names_in = [&](const std::string& file, const char* what) {
+    std::set<std::string> names;
+    const std::string text = shell("readelf -d " + file + " | grep " + what).output;
+    for (std::sregex_iterator at(text.begin(), text.end(), name); at != std::sregex_iterator(); ++at)
+      names.insert((*at)[1]);
+    return names;
+  };
+  const std::set<std::string> needed = names_in(WEFT_PROGRAM, "NEEDED");
+  EXPECT_THAT(needed, testing::Contains("libcudart.so.13"));
+  const std::string found = shell("LD_LIBRARY_PATH=" WEFT_SIMULATED_LIBRARIES " ldd " WEFT_PROGRAM).output;
+  for (const std::string& library : needed)
+    EXPECT_THAT(found, HasSubstr(library + " => " WEFT_SIMULATED_LIBRARIES "/" + library));
+  for (const char* library : {"libcudart.so.13", "libcublasLt.so.13", "libcuda.so.1"})
+    EXPECT_THAT(names_in(std::string(WEFT_SIMULATED_LIBRARIES "/") + library, "SONAME"), testing::ElementsAre(library));
 }
 
 TEST(Injected, ALaunchThatFailsIsTheProgramsToHandle) {

@@ -37,8 +37,9 @@ struct Instruction {
   bool guarded = false;
   Flow flow = Flow::Next;
   Space space = Space::Generic;
-  uint8_t count = 1;  // of a memory access: elements a lane
-  uint8_t bytes = 4;  // and bytes of one
+  uint8_t count = 1;    // of a memory access: elements a lane
+  uint8_t bytes = 4;    // and bytes of one
+  uint8_t results = 1;  // how many of the operands, the first ones, are written
   bool is_signed = false;
 };
 

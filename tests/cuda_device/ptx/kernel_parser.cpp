@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tests/cuda_device/ptx/decoder.h"
+#include "tests/cuda_device/ptx/register_places.h"
 #include "tests/cuda_device/ptx/text.h"
 
 namespace weft::cuda_device {
@@ -90,21 +91,29 @@ void KernelParser::place_shared(std::string_view body) {
 void KernelParser::body(std::string_view text) {
   place_shared(text);
   size_t first = 0;
-  int depth = 0;  // of braces inside of a statement: vectors
+  int depth = 0;         // of braces inside of a statement: vectors
+  bool at_start = true;  // of a statement
+  const auto next_begins_at = [&](size_t k) {
+    first = k;
+    at_start = true;
+  };
   for (size_t k = 0; k < text.size(); ++k) {
     const char c = text[k];
-    const bool at_start = depth == 0 && trim(text.substr(first, k - first)).empty();
+    if (c == ' ' || c == '\t' || c == '\n') continue;
     if (at_start && (c == '{' || c == '}')) {
       c == '{' ? registers_.open_scope() : registers_.close_scope();
-      first = k + 1;
-    } else if (c == '{' || c == '}') {
+      next_begins_at(k + 1);
+      continue;
+    }
+    at_start = false;
+    if (c == '{' || c == '}') {
       depth += c == '{' ? 1 : -1;
     } else if (c == ':' && depth == 0 && k + 1 < text.size() && text[k + 1] != ':' && text[k - 1] != ':') {
       label(trim(text.substr(first, k - first)));
-      first = k + 1;
+      next_begins_at(k + 1);
     } else if (c == ';') {
       statement(trim(text.substr(first, k - first)));
-      first = k + 1;
+      next_begins_at(k + 1);
     }
   }
   finish();
@@ -119,7 +128,8 @@ void KernelParser::finish() {
   if (kernel_.code.empty() || kernel_.code.back().flow != Flow::Exit) instruction("ret");
   for (size_t k = 0; k < kernel_.code.size(); ++k)
     kernel_.code[k].operands = std::span(kernel_.operands).subspan(spans_[k].first, spans_[k].second);
-  kernel_.register_bytes = round_up(registers_.bytes(), 64);
+  kernel_.register_bytes = registers_.bytes();
+  kernel_.register_bytes = share_register_places(kernel_, place_of(Special::Count));
 }
 
 void KernelParser::statement(std::string_view text) {
@@ -163,7 +173,7 @@ void KernelParser::instruction(std::string_view text) {
     rest = trim(rest.substr(space));
   }
   const auto space = std::min(rest.find_first_of(" \t\n"), rest.size());
-  Statement s{Words(rest.substr(0, space)), split(rest.substr(space), ','), i, {}, false};
+  Statement s{Words(rest.substr(0, space)), split(rest.substr(space), ','), i, {}, 0, false};
   s.of_call = std::ranges::any_of(s.operands, [&](std::string_view o) {
     return o.starts_with('[') && call_parameters_.contains(trim(o.substr(1, o.find_first_of("+]") - 1)));
   });
@@ -178,6 +188,8 @@ void KernelParser::instruction(std::string_view text) {
     else
       for (const std::string_view operand : s.operands) add_operand(operand, s, &index);
     spans_.emplace_back(first, kernel_.operands.size() - first);
+    if (spans_.back().second < std::max<size_t>(i.results, s.least_operands))
+      throw UnknownInstruction("operands are missing");
   } catch (const std::exception& error) {
     throw UnknownInstruction(std::string(error.what()) + " in: " + std::string(text));
   }

@@ -9,10 +9,14 @@
 
 namespace weft::cuda_device {
 
+namespace {
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+}  // namespace
+
 std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 std::vector<std::string_view> split(std::string_view text, char by) {
@@ -34,7 +38,7 @@ std::vector<std::string_view> split(std::string_view text, char by) {
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
   for (text = trim(text); !text.empty();) {
-    const auto end = std::min(text.find_first_of(" \t\r\n"), text.size());
+    const auto end = size_t(std::ranges::find_if(text, is_space) - text.begin());
     words.push_back(text.substr(0, end));
     text = trim(text.substr(end));
   }

@@ -47,7 +47,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-void explain_faults(Simulator&) {
+void explain_faults() {
   struct sigaction action = {};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;

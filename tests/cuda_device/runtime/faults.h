@@ -2,10 +2,8 @@
 
 namespace weft::cuda_device {
 
-class Simulator;
-
 // From now on a host access to device memory, or to pinned memory while a copy is in flight, is a report with a
 // sentence; any other fault of the program goes where it went before.
-void explain_faults(Simulator& simulator);
+void explain_faults();
 
 }  // namespace weft::cuda_device

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/cuda_device/machine/launch.h"
+#include "tests/cuda_device/ptx/readable_name.h"
 #include "tests/cuda_device/runtime/device.h"
 
 namespace weft::cuda_device {

@@ -1,8 +1,5 @@
 #include "tests/cuda_device/runtime/programs.h"
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <cstring>
 
 namespace weft::cuda_device {
@@ -53,16 +50,6 @@ std::string ptx_of(const void* fat_binary) {
     throw std::runtime_error("the PTX in the fat binary is compressed: compile with nvcc -no-compress");
   const char* text = reinterpret_cast<const char*>(best) + best->header_bytes;
   return std::string(text, strnlen(text, best->payload_bytes));
-}
-
-std::string readable_name(const std::string& mangled) {
-  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, nullptr);
-  if (!demangled) return mangled;
-  std::string name = demangled;
-  std::free(demangled);
-  if (const size_t space = name.find("void "); space == 0) name.erase(0, 5);  // the result of a template
-  for (size_t at; (at = name.find("(anonymous namespace)::")) != std::string::npos;) name.erase(at, 23);
-  return name.substr(0, name.find('('));
 }
 
 FatBinary& Programs::add(const void* image) { return binaries_.emplace_back(FatBinary{image, {}}); }

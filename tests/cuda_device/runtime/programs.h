@@ -31,9 +31,6 @@ struct Function {
   std::map<int, size_t> dynamic_shared_most;  // by device, where the program has set it
 };
 
-// "layer_norm<float>" of a mangled name.
-std::string readable_name(const std::string& mangled);
-
 // A program names its functions and variables by addresses of the host's.
 class Programs {
  public:

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "tests/cuda_device/ptx/readable_name.h"
+
 namespace weft::cuda_device {
 namespace {
 
@@ -62,6 +64,7 @@ TEST(FatBinary, OfAnotherKindIsRefused) {
 TEST(ReadableName, IsTheOneInTheSource) {
   EXPECT_EQ(readable_name("_Z4axpyfPKfPfi"), "axpy");
   EXPECT_EQ(readable_name("_ZN12_GLOBAL__N_14rowsIfLi4EEEvPT_"), "rows<float, 4>");
+  EXPECT_EQ(readable_name("_Z4foldIL4Mode1EEvPf"), "fold<(Mode)1>");
   EXPECT_EQ(readable_name("plain"), "plain");
 }
 

@@ -7,7 +7,7 @@ namespace weft::cuda_device {
 namespace {
 
 constexpr size_t kForgetAtLeast = 64;  // operations between two looks at which of them nobody can ask about any more
-constexpr size_t kMostPending = 2048;    // work that waits for the host: a real device's queue has an end as well
+constexpr size_t kMostPending = 2048;  // work that waits for the host: a real device's queue has an end as well
 
 void add_new(std::vector<size_t>& into, const std::vector<size_t>& nodes) {
   for (const size_t node : nodes)
@@ -180,8 +180,9 @@ void Schedule::replay(const Graph& graph, Stream& stream, const std::vector<Stre
 
 bool Schedule::runnable(const Stream& stream) const {
   if (stream.queue.empty()) return false;
-  const auto& after = stream.queue.front().after;
-  return std::all_of(after.begin(), after.end(), [&](OpId id) { return operations_.finished(id); });
+  const Task& head = stream.queue.front();
+  return std::all_of(head.after.begin(), head.after.end(), [&](OpId id) { return operations_.finished(id); }) &&
+         (!head.work.ready || head.work.ready());
 }
 
 bool Schedule::step() {

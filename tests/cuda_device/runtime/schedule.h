@@ -16,7 +16,7 @@
 
 namespace weft::cuda_device {
 
-// Work in its place: it runs when all of `after` is finished and `ready`, where there is one, says so.
+// Work in its place: it runs when all of `after` is finished, and not before it is ready itself.
 struct Task {
   OpId id = kBeforeAll;
   std::vector<OpId> after;

@@ -1,8 +1,11 @@
 #include "tests/cuda_device/runtime/simulator.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -32,6 +35,15 @@ Status noticed(ReportKind kind) {
     default:
       return Status::Success;
   }
+}
+
+// A program that collects and does not look ends as one that does not collect, only later.
+void say_what_was_collected() {
+  const std::vector<Report> found = simulator().reports.all();
+  if (found.empty()) return;
+  std::fflush(nullptr);
+  for (const Report& report : found) std::fprintf(stderr, "simulated CUDA device: %s\n", report.sentence.c_str());
+  _exit(Reports::kExitStatus);
 }
 
 }  // namespace
@@ -65,7 +77,8 @@ Simulator::Simulator()
         return address;
       }),
       failed_(static_cast<size_t>(std::max(settings.devices, 1)), Status::Success) {
-  explain_faults(*this);
+  explain_faults();
+  std::atexit(say_what_was_collected);
 }
 
 bool Simulator::is_managed(const void* p) const {
@@ -73,8 +86,26 @@ bool Simulator::is_managed(const void* p) const {
   return found && managed.contains(found->address);
 }
 
-OpId Simulator::enqueue(Stream& stream, std::string name, std::function<void(OpId)> body, double microseconds) {
-  const auto run = [this, device = stream.device, body = std::move(body)](OpId op) {
+Stream* Simulator::stream_of(const void* handle) {
+  const auto number = reinterpret_cast<uint64_t>(handle);
+  if (number <= 1) return &schedule.legacy_stream(this_thread().device);
+  if (number == 2) refuse("a default stream for each thread (cudaStreamPerThread) is not simulated");
+  auto* stream = static_cast<Stream*>(const_cast<void*>(handle));
+  return schedule.has(stream) ? stream : nullptr;
+}
+
+void Simulator::free(const Allocation& allocation) {
+  const uint64_t address = allocation.address;
+  const size_t bytes = allocation.bytes;
+  const bool pinned = allocation.kind == Allocation::Kind::Pinned;
+  memory.free(address);
+  managed.erase(address);
+  if (pinned) mprotect(reinterpret_cast<void*>(address), bytes, PROT_NONE);  // its pages hold nothing else
+}
+
+OpId Simulator::enqueue(Stream& stream, Work work) {
+  work.body = [this, device = stream.device, body = std::move(work.body)](OpId op) {
+    note_move();
     if (health(device) != Status::Success) return;
     const size_t found = reports.all().size();
     memory.begin(op, device);
@@ -87,7 +118,23 @@ OpId Simulator::enqueue(Stream& stream, std::string name, std::function<void(OpI
     for (size_t k = found; k < all.size(); ++k)
       if (const Status how = noticed(all[k].kind); how != Status::Success) fail(device, how);
   };
-  return schedule.enqueue(stream, {.name = std::move(name), .body = run, .microseconds = microseconds});
+  note_move();
+  return schedule.enqueue(stream, std::move(work));
+}
+
+void Simulator::note_move() {
+  ++moves_;
+  moved_.notify_all();
+}
+
+bool Simulator::run_until(const std::function<bool()>& done) {
+  while (!done()) {
+    if (schedule.step()) continue;
+    const uint64_t seen = moves_;
+    const std::chrono::seconds patience(settings.patience);
+    if (!moved_.wait_for(mutex, patience, [&] { return moves_ != seen || done(); })) return false;
+  }
+  return true;
 }
 
 void Simulator::fail(int device, Status how) {
@@ -96,11 +143,10 @@ void Simulator::fail(int device, Status how) {
 }
 
 Status Simulator::wait_for(int device, OpId id) {
-  while (!schedule.finished(id))
-    if (!schedule.step()) {
-      reports.add(ReportKind::Runtime, "nothing can run, and the host waits: " + schedule.waiting());
-      return Status::LaunchTimeout;
-    }
+  if (!run_until([&] { return schedule.finished(id); })) {
+    reports.add(ReportKind::Runtime, "deadlock: the host waits, and nothing can run: " + schedule.waiting());
+    return Status::LaunchTimeout;
+  }
   schedule.host_waited(id);
   let_go_of_pinned();
   return health(device);

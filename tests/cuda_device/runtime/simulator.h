@@ -2,6 +2,7 @@
 // never destroyed, since programs call the runtime from destructors of their own at exit.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,7 +29,7 @@ class Simulator {
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
-  // Held by every call while it looks at anything here. Recursive: an operation that runs may call a host function.
+  // Held once by every call while it looks at anything here. Recursive: a fault may come while it is held.
   std::recursive_mutex mutex;
   const Settings settings;
   Reports reports;
@@ -42,14 +43,30 @@ class Simulator {
   std::set<uint64_t> managed;
   bool is_managed(const void* p) const;
 
+  // The stream that a program means by its handle: null and 1 are the default stream of the thread's device. Null: no
+  // stream of this process.
+  Stream* stream_of(const void* handle);
+
+  // Frees any memory. What was the host's too cannot be touched any more.
+  void free(const Allocation& allocation);
+
   // Puts work of a stream's device into the stream. When it runs it is the operation whose accesses memory checks, and
   // a wrong access makes its device fail. It does not run on a device that has failed before.
-  OpId enqueue(Stream& stream, std::string name, std::function<void(OpId)> body, double microseconds = 1);
+  OpId enqueue(Stream& stream, std::string name, std::function<void(OpId)> body, double microseconds = 1) {
+    return enqueue(stream, Work{.name = std::move(name), .body = std::move(body), .microseconds = microseconds});
+  }
+  OpId enqueue(Stream& stream, Work work);
+
+  // Runs what can run until `done` says so. The host's other threads get on meanwhile; where nothing has moved for as
+  // long as the settings' patience: false.
+  bool run_until(const std::function<bool()>& done);
 
   // The host waits. What the device found wrong until then is the answer, and stays it: a device never recovers.
   Status wait_for(int device, OpId id);
   Status wait_for(Stream& stream);
   Status wait_for_device(int device);
+  // Tells threads that wait in run_until() that there is something new.
+  void note_move();
   // Has the host to wait for it? If not, it knows that from now on.
   bool finished(OpId id);
   // What a call answers before anything else: Success, or how the device has failed.
@@ -70,6 +87,8 @@ class Simulator {
  private:
   void let_go_of_pinned();
 
+  std::condition_variable_any moved_;  // something was enqueued, or has run
+  uint64_t moves_ = 0;
   std::vector<Status> failed_;  // by device
   uint64_t allocations_ = 0, launches_ = 0;
   std::map<const Event*, std::unique_ptr<Event>> events_;

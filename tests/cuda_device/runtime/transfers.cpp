@@ -19,9 +19,7 @@ Home home_of(const Simulator& all, const void* p) {
 }
 
 bool agrees(Direction direction, Home to, Home from) {
-  const auto is = [](Home home, bool device) {
-    return home == Home::Managed || (home == Home::Device) == device;
-  };
+  const auto is = [](Home home, bool device) { return home == Home::Managed || (home == Home::Device) == device; };
   switch (direction) {
     case Direction::HostToHost:
       return is(to, false) && is(from, false);

@@ -12,6 +12,7 @@ struct Work {
   std::string name;                // for messages: "launch of layer_norm"
   std::function<void(OpId)> body;  // null: it only stands in the stream's order
   double microseconds = 1;         // in the simulator's own time, which is the same for every schedule
+  std::function<bool()> ready;     // null: from the start; otherwise it runs once this says so
 };
 
 }  // namespace weft::cuda_device

@@ -70,14 +70,8 @@ uint32_t alignment_of(const void* at) {
   return static_cast<uint32_t>(address == 0 ? 256 : std::min<uint64_t>(256, address & -address));
 }
 
-Stream* stream_of(Simulator& all, cudaStream_t stream) {
-  if (!stream) return &all.schedule.legacy_stream(this_thread().device);
-  auto* own = reinterpret_cast<Stream*>(stream);
-  return all.schedule.has(own) ? own : nullptr;
-}
-
 cublasStatus_t enqueue(Simulator& all, const Product& p, cudaStream_t stream) {
-  Stream* own = stream_of(all, stream);
+  Stream* own = all.stream_of(stream);
   if (!own) return CUBLAS_STATUS_INVALID_VALUE;
   const std::string name =
       "cublasLtMatmul " + std::to_string(p.m()) + " x " + std::to_string(p.n()) + " x " + std::to_string(p.k());

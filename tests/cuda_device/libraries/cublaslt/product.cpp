@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace weft::cuda_device {
@@ -77,6 +78,19 @@ void store(Memory& memory, const Lines& m, const std::vector<float>& values, con
   for (size_t p = 0; p < pieces; ++p)
     if (std::byte* to = memory.write(m.address + p * m.stride * bytes_of(m.type), length * bytes_of(m.type), what))
       narrow(&values[p * m.length], length, m.type, to);
+}
+
+// D may be C, but nothing that is read besides.
+void check_overlap(const Product& p, Memory& memory, int batch, const std::string& name) {
+  const auto span = [](const Lines& m) {
+    return std::pair(m.address, m.address + ((m.lines - 1) * m.stride + m.length) * bytes_of(m.type));
+  };
+  const auto [first, end] = span(lines_of(p.d, p.d_at, batch));
+  for (const bool is_a : {true, false}) {
+    const auto [from, to] = span(lines_of(is_a ? p.a : p.b, is_a ? p.a_at : p.b_at, batch));
+    if (first < to && from < end)
+      memory.reports().add(ReportKind::Race, name + ": D is written where " + (is_a ? "A" : "B") + " is read");
+  }
 }
 
 // One thread, so that the order of the sums depends on the shape alone and not on who waits for the device.
@@ -180,6 +194,7 @@ std::vector<float> transposed(const std::vector<float>& values, size_t lines, si
 
 void run_one(const Product& p, Memory& memory, int batch, const std::string& name) {
   const size_t m = p.m(), n = p.n(), k = p.k();
+  check_overlap(p, memory, batch, name);
   const Operand a = operand(memory, p, true, batch, name), b = operand(memory, p, false, batch, name);
   const auto as_columns = [&](std::vector<float> values, int32_t order) {
     return order == CUBLASLT_ORDER_ROW ? transposed(values, m, n) : values;

@@ -1,5 +1,5 @@
-// The driver's library, for what asks for it beside the runtime: there is no driver here, and it says so. Libraries that
-// are not simulated (cuDNN) then find no device and refuse, instead of failing where they cannot explain it.
+// The driver's library, for what asks for it beside the runtime: there is no driver here, and it says so. Libraries
+// that are not simulated (cuDNN) then find no device and refuse, instead of failing where they cannot explain it.
 #include <cuda.h>
 
 #include <cstring>
@@ -25,7 +25,8 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 }
 
 // By name; what is not here is not found.
-CUresult cuGetProcAddress_v2(const char* name, void** function, int, cuuint64_t, CUdriverProcAddressQueryResult* found) {
+CUresult cuGetProcAddress_v2(const char* name, void** function, int, cuuint64_t,
+                             CUdriverProcAddressQueryResult* found) {
   struct Entry {
     const char* name;
     void* function;

@@ -34,12 +34,6 @@ cudaError_t answer_of(Call&& call) {
 }
 
 // The streams and events of C are those of the simulator; null: not one of its own.
-inline Stream* stream_of(Simulator& all, cudaStream_t stream) {
-  if (stream == nullptr || stream == cudaStreamLegacy) return &all.schedule.legacy_stream(this_thread().device);
-  if (stream == cudaStreamPerThread) refuse_call("cudaStreamPerThread", "a default stream for each thread");
-  auto* own = reinterpret_cast<Stream*>(stream);
-  return all.schedule.has(own) ? own : nullptr;
-}
 inline Event* event_of(Simulator& all, cudaEvent_t event) {
   auto* own = reinterpret_cast<Event*>(event);
   return all.has(own) ? own : nullptr;
@@ -54,7 +48,7 @@ Status check_no_capture(Simulator& all);
 template <class Call>
 cudaError_t on_stream(cudaStream_t stream, Call&& call) {
   return answer_of([&](Simulator& all) {
-    Stream* own = stream_of(all, stream);
+    Stream* own = all.stream_of(stream);
     if (!own) return Status::InvalidResourceHandle;
     if (own->capture == nullptr && (stream == nullptr || stream == cudaStreamLegacy))
       if (const Status status = check_no_capture(all); status != Status::Success) return Status::StreamCaptureImplicit;

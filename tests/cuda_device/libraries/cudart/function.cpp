@@ -20,7 +20,7 @@ cudaError_t with_symbol(const void* symbol, size_t offset, size_t bytes, Call&& 
 }
 
 Status copy_on(Simulator& all, void* to, const void* from, size_t bytes, cudaStream_t stream, bool wait) {
-  Stream* own = stream_of(all, stream);
+  Stream* own = all.stream_of(stream);
   if (!own) return Status::InvalidResourceHandle;
   const Status status = copy(all, to, from, bytes, Direction::ByAddress, *own);
   return wait && status == Status::Success ? all.wait_for(*own) : status;

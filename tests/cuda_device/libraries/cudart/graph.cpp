@@ -59,7 +59,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
   return answer_of([&](Simulator& all) {
-    const Stream* own = stream_of(all, stream);
+    const Stream* own = all.stream_of(stream);
     if (!own) return Status::InvalidResourceHandle;
     *status = !own->capture          ? cudaStreamCaptureStatusNone
               : own->capture->broken ? cudaStreamCaptureStatusInvalidated

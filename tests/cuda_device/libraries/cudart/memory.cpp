@@ -77,8 +77,7 @@ cudaError_t cudaFree(void* p) {
     const Allocation* found = allocation_at(all, p);
     if (!found || (found->kind != Allocation::Kind::Device && !all.is_managed(p))) return Status::InvalidValue;
     const Status status = found->device < 0 ? wait_for_all(all) : all.wait_for_device(found->device);
-    all.memory.free(address_of(p));
-    all.managed.erase(address_of(p));
+    all.free(*found);
     return status;
   });
 }
@@ -154,7 +153,7 @@ cudaError_t cudaFreeHost(void* p) {
     const Allocation* found = allocation_at(all, p);
     if (!found || found->kind != Allocation::Kind::Pinned || all.is_managed(p)) return Status::InvalidValue;
     const Status status = wait_for_all(all);
-    all.memory.free(address_of(p));
+    all.free(*found);
     return status;
   });
 }
@@ -170,7 +169,7 @@ cudaError_t cudaHostUnregister(void* p) {
     const Allocation* found = allocation_at(all, p);
     if (!found || found->kind != Allocation::Kind::Registered)
       return static_cast<Status>(cudaErrorHostMemoryNotRegistered);
-    all.memory.free(address_of(p));
+    all.free(*found);
     return Status::Success;
   });
 }

@@ -57,7 +57,7 @@ cudaError_t cudaStreamCreate(cudaStream_t* stream) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return answer_of([&](Simulator& all) {
-    Stream* own = stream ? stream_of(all, stream) : nullptr;
+    Stream* own = stream ? all.stream_of(stream) : nullptr;
     if (!own || stream == cudaStreamLegacy) return Status::InvalidResourceHandle;
     all.schedule.destroy_stream(*own);
     return Status::Success;

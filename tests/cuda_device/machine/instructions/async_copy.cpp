@@ -99,10 +99,12 @@ void wait(Warp& w, const Instruction& i) {
 
 void decode_cp(Statement& s) {
   Instruction& i = s.instruction;
+  i.results = 0;
   if (!s.words.take("async")) return;
   if (s.words.take("commit_group")) {
     i.execute = &commit;
   } else if (s.words.take("wait_group")) {
+    s.least_operands = 1;
     i.execute = &wait;
   } else if (s.words.take("wait_all")) {
     i.mode = 1;

@@ -141,6 +141,7 @@ void decode_atomic(Statement& s) {
   s.words.take_one({"cta", "gpu", "sys"});
   const bool returns = s.words.name() == "atom";
   i.mode = (returns ? kReturns : 0) | (order == "release" || order == "acq_rel" ? kReleases : 0);
+  i.results = returns ? 1 : 0;
   i.bytes = uint8_t(type_bytes(type));
   s.widths = {i.bytes};
   i.execute = atomic_of(s.words.take_one({"add", "min", "max", "and", "or", "xor", "exch", "inc", "dec", "cas"}), type);
@@ -151,12 +152,13 @@ void do_nothing(Warp&, const Instruction&) {}
 
 void decode_fence(Statement& s) {
   s.words.take_any({"sc", "acq_rel"});
+  s.instruction.results = 0;
   const std::string_view scope = s.words.take_one({"cta", "gl", "gpu", "sys"});
   s.instruction.execute = scope == "cta" ? &do_nothing : scope.empty() ? nullptr : &fence;
 }
 
 constexpr TableEntry kTable[] = {
-    {"atom", &decode_atomic}, {"red", &decode_atomic}, {"membar", &decode_fence}, {"fence", &decode_fence}};
+    {"atom", &decode_atomic, 3}, {"red", &decode_atomic, 2}, {"membar", &decode_fence}, {"fence", &decode_fence}};
 
 }  // namespace
 

@@ -9,10 +9,12 @@ namespace {
 void decode_bra(Statement& s) {
   s.words.take("uni");
   s.instruction.flow = Flow::Branch;
+  s.instruction.results = 0;
 }
 void decode_end(Statement& s) {
   s.words.take("uni");
   s.instruction.flow = Flow::Exit;
+  s.instruction.results = 0;
 }
 
 enum Vote { kCount = 1, kAnd, kOr };
@@ -31,6 +33,7 @@ void decode_bar(Statement& s) {
   s.words.take_any({"cta", "aligned"});
   const bool of_warp = s.words.take("warp"), reduces = s.words.take("red");
   if (!reduces && !s.words.take("sync")) throw UnknownInstruction("only barriers that all wait at are known here");
+  i.results = reduces ? 1 : 0;
   i.flow = of_warp ? Flow::WarpBarrier : Flow::BlockBarrier;
   if (of_warp) return;
   const size_t number = reduces ? 1 : 0;
@@ -48,10 +51,14 @@ void decode_bar(Statement& s) {
 void trap(Warp& w, const Instruction& i) { report(w, i, w.first_lane(), ReportKind::Trap, "trap"); }
 void do_nothing(Warp&, const Instruction&) {}
 
-void decode_trap(Statement& s) { s.instruction.execute = &trap; }
+void decode_trap(Statement& s) {
+  s.instruction.execute = &trap;
+  s.instruction.results = 0;
+}
 void decode_nanosleep(Statement& s) {
   s.words.take_last();
   s.instruction.execute = &do_nothing;
+  s.instruction.results = 0;
 }
 
 // The parameters of a call lie in local memory, at offsets that are the operands.
@@ -76,6 +83,7 @@ void print(Warp& w, const Instruction& i) {  // value returned, format, argument
 
 void decode_call(Statement& s) {
   s.words.take("uni");
+  s.instruction.results = 0;  // what it returns lies in local memory
   const bool returns = s.operands.at(0).starts_with('(');
   const size_t name = returns ? 1 : 0;
   const std::string_view function = s.operands.at(name);

@@ -133,6 +133,8 @@ void decode_access(Statement& s) {
   i.count = count == "v2" ? 2 : count == "v4" ? 4 : 1;
   i.bytes = uint8_t(type_bytes(type));
   i.is_signed = type[0] == 's';
+  i.results = kLoad ? i.count : 0;
+  s.least_operands = size_t{i.count} + 1;
   s.widths = {std::max<int>(i.bytes, 2)};
   if (i.space == Space::Param) {
     if (kLoad && !s.of_call) {
@@ -150,11 +152,12 @@ void do_nothing(Warp&, const Instruction&) {}
 void decode_prefetch(Statement& s) {
   s.words.take_any({"global", "local", "L1", "L2", "L2::evict_last", "L2::evict_normal"});
   s.instruction.execute = &do_nothing;
+  s.instruction.results = 0;
 }
 
-constexpr TableEntry kTable[] = {{"ld", &decode_access<true>},
-                                 {"ldu", &decode_access<true>},
-                                 {"st", &decode_access<false>},
+constexpr TableEntry kTable[] = {{"ld", &decode_access<true>, 2},
+                                 {"ldu", &decode_access<true>, 2},
+                                 {"st", &decode_access<false>, 2},
                                  {"prefetch", &decode_prefetch},
                                  {"prefetchu", &decode_prefetch}};
 

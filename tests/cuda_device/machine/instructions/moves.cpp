@@ -41,7 +41,8 @@ void unpack(Warp& w, const Instruction& i) {
 }
 
 template <bool kPack>
-Execute vector_move(int bytes) {
+Execute vector_move(int bytes, int parts, int all) {
+  if (bytes * parts != all) return nullptr;
   if (bytes == 2) return kPack ? &pack<uint16_t> : &unpack<uint16_t>;
   if (bytes == 4) return kPack ? &pack<uint32_t> : &unpack<uint32_t>;
   return nullptr;
@@ -56,11 +57,12 @@ void decode_mov(Statement& s) {
   };
   if (const int k = parts(s.operands.at(1))) {
     s.widths = {n, n / k};
-    s.instruction.execute = vector_move<true>(n / k);
+    s.instruction.execute = vector_move<true>(n / k, k, n);
   } else if (const int k = parts(s.operands.at(0))) {
+    s.instruction.results = uint8_t(k);
     s.widths.assign(size_t(k), n / k);
     s.widths.push_back(n);
-    s.instruction.execute = vector_move<false>(n / k);
+    s.instruction.execute = vector_move<false>(n / k, k, n);
   } else if (type == "pred") {
     s.instruction.execute = &move_predicate;
   } else {
@@ -100,7 +102,7 @@ void decode_cvta(Statement& s) {
   if (n == 8) s.instruction.execute = to ? &from_generic<uint64_t> : &to_generic<uint64_t>;
 }
 
-constexpr TableEntry kTable[] = {{"mov", &decode_mov}, {"cvta", &decode_cvta}};
+constexpr TableEntry kTable[] = {{"mov", &decode_mov, 2}, {"cvta", &decode_cvta, 2}};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/cuda/attention_mask.cuh"
+#include "kernels/cuda/attention/mask.cuh"
 
 // A warp's two products with 16 rows of one tile: scores with the rows of another, and the sums of another's rows with
 // scores as weights. In bf16 by tensor cores, in f32 by fused multiply-adds with the same elements in the same threads,
@@ -32,17 +32,18 @@ template <int kWidth, int kCount>
 __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloat16* b,
                              float (&scores)[kCount / 8][4]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int a_row = first + lane() % 16, b_row = lane() % 8 + lane() / 16 * 8;
+  const int a_at = Tile::at(first + lane() % 16, lane() / 16);
+  const int b_at = Tile::at(lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
 #pragma unroll
   for (auto& block : scores) block[0] = block[1] = block[2] = block[3] = 0;
-#pragma unroll
+#pragma unroll 4
   for (int k = 0; k < kWidth / 16; ++k) {
     uint32_t left[4];
-    load_matrices(left, a + Tile::at(a_row, 2 * k + lane() / 16));
+    load_matrices(left, a + Tile::after(a_at, 2 * k));
 #pragma unroll
     for (int j = 0; j < kCount / 16; ++j) {
       uint32_t right[4];
-      load_matrices(right, b + Tile::at(16 * j + b_row, 2 * k + lane() / 8 % 2));
+      load_matrices(right, b + 16 * j * kWidth + Tile::after(b_at, 2 * k));
       multiply_add(scores[2 * j], left, right[0], right[1]);
       multiply_add(scores[2 * j + 1], left, right[2], right[3]);
     }
@@ -92,34 +93,41 @@ __device__ inline float2 load_pair(const T* p) {
   }
 }
 
-// Zeroes what is not finite of two bf16; whether there was any.
-__device__ inline bool take_out_non_finite(uint32_t& pair) {
-  const bool low = (pair & 0x7f80u) == 0x7f80u, high = (pair & 0x7f800000u) == 0x7f800000u;
-  if (low) pair &= 0xffff0000u;
-  if (high) pair &= 0x0000ffffu;
-  return low || high;
+// Which of two bf16 are not finite: their bits set.
+__device__ inline uint32_t non_finite(uint32_t pair) {
+  const uint32_t low = (pair & 0x7f80u) == 0x7f80u ? 0xffffu : 0,
+                 high = (pair & 0x7f800000u) == 0x7f800000u ? ~0xffffu : 0;
+  return low | high;
 }
 
-// The part of add_weighted() that a tensor core cannot leave out: elements that are not finite, each to the rows that
-// see it. Rare, so short rather than fast.
+// The part of add_weighted() that a tensor core cannot leave out: a sum that sees an element that is not finite is not
+// finite either. Which do is a product of its own, of ones where a row sees and ones where an element is not finite.
+// Rare, so short rather than fast.
 template <int kWidth, int kCount, int kColumns>
-__device__ void add_non_finite(float (&sums)[kColumns / 8][4], const float (&weights)[kCount / 8][4],
-                               const __nv_bfloat16* tile, int first_column, int begin, const Seen& seen) {
+__device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* tile, int first_column, int begin,
+                           const Seen& seen) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-#pragma unroll
-  for (int j = 0; j < kCount / 8; ++j) {
-    if (!seen.any(begin + 8 * j, 8)) continue;
+  constexpr uint32_t kOnes = 0x3f803f80u;
+  const int at = unforeseen(Tile::at(lane() % 16, lane() / 16 + first_column / 8));
+  const int column = unforeseen(begin + lane() % 4 * 2);
+  const auto sees = [&](int h, int k) {
+    return kOnes & ((seen(h, column + k) ? 0xffffu : 0) | (seen(h, column + k + 1) ? ~0xffffu : 0));
+  };
 #pragma unroll 1
-    for (int k = 8 * j; k < 8 * j + 8; ++k) {
-      float weight[2];
-      weight_of(weights[j], k % 8, weight);
+  for (int k = 0; k < kCount; k += 16) {
+    const uint32_t left[4] = {sees(0, k), sees(1, k), sees(0, k + 8), sees(1, k + 8)};
 #pragma unroll
-      for (int c = 0; c < kColumns / 8; ++c) {
-        const float2 row = load_pair(tile + Tile::element(k, first_column + 8 * c + lane() % 4 * 2));
+    for (int c = 0; c < kColumns / 16; ++c) {
+      uint32_t right[4];
+      load_matrices_transposed(right, tile + k * kWidth + Tile::after(at, 2 * c));
+      float hits[2][4] = {};
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        multiply_add(hits[half], left, kOnes & non_finite(right[2 * half]), kOnes & non_finite(right[2 * half + 1]));
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const float value = i % 2 == 0 ? row.x : row.y;
-          if (!isfinite(value) && seen(i / 2, begin + k)) sums[c][i] = fmaf(weight[i / 2], value, sums[c][i]);
+          float& sum = sums[2 * c + half][i];
+          sum = hits[half][i] > 0 ? __int_as_float(0x7fffffff) : sum;
         }
       }
     }
@@ -133,12 +141,12 @@ template <bool kEdge, int kWidth, int kCount, int kColumns>
 __device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weights)[kCount / 8][4],
                              const __nv_bfloat16* tile, int first_column, int begin, const Seen& seen) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int row = lane() % 16, chunk = first_column / 8 + lane() / 16;
+  const int at = Tile::at(lane() % 16, lane() / 16 + first_column / 8);
   const auto pair = [](float x, float y) {
     const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
     return *reinterpret_cast<const uint32_t*>(&both);
   };
-  bool taken = false;
+  uint32_t left_out = 0;
 #pragma unroll
   for (int k = 0; k < kCount / 16; ++k) {
     if (kEdge && !seen.any(begin + 16 * k, 16)) continue;
@@ -149,18 +157,22 @@ __device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weigh
 #pragma unroll
     for (int c = 0; c < kColumns / 16; ++c) {
       uint32_t right[4];
-      load_matrices_transposed(right, tile + Tile::at(16 * k + row, chunk + 2 * c));
+      load_matrices_transposed(right, tile + 16 * k * kWidth + Tile::after(at, 2 * c));
       if constexpr (kEdge) {
 #pragma unroll
-        for (uint32_t& word : right) taken |= take_out_non_finite(word);
+        for (uint32_t& word : right) {
+          const uint32_t out = non_finite(word);
+          left_out |= out;
+          word &= ~out;
+        }
       }
       multiply_add(sums[2 * c], left, right[0], right[1]);
       multiply_add(sums[2 * c + 1], left, right[2], right[3]);
     }
   }
   if constexpr (kEdge) {
-    if (__any_sync(kAllLanes, taken)) {
-      add_non_finite<kWidth, kCount, kColumns>(sums, weights, tile, first_column, begin, seen);
+    if (__any_sync(kAllLanes, left_out != 0)) {
+      spoil_sums<kWidth, kCount, kColumns>(sums, tile, first_column, begin, seen);
     }
   }
 }

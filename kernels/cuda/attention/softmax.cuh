@@ -1,7 +1,7 @@
 #pragma once
 #include <limits>
 
-#include "kernels/cuda/attention_products.cuh"
+#include "kernels/cuda/attention/products.cuh"
 
 // The softmax of rows whose keys arrive in tiles, with what they sum: forward's and cached attention's.
 namespace weft::cuda {
@@ -12,6 +12,7 @@ struct AttentionShape {
   static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
   static constexpr int kWarps = kRowBytes <= 512 ? 4 : 2;
   static constexpr int kThreads = kWarps * kWarp;
+  static constexpr int kBlocks = kRowBytes <= 128 ? 3 : 2;  // of a multiprocessor, by registers
   static constexpr int kRows = kWarps * kWarpRows;
   static constexpr int kKeys = kRowBytes <= 256 ? 64 : 16384 / kRowBytes;
   static constexpr size_t kQueryBytes = static_cast<size_t>(kRows) * kRowBytes;

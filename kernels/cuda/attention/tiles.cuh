@@ -12,6 +12,13 @@ constexpr int kWarpRows = 16;  // rows of a tile that belong to one warp: those 
 
 __device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 
+// x, of which the compiler knows nothing: what a rare path computes from it is not computed ahead of a loop, where it
+// would hold registers all the time.
+__device__ inline int unforeseen(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 // Rows of kWidth elements, in chunks of 16 bytes that are permuted within each row: the same chunk of eight
 // neighbouring rows lies in all 32 banks, and so do eight neighbouring chunks of a row.
 template <class T, int kWidth>
@@ -25,6 +32,8 @@ struct TileRows {
     const int turn = kChunks >= 8 ? r % 8 : r / 2 % 4;  // four chunks: two rows fill the banks
     return r * kWidth + (c ^ turn) * kInChunk;
   }
+  // What lies `chunks` chunks after at(r, c), where no bit is set in both chunks and c.
+  static __device__ int after(int at, int chunks) { return at ^ chunks * kInChunk; }
   static __device__ int element(int r, int column) { return at(r, column / kInChunk) + column % kInChunk; }
 };
 
@@ -47,29 +56,45 @@ __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
-// The block's threads ask for a tile of kRows rows: `rows` rows of `columns` elements, row r at from(r), and 0 around
-// them. `vectors`: rows begin on multiples of 16 bytes and are whole vectors.
-template <class T, int kWidth, int kRows, int kThreads, class RowPointer>
-__device__ void copy_tile(T* tile, int rows, int columns, bool vectors, RowPointer from) {
+// The block's threads ask for a tile of kRows rows: `rows` rows of `columns` elements, which lie `stride` apart, and 0
+// around them. `vectors`: rows begin on multiples of 16 bytes and are whole vectors.
+template <class T, int kWidth, int kRows, int kThreads>
+__device__ void copy_tile(T* tile, const T* from, int64_t stride, int rows, int columns, bool vectors) {
   using Tile = TileRows<T, kWidth>;
   if (vectors) {
-    constexpr int kAll = kRows * Tile::kChunks;
-    static_assert(kAll % kThreads == 0);
-#pragma unroll
-    for (int i = 0; i < kAll / kThreads; ++i) {
-      const int at = i * kThreads + static_cast<int>(threadIdx.x), r = at / Tile::kChunks, c = at % Tile::kChunks;
-      const bool inside = r < rows && c * Tile::kInChunk < columns;
-      copy_16_later(tile + Tile::at(r, c), inside ? from(r) + c * Tile::kInChunk : from(0), inside);
+    constexpr int kAtOnce = kThreads / Tile::kChunks;  // rows; a thread has the same chunk of each
+    static_assert(kThreads % Tile::kChunks == 0 && kRows % kAtOnce == 0);
+    const int c = static_cast<int>(threadIdx.x) % Tile::kChunks;
+    const bool inside = c * Tile::kInChunk < columns;
+    int r = static_cast<int>(threadIdx.x) / Tile::kChunks;
+    const T* at = from + r * stride + c * Tile::kInChunk;
+#pragma unroll 2
+    for (int i = 0; i < kRows / kAtOnce; ++i, r += kAtOnce, at += kAtOnce * stride) {
+      const bool wanted = inside && r < rows;
+      copy_16_later(tile + Tile::at(r, c), wanted ? at : from, wanted);
     }
     return;
   }
-  for (int at = static_cast<int>(threadIdx.x); at < kRows * kWidth; at += kThreads) {
+  for (int at = unforeseen(static_cast<int>(threadIdx.x)); at < kRows * kWidth; at += kThreads) {
     const int r = at / kWidth, c = at % kWidth;
-    tile[Tile::element(r, c)] = r < rows && c < columns ? from(r)[c] : from_float<T>(0);
+    tile[Tile::element(r, c)] = r < rows && c < columns ? from[r * stride + c] : from_float<T>(0);
   }
 }
 
-// Writes the kWarpRows rows of a warp, which lie in registers as a tensor core leaves them (attention_products.cuh),
+// A warp asks for one row of a tile: `columns` elements, and 0 after them.
+template <class T, int kWidth>
+__device__ void copy_row(T* tile, int r, const T* from, int columns, bool vectors) {
+  using Tile = TileRows<T, kWidth>;
+  for (int c = lane(); vectors && c < Tile::kChunks; c += kWarp) {
+    const bool inside = c * Tile::kInChunk < columns;
+    copy_16_later(tile + Tile::at(r, c), inside ? from + c * Tile::kInChunk : from, inside);
+  }
+  for (int c = lane(); !vectors && c < kWidth; c += kWarp) {
+    tile[Tile::element(r, c)] = c < columns ? from[c] : from_float<T>(0);
+  }
+}
+
+// Writes the kWarpRows rows of a warp, which lie in registers as a tensor core leaves them (products.cuh),
 // each times its factor: columns < `columns` of row r to to(r), or nowhere where that is null. By way of a tile of
 // which the warp uses its own rows, so that global memory is written in whole vectors.
 template <class T, int kWidth, int kColumns, class RowPointer>

@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/cuda/attention_tiles.cuh"
+#include "kernels/cuda/attention/tiles.cuh"
 #include "kernels/cuda/dropout.cuh"
 
 // What takes part in a block of scores. A thread holds of a warp's 16 rows the rows lane / 4 and lane / 4 + 8, and of

@@ -1,0 +1,140 @@
+// NCCL's calls.
+#include <nccl.h>
+
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#include "tests/cuda_device/libraries/nccl/communicator.h"
+
+using namespace weft::cuda_device;
+
+namespace {
+
+Communicator& of(ncclComm_t c) { return *reinterpret_cast<Communicator*>(c); }
+
+// Runs `body` under the lock, unless the thread's device has failed.
+template <class Body>
+ncclResult_t locked(Body&& body) {
+  Simulator& all = simulator();
+  const std::lock_guard lock(all.mutex);
+  if (all.settings.devices == 0 || all.health(this_thread().device) != Status::Success) return ncclUnhandledCudaError;
+  return body(all);
+}
+
+ncclResult_t collective(const Collective& what, const void* send, void* receive, ncclComm_t c, cudaStream_t stream) {
+  return locked([&](Simulator& all) {
+    Stream* own = all.stream_of(stream);
+    if (!own) return ncclInvalidArgument;
+    return call(all, of(c), what, send, receive, *own);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  return locked([&](Simulator&) {
+    static int count = 0;
+    std::memset(id, 0, sizeof *id);
+    std::snprintf(id->internal, sizeof id->internal, "simulated communicator %d", ++count);
+    return ncclSuccess;
+  });
+}
+ncclResult_t ncclCommInitRank(ncclComm_t* c, int ranks, ncclUniqueId id, int rank) {
+  return locked([&](Simulator& all) {
+    auto* made = new Communicator;
+    *c = reinterpret_cast<ncclComm_t>(made);
+    return join_clique(all, id, ranks, rank, *made);
+  });
+}
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  if (config && config->blocking == 0) refuse("ncclCommInitRankConfig: a non-blocking communicator is not simulated");
+  return ncclCommInitRank(c, ranks, id, rank);
+}
+ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
+ncclResult_t ncclCommDestroy(ncclComm_t c) {
+  delete &of(c);
+  return ncclSuccess;
+}
+// What is on its way ends without a result.
+ncclResult_t ncclCommAbort(ncclComm_t c) {
+  return locked([&](Simulator& all) {
+    of(c).clique->aborted = true;
+    all.note_move();
+    delete &of(c);
+    return ncclSuccess;
+  });
+}
+ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t* error) {
+  *error = of(c).clique->aborted ? ncclRemoteError : ncclSuccess;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommCount(const ncclComm_t c, int* count) {
+  *count = of(c).ranks();
+  return ncclSuccess;
+}
+ncclResult_t ncclCommUserRank(const ncclComm_t c, int* rank) {
+  *rank = of(c).rank;
+  return ncclSuccess;
+}
+ncclResult_t ncclCommCuDevice(const ncclComm_t c, int* device) {
+  *device = of(c).clique->devices[static_cast<size_t>(of(c).rank)];
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupStart() {
+  start_group();
+  return ncclSuccess;
+}
+ncclResult_t ncclGroupEnd() {
+  return locked([](Simulator& all) { return end_group(all); });
+}
+
+ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t how,
+                           ncclComm_t c, cudaStream_t stream) {
+  return collective({Collective::Kind::AllReduce, count, type, how}, send, receive, c, stream);
+}
+ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t how, int root,
+                        ncclComm_t c, cudaStream_t stream) {
+  return collective({Collective::Kind::Reduce, count, type, how, root}, send, receive, c, stream);
+}
+ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type, int root, ncclComm_t c,
+                           cudaStream_t stream) {
+  return collective({Collective::Kind::Broadcast, count, type, ncclSum, root}, send, receive, c, stream);
+}
+ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type, ncclRedOp_t how,
+                               ncclComm_t c, cudaStream_t stream) {
+  return collective({Collective::Kind::ReduceScatter, count, type, how}, send, receive, c, stream);
+}
+ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t c,
+                           cudaStream_t stream) {
+  return collective({Collective::Kind::AllGather, count, type}, send, receive, c, stream);
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess:
+      return "no error";
+    case ncclUnhandledCudaError:
+      return "unhandled cuda error";
+    case ncclSystemError:
+      return "unhandled system error";
+    case ncclInvalidArgument:
+      return "invalid argument";
+    case ncclInvalidUsage:
+      return "invalid usage";
+    case ncclRemoteError:
+      return "remote process exited or there was a network error";
+    default:
+      return "unknown result code";
+  }
+}
+const char* ncclGetLastError(ncclComm_t) { return ""; }
+
+}  // extern "C"

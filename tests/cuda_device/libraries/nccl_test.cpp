@@ -1,0 +1,212 @@
+#include <gmock/gmock.h>
+#include <nccl.h>
+
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "tests/cuda_device/libraries/device_test.h"
+
+namespace weft::cuda_device {
+namespace {
+
+using testing::HasSubstr;
+using Floats = std::vector<float>;
+
+constexpr int kRanks = 3;
+
+// Three devices, and a thread of the host for each. Each case is a process, since settings are read once.
+struct Rank {
+  int number;
+  ncclComm_t one = nullptr, two = nullptr;  // two communicators of the same ranks
+  cudaStream_t first = nullptr, second = nullptr;
+};
+void on_three_ranks(const std::function<void(Rank&)>& body, const char* patience = "60") {
+  setenv("WEFT_CUDA_DEVICE_COUNT", "3", 1);
+  setenv("WEFT_CUDA_DEVICE_PATIENCE", patience, 1);
+  simulator().reports.set_policy(Reports::Policy::Collect);
+  ncclUniqueId ids[2];
+  for (ncclUniqueId& id : ids) EXPECT_EQ(ncclGetUniqueId(&id), ncclSuccess);
+  std::vector<std::thread> threads;
+  for (int number = 0; number < kRanks; ++number)
+    threads.emplace_back([&, number] {
+      Rank rank{number};
+      ok(cudaSetDevice(number));
+      EXPECT_EQ(ncclCommInitRank(&rank.one, kRanks, ids[0], number), ncclSuccess);
+      EXPECT_EQ(ncclCommInitRank(&rank.two, kRanks, ids[1], number), ncclSuccess);
+      rank.first = new_stream(), rank.second = new_stream();
+      body(rank);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+std::string reported() {
+  std::string text;
+  for (const Report& report : simulator().reports.all()) text += report.sentence + "\n";
+  return text;
+}
+
+// The case of a test, in a process that must end well and say nothing.
+#define IN_A_PROCESS(...)                               \
+  testing::GTEST_FLAG(death_test_style) = "threadsafe"; \
+  EXPECT_EXIT(                                          \
+      {                                                 \
+        __VA_ARGS__;                                    \
+        _exit(testing::Test::HasFailure());             \
+      },                                                \
+      testing::ExitedWithCode(0), "")
+
+void done(const Rank& rank) {
+  ok(cudaStreamSynchronize(rank.first));
+  ok(cudaStreamSynchronize(rank.second));
+}
+
+TEST(Nccl, DoesEachCollective) {
+  IN_A_PROCESS({
+    on_three_ranks([](Rank& rank) {
+      const float r = static_cast<float>(rank.number);
+      OnDevice<float> x(Floats{r, r + 10, r + 20}), y(Floats(3, -1)), all(Floats(9, -1)), part(Floats(1, -1));
+      ncclAllReduce(x.p, y.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
+      ncclAllGather(x.p, all.p, 3, ncclFloat32, rank.one, rank.first);
+      ncclReduceScatter(x.p, part.p, 1, ncclFloat32, ncclMax, rank.one, rank.first);
+      done(rank);
+      EXPECT_EQ(y.on_host(), (Floats{3, 33, 63}));
+      EXPECT_EQ(all.on_host(), (Floats{0, 10, 20, 1, 11, 21, 2, 12, 22}));
+      EXPECT_EQ(part.on_host(), Floats{2 + 10 * r});
+      ncclBroadcast(x.p, x.p, 3, ncclFloat32, 1, rank.one, rank.first);
+      ncclReduce(x.p, y.p, 3, ncclFloat32, ncclAvg, 2, rank.one, rank.first);
+      done(rank);
+      EXPECT_EQ(x.on_host(), (Floats{1, 11, 21}));
+      EXPECT_EQ(y.on_host(), rank.number == 2 ? (Floats{1, 11, 21}) : (Floats{3, 33, 63}));
+    });
+    EXPECT_EQ(reported(), "");
+  });
+}
+
+TEST(Nccl, RoundsBf16ToItsTypeAtEachStep) {
+  IN_A_PROCESS(on_three_ranks([](Rank& rank) {
+    const uint16_t values[kRanks] = {0x4380, 0x3f80, 0x3f80};  // 256, 1, 1: each 1 is lost by itself
+    OnDevice<uint16_t> x(std::vector<uint16_t>{values[rank.number]});
+    ncclAllReduce(x.p, x.p, 1, ncclBfloat16, ncclSum, rank.one, rank.first);
+    done(rank);
+    EXPECT_EQ(x.on_host()[0], 0x4380);
+  }));
+}
+
+TEST(Nccl, OperationsOfAStreamAreOrderedWithItsCollectives) {
+  IN_A_PROCESS({
+    on_three_ranks([](Rank& rank) {
+      OnDevice<char> x(12), y(12);
+      for (int step = 0; step < 20; ++step) {
+        ok(cudaMemsetAsync(x.p, 0, 12, rank.first));
+        ncclAllReduce(x.p, y.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
+        ok(cudaMemcpyAsync(x.p, y.p, 12, cudaMemcpyDeviceToDevice, rank.first));
+      }
+      done(rank);
+    });
+    EXPECT_EQ(reported(), "");
+  });
+}
+
+TEST(Nccl, ACollectiveOnAnotherStreamThanItsOperandIsARace) {
+  IN_A_PROCESS({
+    on_three_ranks([](Rank& rank) {
+      OnDevice<char> x(12);
+      ok(cudaMemsetAsync(x.p, 0, 12, rank.first));
+      ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.second);
+      done(rank);
+    });
+    EXPECT_THAT(reported(), testing::AllOf(HasSubstr("race"), HasSubstr("ncclAllReduce of 3 elements")));
+  });
+}
+
+TEST(Nccl, RanksThatDisagreeAreReported) {
+  IN_A_PROCESS({
+    on_three_ranks([](Rank& rank) {
+      const auto* x = new OnDevice<float>(Floats(3, 1));  // freeing it would wait
+      ncclAllReduce(x->p, x->p, rank.number == 1 ? 2 : 3, ncclFloat32, ncclSum, rank.one, rank.first);
+    });
+    EXPECT_THAT(reported(), testing::AllOf(HasSubstr("ncclAllReduce of 2 elements"), HasSubstr("where rank"),
+                                           HasSubstr("ncclAllReduce of 3 elements")));
+  });
+}
+
+// Rank 2 calls in the other order: on streams of its own each call could run, but a device may wait within the first.
+void two_in_different_order(Rank& rank, bool grouped) {
+  const auto *x = new OnDevice<float>(Floats(3, 1)), *y = new OnDevice<float>(Floats(3, 2));  // freeing would wait
+  if (grouped) ncclGroupStart();
+  for (const int turn : {0, 1}) {
+    if ((turn == 0) == (rank.number == 2))
+      ncclAllReduce(x->p, x->p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
+    else
+      ncclAllReduce(y->p, y->p, 3, ncclFloat32, ncclSum, rank.two, rank.second);
+  }
+  if (grouped) ncclGroupEnd();
+  cudaStreamSynchronize(rank.first);
+}
+TEST(Nccl, AnOrderOfCallsThatMayHangDoesAndIsReported) {
+  IN_A_PROCESS({
+    on_three_ranks([](Rank& rank) { two_in_different_order(rank, false); }, "3");
+    EXPECT_THAT(reported(), testing::AllOf(HasSubstr("deadlock"), HasSubstr("ncclAllReduce")));
+  });
+}
+TEST(Nccl, AGroupHasNoOrder) {
+  IN_A_PROCESS({
+    on_three_ranks([](Rank& rank) { two_in_different_order(rank, true); });
+    EXPECT_EQ(reported(), "");
+  });
+}
+
+TEST(Nccl, OneThreadMayBeAllRanksInAGroup) {
+  IN_A_PROCESS({
+    setenv("WEFT_CUDA_DEVICE_COUNT", "2", 1);
+    ncclUniqueId id;
+    ncclGetUniqueId(&id);
+    ncclComm_t ranks[2];
+    ncclGroupStart();
+    for (int r = 0; r < 2; ++r) {
+      ok(cudaSetDevice(r));
+      ncclCommInitRank(&ranks[r], 2, id, r);
+    }
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+    float* x[2];
+    ncclGroupStart();
+    for (int r = 0; r < 2; ++r) {
+      const float value = static_cast<float>(r + 1);
+      ok(cudaSetDevice(r));
+      ok(cudaMalloc(reinterpret_cast<void**>(&x[r]), 4));
+      ok(cudaMemcpy(x[r], &value, 4, cudaMemcpyHostToDevice));
+      ncclAllReduce(x[r], x[r], 1, ncclFloat32, ncclSum, ranks[r], nullptr);
+    }
+    EXPECT_EQ(ncclGroupEnd(), ncclSuccess);
+    for (int r = 0; r < 2; ++r) {
+      float sum = 0;
+      ok(cudaSetDevice(r));
+      ok(cudaMemcpy(&sum, x[r], 4, cudaMemcpyDeviceToHost));
+      EXPECT_EQ(sum, 3);
+    }
+  });
+}
+
+TEST(Nccl, ARankThatNeverComesIsNamed) {
+  IN_A_PROCESS({
+    setenv("WEFT_CUDA_DEVICE_PATIENCE", "2", 1);
+    simulator().reports.set_policy(Reports::Policy::Collect);
+    ncclUniqueId id;
+    ncclGetUniqueId(&id);
+    ncclComm_t c;
+    EXPECT_EQ(ncclCommInitRank(&c, 2, id, 1), ncclSystemError);
+    EXPECT_THAT(reported(), HasSubstr("of the 2 ranks of a communicator these never joined: 0"));
+  });
+}
+
+TEST(Nccl, AnAbortedCommunicatorLetsItsStreamsGo) {
+  IN_A_PROCESS(on_three_ranks([](Rank& rank) {
+    OnDevice<float> x(Floats(3, 1));
+    if (rank.number == 0) ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);  // alone
+    if (rank.number == 1) ncclCommAbort(rank.one);
+    ok(cudaDeviceSynchronize());
+  }));
+}
+
+}  // namespace
+}  // namespace weft::cuda_device
