@@ -43,6 +43,17 @@ testing::AssertionResult same_rows(const Tensor& a, const Tensor& b, int64_t fir
   return testing::AssertionSuccess();
 }
 
+// Whether no element of columns [begin, end) of the given rows is finite.
+bool none_finite(const Tensor& t, int64_t first, int64_t last, int64_t begin, int64_t end) {
+  const std::vector<double> all = values(t);
+  for (int64_t r = first; r < last; ++r) {
+    for (int64_t c = begin; c < end; ++c) {
+      if (std::isfinite(all[r * t.columns() + c])) return false;
+    }
+  }
+  return true;
+}
+
 class AttentionEdge : public testing::TestWithParam<std::tuple<DType, AttentionHeads, int>> {
  protected:
   AttentionCase what() const {
@@ -55,7 +66,11 @@ class AttentionEdge : public testing::TestWithParam<std::tuple<DType, AttentionH
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-const std::vector<int64_t> kRows{1, 20, 47, 48, 63, 64, 70, kLength - 1};
+// Around the blocks of the CPU's code and, for a simulated device, which takes its time, those of a CUDA device's.
+std::vector<int64_t> poisoned_rows() {
+  if (operations_on_cuda()) return {20, 63, 64, kLength - 1};
+  return {1, 20, 47, 48, 63, 64, 70, kLength - 1};
+}
 
 // A key or value that is not finite reaches no output of a row that does not see it, and no query gradient of such a
 // row.
@@ -63,7 +78,7 @@ TEST_P(AttentionEdge, AKeyOrValueBehindTheMaskIsNotRead) {
   AttentionRun clean(what());
   clean.forward(), clean.backward();
   const int64_t all = clean.out.rows(), wide = clean.out.columns(), width = std::get<1>(GetParam()).head_dim;
-  for (const int64_t row : kRows) {
+  for (const int64_t row : poisoned_rows()) {
     for (const auto& [bad, value_too] :
          {std::pair{kNan, true}, {kInfinity, true}, {kNan, false}, {-kInfinity, false}}) {
       AttentionRun run(what());
@@ -76,6 +91,9 @@ TEST_P(AttentionEdge, AKeyOrValueBehindTheMaskIsNotRead) {
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, 0, row, group, group + key_begin())) << row;
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, kLength, all, 0, clean.dqkv.columns())) << row;
       EXPECT_FALSE(same_rows(clean.out, run.out, row, kLength, 0, wide)) << "what sees it must show it, " << row;
+      if (value_too) {
+        EXPECT_TRUE(none_finite(run.out, row, kLength, wide - std::get<1>(GetParam()).queries * width, wide)) << row;
+      }
     }
   }
 }
@@ -85,7 +103,7 @@ TEST_P(AttentionEdge, KeysThatARowDoesNotSeeGetNothingOfIt) {
   AttentionRun clean(what());
   clean.forward(), clean.backward();
   const int64_t all = clean.out.rows(), wide = clean.dqkv.columns(), width = std::get<1>(GetParam()).head_dim;
-  for (const int64_t row : kRows) {
+  for (const int64_t row : poisoned_rows()) {
     for (const double bad : {kNan, kInfinity}) {
       AttentionRun run(what());
       poison(run.dout, row, run.dout.columns() - width, run.dout.columns(), bad);  // of the last head
@@ -119,10 +137,11 @@ TEST_P(AttentionEdge, CachedRowsDoNotReadLaterOnes) {
     return out;
   };
   const Tensor clean = decode(-1);
-  for (const int64_t row : kRows) {
+  for (const int64_t row : poisoned_rows()) {
     const Tensor out = decode(row);
     EXPECT_TRUE(same_rows(clean, out, 0, row, 0, clean.columns())) << row;
-    EXPECT_FALSE(same_rows(clean, out, row, row + 1, 0, clean.columns())) << row;
+    EXPECT_TRUE(none_finite(out, row, kLength, clean.columns() - heads.queries * heads.head_dim, clean.columns()))
+        << row;
   }
 }
 

@@ -108,7 +108,7 @@ __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* 
                            const Seen& seen) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
   constexpr uint32_t kOnes = 0x3f803f80u;
-  const int at = unforeseen(Tile::at(lane() % 16, lane() / 16 + first_column / 8));
+  const int l = unforeseen(lane()), at = Tile::at(l % 16, l / 16 + first_column / 8);
   const int column = unforeseen(begin + lane() % 4 * 2);
   const auto sees = [&](int h, int k) {
     return kOnes & ((seen(h, column + k) ? 0xffffu : 0) | (seen(h, column + k + 1) ? ~0xffffu : 0));
@@ -184,7 +184,7 @@ __device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weigh
 #pragma unroll
   for (int j = 0; j < kCount / 8; ++j) {
     if (kEdge && !seen.any(begin + 8 * j, 8)) continue;
-#pragma unroll 2
+#pragma unroll 1
     for (int k = 8 * j; k < 8 * j + 8; ++k) {
       float weight[2];
       weight_of(weights[j], k % 8, weight);

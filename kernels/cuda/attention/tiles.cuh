@@ -68,7 +68,7 @@ __device__ void copy_tile(T* tile, const T* from, int64_t stride, int rows, int 
     const bool inside = c * Tile::kInChunk < columns;
     int r = static_cast<int>(threadIdx.x) / Tile::kChunks;
     const T* at = from + r * stride + c * Tile::kInChunk;
-#pragma unroll 2
+#pragma unroll 1
     for (int i = 0; i < kRows / kAtOnce; ++i, r += kAtOnce, at += kAtOnce * stride) {
       const bool wanted = inside && r < rows;
       copy_16_later(tile + Tile::at(r, c), wanted ? at : from, wanted);
@@ -77,7 +77,7 @@ __device__ void copy_tile(T* tile, const T* from, int64_t stride, int rows, int 
   }
   for (int at = unforeseen(static_cast<int>(threadIdx.x)); at < kRows * kWidth; at += kThreads) {
     const int r = at / kWidth, c = at % kWidth;
-    tile[Tile::element(r, c)] = r < rows && c < columns ? from[r * stride + c] : from_float<T>(0);
+    tile[Tile::element(r, c)] = unforeseen(r) < rows && c < columns ? from[r * stride + c] : from_float<T>(0);
   }
 }
 
