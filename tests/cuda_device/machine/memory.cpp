@@ -8,6 +8,7 @@ namespace {
 // Addresses cost nothing, so a whole training run can go without using one twice.
 constexpr size_t kDeviceReserve = size_t{1} << 40, kPinnedReserve = size_t{1} << 38;
 constexpr size_t kAlignment = 256, kPage = 4096;
+constexpr size_t kFreedRemembered = 4096;
 constexpr int kNotANumber = 0xff;  // as each byte: no number in every floating-point type
 
 }  // namespace
@@ -78,6 +79,12 @@ bool Memory::free(uint64_t address, OpId by) {
     pinned_arena_.drop_pages(a.address, a.bytes);
   } else {
     allocations_.erase(found);  // the host's own memory: it may be registered again
+    return true;
+  }
+  freed_.push_back(address);
+  if (freed_.size() > kFreedRemembered) {
+    allocations_.erase(freed_.front());
+    freed_.pop_front();
   }
   return true;
 }
@@ -131,9 +138,11 @@ Memory::Fault Memory::fault_of(const Allocation* a, uint64_t address, size_t byt
             "bytes " + std::to_string(at) + " to " + std::to_string(at + bytes) + " of " + name_of(*a)};
   if (a->device >= 0 && a->device != device_)
     return {ReportKind::Bounds, name_of(*a) + " reached by device " + std::to_string(device_)};
-  if (a->allocated_by != kBeforeAll && a->allocated_by != op_ && !order_.ordered(a->allocated_by, op_))
+  if (a->allocated_by == kBeforeAll || a->allocated_by == op_ || a->known_to == op_) return {};
+  if (!order_.ordered(a->allocated_by, op_))
     return {ReportKind::UseAfterFree,
             name_of(*a) + " is not known to be allocated yet (" + order_.describe(a->allocated_by) + ")"};
+  a->known_to = op_;
   return {};
 }
 

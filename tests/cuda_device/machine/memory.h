@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <span>
@@ -33,8 +34,9 @@ struct Allocation {
   int device = 0;  // the one whose memory it is; -1: the host's, reached by all
   int number = 0;  // for messages: counts from 1
   bool freed = false;
-  OpId allocated_by = kBeforeAll;  // of a stream-ordered allocation
-  std::ptrdiff_t to_alias = 0;     // alias - address
+  OpId allocated_by = kBeforeAll;      // of a stream-ordered allocation
+  mutable OpId known_to = kBeforeAll;  // the last operation that proved to come after it
+  std::ptrdiff_t to_alias = 0;         // alias - address
   mutable Shadow shadow;
 };
 
@@ -127,6 +129,7 @@ class Memory {
   int count_ = 0;
   std::vector<size_t> used_;
   std::map<uint64_t, std::unique_ptr<Allocation>> allocations_;
+  std::deque<uint64_t> freed_;  // the last ones, for messages; earlier ones are forgotten
 };
 
 }  // namespace weft::cuda_device

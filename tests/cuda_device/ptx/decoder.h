@@ -41,6 +41,7 @@ struct Statement {
   Instruction& instruction;
   // Bytes of each operand when it is written as a number, operands in braces counted one by one; the last one goes on.
   std::vector<int> widths;
+  size_t least_operands = 0;
   bool of_call = false;  // an address is that of a call's parameter, which is kept in local memory
 };
 
@@ -48,6 +49,7 @@ using Decode = void (*)(Statement&);
 struct TableEntry {
   std::string_view name;
   Decode decode;
+  size_t operands = 0;  // that its functions take at least, those in braces counted one by one
 };
 
 // Fills in the instruction and the widths. Throws UnknownInstruction.

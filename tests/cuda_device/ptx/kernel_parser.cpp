@@ -173,7 +173,7 @@ void KernelParser::instruction(std::string_view text) {
     rest = trim(rest.substr(space));
   }
   const auto space = std::min(rest.find_first_of(" \t\n"), rest.size());
-  Statement s{Words(rest.substr(0, space)), split(rest.substr(space), ','), i, {}, false};
+  Statement s{Words(rest.substr(0, space)), split(rest.substr(space), ','), i, {}, 0, false};
   s.of_call = std::ranges::any_of(s.operands, [&](std::string_view o) {
     return o.starts_with('[') && call_parameters_.contains(trim(o.substr(1, o.find_first_of("+]") - 1)));
   });
@@ -188,7 +188,8 @@ void KernelParser::instruction(std::string_view text) {
     else
       for (const std::string_view operand : s.operands) add_operand(operand, s, &index);
     spans_.emplace_back(first, kernel_.operands.size() - first);
-    if (i.results > spans_.back().second) throw UnknownInstruction("operands are missing");
+    if (spans_.back().second < std::max<size_t>(i.results, s.least_operands))
+      throw UnknownInstruction("operands are missing");
   } catch (const std::exception& error) {
     throw UnknownInstruction(std::string(error.what()) + " in: " + std::string(text));
   }

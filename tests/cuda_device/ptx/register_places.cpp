@@ -22,7 +22,6 @@ class Bits {
  public:
   explicit Bits(size_t count) : words_((count + 63) / 64) {}
   void set(int32_t k) { words_[size_t(k) / 64] |= uint64_t{1} << (k % 64); }
-  void clear(int32_t k) { words_[size_t(k) / 64] &= ~(uint64_t{1} << (k % 64)); }
   bool has(int32_t k) const { return words_[size_t(k) / 64] >> (k % 64) & 1; }
   // Adds (those of `other` without `without`). True: something was new.
   bool add(const Bits& other, const Bits& without) {
@@ -106,14 +105,13 @@ void Sharing::each_result(const Instruction& i, F&& f) const {
     if (const int32_t k = number(o); k >= 0) f(k);
 }
 
-// A guarded instruction leaves some lanes as they were, so it needs what it writes.
 template <class F>
 void Sharing::each_read(const Instruction& i, F&& f) const {
   const auto read = [&](const Operand& o) {
     if (const int32_t k = number(o); k >= 0) f(k);
   };
   if (i.guarded) read(i.guard);
-  for (const Operand& o : i.guarded ? i.operands : i.operands.subspan(i.results)) read(o);
+  for (const Operand& o : i.operands.subspan(i.results)) read(o);
 }
 
 void Sharing::find_blocks() {
@@ -149,7 +147,8 @@ void Sharing::find_live() {
       each_read(i, [&](int32_t r) {
         if (!b.written.has(r)) b.needed.set(r);
       });
-      if (!i.guarded) each_result(i, [&](int32_t r) { b.written.set(r); });
+      if (i.guarded) continue;  // leaves some lanes as they were
+      each_result(i, [&](int32_t r) { b.written.set(r); });
     }
     b.live.add(b.needed, none);
   }

@@ -89,10 +89,10 @@ void decode_function(Statement& s) {
 }
 
 constexpr TableEntry kTable[] = {
-    {"ex2", &decode_function<Exp2, false>},       {"lg2", &decode_function<Log2, false>},
-    {"sin", &decode_function<Sin, false>},        {"cos", &decode_function<Cos, false>},
-    {"tanh", &decode_function<Tanh, false>},      {"rcp", &decode_function<Reciprocal, true>},
-    {"sqrt", &decode_function<SquareRoot, true>}, {"rsqrt", &decode_function<ReciprocalRoot, true>},
+    {"ex2", &decode_function<Exp2, false>, 2},       {"lg2", &decode_function<Log2, false>, 2},
+    {"sin", &decode_function<Sin, false>, 2},        {"cos", &decode_function<Cos, false>, 2},
+    {"tanh", &decode_function<Tanh, false>, 2},      {"rcp", &decode_function<Reciprocal, true>, 2},
+    {"sqrt", &decode_function<SquareRoot, true>, 2}, {"rsqrt", &decode_function<ReciprocalRoot, true>, 2},
 };
 
 }  // namespace

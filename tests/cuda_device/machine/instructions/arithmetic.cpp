@@ -386,19 +386,19 @@ void decode_copysign(Statement& s) {
 }
 
 constexpr TableEntry kTable[] = {
-    {"add", &decode_binary<Add>},
-    {"sub", &decode_binary<Sub>},
-    {"mul", &decode_mul},
-    {"mad", &decode_mad},
-    {"fma", &decode_fma},
-    {"div", &decode_div},
-    {"rem", &decode_rem},
-    {"min", &decode_extreme<Min>},
-    {"max", &decode_extreme<Max>},
-    {"neg", &decode_sign<Neg, Bf16Neg>},
-    {"abs", &decode_sign<Abs, Bf16Abs>},
-    {"copysign", &decode_copysign},
-    {"sad", &decode_sad},
+    {"add", &decode_binary<Add>, 3},
+    {"sub", &decode_binary<Sub>, 3},
+    {"mul", &decode_mul, 3},
+    {"mad", &decode_mad, 4},
+    {"fma", &decode_fma, 4},
+    {"div", &decode_div, 3},
+    {"rem", &decode_rem, 3},
+    {"min", &decode_extreme<Min>, 3},
+    {"max", &decode_extreme<Max>, 3},
+    {"neg", &decode_sign<Neg, Bf16Neg>, 2},
+    {"abs", &decode_sign<Abs, Bf16Abs>, 2},
+    {"copysign", &decode_copysign, 3},
+    {"sad", &decode_sad, 4},
 };
 
 }  // namespace

@@ -104,6 +104,7 @@ void decode_cp(Statement& s) {
   if (s.words.take("commit_group")) {
     i.execute = &commit;
   } else if (s.words.take("wait_group")) {
+    s.least_operands = 1;
     i.execute = &wait;
   } else if (s.words.take("wait_all")) {
     i.mode = 1;

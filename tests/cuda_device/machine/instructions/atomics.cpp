@@ -158,7 +158,7 @@ void decode_fence(Statement& s) {
 }
 
 constexpr TableEntry kTable[] = {
-    {"atom", &decode_atomic}, {"red", &decode_atomic}, {"membar", &decode_fence}, {"fence", &decode_fence}};
+    {"atom", &decode_atomic, 3}, {"red", &decode_atomic, 2}, {"membar", &decode_fence}, {"fence", &decode_fence}};
 
 }  // namespace
 

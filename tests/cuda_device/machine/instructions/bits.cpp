@@ -256,22 +256,22 @@ void decode_bfi(Statement& s) {
 }
 
 constexpr TableEntry kTable[] = {
-    {"and", &decode_logic<And>},
-    {"or", &decode_logic<Or>},
-    {"xor", &decode_logic<Xor>},
-    {"not", &decode_unary<Not>},
-    {"cnot", &decode_unary<IsZero>},
-    {"brev", &decode_unary<Reverse>},
-    {"popc", &decode_count<CountOnes>},
-    {"clz", &decode_count<LeadingZeros>},
-    {"bfind", &decode_bfind},
-    {"shl", &decode_shift<ShiftLeft>},
-    {"shr", &decode_shift<ShiftRight>},
-    {"shf", &decode_funnel},
-    {"lop3", &decode_lop3},
-    {"prmt", &decode_prmt},
-    {"bfe", &decode_bfe},
-    {"bfi", &decode_bfi},
+    {"and", &decode_logic<And>, 3},
+    {"or", &decode_logic<Or>, 3},
+    {"xor", &decode_logic<Xor>, 3},
+    {"not", &decode_unary<Not>, 2},
+    {"cnot", &decode_unary<IsZero>, 2},
+    {"brev", &decode_unary<Reverse>, 2},
+    {"popc", &decode_count<CountOnes>, 2},
+    {"clz", &decode_count<LeadingZeros>, 2},
+    {"bfind", &decode_bfind, 2},
+    {"shl", &decode_shift<ShiftLeft>, 3},
+    {"shr", &decode_shift<ShiftRight>, 3},
+    {"shf", &decode_funnel, 4},
+    {"lop3", &decode_lop3, 5},
+    {"prmt", &decode_prmt, 4},
+    {"bfe", &decode_bfe, 4},
+    {"bfi", &decode_bfi, 5},
 };
 
 }  // namespace

@@ -171,12 +171,14 @@ void decode_setp(Statement& s) {
   const std::string_view name = take_comparison(s.words), type = s.words.take_last();
   const std::string_view how = s.words.take_one({"and", "or", "xor"});
   s.instruction.mode = how == "and" ? kAnd : how == "or" ? kOr : how == "xor" ? kXor : kPlain;
+  s.least_operands += s.instruction.mode != kPlain;
   const bool two = s.operands.at(0).find('|') != std::string_view::npos;
   const int n = type_bytes(type);
   s.widths = {Operand::kPredicate, n, n, Operand::kPredicate};
   if (two) {
     s.instruction.mode |= kTwoResults;
     s.instruction.results = 2;
+    ++s.least_operands;
     s.widths.insert(s.widths.begin(), Operand::kPredicate);
   }
   s.instruction.execute = comparison<ToPredicate>(name, type, s.words.take("ftz"));
@@ -214,7 +216,7 @@ void decode_slct(Statement& s) {
 }
 
 constexpr TableEntry kTable[] = {
-    {"setp", &decode_setp}, {"set", &decode_set}, {"selp", &decode_selp}, {"slct", &decode_slct}};
+    {"setp", &decode_setp, 3}, {"set", &decode_set, 3}, {"selp", &decode_selp, 4}, {"slct", &decode_slct, 4}};
 
 }  // namespace
 

@@ -234,10 +234,11 @@ void decode_cvt(Statement& s) {
   const std::string_view from = s.words.take_last(), to = s.words.take_last();
   const std::string_view round = s.words.take_one({"rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi"});
   s.widths = {type_bytes(to), type_bytes(from)};
+  s.least_operands += to == "bf16x2";
   s.instruction.execute = conversion(to, from, round, s.words);
 }
 
-constexpr TableEntry kTable[] = {{"cvt", &decode_cvt}};
+constexpr TableEntry kTable[] = {{"cvt", &decode_cvt, 2}};
 
 }  // namespace
 

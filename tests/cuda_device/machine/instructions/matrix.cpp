@@ -60,19 +60,29 @@ void multiply(Warp& w, const Instruction& i) {
   }
 }
 
+struct Product {
+  std::string_view type, shape;
+  Execute execute;
+  size_t operands;
+};
+constexpr Product kProducts[] = {{"bf16", "m16n8k16", &multiply<OfBf16, 2>, 14},
+                                 {"bf16", "m16n8k8", &multiply<OfBf16, 1>, 11},
+                                 {"tf32", "m16n8k8", &multiply<OfTf32, 2>, 14},
+                                 {"tf32", "m16n8k4", &multiply<OfTf32, 1>, 11}};
+
 void decode_mma(Statement& s) {
   s.words.take_any({"sync", "aligned"});
   const std::string_view shape = s.words.take_one({"m16n8k16", "m16n8k8", "m16n8k4"});
   const bool layout = s.words.take("row") && s.words.take("col");
   const bool sums = s.words.take("f32") && s.words.take("f32");
   const std::string_view type = s.words.take_one({"bf16", "tf32"});
-  s.instruction.results = 4;
   if (!layout || !sums || !s.words.take(type)) return;
-  Execute& e = s.instruction.execute;
-  if (type == "bf16" && shape == "m16n8k16") e = &multiply<OfBf16, 2>;
-  if (type == "bf16" && shape == "m16n8k8") e = &multiply<OfBf16, 1>;
-  if (type == "tf32" && shape == "m16n8k8") e = &multiply<OfTf32, 2>;
-  if (type == "tf32" && shape == "m16n8k4") e = &multiply<OfTf32, 1>;
+  for (const Product& p : kProducts) {
+    if (p.type != type || p.shape != shape) continue;
+    s.instruction.execute = p.execute;
+    s.instruction.results = 4;
+    s.least_operands = p.operands;
+  }
 }
 
 // Lane 8 m + r names row r of matrix m, 16 bytes. Lane l gets of each matrix elements 2 (l % 4) and the next of row
@@ -100,6 +110,7 @@ void decode_ldmatrix(Statement& s) {
   const bool transposed = s.words.take("trans");
   const std::string_view count = s.words.take_one({"x1", "x2", "x4"});
   s.instruction.results = count == "x4" ? 4 : count == "x2" ? 2 : 1;
+  s.least_operands = s.instruction.results + 1u;
   if (!s.words.take("m8n8") || !s.words.take("b16")) return;
   Execute& e = s.instruction.execute;
   if (count == "x1") e = transposed ? &load_matrices<1, true> : &load_matrices<1, false>;
@@ -107,7 +118,7 @@ void decode_ldmatrix(Statement& s) {
   if (count == "x4") e = transposed ? &load_matrices<4, true> : &load_matrices<4, false>;
 }
 
-constexpr TableEntry kTable[] = {{"mma", &decode_mma}, {"ldmatrix", &decode_ldmatrix}};
+constexpr TableEntry kTable[] = {{"mma", &decode_mma}, {"ldmatrix", &decode_ldmatrix, 2}};
 
 }  // namespace
 

@@ -96,6 +96,7 @@ void decode_wmma(Statement& s) {
   if (!s.words.take("m16n16k16")) return;
   if (what == "mma") {  // the layouts only say how the fragments were loaded
     i.results = kEach;
+    s.least_operands = 3 * kEach;
     s.words.take_any({"row", "col"});
     s.words.take_any({"row", "col"});
     if (s.words.take("f32") && s.words.take("bf16") && s.words.take("bf16") && s.words.take("f32"))
@@ -109,6 +110,7 @@ void decode_wmma(Statement& s) {
   const std::string_view type = s.words.take_last();
   if (s.operands.size() == 2) s.operands.push_back("16");  // without a stride the matrix is dense
   i.results = what == "store" ? 0 : type == "f32" ? kEach : kEach / 2;
+  s.least_operands = 2u + (what == "store" ? kEach : i.results);
   if (what == "store" && type == "f32") i.execute = &store;
   if (what == "load" && type == "f32" && which == "c") i.execute = &load<float, kEach>;
   if (what == "load" && type == "bf16" && (which == "a" || which == "b")) i.execute = &load<uint16_t, kEach / 2>;

@@ -134,6 +134,7 @@ void decode_access(Statement& s) {
   i.bytes = uint8_t(type_bytes(type));
   i.is_signed = type[0] == 's';
   i.results = kLoad ? i.count : 0;
+  s.least_operands = size_t{i.count} + 1;
   s.widths = {std::max<int>(i.bytes, 2)};
   if (i.space == Space::Param) {
     if (kLoad && !s.of_call) {
@@ -154,9 +155,9 @@ void decode_prefetch(Statement& s) {
   s.instruction.results = 0;
 }
 
-constexpr TableEntry kTable[] = {{"ld", &decode_access<true>},
-                                 {"ldu", &decode_access<true>},
-                                 {"st", &decode_access<false>},
+constexpr TableEntry kTable[] = {{"ld", &decode_access<true>, 2},
+                                 {"ldu", &decode_access<true>, 2},
+                                 {"st", &decode_access<false>, 2},
                                  {"prefetch", &decode_prefetch},
                                  {"prefetchu", &decode_prefetch}};
 

@@ -102,7 +102,7 @@ void decode_cvta(Statement& s) {
   if (n == 8) s.instruction.execute = to ? &from_generic<uint64_t> : &to_generic<uint64_t>;
 }
 
-constexpr TableEntry kTable[] = {{"mov", &decode_mov}, {"cvta", &decode_cvta}};
+constexpr TableEntry kTable[] = {{"mov", &decode_mov, 2}, {"cvta", &decode_cvta, 2}};
 
 }  // namespace
 

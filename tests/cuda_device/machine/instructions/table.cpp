@@ -5,7 +5,7 @@
 namespace weft::cuda_device {
 namespace {
 
-using Table = std::unordered_map<std::string_view, Decode>;
+using Table = std::unordered_map<std::string_view, TableEntry>;
 
 Table make_table() {
   Table table;
@@ -13,7 +13,7 @@ Table make_table() {
                             comparison_instructions(), conversion_instructions(), move_instructions(),
                             memory_instructions(), atomic_instructions(), warp_instructions(), matrix_instructions(),
                             matrix_fragment_instructions(), async_copy_instructions(), control_instructions()})
-    for (const TableEntry& entry : family) table.emplace(entry.name, entry.decode);
+    for (const TableEntry& entry : family) table.emplace(entry.name, entry);
   return table;
 }
 
@@ -23,7 +23,8 @@ void decode(Statement& statement) {
   static const Table table = make_table();
   const auto it = table.find(statement.words.name());
   if (it == table.end()) throw UnknownInstruction("unknown instruction " + std::string(statement.words.name()));
-  it->second(statement);
+  statement.least_operands = it->second.operands;
+  it->second.decode(statement);
   const Instruction& i = statement.instruction;
   if (!i.execute && i.flow == Flow::Next)
     throw UnknownInstruction("no instruction " + std::string(statement.words.name()) +

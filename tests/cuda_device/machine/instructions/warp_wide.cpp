@@ -144,6 +144,7 @@ void decode_shfl(Statement& s) {
   const std::string_view how = s.words.take_one({"bfly", "up", "down", "idx"});
   s.instruction.mode = how == "bfly" ? kButterfly : how == "up" ? kUp : how == "down" ? kDown : kIndex;
   s.instruction.results = has_two_results(s) ? 2 : 1;
+  s.least_operands += has_two_results(s);
   if (is_synchronous(s) && s.words.take_last() == "b32") s.instruction.execute = &shuffle;
 }
 void decode_vote(Statement& s) {
@@ -158,6 +159,7 @@ void decode_match(Statement& s) {
   const std::string_view type = s.words.take_last();
   const bool two = has_two_results(s);
   s.instruction.results = two ? 2 : 1;
+  s.least_operands += two;
   const int n = type_bytes(type);
   s.widths = two ? std::vector<int>{4, Operand::kPredicate, n, 4} : std::vector<int>{4, n, 4};
   if (!is_synchronous(s)) return;
@@ -182,11 +184,11 @@ void decode_activemask(Statement& s) {
   s.instruction.execute = &active_lanes;
 }
 
-constexpr TableEntry kTable[] = {{"shfl", &decode_shfl},
-                                 {"vote", &decode_vote},
-                                 {"match", &decode_match},
-                                 {"redux", &decode_redux},
-                                 {"activemask", &decode_activemask}};
+constexpr TableEntry kTable[] = {{"shfl", &decode_shfl, 5},
+                                 {"vote", &decode_vote, 3},
+                                 {"match", &decode_match, 3},
+                                 {"redux", &decode_redux, 3},
+                                 {"activemask", &decode_activemask, 1}};
 
 }  // namespace
 
