@@ -10,7 +10,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set train.max_steps=2 --set schedule.warmup_steps=1
-  --set evaluation.every_steps=0 --set log.generations.every_steps=0 --set checkpoint.every_steps=0 --set log.every_steps=1 "$@")
+  --set evaluation.every_steps=0 --set log.generations.every_steps=0 --set checkpoint.every_steps=0 --set log.every_steps=1
+  --set evaluation.max_sequences=2 "$@")
 
 "$weft" sample sample >/dev/null
 "$weft" prepare "$root/configs/sample/$job.yaml" "${small[@]}" >/dev/null 2>&1

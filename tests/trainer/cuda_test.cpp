@@ -108,6 +108,21 @@ TEST(CudaRun, TheSameRunTwiceIsTheSameToTheBit) {
   EXPECT_EQ(once(), once());
 }
 
+// After the first steps a device is asked for no memory: cudaMalloc and cudaFree wait for all that it does.
+TEST(CudaRun, AWarmStepAllocatesNothing) {
+  Context cuda(Device{DeviceKind::Cuda});
+  Mesh mesh = Mesh::single();
+  LayoutModel trained({.precision = Precision::Bf16}, {}, mesh, cuda);
+  for (uint64_t i = 0; i < 2; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
+  const size_t held = cuda.memory().use().held();
+  cuda.memory().reset_peak();
+  for (uint64_t i = 2; i < 5; ++i) {
+    trained.step({.learning_rate = 1e-3, .dropout_key = i});
+    EXPECT_EQ(cuda.memory().use().held(), held) << i;
+  }
+  EXPECT_EQ(cuda.memory().use().peak, held);
+}
+
 // Broken off after its save, resumed on the other device: checkpoints belong to no device.
 TEST(CudaRun, CheckpointsGoFromDeviceToDevice) {
   const Scratch scratch;
