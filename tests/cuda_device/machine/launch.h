@@ -1,4 +1,7 @@
-// Runs one launch of one kernel: blocks in a random order, their warps interleaved at random, lanes in lock step.
+// Runs one launch of one kernel: blocks in a random order and one at a time, their warps interleaved at random, lanes
+// in lock step. Lanes that diverge go on from the lowest program counter and meet where their counters do. All lanes of
+// a warp that have not ended must reach a barrier of the block together; that its warps wait at different barriers is
+// not seen. A kernel that waits for another block does not end.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,12 @@
 // Who read and who wrote each two bytes of some memory last: the state in which races and uninitialised reads are
 // found.
 //
+// A race is two accesses to the same two bytes, one of them a write, that nothing orders: a barrier of the warp between
+// lanes of one warp, a barrier of the block between warps, what atomics publish (releases.h) between blocks, streams
+// and events between operations. It is one also where both write the same value: the manual leaves the outcome open,
+// and a kernel that means it can let one lane write. Atomics on the same place do not race with each other. Single
+// bytes that neighbouring lanes of one instruction access are taken for one access of the warp; scattered ones race.
+//
 // Memory is kept in chunks of 16 bytes. As long as all accesses to a chunk cover it whole, by one lane with 16 bytes or
 // by neighbouring lanes with fewer, it has one pair of stamps; when parts of it are touched it is split into eight
 // pairs.

@@ -26,30 +26,39 @@ constexpr uint16_t kPtx = 1;
 constexpr uint64_t kCompressed = 0xf000;  // one bit for each method
 constexpr uint32_t kMostArchitecture = 90;
 
+template <class T>
+T read(const void* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
 }  // namespace
 
 std::string ptx_of(const void* fat_binary) {
-  const auto* header = static_cast<const FatHeader*>(fat_binary);
-  if (header->magic != kMagic) throw std::runtime_error("what the program registers is no fat binary of nvcc 13");
-  const auto* at = static_cast<const std::byte*>(fat_binary) + header->header_bytes;
-  const std::byte* const end = at + header->bytes;
-  const FatEntry* best = nullptr;
+  const auto header = read<FatHeader>(fat_binary);
+  if (header.magic != kMagic) throw std::runtime_error("what the program registers is no fat binary of nvcc 13");
+  const auto* at = static_cast<const char*>(fat_binary) + header.header_bytes;
+  const char* const end = at + header.bytes;
+  FatEntry best{};
+  const char* text = nullptr;
   std::string others;
-  for (const FatEntry* entry; at < end; at += entry->header_bytes + entry->payload_bytes) {
-    entry = reinterpret_cast<const FatEntry*>(at);
-    if (entry->kind == kPtx && entry->architecture <= kMostArchitecture &&
-        (!best || best->architecture < entry->architecture))
+  for (FatEntry entry; at < end; at += entry.header_bytes + entry.payload_bytes) {
+    entry = read<FatEntry>(at);
+    if (entry.kind == kPtx && entry.architecture <= kMostArchitecture &&
+        (!text || best.architecture < entry.architecture)) {
       best = entry;
+      text = at + entry.header_bytes;
+    }
     if (!others.empty()) others += ", ";
-    others += (entry->kind == kPtx ? "PTX of compute_" : "machine code of sm_") + std::to_string(entry->architecture);
+    others += (entry.kind == kPtx ? "PTX of compute_" : "machine code of sm_") + std::to_string(entry.architecture);
   }
-  if (!best)
+  if (!text)
     throw std::runtime_error("the fat binary has no PTX that this device can run, only " + others +
                              ": compile with -gencode arch=compute_80,code=compute_80");
-  if (best->flags & kCompressed)
+  if (best.flags & kCompressed)
     throw std::runtime_error("the PTX in the fat binary is compressed: compile with nvcc -no-compress");
-  const char* text = reinterpret_cast<const char*>(best) + best->header_bytes;
-  return std::string(text, strnlen(text, best->payload_bytes));
+  return std::string(text, strnlen(text, best.payload_bytes));
 }
 
 FatBinary& Programs::add(const void* image) { return binaries_.emplace_back(FatBinary{image, {}}); }

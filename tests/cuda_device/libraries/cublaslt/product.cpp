@@ -125,19 +125,22 @@ Operand operand(Memory& memory, const Product& p, bool first, int batch, const s
   return o;
 }
 
-// [m, n] in rows: alpha op(A) op(B), the inner dimension in the algorithm's parts.
+// The columns of alpha op(A) op(B), the inner dimension in the algorithm's parts. oneDNN thinks in rows: to it they are
+// the rows of op(B)^T op(A)^T.
 std::vector<float> multiply(const Product& p, const Operand& a, const Operand& b) {
   const size_t m = p.m(), n = p.n(), k = p.k(), parts = static_cast<size_t>(p.algorithm.parts);
-  std::vector<float> sum(m * n), partial(m * n);
+  const auto flipped = [](char transposed) { return transposed == 'N' ? 'T' : 'N'; };
+  std::vector<float> sum(m * n), partial(parts > 1 ? m * n : 0);
   const OneThread one_thread;
   for (size_t part = 0; part < parts; ++part) {
     const size_t first = k * part / parts, end = k * (part + 1) / parts;
     if (first == end) continue;
-    dnnl_sgemm(a.transposed, b.transposed, static_cast<dnnl_dim_t>(m), static_cast<dnnl_dim_t>(n),
-               static_cast<dnnl_dim_t>(end - first), p.alpha, a.values.data() + first * a.step_of_k,
-               static_cast<dnnl_dim_t>(a.stride), b.values.data() + first * b.step_of_k,
-               static_cast<dnnl_dim_t>(b.stride), 0.f, partial.data(), static_cast<dnnl_dim_t>(n));
-    for (size_t at = 0; at < sum.size(); ++at) sum[at] += partial[at];
+    dnnl_sgemm(flipped(b.transposed), flipped(a.transposed), static_cast<dnnl_dim_t>(n), static_cast<dnnl_dim_t>(m),
+               static_cast<dnnl_dim_t>(end - first), p.alpha, b.values.data() + first * b.step_of_k,
+               static_cast<dnnl_dim_t>(b.stride), a.values.data() + first * a.step_of_k,
+               static_cast<dnnl_dim_t>(a.stride), 0.f, parts > 1 ? partial.data() : sum.data(),
+               static_cast<dnnl_dim_t>(m));
+    for (size_t at = 0; at < partial.size(); ++at) sum[at] += partial[at];
   }
   return sum;
 }
@@ -199,7 +202,7 @@ void run_one(const Product& p, Memory& memory, int batch, const std::string& nam
   const auto as_columns = [&](std::vector<float> values, int32_t order) {
     return order == CUBLASLT_ORDER_ROW ? transposed(values, m, n) : values;
   };
-  std::vector<float> out = transposed(multiply(p, a, b), m, n);
+  std::vector<float> out = multiply(p, a, b);
   if (p.beta != 0) {
     const std::vector<float> c = as_columns(load(memory, lines_of(p.c, p.c_at, batch), name + ": C"), p.c.order);
     for (size_t at = 0; at < out.size(); ++at) out[at] += p.beta * c[at];
