@@ -3,7 +3,7 @@
 #include "tests/cuda_device/machine/access.h"
 #include "tests/cuda_device/machine/instructions/elementwise.h"
 #include "tests/cuda_device/machine/instructions/families.h"
-#include "tests/cuda_device/machine/instructions/rounding.h"
+#include "tests/cuda_device/machine/instructions/values.h"
 #include "tests/cuda_device/ptx/text.h"
 
 namespace weft::cuda_device {
@@ -13,42 +13,6 @@ namespace {
 constexpr int kReturns = 1;   // atom: operand 0 is the old value
 constexpr int kReleases = 2;  // .release, .acq_rel
 
-struct Add {
-  template <class T>
-  T operator()(T old, T v) const {
-    return T(old + v);
-  }
-};
-struct Min {
-  template <class T>
-  T operator()(T old, T v) const {
-    return v < old ? v : old;
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T old, T v) const {
-    return v > old ? v : old;
-  }
-};
-struct And {
-  template <class T>
-  T operator()(T old, T v) const {
-    return old & v;
-  }
-};
-struct Or {
-  template <class T>
-  T operator()(T old, T v) const {
-    return old | v;
-  }
-};
-struct Xor {
-  template <class T>
-  T operator()(T old, T v) const {
-    return old ^ v;
-  }
-};
 struct Exchange {
   template <class T>
   T operator()(T, T v) const {

@@ -1,29 +1,12 @@
 // Logic, shifts, and the counting and moving of bits.
 #include "tests/cuda_device/machine/instructions/elementwise.h"
 #include "tests/cuda_device/machine/instructions/families.h"
+#include "tests/cuda_device/machine/instructions/values.h"
 #include "tests/cuda_device/ptx/text.h"
 
 namespace weft::cuda_device {
 namespace {
 
-struct And {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a & b;
-  }
-};
-struct Or {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a | b;
-  }
-};
-struct Xor {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a ^ b;
-  }
-};
 struct Not {
   template <class T>
   T operator()(T a) const {

@@ -2,6 +2,7 @@
 // there at the same time; lanes that diverged meet only where their program counters do.
 #include "tests/cuda_device/machine/instructions/elementwise.h"
 #include "tests/cuda_device/machine/instructions/families.h"
+#include "tests/cuda_device/machine/instructions/values.h"
 #include "tests/cuda_device/ptx/text.h"
 
 namespace weft::cuda_device {
@@ -84,34 +85,6 @@ void match(Warp& w, const Instruction& i) {
   });
   if (a == 2) w.set_predicate(i.operands[1], all);
 }
-
-struct Add {
-  template <class T>
-  T operator()(T a, T b) const {
-    return T(a + b);
-  }
-};
-struct Min {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a < b ? a : b;
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a > b ? a : b;
-  }
-};
-struct And {
-  uint32_t operator()(uint32_t a, uint32_t b) const { return a & b; }
-};
-struct Or {
-  uint32_t operator()(uint32_t a, uint32_t b) const { return a | b; }
-};
-struct Xor {
-  uint32_t operator()(uint32_t a, uint32_t b) const { return a ^ b; }
-};
 
 template <class T, class F>
 void reduce(Warp& w, const Instruction& i) {  // redux d, a, mask
