@@ -73,6 +73,16 @@ configure 1 -U'*_ROOT' -U'CMAKE_DISABLE_FIND_PACKAGE_*' -DxxHash_ROOT=/nonexiste
 [[ $(missing) == 1 ]] || fail "one line where one is missing"
 grep -q '^weft needs xxHash: xxhash.h is not found in /nonexistent; ' "$log" || fail "the line says what was looked for, and where"
 configure 0 -UxxHash_ROOT
-configure 1 -DWEFT_CUDA=ON
-grep -q 'this version of weft has no CUDA code' "$log" || fail "-DWEFT_CUDA=ON is refused in words"
+
+# CUDA: a choice that is none; without; and insisted on where there is no compiler for it.
+configure 1 -DWEFT_CUDA=perhaps
+grep -q -e '-DWEFT_CUDA=perhaps: say AUTO, ON or OFF' "$log" || fail "a choice that is none is named"
+configure 0 -DWEFT_CUDA=OFF
+grep -q 'weft: CPU only (-DWEFT_CUDA=OFF)' "$log" || fail "a build without CUDA says so"
+if [[ ! -e /usr/bin/nvcc && ! -e /bin/nvcc ]]; then
+  PATH=/usr/bin:/bin configure 1 -DWEFT_CUDA=ON -U'CMAKE_CUDA_*'
+  grep -q 'WEFT_CUDA=ON, but no CUDA compiler is found' "$log" || fail "a missing compiler is named"
+  PATH=/usr/bin:/bin configure 0 -DWEFT_CUDA=AUTO -U'CMAKE_CUDA_*'
+  grep -q 'weft: CPU only (no CUDA compiler is found)' "$log" || fail "what AUTO did not find is one line"
+fi
 echo "dependencies: all as expected"
