@@ -3,10 +3,11 @@
 #
 #   tests/mutations/run.sh                 all patches of this folder
 #   tests/mutations/run.sh padded tied     those whose names contain one of the words
-#   tests/mutations/run.sh --check         only that every patch still applies, and stands in docs/layouts.md
-#   tests/mutations/run.sh --table         that page's table of them
+#   tests/mutations/run.sh --pick 3 cuda/  three of them, drawn by the last commit
+#   tests/mutations/run.sh --check         only that every patch still applies, and stands in the page of its table
+#   tests/mutations/run.sh --table         the tables of docs/layouts.md and, for cuda/, of docs/simulated_device.md
 #
-# A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
+# Those of cuda/ break device code; their tests run on the simulated device. A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
 # last commit. Takes about half a minute a patch on two cores.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -21,12 +22,26 @@ row() {
   printf '| %s | `%s %s` |\n' "$(head -n 1 "$1")" "$target" "$filter"
 }
 
-check_only=false words=()
-for argument in "$@"; do
+# name_of PATCH: 07-padded, cuda/41-row-sums.
+name_of() {
+  local path=${1#"$here"/}
+  printf '%s' "${path%.patch}"
+}
+page_of() { if [[ $(name_of "$1") == cuda/* ]]; then echo docs/simulated_device.md; else echo docs/layouts.md; fi; }
+
+all=("$here"/*.patch "$here"/cuda/*.patch)
+check_only=false words=() pick=0
+while (($#)); do
+  argument=$1
+  shift
   case $argument in
     --check) check_only=true ;;
+    --pick)
+      pick=$1
+      shift
+      ;;
     --table)
-      for patch in "$here"/*.patch; do row "$patch"; done
+      for patch in "${all[@]}"; do row "$patch"; done
       exit 0
       ;;
     -h | --help)
@@ -46,12 +61,23 @@ chosen() {
 
 if $check_only; then
   status=0
-  for patch in "$here"/*.patch; do
+  for patch in "${all[@]}"; do
     grep -q '^Test: [a-z_]* .' "$patch" || { echo "$patch: no line 'Test: TARGET FILTER'"; status=1; }
     (cd "$root" && git apply --check "$patch") || { echo "$patch does not apply"; status=1; }
-    grep -qxF "$(row "$patch")" "$root/docs/layouts.md" || { echo "docs/layouts.md lacks: $(row "$patch")"; status=1; }
+    grep -qxF "$(row "$patch")" "$root/$(page_of "$patch")" || { echo "$(page_of "$patch") lacks: $(row "$patch")"; status=1; }
   done
   exit $status
+fi
+
+patches=()
+for patch in "${all[@]}"; do
+  chosen "$(name_of "$patch")" && patches+=("$patch")
+done
+if ((pick > 0)); then
+  commit=$(git -C "$root" rev-parse HEAD)
+  mapfile -t patches < <(for patch in "${patches[@]}"; do
+    printf '%s %s\n' "$(printf '%s%s' "$commit" "$(name_of "$patch")" | sha1sum | cut -c1-40)" "$patch"
+  done | sort | head -n "$pick" | cut -d' ' -f2-)
 fi
 
 scratch=$(mktemp -d)
@@ -60,28 +86,29 @@ git -C "$root" archive HEAD | tar -x -C "$scratch"
 cd "$scratch"
 cmake --preset cpu >configure.log
 
-# run_test TARGET FILTER: 0 passed, 1 failed, 2 did not build or ran no test.
+# run_test TARGET FILTER NAME: 0 passed, 1 failed, 2 did not build or ran no test.
 run_test() {
   cmake --build build/cpu --target "$1" >build.log 2>&1 || return 2
   local binary
   binary=$(find build/cpu/tests -type f -name "$1")
-  timeout 300 "$binary" --gtest_filter="$2" --gtest_brief=1 >test.log 2>&1 && result=0 || result=1
+  local device=(env)
+  [[ $3 == cuda/* ]] && device=(env WEFT_TEST_DEVICE=cuda LD_LIBRARY_PATH="$PWD/build/cpu/simulated")
+  timeout 300 "${device[@]}" "$binary" --gtest_filter="$2" --gtest_brief=1 >test.log 2>&1 && result=0 || result=1
   grep -q '\[==========\] 0 tests' test.log && return 2
   return $result
 }
 
 declare -A sound
 survived=0 total=0
-for patch in "$here"/*.patch; do
-  name=$(basename "$patch" .patch)
-  chosen "$name" || continue
+for patch in "${patches[@]}"; do
+  name=$(name_of "$patch")
   test_of "$patch"
   if [[ -z ${sound[$target $filter]:-} ]]; then
-    run_test "$target" "$filter" || { echo "$target $filter does not pass unbroken"; tail -20 build.log test.log; exit 1; }
+    run_test "$target" "$filter" "$name" || { echo "$target $filter does not pass unbroken"; tail -20 build.log test.log; exit 1; }
     sound[$target $filter]=yes
   fi
   git apply "$patch"
-  run_test "$target" "$filter" && verdict=SURVIVED || { [[ $? == 1 ]] && verdict=caught || verdict="NOT BUILT"; }
+  run_test "$target" "$filter" "$name" && verdict=SURVIVED || { [[ $? == 1 ]] && verdict=caught || verdict="NOT BUILT"; }
   git apply --reverse "$patch"
   total=$((total + 1))
   [[ $verdict == caught ]] || survived=$((survived + 1))
