@@ -22,6 +22,19 @@ std::string runtime_version() {
 
 }  // namespace cuda
 
+namespace {
+
+// Before anything is allocated.
+void require_code(int device, const std::string& name) {
+  if (cuda::has_code_for(device)) return;
+  throw ConfigError(
+      fmt::format("CUDA device {} is {}, and this weft is built for {}", device, name, WEFT_CUDA_ARCHITECTURES),
+      "build it again with -DWEFT_CUDA_ARCHITECTURES=, the device's number and -real; its kernels need "
+      "sm_80 or newer");
+}
+
+}  // namespace
+
 CudaDevices cuda_devices() {
   CudaDevices found{.built = true, .runtime = cuda::runtime_version()};
   int count = 0;
@@ -40,6 +53,7 @@ std::unique_ptr<Backend> make_cuda_backend(int index) {
   const CudaDevices found = cuda_devices();
   require<ConfigError>(index < static_cast<int>(found.names.size()), "CUDA device {} is asked for, but there are {}{}",
                        index, found.names.size(), found.why_none.empty() ? "" : ": " + found.why_none);
+  require_code(index, found.names[static_cast<size_t>(index)]);
   return std::make_unique<cuda::CudaBackend>(index);
 }
 

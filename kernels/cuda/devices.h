@@ -4,6 +4,8 @@
 namespace weft::cuda {
 
 std::string device_name(int device);  // "NVIDIA H100 80GB HBM3, sm_90"
-std::string runtime_version();        // "CUDA 13.0"
+// Whether this build has code that the device runs: machine code of its own, or PTX that is made into it.
+bool has_code_for(int device);
+std::string runtime_version();  // "CUDA 13.0"
 
 }  // namespace weft::cuda

@@ -34,6 +34,12 @@ perplexity() { sed -nE 's/.*"perplexity": ?([0-9.]+).*/\1/p'; }
 LD_LIBRARY_PATH=$simulated "$weft" doctor >log
 grep -q '^CUDA .*0: simulated' log || { cat log; fail "weft doctor says simulated"; }
 
+# A device that the program has no code for is named before anything is computed.
+if LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_CAPABILITY=75 "$weft" bench --model gpt2-124m --set device=cuda >log 2>&1; then
+  fail "a device without code was taken"
+fi
+grep -q 'CUDA device 0 is simulated.*sm_75, and this weft is built for .*80' log || { cat log; fail "sm_75 is named"; }
+
 "$weft" sample sample >/dev/null
 for job in gpt translation; do
   small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set schedule.warmup_steps=10

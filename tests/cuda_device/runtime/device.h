@@ -8,8 +8,7 @@
 namespace weft::cuda_device {
 
 struct DeviceLimits {
-  static constexpr const char* kName = "simulated sm_90";
-  static constexpr int kMajor = 9, kMinor = 0;
+  static constexpr const char* kName = "simulated device";
   static constexpr int kMultiprocessors = 132;
   static constexpr int kWarp = 32;
   static constexpr uint32_t kThreadsPerBlock = 1024, kBlockX = 1024, kBlockY = 1024, kBlockZ = 64;

@@ -45,6 +45,8 @@ std::shared_ptr<const Kernel> kernel_of(Simulator& all, const void* function, in
   }
 }
 
+bool has_code(const Simulator& all) { return all.settings.capability >= 80; }
+
 size_t dynamic_shared_limit(Simulator& all, const void* function, int device) {
   const auto kernel = kernel_of(all, function, device);
   const auto& asked = all.programs.function(function)->dynamic_shared_most;
@@ -74,6 +76,7 @@ Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** 
               Stream& stream) {
   const auto kernel = kernel_of(all, function, stream.device);
   if (!kernel) return Status::InvalidDeviceFunction;
+  if (!has_code(all)) return Status::NoKernelImage;
   const size_t limit = dynamic_shared_limit(all, function, stream.device);
   if (const Status status = check_limits(*kernel, grid, block, shared_bytes, limit); status != Status::Success)
     return status;

@@ -16,6 +16,9 @@ Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** 
 // holds that the simulator does not know ends the program by name.
 std::shared_ptr<const Kernel> kernel_of(Simulator& all, const void* function, int device);
 
+// Whether the device is one that PTX of compute_80 can be made code for.
+bool has_code(const Simulator& all);
+
 // The most dynamic shared memory that a launch of the function may have: what is left of 48 KiB, or what was asked for.
 size_t dynamic_shared_limit(Simulator& all, const void* function, int device);
 Status set_dynamic_shared_limit(Simulator& all, const void* function, int device, int bytes);

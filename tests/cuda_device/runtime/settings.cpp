@@ -29,6 +29,8 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
     settings.devices = static_cast<int>(value);
   else if (name == "MEMORY")
     settings.memory = value;
+  else if (name == "CAPABILITY")
+    settings.capability = static_cast<int>(value);
   else if (name == "PATIENCE")
     settings.patience = value;
   else if (name == "FAIL_ALLOCATION")
@@ -40,7 +42,7 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
   else
     throw std::runtime_error(
         "there is no setting " + std::string(kPrefix) + std::string(name) +
-        "; there are SEED, COUNT, MEMORY, REPORTS, PATIENCE, FAIL_ALLOCATION, FAIL_LAUNCH and FAIL_KERNEL");
+        "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, PATIENCE, FAIL_ALLOCATION, FAIL_LAUNCH and FAIL_KERNEL");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ enum class Status : int {
   InvalidDeviceFunction = 98,
   NoDevice = 100,
   InvalidDevice = 101,
+  NoKernelImage = 209,
   InvalidResourceHandle = 400,
   NotReady = 600,
   IllegalAddress = 700,

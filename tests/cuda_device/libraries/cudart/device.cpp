@@ -14,7 +14,7 @@ namespace {
 bool is_device(const Simulator& all, int device) { return device >= 0 && device < all.settings.devices; }
 
 // The attributes that programs choose kernels and sizes by.
-int attribute_of(cudaDeviceAttr attribute) {
+int attribute_of(const Simulator& all, cudaDeviceAttr attribute) {
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:
       return Limits::kThreadsPerBlock;
@@ -55,9 +55,9 @@ int attribute_of(cudaDeviceAttr attribute) {
     case cudaDevAttrL2CacheSize:
       return Limits::kL2Bytes;
     case cudaDevAttrComputeCapabilityMajor:
-      return Limits::kMajor;
+      return all.settings.capability / 10;
     case cudaDevAttrComputeCapabilityMinor:
-      return Limits::kMinor;
+      return all.settings.capability % 10;
     case cudaDevAttrAsyncEngineCount:
     case cudaDevAttrConcurrentKernels:
     case cudaDevAttrUnifiedAddressing:
@@ -103,7 +103,7 @@ cudaError_t cudaGetDevice(int* device) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   return answer_of([&](Simulator& all) {
     if (!is_device(all, device)) return Status::InvalidDevice;
-    *value = attribute_of(attribute);
+    *value = attribute_of(all, attribute);
     return Status::Success;
   });
 }
@@ -130,8 +130,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     std::copy_n(block, 3, p->maxThreadsDim);
     std::copy_n(grid, 3, p->maxGridSize);
     p->totalConstMem = Limits::kConstantBytes;
-    p->major = Limits::kMajor;
-    p->minor = Limits::kMinor;
+    p->major = all.settings.capability / 10;
+    p->minor = all.settings.capability % 10;
     p->multiProcessorCount = Limits::kMultiprocessors;
     p->l2CacheSize = Limits::kL2Bytes;
     p->memPitch = 2147483647;

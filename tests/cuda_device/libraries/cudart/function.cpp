@@ -49,12 +49,13 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
   return answer_of([&](Simulator& all) {
     const auto kernel = kernel_of(all, function, this_thread().device);
     if (!kernel) return Status::InvalidDeviceFunction;
+    if (!has_code(all)) return Status::NoKernelImage;
     *attributes = {};
     attributes->sharedSizeBytes = kernel->shared_bytes;
     attributes->localSizeBytes = kernel->local_bytes;
     attributes->maxThreadsPerBlock = static_cast<int>(kernel->max_threads);
     attributes->ptxVersion = 80;
-    attributes->binaryVersion = 10 * DeviceLimits::kMajor + DeviceLimits::kMinor;
+    attributes->binaryVersion = all.settings.capability;
     attributes->maxDynamicSharedSizeBytes = static_cast<int>(dynamic_shared_limit(all, function, this_thread().device));
     return Status::Success;
   });

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""What ptxas says of weft's CUDA kernels: registers, shared memory, spills; and how many warps fit a multiprocessor by them.
+
+usage: kernel_resources.py BUILD [--jobs N] [--only WORD] [--json FILE] [--table]
+  BUILD     a build folder with CUDA: its compile_commands.json says how each kernel is compiled
+  --only    sources whose names contain WORD
+  --json    writes every kernel
+  --table   rewrites the table of bench/README.md: a line a kernel, over its instances
+
+Nothing runs: ptxas is asked for sm_80 and sm_90 with the flags of the build. Exit status 1 if a kernel spills that the list
+below does not excuse."""
+
+import argparse
+import collections
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BEGIN, END = "<!-- kernel_resources.py begins -->", "<!-- kernel_resources.py ends -->"
+DEVICES = ("sm_80", "sm_90")
+REGISTERS, WARPS, GRANULE = 65536, 64, 256  # of a multiprocessor; a warp's registers come in granules
+# Heads of more than 128 columns: no model of configs/ has them.
+MAY_SPILL = re.compile(r"^(attend|attend_cache|key_gradients|query_gradients)<.*\b256\b")
+
+
+def sources(build, only):
+    for entry in json.load(open(build / "compile_commands.json")):
+        path = pathlib.Path(entry["file"])
+        if path.suffix == ".cu" and "kernels/cuda" in str(path) and only in path.name:
+            yield path.name, entry["directory"], shlex.split(entry["command"])
+
+
+def asked(command):
+    """The build's command, for ptxas's words alone."""
+    words, skip = [], False
+    for word in command:
+        if skip:
+            skip = False
+        elif word in ("-o", "-MF", "-MT"):
+            skip = True
+        elif word.startswith("--generate-code") or word == "-MD" or word.endswith("ccache"):
+            continue
+        else:
+            words.append(word)
+    codes = [f"-gencode=arch=compute_{d[3:]},code={d}" for d in DEVICES]
+    return words + codes + ["-Xptxas=-v", "-o", os.devnull]
+
+
+def short(name):
+    """weft::cuda::(anonymous namespace)::attend<float, 64>(...) as attend<float, 64>"""
+    name = name.replace("(anonymous namespace)::", "").replace("weft::cuda::", "").replace("weft::", "")
+    name = re.sub(r"^(static )?void ", "", name)
+    depth = 0
+    for i, c in enumerate(name):
+        depth += (c == "<") - (c == ">")
+        if c == "(" and depth == 0:
+            return name[:i]
+    return name
+
+
+def warps_that_fit(registers):
+    a_warp = -(-registers * 32 // GRANULE) * GRANULE
+    return min(WARPS, REGISTERS // a_warp)
+
+
+def kernels_of(source, directory, command):
+    done = subprocess.run(asked(command), cwd=directory, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{source}: {done.stderr[-2000:]}")
+    found, kernel = [], None
+    for line in (done.stdout + done.stderr).splitlines():
+        if entry := re.search(r"Compiling entry function '(\S+)' for '(sm_\d+)'", line):
+            kernel = {"source": source, "kernel": entry[1], "device": entry[2]}
+        elif kernel and (spill := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line)):
+            kernel["stack"], kernel["spill_stores"], kernel["spill_loads"] = map(int, spill.groups())
+        elif kernel and (used := re.search(r"Used (\d+) registers", line)):
+            shared = re.search(r"(\d+) bytes smem", line)
+            kernel["registers"], kernel["shared"] = int(used[1]), int(shared[1]) if shared else 0
+            kernel["warps"] = warps_that_fit(kernel["registers"])
+            found.append(kernel)
+            kernel = None
+    names = subprocess.run(["c++filt"], input="\n".join(k["kernel"] for k in found), capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    for k, name in zip(found, names):
+        k["kernel"] = short(name)
+    return found
+
+
+def span(values):
+    low, high = min(values), max(values)
+    return str(low) if low == high else f"{low}-{high}"
+
+
+def table(kernels):
+    families = collections.defaultdict(list)
+    for k in kernels:
+        families[k["source"], k["kernel"].split("<")[0]].append(k)
+    text = ("| source | kernel | instances | registers sm_80 | registers sm_90 | static shared, bytes | warps that fit | spilled, bytes |\n"
+            "|---|---|---|---|---|---|---|---|\n")
+    for (source, kernel), all_of in sorted(families.items()):
+        by_device = {d: [k for k in all_of if k["device"] == d] for d in DEVICES}
+        cells = [f"`{source}`", f"`{kernel}`", str(len(by_device[DEVICES[0]]))]
+        cells += [span([k["registers"] for k in by_device[d]]) for d in DEVICES]
+        cells += [span([k[what] for k in all_of]) for what in ("shared", "warps")]
+        cells.append(span([k["spill_stores"] for k in all_of]))
+        text += "| " + " | ".join(cells) + " |\n"
+    return text
+
+
+def rewrite(page, text):
+    page_text = page.read_text()
+    before, rest = page_text.split(BEGIN)
+    page.write_text(before + BEGIN + "\n" + text + END + rest.split(END)[1])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--only", default="")
+    parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--table", action="store_true")
+    args = parser.parse_args()
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        kernels = [k for some in pool.map(lambda s: kernels_of(*s), sources(args.build, args.only)) for k in some]
+    if not kernels:
+        sys.exit(f"{args.build}: no CUDA kernels are compiled there")
+    spilling = [k for k in kernels if k["spill_stores"] > 0]
+    for k in spilling:
+        excused = "excused: " if MAY_SPILL.match(k["kernel"]) else ""
+        print(f"{excused}{k['source']}: {k['kernel']} on {k['device']} spills {k['spill_stores']} bytes")
+    if args.json:
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout.strip()
+        nvcc = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout.split("release ")[-1].split(",")[0]
+        args.json.write_text(json.dumps({"date": datetime.date.today().isoformat(), "commit": commit, "nvcc": nvcc,
+                                         "kernels": kernels}, indent=0) + "\n")
+    if args.table:
+        rewrite(HERE.parent / "README.md", table(kernels))
+    print(f"{len(kernels)} compiled kernels, {len(spilling)} of them spill")
+    sys.exit(any(not MAY_SPILL.match(k["kernel"]) for k in spilling))
+
+
+if __name__ == "__main__":
+    main()

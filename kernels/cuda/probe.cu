@@ -1,0 +1,24 @@
+#include "kernels/cuda/devices.h"
+#include "kernels/cuda/errors.h"
+#include "kernels/cuda/stream.h"
+
+namespace weft::cuda {
+namespace {
+
+__global__ void probe() {}
+
+}  // namespace
+
+bool has_code_for(int device) {
+  select_device(device);
+  cudaFuncAttributes attributes;
+  const cudaError_t answer = cudaFuncGetAttributes(&attributes, probe);
+  if (answer == cudaErrorNoKernelImageForDevice || answer == cudaErrorInvalidDeviceFunction) {
+    cudaGetLastError();
+    return false;
+  }
+  check(answer, "looking for the device's code");
+  return true;
+}
+
+}  // namespace weft::cuda
