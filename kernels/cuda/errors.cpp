@@ -20,6 +20,13 @@ void check(cudaError_t answer, const char* call) {
                     "the kernel that failed may be an earlier one: CUDA_LAUNCH_BLOCKING=1 shows which");
 }
 
+void check_launch(cudaError_t answer, const void* kernel) {
+  if (answer == cudaSuccess) return;
+  const char* name = "a kernel";
+  cudaFuncGetName(&name, kernel);
+  check(answer, name);
+}
+
 void check_quietly(cudaError_t answer, const char* call) noexcept {
   if (answer != cudaSuccess) log_warning("{}", words(answer, call));
 }

@@ -17,15 +17,14 @@ void launch(const Stream& stream, void (*kernel)(Params...), dim3 grid, dim3 blo
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   constexpr size_t kWithoutAsking = size_t{48} << 10;
   select_device(stream.device());
-  const char* name = "a kernel";
-  cudaFuncGetName(&name, reinterpret_cast<const void*>(kernel));
+  const auto* const function = reinterpret_cast<const void*>(kernel);
   if (shared_bytes > kWithoutAsking) {
-    check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared_bytes)),
-          name);
+    check_launch(
+        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)),
+        function);
   }
   kernel<<<grid, block, shared_bytes, stream.get()>>>(static_cast<Params>(std::forward<Args>(args))...);
-  check(cudaGetLastError(), name);
+  check_launch(cudaGetLastError(), function);
 }
 
 }  // namespace weft::cuda
