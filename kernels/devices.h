@@ -28,9 +28,8 @@ struct CudaDevices {
 };
 // Asks each time; needs neither driver nor device.
 CudaDevices cuda_devices();
-// The device of the rank-th of `ranks` ranks of this machine: each its own, or the only one that the process was given
-// to see. ConfigError if the choice is Cuda and there is none, or ranks would have to share one.
-Device choose_device(DeviceChoice choice, int rank, int ranks);
+// The first CUDA device, or the CPU. ConfigError if the choice is Cuda and there is none.
+Device choose_device(DeviceChoice choice);
 // For one line to the user: "NVIDIA H100 80GB HBM3, sm_90", "CPU", "CPU (no CUDA device: ...)".
 std::string describe_device(const Device& device, DeviceChoice choice);
 

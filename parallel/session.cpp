@@ -50,7 +50,7 @@ void warn_if_few_processors(const LocalRanks& local) {
 
 // Ranks exchange what lies in host memory.
 Device device_for(DeviceChoice choice, int world_size) {
-  if (world_size == 1) return choose_device(choice, 0, 1);
+  if (world_size == 1) return choose_device(choice);
   require<ConfigError>(choice != DeviceChoice::Cuda,
                        "device: cuda on {} ranks: this version exchanges nothing between devices; use one rank, or "
                        "device: cpu",

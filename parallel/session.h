@@ -18,7 +18,7 @@ namespace weft {
 // a watchdog from before MPI starts if `budgets` are given.
 class Session {
  public:
-  // `tp` ranks share a model. ConfigError if the layout does not fit the world, or the devices do not fit the ranks.
+  // `tp` ranks share a model. ConfigError if the layout does not fit the world, or there is no such device.
   explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt,
                    DeviceChoice device = DeviceChoice::Auto);
   // A session for commands that one process runs alone.
