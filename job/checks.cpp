@@ -7,8 +7,8 @@
 #include "base/config/reader.h"
 #include "base/error.h"
 #include "job/job.h"
-#include "kernels/devices.h"
 #include "job/renamed_keys.h"
+#include "kernels/devices.h"
 
 namespace weft {
 namespace {

@@ -1,11 +1,11 @@
 #include "job/job.h"
-#include "kernels/devices.h"
 
 #include <gtest/gtest.h>
 
 #include "base/config/writer.h"
 #include "base/error.h"
 #include "job/migration.h"
+#include "kernels/devices.h"
 #include "tests/support/source_dir.h"
 
 namespace weft {

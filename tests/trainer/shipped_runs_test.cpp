@@ -105,10 +105,9 @@ TEST_F(ShippedRuns, QuixoteSmall) {
 
 TEST_F(ShippedRuns, QuixoteHeldOut) {
   if (!has_shared_data("text/quixote.txt")) GTEST_SKIP() << needs("text/quixote.txt");
-  expect_learning(
-      job("gpt/quixote-held-out.yaml",
-          {files("data.train.files", shared_data("text/quixote.txt").string()), "train.max_steps=12",
-           "schedule.warmup_steps=4", "batch.sequences=2", "log.generations.every_steps=0"}));
+  expect_learning(job("gpt/quixote-held-out.yaml",
+                      {files("data.train.files", shared_data("text/quixote.txt").string()), "train.max_steps=12",
+                       "schedule.warmup_steps=4", "batch.sequences=2", "log.generations.every_steps=0"}));
 }
 
 TEST_F(ShippedRuns, NextPassage) {
