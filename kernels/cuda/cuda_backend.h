@@ -22,13 +22,16 @@ class CudaBackend : public Backend {
   using Backend::run;
   using Backend::workspace;
   size_t workspace(const AddPositionsBackward& args) const override;
+  size_t workspace(const AttentionBackward& args) const override;
+  size_t workspace(const CachedAttention& args) const override;
   size_t workspace(const EmbedBackward& args) const override;
+  size_t workspace(const LinearBackward& args) const override;
+  size_t workspace(const LinearForward& args) const override;
   size_t workspace(const ResidualNormBackward& args) const override;
   size_t workspace(const SquareSum& args) const override;
   size_t workspace(const SumAll& args) const override;
   size_t workspace(const SumRows& args) const override;
-  size_t workspace(const AttentionBackward& args) const override;
-  size_t workspace(const CachedAttention& args) const override;
+
   void run(const Activate& args, Scratch scratch) override;
   void run(const AddPositionsBackward& args, Scratch scratch) override;
   void run(const AddPositionsForward& args, Scratch scratch) override;
@@ -59,9 +62,6 @@ class CudaBackend : public Backend {
   void run(const SquareSum& args, Scratch scratch) override;
   void run(const SumAll& args, Scratch scratch) override;
   void run(const SumRows& args, Scratch scratch) override;
-
-  size_t workspace(const LinearBackward& args) const override;
-  size_t workspace(const LinearForward& args) const override;
 
  private:
   void packed_linear(const LinearForward& args);

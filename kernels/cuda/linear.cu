@@ -30,17 +30,22 @@ __device__ void write(T* to, const float (&from)[N]) {
   }
 }
 
+// y = dropout(act(pre))
 template <Activation Act, int N, class T>
-__global__ void activate_elements(const T* pre, T* y, int64_t rows, int64_t columns, DropoutMask mask) {
-  const int64_t pieces = columns / N, i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  if (i >= rows * pieces) return;
-  float v[N];
-  read(pre + i * N, v);
+struct Activated {
+  const T* pre;
+  T* y;
+  int64_t columns;
+  DropoutMask mask;
+  __device__ void operator()(int64_t row, int64_t column, float (&v)[N]) const {
+    const int64_t at = row * columns + column;
+    read(pre + at, v);
 #pragma unroll
-  for (int j = 0; j < N; ++j) v[j] = activated<Act>(v[j]);
-  if (mask.active()) mask.multiply(i / pieces, i % pieces * N, v);
-  write(y + i * N, v);
-}
+    for (int j = 0; j < N; ++j) v[j] = activated<Act>(v[j]);
+    if (mask.active()) mask.multiply(row, column, v);
+    write(y + at, v);
+  }
+};
 
 // From the gradient of x = dropout(act(pre)) to that of pre, in place; what it brings to a sum over rows is not
 // rounded.
@@ -72,6 +77,11 @@ __global__ void each_piece(Each each, int64_t rows, int64_t columns) {
   each(i / pieces, i % pieces * N, v);
 }
 
+template <int N, class Each>
+void launch_pieces(const Stream& stream, const Each& each, int64_t rows, int64_t columns) {
+  launch(stream, each_piece<N, Each>, blocks_for(rows * (columns / N), kThreads), kThreads, 0, each, rows, columns);
+}
+
 // Calls f.template operator()<N>() with N a vector where rows can be read so, else 1.
 template <class T, class F>
 void with_pieces(bool vectors, F&& f) {
@@ -80,11 +90,12 @@ void with_pieces(bool vectors, F&& f) {
 }
 
 bool fused_gelu(const LinearForward& args) {
-  return args.activation == Activation::GeluTanh && !args.dropout.active() && args.y.columns() % 8 == 0;
+  return args.activation == Activation::GeluTanh && !args.dropout.active() &&
+         fits_saved(args.y.columns(), args.pre ? args.pre.device_raw() : nullptr);
 }
 bool fused_gelu(const LinearBackward& args) {
   return args.input_activation == Activation::GeluTanh && !args.input_dropout.active() && args.dx &&
-         args.dx_mode == Accumulate::Overwrite && args.dx.columns() % 8 == 0;
+         args.dx_mode == Accumulate::Overwrite && fits_saved(args.dx.columns(), args.input_pre.device_raw());
 }
 
 bool has_producer(const LinearBackward& args) {
@@ -104,8 +115,7 @@ void producer_gradient(const Stream& stream, const LinearBackward& args, Scratch
         sum_columns<N>(stream, gradient, rows, columns, args.input_dbias.device_data<float>(), args.input_dbias_mode,
                        scratch);
       } else {
-        launch(stream, each_piece<N, ProducerGradient<Act, N, T>>, blocks_for(rows * (columns / N), kThreads), kThreads,
-               0, gradient, rows, columns);
+        launch_pieces<N>(stream, gradient, rows, columns);
       }
     });
   });
@@ -137,12 +147,11 @@ void CudaBackend::run(const LinearForward& args, Scratch scratch) {
   if (fused_gelu(args)) {
     gemm.c = args.y.device_raw();
     gemm.saved = args.pre ? args.pre.device_raw() : scratch.take<std::byte>(static_cast<int64_t>(args.y.bytes()));
-    gemm.epilogue = gemm.bias ? Epilogue::GeluBiasSaved : Epilogue::GeluSaved;
+    gemm.gelu = FusedGelu::Forward;
     return matmul_.run(gemm);
   }
   const Tensor& product = args.pre ? args.pre : args.y;
   gemm.c = product.device_raw();
-  gemm.epilogue = gemm.bias ? Epilogue::Bias : Epilogue::None;
   matmul_.run(gemm);
   if (bias_apart) run(AddRow{args.bias, args.y}, {});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
@@ -156,8 +165,7 @@ void CudaBackend::run(const Activate& args, Scratch) {
     T* y = elements_of<T>(args.y);
     with_activation(args.activation, [&]<Activation Act>() {
       with_pieces<T>(vectorised(pre, columns) && vectorised(y, columns), [&]<int N>() {
-        launch(stream_, activate_elements<Act, N, T>, blocks_for(rows * (columns / N), kThreads), kThreads, 0, pre, y,
-               rows, columns, DropoutMask(args.dropout));
+        launch_pieces<N>(stream_, Activated<Act, N, T>{pre, y, columns, DropoutMask(args.dropout)}, rows, columns);
       });
     });
   });
@@ -185,7 +193,7 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
                  .a = args.dy.device_raw(),
                  .b = args.weight.device_raw(),
                  .c = args.dx.device_raw(),
-                 .epilogue = fused ? Epilogue::GeluGradient : Epilogue::None,
+                 .gelu = fused ? FusedGelu::Gradient : FusedGelu::None,
                  .saved = fused ? args.input_pre.device_raw() : nullptr,
                  .add = args.dx_mode == Accumulate::Add});
     if (fused && args.input_dbias) {

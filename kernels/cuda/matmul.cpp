@@ -16,22 +16,15 @@ constexpr int64_t kRowStep = 64;
 
 cudaDataType_t type_of(DType dtype) { return dtype == DType::F32 ? CUDA_R_32F : CUDA_R_16BF; }
 
-cublasLtEpilogue_t epilogue_of(Epilogue epilogue) {
-  switch (epilogue) {
-    case Epilogue::None:
-      return CUBLASLT_EPILOGUE_DEFAULT;
-    case Epilogue::Bias:
-      return CUBLASLT_EPILOGUE_BIAS;
-    case Epilogue::GeluBias:
-      return CUBLASLT_EPILOGUE_GELU_BIAS;
-    case Epilogue::GeluSaved:
-      return CUBLASLT_EPILOGUE_GELU_AUX;
-    case Epilogue::GeluBiasSaved:
-      return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
-    case Epilogue::GeluGradient:
+cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
+  switch (gemm.gelu) {
+    case FusedGelu::Forward:
+      return gemm.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
+    case FusedGelu::Gradient:
       return CUBLASLT_EPILOGUE_DGELU;
+    default:
+      return gemm.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
   }
-  throw InternalError("an epilogue that no product has");
 }
 
 // What cuBLASLt makes and must be given back to it.
@@ -78,7 +71,7 @@ class Problem {
     blas_.check(blas_.create_description(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F), "making a description");
     set(made, CUBLASLT_MATMUL_DESC_TRANSA, g.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(made, CUBLASLT_MATMUL_DESC_TRANSB, g.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-    set(made, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(g.epilogue));
+    set(made, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(g));
     if (g.bias) set(made, CUBLASLT_MATMUL_DESC_BIAS_POINTER, g.bias);
     if (g.saved) {
       set(made, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, g.saved);
@@ -111,7 +104,7 @@ auto key_of(const Gemm& g) {
   const auto stepped = [](int64_t rows) { return (rows + kRowStep - 1) / kRowStep; };
   // The sum of a weight's gradient runs over rows: there k is what varies.
   return std::tuple(stepped(g.m), g.n, g.transpose_a ? stepped(g.k) : g.k, g.input, g.output, g.transpose_a,
-                    g.transpose_b, g.epilogue, g.add, alignment(g.a), alignment(g.b), alignment(g.c));
+                    g.transpose_b, epilogue_of(g), g.add, alignment(g.a), alignment(g.b), alignment(g.c));
 }
 
 }  // namespace

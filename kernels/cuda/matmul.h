@@ -7,17 +7,14 @@
 
 namespace weft::cuda {
 
-// What a product does with its sums before it writes them; GELU is the approximation with tanh.
-enum class Epilogue : uint8_t {
+// GELU, by the approximation with tanh, as a part of a product.
+enum class FusedGelu : uint8_t {
   None,
-  Bias,           // + bias
-  GeluBias,       // gelu(. + bias)
-  GeluSaved,      // gelu(.), and what stood before it to `saved`
-  GeluBiasSaved,  // gelu(. + bias), and what stood before it to `saved`
-  GeluGradient,   // . gelu'(saved)
+  Forward,   // c = gelu(.), and what stood before it to `saved`
+  Gradient,  // c = . gelu'(saved)
 };
 
-// c [m, n] = epilogue(op(a) [m, k] op(b) [k, n]), or c += op(a) op(b) if `add`. Row-major, dense.
+// c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], then GELU, or c += op(a) op(b) if `add`. Row-major, dense.
 // Types: input and output both f32 or both bf16, or input bf16 with output f32; sums in f32, without TF32. bias and
 // saved are of the output's type.
 struct Gemm {
@@ -29,13 +26,13 @@ struct Gemm {
   const void* b = nullptr;
   bool transpose_b = false;  // b lies in memory as [n, k]
   void* c = nullptr;
-  Epilogue epilogue = Epilogue::None;
-  const void* bias = nullptr;  // [n]
-  void* saved = nullptr;       // [m, n]
-  bool add = false;            // with Epilogue::None
+  const void* bias = nullptr;
+  FusedGelu gelu = FusedGelu::None;
+  void* saved = nullptr;  // [m, n], with GELU
+  bool add = false;       // without bias and GELU
 };
 
-// Whether cuBLASLt takes these addresses and columns in the epilogues that save or read a matrix.
+// Whether cuBLASLt saves or reads a matrix of so many columns there.
 bool fits_saved(int64_t columns, const void* saved);
 
 // Matrix products by cuBLASLt. Keeps the algorithm of each shape that it has met, with rows counted in steps of 64,

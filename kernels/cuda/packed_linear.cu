@@ -9,8 +9,6 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int kWarp = 32;
-constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kWarps = 4;       // of a block: each has an output of its own
 constexpr int kRowsAtOnce = 8;  // of x that a weight is multiplied with while it is in registers
 
@@ -50,12 +48,7 @@ decltype(auto) with_packed_type(WeightFormat format, F&& f) {
 }
 
 __device__ float sum_of_warp(float v) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) v += __shfl_xor_sync(kAllLanes, v, distance);
-  return v;
-}
-__device__ float largest_of_warp(float v) {
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) v = fmaxf(v, __shfl_xor_sync(kAllLanes, v, distance));
-  return v;
+  return warp_reduce(v, [](float a, float b) { return a + b; });
 }
 
 // A warp an output. int8: s = max |w| / 127, NaN if a weight is not finite, which every product then shows.
@@ -72,7 +65,7 @@ __global__ void pack_rows(const T* weight, int64_t out, int64_t in, PackedParts<
       largest = fmaxf(largest, fabsf(w));
       finite += w * 0.0f;
     }
-    largest = largest_of_warp(largest);
+    largest = warp_reduce(largest, [](float a, float b) { return fmaxf(a, b); });
     finite = sum_of_warp(finite);
     const float scale = finite == 0 ? largest / 127 : finite;
     if (threadIdx.x == 0) to.scales[o] = scale;

@@ -47,7 +47,7 @@ __device__ inline void exchange(float (&x)[8]) {
   const bool odd = odd_lane();
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const float got = __shfl_xor_sync(0xffffffffu, odd ? x[i] : x[4 + i], 1);
+    const float got = __shfl_xor_sync(kAllLanes, odd ? x[i] : x[4 + i], 1);
     x[i] = odd ? got : x[i];
     x[4 + i] = odd ? x[4 + i] : got;
   }

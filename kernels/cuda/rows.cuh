@@ -11,7 +11,6 @@
 // than a block has threads are gone through in steps.
 namespace weft::cuda {
 
-constexpr int kWarp = 32;
 constexpr int kRowThreads = 448;  // the most for one row, and for one block: two of them leave 72 registers a thread
 constexpr int kRowWarps = kRowThreads / kWarp;
 
@@ -46,16 +45,6 @@ __device__ inline void for_pieces(int width, Body&& body) {
     const int step = static_cast<int>(blockDim.x) * N;
     for (int begin = 0; begin < width; begin += step) body(begin + static_cast<int>(threadIdx.x) * N);
   }
-}
-
-// Over the lanes of a warp; all of them get the same bits.
-template <class T, class Operation>
-__device__ inline T warp_reduce(T x, Operation&& operation) {
-#pragma unroll
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-    x = operation(x, __shfl_xor_sync(0xffffffffu, x, distance));
-  }
-  return x;
 }
 
 // Over the threads of a row (of each row of the block for itself, all of the block's threads together), in the order

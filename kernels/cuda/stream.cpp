@@ -23,10 +23,6 @@ void Stream::record(const Event& event) const {
   select_device(device_);
   check(cudaEventRecord(event.get(), stream_), "recording an event");
 }
-void Stream::wait_for(const Event& event) const {
-  select_device(device_);
-  check(cudaStreamWaitEvent(stream_, event.get()), "making a stream wait");
-}
 void Stream::finish() const { check(cudaStreamSynchronize(stream_), "waiting for a stream"); }
 
 }  // namespace weft::cuda

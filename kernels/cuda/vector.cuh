@@ -5,6 +5,19 @@
 
 namespace weft::cuda {
 
+constexpr int kWarp = 32;
+constexpr unsigned kAllLanes = 0xffffffffu;
+
+// Over the lanes of a warp; all of them get the same bits.
+template <class T, class Operation>
+__device__ inline T warp_reduce(T x, Operation&& operation) {
+#pragma unroll
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+    x = operation(x, __shfl_xor_sync(kAllLanes, x, distance));
+  }
+  return x;
+}
+
 __device__ inline float to_float(float x) { return x; }
 __device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
 template <class T>

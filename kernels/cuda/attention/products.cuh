@@ -142,18 +142,14 @@ __device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weigh
                              const __nv_bfloat16* tile, int first_column, int begin, const Seen& seen) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
   const int at = Tile::at(lane() % 16, lane() / 16 + first_column / 8);
-  const auto pair = [](float x, float y) {
-    const __nv_bfloat162 both = __floats2bfloat162_rn(x, y);
-    return *reinterpret_cast<const uint32_t*>(&both);
-  };
   uint32_t left_out = 0;
 #pragma unroll
   for (int k = 0; k < kCount / 16; ++k) {
     if (kEdge && !seen.any(begin + 16 * k, 16)) continue;
     const auto& low = weights[2 * k];
     const auto& high = weights[2 * k + 1];
-    const uint32_t left[4] = {pair(low[0], low[1]), pair(low[2], low[3]), pair(high[0], high[1]),
-                              pair(high[2], high[3])};
+    const uint32_t left[4] = {bf16_pair(low[0], low[1]), bf16_pair(low[2], low[3]), bf16_pair(high[0], high[1]),
+                              bf16_pair(high[2], high[3])};
 #pragma unroll
     for (int c = 0; c < kColumns / 16; ++c) {
       uint32_t right[4];

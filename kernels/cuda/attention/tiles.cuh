@@ -6,8 +6,6 @@
 // Tiles of rows in shared memory: how they lie there, how they come and how they go.
 namespace weft::cuda {
 
-constexpr int kWarp = 32;
-constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kWarpRows = 16;  // rows of a tile that belong to one warp: those of a tensor-core product
 
 __device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
