@@ -57,7 +57,7 @@ void check_name(const JobConfig& job, Problems& problems) {
 // "Built without", and never "unknown": the key is right, only this program cannot do it.
 void check_device(const JobConfig& job, Problems& problems) {
   problems.add_if(job.device == DeviceChoice::Cuda && !cuda_devices().built,
-                  "device: cuda needs CUDA, and this weft is built without it; build it where nvcc is found "
+                  "device: cuda needs CUDA, and this weft is built without it; rebuild it with -DWEFT_CUDA=ON "
                   "(docs/installation.md), or set device to cpu");
 }
 

@@ -11,7 +11,7 @@ Device choose_device(DeviceChoice choice) {
   if (choice == DeviceChoice::Auto) return {};
   throw ConfigError(fmt::format("device: cuda, but there is no CUDA device: {}", found.why_none),
                     found.built ? "`weft doctor` shows what this process sees; device: cpu computes without one"
-                                : "build weft where nvcc is (docs/installation.md), or set device to cpu");
+                                : "rebuild weft with -DWEFT_CUDA=ON (docs/installation.md), or set device to cpu");
 }
 
 std::string describe_device(const Device& device, DeviceChoice choice) {

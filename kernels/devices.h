@@ -21,8 +21,10 @@ class Backend;
 
 // The CUDA devices of this machine, as this process sees them.
 struct CudaDevices {
-  bool built = false;              // this weft has CUDA code
-  std::string runtime;             // "CUDA 13.0", if it is built
+  bool built = false;              // this weft has CUDA code; if it has:
+  std::string runtime;             // "CUDA 13.0"
+  std::string driver;              // "driver for CUDA 13.0", "no driver"
+  std::string code;                // what it is compiled for: "80-real 90-real 80-virtual"
   std::vector<std::string> names;  // by index: "NVIDIA H100 80GB HBM3, sm_90"
   std::string why_none;            // where there is none: what the runtime says, or that this build has no CUDA
 };

@@ -25,12 +25,13 @@ std::string hdf5_version() {
                      thread_safe ? "thread-safe" : "not thread-safe");
 }
 
-// What this build can do and what this process sees: "CUDA 13.0; 0: NVIDIA H100 80GB HBM3, sm_90".
+// What this build can do and what this process sees:
+// "CUDA 13.0, code for 80-real 90-real 80-virtual; driver for CUDA 13.1; 0: NVIDIA H100 80GB HBM3, sm_90".
 std::string cuda_text() {
   const CudaDevices found = cuda_devices();
   if (!found.built) return "built without it: it computes on the CPU";
-  if (found.names.empty()) return fmt::format("{}; no device: {}", found.runtime, found.why_none);
-  std::string text = found.runtime;
+  std::string text = fmt::format("{}, code for {}; {}", found.runtime, found.code, found.driver);
+  if (found.names.empty()) return fmt::format("{}; no device: {}", text, found.why_none);
   for (size_t i = 0; i < found.names.size(); ++i) text += fmt::format("; {}: {}", i, found.names[i]);
   return text;
 }

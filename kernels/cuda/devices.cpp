@@ -14,10 +14,23 @@ std::string device_name(int device) {
   return fmt::format("{}, sm_{}{}", properties.name, properties.major, properties.minor);
 }
 
+namespace {
+
+std::string version_text(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
+
+// The newest CUDA that the driver can run; it answers 0 where there is none.
+std::string driver_version() {
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "asking for the driver's version");
+  return version == 0 ? "no driver" : "driver for " + version_text(version);
+}
+
+}  // namespace
+
 std::string runtime_version() {
   int version = 0;
   check(cudaRuntimeGetVersion(&version), "asking for the runtime's version");
-  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+  return version_text(version);
 }
 
 }  // namespace cuda
@@ -36,7 +49,10 @@ void require_code(int device, const std::string& name) {
 }  // namespace
 
 CudaDevices cuda_devices() {
-  CudaDevices found{.built = true, .runtime = cuda::runtime_version()};
+  CudaDevices found{.built = true,
+                    .runtime = cuda::runtime_version(),
+                    .driver = cuda::driver_version(),
+                    .code = WEFT_CUDA_ARCHITECTURES};
   int count = 0;
   const cudaError_t answer = cudaGetDeviceCount(&count);
   if (answer != cudaSuccess) {

@@ -85,4 +85,16 @@ if [[ ! -e /usr/bin/nvcc && ! -e /bin/nvcc ]]; then
   PATH=/usr/bin:/bin configure 0 -DWEFT_CUDA=AUTO -U'CMAKE_CUDA_*'
   grep -q 'weft: CPU only (no CUDA compiler is found)' "$log" || fail "what AUTO did not find is one line"
 fi
+# A toolkit as Python wheels lay it out: libraries in lib/, without the names that linkers look for.
+if nvcc=$(command -v nvcc); then
+  toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")") wheels=$scratch/wheels
+  mkdir -p "$wheels/lib"
+  ln -s "$toolkit"/{include,nvvm} "$wheels/"
+  cp -rs "$toolkit/bin" "$wheels/bin"
+  for library in "$toolkit"/lib64/libcud{art.so.13,art_static.a,adevrt.a}; do ln -s "$library" "$wheels/lib/"; done
+  configure 0 -DWEFT_CUDA=ON -U'CMAKE_CUDA_*' -U'CUDA*' -DCUDAToolkit_ROOT="$wheels"
+  grep -q '^-- weft: CUDA ' "$log" || fail "a toolkit of Python wheels is taken"
+  grep -q "^CUDA_cudart_LIBRARY:FILEPATH=$wheels/lib/libcudart.so.13$" "$scratch/build/CMakeCache.txt" ||
+    fail "the runtime is the wheels' own"
+fi
 echo "dependencies: all as expected"
