@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/machine.h"
+#include "bench/model_flops.h"
 #include "job/dataset_checks.h"
 #include "kernels/context.h"
 #include "trainer/training_setup.h"
@@ -24,15 +25,6 @@ double median(std::vector<double> values) {
 }
 
 double wait_seconds(const Communicator& axis) { return axis.traffic().total().wait_seconds; }
-
-// FLOPs of matrix products and attention that the operations have counted so far.
-double counted_products(Context& context) {
-  double flops = 0;
-  for (const auto& [name, entry] : context.ledger().entries()) {
-    if (name.starts_with("linear_") || name.starts_with("attention_") || name == "matmul") flops += entry.flops;
-  }
-  return flops;
-}
 
 class Bench {
  public:
@@ -118,16 +110,10 @@ PeakGflops peak_of_ranks(int threads, Mesh& mesh, DType dtype) {
 
 void count_flops(BenchReport& report, const JobConfig& job, Context& context, Mesh& mesh) {
   const auto tokens = std::accumulate(report.target_tokens.begin(), report.target_tokens.end(), int64_t{0});
-  if (job.is_translation()) {
-    report.model_flops = counted_products(context);
-    report.model_flops = mesh.world().all_reduce_host(report.model_flops, ReduceOp::Sum);
-    report.formula = "2 for each multiply-add of the products and attention, forward and backward";
-    return;
-  }
-  const double attention =
-      6.0 * static_cast<double>(job.model.layers * job.model.width) * static_cast<double>(job.batch.context_length);
-  report.model_flops = static_cast<double>(tokens) * (6.0 * static_cast<double>(report.parameters) + attention);
-  report.formula = "6 N + 6 x layers x width x T a token (causal)";
+  const double counted = mesh.world().all_reduce_host(counted_products(context.ledger()), ReduceOp::Sum);
+  ModelFlops counts = model_flops(job, report.parameters, tokens, counted);
+  report.model_flops = counts.flops;
+  report.formula = std::move(counts.formula);
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ struct BenchReport {
   std::vector<int64_t> rows;           // source and target rows likewise
   std::vector<double> rank_compute;    // by world rank: mean seconds of compute a step
   std::vector<double> rank_exposed;    // likewise
-  double model_flops = 0;              // of all measured steps, by `formula`
-  std::string formula;
+  double model_flops = 0;              // of all measured steps
+  std::string formula;                 // by which: bench/model_flops.h
   PeakGflops peak;                 // measured; summed over ranks that measure at the same time; gflops 0: not measured
   int64_t peak_tensor_bytes = 0;   // of the rank with most
   int64_t peak_process_bytes = 0;  // likewise
@@ -74,10 +74,6 @@ struct BenchReport {
 
 // The job's real training steps (loader, TrainingStep, optimizer) on synthetic data, a few to warm up and then
 // `steps` measured ones. All ranks call it and get the same report. The learning rate is 1e-5, whatever the job says.
-//
-// FLOPs of a language model: 6 N + 6 x layers x width x T a token, N all parameters, T the context: two for each
-// multiply-add, three products a weight, attention's two products causal, embeddings counted as if they were products,
-// nothing recomputed. Of a translation model: what the products and attention of forward and backward count.
 BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, const SyntheticData& data,
                         const BenchOptions& options);
 

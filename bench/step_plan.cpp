@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "bench/model_flops.h"
 #include "data/batch_plan_pairs.h"
 #include "data/batch_plan_windows.h"
 #include "job/dataset_checks.h"
@@ -82,21 +83,23 @@ std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks) {
   std::vector<MeshLayout> layouts;
   for (int tp = 1; tp <= ranks; ++tp) {
     const MeshLayout layout{.dp = ranks / tp, .tp = tp};
-    if (ranks % tp == 0 && job_problems(on_layout(job, layout)).empty()) layouts.push_back(layout);
+    if (ranks % tp == 0 && shape_problems(on_layout(job, layout)).empty()) layouts.push_back(layout);
   }
   if (layouts.empty()) throw ConfigError(fmt::format("no layout of {} ranks divides this model", ranks));
   return layouts;
 }
 
-void check_layout(const JobConfig& job, const MeshLayout& layout) { check_job(on_layout(job, layout)); }
+void check_layout(const JobConfig& job, const MeshLayout& layout) { check_shapes(on_layout(job, layout)); }
 
 StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) {
   Context context({.kind = DeviceKind::Meta}, threads);
   Mesh mesh = dry_mesh(layout, context);
   TrainingSetup setup(context, mesh, job, planned_vocabularies(job));
   const ParameterRegistry& parameters = setup.parameters();
-  StepPlan plan{
-      .layout = layout, .parameters = parameters.global_elements(), .optimizer_bytes = setup.optimizer_bytes()};
+  StepPlan plan{.layout = layout,
+                .precision = job.train.precision,
+                .parameters = parameters.global_elements(),
+                .optimizer_bytes = setup.optimizer_bytes()};
   const bool own_masters = parameters.master().data.storage() != parameters.flat_value().storage();
   plan.weight_bytes = parameters.flat_value().bytes() + (own_masters ? parameters.master().data.bytes() : 0);
   plan.gradient_bytes = parameters.reduced_gradient().data.bytes();
@@ -117,8 +120,14 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) 
   plan.micro_batches = static_cast<int64_t>(mine.micro.size());
   for (const auto& [name, entry] : context.ledger().entries()) {
     plan.flops += entry.flops;
-    if (name.find('.') != std::string::npos) plan.traffic[name] = {entry.calls, entry.moved};
+    if (name.find('.') != std::string::npos) {
+      plan.traffic[name] = {entry.calls, entry.moved};
+    } else {
+      plan.operations[name] = entry;
+    }
   }
+  plan.model_flops =
+      model_flops(job, plan.parameters, plan.target_tokens, counted_products(context.ledger()) * layout.ranks()).flops;
   return plan;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "job/job.h"
+#include "kernels/ledger.h"
 #include "model/config.h"
 #include "parallel/mesh.h"
 
@@ -15,6 +16,7 @@ namespace weft {
 // share of the data are as large as any other's.
 struct StepPlan {
   MeshLayout layout;
+  Precision precision = Precision::Fp32;
   int64_t parameters = 0;     // of the whole model
   size_t weight_bytes = 0;    // values, and masters if they are kept too
   size_t gradient_bytes = 0;  // held between steps (ZeRO 2 holds no more than its share)
@@ -22,13 +24,15 @@ struct StepPlan {
   size_t activation_bytes = 0;  // that the forward pass of the largest micro-batch leaves for its backward
   size_t peak_bytes = 0;        // of all tensors at once: the above and workspace
   double flops = 0;             // of the step, on this rank
+  double model_flops = 0;       // of the step, over all ranks: bench/model_flops.h
   int64_t target_tokens = 0;    // of the step, over all ranks
   int64_t micro_batches = 0;    // of this rank
   struct Traffic {
     int64_t calls = 0;
     double bytes = 0;  // that this rank sends in a ring (docs/layouts.md)
   };
-  std::map<std::string, Traffic> traffic;  // by axis and collective: "dp.all_reduce"
+  std::map<std::string, Traffic> traffic;           // by axis and collective: "dp.all_reduce"
+  std::map<std::string, Ledger::Entry> operations;  // by name: "linear_forward"
 
   // Transient memory: gradients of activations, one bucket of weight gradients, scratch of matrix products.
   size_t workspace_bytes() const {

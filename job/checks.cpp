@@ -197,14 +197,16 @@ std::vector<std::string> job_problems(const JobConfig& given) {
 
 void check_job(const JobConfig& job) { throw_problems(job_problems(job)); }
 
-void check_shapes(const JobConfig& given) {
+std::vector<std::string> shape_problems(const JobConfig& given) {
   const JobConfig job = resolved(given);
   Problems problems;
   check_device(job, problems);
   check_task(job, problems);
   check_model(job, problems);
   check_lengths(job, problems);
-  throw_problems(problems.take());
+  return problems.take();
 }
+
+void check_shapes(const JobConfig& job) { throw_problems(shape_problems(job)); }
 
 }  // namespace weft

@@ -90,5 +90,6 @@ void check_job(const JobConfig& job);
 // The same for a job without data, tokenizer or end: task, model and batches alone.
 void check_shapes(const JobConfig& job);
 std::vector<std::string> job_problems(const JobConfig& job);
+std::vector<std::string> shape_problems(const JobConfig& job);
 
 }  // namespace weft

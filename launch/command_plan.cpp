@@ -2,6 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "bench/named_jobs.h"
+#include "bench/prediction_report.h"
 #include "bench/step_plan_report.h"
 #include "launch/commands.h"
 
@@ -9,10 +11,14 @@ namespace weft {
 namespace {
 
 struct PlanArguments {
-  JobArguments job;
+  std::string job;
+  std::vector<std::string> overrides;
+  std::string model;
   std::string layout;
   int sweep = 0;
   int threads = 1;
+  std::string device;
+  int nodes = 0;
   RankCapacity rank;
   std::string json;
 };
@@ -26,24 +32,48 @@ MeshLayout parse_layout(const std::string& text) {
   return layout;
 }
 
+JobConfig job_of(const PlanArguments& a) {
+  if (a.job.empty() == a.model.empty()) throw ConfigError("what to plan is one job file or one --model NAME");
+  if (!a.job.empty()) return load_job(a.job, a.overrides);
+  const BenchJob& named = find_bench_job(a.model);
+  JobConfig job = named.job;
+  job.tokenizer.vocabulary = named.vocabulary;
+  job = job_with(job, a.overrides);
+  check_shapes(job);
+  return job;
+}
+
 std::vector<MeshLayout> layouts_of(const PlanArguments& a, const JobConfig& job) {
   if (a.sweep > 0) return possible_layouts(job, a.sweep);
+  if (a.nodes > 0) return possible_layouts(job, a.nodes * find_device(a.device).per_node);
   if (a.layout.empty()) return {{.dp = 1, .tp = static_cast<int>(job.parallel.tp)}};
   const MeshLayout layout = parse_layout(a.layout);
   check_layout(job, layout);
   return {layout};
 }
 
+nlohmann::ordered_json report_plans(const PlanArguments& a, const std::vector<StepPlan>& plans) {
+  auto all = nlohmann::ordered_json::array();
+  for (const StepPlan& p : plans) all.push_back(to_json(p, a.rank));
+  std::printf("%s", describe(plans, a.rank).c_str());
+  return all;
+}
+
+nlohmann::ordered_json report_predictions(const DeviceSpec& device, std::vector<StepPlan> plans) {
+  const std::vector<Prediction> predictions = predict(std::move(plans), device);
+  auto all = nlohmann::ordered_json::array();
+  for (const Prediction& p : predictions) all.push_back(to_json(p, device));
+  std::printf("%s", describe(predictions, device).c_str());
+  return {{"what", "a prediction, not a measurement"}, {"assumed", assumptions(device)}, {"layouts", all}};
+}
+
 ExitCode plan(const PlanArguments& a) {
-  const JobConfig job = load_job(a.job.path, a.job.overrides);
+  const JobConfig job = job_of(a);
   std::vector<StepPlan> plans;
   for (const MeshLayout& layout : layouts_of(a, job)) plans.push_back(plan_step(job, layout, a.threads));
-  std::printf("%s", describe(plans, a.rank).c_str());
-  if (!a.json.empty()) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const StepPlan& p : plans) all.push_back(to_json(p, a.rank));
-    write_file_atomically(a.json, all.dump(2) + "\n");
-  }
+  const nlohmann::ordered_json figures =
+      a.device.empty() ? report_plans(a, plans) : report_predictions(find_device(a.device), std::move(plans));
+  if (!a.json.empty()) write_file_atomically(a.json, figures.dump(2) + "\n");
   return ExitCode::Done;
 }
 
@@ -53,13 +83,21 @@ void add_plan_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "plan", "What a rank needs on a layout: memory, FLOPs, traffic of the largest step, run dry on no device.");
   auto a = std::make_shared<PlanArguments>();
-  a->job.add_to(*command);
+  command->add_option("job", a->job, "The job file")->type_name("JOB.yaml");
+  command->add_option("--model", a->model, "A model by name instead, as weft bench knows them");
+  command->add_option("--set", a->overrides, "Change one field of the job: --set a.b=c (may be repeated)")
+      ->type_name("KEY=VALUE");
   command->add_option("--layout", a->layout, "Replicas x ranks that share one, as in 64x8 (default: 1 x parallel.tp)")
       ->type_name("DPxTP");
   command->add_option("--sweep", a->sweep, "All layouts of N ranks, a line each")->check(CLI::PositiveNumber);
   command->add_option("--threads", a->threads, "Threads of a rank (CPU): some workspaces grow with them")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  CLI::Option* device =
+      command->add_option("--device", a->device, "Predict the step's time on: a100, h100, h200")->type_name("NAME");
+  command->add_option("--nodes", a->nodes, "All layouts of so many nodes of 8 devices, the fastest first")
+      ->check(CLI::PositiveNumber)
+      ->needs(device);
   command->add_option("--memory", a->rank.memory_gib, "GiB that a rank has: layouts beyond it are marked")
       ->check(CLI::PositiveNumber);
   command->add_option("--teraflops", a->rank.teraflops, "What a rank reaches, for an estimate of the step's seconds")
@@ -69,6 +107,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->add_option("--json", a->json, "Also write the figures to this file")->type_name("FILE");
   command->footer(
       "weft plan configs/gpt/gpt2-124m.yaml --sweep 8 --memory 80\n"
+      "weft plan --model gpt2-1558m --set train.precision=bf16 --set batch.sequences=512 --device h100 --nodes 8\n"
       "Peak is the most that all tensors of a rank take at once. Activations are what a micro-batch's forward pass "
       "leaves\n"
       "for its backward; workspace is what comes and goes meanwhile, gradients of activations included. The seconds\n"
