@@ -16,6 +16,7 @@ const std::array<DeviceSpec, 3>& specs() {
   static const std::array<DeviceSpec, 3> all{{
       {.name = "a100",
        .title = "NVIDIA A100 SXM 80 GB",
+       .own_name = "A100-SXM4-80GB",
        .memory_gib = 79,
        .memory_gbps = 2039,
        .bf16_teraflops = 312,
@@ -25,6 +26,7 @@ const std::array<DeviceSpec, 3>& specs() {
        .network_gbps = 25},
       {.name = "h100",
        .title = "NVIDIA H100 SXM 80 GB",
+       .own_name = "H100 80GB HBM3",
        .memory_gib = 79,
        .memory_gbps = 3350,
        .bf16_teraflops = 989,
@@ -34,6 +36,7 @@ const std::array<DeviceSpec, 3>& specs() {
        .network_gbps = 50},
       {.name = "h200",
        .title = "NVIDIA H200 SXM 141 GB",
+       .own_name = "NVIDIA H200",
        .memory_gib = 140,
        .memory_gbps = 4800,
        .bf16_teraflops = 989,
@@ -72,7 +75,7 @@ Ring ring_of(const StepPlan& plan, bool over_tp, const DeviceSpec& device, const
 
 void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {
   const bool bf16 = plan.precision == Precision::Bf16;
-  const double products = (bf16 ? device.bf16_teraflops : device.fp32_teraflops) * reach.products * 1e12;
+  const double products = stated_gflops(device, plan.precision) * reach.products * 1e9;
   const double attention = (bf16 ? device.bf16_mma_teraflops : device.fp32_teraflops) * reach.attention * 1e12;
   const double memory = device.memory_gbps * reach.memory * 1e9;
   for (const auto& [name, cost] : plan.operations) {
@@ -113,6 +116,17 @@ const DeviceSpec& find_device(const std::string& name) {
   std::string names;
   for (const DeviceSpec& device : specs()) names += (names.empty() ? "" : ", ") + device.name;
   throw ConfigError(fmt::format("--device {}: its rates are not known", name), "known are " + names);
+}
+
+double stated_gflops(const DeviceSpec& device, Precision precision) {
+  return 1e3 * (precision == Precision::Bf16 ? device.bf16_teraflops : device.fp32_teraflops);
+}
+
+double stated_gflops(const std::string& device_name, Precision precision) {
+  for (const DeviceSpec& device : specs()) {
+    if (device_name.find(device.own_name) != std::string::npos) return stated_gflops(device, precision);
+  }
+  return 0;
 }
 
 PredictedStep predict_step(const StepPlan& plan, const DeviceSpec& device, const Reach& reach) {

@@ -10,6 +10,7 @@ namespace weft {
 struct DeviceSpec {
   std::string name;               // as --device says it: "h100"
   std::string title;              // "NVIDIA H100 SXM 80 GB"
+  std::string own_name;           // how the driver calls it: "H100 80GB HBM3"
   double memory_gib = 0;          // that a process can have
   double memory_gbps = 0;         // GB/s
   double bf16_teraflops = 0;      // tensor cores, by the instructions that a library uses
@@ -20,6 +21,9 @@ struct DeviceSpec {
   int per_node = 8;
 };
 std::span<const DeviceSpec> known_devices();
+double stated_gflops(const DeviceSpec& device, Precision precision);
+// Of dense products, from the name that a device has itself, "NVIDIA H100 80GB HBM3, sm_90"; 0 if it is none of these.
+double stated_gflops(const std::string& device_name, Precision precision);
 // ConfigError that lists the names if there is no such device.
 const DeviceSpec& find_device(const std::string& name);
 

@@ -12,10 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double rate_of(const DeviceSpec& device, Precision precision) {
-  return (precision == Precision::Bf16 ? device.bf16_teraflops : device.fp32_teraflops) * 1e12;
-}
-
 std::string milliseconds(double seconds) { return fmt::format("{:.2f}", seconds * 1e3); }
 
 }  // namespace
@@ -23,7 +19,7 @@ std::string milliseconds(double seconds) { return fmt::format("{:.2f}", seconds 
 double Prediction::tokens_per_second() const { return static_cast<double>(plan.target_tokens) / step.seconds(); }
 
 double Prediction::utilisation(const DeviceSpec& device) const {
-  return plan.model_flops / (step.seconds() * plan.layout.ranks() * rate_of(device, plan.precision));
+  return plan.model_flops / (step.seconds() * plan.layout.ranks() * stated_gflops(device, plan.precision) * 1e9);
 }
 
 std::vector<Prediction> predict(std::vector<StepPlan> plans, const DeviceSpec& device) {
@@ -64,8 +60,9 @@ std::string describe(std::span<const Prediction> predictions, const DeviceSpec& 
       "TFLOP/s "
       "in attention,\n{:.0f} % of {:.0f} GB/s of memory, {:.0f} % of {:.0f} GB/s to devices of a node and of {:.0f} "
       "GB/s beyond. docs/layouts.md tells the model.\n",
-      rate_of(device, first.precision) * 1e-12, 100 * reach.products, 100 * reach.attention, device.bf16_mma_teraflops,
-      100 * reach.memory, device.memory_gbps, 100 * reach.links, device.link_gbps, device.network_gbps);
+      stated_gflops(device, first.precision) * 1e-3, 100 * reach.products, 100 * reach.attention,
+      device.bf16_mma_teraflops, 100 * reach.memory, device.memory_gbps, 100 * reach.links, device.link_gbps,
+      device.network_gbps);
   return text;
 }
 

@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 #include "base/machine.h"
+#include "bench/device_model.h"
 #include "bench/model_flops.h"
 #include "job/dataset_checks.h"
 #include "kernels/context.h"
+#include "kernels/devices.h"
 #include "trainer/training_setup.h"
 
 namespace weft {
@@ -43,6 +45,7 @@ class Bench {
   void run(BenchReport& report) {
     mesh_.world().barrier();
     for (int64_t i = 0; i < options_.warmup; ++i) train_step();
+    context_.finish();
     waited_ = loader_.waited_seconds();
     context_.ledger().clear();
     for (int64_t i = 0; i < options_.steps; ++i) {
@@ -53,6 +56,7 @@ class Bench {
       report.loss = step.loss;
       report.skipped += step.skipped;
     }
+    finish_last(report.steps);
     report.rank_compute = by_rank(report.mean().compute);
     report.rank_exposed = by_rank(report.mean().exposed);
   }
@@ -83,6 +87,15 @@ class Bench {
     return {step_parts(clocks), std::move(step)};
   }
 
+  // A step's end is seen by the host when the next one asks for its sums; the last one's has to be waited for.
+  void finish_last(std::vector<StepParts>& steps) {
+    const auto start = Clock::now();
+    context_.finish();
+    if (steps.empty()) return;
+    steps.back().update += seconds_since(start);
+    steps.back().total += seconds_since(start);
+  }
+
   std::vector<double> by_rank(double mine) {
     std::vector<double> all(static_cast<size_t>(mesh_.world().size()), 0);
     all[static_cast<size_t>(mesh_.world().rank())] = mine;
@@ -100,8 +113,8 @@ class Bench {
 };
 
 // Of all ranks together, all measuring at the same time. In a context of its own, so that its memory is not the job's.
-PeakGflops peak_of_ranks(int threads, Mesh& mesh, DType dtype) {
-  Context context({}, threads);
+PeakGflops peak_of_ranks(const Context& job, Mesh& mesh, DType dtype) {
+  Context context(job.device(), job.threads());
   mesh.world().barrier();
   PeakGflops peak = measure_peak_gflops(context, dtype);
   peak.gflops = mesh.world().all_reduce_host(peak.gflops, ReduceOp::Sum);
@@ -118,12 +131,28 @@ void count_flops(BenchReport& report, const JobConfig& job, Context& context, Me
 
 }  // namespace
 
+namespace {
+
+std::string matmul_library_of(const Context& context) {
+  for (const auto& [what, name] : context.fingerprint()) {
+    if (what == "matmul") return name;
+  }
+  return "unknown";
+}
+
+std::string processor_of(const Context& context) {
+  if (context.device().kind != DeviceKind::Cuda) return processor_name();
+  return cuda_devices().names.at(context.device().index);
+}
+
+}  // namespace
+
 BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, const SyntheticData& data,
                         const BenchOptions& options) {
   BenchReport report{.task = std::string(enum_name(job.task)),
                      .precision = std::string(enum_name(job.train.precision)),
-                     .library = matmul_library(),
-                     .processor = processor_name(),
+                     .library = matmul_library_of(context),
+                     .processor = processor_of(context),
                      .dp = mesh.dp().size(),
                      .tp = mesh.tp().size(),
                      .threads = context.threads(),
@@ -137,12 +166,13 @@ BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, cons
     count_flops(report, job, context, mesh);
     double peaks[] = {static_cast<double>(context.memory().use().peak), static_cast<double>(peak_resident_bytes())};
     mesh.world().all_reduce_host(peaks, ReduceOp::Max);
+    report.stated_gflops = mesh.world().size() * stated_gflops(report.processor, job.train.precision);
     report.peak_tensor_bytes = static_cast<int64_t>(peaks[0]);
     report.peak_process_bytes = static_cast<int64_t>(peaks[1]);
     if (options.operations) bench.time_operations(report);
   }
   if (options.peak) {
-    report.peak = peak_of_ranks(context.threads(), mesh, compute_dtype(job.train.precision));
+    report.peak = peak_of_ranks(context, mesh, compute_dtype(job.train.precision));
   }
   return report;
 }
@@ -179,6 +209,7 @@ double BenchReport::median_tokens_per_second() const {
 }
 
 double BenchReport::gflops() const { return model_flops * 1e-9 / seconds(); }
+double BenchReport::utilisation() const { return stated_gflops > 0 ? gflops() / stated_gflops : 0; }
 double BenchReport::peak_share() const { return peak.gflops > 0 ? gflops() / peak.gflops : 0; }
 
 StepParts BenchReport::mean() const {

@@ -57,6 +57,7 @@ struct BenchReport {
   double model_flops = 0;              // of all measured steps
   std::string formula;                 // by which: bench/model_flops.h
   PeakGflops peak;                 // measured; summed over ranks that measure at the same time; gflops 0: not measured
+  double stated_gflops = 0;        // by the maker, of all ranks' devices; 0: not known
   int64_t peak_tensor_bytes = 0;   // of the rank with most
   int64_t peak_process_bytes = 0;  // likewise
   std::map<std::string, Ledger::Entry, std::less<>> operations;  // of the steps with every operation timed, rank 0
@@ -68,6 +69,7 @@ struct BenchReport {
   double median_seconds() const;
   double median_tokens_per_second() const;  // median over the steps
   double gflops() const;                    // model FLOPs over all seconds
+  double utilisation() const;               // MFU: of the stated rate; 0 if that is not known
   double peak_share() const;                // of the measured peak; 0 if it was not measured
   StepParts mean() const;
 };

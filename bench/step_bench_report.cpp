@@ -57,7 +57,9 @@ std::string describe(const BenchReport& r) {
               ? fmt::format("{:.1f} % of the measured peak, {:.1f} GFLOP/s: the best of a sweep of products, {}\n",
                             100 * r.peak_share(), r.peak.gflops, r.peak.shape)
               : std::string("peak: not measured\n");
-  text += "hardware peak: n/a (not known of this processor)\n";
+  text += r.stated_gflops > 0 ? fmt::format("MFU {:.1f} %, of the {:.1f} TFLOP/s that the maker states\n",
+                                            100 * r.utilisation(), r.stated_gflops * 1e-3)
+                              : std::string("MFU: n/a (what this processor could do is not known)\n");
   text +=
       fmt::format("peak memory: {:.3f} GiB of tensors, {:.3f} GiB of the process{}\n", gibibytes(r.peak_tensor_bytes),
                   gibibytes(r.peak_process_bytes), r.dp * r.tp > 1 ? ", of the rank with most" : "");
@@ -100,7 +102,8 @@ Json to_json(const BenchReport& r) {
           {"ceiling_gflops", known(r.peak.gflops)},
           {"ceiling_product", r.peak.shape.empty() ? Json(nullptr) : Json(r.peak.shape)},
           {"ceiling_share", known(r.peak_share())},
-          {"hardware_peak_gflops", nullptr},
+          {"hardware_peak_gflops", known(r.stated_gflops)},
+          {"mfu", known(r.utilisation())},
           {"peak_tensor_bytes", r.peak_tensor_bytes},
           {"peak_process_bytes", r.peak_process_bytes},
           {"loss", r.loss},

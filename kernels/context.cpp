@@ -65,6 +65,10 @@ Tensor Context::zeros(Shape shape, DType dtype) {
 
 std::vector<std::pair<std::string, std::string>> Context::fingerprint() const { return backend_->fingerprint(); }
 
+void Context::finish() {
+  if (!meta()) backend_->finish();
+}
+
 int64_t Context::vocabulary_multiple() const { return backend_->vocabulary_multiple(); }
 
 std::string matmul_library() { return cpu::MatmulEngine::library(); }

@@ -38,7 +38,9 @@ class Context {
   std::vector<std::pair<std::string, std::string>> fingerprint() const;
   // The vocabulary's rows on each rank are padded in memory to a multiple of it, which products like.
   int64_t vocabulary_multiple() const;
-  // Times each operation on the host into the ledger (off by default: two clock reads an operation).
+  // Waits for the device: what is measured ends with it. Training never needs it.
+  void finish();
+  // Times each operation into the ledger, the wait for its end included (off by default).
   void time_operations(bool on) { timed_ = on; }
   bool timed() const { return timed_; }
   // `signal` is called at the end of every operation, and by any code that works long without one: a checkpoint's

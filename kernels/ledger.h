@@ -13,7 +13,7 @@ class Ledger {
     int64_t calls = 0;
     double flops = 0;    // multiply and add counted as two
     double bytes = 0;    // read and written in the tensors of the contract, each once
-    double seconds = 0;  // host time, if timing is on
+    double seconds = 0;  // until its work is done, if timing is on
     double moved = 0;    // by a collective: bytes that this rank sends to others
   };
   void record(const char* operation, double flops, double bytes, double seconds = 0);

@@ -53,6 +53,8 @@ class Backend
   // waits for everything that was queued before.
   virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;
   virtual void download(const Tensor& from, std::span<std::byte> to) = 0;
+  // Waits until all that was queued is done. Nothing is queued where every call is done when it returns.
+  virtual void finish() {}
   // What a weight takes that is packed; format Own: f64.
   virtual size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const = 0;
 };

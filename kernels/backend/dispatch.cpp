@@ -9,7 +9,11 @@ CostScope::CostScope(Context& context, const Cost& cost) : context_(context), co
 }
 
 CostScope::~CostScope() {
-  const double seconds = context_.timed() ? seconds_since(start_) : 0;
+  double seconds = 0;
+  if (context_.timed()) {
+    context_.finish();
+    seconds = seconds_since(start_);
+  }
   context_.ledger().record(cost_.operation, cost_.flops, cost_.bytes, seconds);
   context_.note_progress();
 }

@@ -16,6 +16,7 @@ class CudaBackend : public Backend {
   int64_t vocabulary_multiple() const override;
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
+  void finish() override { stream_.finish(); }
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
   const Stream& stream() const { return stream_; }
 

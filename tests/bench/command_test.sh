@@ -18,7 +18,7 @@ expect() { # STATUS TEXT COMMAND...
   fi
 }
 
-expect 0 'hardware peak: n/a' "$weft" bench --model char "${small[@]}" --steps 2 --warmup 1 --json one.json
+expect 0 'MFU: n/a' "$weft" bench --model char "${small[@]}" --steps 2 --warmup 1 --json one.json
 grep -q '"ceiling_share": 0\.' one.json
 grep -q '"format": 1' one.json
 expect 0 'peak: not measured' "$weft" bench --model char "${small[@]}" --steps 1 --no-peak \

@@ -99,6 +99,13 @@ TEST(DeviceModel, TheFastestLayoutThatFitsComesFirst) {
   EXPECT_NE(table.find("not measured"), std::string::npos) << table;
 }
 
+TEST(DeviceModel, ADeviceIsKnownByItsOwnName) {
+  EXPECT_EQ(stated_gflops("NVIDIA H100 80GB HBM3, sm_90", Precision::Bf16), 989e3);
+  EXPECT_EQ(stated_gflops("NVIDIA H200, sm_90", Precision::Fp32), 67e3);
+  EXPECT_EQ(stated_gflops("NVIDIA H100 PCIe, sm_90", Precision::Bf16), 0);
+  EXPECT_EQ(stated_gflops("AMD EPYC", Precision::Bf16), 0);
+}
+
 TEST(DeviceModel, AnUnknownDeviceIsNamed) {
   const std::string error = test::error_of([] { find_device("b200"); });
   EXPECT_NE(error.find("--device b200"), std::string::npos) << error;

@@ -132,7 +132,7 @@ TEST(StepBench, ThePageSaysWhatIsNotKnown) {
   BenchReport r = bench(small_gpt(), {.vocabulary = 50}, {.warmup = 2, .steps = 1, .peak = false});
   const std::string text = describe(r);
   for (const char* part : {"1 steps after 2", "compute", "exposed communication", "control", "optimizer", "data wait",
-                           "6 N + 6 x layers x width x T", "hardware peak: n/a", "peak: not measured"}) {
+                           "6 N + 6 x layers x width x T", "MFU: n/a", "peak: not measured"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
   r.peak = {.gflops = 2 * r.gflops(), .shape = "8 x 8 x 8"};

@@ -79,6 +79,7 @@ class ManagedBackend : public Backend {
     devices_.device.stream().finish();
   }
   void download(const Tensor& from, std::span<std::byte> to) override { devices_.device.download(from, to); }
+  void finish() override { devices_.device.finish(); }
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override {
     if (format == WeightFormat::Own) return devices_.cpu.packed_bytes(out, in, format);
     return devices_.device.packed_bytes(out, in, format);
