@@ -62,13 +62,43 @@ BenchJob transformer_tiny() {
   return out;
 }
 
+// Vaswani et al. 2017, base: 25,000 source and as many target tokens a step, one vocabulary of 37,000.
+BenchJob transformer_base() {
+  BenchJob out{.name = "transformer-base",
+               .meaning = "Transformer-Base: 6 + 6 blocks of width 512, batches of 25,000 target tokens",
+               .vocabulary = 37000};
+  out.job.task = Task::Translation;
+  out.job.data.format = TextFormat::Parallel;
+  out.job.data.max_source_tokens = out.job.data.max_target_tokens = 64;
+  out.job.model = {.layers = 6,
+                   .encoder_layers = 6,
+                   .width = 512,
+                   .heads = 8,
+                   .ffn = 2048,
+                   .max_length = 512,
+                   .norm_placement = NormPlacement::Post,
+                   .final_norm = false,
+                   .positions = Positions::Sinusoidal,
+                   .sinusoid_form = SinusoidForm::Halves,
+                   .activation = Activation::Relu,
+                   .tying = Tying::All,
+                   .scale_embedding = true,
+                   .dropout = {.embedding = 0.1, .residual = 0.1},
+                   .init = InitScheme::Xavier};
+  out.job.batch = {.tokens = 25000, .order = BatchOrder::Bucketed};
+  out.job.optimizer.kind = OptimizerKind::Adam;
+  out.job.train.label_smoothing = 0.1;
+  return out;
+}
+
 std::vector<BenchJob> make_jobs() {
   std::vector<BenchJob> jobs = {gpt2("124m", 12, 768, 12),
                                 gpt2("350m", 24, 1024, 16),
                                 gpt2("774m", 36, 1280, 20),
                                 gpt2("1558m", 48, 1600, 25),
                                 characters(),
-                                transformer_tiny()};
+                                transformer_tiny(),
+                                transformer_base()};
   for (BenchJob& bench : jobs) bench.job.name = bench.name;
   return jobs;
 }
