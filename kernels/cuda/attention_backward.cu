@@ -44,8 +44,26 @@ struct BackwardShape {
   static constexpr int kParts = kWidth / kColumns;
   static constexpr size_t kOwnBytes = static_cast<size_t>(kOwn) * kRowBytes;
   static constexpr size_t kOtherBytes = static_cast<size_t>(kOther) * kRowBytes;
-  static constexpr size_t kStatsBytes = 2 * kOther * sizeof(float);  // log_sum and delta of a tile of queries
+  static constexpr size_t kStatsBytes = 4 * kOther * sizeof(float);  // see QueryNumbers
   static constexpr size_t kSharedBytes = 2 * kOwnBytes + 4 * kOtherBytes + 2 * kStatsBytes;
+};
+
+// What a tile of queries comes with, a number for each: log_sum, delta and, for the dropout, which rows they are.
+template <int kCount>
+struct QueryNumbers {
+  float log_sum[kCount], delta[kCount];
+  int32_t position[kCount], sequence[kCount];
+
+  // The thread asks for query r's; `inside`: there is one, else they are 0.
+  template <class T>
+  __device__ void fetch(const Backward<T>& args, int r, int head, int64_t row, bool inside) {
+    const int64_t at = head * args.rows + row;
+    copy_4_later(log_sum + r, args.log_sum + at, inside);
+    copy_4_later(delta + r, args.delta + at, inside);
+    if (!args.dropout.mask.active()) return;
+    copy_4_later(position + r, args.dropout.mask.positions + row, inside);
+    copy_4_later(sequence + r, args.dropout.mask.sequences + row, inside);
+  }
 };
 
 // The dropout of one block of weights.
@@ -92,7 +110,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   const auto buffer = [&](int i) {
     return reinterpret_cast<T*>(shared + 2 * Shape::kOwnBytes + i * Shape::kOtherBytes);
   };
-  const auto stats = [&](int turn) { return reinterpret_cast<float*>(buffer(4)) + turn * 2 * kOther; };
+  auto* const numbers = reinterpret_cast<QueryNumbers<kOther>*>(buffer(4));
 
   const SequenceTile tile(args.key_offsets, args.sequences, blockIdx.x, Shape::kOwn);
   if (tile.empty()) return;
@@ -115,9 +133,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
       copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn + 1), dout, dout_stride, count, width,
                                                     args.vectors);
       if (const int r = static_cast<int>(threadIdx.x); r < kOther) {
-        const int64_t at = head * args.rows + query_row + begin + (r < count ? r : 0);
-        copy_4_later(stats(turn) + r, args.log_sum + at, r < count);
-        copy_4_later(stats(turn) + kOther + r, args.delta + at, r < count);
+        numbers[turn].fetch(args, r, head, query_row + begin + (r < count ? r : 0), r < count);
       }
     }
     commit_copies();
@@ -141,7 +157,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
     __syncthreads();
     const int begin = start + n % tiles * kOther;
     const T *queries = buffer(2 * turn), *dout = buffer(2 * turn + 1);
-    const float* row_stats = stats(turn) + lane() % 4 * 2;
+    const QueryNumbers<kOther>& number = numbers[turn];
     const auto take = [&]<bool kEdge>() {
       float weights[kOther / 8][4], dweights[kOther / 8][4];
       row_products<kWidth, kOther>(own[0], first, queries, weights);
@@ -151,12 +167,14 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
         AttentionDropout dropout = args.dropout;
         dropout.head += group * args.queries + n / tiles;
         dropped.scale = dropout.mask.scale;
-        dropped.kept =
-            dropout.kept_queries<kOther>(position, [&](int c) { return query_row + min(begin + c, rows - 1); });
+        dropped.kept = dropout.kept_queries<kOther>(position, [&](int c) {
+          return AttentionDropout::Row{number.position[c], number.sequence[c]};
+        });
       }
       score_gradients<kEdge, kOther>(
-          weights, dweights, begin, seen, args.scale, dropped, [&](int j, int i) { return row_stats[8 * j + i % 2]; },
-          [&](int j, int i) { return row_stats[kOther + 8 * j + i % 2]; });
+          weights, dweights, begin, seen, args.scale, dropped,
+          [&](int j, int i) { return number.log_sum[8 * j + lane() % 4 * 2 + i % 2]; },
+          [&](int j, int i) { return number.delta[8 * j + lane() % 4 * 2 + i % 2]; });
       add_weighted<kEdge, kWidth, kOther, kColumns>(dvalues, weights, dout, first_column, begin, seen);
       add_weighted<kEdge, kWidth, kOther, kColumns>(dkeys, dweights, queries, first_column, begin, seen);
     };
@@ -247,7 +265,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
         AttentionDropout dropout = args.dropout;
         dropout.head += head;
         dropped.scale = dropout.mask.scale;
-        dropped.kept = dropout.kept_keys<kOther>(begin, [&](int r) { return row + min(r, left - 1); });
+        dropped.kept = dropout.kept_keys<kOther>(begin, [&](int r) { return dropout.row(row + min(r, left - 1)); });
       }
       score_gradients<kEdge, kOther>(
           weights, dweights, begin, seen, args.scale, dropped, [&](int, int i) { return log_sum[i / 2]; },
@@ -272,14 +290,14 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
 constexpr int kDeltaThreads = 256;
 constexpr int kDeltaLanes = 8;  // to a row of one head
 
-// delta[head, row] = rowsum(dout * out).
+// delta[head, row] = rowsum(dout * out). Neighbours have neighbouring rows of one head: their sums go to one place.
 template <class T>
 __global__ void __launch_bounds__(kDeltaThreads)
     row_deltas(const T* dout, const T* out, int64_t rows, int heads, int width, bool vectors, float* delta) {
-  const int64_t which = (int64_t{blockIdx.x} * kDeltaThreads + threadIdx.x) / kDeltaLanes;  // row * heads + head
+  const int64_t which = thread_index() / kDeltaLanes, head = which / rows, row = which % rows;
   const int member = static_cast<int>(threadIdx.x) % kDeltaLanes;
   const bool inside = which < rows * heads;
-  const T *a = dout + which * width, *b = out + which * width;
+  const T *a = dout + (row * heads + head) * width, *b = out + (row * heads + head) * width;
   float sum = 0;
   if (inside && vectors) {
     for (int c = member * kVector<T>; c < width; c += kDeltaLanes * kVector<T>) {
@@ -293,7 +311,7 @@ __global__ void __launch_bounds__(kDeltaThreads)
   }
 #pragma unroll
   for (int offset = kDeltaLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
-  if (inside && member == 0) delta[which % heads * rows + which / heads] = sum;
+  if (inside && member == 0) delta[which] = sum;
 }
 
 template <class T>

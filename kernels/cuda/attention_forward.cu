@@ -27,8 +27,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
     attend(const Forward<T> args) {
   using Shape = AttentionShape<T, kWidth>;
   extern __shared__ __align__(16) std::byte shared[];
-  T* const queries = reinterpret_cast<T*>(shared);
-  const auto buffer = [&](int i) { return reinterpret_cast<T*>(shared + Shape::kQueryBytes + i * Shape::kTileBytes); };
+  const AttentionTiles<T, kWidth> tiles{shared, static_cast<int>(blockIdx.z) * Shape::kColumns};
   // The last tiles of a causal sequence see the most keys: they go first.
   const SequenceTile tile(args.query_offsets, args.sequences, gridDim.x - 1 - blockIdx.x, Shape::kRows);
   if (tile.empty()) return;
@@ -40,26 +39,22 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
 
   const auto fetch = [&](int begin, int turn) {
     if (begin < end) {
-      const T* from = args.from.key(key_row + begin, group);
-      const int64_t stride = args.from.key_row;
-      const int count = min(Shape::kKeys, keys - begin);
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
-                                                          args.vectors);
+      tiles.fetch(turn, args.from.key(key_row + begin, group), args.from.key_row, min(Shape::kKeys, keys - begin),
+                  width, args.vectors);
     }
     commit_copies();
   };
   {
     const T* from = args.from.query(tile.row + tile.begin, group, head % args.queries);
     const int64_t stride = args.from.query_row;
-    copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(queries, from, stride, rows, width, args.vectors);
+    copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(tiles.queries(), from, stride, rows, width, args.vectors);
   }
   fetch(0, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
   const Seen seen = seen_up_to([&](int r) { return args.causal ? min(keys, position + r + 1) : keys; });
   const float base = args.scale * kLog2E;
-  RunningRows<kWidth> state;
+  RunningRows<Shape::kColumns> state;
   state.clear();
   for (int begin = 0, turn = 0; begin < end; begin += Shape::kKeys, turn ^= 1) {
     fetch(begin + Shape::kKeys, turn ^ 1);
@@ -70,8 +65,8 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
       AttentionDropout dropout = args.dropout;
       dropout.head += head;
       const int64_t last = tile.row + tile.length - 1;
-      const uint32_t kept =
-          dropout.kept_keys<Shape::kKeys>(begin, [&](int r) { return min(tile.row + position + r, last); });
+      const uint32_t kept = dropout.kept_keys<Shape::kKeys>(
+          begin, [&](int r) { return dropout.row(min(tile.row + position + r, last)); });
 #pragma unroll
       for (int i = 0; i < Shape::kKeys / 2; ++i) {
         float& weight = weights[i / 4][i % 4];
@@ -79,8 +74,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
       }
     };
     const auto attend_tile = [&]<bool kEdge>() {
-      state.template attend<kEdge, Shape::kKeys>(queries, first, buffer(2 * turn), buffer(2 * turn + 1), begin, seen,
-                                                 base, drop);
+      state.template attend<kEdge>(tiles, turn, first, begin, seen, base, drop);
     };
     if (seen.all(begin, Shape::kKeys)) {
       attend_tile.template operator()<false>();
@@ -94,12 +88,12 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   __syncthreads();
 
   const int64_t heads = gridDim.y, row = tile.row + position;
-  const int left = tile.length - position;
+  const int left = tile.length - position, columns = min(Shape::kColumns, width - tiles.first_column);
   const float factor[2] = {inverse_of(state.sum[0]), inverse_of(state.sum[1])};
-  store_rows<T, kWidth, kWidth>(state.sums, factor, queries, width, args.vectors, [&](int r) {
-    return r < left ? args.out + ((row + r) * heads + head) * width : nullptr;
+  store_rows<T, kWidth, Shape::kColumns>(state.sums, factor, tiles.queries(), columns, args.vectors, [&](int r) {
+    return r < left ? args.out + ((row + r) * heads + head) * width + tiles.first_column : nullptr;
   });
-  if (lane() % 4 != 0) return;
+  if (lane() % 4 != 0 || blockIdx.z != 0) return;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int r = lane() / 4 + 8 * h;
@@ -128,7 +122,7 @@ void forward(const Stream& stream, const AttentionForward& args) {
     using Shape = AttentionShape<T, kWidth>;
     if (all.rows == 0) return;
     const dim3 grid(static_cast<unsigned>(tiles_of(all.rows, all.sequences, Shape::kRows)),
-                    static_cast<unsigned>(heads.heads()));
+                    static_cast<unsigned>(heads.heads()), Shape::kParts);
     launch(stream, attend<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes, all);
   });
 }

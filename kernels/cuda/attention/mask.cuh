@@ -47,28 +47,33 @@ struct AttentionDropout {
   DropoutMask mask;
   uint32_t head = 0;
 
+  // Which row of the model a row is.
+  struct Row {
+    int32_t position, sequence;
+  };
+  __device__ Row row(int64_t r) const { return {mask.positions[r], mask.sequences[r]}; }
+
   // A bit for each of the 8 keys of a Philox call, set where the weight is kept.
-  __device__ uint32_t kept(int64_t row, int key) const {
-    const DropoutMask::Draws draws =
-        mask.draws(static_cast<uint32_t>(key / 8), static_cast<uint32_t>(mask.positions[row]),
-                   static_cast<uint32_t>(mask.sequences[row]), head);
+  __device__ uint32_t kept(Row row, int key) const {
+    const DropoutMask::Draws draws = mask.draws(static_cast<uint32_t>(key / 8), static_cast<uint32_t>(row.position),
+                                                static_cast<uint32_t>(row.sequence), head);
     uint32_t bits = 0;
 #pragma unroll
     for (int i = 0; i < 8; ++i) bits |= static_cast<uint32_t>(draws[i] >= mask.threshold) << i;
     return bits;
   }
 
-  // Bit 4 j + i: element [j][i] of a block is kept. Rows are queries, row r of the warp row(r) of all rows; columns are
+  // Bit 4 j + i: element [j][i] of a block is kept. Rows are queries, row_of(r) that of row r of the warp; columns are
   // the keys from `key` on, a multiple of 8. The four lanes that share two rows make their calls between them.
-  template <int kColumns, class Row>
-  __device__ uint32_t kept_keys(int key, Row row) const {
+  template <int kColumns, class RowOf>
+  __device__ uint32_t kept_keys(int key, RowOf row_of) const {
     constexpr int kCalls = kColumns / 16;  // each lane's
     const int quad = lane() / 4 * 4, member = lane() % 4;
     uint32_t mine = 0, all = 0;
 #pragma unroll 1
     for (int i = 0; i < kCalls; ++i) {
       const int call = 4 * i + member, h = call / (kColumns / 8), j = call % (kColumns / 8);
-      mine |= kept(row(lane() / 4 + 8 * h), key + 8 * j) << (8 * i);
+      mine |= kept(row_of(lane() / 4 + 8 * h), key + 8 * j) << (8 * i);
     }
 #pragma unroll
     for (int from = 0; from < 4; ++from) {
@@ -82,17 +87,17 @@ struct AttentionDropout {
     return all;
   }
 
-  // The same where rows are keys, from `key` on, a multiple of 16, and columns are queries, column c row(c) of all
-  // rows. A call serves the eight lanes that share columns.
-  template <int kColumns, class Row>
-  __device__ uint32_t kept_queries(int key, Row row) const {
+  // The same where rows are keys, from `key` on, a multiple of 16, and columns are queries, row_of(c) that of column c.
+  // A call serves the eight lanes that share columns.
+  template <int kColumns, class RowOf>
+  __device__ uint32_t kept_queries(int key, RowOf row_of) const {
     constexpr int kCalls = kColumns / 16;
     const int member = lane() / 4, pair = lane() % 4;
     uint32_t mine = 0, all = 0;
 #pragma unroll 1
     for (int i = 0; i < kCalls; ++i) {
       const int call = 8 * i + member, h = call / (kColumns / 4), c = call % (kColumns / 4);
-      mine |= kept(row(c / 2 * 8 + pair * 2 + c % 2), key + 8 * h) << (8 * i);
+      mine |= kept(row_of(c / 2 * 8 + pair * 2 + c % 2), key + 8 * h) << (8 * i);
     }
 #pragma unroll
     for (int from = 0; from < 8; ++from) {

@@ -53,11 +53,16 @@ __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloa
 template <int kWidth, int kCount>
 __device__ void row_products(const float* a, int first, const float* b, float (&scores)[kCount / 8][4]) {
   using Tile = TileRows<float, kWidth>;
-  const int a_row = first + lane() / 4, b_row = lane() % 4 * 2;
+  static_assert(Tile::kChunks % 8 == 0);
+  // The four lanes of a row take its chunks in orders of their own. So a request of all lanes for the rows of `a` is
+  // for 32 different chunks, as many as it can bring; and one for those of `b` is for four that lie in different banks.
+  constexpr uint32_t kOrders = 0x2640;  // 0, 4, 6, 2 by lane % 4: with 2 (lane % 4), a row of b, they differ too
+  const int a_row = first + lane() / 4, b_row = lane() % 4 * 2, turn = static_cast<int>(kOrders >> 2 * b_row & 7u);
 #pragma unroll
   for (auto& block : scores) block[0] = block[1] = block[2] = block[3] = 0;
 #pragma unroll 1
-  for (int k = 0; k < Tile::kChunks; ++k) {
+  for (int step = 0; step < Tile::kChunks; ++step) {
+    const int k = step ^ turn;
     float left[2][4], right[2][4];
     load_vector(a + Tile::at(a_row, k), left[0]);
     load_vector(a + Tile::at(a_row + 8, k), left[1]);
@@ -81,15 +86,6 @@ __device__ inline void weight_of(const float (&block)[4], int k, float (&weight)
   for (int h = 0; h < 2; ++h) {
     const float even = __shfl_sync(kAllLanes, block[2 * h], from), odd = __shfl_sync(kAllLanes, block[2 * h + 1], from);
     weight[h] = k % 2 == 0 ? even : odd;
-  }
-}
-
-template <class T>
-__device__ inline float2 load_pair(const T* p) {
-  if constexpr (sizeof(T) == 2) {
-    return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(p));
-  } else {
-    return *reinterpret_cast<const float2*>(p);
   }
 }
 
@@ -186,12 +182,14 @@ __device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weigh
       weight_of(weights[j], k % 8, weight);
       const bool sees[2] = {!kEdge || seen(0, begin + k), !kEdge || seen(1, begin + k)};
 #pragma unroll
-      for (int c = 0; c < kColumns / 8; ++c) {
-        const float2 row = load_pair(tile + Tile::element(k, first_column + 8 * c + lane() % 4 * 2));
+      for (int c = 0; c < kColumns / 8; c += 2) {
+        float row[4];
+        load_vector(tile + Tile::element(k, first_column + pair_column<float>(c)), row);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float sum = fmaf(weight[i / 2], i % 2 == 0 ? row.x : row.y, sums[c][i]);
-          sums[c][i] = sees[i / 2] ? sum : sums[c][i];
+        for (int i = 0; i < 8; ++i) {
+          float& to = sums[c + i / 4][i % 4];
+          const float sum = fmaf(weight[i % 4 / 2], row[i / 4 * 2 + i % 2], to);
+          to = sees[i % 4 / 2] ? sum : to;
         }
       }
     }

@@ -6,7 +6,9 @@
 // The softmax of rows whose keys arrive in tiles, with what they sum: forward's and cached attention's.
 namespace weft::cuda {
 
-// Sizes of a block of threads: 16 query rows a warp, and as many keys a tile as 16 KiB hold.
+// Sizes of a block of threads: 16 query rows a warp, and as many keys a tile as 16 KiB hold. Of a head wider than 128
+// columns a block sums 128, whose sums are as many as registers hold; another block sums the others, with the same
+// weights.
 template <class T, int kWidth>
 struct AttentionShape {
   static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
@@ -15,9 +17,36 @@ struct AttentionShape {
   static constexpr int kBlocks = kRowBytes <= 128 ? 3 : 2;  // of a multiprocessor, by registers
   static constexpr int kRows = kWarps * kWarpRows;
   static constexpr int kKeys = kRowBytes <= 256 ? 64 : 16384 / kRowBytes;
+  static constexpr int kColumns = kWidth <= 128 ? kWidth : 128;
+  static constexpr int kParts = kWidth / kColumns;
   static constexpr size_t kQueryBytes = static_cast<size_t>(kRows) * kRowBytes;
-  static constexpr size_t kTileBytes = static_cast<size_t>(kKeys) * kRowBytes;
-  static constexpr size_t kSharedBytes = kQueryBytes + 4 * kTileBytes;  // keys and values, each twice
+  static constexpr size_t kKeyBytes = static_cast<size_t>(kKeys) * kRowBytes;
+  static constexpr size_t kValueBytes = kKeyBytes / kParts;
+  static constexpr size_t kSharedBytes = kQueryBytes + 2 * (kKeyBytes + kValueBytes);  // each twice
+};
+
+// Where a block's tiles lie in its shared memory, and how a tile of keys and values is fetched.
+template <class T, int kWidth>
+struct AttentionTiles {
+  using Shape = AttentionShape<T, kWidth>;
+  std::byte* shared;
+  int first_column;  // of the values
+
+  __device__ T* queries() const { return reinterpret_cast<T*>(shared); }
+  __device__ T* keys(int turn) const {
+    return reinterpret_cast<T*>(shared + Shape::kQueryBytes + turn * Shape::kKeyBytes);
+  }
+  __device__ T* values(int turn) const {
+    return reinterpret_cast<T*>(shared + Shape::kQueryBytes + 2 * Shape::kKeyBytes + turn * Shape::kValueBytes);
+  }
+  __device__ std::byte* end() const { return shared + Shape::kSharedBytes; }
+
+  // `count` keys from `from` on, their values behind them, into the buffers of `turn`.
+  __device__ void fetch(int turn, const T* from, int64_t stride, int count, int width, bool vectors) const {
+    copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(keys(turn), from, stride, count, width, vectors);
+    copy_tile<T, Shape::kColumns, Shape::kKeys, Shape::kThreads>(
+        values(turn), from + width + first_column, stride, count, min(Shape::kColumns, width - first_column), vectors);
+  }
 };
 
 // x of the four lanes that share a row.
@@ -32,9 +61,9 @@ __device__ inline float row_sum(float x) {
 
 // Of a thread's two rows: sum holds exp(scale (score - max)) over the keys seen so far that the thread itself holds,
 // sums their values times that. Scores are unscaled; base = scale log2(e).
-template <int kWidth>
+template <int kColumns>
 struct RunningRows {
-  float sums[kWidth / 8][4];
+  float sums[kColumns / 8][4];
   float max[2], sum[2];
 
   __device__ void clear() {
@@ -76,14 +105,15 @@ struct RunningRows {
 
   // One tile of keys and values, of columns begin .. of the block, for the warp's rows `first` .. of the tile of
   // queries. drop(weights) applies the dropout.
-  template <bool kEdge, int kCount, class T, class Drop>
-  __device__ void attend(const T* queries, int first, const T* keys, const T* values, int begin, const Seen& seen,
+  template <bool kEdge, class T, int kWidth, class Drop>
+  __device__ void attend(const AttentionTiles<T, kWidth>& tiles, int turn, int first, int begin, const Seen& seen,
                          float base, Drop drop) {
+    constexpr int kCount = AttentionShape<T, kWidth>::kKeys;
     float weights[kCount / 8][4];
-    row_products<kWidth, kCount>(queries, first, keys, weights);
+    row_products<kWidth, kCount>(tiles.queries(), first, tiles.keys(turn), weights);
     weigh<kEdge, kCount>(weights, begin, seen, base);
     drop(weights);
-    add_weighted<kEdge, kWidth, kCount, kWidth>(sums, weights, values, 0, begin, seen);
+    add_weighted<kEdge, kColumns, kCount, kColumns>(sums, weights, tiles.values(turn), 0, begin, seen);
   }
 
   // After the last tile: sums over all keys.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace weft::cuda_device {
 
@@ -15,6 +16,7 @@ struct Settings {
   uint64_t fail_allocation = 0;  // WEFT_CUDA_DEVICE_FAIL_ALLOCATION: the n-th allocation finds no memory; 0: none
   uint64_t fail_launch = 0;      // WEFT_CUDA_DEVICE_FAIL_LAUNCH: the n-th launch is refused
   uint64_t fail_kernel = 0;      // WEFT_CUDA_DEVICE_FAIL_KERNEL: the n-th launched kernel fails when it runs
+  std::string counts;            // WEFT_CUDA_DEVICE_COUNTS: a file for what each kernel cost, written at exit; none
 };
 
 // Throws std::runtime_error for a variable that is no number, and for one of that prefix which is not known.

@@ -46,6 +46,14 @@ void say_what_was_collected() {
   _exit(Reports::kExitStatus);
 }
 
+void write_what_was_counted() {
+  try {
+    write_counts(simulator().kernels, simulator().settings.counts);
+  } catch (const std::exception& error) {
+    refuse(error.what());
+  }
+}
+
 }  // namespace
 
 void refuse(const std::string& sentence) {
@@ -79,6 +87,7 @@ Simulator::Simulator()
       failed_(static_cast<size_t>(std::max(settings.devices, 1)), Status::Success) {
   explain_faults();
   std::atexit(say_what_was_collected);
+  if (!settings.counts.empty()) std::atexit(write_what_was_counted);
 }
 
 bool Simulator::is_managed(const void* p) const {

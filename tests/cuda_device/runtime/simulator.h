@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/cuda_device/machine/counters.h"
 #include "tests/cuda_device/machine/dim.h"
 #include "tests/cuda_device/machine/memory.h"
 #include "tests/cuda_device/machine/reports.h"
+#include "tests/cuda_device/runtime/kernel_counts.h"
 #include "tests/cuda_device/runtime/pinned_guard.h"
 #include "tests/cuda_device/runtime/programs.h"
 #include "tests/cuda_device/runtime/schedule.h"
@@ -37,7 +37,8 @@ class Simulator {
   Memory memory;
   Programs programs;
   PinnedGuard pinned;
-  Counters counters;  // of all launches that have run
+  Counters counters;       // of all launches that have run
+  CountsByKernel kernels;  // the same, apart
 
   // Memory that the host and every device reach (cudaMallocManaged) is pinned memory of another name here.
   std::set<uint64_t> managed;
