@@ -21,6 +21,10 @@ uint64_t number(std::string_view name, std::string_view text) {
 }
 
 void set(Settings& settings, std::string_view name, std::string_view text) {
+  if (name == "WEFT_CUDA_DEVICE_RESULTS") {
+    settings.results = text;
+    return;
+  }
   const uint64_t value = number(name, text);
   name.remove_prefix(kPrefix.size());
   if (name == "SEED")
@@ -42,7 +46,8 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
   else
     throw std::runtime_error(
         "there is no setting " + std::string(kPrefix) + std::string(name) +
-        "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, PATIENCE, FAIL_ALLOCATION, FAIL_LAUNCH and FAIL_KERNEL");
+        "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, RESULTS, PATIENCE, FAIL_ALLOCATION, FAIL_LAUNCH and "
+        "FAIL_KERNEL");
 }
 
 }  // namespace
