@@ -62,7 +62,7 @@ keep() {
     echo " \"verdict\": $(quoted "$2"),"
     echo " \"said\": $(quoted "$(tail -n 1 "$4/log")"),"
     echo " \"date\": $(quoted "$(date -u +%F)"),"
-    echo " \"commit\": $(quoted "$(git describe --always --dirty --abbrev=12)"),"
+    echo " \"commit\": $(quoted "$commit"),"
     echo " \"machine\": $(quoted "${machine:-$(uname -m)}, $(nproc) processors"),"
     echo " \"seconds\": $3,"
     echo " \"found\": {$(found "$4/found")"
@@ -71,6 +71,7 @@ keep() {
   } >"$results/long-$1.json"
 }
 
+commit=$(git describe --always --dirty --abbrev=12)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failed=()
