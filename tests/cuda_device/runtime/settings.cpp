@@ -25,6 +25,10 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
     settings.counts = text;
     return;
   }
+  if (name == "WEFT_CUDA_DEVICE_RESULTS") {
+    settings.results = text;
+    return;
+  }
   const uint64_t value = number(name, text);
   name.remove_prefix(kPrefix.size());
   if (name == "SEED")
@@ -44,10 +48,10 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
   else if (name == "FAIL_KERNEL")
     settings.fail_kernel = value;
   else
-    throw std::runtime_error(
-        "there is no setting " + std::string(kPrefix) + std::string(name) +
-        "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, COUNTS, PATIENCE, FAIL_ALLOCATION, FAIL_LAUNCH and "
-        "FAIL_KERNEL");
+    throw std::runtime_error("there is no setting " + std::string(kPrefix) + std::string(name) +
+                             "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, COUNTS, RESULTS, PATIENCE, "
+                             "FAIL_ALLOCATION, FAIL_LAUNCH and "
+                             "FAIL_KERNEL");
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Status noticed(ReportKind kind) {
 // A program that collects and does not look ends as one that does not collect, only later.
 void say_what_was_collected() {
   const std::vector<Report> found = simulator().reports.all();
-  if (found.empty()) return;
+  if (found.empty()) return simulator().results.write();
   std::fflush(nullptr);
   for (const Report& report : found) std::fprintf(stderr, "simulated CUDA device: %s\n", report.sentence.c_str());
   _exit(Reports::kExitStatus);
@@ -84,6 +84,7 @@ Simulator::Simulator()
           std::memcpy(to, value.data(), value.size());
         return address;
       }),
+      results(settings.results),
       failed_(static_cast<size_t>(std::max(settings.devices, 1)), Status::Success) {
   explain_faults();
   std::atexit(say_what_was_collected);
@@ -113,7 +114,7 @@ void Simulator::free(const Allocation& allocation) {
 }
 
 OpId Simulator::enqueue(Stream& stream, Work work) {
-  work.body = [this, device = stream.device, body = std::move(work.body)](OpId op) {
+  work.body = [this, device = stream.device, name = work.name, body = std::move(work.body)](OpId op) {
     note_move();
     if (health(device) != Status::Success) return;
     const size_t found = reports.all().size();
@@ -123,6 +124,7 @@ OpId Simulator::enqueue(Stream& stream, Work work) {
     } catch (const std::exception& error) {
       refuse(schedule.operations().describe(op) + ": " + error.what());
     }
+    results.add(name, memory);
     const std::vector<Report> all = reports.all();
     for (size_t k = found; k < all.size(); ++k)
       if (const Status how = noticed(all[k].kind); how != Status::Success) fail(device, how);

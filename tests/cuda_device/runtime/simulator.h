@@ -17,6 +17,7 @@
 #include "tests/cuda_device/runtime/kernel_counts.h"
 #include "tests/cuda_device/runtime/pinned_guard.h"
 #include "tests/cuda_device/runtime/programs.h"
+#include "tests/cuda_device/runtime/results.h"
 #include "tests/cuda_device/runtime/schedule.h"
 #include "tests/cuda_device/runtime/settings.h"
 #include "tests/cuda_device/runtime/status.h"
@@ -39,6 +40,7 @@ class Simulator {
   PinnedGuard pinned;
   Counters counters;       // of all launches that have run
   CountsByKernel kernels;  // the same, apart
+  Results results;         // of all operations that have run, where the settings ask for them
 
   // Memory that the host and every device reach (cudaMallocManaged) is pinned memory of another name here.
   std::set<uint64_t> managed;
