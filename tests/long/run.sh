@@ -2,13 +2,14 @@
 # The longer proof, beyond what every test run does: tests/long/run.sh [STAGE ...], all stages where none is named.
 # launch/test.sh --long builds first, and calls it.
 #
-#   seeds      all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves is
-#              the same; and whole training runs (40 min)
-#   mutations  every patch of tests/mutations is noticed by the test that it names (40 min)
-#   matrix     losses of 50 steps of every layout x model x knob (5 min)
-#   kills      checkpoints while they are written, killed at 400 instants (3 min)
-#   fuzz       libFuzzer on what parses, 10 min; needs clang++-19
-#   python     texts, logits and losses beside those of transformers and peft; needs torch, transformers and peft (5 min)
+#   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
+#                   is the same; and whole training runs (30 min)
+#   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names notices (20 min)
+#   mutations       the same for the other patches of tests/mutations (30 min)
+#   matrix          losses of 50 steps of every layout x model x knob (5 min)
+#   kills           checkpoints while they are written, killed at 400 instants (3 min)
+#   fuzz            libFuzzer on what parses (10 min); needs clang++-19
+#   python          texts, logits and losses beside those of transformers and peft, which it needs (5 min)
 #
 # The times are of two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
 # the sources with a scratch folder as its argument; it exits with 0 (passed), 77 (it cannot be run here: its last line
@@ -19,7 +20,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds mutations matrix kills fuzz python)
+all=(seeds cuda-mutations mutations matrix kills fuzz python)
 case ${1:-} in
   -h | --help)
     sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"

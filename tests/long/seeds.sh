@@ -5,7 +5,7 @@
 set -euo pipefail
 scratch=$1 seeds=5 tests=(-L cuda -E '^cuda\.(mutations|seeds)')
 [[ -z $WEFT_LONG_SHORT ]] || seeds=2 tests=(-L cuda -R 'CudaRun|Elementwise|Program\.')
-ctest --test-dir build/cpu -N -L cuda | grep -q 'cuda\.NeedsNvcc' && { echo "CUDA's compiler is not here"; exit 77; }
+[[ $(ctest --test-dir build/cpu -N -L cuda) != *cuda.NeedsNvcc* ]] || { echo "CUDA's compiler is not here"; exit 77; }
 
 run_tests() { ctest --test-dir build/cpu --output-on-failure --no-tests=error -j "$(nproc)" "$@" | tee "$scratch/ctest" | tail -n 30; }
 count() { sed -nE 's/.*tests failed out of ([0-9]+)/\1/p' "$scratch/ctest"; }

@@ -18,6 +18,9 @@ class Results {
   // All that the operation which executes has written, as it stands now.
   void add(const std::string& operation, const Memory& memory);
 
+  // Something is wrong with the program: what it computes from now on may depend on the order, and is not kept.
+  void discard();
+
   // Appends a line for each name of an operation, at once, so that several processes may share the file:
   //   COMMAND LINE <tab> OPERATION <tab> how many there were <tab> bytes written <tab> hash
   // The hash is a sum over all stretches of bytes that were written, of the bytes and of where they lie (the number of
