@@ -31,7 +31,8 @@ struct Backward {
 };
 
 // Sizes of a block of threads: the rows whose gradients it makes stay in shared memory, those that it takes them from
-// come in tiles. A head wider than 128 is made in parts, by blocks of their own.
+// come in tiles. A head wider than 128 columns is made in parts, by blocks of their own: as many columns of dQ, or of
+// dK and dV together, as registers hold.
 template <class T, int kWidth>
 struct BackwardShape {
   static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
@@ -40,8 +41,8 @@ struct BackwardShape {
   static constexpr int kBlocks = 2;  // of a multiprocessor, by registers
   static constexpr int kOwn = kWarps * kWarpRows;
   static constexpr int kOther = kRowBytes <= 128 ? 64 : kRowBytes <= 256 ? 32 : 16;
-  static constexpr int kColumns = kWidth <= 128 ? kWidth : 128;
-  static constexpr int kParts = kWidth / kColumns;
+  static constexpr int kQueryColumns = kWidth <= 128 ? kWidth : 128;
+  static constexpr int kKeyColumns = kWidth <= 128 ? kWidth : 64;
   static constexpr size_t kOwnBytes = static_cast<size_t>(kOwn) * kRowBytes;
   static constexpr size_t kOtherBytes = static_cast<size_t>(kOther) * kRowBytes;
   static constexpr size_t kStatsBytes = 4 * kOther * sizeof(float);  // see QueryNumbers
@@ -94,17 +95,11 @@ __device__ void score_gradients(float (&weights)[kCount / 8][4], float (&dweight
   }
 }
 
-template <int kColumns>
-__device__ void clear(float (&sums)[kColumns][4]) {
-#pragma unroll
-  for (auto& block : sums) block[0] = block[1] = block[2] = block[3] = 0;
-}
-
 template <class T, int kWidth>
 __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardShape<T, kWidth>::kBlocks)
     key_gradients(const Backward<T> args) {
   using Shape = BackwardShape<T, kWidth>;
-  constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
+  constexpr int kOther = Shape::kOther, kColumns = Shape::kKeyColumns;
   extern __shared__ __align__(16) std::byte shared[];
   T* const own[2] = {reinterpret_cast<T*>(shared), reinterpret_cast<T*>(shared + Shape::kOwnBytes)};  // keys, values
   const auto buffer = [&](int i) {
@@ -116,17 +111,22 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   if (tile.empty()) return;
   const int group = static_cast<int>(blockIdx.y), width = args.from.width;
   const int first_column = static_cast<int>(blockIdx.z) * kColumns, columns = min(kColumns, width - first_column);
+  if (columns <= 0) return;
   const int64_t query_row = args.query_offsets[tile.sequence];
   const int rows = static_cast<int>(args.query_offsets[tile.sequence + 1] - query_row);
   const int start = args.causal ? tile.begin / kOther * kOther : 0;  // of the first tile of queries that see a key
-  const int tiles = rows > start ? (rows - start + kOther - 1) / kOther : 0;
 
-  // The n-th tile of queries, counted over the query heads of the group.
-  const auto fetch = [&](int n, int turn) {
-    if (n < tiles * args.queries) {
-      const int query = n / tiles, begin = start + n % tiles * kOther, count = min(kOther, rows - begin);
-      const int head = group * args.queries + query;
-      const T* from = args.from.query(query_row + begin, group, query);
+  // A tile of queries: which query head of the group, and where it begins. Each head's tiles go one after the other.
+  struct QueryTile {
+    int query, begin;
+  };
+  const auto after = [&](const QueryTile& t) {
+    return t.begin + kOther < rows ? QueryTile{t.query, t.begin + kOther} : QueryTile{t.query + 1, start};
+  };
+  const auto fetch = [&](const QueryTile& t, int turn) {
+    if (t.query < args.queries) {
+      const int begin = t.begin, count = min(kOther, rows - begin), head = group * args.queries + t.query;
+      const T* from = args.from.query(query_row + begin, group, t.query);
       const T* dout = args.dout_row(query_row + begin, head);
       const int64_t stride = args.from.query_row, dout_stride = args.dout_row(1, 0) - args.dout;
       copy_tile<T, kWidth, kOther, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
@@ -145,42 +145,43 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
     copy_tile<T, kWidth, Shape::kOwn, Shape::kThreads>(own[which], from, stride,
                                                        min(Shape::kOwn, tile.length - tile.begin), width, args.vectors);
   }
-  fetch(0, 0);
+  QueryTile at{rows > start ? 0 : args.queries, start};
+  fetch(at, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
-  const Seen seen = seen_from(position, rows, args.causal);
-  float dkeys[kColumns / 8][4], dvalues[kColumns / 8][4];
+  const Seen seen[1] = {seen_from(position, rows, args.causal)};
+  float dkeys[1][kColumns / 8][4], dvalues[1][kColumns / 8][4];
   clear(dkeys), clear(dvalues);
-  for (int n = 0, turn = 0; n < tiles * args.queries; ++n, turn ^= 1) {
-    fetch(n + 1, turn ^ 1);
+  for (int turn = 0; at.query < args.queries; at = after(at), turn ^= 1) {
+    fetch(after(at), turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
-    const int begin = start + n % tiles * kOther;
+    const int begin = at.begin;
     const T *queries = buffer(2 * turn), *dout = buffer(2 * turn + 1);
     const QueryNumbers<kOther>& number = numbers[turn];
     const auto take = [&]<bool kEdge>() {
-      float weights[kOther / 8][4], dweights[kOther / 8][4];
+      float weights[1][kOther / 8][4], dweights[1][kOther / 8][4];
       row_products<kWidth, kOther>(own[0], first, queries, weights);
       row_products<kWidth, kOther>(own[1], first, dout, dweights);
       Dropped dropped{.active = args.dropout.mask.active()};
       if (dropped.active) {
         AttentionDropout dropout = args.dropout;
-        dropout.head += group * args.queries + n / tiles;
+        dropout.head += group * args.queries + at.query;
         dropped.scale = dropout.mask.scale;
         dropped.kept = dropout.kept_queries<kOther>(position, [&](int c) {
           return AttentionDropout::Row{number.position[c], number.sequence[c]};
         });
       }
       score_gradients<kEdge, kOther>(
-          weights, dweights, begin, seen, args.scale, dropped,
+          weights[0], dweights[0], begin, seen[0], args.scale, dropped,
           [&](int j, int i) { return number.log_sum[8 * j + lane() % 4 * 2 + i % 2]; },
           [&](int j, int i) { return number.delta[8 * j + lane() % 4 * 2 + i % 2]; });
       add_weighted<kEdge, kWidth, kOther, kColumns>(dvalues, weights, dout, first_column, begin, seen);
       add_weighted<kEdge, kWidth, kOther, kColumns>(dkeys, dweights, queries, first_column, begin, seen);
     };
-    if (seen.all(begin, kOther)) {
+    if (seen[0].all(begin, kOther)) {
       take.template operator()<false>();
-    } else if (seen.any(begin, kOther)) {
+    } else if (seen[0].any(begin, kOther)) {
       take.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
@@ -193,15 +194,15 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   const auto row = [&](T* at) {
     return [=, stride = args.to.key_row](int r) { return r < left ? at + r * stride : nullptr; };
   };
-  store_rows<T, kWidth, kColumns>(dkeys, {args.scale, args.scale}, own[0], columns, args.vectors, row(to));
-  store_rows<T, kWidth, kColumns>(dvalues, {1, 1}, own[1], columns, args.vectors, row(to + width));
+  store_rows<T, kWidth, kColumns>(dkeys[0], {args.scale, args.scale}, own[0], first, columns, args.vectors, row(to));
+  store_rows<T, kWidth, kColumns>(dvalues[0], {1, 1}, own[1], first, columns, args.vectors, row(to + width));
 }
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardShape<T, kWidth>::kBlocks)
     query_gradients(const Backward<T> args) {
   using Shape = BackwardShape<T, kWidth>;
-  constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
+  constexpr int kOther = Shape::kOther, kColumns = Shape::kQueryColumns;
   extern __shared__ __align__(16) std::byte shared[];
   T* const own[2] = {reinterpret_cast<T*>(shared), reinterpret_cast<T*>(shared + Shape::kOwnBytes)};  // queries, dout
   const auto buffer = [&](int i) {
@@ -241,7 +242,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
   const int left = tile.length - position;
   const int64_t row = tile.row + position;
-  const Seen seen = seen_up_to([&](int r) { return args.causal ? min(keys, position + r + 1) : keys; });
+  const Seen seen[1] = {seen_up_to([&](int r) { return args.causal ? min(keys, position + r + 1) : keys; })};
   float log_sum[2], delta[2];
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -249,7 +250,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
     log_sum[h] = r < left ? args.log_sum[head * args.rows + row + r] : 0;
     delta[h] = r < left ? args.delta[head * args.rows + row + r] : 0;
   }
-  float dqueries[kColumns / 8][4];
+  float dqueries[1][kColumns / 8][4];
   clear(dqueries);
   for (int begin = 0, turn = 0; begin < end; begin += kOther, turn ^= 1) {
     fetch(begin + kOther, turn ^ 1);
@@ -257,7 +258,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
     __syncthreads();
     const T *keys_tile = buffer(2 * turn), *values = buffer(2 * turn + 1);
     const auto take = [&]<bool kEdge>() {
-      float weights[kOther / 8][4], dweights[kOther / 8][4];
+      float weights[1][kOther / 8][4], dweights[1][kOther / 8][4];
       row_products<kWidth, kOther>(own[0], first, keys_tile, weights);
       row_products<kWidth, kOther>(own[1], first, values, dweights);
       Dropped dropped{.active = args.dropout.mask.active()};
@@ -268,13 +269,13 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
         dropped.kept = dropout.kept_keys<kOther>(begin, [&](int r) { return dropout.row(row + min(r, left - 1)); });
       }
       score_gradients<kEdge, kOther>(
-          weights, dweights, begin, seen, args.scale, dropped, [&](int, int i) { return log_sum[i / 2]; },
+          weights[0], dweights[0], begin, seen[0], args.scale, dropped, [&](int, int i) { return log_sum[i / 2]; },
           [&](int, int i) { return delta[i / 2]; });
       add_weighted<kEdge, kWidth, kOther, kColumns>(dqueries, dweights, keys_tile, first_column, begin, seen);
     };
-    if (seen.all(begin, kOther)) {
+    if (seen[0].all(begin, kOther)) {
       take.template operator()<false>();
-    } else if (seen.any(begin, kOther)) {
+    } else if (seen[0].any(begin, kOther)) {
       take.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
@@ -283,7 +284,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   __syncthreads();
   T* const to = args.to.query(row, group, head % args.queries) + first_column;
   store_rows<T, kWidth, kColumns>(
-      dqueries, {args.scale, args.scale}, own[0], columns, args.vectors,
+      dqueries[0], {args.scale, args.scale}, own[0], first, columns, args.vectors,
       [=, stride = args.to.query_row](int r) { return r < left ? to + r * stride : nullptr; });
 }
 
@@ -342,12 +343,14 @@ void backward(const Stream& stream, const AttentionBackward& args, float* delta)
   }
   with_head_width(heads.head_dim, [&]<int kWidth>() {
     using Shape = BackwardShape<T, kWidth>;
-    const auto grid = [&](int64_t rows, int64_t columns) {
+    const auto grid = [&](int64_t rows, int64_t heads, int parts) {
       return dim3(rows == 0 ? 0 : static_cast<unsigned>(tiles_of(rows, all.sequences, Shape::kOwn)),
-                  static_cast<unsigned>(columns), Shape::kParts);
+                  static_cast<unsigned>(heads), static_cast<unsigned>(parts));
     };
-    launch(stream, key_gradients<T, kWidth>, grid(keys, heads.kv_heads), Shape::kThreads, Shape::kSharedBytes, all);
-    launch(stream, query_gradients<T, kWidth>, grid(all.rows, wide), Shape::kThreads, Shape::kSharedBytes, all);
+    launch(stream, key_gradients<T, kWidth>, grid(keys, heads.kv_heads, kWidth / Shape::kKeyColumns), Shape::kThreads,
+           Shape::kSharedBytes, all);
+    launch(stream, query_gradients<T, kWidth>, grid(all.rows, wide, kWidth / Shape::kQueryColumns), Shape::kThreads,
+           Shape::kSharedBytes, all);
   });
 }
 

@@ -48,26 +48,28 @@ struct JoinedSoFar {
   __device__ float& operator[](int i) const { return at[i * kThreads + static_cast<int>(threadIdx.x)]; }
   __device__ void save(const RunningRows<kColumns>& rows) const {
 #pragma unroll
-    for (int i = 0; i < kColumns / 2; ++i) (*this)[i] = rows.sums[i / 4][i % 4];
+    for (int i = 0; i < kColumns / 2; ++i) (*this)[i] = rows.sums[0][i / 4][i % 4];
 #pragma unroll
-    for (int h = 0; h < 2; ++h) (*this)[kColumns / 2 + h] = rows.max[h], (*this)[kColumns / 2 + 2 + h] = rows.sum[h];
+    for (int h = 0; h < 2; ++h) {
+      (*this)[kColumns / 2 + h] = rows.max[0][h], (*this)[kColumns / 2 + 2 + h] = rows.sum[0][h];
+    }
   }
   // rows = what was saved, joined with rows where `seen` says that the row sees their keys.
   __device__ void join(RunningRows<kColumns>& rows, const bool (&seen)[2], float base) const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float max = (*this)[kColumns / 2 + h], sum = (*this)[kColumns / 2 + 2 + h];
-      const Joined joined(max, sum, rows.max[h], rows.sum[h], base);
+      const Joined joined(max, sum, rows.max[0][h], rows.sum[0][h], base);
 #pragma unroll
       for (int c = 0; c < kColumns / 8; ++c) {
 #pragma unroll
         for (int i = 2 * h; i < 2 * h + 2; ++i) {
           const float before = (*this)[4 * c + i];
-          rows.sums[c][i] = seen[h] ? joined(before, rows.sums[c][i]) : before;
+          rows.sums[0][c][i] = seen[h] ? joined(before, rows.sums[0][c][i]) : before;
         }
       }
-      rows.max[h] = seen[h] ? joined.max : max;
-      rows.sum[h] = seen[h] ? joined.sum : sum;
+      rows.max[0][h] = seen[h] ? joined.max : max;
+      rows.sum[0][h] = seen[h] ? joined.sum : sum;
     }
   }
 };
@@ -82,7 +84,7 @@ __device__ void store_parts(const RunningRows<kColumns>& rows, int columns, RowP
 #pragma unroll
     for (int c = 0; c < kColumns / 8; ++c) {
       if (const int column = pair_column<T>(c); column < columns) {
-        *reinterpret_cast<float2*>(row + column) = make_float2(rows.sums[c][2 * h], rows.sums[c][2 * h + 1]);
+        *reinterpret_cast<float2*>(row + column) = make_float2(rows.sums[0][c][2 * h], rows.sums[0][c][2 * h + 1]);
       }
     }
   }
@@ -95,7 +97,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   static_assert(kChunk % Shape::kKeys == 0);
   extern __shared__ __align__(16) std::byte shared[];
   const int part_of_head = static_cast<int>(blockIdx.y) % Shape::kParts;
-  const AttentionTiles<T, kWidth> tiles{shared, part_of_head * Shape::kColumns};
+  const AttentionTiles<Shape> tiles{shared, part_of_head * Shape::kColumns};
   const JoinedSoFar<Shape::kColumns, Shape::kThreads> so_far{reinterpret_cast<float*>(tiles.end())};
 
   const SequenceTile tile(args.query_offsets, args.sequences, blockIdx.x, Shape::kRows, args.queries);
@@ -124,7 +126,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   fetch(start, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, first_row = tile.begin + first;
-  const Seen seen = seen_up_to([&](int r) { return visible(first_row + r); });
+  const Seen seen[1] = {seen_up_to([&](int r) { return visible(first_row + r); })};
   const float base = args.scale * kLog2E;
   RunningRows<Shape::kColumns> state;
   state.clear();
@@ -133,18 +135,18 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
     wait_for_copies<1>();
     __syncthreads();
     const auto attend_tile = [&]<bool kEdge>() {
-      state.template attend<kEdge>(tiles, turn, first, begin, seen, base, [](auto&) {});
+      state.template attend<kEdge>(tiles, turn, first, begin, seen, base, [](int, auto&) {});
     };
-    if (first_row < tile.length && seen.all(begin, Shape::kKeys)) {
+    if (first_row < tile.length && all_see(seen, begin, Shape::kKeys)) {
       attend_tile.template operator()<false>();
-    } else if (first_row < tile.length && seen.any(begin, Shape::kKeys)) {
+    } else if (first_row < tile.length && any_sees(seen, begin, Shape::kKeys)) {
       attend_tile.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
     const int next = begin + Shape::kKeys, chunk = begin / kChunk * kChunk;
     if (next % kChunk != 0 && next < end) continue;
     state.finish();
-    if (!apart && chunk > 0) so_far.join(state, {chunk < seen.last[0], chunk < seen.last[1]}, base);
+    if (!apart && chunk > 0) so_far.join(state, {chunk < seen[0].last[0], chunk < seen[0].last[1]}, base);
     if (next < end) so_far.save(state), state.clear();
   }
   wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
@@ -156,10 +158,11 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
     const int m = first_row + r;
     return args.place(tile.row + m / args.queries, group, m % args.queries);
   };
-  const float factor[2] = {inverse_of(state.sum[0]), inverse_of(state.sum[1])};
-  store_rows<T, kWidth, Shape::kColumns>(state.sums, factor, tiles.queries(), columns, args.vectors, [&](int r) {
-    return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width + tiles.first_column : nullptr;
-  });
+  const float factor[2] = {inverse_of(state.sum[0][0]), inverse_of(state.sum[0][1])};
+  store_rows<T, kWidth, Shape::kColumns>(
+      state.sums[0], factor, tiles.queries(), first, columns, args.vectors, [&](int r) {
+        return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width + tiles.first_column : nullptr;
+      });
   if (!apart) return;
   const int64_t part = blockIdx.z * args.rows * args.groups * args.queries;
   const auto wanted = [&](int r) { return inside(r) && in_parts(r) && visible(first_row + r) > start; };
@@ -170,7 +173,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int r = lane() / 4 + 8 * h;
-    if (lane() % 4 == 0 && wanted(r)) args.ranges[part + place(r)] = make_float2(state.max[h], state.sum[h]);
+    if (lane() % 4 == 0 && wanted(r)) args.ranges[part + place(r)] = make_float2(state.max[0][h], state.sum[0][h]);
   }
 }
 

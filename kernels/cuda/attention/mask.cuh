@@ -18,6 +18,22 @@ struct Seen {
   __device__ bool all(int begin, int count) const { return all_first <= begin && begin + count <= all_last; }
 };
 
+// The same over a warp's blocks of 16 rows.
+template <int kBlocks>
+__device__ bool any_sees(const Seen (&seen)[kBlocks], int begin, int count) {
+  bool any = false;
+#pragma unroll
+  for (const Seen& rows : seen) any = any || rows.any(begin, count);
+  return any;
+}
+template <int kBlocks>
+__device__ bool all_see(const Seen (&seen)[kBlocks], int begin, int count) {
+  bool all = true;
+#pragma unroll
+  for (const Seen& rows : seen) all = all && rows.all(begin, count);
+  return all;
+}
+
 // Row r of the warp sees columns 0 .. last(r), which does not fall with r.
 template <class Last>
 __device__ Seen seen_up_to(Last last) {
@@ -48,7 +64,7 @@ struct AttentionDropout {
   uint32_t head = 0;
 
   // Which row of the model a row is.
-  struct Row {
+  struct alignas(8) Row {
     int32_t position, sequence;
   };
   __device__ Row row(int64_t r) const { return {mask.positions[r], mask.sequences[r]}; }
@@ -87,8 +103,19 @@ struct AttentionDropout {
     return all;
   }
 
-  // The same where rows are keys, from `key` on, a multiple of 16, and columns are queries, row_of(c) that of column c.
-  // A call serves the eight lanes that share columns.
+  // weights = dropout(weights), where rows are queries as in kept_keys().
+  template <int kColumns, class RowOf>
+  __device__ void apply(float (&weights)[kColumns / 8][4], int key, RowOf row_of) const {
+    const uint32_t kept = kept_keys<kColumns>(key, row_of);
+#pragma unroll
+    for (int i = 0; i < kColumns / 2; ++i) {
+      float& weight = weights[i / 4][i % 4];
+      weight = kept >> i & 1u ? weight * mask.scale : 0;
+    }
+  }
+
+  // kept_keys() where rows are keys, from `key` on, a multiple of 16, and columns are queries, row_of(c) that of column
+  // c. A call serves the eight lanes that share columns.
   template <int kColumns, class RowOf>
   __device__ uint32_t kept_queries(int key, RowOf row_of) const {
     constexpr int kCalls = kColumns / 16;

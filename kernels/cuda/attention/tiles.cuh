@@ -139,13 +139,12 @@ __device__ void put_rows(const float (&sums)[kColumns / 8][4], const float (&fac
 }
 
 // Writes the kWarpRows rows of a warp, which lie in registers as add_weighted() leaves them (products.cuh), each times
-// its factor: columns < `columns` of row r to to(r), or nowhere where that is null. By way of a tile of
-// which the warp uses its own rows, so that global memory is written in whole vectors.
+// its factor: columns < `columns` of row r to to(r), or nowhere where that is null. By way of rows
+// `first` .. of a tile, which are the warp's own, so that global memory is written in whole vectors.
 template <class T, int kWidth, int kColumns, class RowPointer>
-__device__ void store_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], T* tile, int columns,
-                           bool vectors, RowPointer to) {
+__device__ void store_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], T* tile, int first,
+                           int columns, bool vectors, RowPointer to) {
   using Tile = TileRows<T, kWidth>;
-  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
   __syncwarp();  // the warp has read what its rows held
   put_rows<kWidth, kColumns>(sums, factor, tile, first);
   __syncwarp();
