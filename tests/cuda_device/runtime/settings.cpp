@@ -42,17 +42,21 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
   else
     throw std::runtime_error(
         "there is no setting " + std::string(kPrefix) + std::string(name) +
-        "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, PATIENCE, FAIL_ALLOCATION, FAIL_LAUNCH and FAIL_KERNEL");
+        "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, PATIENCE, TIMES, FAIL_ALLOCATION, FAIL_LAUNCH and "
+        "FAIL_KERNEL");
 }
 
 }  // namespace
 
 Settings settings_from_environment() {
   Settings settings;
-  // WEFT_CUDA_DEVICE_REPORTS is read by Reports.
+  // WEFT_CUDA_DEVICE_REPORTS is read by Reports, WEFT_CUDA_DEVICE_TIMES by cuBLASLt.
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view variable = *entry;
-    if (!variable.starts_with(kPrefix) || variable.starts_with("WEFT_CUDA_DEVICE_REPORTS=")) continue;
+    if (!variable.starts_with(kPrefix) || variable.starts_with("WEFT_CUDA_DEVICE_REPORTS=") ||
+        variable.starts_with("WEFT_CUDA_DEVICE_TIMES=")) {
+      continue;
+    }
     const size_t equals = variable.find('=');
     set(settings, variable.substr(0, equals), variable.substr(equals + 1));
   }
