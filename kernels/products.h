@@ -11,7 +11,7 @@ namespace weft {
 // Which of the algorithms that a device's library has for a matrix product is taken.
 enum class AlgorithmChoice : uint8_t {
   First,     // the one that the library names first: the same in every process, with nothing to remember
-  Measured,  // the fastest of several, measured once for each shape and then kept (Context::tuned)
+  Measured,  // the fastest of several, measured once for each shape and then kept (kernels/tuning.h)
 };
 template <>
 struct EnumNames<AlgorithmChoice> {

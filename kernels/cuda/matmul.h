@@ -49,7 +49,7 @@ class MatmulEngine {
   void run(const Gemm& gemm);
   std::string library() const;  // "cuBLASLt 13.1.0"
 
-  // As Context says it.
+  // As kernels/tuning.h says it.
   void set_options(const ProductOptions& options);
   const ProductOptions& options() const;
   std::string tuned() const;
