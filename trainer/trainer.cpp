@@ -26,9 +26,9 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
       reporter_(job, context, mesh.world(), end_),
       saves_(job, setup_, directory_, reporter_, state_,
              {.job = to_yaml(job),
-              .fingerprint = numerics_fingerprint(job, mesh, context),
               .provenance = run_provenance(origin_, job, data_.train->header()),
-              .attachments = data_.tokenizers}) {
+              .attachments = data_.tokenizers}),
+      algorithms_file_(job, context, mesh.world()) {
   if (job.log.generations.every_steps > 0) sample_writer_ = make_sample_writer(job, mesh.world().rank() == 0);
 }
 
@@ -45,12 +45,13 @@ void Trainer::begin(const ResumeChoice& choice) {
   const bool is_rank0 = mesh_.world().rank() == 0;
   directory_.take(job_.checkpoint.lock_wait_seconds);
   if (is_rank0) clear_unfinished(directory_.checkpoints());
-  Resume resume(job_, data_, setup_, directory_, end_, saves_.header().fingerprint);
+  Resume resume(job_, data_, setup_, directory_, end_);
   const Beginning beginning = resume.begin(choice);
   state_ = beginning.state;
   saves_.resumed_from(beginning.checkpoint);
   saves_.begun_from(beginning.init_from);
   if (end_.reached(state_)) return;
+  algorithms_file_.read();
   directory_.create();
   if (choice.kind == ResumeChoice::Kind::Path) set_aside_later_than(*beginning.checkpoint);
   saves_.check_space(data_.valid != nullptr);
@@ -92,6 +93,7 @@ void Trainer::train(const StepObserver& after_step) {
   Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train), state_.position);
   log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens));
   probe_largest_step(setup_, data_, job_, state_.position.epoch);
+  algorithms_file_.keep();
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
     const auto batches = loader.next();
@@ -101,6 +103,7 @@ void Trainer::train(const StepObserver& after_step) {
     if (after_step) after_step(state_.step);
     if (evaluation_due()) evaluate();
     if (sample_writer_ && is_due(state_, job_.log.generations.every_steps, 0)) print_samples();
+    algorithms_file_.keep();
     if (save_due() && !end_.reached(state_)) save();
   }
   if (!stop_ && !evaluation_due()) evaluate();
@@ -171,6 +174,7 @@ void Trainer::print_samples() {
 
 void Trainer::save(bool last) {
   state_.next_learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
+  algorithms_file_.keep();
   saves_.start(last);
 }
 

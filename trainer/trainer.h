@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "evaluate/text_generator.h"
+#include "trainer/algorithms_file.h"
 #include "trainer/provenance.h"
 #include "trainer/reporter.h"
 #include "trainer/resume.h"
@@ -55,6 +56,7 @@ class Trainer {
   Reporter reporter_;
   RunState state_;
   Saves saves_;
+  AlgorithmsFile algorithms_file_;
   bool stop_ = false;          // some rank was asked to
   bool save_due_now_ = false;  // by rank 0's clock
   SampleWriter sample_writer_;

@@ -14,6 +14,7 @@
 #include "kernels/matmul.h"
 #include "kernels/memory.h"
 #include "kernels/optimizer.h"
+#include "kernels/products.h"
 #include "kernels/reduction.h"
 #include "kernels/residual_norm.h"
 
@@ -49,6 +50,10 @@ class Backend
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
   virtual int64_t vocabulary_multiple() const = 0;
+  // As kernels/tuning.h says, for devices that choose among algorithms.
+  virtual void set_products(const ProductOptions&) {}
+  virtual std::string tuned() const { return {}; }
+  virtual void take_tuned(const std::string& /*text*/, const std::string& /*from*/) {}
   // Between host memory and a tensor of this device. upload() has read the host's bytes when it returns; download()
   // waits for everything that was queued before.
   virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;

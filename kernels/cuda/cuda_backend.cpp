@@ -9,7 +9,12 @@ CudaBackend::CudaBackend(int device)
     : stream_(device), staging_(stream_), matmul_(stream_), allocator_(device_allocator(device)) {}
 
 std::vector<std::pair<std::string, std::string>> CudaBackend::fingerprint() const {
-  return {{"device", device_name(stream_.device())}, {"runtime", runtime_version()}, {"matmul", matmul_.library()}};
+  std::vector<std::pair<std::string, std::string>> all{{"device", device_name(stream_.device())},
+                                                       {"runtime", runtime_version()},
+                                                       {"matmul", matmul_.library()},
+                                                       {"algorithms", matmul_.choices()}};
+  if (matmul_.options().tf32) all.emplace_back("tf32", "yes");
+  return all;
 }
 
 // Tiles of tensor cores are up to 128 wide.

@@ -14,6 +14,9 @@ class CudaBackend : public Backend {
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override;
   int64_t vocabulary_multiple() const override;
+  void set_products(const ProductOptions& options) override { matmul_.set_options(options); }
+  std::string tuned() const override { return matmul_.tuned(); }
+  void take_tuned(const std::string& text, const std::string& from) override { matmul_.take_tuned(text, from); }
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;

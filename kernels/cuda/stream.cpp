@@ -6,12 +6,18 @@ namespace weft::cuda {
 
 void select_device(int device) { check(cudaSetDevice(device), "choosing a device"); }
 
-Event::Event(int device) {
+Event::Event(int device, Kind kind) {
   select_device(device);
-  check(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming), "making an event");
+  const unsigned flags = kind == Kind::Time ? cudaEventDefault : cudaEventDisableTiming;
+  check(cudaEventCreateWithFlags(&event_, flags), "making an event");
 }
 Event::~Event() { check_quietly(cudaEventDestroy(event_), "ending an event"); }
 void Event::wait() const { check(cudaEventSynchronize(event_), "waiting for an event"); }
+double Event::milliseconds_since(const Event& other) const {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, other.event_, event_), "reading the time between two events");
+  return milliseconds;
+}
 
 // Non-blocking: nothing of weft's uses the default stream, with which others would otherwise wait for each other.
 Stream::Stream(int device) : device_(device) {
