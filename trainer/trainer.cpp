@@ -99,7 +99,7 @@ void Trainer::train(const StepObserver& after_step) {
     const auto batches = loader.next();
     const double data_seconds = loader.waited_seconds() - waited;
     waited = loader.waited_seconds();
-    train_step(*batches, data_seconds);
+    train_step(*batches, loader.ready(), data_seconds);
     if (after_step) after_step(state_.step);
     if (evaluation_due()) evaluate();
     if (sample_writer_ && is_due(state_, job_.log.generations.every_steps, 0)) print_samples();
@@ -112,14 +112,15 @@ void Trainer::train(const StepObserver& after_step) {
   reporter_.clear();
 }
 
-void Trainer::train_step(const StepBatches& batches, double data_seconds) {
+void Trainer::train_step(const StepBatches& batches, const StepBatches* next, double data_seconds) {
   const auto began = std::chrono::steady_clock::now();
   StepState step;
   step.learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   step.dropout_key = dropout_key(job_.seed, state_.step);
   const StepReport report = setup_.step().run(
       batches, step, state_.updates, data_seconds,
-      {.stop_asked = StopSignals::stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()});
+      {.stop_asked = StopSignals::stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()},
+      next);
   const double seconds = seconds_since(began) + data_seconds;
   count_step(batches, report);
   if (report.save_written) saves_.commit();

@@ -38,7 +38,8 @@ class Trainer {
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train(const StepObserver& after_step);
-  void train_step(const StepBatches& batches, double data_seconds);
+  // `next`: the step after it, where it has been read.
+  void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
   void count_step(const StepBatches& batches, const StepReport& report);
   bool evaluation_due() const;
   bool save_due() const;

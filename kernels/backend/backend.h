@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/attention.h"
+#include "kernels/backend/copy_queue.h"
 #include "kernels/backend/scratch.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/elementwise.h"
@@ -60,6 +61,12 @@ class Backend
   virtual void download(const Tensor& from, std::span<std::byte> to) = 0;
   // What a weight takes that is packed; format Own: f64.
   virtual size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const = 0;
+  // Where copies can run beside operations: of what later operations read, and of what they will write over. Null:
+  // upload() and download() are all there is.
+  virtual CopyQueue* uploads_ahead() { return nullptr; }
+  virtual CopyQueue* snapshots() { return nullptr; }
+  // The host's memory that snapshots are copied to.
+  virtual std::shared_ptr<Allocator> host_memory() const { return host_allocator(); }
 };
 
 }  // namespace weft

@@ -6,7 +6,13 @@
 namespace weft::cuda {
 
 CudaBackend::CudaBackend(int device)
-    : stream_(device), staging_(stream_), matmul_(stream_), allocator_(device_allocator(device)) {}
+    : stream_(device),
+      staging_(stream_),
+      matmul_(stream_),
+      allocator_(device_allocator(device)),
+      host_memory_(pinned_allocator(device)),
+      uploads_(stream_),
+      snapshots_(stream_) {}
 
 std::vector<std::pair<std::string, std::string>> CudaBackend::fingerprint() const {
   std::vector<std::pair<std::string, std::string>> all{{"device", device_name(stream_.device())},

@@ -1,12 +1,14 @@
 #pragma once
 #include "kernels/backend/backend.h"
+#include "kernels/cuda/copy_stream.h"
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/staging.h"
 #include "kernels/cuda/stream.h"
 
 namespace weft::cuda {
 
-// An NVIDIA device. Operations are queued on one stream and done later: the host waits in download() alone.
+// An NVIDIA device. Operations are queued on one stream and done later: the host waits in download() alone. Copies that
+// run beside them have streams of their own.
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(int device);
@@ -20,6 +22,9 @@ class CudaBackend : public Backend {
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
+  CopyQueue* uploads_ahead() override { return &uploads_; }
+  CopyQueue* snapshots() override { return &snapshots_; }
+  std::shared_ptr<Allocator> host_memory() const override { return host_memory_; }
   const Stream& stream() const { return stream_; }
 
   using Backend::run;
@@ -72,7 +77,8 @@ class CudaBackend : public Backend {
   Stream stream_;
   Staging staging_;
   MatmulEngine matmul_;
-  std::shared_ptr<Allocator> allocator_;
+  std::shared_ptr<Allocator> allocator_, host_memory_;
+  CopyStream uploads_, snapshots_;  // apart: tokens do not wait behind a checkpoint
 };
 
 }  // namespace weft::cuda

@@ -37,6 +37,7 @@ class Stream {
   int device() const { return device_; }
   cudaStream_t get() const { return stream_; }
   void record(const Event& event) const;  // sets the mark after all that is queued
+  void wait(const Event& event) const;    // what is queued from here on comes after the mark
   void finish() const;                    // the host waits for all that is queued
 
  private:
