@@ -31,23 +31,28 @@ struct Backward {
 };
 
 // Sizes of a block of threads: the rows whose gradients it makes stay in shared memory, those that it takes them from
-// come in tiles. A head wider than 128 columns is made in parts, by blocks of their own: as many columns of dQ, or of
-// dK and dV together, as registers hold.
-template <class T, int kWidth>
+// come in tiles. kGradients: how many gradients that is, dQ or dK and dV. A head wider than 128 columns is made in
+// parts, by blocks of their own: as many columns as registers hold sums of.
+template <class T, int kWidth, int kGradients>
 struct BackwardShape {
   static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
   static constexpr int kWarps = kRowBytes <= 512 ? 4 : 2;
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kBlocks = 2;  // of a multiprocessor, by registers
   static constexpr int kOwn = kWarps * kWarpRows;
+  static constexpr int kColumns = kWidth <= 128 ? kWidth : 128 / kGradients;
+  static constexpr int kParts = kWidth / kColumns;
   static constexpr int kOther = kRowBytes <= 128 ? 64 : kRowBytes <= 256 ? 32 : 16;
-  static constexpr int kQueryColumns = kWidth <= 128 ? kWidth : 128;
-  static constexpr int kKeyColumns = kWidth <= 128 ? kWidth : 64;
   static constexpr size_t kOwnBytes = static_cast<size_t>(kOwn) * kRowBytes;
   static constexpr size_t kOtherBytes = static_cast<size_t>(kOther) * kRowBytes;
   static constexpr size_t kStatsBytes = 4 * kOther * sizeof(float);  // see QueryNumbers
   static constexpr size_t kSharedBytes = 2 * kOwnBytes + 4 * kOtherBytes + 2 * kStatsBytes;
 };
+
+template <class T, int kWidth>
+using KeyShape = BackwardShape<T, kWidth, 2>;
+template <class T, int kWidth>
+using QueryShape = BackwardShape<T, kWidth, 1>;
 
 // What a tile of queries comes with, a number for each: log_sum, delta and, for the dropout, which rows they are.
 template <int kCount>
@@ -96,10 +101,10 @@ __device__ void score_gradients(float (&weights)[kCount / 8][4], float (&dweight
 }
 
 template <class T, int kWidth>
-__global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardShape<T, kWidth>::kBlocks)
+__global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWidth>::kBlocks)
     key_gradients(const Backward<T> args) {
-  using Shape = BackwardShape<T, kWidth>;
-  constexpr int kOther = Shape::kOther, kColumns = Shape::kKeyColumns;
+  using Shape = KeyShape<T, kWidth>;
+  constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
   T* const own[2] = {reinterpret_cast<T*>(shared), reinterpret_cast<T*>(shared + Shape::kOwnBytes)};  // keys, values
   const auto buffer = [&](int i) {
@@ -110,7 +115,8 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   const SequenceTile tile(args.key_offsets, args.sequences, blockIdx.x, Shape::kOwn);
   if (tile.empty()) return;
   const int group = static_cast<int>(blockIdx.y), width = args.from.width;
-  const int first_column = static_cast<int>(blockIdx.z) * kColumns, columns = min(kColumns, width - first_column);
+  const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
+            columns = min(kColumns, width - first_column);
   if (columns <= 0) return;
   const int64_t query_row = args.query_offsets[tile.sequence];
   const int rows = static_cast<int>(args.query_offsets[tile.sequence + 1] - query_row);
@@ -149,7 +155,7 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   fetch(at, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
-  const Seen seen[1] = {seen_from(position, rows, args.causal)};
+  const Seen seen[1] = {seen_from(position, position < tile.length ? rows : 0, args.causal)};  // or it has no keys
   float dkeys[1][kColumns / 8][4], dvalues[1][kColumns / 8][4];
   clear(dkeys), clear(dvalues);
   for (int turn = 0; at.query < args.queries; at = after(at), turn ^= 1) {
@@ -199,10 +205,10 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
 }
 
 template <class T, int kWidth>
-__global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardShape<T, kWidth>::kBlocks)
+__global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T, kWidth>::kBlocks)
     query_gradients(const Backward<T> args) {
-  using Shape = BackwardShape<T, kWidth>;
-  constexpr int kOther = Shape::kOther, kColumns = Shape::kQueryColumns;
+  using Shape = QueryShape<T, kWidth>;
+  constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
   T* const own[2] = {reinterpret_cast<T*>(shared), reinterpret_cast<T*>(shared + Shape::kOwnBytes)};  // queries, dout
   const auto buffer = [&](int i) {
@@ -213,7 +219,8 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   const SequenceTile tile(args.query_offsets, args.sequences, gridDim.x - 1 - blockIdx.x, Shape::kOwn);
   if (tile.empty()) return;
   const int head = static_cast<int>(blockIdx.y), group = head / args.queries, width = args.from.width;
-  const int first_column = static_cast<int>(blockIdx.z) * kColumns, columns = min(kColumns, width - first_column);
+  const int first_column = Shape::kParts == 1 ? 0 : static_cast<int>(blockIdx.z) * kColumns,
+            columns = min(kColumns, width - first_column);
   const int64_t key_row = args.key_offsets[tile.sequence];
   const int keys = static_cast<int>(args.key_offsets[tile.sequence + 1] - key_row);
   const int rows = min(Shape::kOwn, tile.length - tile.begin);
@@ -242,7 +249,8 @@ __global__ void __launch_bounds__(BackwardShape<T, kWidth>::kThreads, BackwardSh
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
   const int left = tile.length - position;
   const int64_t row = tile.row + position;
-  const Seen seen[1] = {seen_up_to([&](int r) { return args.causal ? min(keys, position + r + 1) : keys; })};
+  const int most = left > 0 ? keys : 0;  // or the warp has no queries
+  const Seen seen[1] = {seen_up_to([&](int r) { return args.causal ? min(most, position + r + 1) : most; })};
   float log_sum[2], delta[2];
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
@@ -295,9 +303,9 @@ constexpr int kDeltaLanes = 8;  // to a row of one head
 template <class T>
 __global__ void __launch_bounds__(kDeltaThreads)
     row_deltas(const T* dout, const T* out, int64_t rows, int heads, int width, bool vectors, float* delta) {
-  const int64_t which = thread_index() / kDeltaLanes, head = which / rows, row = which % rows;
+  const int64_t row = (int64_t{blockIdx.x} * kDeltaThreads + threadIdx.x) / kDeltaLanes, head = blockIdx.y;
   const int member = static_cast<int>(threadIdx.x) % kDeltaLanes;
-  const bool inside = which < rows * heads;
+  const bool inside = row < rows;
   const T *a = dout + (row * heads + head) * width, *b = out + (row * heads + head) * width;
   float sum = 0;
   if (inside && vectors) {
@@ -312,7 +320,7 @@ __global__ void __launch_bounds__(kDeltaThreads)
   }
 #pragma unroll
   for (int offset = kDeltaLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(kAllLanes, sum, offset);
-  if (inside && member == 0) delta[which] = sum;
+  if (inside && member == 0) delta[head * rows + row] = sum;
 }
 
 template <class T>
@@ -338,19 +346,18 @@ void backward(const Stream& stream, const AttentionBackward& args, float* delta)
                         .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)}};
   const int64_t keys = args.key_offsets->rows(), wide = heads.heads();
   if (all.rows > 0) {
-    launch(stream, row_deltas<T>, blocks_for(all.rows * wide * kDeltaLanes, kDeltaThreads), kDeltaThreads, 0, dout, out,
-           all.rows, static_cast<int>(wide), all.from.width, all.vectors, delta);
+    const dim3 grid(blocks_for(all.rows * kDeltaLanes, kDeltaThreads), static_cast<unsigned>(wide));
+    launch(stream, row_deltas<T>, grid, kDeltaThreads, 0, dout, out, all.rows, static_cast<int>(wide), all.from.width,
+           all.vectors, delta);
   }
   with_head_width(heads.head_dim, [&]<int kWidth>() {
-    using Shape = BackwardShape<T, kWidth>;
-    const auto grid = [&](int64_t rows, int64_t heads, int parts) {
-      return dim3(rows == 0 ? 0 : static_cast<unsigned>(tiles_of(rows, all.sequences, Shape::kOwn)),
-                  static_cast<unsigned>(heads), static_cast<unsigned>(parts));
+    const auto start = [&]<class Shape>(Shape, auto* kernel, int64_t rows, int64_t heads) {
+      const auto tiles = static_cast<unsigned>(rows == 0 ? 0 : tiles_of(rows, all.sequences, Shape::kOwn));
+      const dim3 grid(tiles, static_cast<unsigned>(heads), Shape::kParts);
+      launch(stream, kernel, grid, Shape::kThreads, Shape::kSharedBytes, all);
     };
-    launch(stream, key_gradients<T, kWidth>, grid(keys, heads.kv_heads, kWidth / Shape::kKeyColumns), Shape::kThreads,
-           Shape::kSharedBytes, all);
-    launch(stream, query_gradients<T, kWidth>, grid(all.rows, wide, kWidth / Shape::kQueryColumns), Shape::kThreads,
-           Shape::kSharedBytes, all);
+    start(KeyShape<T, kWidth>(), key_gradients<T, kWidth>, keys, heads.kv_heads);
+    start(QueryShape<T, kWidth>(), query_gradients<T, kWidth>, all.rows, wide);
   });
 }
 

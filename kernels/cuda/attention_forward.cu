@@ -67,7 +67,8 @@ __global__ void __launch_bounds__(ForwardShape<T, kWidth>::kThreads, ForwardShap
   Seen seen[Shape::kRowBlocks];
 #pragma unroll
   for (int b = 0; b < Shape::kRowBlocks; ++b) {
-    seen[b] = seen_up_to([&](int r) { return args.causal ? min(keys, position(b) + r + 1) : keys; });
+    const int most = position(b) < tile.length ? keys : 0;  // or the warp has no such queries
+    seen[b] = seen_up_to([&](int r) { return args.causal ? min(most, position(b) + r + 1) : most; });
   }
   const float base = args.scale * kLog2E;
   RunningRows<Shape::kColumns, Shape::kRowBlocks> state;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "tests/cuda_device/ptx/readable_name.h"
 #include "tests/support/managed_backend.h"
@@ -47,13 +48,15 @@ std::set<std::string> kernels_of_the_program() {
   return all;
 }
 
-void CudaTraffic::begin() { cuda_device::simulator().kernels = {}; }
+void CudaTraffic::begin() { before_ = std::exchange(cuda_device::simulator().kernels, {}); }
 
 void CudaTraffic::expect_rules(const char* operation, double least_share) {
   const auto part = [](uint64_t of, uint64_t all) {
     return all == 0 ? 1 : static_cast<double>(of) / static_cast<double>(all);
   };
+  sectors_ = 0;
   for (const auto& [kernel, cost] : cuda_device::simulator().kernels) {
+    sectors_ += cost.counted.global().sectors;
     ran_.insert(family_of(kernel));
     const Counters& c = cost.counted;
     Traffic whole = c.loads.back();
@@ -69,6 +72,8 @@ void CudaTraffic::expect_rules(const char* operation, double least_share) {
     EXPECT_GE(wanted, 0.9) << operation << ": " << kernel;
     EXPECT_LE(conflicts, 1.1) << operation << ": " << kernel;
   }
+  // What the process writes at its end is of all operations.
+  for (const auto& [kernel, cost] : before_) cuda_device::simulator().kernels[kernel] += cost;
 }
 
 }  // namespace weft::test

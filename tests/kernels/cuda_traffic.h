@@ -64,6 +64,8 @@ class CudaTraffic {
   Context context_;
   StepState state_;
   std::set<std::string> ran_;
+  cuda_device::CountsByKernel before_;  // this operation
+  uint64_t sectors_ = 0;                // that the last operation moved
 };
 
 // A kernel that moves so little, or has so many numbers of rows beside them, that the rule of 90 % is not for it.

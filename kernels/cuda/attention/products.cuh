@@ -36,14 +36,21 @@ __device__ void clear(float (&sums)[kBlocks][kCount][4]) {
   }
 }
 
+// lane(), from which the places of fragments follow. Those of wide heads are many: ahead of the loop over tiles they
+// would not leave registers enough for the sums.
+template <int kWidth>
+__device__ int lane_of_tile() {
+  return kWidth > 64 ? unforeseen(lane()) : lane();
+}
+
 // scores[i] = a b^T of rows first + 16 i .. first + 16 (i + 1) of tile a and rows 0 .. kCount of tile b. What is read
 // of b serves all blocks of rows.
 template <int kWidth, int kCount, int kBlocks>
 __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloat16* b,
                              float (&scores)[kBlocks][kCount / 8][4]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int a_at = Tile::at(first + lane() % 16, lane() / 16);
-  const int b_at = Tile::at(lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
+  const int l = lane_of_tile<kWidth>(), a_at = Tile::at(first + l % 16, l / 16);
+  const int b_at = Tile::at(l % 8 + l / 16 * 8, l / 8 % 2);
   clear(scores);
 #pragma unroll 4
   for (int k = 0; k < kWidth / 16; ++k) {
@@ -151,7 +158,7 @@ template <bool kEdge, int kWidth, int kCount, int kColumns, int kBlocks>
 __device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const float (&weights)[kBlocks][kCount / 8][4],
                              const __nv_bfloat16* tile, int first_column, int begin, const Seen (&seen)[kBlocks]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int at = Tile::at(lane() % 16, lane() / 16 + first_column / 8);
+  const int l = lane_of_tile<kWidth>(), at = Tile::at(l % 16, l / 16 + first_column / 8);
   uint32_t left_out = 0;
 #pragma unroll
   for (int k = 0; k < kCount / 16; ++k) {

@@ -37,6 +37,14 @@ void KernelCounts::add(const Launch& launch, const Counters& cost) {
   shared_bytes = std::max<uint64_t>(shared_bytes, launch.kernel->shared_bytes + launch.dynamic_shared_bytes);
 }
 
+KernelCounts& KernelCounts::operator+=(const KernelCounts& other) {
+  counted += other.counted;
+  blocks += other.blocks;
+  threads = std::max(threads, other.threads);
+  shared_bytes = std::max(shared_bytes, other.shared_bytes);
+  return *this;
+}
+
 void write_counts(const CountsByKernel& counts, const std::string& path) {
   std::ofstream out(path);
   const char* before = "[";

@@ -17,6 +17,7 @@ struct KernelCounts {
   uint64_t threads = 0;       // of its largest block
   uint64_t shared_bytes = 0;  // the most that a block had: static and dynamic
   void add(const Launch& launch, const Counters& cost);
+  KernelCounts& operator+=(const KernelCounts& other);
 };
 
 using CountsByKernel = std::map<std::string, KernelCounts>;  // by the readable name
