@@ -7,7 +7,7 @@
 #   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names notices (20 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
-#   kills           checkpoints while they are written, killed at 400 instants (3 min)
+#   kills           checkpoints while they are written: a process killed at 400 instants, one of two ranks at 20 (3 min)
 #   fuzz            libFuzzer on what parses (10 min); needs clang++-19
 #   python          texts, logits and losses beside those of transformers and peft, which it needs (5 min)
 #
