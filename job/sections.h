@@ -34,6 +34,7 @@ struct TrainConfig {
   double clip_norm = 0;
   double label_smoothing = 0;
   Precision precision = Precision::Fp32;
+  AttentionChoice attention = AttentionChoice::Own;
   Recompute recompute = Recompute::None;
   int64_t max_nonfinite_steps = 10;
   std::string init_from;
@@ -55,6 +56,10 @@ struct TrainConfig {
             "fp32, or bf16: then activations, the residual stream and the weights that the model computes with "
             "(embeddings, "
             "norms and biases too) are bf16; master weights, moments, summed gradients and the loss are fp32.");
+    v.field(
+        "attention", attention,
+        "What computes attention on CUDA devices: own, weft's kernels; or cudnn: cuDNN in bf16 where sequences have "
+        "one length and no dropout, otherwise own (docs/determinism.md).");
     v.field(
         "recompute", recompute,
         "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "

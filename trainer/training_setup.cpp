@@ -42,6 +42,7 @@ void freeze(ParameterRegistry& registry, const std::vector<std::string>& pattern
 
 TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies)
     : context_(context), mesh_(mesh) {
+  choose_attention(context, job.train.attention);
   model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
   freeze(model_->parameters(), job.train.freeze);
   model_->allocate(job.train.precision, true, job.parallel.sharding());

@@ -19,6 +19,8 @@
 
 namespace weft {
 
+enum class AttentionChoice : uint8_t;  // kernels/devices.h
+
 // One operation, as its argument struct tells it from the others.
 template <class Args>
 class Runs {
@@ -49,6 +51,8 @@ class Backend
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
   virtual int64_t vocabulary_multiple() const = 0;
+  // For a device that attention has more than one implementation for.
+  virtual void choose_attention(AttentionChoice) {}
   // Between host memory and a tensor of this device. upload() has read the host's bytes when it returns; download()
   // waits for everything that was queued before.
   virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;

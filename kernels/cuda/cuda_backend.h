@@ -6,14 +6,18 @@
 
 namespace weft::cuda {
 
+class LibraryAttention;  // cudnn/attention.h
+
 // An NVIDIA device. Operations are queued on one stream and done later: the host waits in download() alone.
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(int device);
+  ~CudaBackend() override;
 
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override;
   int64_t vocabulary_multiple() const override;
+  void choose_attention(AttentionChoice choice) override;
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
@@ -23,6 +27,7 @@ class CudaBackend : public Backend {
   using Backend::workspace;
   size_t workspace(const AddPositionsBackward& args) const override;
   size_t workspace(const AttentionBackward& args) const override;
+  size_t workspace(const AttentionForward& args) const override;
   size_t workspace(const CachedAttention& args) const override;
   size_t workspace(const EmbedBackward& args) const override;
   size_t workspace(const LinearBackward& args) const override;
@@ -69,6 +74,7 @@ class CudaBackend : public Backend {
   Stream stream_;
   Staging staging_;
   MatmulEngine matmul_;
+  std::unique_ptr<LibraryAttention> library_attention_;
   std::shared_ptr<Allocator> allocator_;
 };
 
