@@ -38,6 +38,7 @@ struct TrainConfig {
   bool tf32 = false;
   AlgorithmChoice algorithms = AlgorithmChoice::Measured;
   std::string algorithms_file;
+  AttentionChoice attention = AttentionChoice::Own;
   Recompute recompute = Recompute::None;
   int64_t max_nonfinite_steps = 10;
   std::string init_from;
@@ -68,6 +69,10 @@ struct TrainConfig {
     v.field("algorithms_file", algorithms_file,
             "Where measured algorithms are kept, and found by a run that begins; empty means algorithms.json in the "
             "run's directory. Runs that share one are the same to the bit.");
+    v.field(
+        "attention", attention,
+        "What computes attention on CUDA devices: own, weft's kernels; or cudnn: cuDNN in bf16 where sequences have "
+        "one length and no dropout, otherwise own (docs/determinism.md).");
     v.field(
         "recompute", recompute,
         "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "

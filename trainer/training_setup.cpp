@@ -47,6 +47,7 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
     log_warning("train.tf32 changes nothing here: the CPU multiplies fp32 as it is");
   }
   set_products(context, job.train.products());
+  choose_attention(context, job.train.attention);
   model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
   freeze(model_->parameters(), job.train.freeze);
   model_->allocate(job.train.precision, true, job.parallel.sharding());

@@ -21,6 +21,8 @@
 
 namespace weft {
 
+enum class AttentionChoice : uint8_t;  // kernels/devices.h
+
 // One operation, as its argument struct tells it from the others.
 template <class Args>
 class Runs {
@@ -55,6 +57,8 @@ class Backend
   virtual void set_products(const ProductOptions&) {}
   virtual std::string tuned() const { return {}; }
   virtual void take_tuned(const std::string& /*text*/, const std::string& /*from*/) {}
+  // For a device that attention has more than one implementation for.
+  virtual void choose_attention(AttentionChoice) {}
   // Between host memory and a tensor of this device. upload() has read the host's bytes when it returns; download()
   // waits for everything that was queued before.
   virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;

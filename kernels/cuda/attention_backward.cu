@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include "kernels/attention.h"
 #include "kernels/cuda/attention/products.cuh"
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cudnn/attention.h"
 #include "kernels/cuda/launch.h"
 
 namespace weft::cuda {
@@ -368,10 +371,12 @@ float* take_delta(Scratch& scratch, const AttentionBackward& args) {
 }  // namespace
 
 size_t CudaBackend::workspace(const AttentionBackward& args) const {
-  return scratch_bytes([&](Scratch& scratch) { take_delta(scratch, args); });
+  const size_t own = scratch_bytes([&](Scratch& scratch) { take_delta(scratch, args); });
+  return std::max(own, library_attention_->workspace(args));  // either may be what runs
 }
 
 void CudaBackend::run(const AttentionBackward& args, Scratch scratch) {
+  if (library_attention_->run(args, scratch)) return;
   with_device_type(args.out.dtype(), [&]<class T>() { backward<T>(stream_, args, take_delta(scratch, args)); });
 }
 

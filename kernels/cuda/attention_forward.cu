@@ -2,6 +2,7 @@
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cudnn/attention.h"
 #include "kernels/cuda/launch.h"
 
 namespace weft::cuda {
@@ -143,7 +144,10 @@ void forward(const Stream& stream, const AttentionForward& args) {
 
 }  // namespace
 
-void CudaBackend::run(const AttentionForward& args, Scratch) {
+size_t CudaBackend::workspace(const AttentionForward& args) const { return library_attention_->workspace(args); }
+
+void CudaBackend::run(const AttentionForward& args, Scratch scratch) {
+  if (library_attention_->run(args, scratch)) return;
   with_device_type(args.out.dtype(), [&]<class T>() { forward<T>(stream_, args); });
 }
 

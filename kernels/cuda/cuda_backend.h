@@ -7,11 +7,14 @@
 
 namespace weft::cuda {
 
+class LibraryAttention;  // cudnn/attention.h
+
 // An NVIDIA device. Operations are queued on one stream and done later: the host waits in download() alone. Copies that
 // run beside them have streams of their own.
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(int device);
+  ~CudaBackend() override;
 
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override;
@@ -19,6 +22,7 @@ class CudaBackend : public Backend {
   void set_products(const ProductOptions& options) override { matmul_.set_options(options); }
   std::string tuned() const override { return matmul_.tuned(); }
   void take_tuned(const std::string& text, const std::string& from) override { matmul_.take_tuned(text, from); }
+  void choose_attention(AttentionChoice choice) override;
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
@@ -31,6 +35,7 @@ class CudaBackend : public Backend {
   using Backend::workspace;
   size_t workspace(const AddPositionsBackward& args) const override;
   size_t workspace(const AttentionBackward& args) const override;
+  size_t workspace(const AttentionForward& args) const override;
   size_t workspace(const CachedAttention& args) const override;
   size_t workspace(const EmbedBackward& args) const override;
   size_t workspace(const LinearBackward& args) const override;
@@ -77,6 +82,7 @@ class CudaBackend : public Backend {
   Stream stream_;
   Staging staging_;
   MatmulEngine matmul_;
+  std::unique_ptr<LibraryAttention> library_attention_;
   std::shared_ptr<Allocator> allocator_, host_memory_;
   CopyStream uploads_, snapshots_;  // apart: tokens do not wait behind a checkpoint
 };
