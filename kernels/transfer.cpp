@@ -64,18 +64,13 @@ Snapshot::Snapshot(Context& context, std::span<const Tensor> from, std::span<con
     : context_(context) {
   const Checks check(context, "snapshot_copy");
   check.that(from.size() == to.size(), "{} tensors to {}", from.size(), to.size());
-  double bytes = 0;
+  CopyQueue* queue = queue_of(context, context.backend().snapshots());
+  if (queue) queue->fork();
   for (size_t i = 0; i < from.size(); ++i) {
     check.present("from", from[i]);
     check.that(from[i].bytes() == to[i].size(), "{} to {} bytes", from[i], to[i].size());
-    bytes += static_cast<double>(from[i].bytes());
-  }
-  const CostScope scope(context, {"snapshot_copy", 0, bytes});
-  if (context.meta()) return;
-  CopyQueue* queue = context.backend().snapshots();
-  if (queue) queue->fork();
-  for (size_t i = 0; i < from.size(); ++i) {
-    if (to[i].empty()) continue;
+    const CostScope scope(context, {"snapshot_copy", 0, static_cast<double>(from[i].bytes())});
+    if (context.meta() || to[i].empty()) continue;
     queue ? queue->download(from[i], to[i]) : context.backend().download(from[i], to[i]);
   }
 }

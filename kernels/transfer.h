@@ -39,7 +39,7 @@ class UploadAhead {
 // Before that writes to one of them, await_snapshots() is called. The tensors and `context` stay until this has gone.
 class Snapshot {
  public:
-  // to[i] = from[i], each in memory of snapshot_memory(context). Counted as "snapshot_copy".
+  // to[i] = from[i], each in memory of snapshot_memory(context). Each counts as a "snapshot_copy".
   Snapshot(Context& context, std::span<const Tensor> from, std::span<const std::span<std::byte>> to);
   ~Snapshot();  // waits
   Snapshot(const Snapshot&) = delete;
