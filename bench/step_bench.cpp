@@ -78,7 +78,7 @@ class Bench {
     waited_ += clocks.data;
     StepState state{.learning_rate = kLearningRate};
     state.dropout_key = dropout_key(seed_, index_);
-    StepReport step = setup_.step().run(*batches, state, updates_, clocks.data, {});
+    StepReport step = setup_.step().run(*batches, state, updates_, clocks.data, {}, loader_.ready());
     ++index_;
     clocks.total = seconds_since(start);
     clocks.waited = mesh_.waited_seconds() - waited;

@@ -113,7 +113,7 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) 
   context.ledger().clear();
   StepState state;
   int64_t updates = 0;
-  const StepReport report = setup.step().run(mine, state, updates, 0, {});
+  const StepReport report = setup.step().run(mine, state, updates, 0, {}, &mine);
   plan.peak_bytes = context.memory().use().peak;
   plan.activation_bytes = report.activation_bytes;
   plan.target_tokens = report.target_tokens;

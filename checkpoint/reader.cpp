@@ -123,6 +123,7 @@ class Filling {
 
 uint64_t Checkpoint::read(Context& context, const std::vector<TensorBox>& boxes,
                           const std::function<void()>& on_progress) const {
+  await_snapshots(context);
   std::vector<Filling> fillings;
   fillings.reserve(boxes.size());
   std::map<std::pair<std::string, std::string>, std::vector<Filling*>> wanted;

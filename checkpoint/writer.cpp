@@ -73,7 +73,7 @@ CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communi
     : directory_(std::move(directory)),
       context_(context),
       world_(world),
-      host_(std::make_shared<MemoryPool>(host_allocator())) {}
+      host_(std::make_shared<MemoryPool>(snapshot_memory(context))) {}
 
 CheckpointWriter::~CheckpointWriter() {
   if (thread_.joinable()) thread_.join();
@@ -92,15 +92,7 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBo
     throw DataError(fmt::format("create {}: {}", temporary.string(), error.message()),
                     "check the path and the free space of the run directory");
   });
-  part_bytes_ = 0;
-  snapshot_.clear();
-  for (const TensorBox& box : owned) {
-    TensorBox copy = box;
-    copy.data = {host_->allocate(box.data.bytes()), 0, box.data.shape(), box.data.dtype()};
-    download_bytes(context_, box.data, {copy.data.raw(), box.data.bytes()});
-    part_bytes_ += copy.data.bytes();
-    snapshot_.push_back(std::move(copy));
-  }
+  copy(owned);
   header_ = std::move(header);
   written_ = false;
   failure_.clear();
@@ -114,6 +106,24 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBo
   });
 }
 
+// All of it into one block: pinned memory is made in pages, and slowly.
+void CheckpointWriter::copy(const std::vector<TensorBox>& owned) {
+  part_bytes_ = 0;
+  for (const TensorBox& box : owned) part_bytes_ += box.data.bytes();
+  const std::shared_ptr<Storage> memory = host_->allocate(part_bytes_);
+  boxes_ = owned;
+  std::vector<Tensor> from;
+  std::vector<std::span<std::byte>> to;
+  int64_t begin = 0;
+  for (TensorBox& box : boxes_) {
+    from.push_back(box.data);
+    box.data = {memory, begin, box.data.shape(), box.data.dtype()};
+    to.emplace_back(box.data.raw(), box.data.bytes());
+    begin += static_cast<int64_t>(box.data.bytes());
+  }
+  snapshot_ = std::make_unique<Snapshot>(context_, from, to);
+}
+
 // Both numbers of a save that may have failed for want of room.
 std::string CheckpointWriter::space_text(const fs::path& directory) const {
   std::error_code error;
@@ -125,7 +135,7 @@ std::string CheckpointWriter::space_text(const fs::path& directory) const {
 // What the part holds is left in a small file beside it for rank 0 to put into the manifest.
 void CheckpointWriter::write_part(const fs::path& directory) {
   std::vector<CheckpointSlice> slices;
-  for (const TensorBox& box : snapshot_) {
+  for (const TensorBox& box : boxes_) {
     slices.push_back({.buffer = box.buffer,
                       .name = box.name,
                       .dtype = box.data.dtype(),
@@ -134,8 +144,9 @@ void CheckpointWriter::write_part(const fs::path& directory) {
                       .extent = box.data.shape()});
   }
   CheckpointPart part(directory / (part_name(world_.rank()) + ".h5"), std::move(slices));
-  for (size_t i = 0; i < snapshot_.size(); ++i) {
-    part.write(i, {snapshot_[i].data.raw(), snapshot_[i].data.bytes()});
+  snapshot_->wait();
+  for (size_t i = 0; i < boxes_.size(); ++i) {
+    part.write(i, {boxes_[i].data.raw(), boxes_[i].data.bytes()});
     context_.note_progress();
   }
   write_file_atomically(directory / (part_name(world_.rank()) + ".json"), file_to_json(part.finish()).dump());
@@ -164,7 +175,8 @@ fs::path CheckpointWriter::finish() {
   header_.reset();
   fs::path target = checkpoint_path(directory_, header.step);
   const fs::path temporary = unfinished_path(target, header.attempt);
-  snapshot_.clear();
+  snapshot_.reset();
+  boxes_.clear();
   const std::string problem = first_text(world_, failure_);
   agree(world_, [&] {
     try {

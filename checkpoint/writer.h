@@ -1,10 +1,12 @@
 #pragma once
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <thread>
 
 #include "checkpoint/box.h"
 #include "checkpoint/manifest.h"
+#include "kernels/transfer.h"
 #include "parallel/communicator.h"
 
 namespace weft {
@@ -33,10 +35,11 @@ fs::path checkpoint_path(const fs::path& directory, int64_t step);  // DIR/step-
 // Where attempt 2 writes it: DIR/step-00001000.2.tmp, a name that no other attempt writes to.
 fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt);
 
-// Writes checkpoints of all ranks in two phases. start() copies the boxes that this rank owns and returns; a thread
-// writes them to DIR/step-N.ATTEMPT.tmp/rank-R.h5 and syncs. finish() is collective: once every rank has written, rank
-// 0 writes the manifest and renames the directory; if one failed, the .tmp directory goes and the error says why, and
-// what was there before stays. One save at a time.
+// Writes checkpoints of all ranks in two phases. start() has the boxes that this rank owns copied, beside what its
+// device does next, and returns; before they are written to, await_snapshots() is called. A thread waits for the copy,
+// writes it to DIR/step-N.ATTEMPT.tmp/rank-R.h5 and syncs. finish() is collective: once every rank has written, rank 0
+// writes the manifest and renames the directory; if one failed, the .tmp directory goes and the error says why, and
+// what was there before stays. One save at a time; the boxes' tensors stay until it has finished.
 class CheckpointWriter {
  public:
   CheckpointWriter(fs::path directory, Context& context, Communicator& world);
@@ -49,6 +52,7 @@ class CheckpointWriter {
   fs::path finish();
 
  private:
+  void copy(const std::vector<TensorBox>& owned);
   void write_part(const fs::path& directory);
   void commit(const CheckpointHeader& header, const fs::path& temporary, const fs::path& target) const;
   std::string space_text(const fs::path& directory) const;
@@ -57,10 +61,11 @@ class CheckpointWriter {
   Context& context_;
   Communicator& world_;
   std::optional<CheckpointHeader> header_;
-  std::shared_ptr<MemoryPool> host_;  // of the snapshot
-  std::vector<TensorBox> snapshot_;
-  uint64_t part_bytes_ = 0;  // of the snapshot
-  std::thread thread_;
+  std::shared_ptr<MemoryPool> host_;  // keeps the memory of one save for the next
+  std::vector<TensorBox> boxes_;      // in that memory
+  std::unique_ptr<Snapshot> snapshot_;
+  uint64_t part_bytes_ = 0;
+  std::thread thread_;  // the first to go
   std::atomic<bool> written_{false};
   std::string failure_;  // of this rank's part; read once the thread is joined
 };

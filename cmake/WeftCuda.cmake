@@ -68,7 +68,8 @@ else()
 endif()
 
 if(WEFT_CUDA_FOUND)
-  set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+  # Linked by its path below: wheels have no name for it that -lcudart finds.
+  set(CMAKE_CUDA_RUNTIME_LIBRARY None)
   if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know yet that nvcc speaks C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
@@ -80,4 +81,5 @@ if(WEFT_CUDA_FOUND)
     $<$<COMPILE_LANGUAGE:CUDA>:-no-compress -lineinfo -Werror=cross-execution-space-call -Xcompiler=-Wall,-Wextra>)
   string(REPLACE ";" " " weft_cuda_architectures "${WEFT_CUDA_ARCHITECTURES}")
   message(STATUS "weft: CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${weft_cuda_architectures}")
+  include(WeftCudnn)
 endif()

@@ -169,4 +169,10 @@ std::optional<StepBatches> Loader::next() {
   return step;
 }
 
+// The thread adds at the other end, which leaves this one where it is.
+const StepBatches* Loader::ready() {
+  const std::lock_guard lock(mutex_);
+  return ready_.empty() ? nullptr : &ready_.front().step;
+}
+
 }  // namespace weft

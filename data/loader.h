@@ -52,6 +52,8 @@ class Loader {
   // The next step, in order; nothing after the last. What the thread threw is thrown here, after the steps that came
   // before it, and again at every further call.
   std::optional<StepBatches> next();
+  // What next() will yield, if it has been read already: never waits, never throws. Valid until next() is called.
+  const StepBatches* ready();
 
   Position position() const { return position_; }            // of the step that next() yields
   double waited_seconds() const { return waited_seconds_; }  // that next() has spent waiting for data

@@ -6,6 +6,7 @@
 #include "checkpoint/parameters.h"
 #include "checkpoint/writer.h"
 #include "job/migration.h"
+#include "kernels/tuning.h"
 
 namespace weft {
 
@@ -47,6 +48,9 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   const std::string where = manifest_path(loaded.path).string();
   loaded.job = parse_stored_job(manifest.job, where, overrides);
   const WeightFormat weights = settle_weights(loaded.job, compute.weights);
+  // The library's first algorithms, and not the run's: what a model says follows from its weights, the device and the
+  // library, whatever the run had measured when it saved them.
+  set_products(context, {.tf32 = loaded.job.train.tf32});
   loaded.state = run_state_from(manifest.state, where);
   const auto tokenizer = [&](const char* name) {
     return Tokenizer::from_json(read_attachment(loaded.path, manifest, name), (loaded.path / name).string());

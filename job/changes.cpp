@@ -22,7 +22,7 @@ bool changes_training(const std::string& key) {
   // micro_batch_tokens is a memory limit; the way weights were first drawn no longer matters.
   static constexpr std::array<std::string_view, 3> kHarmless = {"batch.micro_batch_tokens", "model.init",
                                                                 "model.init_std"};
-  static constexpr std::array<std::string_view, 13> kMatters = {"task",
+  static constexpr std::array<std::string_view, 14> kMatters = {"task",
                                                                 "seed",
                                                                 "model",
                                                                 "lora",
@@ -34,7 +34,8 @@ bool changes_training(const std::string& key) {
                                                                 "train.clip_norm",
                                                                 "train.freeze",
                                                                 "train.label_smoothing",
-                                                                "train.precision"};
+                                                                "train.precision",
+                                                                "train.tf32"};
   const auto named = [&](std::string_view section) { return within(key, section); };
   return std::ranges::none_of(kHarmless, named) && std::ranges::any_of(kMatters, named);
 }

@@ -61,6 +61,18 @@ void check_device(const JobConfig& job, Problems& problems) {
                   "(docs/installation.md), or set device to cpu");
 }
 
+// What nothing would read.
+void check_products(const JobConfig& job, Problems& problems) {
+  const TrainConfig& train = job.train;
+  problems.add_if(train.tf32 && train.precision != Precision::Fp32,
+                  "train.tf32: it is a way to multiply fp32, and train.precision is {}; set one of them otherwise",
+                  enum_name(train.precision));
+  problems.add_if(train.tf32 && job.device == DeviceChoice::Cpu,
+                  "train.tf32: the CPU multiplies fp32 as it is; set it to false, or device to cuda");
+  problems.add_if(!train.algorithms_file.empty() && train.algorithms == AlgorithmChoice::First,
+                  "train.algorithms_file: algorithms: first measures none to keep there; set it to measured");
+}
+
 void check_task(const JobConfig& job, Problems& problems) {
   if (job.is_translation()) {
     problems.add_if(!job.data.is_translation(), "data.format: {} has one language; translation needs parallel or tsv",
@@ -182,6 +194,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   Problems problems;
   check_name(job, problems);
   check_device(job, problems);
+  check_products(job, problems);
   check_task(job, problems);
   problems.from([&] { job.data.check(); });
   problems.from([&] { job.tokenizer.check(); });
@@ -201,6 +214,7 @@ std::vector<std::string> shape_problems(const JobConfig& given) {
   const JobConfig job = resolved(given);
   Problems problems;
   check_device(job, problems);
+  check_products(job, problems);
   check_task(job, problems);
   check_model(job, problems);
   check_lengths(job, problems);

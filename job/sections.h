@@ -8,6 +8,7 @@
 
 #include "base/config/fields.h"
 #include "kernels/devices.h"
+#include "kernels/products.h"
 #include "model/config.h"
 #include "parallel/parameter.h"
 
@@ -34,6 +35,10 @@ struct TrainConfig {
   double clip_norm = 0;
   double label_smoothing = 0;
   Precision precision = Precision::Fp32;
+  bool tf32 = false;
+  AlgorithmChoice algorithms = AlgorithmChoice::Measured;
+  std::string algorithms_file;
+  AttentionChoice attention = AttentionChoice::Own;
   Recompute recompute = Recompute::None;
   int64_t max_nonfinite_steps = 10;
   std::string init_from;
@@ -55,6 +60,19 @@ struct TrainConfig {
             "fp32, or bf16: then activations, the residual stream and the weights that the model computes with "
             "(embeddings, "
             "norms and biases too) are bf16; master weights, moments, summed gradients and the loss are fp32.");
+    v.field("tf32", tf32,
+            "On CUDA devices, in fp32: round the inputs of matrix products to TF32 (10 bits of mantissa), which tensor "
+            "cores multiply several times as fast. Sums stay fp32.");
+    v.field("algorithms", algorithms,
+            "Which of cuBLASLt's algorithms a matrix product on a CUDA device takes: measured, the fastest of several, "
+            "timed once for each shape, kept, and stored in checkpoints; or first, the one that cuBLASLt names first.");
+    v.field("algorithms_file", algorithms_file,
+            "Where measured algorithms are kept, and found by a run that begins; empty means algorithms.json in the "
+            "run's directory. Runs that share one are the same to the bit.");
+    v.field(
+        "attention", attention,
+        "What computes attention on CUDA devices: own, weft's kernels; or cudnn: cuDNN in bf16 where sequences have "
+        "one length and no dropout, otherwise own (docs/determinism.md).");
     v.field(
         "recompute", recompute,
         "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "
@@ -69,6 +87,8 @@ struct TrainConfig {
             "Patterns over parameter names (weft inspect lists them): what one of them matches stays as it is. * is "
             "any text, ? one character, [0-5] one of a range.");
   }
+
+  ProductOptions products() const { return {.algorithms = algorithms, .tf32 = tf32}; }
 };
 
 struct EvaluationConfig {

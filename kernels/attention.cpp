@@ -43,6 +43,9 @@ const Tensor& check_common(const Checks& check, const Args& args) {
   check.that(!self || args.query_offsets == args.key_offsets, "self-attention with other key offsets");
   check.that(self || !args.causal, "causal cross-attention");
   check.dropout(args.dropout, rows);
+  check.that(args.dropout.first_channel == 0,
+             "dropout begins at channel {}, and the channels of attention are its keys, from 0",
+             args.dropout.first_channel);
   check.that(args.first_head >= 0, "first head {}", args.first_head);
   check.matrix("out", args.out, rows, h.heads() * h.head_dim, dtype);
   check.matrix("log_sum", args.log_sum, h.heads(), rows, accumulator_of(dtype));

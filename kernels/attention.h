@@ -20,7 +20,8 @@ struct AttentionHeads {
 // blocks with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). A query with no key to see gives
 // 0. What lies behind the mask takes no part, forward and backward: it is left out, not multiplied by a weight of 0, so
 // that an infinity or NaN in a key, value, query or dout reaches only what the mask connects it with. Attention
-// dropout: key as in Dropout with position = query position, channel = key position, head = first_head + head.
+// dropout: key as in Dropout with position = query position, channel = key position, head = first_head + head; its
+// first_channel is 0.
 struct AttentionForward {
   Tensor qkv;  // self: packed QKV [rows, kv_heads (queries + 2) head_dim]; absent for cross
   Tensor q;    // cross: [query rows, heads head_dim]

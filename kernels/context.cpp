@@ -71,6 +71,8 @@ void Context::finish() {
 
 int64_t Context::vocabulary_multiple() const { return backend_->vocabulary_multiple(); }
 
+void choose_attention(Context& context, AttentionChoice choice) { context.backend().choose_attention(choice); }
+
 std::string matmul_library() { return cpu::MatmulEngine::library(); }
 std::string compiled_matmul_library() { return cpu::MatmulEngine::compiled_library(); }
 bool emulates_bf16() { return cpu::MatmulEngine(1).emulates_bf16(); }

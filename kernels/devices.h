@@ -17,7 +17,17 @@ struct EnumNames<DeviceChoice> {
       {{"auto", DeviceChoice::Auto}, {"cpu", DeviceChoice::Cpu}, {"cuda", DeviceChoice::Cuda}});
 };
 
+// What computes attention on a CUDA device: weft's own kernels, or cuDNN where it says the same.
+enum class AttentionChoice : uint8_t { Own, Cudnn };
+
+template <>
+struct EnumNames<AttentionChoice> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, AttentionChoice>>(
+      {{"own", AttentionChoice::Own}, {"cudnn", AttentionChoice::Cudnn}});
+};
+
 class Backend;
+class Context;
 
 // The CUDA devices of this machine, as this process sees them.
 struct CudaDevices {
@@ -32,6 +42,10 @@ struct CudaDevices {
 CudaDevices cuda_devices();
 // The first CUDA device, or the CPU. ConfigError if the choice is Cuda and there is none.
 Device choose_device(DeviceChoice choice);
+// From now on; one line says what was chosen. The CPU has its own alone, and nothing to choose.
+void choose_attention(Context& context, AttentionChoice choice);
+// "cuDNN 9.19.0", or why this process has none. It is opened for this.
+std::string cudnn_text();
 // For one line to the user: "NVIDIA H100 80GB HBM3, sm_90", "CPU", "CPU (no CUDA device: ...)".
 std::string describe_device(const Device& device, DeviceChoice choice);
 

@@ -1,9 +1,26 @@
 #include "kernels/transfer.h"
 
+#include "base/log.h"
 #include "kernels/backend/dispatch.h"
 #include "kernels/checks.h"
 
 namespace weft {
+namespace {
+
+// For destructors: a device that has failed says so at the next operation too.
+template <class Call>
+void quietly(Call&& call) noexcept {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    log_warning("{}", error.what());
+  }
+}
+
+// What copies of a tensor go through, if not through the operations' own queue; null on the dry device.
+CopyQueue* queue_of(const Context& context, CopyQueue* queue) { return context.meta() ? nullptr : queue; }
+
+}  // namespace
 
 void upload_bytes(Context& context, std::span<const std::byte> from, const Tensor& to) {
   const Checks check(context, "upload");
@@ -19,6 +36,57 @@ void download_bytes(Context& context, const Tensor& from, std::span<std::byte> t
   check.that(context.meta() || to.size() == from.bytes(), "{} to {} bytes", from, to.size());
   const CostScope scope(context, {"download", 0, static_cast<double>(from.bytes())});
   if (!context.meta() && !to.empty()) context.backend().download(from, to);
+}
+
+UploadAhead::UploadAhead(Context& context, const Shape& shape, DType dtype)
+    : context_(context), tensor_(context.empty(shape, dtype)) {
+  // What was queued before may still work in the memory that the tensor has now.
+  if (CopyQueue* queue = queue_of(context_, context_.backend().uploads_ahead())) queue->fork();
+}
+
+UploadAhead::~UploadAhead() {
+  quietly([this] { arrive(); });
+}
+
+void UploadAhead::send(std::span<const std::byte> from) {
+  CopyQueue* queue = queue_of(context_, context_.backend().uploads_ahead());
+  if (!queue) return upload_bytes(context_, from, tensor_);
+  Checks(context_, "upload").that(from.size() == tensor_.bytes(), "{} bytes to {}", from.size(), tensor_);
+  const CostScope scope(context_, {"upload", 0, static_cast<double>(tensor_.bytes())});
+  queue->upload(from, tensor_);
+}
+
+void UploadAhead::arrive() {
+  if (CopyQueue* queue = queue_of(context_, context_.backend().uploads_ahead())) queue->join();
+}
+
+Snapshot::Snapshot(Context& context, std::span<const Tensor> from, std::span<const std::span<std::byte>> to)
+    : context_(context) {
+  const Checks check(context, "snapshot_copy");
+  check.that(from.size() == to.size(), "{} tensors to {}", from.size(), to.size());
+  CopyQueue* queue = queue_of(context, context.backend().snapshots());
+  if (queue) queue->fork();
+  for (size_t i = 0; i < from.size(); ++i) {
+    check.present("from", from[i]);
+    check.that(from[i].bytes() == to[i].size(), "{} to {} bytes", from[i], to[i].size());
+    const CostScope scope(context, {"snapshot_copy", 0, static_cast<double>(from[i].bytes())});
+    if (context.meta() || to[i].empty()) continue;
+    queue ? queue->download(from[i], to[i]) : context.backend().download(from[i], to[i]);
+  }
+}
+
+Snapshot::~Snapshot() {
+  quietly([this] { wait(); });
+}
+
+void Snapshot::wait() {
+  if (CopyQueue* queue = queue_of(context_, context_.backend().snapshots())) queue->wait();
+}
+
+std::shared_ptr<Allocator> snapshot_memory(Context& context) { return context.backend().host_memory(); }
+
+void await_snapshots(Context& context) {
+  if (CopyQueue* queue = queue_of(context, context.backend().snapshots())) queue->join();
 }
 
 }  // namespace weft

@@ -6,6 +6,8 @@ namespace weft {
 
 CudaDevices cuda_devices() { return {.why_none = "this weft is built without CUDA"}; }
 
+std::string cudnn_text() { return "this weft is built without CUDA"; }
+
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
 
 }  // namespace weft

@@ -36,6 +36,22 @@ install_missing_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}"
 }
 
+# install_cudnn_frontend FOLDER: the headers that plans of cuDNN are described with, where there is a compiler for CUDA.
+# They come as a Python wheel. Where that cannot be had, weft is built without cuDNN, which nothing needs.
+install_cudnn_frontend() {
+  local folder=$1 version=1.32.0
+  command -v nvcc >/dev/null || return 0
+  [[ -d $folder/nvidia_cudnn_frontend-$version.dist-info ]] && return 0
+  say "Headers of cudnn-frontend $version, into $folder"
+  rm -rf "$folder"
+  if python3 -m pip install --quiet --no-deps --target "$folder" "nvidia-cudnn-frontend==$version"; then
+    rm -rf "$folder/cudnn" # what Python would use of it, 90 MB
+    return
+  fi
+  rm -rf "$folder"
+  echo "They cannot be had (no network, or no pip): weft is built without cuDNN."
+}
+
 # Compiler processes: one a processor, but not more than memory can hold (1.5 GB each).
 build_jobs() {
   local processors memory

@@ -1,22 +1,27 @@
 #!/usr/bin/env bash
-# Builds weft and runs its tests: ./launch/test.sh [--sanitizers] [ctest arguments]
+# Builds weft and runs its tests: ./launch/test.sh [--sanitizers] [--long] [ctest arguments]
 #
 #   ./launch/test.sh                 everything
 #   ./launch/test.sh -L unit         one tier: unit, parity, mpi or e2e
 #   ./launch/test.sh -R Checkpoint   tests by name
 #   ./launch/test.sh --sanitizers    everything, and what parses, runs in threads or writes files again under the
 #                                    address, undefined-behaviour and thread sanitizers
+#   ./launch/test.sh --long          everything, and then all longer proof: about two hours on two cores. What it found
+#                                    is kept in bench/results/long-*.json
+#   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, cuda-mutations,
+#                                    mutations, matrix, kills, fuzz or python (tests/long/run.sh --help says what they are)
 #
 # A test that skips fails the run unless tests/expected_skips.txt declares it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source launch/common.sh
 
-sanitizers=false
+sanitizers=false long=false
 arguments=()
 for argument in "$@"; do
   case $argument in
     --sanitizers) sanitizers=true ;;
+    --long) long=true ;;
     -h | --help)
       say_usage
       exit 0
@@ -43,6 +48,7 @@ run_tests() {
 }
 
 install_missing_packages
+install_cudnn_frontend build/wheels
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
@@ -53,6 +59,9 @@ say "Schedules of the simulated CUDA device: WEFT_CUDA_DEVICE_SEED=$WEFT_CUDA_DE
 
 say "Building in build/cpu"
 build cpu all
+if $long && ((${#arguments[@]})); then
+  exec tests/long/run.sh "${arguments[@]}"
+fi
 run_tests "all that the arguments choose" build/cpu "${arguments[@]}"
 
 if $sanitizers; then
@@ -68,5 +77,8 @@ if $sanitizers; then
   run_tests "thread sanitizer" build/cpu-tsan "${choice[@]}"
   say "All runs together"
   printf '%d%% tests passed, %d tests failed out of %d\n' $(((total - failed) * 100 / (total > 0 ? total : 1))) "$failed" "$total"
+fi
+if $long; then
+  tests/long/run.sh || status=1
 fi
 exit $status

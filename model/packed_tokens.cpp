@@ -9,96 +9,134 @@
 namespace weft {
 namespace {
 
-using Ints = std::vector<int32_t>;
-
 // The indices of values, sorted by value, then by index.
-Ints sorted_by(std::span<const int32_t> values) {
-  Ints order(values.size());
+void sort_by(std::span<const int32_t> values, std::span<int32_t> order) {
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](int32_t i) { return values[i]; });
-  return order;
 }
 
-struct HostRows {
-  Ints sequence, position;
+// The part's elements; padding is 0.
+void copy_part(std::span<const int32_t> values, const ResidualPart& part, std::span<int32_t> out) {
+  const auto all = static_cast<int64_t>(values.size());
+  const int64_t begin = std::min(static_cast<int64_t>(out.size()) * part.rank, all);
+  const std::span<const int32_t> mine = values.subspan(begin, std::min<int64_t>(out.size(), all - begin));
+  std::ranges::fill(std::ranges::copy(mine, out.begin()).out, out.end(), 0);
+}
+
+// Lays arrays end to end. Without memory it only counts, as Scratch does.
+class Arrays {
+ public:
+  Arrays() = default;
+  Arrays(std::span<int32_t> host, Tensor device) : host_(host), device_(std::move(device)) {}
+
+  // An array of `size`, which fill(span) writes and `place` is to show; returns it. Empty, and untouched, if it is only
+  // counted.
+  template <class Fill>
+  std::span<const int32_t> add(Tensor& place, int64_t size, Fill&& fill) {
+    const int64_t begin = taken_;
+    taken_ += size;
+    if (!device_) return {};
+    place = device_.slice(begin, taken_);
+    const std::span<int32_t> array = host_.subspan(begin, size);
+    fill(array);
+    return array;
+  }
+  int64_t taken() const { return taken_; }
+
+ private:
+  std::span<int32_t> host_;
+  Tensor device_;
+  int64_t taken_ = 0;
 };
 
-HostRows rows_of(const TokenInputs& inputs) {
-  HostRows rows;
+auto copy_of(std::span<const int32_t> values) {
+  return [values](std::span<int32_t> out) { std::ranges::copy(values, out.begin()); };
+}
+auto order_of(std::span<const int32_t> values) {
+  return [values](std::span<int32_t> out) { sort_by(values, out); };
+}
+
+// Calls visit(sequence, position) for every token in turn.
+template <class Visit>
+void for_each_token(const TokenInputs& inputs, Visit&& visit) {
   for (size_t s = 0; s + 1 < inputs.offsets.size(); ++s) {
     const int32_t first = inputs.first_position.empty() ? 0 : inputs.first_position[s];
     const auto id = static_cast<int32_t>(inputs.sequence_ids.empty() ? s : inputs.sequence_ids[s]);
-    for (int32_t t = 0; t < inputs.offsets[s + 1] - inputs.offsets[s]; ++t) {
-      rows.sequence.push_back(id), rows.position.push_back(first + t);
-    }
+    for (int32_t t = 0; t < inputs.offsets[s + 1] - inputs.offsets[s]; ++t) visit(id, first + t);
   }
-  return rows;
 }
 
-// The part's rows; padding has sequence and position 0.
-Ints part_of(const Ints& values, const ResidualPart& part) {
-  const auto all = static_cast<int64_t>(values.size()), n = part.tokens(all);
-  const int64_t begin = std::min(n * part.rank, all), end = std::min(begin + n, all);
-  Ints mine(values.begin() + begin, values.begin() + end);
-  mine.resize(static_cast<size_t>(n), 0);
-  return mine;
-}
-
-// Arrays that go to the device in one message.
-class Message {
- public:
-  void add(Tensor& place, const Ints& values) {
-    places_.push_back({&place, static_cast<int64_t>(all_.size()), static_cast<int64_t>(values.size())});
-    all_.insert(all_.end(), values.begin(), values.end());
+void lay_out_rows(Arrays& arrays, const TokenInputs& inputs, TokenUse use, const ResidualPart& part,
+                  PackedTokens& packed) {
+  const auto tokens = static_cast<int64_t>(inputs.tokens.size()), mine = part.tokens(tokens);
+  const bool backward = use == TokenUse::Backward;
+  const auto sequence = arrays.add(packed.replicated.ids.sequence, tokens, [&](std::span<int32_t> out) {
+    for_each_token(inputs, [at = out.begin()](int32_t id, int32_t) mutable { *at++ = id; });
+  });
+  const auto position = arrays.add(packed.replicated.ids.position, tokens, [&](std::span<int32_t> out) {
+    for_each_token(inputs, [at = out.begin()](int32_t, int32_t t) mutable { *at++ = t; });
+  });
+  if (!position.empty()) packed.positions = *std::ranges::max_element(position) + 1;
+  if (backward) arrays.add(packed.replicated.by_position, tokens, order_of(position));
+  if (part.ranks == 1) {
+    packed.residual = packed.replicated;
+    return;
   }
-  void send(Context& context) {
-    const Tensor device = to_device(context, std::span<const int32_t>(all_));
-    for (const Place& p : places_) *p.tensor = device.slice(p.begin, p.begin + p.size);
-  }
-
- private:
-  struct Place {
-    Tensor* tensor;
-    int64_t begin, size;
+  PackedTokens::Rows& residual = packed.residual;
+  const auto part_of = [&](std::span<const int32_t> values) {
+    return [&part, values](std::span<int32_t> out) { copy_part(values, part, out); };
   };
-  Ints all_;
-  std::vector<Place> places_;
-};
+  arrays.add(residual.ids.sequence, mine, part_of(sequence));
+  const auto residual_position = arrays.add(residual.ids.position, mine, part_of(position));
+  if (backward) arrays.add(residual.by_position, mine, order_of(residual_position));
+}
+
+// Returns the offsets on the device.
+Tensor lay_out(Arrays& arrays, const TokenInputs& inputs, TokenUse use, const ResidualPart& part,
+               PackedTokens& packed) {
+  const auto tokens = static_cast<int64_t>(inputs.tokens.size()), ends = static_cast<int64_t>(inputs.offsets.size());
+  Tensor offsets;
+  arrays.add(offsets, ends, copy_of(inputs.offsets));
+  arrays.add(packed.tokens, tokens, copy_of(inputs.tokens));
+  arrays.add(packed.last, ends - 1, [&](std::span<int32_t> out) {
+    std::ranges::transform(inputs.offsets.subspan(1), out.begin(), [](int32_t end) { return end - 1; });
+  });
+  if (use == TokenUse::Backward) arrays.add(packed.by_token, tokens, order_of(inputs.tokens));
+  lay_out_rows(arrays, inputs, use, part, packed);
+  return offsets;
+}
 
 }  // namespace
 
-Tokens pack_tokens(Context& context, const TokenInputs& inputs, TokenUse use, const ResidualPart& part) {
+TokenPacking::TokenPacking(const TokenInputs& inputs, TokenUse use, const ResidualPart& part)
+    : inputs_(inputs), use_(use), part_(part) {
   const auto sequences = static_cast<int64_t>(inputs.offsets.size()) - 1;
   require<InternalError>(sequences >= 0 && static_cast<int64_t>(inputs.tokens.size()) == inputs.offsets.back(),
                          "{} tokens, but the offsets end at {}", inputs.tokens.size(),
                          sequences >= 0 ? inputs.offsets.back() : -1);
   require<InternalError>(inputs.sequence_ids.empty() || static_cast<int64_t>(inputs.sequence_ids.size()) == sequences,
                          "{} sequence ids for {} sequences", inputs.sequence_ids.size(), sequences);
+  Arrays counted;
+  PackedTokens unused;
+  lay_out(counted, inputs_, use_, part_, unused);
+  elements_ = counted.taken();
+}
+
+Tokens TokenPacking::pack(std::span<int32_t> host, const Tensor& device) const {
+  Arrays arrays(host, device);
   auto packed = std::make_shared<PackedTokens>();
-  const HostRows rows = rows_of(inputs);
-  if (!rows.position.empty()) packed->positions = *std::ranges::max_element(rows.position) + 1;
-  Message message;
-  Tensor offsets;
-  message.add(offsets, {inputs.offsets.begin(), inputs.offsets.end()});
-  message.add(packed->tokens, {inputs.tokens.begin(), inputs.tokens.end()});
-  Ints last;
-  for (int64_t s = 0; s < sequences; ++s) last.push_back(inputs.offsets[s + 1] - 1);
-  message.add(packed->last, last);
-  message.add(packed->replicated.ids.sequence, rows.sequence);
-  message.add(packed->replicated.ids.position, rows.position);
-  const bool backward = use == TokenUse::Backward, divided = part.ranks > 1;
-  if (backward) message.add(packed->by_token, sorted_by(inputs.tokens));
-  if (backward) message.add(packed->replicated.by_position, sorted_by(rows.position));
-  if (divided) {
-    const Ints position = part_of(rows.position, part);
-    message.add(packed->residual.ids.sequence, part_of(rows.sequence, part));
-    message.add(packed->residual.ids.position, position);
-    if (backward) message.add(packed->residual.by_position, sorted_by(position));
-  }
-  message.send(context);
-  if (!divided) packed->residual = packed->replicated;
-  packed->offsets = share_offsets(inputs.offsets, offsets);
+  const Tensor offsets = lay_out(arrays, inputs_, use_, part_, *packed);
+  packed->offsets = share_offsets(inputs_.offsets, offsets);
   return packed;
+}
+
+Tokens pack_tokens(Context& context, const TokenInputs& inputs, TokenUse use, const ResidualPart& part) {
+  const TokenPacking packing(inputs, use, part);
+  std::vector<int32_t> host(static_cast<size_t>(packing.elements()));
+  const Tensor device = context.empty({packing.elements()}, DType::I32);
+  Tokens tokens = packing.pack(host, device);
+  upload(context, std::span<const int32_t>(host), device);
+  return tokens;
 }
 
 }  // namespace weft

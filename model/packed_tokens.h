@@ -47,6 +47,22 @@ struct ResidualPart {
 
 enum class TokenUse : uint8_t { Forward, Backward };
 
+// The arrays of tokens in one piece, whose size is known before they are made: so its memory can be taken, and work be
+// queued that runs beside the upload. What `inputs` shows must stay.
+class TokenPacking {
+ public:
+  TokenPacking(const TokenInputs& inputs, TokenUse use, const ResidualPart& part);
+  int64_t elements() const { return elements_; }  // i32
+  // Fills `host` with what `device` is to hold, i32[elements()] both; the tokens' tensors are parts of `device`.
+  Tokens pack(std::span<int32_t> host, const Tensor& device) const;
+
+ private:
+  TokenInputs inputs_;
+  TokenUse use_;
+  ResidualPart part_;
+  int64_t elements_ = 0;
+};
+
 // Uploads all of it at once.
 Tokens pack_tokens(Context& context, const TokenInputs& inputs, TokenUse use = TokenUse::Forward,
                    const ResidualPart& part = {});

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/transfer.h"
 #include "parallel/parameter_patterns.h"
 
 namespace weft {
@@ -81,7 +82,9 @@ void Optimizer::update_range(size_t owned, const StepState& state) {
                          .step = state});
 }
 
+// A checkpoint's copy of the state before may still be under way.
 void Optimizer::update(const StepState& state) {
+  await_snapshots(context_);
   for (size_t i = 0; i < registry_.layout().trained_owned; ++i) {
     update_range(i, state);
     registry_.start_weight_gather(i);

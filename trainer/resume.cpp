@@ -8,10 +8,12 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "checkpoint/attachments.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
 #include "job/initial_model.h"
 #include "job/migration.h"
+#include "kernels/tuning.h"
 #include "model/lora.h"
 #include "parallel/agree.h"
 #include "trainer/provenance.h"
@@ -54,8 +56,8 @@ std::string resume_path(const ResumeChoice& resume, const fs::path& checkpoints,
 }  // namespace
 
 Resume::Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
-               const RunEnd& end, Json fingerprint)
-    : job_(job), data_(data), setup_(setup), directory_(directory), end_(end), fingerprint_(std::move(fingerprint)) {}
+               const RunEnd& end)
+    : job_(job), data_(data), setup_(setup), directory_(directory), end_(end) {}
 
 Beginning Resume::begin(const ResumeChoice& choice) {
   const auto path = find(choice);
@@ -97,20 +99,37 @@ Beginning Resume::restore(const fs::path& path) {
   if (end_.reached(state)) return beginning;  // nothing is trained, so nothing can be trained wrongly
   refuse_changes(changes.refused, path.string());
   check_dataset(checkpoint);
-  Json numerics = manifest.fingerprint;
-  // Earlier versions left these out: their jobs hold the one, and the other was what it is since.
-  if (!numerics.contains("heuristics")) numerics["heuristics"] = fingerprint_["heuristics"];
-  if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
-  if (const std::string differences = fingerprint_differences(numerics, fingerprint_); !differences.empty()) {
-    log_info("this run's numerics differ from the checkpoint's ({}): it goes on within rounding, not bit for bit",
-             differences);
-  }
+  take_algorithms(checkpoint);
+  log_other_numerics(manifest, before);
   checkpoint.read(setup_.context(), local_boxes(setup_.parameters(), setup_.checkpoint_buffers()), note_progress());
   setup_.parameters().sync_compute_weights();
   state.position = position_now(before, state.position);
   log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
   log_learning_rate_change(state, !changes.allowed.empty() || overrides(job_, "data.directory"));
   return beginning;
+}
+
+// Before anything is computed, and before what a file says: where a device has measured algorithms, those of the
+// checkpoint are then all that there are, and fingerprints show whether they are the same. What is measured later adds
+// to them and changes none.
+void Resume::take_algorithms(const Checkpoint& checkpoint) const {
+  if (job_.train.algorithms != AlgorithmChoice::Measured) return;
+  if (!has_attachment(checkpoint.manifest(), kAlgorithmsAttachment)) return;
+  take_tuned(setup_.context(),
+             read_attachment(checkpoint.path(), checkpoint.manifest(), std::string(kAlgorithmsAttachment)),
+             (checkpoint.path() / kAlgorithmsAttachment).string());
+}
+
+void Resume::log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const {
+  const Json now = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
+  Json numerics = manifest.fingerprint;
+  // Earlier versions left these out: their jobs hold the one, and the other was what it is since.
+  if (!numerics.contains("heuristics") && now.contains("heuristics")) numerics["heuristics"] = now["heuristics"];
+  if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
+  if (const std::string differences = fingerprint_differences(numerics, now); !differences.empty()) {
+    log_info("this run's numerics differ from the checkpoint's ({}): it goes on within rounding, not bit for bit",
+             differences);
+  }
 }
 
 // The ids of the text must mean what they meant when the weights were trained, and the text be the same, so that what

@@ -29,7 +29,7 @@ struct Beginning {
 class Resume {
  public:
   Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
-         const RunEnd& end, nlohmann::ordered_json fingerprint);
+         const RunEnd& end);
   // ConfigError or DataError, the same on every rank, with nothing in the run directory changed.
   Beginning begin(const ResumeChoice& choice);
 
@@ -39,6 +39,8 @@ class Resume {
   Beginning start_anew();
   nlohmann::ordered_json load_initial_weights();
   void check_dataset(const Checkpoint& checkpoint) const;
+  void take_algorithms(const Checkpoint& checkpoint) const;
+  void log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const;
   Position position_now(const JobConfig& before, Position position) const;
   void log_learning_rate_change(const RunState& state, bool allowed) const;
   std::function<void()> note_progress() const;
@@ -48,7 +50,6 @@ class Resume {
   TrainingSetup& setup_;
   const RunDirectory& directory_;
   RunEnd end_;
-  nlohmann::ordered_json fingerprint_;
 };
 
 }  // namespace weft

@@ -4,11 +4,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "checkpoint/attachments.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/space.h"
+#include "kernels/tuning.h"
 #include "parallel/agree.h"
 #include "parallel/replicas.h"
+#include "trainer/provenance.h"
 
 namespace weft {
 namespace {
@@ -89,7 +92,7 @@ void Saves::start(bool last) {
   header_.step = state_.step;
   header_.state = to_json(state_);
   try {
-    writer_.start(header_, owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()));
+    writer_.start(header_now(), owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()));
     saved_step_ = state_.step;
   } catch (const DataError& error) {
     failed(state_.step, error, last);
@@ -99,6 +102,16 @@ void Saves::start(bool last) {
   under_way_ = {.step = header_.step,
                 .best = {.step = state_.best_step, .loss = state_.best_loss},
                 .seconds = seconds_since(began)};
+}
+
+// With what the device has measured until now: the fingerprint names it, and whoever resumes needs it.
+CheckpointHeader Saves::header_now() const {
+  CheckpointHeader header = header_;
+  header.fingerprint = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
+  if (std::string text = tuned(setup_.context()); !text.empty()) {
+    header.attachments.emplace_back(kAlgorithmsAttachment, std::move(text));
+  }
+  return header;
 }
 
 void Saves::commit(bool last) {

@@ -14,8 +14,8 @@ namespace weft {
 // ones go, and what a failure leads to. One save is under way at a time. Every rank calls everything alike.
 class Saves {
  public:
-  // `header`: what every checkpoint of the run holds besides step and state. `state` is the run's; a save that fails
-  // changes what it calls the best step.
+  // `header`: what every checkpoint of the run holds besides step, state and fingerprint. `state` is the run's; a save
+  // that fails changes what it calls the best step.
   Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter, RunState& state,
         CheckpointHeader header);
 
@@ -44,6 +44,7 @@ class Saves {
   const std::optional<fs::path>& last_checkpoint() const { return last_checkpoint_; }
 
  private:
+  CheckpointHeader header_now() const;
   void failed(int64_t step, const DataError& error, bool last);
   void remove_superseded() const;
   void return_to_committed_best();

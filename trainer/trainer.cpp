@@ -26,9 +26,9 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
       reporter_(job, context, mesh.world(), end_),
       saves_(job, setup_, directory_, reporter_, state_,
              {.job = to_yaml(job),
-              .fingerprint = numerics_fingerprint(job, mesh, context),
               .provenance = run_provenance(origin_, job, data_.train->header()),
-              .attachments = data_.tokenizers}) {
+              .attachments = data_.tokenizers}),
+      algorithms_file_(job, context, mesh.world()) {
   if (job.log.generations.every_steps > 0) sample_writer_ = make_sample_writer(job, mesh.world().rank() == 0);
 }
 
@@ -45,12 +45,13 @@ void Trainer::begin(const ResumeChoice& choice) {
   const bool is_rank0 = mesh_.world().rank() == 0;
   directory_.take(job_.checkpoint.lock_wait_seconds);
   if (is_rank0) clear_unfinished(directory_.checkpoints());
-  Resume resume(job_, data_, setup_, directory_, end_, saves_.header().fingerprint);
+  Resume resume(job_, data_, setup_, directory_, end_);
   const Beginning beginning = resume.begin(choice);
   state_ = beginning.state;
   saves_.resumed_from(beginning.checkpoint);
   saves_.begun_from(beginning.init_from);
   if (end_.reached(state_)) return;
+  algorithms_file_.read();
   directory_.create();
   if (choice.kind == ResumeChoice::Kind::Path) set_aside_later_than(*beginning.checkpoint);
   saves_.check_space(data_.valid != nullptr);
@@ -92,15 +93,17 @@ void Trainer::train(const StepObserver& after_step) {
   Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train), state_.position);
   log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens));
   probe_largest_step(setup_, data_, job_, state_.position.epoch);
+  algorithms_file_.keep();
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
     const auto batches = loader.next();
     const double data_seconds = loader.waited_seconds() - waited;
     waited = loader.waited_seconds();
-    train_step(*batches, data_seconds);
+    train_step(*batches, loader.ready(), data_seconds);
     if (after_step) after_step(state_.step);
     if (evaluation_due()) evaluate();
     if (sample_writer_ && is_due(state_, job_.log.generations.every_steps, 0)) print_samples();
+    algorithms_file_.keep();
     if (save_due() && !end_.reached(state_)) save();
   }
   if (!stop_ && !evaluation_due()) evaluate();
@@ -109,14 +112,15 @@ void Trainer::train(const StepObserver& after_step) {
   reporter_.clear();
 }
 
-void Trainer::train_step(const StepBatches& batches, double data_seconds) {
+void Trainer::train_step(const StepBatches& batches, const StepBatches* next, double data_seconds) {
   const auto began = std::chrono::steady_clock::now();
   StepState step;
   step.learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   step.dropout_key = dropout_key(job_.seed, state_.step);
   const StepReport report = setup_.step().run(
       batches, step, state_.updates, data_seconds,
-      {.stop_asked = StopSignals::stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()});
+      {.stop_asked = StopSignals::stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()},
+      next);
   const double seconds = seconds_since(began) + data_seconds;
   count_step(batches, report);
   if (report.save_written) saves_.commit();
@@ -171,6 +175,7 @@ void Trainer::print_samples() {
 
 void Trainer::save(bool last) {
   state_.next_learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
+  algorithms_file_.keep();
   saves_.start(last);
 }
 

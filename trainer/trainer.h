@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "evaluate/text_generator.h"
+#include "trainer/algorithms_file.h"
 #include "trainer/provenance.h"
 #include "trainer/reporter.h"
 #include "trainer/resume.h"
@@ -37,7 +38,8 @@ class Trainer {
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train(const StepObserver& after_step);
-  void train_step(const StepBatches& batches, double data_seconds);
+  // `next`: the step after it, where it has been read.
+  void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
   void count_step(const StepBatches& batches, const StepReport& report);
   bool evaluation_due() const;
   bool save_due() const;
@@ -55,6 +57,7 @@ class Trainer {
   Reporter reporter_;
   RunState state_;
   Saves saves_;
+  AlgorithmsFile algorithms_file_;
   bool stop_ = false;          // some rank was asked to
   bool save_due_now_ = false;  // by rank 0's clock
   SampleWriter sample_writer_;

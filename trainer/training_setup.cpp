@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
+#include "kernels/tuning.h"
 #include "parallel/parameter_patterns.h"
 
 namespace weft {
@@ -42,6 +43,11 @@ void freeze(ParameterRegistry& registry, const std::vector<std::string>& pattern
 
 TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies)
     : context_(context), mesh_(mesh) {
+  if (job.train.tf32 && context.device().kind == DeviceKind::Cpu) {
+    log_warning("train.tf32 changes nothing here: the CPU multiplies fp32 as it is");
+  }
+  set_products(context, job.train.products());
+  choose_attention(context, job.train.attention);
   model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
   freeze(model_->parameters(), job.train.freeze);
   model_->allocate(job.train.precision, true, job.parallel.sharding());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -45,7 +46,26 @@ TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepO
       counted_gradients_(counted_gradients(model.parameters())),
       sums_(model.context().empty({3}, DType::F64)) {}
 
-TrainingStep::Counts TrainingStep::forward_backward(const StepBatches& batches, const StepState& state) {
+TrainingStep::~TrainingStep() = default;
+
+ModelBatch TrainingStep::take(const StepBatches& batches, size_t micro) {
+  if (!ahead_.is(batches, micro)) return to_device(model_, batches.micro[micro], TokenUse::Backward);
+  return std::exchange(ahead_, {}).upload->arrive();
+}
+
+TrainingStep::Ahead TrainingStep::after(const StepBatches& batches, size_t micro, const StepBatches* next) {
+  const bool last = micro + 1 == batches.micro.size();
+  const StepBatches* const step = last ? next : &batches;
+  const size_t index = last ? 0 : micro + 1;
+  if (!step || index >= step->micro.size()) return {};
+  return {.epoch = step->epoch,
+          .step_in_epoch = step->step_in_epoch,
+          .micro = index,
+          .upload = std::make_unique<BatchUpload>(model_, step->micro[index], TokenUse::Backward)};
+}
+
+TrainingStep::Counts TrainingStep::forward_backward(const StepBatches& batches, const StepState& state,
+                                                    const StepBatches* next) {
   Context& context = model_.context();
   fill(context, sums_, 0);
   const LossSums loss{.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)};
@@ -59,15 +79,18 @@ TrainingStep::Counts TrainingStep::forward_backward(const StepBatches& batches, 
       buckets_.end_micro_batch();
       continue;
     }
-    const MicroBatch& micro = batches.micro[i];
+    const ModelBatch micro = take(batches, i);
+    Ahead following = after(batches, i, next);  // before the device is given what the upload is to run beside
     const size_t held = context.memory().use().lent;
     Tape tape(context, Tape::Mode::Record, &buckets_);
     ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
-    model_.loss(forward, to_device(model_, micro, TokenUse::Backward), options_.label_smoothing, loss);
+    model_.loss(forward, micro, options_.label_smoothing, loss);
     counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
     tape.backward();
+    if (following.upload) following.upload->send();
+    ahead_ = std::move(following);
     buckets_.end_micro_batch();
-    counts.rows += micro.source.num_tokens() + micro.input.num_tokens();
+    counts.rows += (micro.source ? micro.source->count() : 0) + micro.input->count();
   }
   return counts;
 }
@@ -76,7 +99,8 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
   StepState state;
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
   buckets_.begin_step();
-  forward_backward(batches, state);
+  forward_backward(batches, state, &batches);
+  ahead_ = {};
   buckets_.finish();
 }
 
@@ -118,11 +142,11 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
 }
 
 StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
-                             const StepRequests& requests) {
+                             const StepRequests& requests, const StepBatches* next) {
   Timer timer(model_.parameters().mesh());
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
   buckets_.begin_step();
-  const Counts counts = forward_backward(batches, state);
+  const Counts counts = forward_backward(batches, state, next);
   const double exposed = buckets_.finish();
   const Time before_reduce = timer.read();
   timer.restart();

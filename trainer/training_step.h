@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "data/batch.h"
@@ -11,6 +12,8 @@
 #include "trainer/stragglers.h"
 
 namespace weft {
+
+class BatchUpload;  // evaluate/model_batch.h
 
 struct StepOptions {
   double label_smoothing = 0;
@@ -51,10 +54,12 @@ struct StepRequests {
 class TrainingStep {
  public:
   TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options);
+  ~TrainingStep();
   // state.learning_rate and dropout_key are the caller's; the rest is set here. `updates` counts the updates done
-  // so far and goes up unless the step is skipped.
+  // so far and goes up unless the step is skipped. `next`, where it is there already, is the step of the next run():
+  // its first micro-batch is uploaded while the last of this one computes.
   StepReport run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
-                 const StepRequests& requests);
+                 const StepRequests& requests, const StepBatches* next = nullptr);
   // Forward and backward of `batches` as run() does them, and no more: no update, and gradients that the next step
   // overwrites. Collective over dp, as run() is.
   void probe_largest_step(const StepBatches& batches);
@@ -66,7 +71,19 @@ class TrainingStep {
     size_t activation_bytes = 0;
   };
   // Leaves the loss and nll of this rank's tokens in sums_.
-  Counts forward_backward(const StepBatches& batches, const StepState& state);
+  Counts forward_backward(const StepBatches& batches, const StepState& state, const StepBatches* next);
+  // A micro-batch that is on its way to the device while the one before it computes.
+  struct Ahead {
+    int64_t epoch = 0, step_in_epoch = 0;
+    size_t micro = 0;
+    std::unique_ptr<BatchUpload> upload;  // null: there is none
+    bool is(const StepBatches& batches, size_t index) const {
+      return upload && epoch == batches.epoch && step_in_epoch == batches.step_in_epoch && micro == index;
+    }
+  };
+  ModelBatch take(const StepBatches& batches, size_t micro);
+  // What follows a micro-batch, in this step or in `next`: its memory is taken.
+  Ahead after(const StepBatches& batches, size_t micro, const StepBatches* next);
   // The control point: reads the device, once, and does the control all-reduce.
   StepReport report(const StepBatches& batches, const StepState& state, const Counts& counts, const RankControl& times,
                     const StepRequests& requests);
@@ -83,6 +100,7 @@ class TrainingStep {
   GradientBuckets buckets_;
   std::vector<Tensor> counted_gradients_;
   Tensor sums_;            // f64[3]: loss, nll, squared norm of the step
+  Ahead ahead_;            // sent
   Time post_reduce_time_;  // of the last step, after its control all-reduce was begun
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/attention.h"
+#include "kernels/backend/copy_queue.h"
 #include "kernels/backend/scratch.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/elementwise.h"
@@ -14,10 +15,13 @@
 #include "kernels/matmul.h"
 #include "kernels/memory.h"
 #include "kernels/optimizer.h"
+#include "kernels/products.h"
 #include "kernels/reduction.h"
 #include "kernels/residual_norm.h"
 
 namespace weft {
+
+enum class AttentionChoice : uint8_t;  // kernels/devices.h
 
 // One operation, as its argument struct tells it from the others.
 template <class Args>
@@ -49,6 +53,12 @@ class Backend
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
   virtual int64_t vocabulary_multiple() const = 0;
+  // As kernels/tuning.h says, for devices that choose among algorithms.
+  virtual void set_products(const ProductOptions&) {}
+  virtual std::string tuned() const { return {}; }
+  virtual void take_tuned(const std::string& /*text*/, const std::string& /*from*/) {}
+  // For a device that attention has more than one implementation for.
+  virtual void choose_attention(AttentionChoice) {}
   // Between host memory and a tensor of this device. upload() has read the host's bytes when it returns; download()
   // waits for everything that was queued before.
   virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;
@@ -57,6 +67,12 @@ class Backend
   virtual void finish() {}
   // What a weight takes that is packed; format Own: f64.
   virtual size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const = 0;
+  // Where copies can run beside operations: of what later operations read, and of what they will write over. Null:
+  // upload() and download() are all there is.
+  virtual CopyQueue* uploads_ahead() { return nullptr; }
+  virtual CopyQueue* snapshots() { return nullptr; }
+  // The host's memory that snapshots are copied to.
+  virtual std::shared_ptr<Allocator> host_memory() const { return host_allocator(); }
 };
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cudnn/attention.h"
 #include "kernels/cuda/launch.h"
 
 namespace weft::cuda {
@@ -22,13 +23,17 @@ struct Forward {
   int64_t rows;
 };
 
+// In bf16 a warp of narrow heads takes two blocks of 16 rows. A tensor core needs 4 cycles for what one ldmatrix of 4
+// cycles brings it, of keys or of values, and a block of 16 rows: with one, shared memory is as busy as they are.
 template <class T, int kWidth>
-__global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, AttentionShape<T, kWidth>::kBlocks)
+using ForwardShape = AttentionShape<T, kWidth, sizeof(T) == 2 && kWidth <= 64 ? 2 : 1>;
+
+template <class T, int kWidth>
+__global__ void __launch_bounds__(ForwardShape<T, kWidth>::kThreads, ForwardShape<T, kWidth>::kBlocks)
     attend(const Forward<T> args) {
-  using Shape = AttentionShape<T, kWidth>;
+  using Shape = ForwardShape<T, kWidth>;
   extern __shared__ __align__(16) std::byte shared[];
-  T* const queries = reinterpret_cast<T*>(shared);
-  const auto buffer = [&](int i) { return reinterpret_cast<T*>(shared + Shape::kQueryBytes + i * Shape::kTileBytes); };
+  const AttentionTiles<Shape> tiles{shared, static_cast<int>(blockIdx.z) * Shape::kColumns};
   // The last tiles of a causal sequence see the most keys: they go first.
   const SequenceTile tile(args.query_offsets, args.sequences, gridDim.x - 1 - blockIdx.x, Shape::kRows);
   if (tile.empty()) return;
@@ -40,51 +45,49 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
 
   const auto fetch = [&](int begin, int turn) {
     if (begin < end) {
-      const T* from = args.from.key(key_row + begin, group);
-      const int64_t stride = args.from.key_row;
-      const int count = min(Shape::kKeys, keys - begin);
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
-                                                          args.vectors);
+      tiles.fetch(turn, args.from.key(key_row + begin, group), args.from.key_row, min(Shape::kKeys, keys - begin),
+                  width, args.vectors);
     }
     commit_copies();
   };
   {
     const T* from = args.from.query(tile.row + tile.begin, group, head % args.queries);
     const int64_t stride = args.from.query_row;
-    copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(queries, from, stride, rows, width, args.vectors);
+    copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(tiles.queries(), from, stride, rows, width, args.vectors);
   }
   fetch(0, 0);
+  AttentionDropout dropout = args.dropout;
+  dropout.head += head;
+  auto* const dropout_rows = reinterpret_cast<AttentionDropout::Row*>(tiles.end());  // read once, here
+  for (int r = static_cast<int>(threadIdx.x); dropout.mask.active() && r < Shape::kRows; r += Shape::kThreads) {
+    dropout_rows[r] = dropout.row(tile.row + tile.begin + min(r, rows - 1));
+  }
 
-  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, position = tile.begin + first;
-  const Seen seen = seen_up_to([&](int r) { return args.causal ? min(keys, position + r + 1) : keys; });
+  const int first = static_cast<int>(threadIdx.x) / kWarp * Shape::kRowBlocks * kWarpRows;
+  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // of the warp's block of rows b
+  Seen seen[Shape::kRowBlocks];
+#pragma unroll
+  for (int b = 0; b < Shape::kRowBlocks; ++b) {
+    const int most = position(b) < tile.length ? keys : 0;  // or the warp has no such queries
+    seen[b] = seen_up_to([&](int r) { return args.causal ? min(most, position(b) + r + 1) : most; });
+  }
   const float base = args.scale * kLog2E;
-  RunningRows<kWidth> state;
+  RunningRows<Shape::kColumns, Shape::kRowBlocks> state;
   state.clear();
   for (int begin = 0, turn = 0; begin < end; begin += Shape::kKeys, turn ^= 1) {
     fetch(begin + Shape::kKeys, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
-    const auto drop = [&](float(&weights)[Shape::kKeys / 8][4]) {
-      if (!args.dropout.mask.active()) return;
-      AttentionDropout dropout = args.dropout;
-      dropout.head += head;
-      const int64_t last = tile.row + tile.length - 1;
-      const uint32_t kept =
-          dropout.kept_keys<Shape::kKeys>(begin, [&](int r) { return min(tile.row + position + r, last); });
-#pragma unroll
-      for (int i = 0; i < Shape::kKeys / 2; ++i) {
-        float& weight = weights[i / 4][i % 4];
-        weight = kept >> i & 1u ? weight * dropout.mask.scale : 0;
-      }
+    const auto drop = [&](int b, float(&weights)[Shape::kKeys / 8][4]) {
+      if (!dropout.mask.active()) return;
+      dropout.apply<Shape::kKeys>(weights, begin, [&](int r) { return dropout_rows[first + b * kWarpRows + r]; });
     };
     const auto attend_tile = [&]<bool kEdge>() {
-      state.template attend<kEdge, Shape::kKeys>(queries, first, buffer(2 * turn), buffer(2 * turn + 1), begin, seen,
-                                                 base, drop);
+      state.template attend<kEdge>(tiles, turn, first, begin, seen, base, drop);
     };
-    if (seen.all(begin, Shape::kKeys)) {
+    if (all_see(seen, begin, Shape::kKeys)) {
       attend_tile.template operator()<false>();
-    } else if (seen.any(begin, Shape::kKeys)) {
+    } else if (any_sees(seen, begin, Shape::kKeys)) {
       attend_tile.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
@@ -93,17 +96,22 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
   __syncthreads();
 
-  const int64_t heads = gridDim.y, row = tile.row + position;
-  const int left = tile.length - position;
-  const float factor[2] = {inverse_of(state.sum[0]), inverse_of(state.sum[1])};
-  store_rows<T, kWidth, kWidth>(state.sums, factor, queries, width, args.vectors, [&](int r) {
-    return r < left ? args.out + ((row + r) * heads + head) * width : nullptr;
-  });
-  if (lane() % 4 != 0) return;
+  const int64_t heads = gridDim.y;
+  const int columns = min(Shape::kColumns, width - tiles.first_column);
 #pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    const int r = lane() / 4 + 8 * h;
-    if (r < left) args.log_sum[head * args.rows + row + r] = state.max[h] * args.scale + logf(state.sum[h]);
+  for (int b = 0; b < Shape::kRowBlocks; ++b) {
+    const int64_t row = tile.row + position(b);
+    const int left = tile.length - position(b);
+    const float factor[2] = {inverse_of(state.sum[b][0]), inverse_of(state.sum[b][1])};
+    store_rows<T, kWidth, Shape::kColumns>(
+        state.sums[b], factor, tiles.queries(), first + b * kWarpRows, columns, args.vectors,
+        [&](int r) { return r < left ? args.out + ((row + r) * heads + head) * width + tiles.first_column : nullptr; });
+    if (lane() % 4 != 0 || blockIdx.z != 0) continue;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int r = lane() / 4 + 8 * h;
+      if (r < left) args.log_sum[head * args.rows + row + r] = state.max[b][h] * args.scale + logf(state.sum[b][h]);
+    }
   }
 }
 
@@ -125,17 +133,21 @@ void forward(const Stream& stream, const AttentionForward& args) {
                        .log_sum = args.log_sum.template device_data<float>(),
                        .rows = args.out.size(0)};
   with_head_width(heads.head_dim, [&]<int kWidth>() {
-    using Shape = AttentionShape<T, kWidth>;
+    using Shape = ForwardShape<T, kWidth>;
     if (all.rows == 0) return;
     const dim3 grid(static_cast<unsigned>(tiles_of(all.rows, all.sequences, Shape::kRows)),
-                    static_cast<unsigned>(heads.heads()));
-    launch(stream, attend<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes, all);
+                    static_cast<unsigned>(heads.heads()), Shape::kParts);
+    const size_t rows = all.dropout.mask.active() ? Shape::kRows * sizeof(AttentionDropout::Row) : 0;
+    launch(stream, attend<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + rows, all);
   });
 }
 
 }  // namespace
 
-void CudaBackend::run(const AttentionForward& args, Scratch) {
+size_t CudaBackend::workspace(const AttentionForward& args) const { return library_attention_->workspace(args); }
+
+void CudaBackend::run(const AttentionForward& args, Scratch scratch) {
+  if (library_attention_->run(args, scratch)) return;
   with_device_type(args.out.dtype(), [&]<class T>() { forward<T>(stream_, args); });
 }
 

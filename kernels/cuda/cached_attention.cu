@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <bit>
 
 #include "kernels/attention.h"
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/pieces.cuh"
 
 namespace weft::cuda {
 namespace {
@@ -37,51 +39,53 @@ struct Cached {
 };
 
 // The parts of a thread's rows that are joined so far, in shared memory: registers are short. Nobody else reads them.
-template <int kWidth, int kThreads>
+template <int kColumns, int kThreads>
 struct JoinedSoFar {
-  static constexpr int kFloats = kWidth / 2 + 4;
+  static constexpr int kFloats = kColumns / 2 + 4;
   static constexpr size_t kBytes = kFloats * kThreads * sizeof(float);
   float* at;
 
   __device__ float& operator[](int i) const { return at[i * kThreads + static_cast<int>(threadIdx.x)]; }
-  __device__ void save(const RunningRows<kWidth>& rows) const {
+  __device__ void save(const RunningRows<kColumns>& rows) const {
 #pragma unroll
-    for (int i = 0; i < kWidth / 2; ++i) (*this)[i] = rows.sums[i / 4][i % 4];
-#pragma unroll
-    for (int h = 0; h < 2; ++h) (*this)[kWidth / 2 + h] = rows.max[h], (*this)[kWidth / 2 + 2 + h] = rows.sum[h];
-  }
-  // rows = what was saved, joined with rows where `seen` says that the row sees their keys.
-  __device__ void join(RunningRows<kWidth>& rows, const bool (&seen)[2], float base) const {
+    for (int i = 0; i < kColumns / 2; ++i) (*this)[i] = rows.sums[0][i / 4][i % 4];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float max = (*this)[kWidth / 2 + h], sum = (*this)[kWidth / 2 + 2 + h];
-      const Joined joined(max, sum, rows.max[h], rows.sum[h], base);
+      (*this)[kColumns / 2 + h] = rows.max[0][h], (*this)[kColumns / 2 + 2 + h] = rows.sum[0][h];
+    }
+  }
+  // rows = what was saved, joined with rows where `seen` says that the row sees their keys.
+  __device__ void join(RunningRows<kColumns>& rows, const bool (&seen)[2], float base) const {
 #pragma unroll
-      for (int c = 0; c < kWidth / 8; ++c) {
+    for (int h = 0; h < 2; ++h) {
+      const float max = (*this)[kColumns / 2 + h], sum = (*this)[kColumns / 2 + 2 + h];
+      const Joined joined(max, sum, rows.max[0][h], rows.sum[0][h], base);
+#pragma unroll
+      for (int c = 0; c < kColumns / 8; ++c) {
 #pragma unroll
         for (int i = 2 * h; i < 2 * h + 2; ++i) {
           const float before = (*this)[4 * c + i];
-          rows.sums[c][i] = seen[h] ? joined(before, rows.sums[c][i]) : before;
+          rows.sums[0][c][i] = seen[h] ? joined(before, rows.sums[0][c][i]) : before;
         }
       }
-      rows.max[h] = seen[h] ? joined.max : max;
-      rows.sum[h] = seen[h] ? joined.sum : sum;
+      rows.max[0][h] = seen[h] ? joined.max : max;
+      rows.sum[0][h] = seen[h] ? joined.sum : sum;
     }
   }
 };
 
 // Columns of a warp's rows as they lie in the registers; to(r) null: not written.
-template <int kWidth, class RowPointer>
-__device__ void store_parts(const RunningRows<kWidth>& rows, int columns, RowPointer to) {
+template <class T, int kColumns, class RowPointer>
+__device__ void store_parts(const RunningRows<kColumns>& rows, int columns, RowPointer to) {
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     float* row = to(lane() / 4 + 8 * h);
     if (row == nullptr) continue;
 #pragma unroll
-    for (int c = 0; c < kWidth / 8; ++c) {
-      if (8 * c >= columns) continue;
-      *reinterpret_cast<float2*>(row + 8 * c + lane() % 4 * 2) =
-          make_float2(rows.sums[c][2 * h], rows.sums[c][2 * h + 1]);
+    for (int c = 0; c < kColumns / 8; ++c) {
+      if (const int column = pair_column<T>(c); column < columns) {
+        *reinterpret_cast<float2*>(row + column) = make_float2(rows.sums[0][c][2 * h], rows.sums[0][c][2 * h + 1]);
+      }
     }
   }
 }
@@ -92,14 +96,15 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   using Shape = AttentionShape<T, kWidth>;
   static_assert(kChunk % Shape::kKeys == 0);
   extern __shared__ __align__(16) std::byte shared[];
-  T* const queries = reinterpret_cast<T*>(shared);
-  const auto buffer = [&](int i) { return reinterpret_cast<T*>(shared + Shape::kQueryBytes + i * Shape::kTileBytes); };
-  const JoinedSoFar<kWidth, Shape::kThreads> so_far{reinterpret_cast<float*>(buffer(4))};
+  const int part_of_head = static_cast<int>(blockIdx.y) % Shape::kParts;
+  const AttentionTiles<Shape> tiles{shared, part_of_head * Shape::kColumns};
+  const JoinedSoFar<Shape::kColumns, Shape::kThreads> so_far{reinterpret_cast<float*>(tiles.end())};
 
   const SequenceTile tile(args.query_offsets, args.sequences, blockIdx.x, Shape::kRows, args.queries);
   if (tile.empty()) return;
-  const int group = static_cast<int>(blockIdx.y), width = args.from.width;
-  const int rows = min(Shape::kRows, tile.length - tile.begin);
+  const int group = static_cast<int>(blockIdx.y) / Shape::kParts, width = args.from.width;
+  const int rows = min(Shape::kRows, tile.length - tile.begin),
+            columns = min(Shape::kColumns, width - tiles.first_column);
   const auto visible = [&](int m) { return args.visible(tile.sequence, min(m, tile.length - 1) / args.queries); };
   const int keys = visible(tile.begin + rows - 1);
   const bool apart = args.parts != nullptr;
@@ -108,45 +113,40 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
 
   const auto fetch = [&](int begin, int turn) {
     if (begin < end) {
-      const T* from = args.cache.key(args.slots[tile.sequence] * args.capacity + begin, group);
-      const int64_t stride = args.cache.key_row;
-      const int count = min(Shape::kKeys, end - begin);
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn), from, stride, count, width, args.vectors);
-      copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(buffer(2 * turn + 1), from + width, stride, count, width,
-                                                          args.vectors);
+      tiles.fetch(turn, args.cache.key(args.slots[tile.sequence] * args.capacity + begin, group), args.cache.key_row,
+                  min(Shape::kKeys, end - begin), width, args.vectors);
     }
     commit_copies();
   };
   for (int r = static_cast<int>(threadIdx.x) / kWarp; r < Shape::kRows; r += Shape::kWarps) {
     const int m = tile.begin + min(r, rows - 1);
     const T* from = args.from.query(tile.row + m / args.queries, group, m % args.queries);
-    copy_row<T, kWidth>(queries, r, from, r < rows ? width : 0, args.vectors);
+    copy_row<T, kWidth>(tiles.queries(), r, from, r < rows ? width : 0, args.vectors);
   }
   fetch(start, 0);
 
   const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows, first_row = tile.begin + first;
-  const Seen seen = seen_up_to([&](int r) { return visible(first_row + r); });
+  const Seen seen[1] = {seen_up_to([&](int r) { return visible(first_row + r); })};
   const float base = args.scale * kLog2E;
-  RunningRows<kWidth> state;
+  RunningRows<Shape::kColumns> state;
   state.clear();
   for (int begin = start, turn = 0; begin < end; begin += Shape::kKeys, turn ^= 1) {
     fetch(begin + Shape::kKeys, turn ^ 1);
     wait_for_copies<1>();
     __syncthreads();
     const auto attend_tile = [&]<bool kEdge>() {
-      state.template attend<kEdge, Shape::kKeys>(queries, first, buffer(2 * turn), buffer(2 * turn + 1), begin, seen,
-                                                 base, [](auto&) {});
+      state.template attend<kEdge>(tiles, turn, first, begin, seen, base, [](int, auto&) {});
     };
-    if (first_row < tile.length && seen.all(begin, Shape::kKeys)) {
+    if (first_row < tile.length && all_see(seen, begin, Shape::kKeys)) {
       attend_tile.template operator()<false>();
-    } else if (first_row < tile.length && seen.any(begin, Shape::kKeys)) {
+    } else if (first_row < tile.length && any_sees(seen, begin, Shape::kKeys)) {
       attend_tile.template operator()<true>();
     }
     __syncthreads();  // this buffer is filled again in the next round
     const int next = begin + Shape::kKeys, chunk = begin / kChunk * kChunk;
     if (next % kChunk != 0 && next < end) continue;
     state.finish();
-    if (!apart && chunk > 0) so_far.join(state, {chunk < seen.last[0], chunk < seen.last[1]}, base);
+    if (!apart && chunk > 0) so_far.join(state, {chunk < seen[0].last[0], chunk < seen[0].last[1]}, base);
     if (next < end) so_far.save(state), state.clear();
   }
   wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
@@ -158,76 +158,90 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
     const int m = first_row + r;
     return args.place(tile.row + m / args.queries, group, m % args.queries);
   };
-  const float factor[2] = {inverse_of(state.sum[0]), inverse_of(state.sum[1])};
-  store_rows<T, kWidth, kWidth>(state.sums, factor, queries, width, args.vectors, [&](int r) {
-    return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width : nullptr;
-  });
+  const float factor[2] = {inverse_of(state.sum[0][0]), inverse_of(state.sum[0][1])};
+  store_rows<T, kWidth, Shape::kColumns>(
+      state.sums[0], factor, tiles.queries(), first, columns, args.vectors, [&](int r) {
+        return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width + tiles.first_column : nullptr;
+      });
   if (!apart) return;
   const int64_t part = blockIdx.z * args.rows * args.groups * args.queries;
   const auto wanted = [&](int r) { return inside(r) && in_parts(r) && visible(first_row + r) > start; };
-  store_parts(state, width,
-              [&](int r) { return wanted(r) ? args.parts + (part + place(r)) * args.part_row : nullptr; });
+  store_parts<T>(state, columns, [&](int r) {
+    return wanted(r) ? args.parts + (part + place(r)) * args.part_row + tiles.first_column : nullptr;
+  });
+  if (part_of_head != 0) return;
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const int r = lane() / 4 + 8 * h;
-    if (lane() % 4 == 0 && wanted(r)) args.ranges[part + place(r)] = make_float2(state.max[h], state.sum[h]);
+    if (lane() % 4 == 0 && wanted(r)) args.ranges[part + place(r)] = make_float2(state.max[0][h], state.sum[0][h]);
   }
 }
 
 constexpr int kJoinThreads = 128;
 
-// Joins the chunks of each row that has several: a warp a row and head.
+// Neighbouring threads that share a row of one head. Even, since they may read for each other (pieces.cuh).
 template <class T>
-__global__ void __launch_bounds__(kJoinThreads) join_parts(const Cached<T> args) {
-  const int64_t all = args.rows * args.groups * args.queries;
-  const int64_t place = (int64_t{blockIdx.x} * kJoinThreads + threadIdx.x) / kWarp;
-  if (place >= all) return;
-  const int64_t row = place / (args.groups * args.queries);
+int lanes_of_row(int width) {
+  const unsigned pieces = static_cast<unsigned>((width + kVector<T> - 1) / kVector<T>);
+  return static_cast<int>(std::clamp(std::bit_ceil(pieces), 2u, static_cast<unsigned>(kWarp)));
+}
+
+// Joins the chunks of each row that has several. The rows of a warp go through as many chunks as the longest has.
+template <class T>
+__global__ void __launch_bounds__(kJoinThreads) join_parts(const Cached<T> args, int lanes) {
+  constexpr int N = kVector<T>;
+  const int64_t all = args.rows * args.groups * args.queries, mine = thread_index() / lanes;
+  const int64_t place = min(mine, all - 1), row = place / (args.groups * args.queries);
   const int sequence = last_sequence(args.sequences, row, [&](int s) { return args.query_offsets[s]; });
-  const int keys = args.visible(sequence, static_cast<int>(row - args.query_offsets[sequence]));
-  if (keys <= kChunk) return;
+  const int visible = args.visible(sequence, static_cast<int>(row - args.query_offsets[sequence]));
+  const int keys = mine < all && visible > kChunk ? visible : 0;
+  const int most = warp_reduce(keys, [](int a, int b) { return max(a, b); });
   const float base = args.scale * kLog2E;
-  for (int c = lane() * 4; c < args.from.width; c += 4 * kWarp) {
-    const auto sums_of = [&](int chunk, float(&to)[4]) {
-      load_vector(args.parts + (chunk * all + place) * args.part_row + c, to);
-    };
-    float2 range = args.ranges[place];
-    float sums[4];
-    sums_of(0, sums);
-    for (int chunk = 1; chunk * kChunk < keys; ++chunk) {
+  for (int first = 0; first < args.from.width; first += lanes * N) {
+    const int c = first + static_cast<int>(threadIdx.x) % lanes * N;
+    float2 range{};
+    float sums[N];
+    for (int chunk = 0; chunk * kChunk < most; ++chunk) {
+      const bool has = chunk * kChunk < keys;
+      float more[N];
+      load_piece<true>(args.parts + (chunk * all + place) * args.part_row + c, (has ? args.from.width : 0) - c, more);
+      if (!has) continue;
       const float2 next = args.ranges[chunk * all + place];
-      const Joined joined(range.x, range.y, next.x, next.y, base);
-      float more[4];
-      sums_of(chunk, more);
+      const Joined joined(chunk == 0 ? next.x : range.x, range.y, next.x, next.y, base);
 #pragma unroll
-      for (int i = 0; i < 4; ++i) sums[i] = joined(sums[i], more[i]);
-      range = make_float2(joined.max, joined.sum);
+      for (int i = 0; i < N; ++i) sums[i] = chunk == 0 ? more[i] : joined(sums[i], more[i]);
+      range = chunk == 0 ? next : make_float2(joined.max, joined.sum);
     }
+    if (keys == 0) continue;
     const float factor = inverse_of(range.y);
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      if (c + i < args.from.width) args.out[place * args.from.width + c + i] = from_float<T>(sums[i] * factor);
-    }
+    for (int i = 0; i < N; ++i) sums[i] *= factor;
+    T* const to = args.out + place * args.from.width + c;
+    args.vectors ? store_piece<true>(to, args.from.width - c, sums) : store_piece<false>(to, args.from.width - c, sums);
   }
 }
 
 constexpr int kAppendThreads = 256;
 
-// The new rows' keys and values to past[s] .. of their slots: one vector, or one element, a thread.
+// The new rows' keys and values to past[s] .. of their slots: a vector of both, or an element of both, a thread.
 template <class T>
 __global__ void __launch_bounds__(kAppendThreads) append(const Cached<T> args) {
-  const int step = args.vectors ? kVector<T> : 1, units = 2 * args.from.width / step;  // of a pair of key and value
-  const int64_t i = int64_t{blockIdx.x} * kAppendThreads + threadIdx.x, row = i / (args.groups * units);
+  const int step = args.vectors ? kVector<T> : 1, units = args.from.width / step;
+  const int64_t i = thread_index(), row = i / (args.groups * units);
   if (row >= args.rows) return;
   const int group = static_cast<int>(i / units % args.groups), c = static_cast<int>(i % units) * step;
   const int sequence = last_sequence(args.sequences, row, [&](int s) { return args.query_offsets[s]; });
   const int64_t position = args.past[sequence] + (row - args.query_offsets[sequence]);
-  const T* key = args.from.key(row, group) + c;
+  const T* from = args.from.key(row, group) + c;
   T* to = args.cache.key(args.slots[sequence] * args.capacity + position, group) + c;
   if (args.vectors) {
-    *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(key);
+    const uint4 key = *reinterpret_cast<const uint4*>(from),
+                value = *reinterpret_cast<const uint4*>(from + args.from.width);
+    *reinterpret_cast<uint4*>(to) = key;
+    *reinterpret_cast<uint4*>(to + args.from.width) = value;
   } else {
-    *to = *key;
+    to[0] = from[0];
+    to[args.from.width] = from[args.from.width];
   }
 }
 
@@ -283,18 +297,20 @@ void cached(const Stream& stream, const CachedAttention& args, const Parts& part
                       .part_row = static_cast<int>(parts.row)};
   if (all.rows == 0) return;
   if (args.qkv) {
-    const int64_t units = all.rows * heads.kv_heads * 2 * heads.head_dim / (all.vectors ? kVector<T> : 1);
+    const int64_t units = all.rows * heads.kv_heads * heads.head_dim / (all.vectors ? kVector<T> : 1);
     launch(stream, append<T>, blocks_for(units, kAppendThreads), kAppendThreads, 0, all);
   }
   with_head_width(heads.head_dim, [&]<int kWidth>() {
     using Shape = AttentionShape<T, kWidth>;
     const dim3 grid(static_cast<unsigned>(tiles_of(all.rows * heads.queries, sequences, Shape::kRows)),
-                    static_cast<unsigned>(heads.kv_heads), static_cast<unsigned>(chunks_apart(args)));
-    const size_t joined = parts.sums ? 0 : JoinedSoFar<kWidth, Shape::kThreads>::kBytes;
+                    static_cast<unsigned>(heads.kv_heads * Shape::kParts), static_cast<unsigned>(chunks_apart(args)));
+    const size_t joined = parts.sums ? 0 : JoinedSoFar<Shape::kColumns, Shape::kThreads>::kBytes;
     launch(stream, attend_cache<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + joined, all);
   });
   if (parts.sums) {
-    launch(stream, join_parts<T>, blocks_for(all.rows * heads.heads() * kWarp, kJoinThreads), kJoinThreads, 0, all);
+    const int lanes = lanes_of_row<T>(all.from.width);
+    launch(stream, join_parts<T>, blocks_for(all.rows * heads.heads() * lanes, kJoinThreads), kJoinThreads, 0, all,
+           lanes);
   }
 }
 

@@ -14,13 +14,20 @@ struct ReadMatrix {
   const T* x;
   int64_t columns;
   __device__ void operator()(int64_t row, int64_t column, float (&v)[N]) const {
-    if constexpr (N == 1) {
-      v[0] = to_float(x[row * columns + column]);
-    } else {
-      load_vector(x + row * columns + column, v);
-    }
+    load_whole(x + row * columns + column, v);
   }
 };
+
+struct PartialSumsTable {
+  PartialSums of[kMostPartialSums];
+};
+
+// Block (i, j): columns 32 N i .. 32 N (i + 1) of the j-th of the table.
+template <int N>
+__global__ void add_partial_sums(const __grid_constant__ PartialSumsTable table, int64_t rows, int64_t columns) {
+  const PartialSums& sums = table.of[blockIdx.y];
+  sum_chunk_of<N>(ReadMatrix<float, N>{sums.from, columns}, 0, rows, columns, sums.to, sums.mode == Accumulate::Add);
+}
 
 template <class T>
 void sum_matrix(const Stream& stream, const T* x, int64_t rows, int64_t columns, float* out, Accumulate mode,
@@ -37,14 +44,17 @@ void sum_matrix(const Stream& stream, const T* x, int64_t rows, int64_t columns,
 RowChunks::RowChunks(int64_t of)
     : count(std::clamp<int64_t>((of + kLeastRows - 1) / kLeastRows, 1, kMostChunks)), rows((of + count - 1) / count) {}
 
-void add_chunks(const Stream& stream, const float* partial, int64_t chunks, int64_t columns, float* out,
-                Accumulate mode) {
+void add_partial_sums(const Stream& stream, std::span<const PartialSums> sums, int64_t rows, int64_t columns) {
+  PartialSumsTable table;
+  require<InternalError>(sums.size() <= kMostPartialSums, "{} matrices of partial sums in one launch", sums.size());
+  std::copy(sums.begin(), sums.end(), table.of);
   const auto start = [&]<int N>() {
-    launch(stream, sum_chunk<N, ReadMatrix<float, N>>, blocks_for(columns, kWarp * N), dim3(kWarp, kRowsAtOnce), 0,
-           ReadMatrix<float, N>{partial, columns}, chunks, columns, chunks, out, mode == Accumulate::Add);
+    const dim3 grid(blocks_for(columns, kWarp * N), static_cast<unsigned>(sums.size()));
+    launch(stream, add_partial_sums<N>, grid, dim3(kWarp, kRowsAtOnce), 0, table, rows, columns);
   };
-  constexpr int kMost = kVector<float>;
-  vectorised(out, columns) ? start.template operator()<kMost>() : start.template operator()<1>();
+  const bool vectors = std::ranges::all_of(
+      sums, [&](const PartialSums& s) { return vectorised(s.from, columns) && vectorised(s.to, columns); });
+  vectors ? start.template operator()<kVector<float>>() : start.template operator()<1>();
 }
 
 size_t column_sums_bytes(int64_t rows, int64_t columns) {
@@ -55,11 +65,6 @@ void column_sums(const Stream& stream, const Tensor& x, const Tensor& out, Accum
   with_device_type(x.dtype(), [&]<class T>() {
     sum_matrix(stream, elements_of<T>(x), x.rows(), x.columns(), out.device_data<float>(), mode, scratch);
   });
-}
-
-void column_sums(const Stream& stream, const float* x, int64_t rows, int64_t columns, float* out, Accumulate mode,
-                 Scratch& scratch) {
-  sum_matrix(stream, x, rows, columns, out, mode, scratch);
 }
 
 }  // namespace weft::cuda

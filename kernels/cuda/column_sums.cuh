@@ -25,17 +25,16 @@ __device__ inline void add_columns(float* to, float (&x)[4], bool add) {
   store_vector(to, x);
 }
 
-// Block (i, j): columns 32 N i .. 32 N (i + 1) and rows of chunk j, to the j-th row of `to` (added to it if `add`). A
-// warp takes 32 N neighbouring elements of one row at a time, N a thread: read(row, column, v) brings them, from
-// wherever they come, and may write what it makes of them. The block's warps take the chunk's rows in turn and are
-// added in their order, four columns a thread where N allows.
+// to[c] (+)= the sum of rows begin .. end of columns 32 N i .. 32 N (i + 1), i the block's x. A warp takes 32 N
+// neighbouring elements of one row at a time, N a thread: read(row, column, v) brings them, from wherever they come,
+// and may write what it makes of them. The block's warps take the rows in turn and are added in their order, four
+// columns a thread where N allows.
 template <int N, class Read>
-__global__ void sum_chunk(Read read, int64_t rows, int64_t columns, int64_t chunk_rows, float* to, bool add) {
+__device__ void sum_chunk_of(const Read& read, int64_t begin, int64_t end, int64_t columns, float* to, bool add) {
   constexpr int kColumns = N % 4 == 0 ? 4 : 1;
   constexpr int kStride = kWarp + kWarp / N;  // so that threads that add neighbouring columns use different banks
   __shared__ float parts[kRowsAtOnce][N][kStride];
   const int64_t tile = int64_t{blockIdx.x} * kWarp * N, first = tile + threadIdx.x * N;
-  const int64_t begin = int64_t{blockIdx.y} * chunk_rows, end = min(begin + chunk_rows, rows);
   float sum[N] = {};
   for (int64_t r = begin + threadIdx.y; first < columns && r < end; r += kRowsAtOnce) {
     float v[N];
@@ -53,12 +52,15 @@ __global__ void sum_chunk(Read read, int64_t rows, int64_t columns, int64_t chun
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) total[c] += parts[w][(mine + c) % N][(mine + c) / N];
   }
-  add_columns(to + blockIdx.y * columns + tile + mine, total, add);
+  add_columns(to + tile + mine, total, add);
 }
 
-// to = (to +) the sum over rows of a matrix of partial sums, which are few.
-void add_chunks(const Stream& stream, const float* partial, int64_t chunks, int64_t columns, float* out,
-                Accumulate mode);
+// Block (i, j): the rows of chunk j, to the j-th row of `to`.
+template <int N, class Read>
+__global__ void sum_chunk(Read read, int64_t rows, int64_t columns, int64_t chunk_rows, float* to) {
+  const int64_t begin = int64_t{blockIdx.y} * chunk_rows;
+  sum_chunk_of<N>(read, begin, min(begin + chunk_rows, rows), columns, to + blockIdx.y * columns, false);
+}
 
 // Sums over rows of what `read` brings, N columns at a time, which must divide `columns`. Without rows the sums are 0.
 template <int N, class Read>
@@ -67,8 +69,9 @@ void sum_columns(const Stream& stream, const Read& read, int64_t rows, int64_t c
   const RowChunks chunks(rows);
   auto* partial = scratch.take<float>(chunks.count * columns);
   launch(stream, sum_chunk<N, Read>, dim3(blocks_for(columns, kWarp * N), static_cast<unsigned>(chunks.count)),
-         dim3(kWarp, kRowsAtOnce), 0, read, rows, columns, chunks.rows, partial, false);
-  add_chunks(stream, partial, chunks.count, columns, out, mode);
+         dim3(kWarp, kRowsAtOnce), 0, read, rows, columns, chunks.rows, partial);
+  const PartialSums sums{partial, out, mode};
+  add_partial_sums(stream, {&sums, 1}, chunks.count, columns);
 }
 
 }  // namespace weft::cuda

@@ -1,4 +1,6 @@
 #pragma once
+#include <span>
+
 #include "kernels/backend/scratch.h"
 #include "kernels/cuda/stream.h"
 #include "kernels/tensor.h"
@@ -10,8 +12,15 @@ namespace weft::cuda {
 // out f32. Works in column_sums_bytes() of scratch.
 size_t column_sums_bytes(int64_t rows, int64_t columns);
 void column_sums(const Stream& stream, const Tensor& x, const Tensor& out, Accumulate mode, Scratch& scratch);
-// Over rows of partial sums [rows, columns] that a kernel has left in scratch memory.
-void column_sums(const Stream& stream, const float* x, int64_t rows, int64_t columns, float* out, Accumulate mode,
-                 Scratch& scratch);
+
+// Partial sums [rows, columns], few rows, that a kernel has left in scratch memory, and the sums over their rows.
+struct PartialSums {
+  const float* from = nullptr;
+  float* to = nullptr;
+  Accumulate mode = Accumulate::Overwrite;
+};
+constexpr size_t kMostPartialSums = 3;
+// All of them, kMostPartialSums at most, by one launch.
+void add_partial_sums(const Stream& stream, std::span<const PartialSums> sums, int64_t rows, int64_t columns);
 
 }  // namespace weft::cuda

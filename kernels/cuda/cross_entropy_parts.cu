@@ -8,8 +8,6 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__device__ inline int64_t thread_index() { return int64_t{blockIdx.x} * kThreads + threadIdx.x; }
-
 // CrossEntropyStats as the kernel takes it.
 struct Stats {
   const float* logits;

@@ -1,29 +1,42 @@
 #pragma once
 #include "kernels/backend/backend.h"
+#include "kernels/cuda/copy_stream.h"
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/staging.h"
 #include "kernels/cuda/stream.h"
 
 namespace weft::cuda {
 
-// An NVIDIA device. Operations are queued on one stream and done later: the host waits in download() alone.
+class LibraryAttention;  // cudnn/attention.h
+
+// An NVIDIA device. Operations are queued on one stream and done later: the host waits in download() alone. Copies that
+// run beside them have streams of their own.
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(int device);
+  ~CudaBackend() override;
 
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override;
   int64_t vocabulary_multiple() const override;
+  void set_products(const ProductOptions& options) override { matmul_.set_options(options); }
+  std::string tuned() const override { return matmul_.tuned(); }
+  void take_tuned(const std::string& text, const std::string& from) override { matmul_.take_tuned(text, from); }
+  void choose_attention(AttentionChoice choice) override;
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
   void finish() override { stream_.finish(); }
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
+  CopyQueue* uploads_ahead() override { return &uploads_; }
+  CopyQueue* snapshots() override { return &snapshots_; }
+  std::shared_ptr<Allocator> host_memory() const override { return host_memory_; }
   const Stream& stream() const { return stream_; }
 
   using Backend::run;
   using Backend::workspace;
   size_t workspace(const AddPositionsBackward& args) const override;
   size_t workspace(const AttentionBackward& args) const override;
+  size_t workspace(const AttentionForward& args) const override;
   size_t workspace(const CachedAttention& args) const override;
   size_t workspace(const EmbedBackward& args) const override;
   size_t workspace(const LinearBackward& args) const override;
@@ -70,7 +83,9 @@ class CudaBackend : public Backend {
   Stream stream_;
   Staging staging_;
   MatmulEngine matmul_;
-  std::shared_ptr<Allocator> allocator_;
+  std::unique_ptr<LibraryAttention> library_attention_;
+  std::shared_ptr<Allocator> allocator_, host_memory_;
+  CopyStream uploads_, snapshots_;  // apart: tokens do not wait behind a checkpoint
 };
 
 }  // namespace weft::cuda

@@ -11,6 +11,18 @@ namespace {
 
 constexpr size_t kAlignment = 512;  // more than any access or library asks for
 constexpr size_t kLargeStep = size_t{2} << 20;
+constexpr size_t kHostPage = size_t{4} << 10;
+
+// What an allocation answered: no block if there is no such memory.
+MemoryBlock block_of(cudaError_t answer, void* memory, size_t size, const char* call) {
+  if (answer == cudaErrorMemoryAllocation) {
+    cudaGetLastError();
+    return {};
+  }
+  check(answer, call);
+  auto* address = static_cast<std::byte*>(memory);
+  return {.address = address, .reach = address, .bytes = size};
+}
 
 class DeviceAllocator : public Allocator {
  public:
@@ -28,13 +40,7 @@ class DeviceAllocator : public Allocator {
     select_device(device_);
     void* memory = nullptr;
     const cudaError_t answer = cudaMalloc(&memory, size);
-    if (answer == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      return {};
-    }
-    check(answer, "allocating device memory");
-    auto* address = static_cast<std::byte*>(memory);
-    return {.address = address, .reach = address, .bytes = size};
+    return block_of(answer, memory, size, "allocating device memory");
   }
 
   // cudaFree waits for whatever the device still does: nothing reads a block that is gone.
@@ -47,8 +53,33 @@ class DeviceAllocator : public Allocator {
   int device_;
 };
 
+class PinnedAllocator : public Allocator {
+ public:
+  explicit PinnedAllocator(int device) : device_(device) {}
+  Device device() const override { return {}; }
+  size_t block_size(size_t bytes) const override {
+    return (std::max(bytes, kHostPage) + kHostPage - 1) / kHostPage * kHostPage;
+  }
+
+  MemoryBlock allocate(size_t size) override {
+    select_device(device_);
+    void* memory = nullptr;
+    const cudaError_t answer = cudaMallocHost(&memory, size);
+    return block_of(answer, memory, size, "allocating pinned host memory");
+  }
+
+  void release(const MemoryBlock& block) noexcept override {
+    check_quietly(cudaFreeHost(block.address), "freeing pinned host memory");
+  }
+
+ private:
+  int device_;
+};
+
 }  // namespace
 
 std::shared_ptr<Allocator> device_allocator(int device) { return std::make_shared<DeviceAllocator>(device); }
+
+std::shared_ptr<Allocator> pinned_allocator(int device) { return std::make_shared<PinnedAllocator>(device); }
 
 }  // namespace weft::cuda

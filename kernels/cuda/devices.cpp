@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cudnn/attention_plan.h"
 #include "kernels/cuda/devices.h"
 #include "kernels/cuda/errors.h"
 
@@ -63,6 +64,14 @@ CudaDevices cuda_devices() {
   for (int device = 0; device < count; ++device) found.names.push_back(cuda::device_name(device));
   if (count == 0) found.why_none = "the driver shows no device";
   return found;
+}
+
+std::string cudnn_text() {
+  try {
+    return cuda::cudnn_version();
+  } catch (const cuda::CudnnRefusal& refusal) {
+    return refusal.what();
+  }
 }
 
 std::unique_ptr<Backend> make_cuda_backend(int index) {

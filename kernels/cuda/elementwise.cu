@@ -8,8 +8,6 @@ namespace {
 
 constexpr int kThreads = 256;
 
-__device__ inline int64_t thread_index() { return int64_t{blockIdx.x} * kThreads + threadIdx.x; }
-
 // `pattern`: the bits of 16 bytes; T tells the size of an element.
 template <class T>
 __global__ void fill_elements(T* to, int64_t n, uint4 pattern, T value) {

@@ -12,24 +12,6 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// N neighbouring elements of a row: by one request where N is a vector, else N is 1.
-template <int N, class T>
-__device__ void read(const T* from, float (&to)[N]) {
-  if constexpr (N == 1) {
-    to[0] = to_float(*from);
-  } else {
-    load_vector(from, to);
-  }
-}
-template <int N, class T>
-__device__ void write(T* to, const float (&from)[N]) {
-  if constexpr (N == 1) {
-    *to = from_float<T>(from[0]);
-  } else {
-    store_vector(to, from);
-  }
-}
-
 // y = dropout(act(pre))
 template <Activation Act, int N, class T>
 struct Activated {
@@ -39,11 +21,11 @@ struct Activated {
   DropoutMask mask;
   __device__ void operator()(int64_t row, int64_t column, float (&v)[N]) const {
     const int64_t at = row * columns + column;
-    read(pre + at, v);
+    load_whole(pre + at, v);
 #pragma unroll
     for (int j = 0; j < N; ++j) v[j] = activated<Act>(v[j]);
     if (mask.active()) mask.multiply(row, column, v);
-    write(y + at, v);
+    store_whole(y + at, v);
   }
 };
 
@@ -57,21 +39,21 @@ struct ProducerGradient {
   DropoutMask mask;
   __device__ void operator()(int64_t row, int64_t column, float (&v)[N]) const {
     const int64_t at = row * columns + column;
-    read(dx + at, v);
+    load_whole(dx + at, v);
     if constexpr (Act != Activation::None) {
       float x[N];
-      read(pre + at, x);
+      load_whole(pre + at, x);
 #pragma unroll
       for (int j = 0; j < N; ++j) v[j] *= activation_slope<Act>(x[j]);
     }
     if (mask.active()) mask.multiply(row, column, v);
-    write(dx + at, v);
+    store_whole(dx + at, v);
   }
 };
 
 template <int N, class Each>
 __global__ void each_piece(Each each, int64_t rows, int64_t columns) {
-  const int64_t pieces = columns / N, i = int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  const int64_t pieces = columns / N, i = thread_index();
   if (i >= rows * pieces) return;
   float v[N];
   each(i / pieces, i % pieces * N, v);

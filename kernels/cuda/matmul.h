@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/stream.h"
 #include "kernels/dtype.h"
+#include "kernels/products.h"
 
 namespace weft::cuda {
 
@@ -15,8 +16,8 @@ enum class FusedGelu : uint8_t {
 };
 
 // c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], then GELU, or c += op(a) op(b) if `add`. Row-major, dense.
-// Types: input and output both f32 or both bf16, or input bf16 with output f32; sums in f32, without TF32. bias and
-// saved are of the output's type.
+// Types: input and output both f32 or both bf16, or input bf16 with output f32; sums in f32. bias and saved are of
+// the output's type.
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
   DType input = DType::F32;
@@ -36,7 +37,8 @@ struct Gemm {
 bool fits_saved(int64_t columns, const void* saved);
 
 // Matrix products by cuBLASLt. Keeps the algorithm of each shape that it has met, with rows counted in steps of 64,
-// since the number of rows changes from step to step where texts do. One engine belongs to one stream.
+// since the number of rows changes from step to step where texts do. One engine belongs to one stream. To measure takes
+// memory for one result and waits for the stream; a shape that has its algorithm does neither.
 class MatmulEngine {
  public:
   explicit MatmulEngine(const Stream& stream);
@@ -46,6 +48,14 @@ class MatmulEngine {
 
   void run(const Gemm& gemm);
   std::string library() const;  // "cuBLASLt 13.1.0"
+
+  // As kernels/tuning.h says it.
+  void set_options(const ProductOptions& options);
+  const ProductOptions& options() const;
+  std::string tuned() const;
+  void take_tuned(const std::string& text, const std::string& from);
+  // For the fingerprint: "first", or "measured: " and which algorithms those are until now.
+  std::string choices() const;
 
  private:
   struct State;

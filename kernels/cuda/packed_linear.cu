@@ -1,10 +1,12 @@
 // Products with packed weights: decoding. A row's bits depend on the row and the weight alone, not on the rows beside
 // it.
+#include <algorithm>
+
 #include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/launch.h"
+#include "kernels/cuda/pieces.cuh"
 #include "kernels/cuda/types.h"
-#include "kernels/cuda/vector.cuh"
 
 namespace weft::cuda {
 namespace {
@@ -16,19 +18,49 @@ constexpr int kRowsAtOnce = 8;  // of x that a weight is multiplied with while i
 template <class W>
 constexpr int kPackedVector = 16 / sizeof(W);
 
-int64_t padded(int64_t in, int64_t vector) { return (in + vector - 1) / vector * vector; }
+constexpr int kMostStep = 16;  // elements of 16 bytes of int8; rows are filled up to a multiple of it
 
-// The scale of each output, of int8 alone, and behind them rows [out, padded in], filled up with zeros.
+// The scale of each output, of int8 alone, and behind them rows [out, stride] in the order of LaneShare.
 template <class W>
 struct PackedParts {
   float* scales = nullptr;
   W* rows = nullptr;
   int64_t stride;
   size_t bytes;
-  PackedParts(int64_t out, int64_t in, Scratch memory) : stride(padded(in, kPackedVector<W>)) {
+  PackedParts(int64_t out, int64_t in, Scratch memory) : stride((in + kMostStep - 1) / kMostStep * kMostStep) {
     if constexpr (sizeof(W) == 1) scales = memory.take<float>(out);
     rows = memory.take<W>(out * stride);
     bytes = memory.taken();
+  }
+};
+
+// A warp goes through a row in blocks of kStep elements a lane: whole vectors both of X, the dtype of x and of the
+// weight that was packed, and of the packed W. Neighbouring lanes read neighbouring vectors of x, so the elements of a
+// lane lie apart in x; the packed row has them in the order in which its lanes read neighbouring vectors of it. The
+// last block of a row has fewer lanes.
+template <class X, class W>
+struct LaneShare {
+  static constexpr int kStep = std::max(kVector<X>, kPackedVector<W>);
+  static constexpr int kBlock = kWarp * kStep;
+  int64_t begin;  // of the block, in x as in the packed row
+  int lanes, lane = static_cast<int>(threadIdx.x);
+
+  __device__ LaneShare(int64_t begin, int64_t stride)
+      : begin(begin), lanes(static_cast<int>(min(int64_t{kBlock}, stride - begin)) / kStep) {}
+  // Lanes beyond the last block's read zeros, at a place of their own.
+  __device__ bool inside() const { return lane < lanes; }
+  __device__ int64_t packed(int vector) const { return begin + (lanes * vector + lane) * kPackedVector<W>; }
+
+  // This lane's elements of a row of x that has `in` of them, zeros beyond.
+  __device__ void load(const X* row, int64_t in, bool vectors, float (&to)[kStep]) const {
+#pragma unroll
+    for (int v = 0; v < kStep / kVector<X>; ++v) {
+      const int64_t at = begin + (lanes * v + lane) * kVector<X>, left = inside() ? in - at : 0;
+      float part[kVector<X>];
+      vectors ? load_piece<true>(row + at, left, part) : load_piece<false>(row + at, left, part);
+#pragma unroll
+      for (int i = 0; i < kVector<X>; ++i) to[v * kVector<X> + i] = part[i];
+    }
   }
 };
 
@@ -51,37 +83,7 @@ __device__ float sum_of_warp(float v) {
   return warp_reduce(v, [](float a, float b) { return a + b; });
 }
 
-// A warp an output. int8: s = max |w| / 127, NaN if a weight is not finite, which every product then shows.
-template <class T, class W>
-__global__ void pack_rows(const T* weight, int64_t out, int64_t in, PackedParts<W> to) {
-  const int64_t o = int64_t{blockIdx.x} * kWarps + threadIdx.y;
-  if (o >= out) return;
-  const T* row = weight + o * in;
-  float inverse = 0;
-  if constexpr (sizeof(W) == 1) {
-    float largest = 0, finite = 0;
-    for (int64_t i = threadIdx.x; i < in; i += kWarp) {
-      const float w = to_float(row[i]);
-      largest = fmaxf(largest, fabsf(w));
-      finite += w * 0.0f;
-    }
-    largest = warp_reduce(largest, [](float a, float b) { return fmaxf(a, b); });
-    finite = sum_of_warp(finite);
-    const float scale = finite == 0 ? largest / 127 : finite;
-    if (threadIdx.x == 0) to.scales[o] = scale;
-    inverse = scale > 0 ? 1 / scale : 0;
-  }
-  for (int64_t i = threadIdx.x; i < to.stride; i += kWarp) {
-    const float w = i < in ? to_float(row[i]) : 0.0f;
-    if constexpr (sizeof(W) == 1) {
-      to.rows[o * to.stride + i] = static_cast<int8_t>(__float2int_rn(w * inverse));
-    } else {
-      to.rows[o * to.stride + i] = from_float<W>(w);
-    }
-  }
-}
-
-// 16 bytes of a packed weight, widened.
+// 16 bytes of a packed weight, of those that are no floats too.
 template <class W>
 __device__ void load_packed(const W* from, float (&to)[kPackedVector<W>]) {
   if constexpr (sizeof(W) == 1) {
@@ -93,34 +95,62 @@ __device__ void load_packed(const W* from, float (&to)[kPackedVector<W>]) {
     load_vector(from, to);
   }
 }
-
-// N elements at `from`, which lies on a multiple of their bytes or of 16: 16 bytes at a time, or 8 where there are no
-// more.
-template <int N, class X>
-__device__ void load_pieces(const X* from, float (&to)[N]) {
-  if constexpr (N * sizeof(X) == 8) {
-    const uint2 bits = *reinterpret_cast<const uint2*>(from);
-    to[0] = __uint_as_float(bits.x << 16), to[1] = __uint_as_float(bits.x & 0xffff0000u);
-    to[2] = __uint_as_float(bits.y << 16), to[3] = __uint_as_float(bits.y & 0xffff0000u);
-  } else {
-    float part[kVector<X>];
+template <class W>
+__device__ void store_packed(W* to, const float (&from)[kPackedVector<W>]) {
+  if constexpr (sizeof(W) == 1) {
+    uint32_t words[4] = {};
 #pragma unroll
-    for (int p = 0; p < N; p += kVector<X>) {
-      load_vector(from + p, part);
-#pragma unroll
-      for (int j = 0; j < kVector<X>; ++j) to[p + j] = part[j];
+    for (int i = 0; i < 16; ++i) {
+      words[i / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(__float2int_rn(from[i]))) << (8 * (i % 4));
     }
+    *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+  } else {
+    store_vector(to, from);
   }
 }
 
-// N elements of a row of x from column i, zeros beyond its end: by vectors where `vectors`, to the same values.
-template <int N, class X>
-__device__ void load_some(const X* row, int64_t i, int64_t in, bool vectors, float (&to)[N]) {
-  if (vectors && i + N <= in) {
-    load_pieces(row + i, to);
-  } else {
+// s = max |w| / 127 over a row, NaN if a weight is not finite, which every product then shows.
+template <class W, class T>
+__device__ float int8_scale(const T* row, int64_t in, int64_t stride, bool vectors) {
+  using Share = LaneShare<T, W>;
+  float largest = 0, finite = 0;
+  for (int64_t begin = 0; begin < stride; begin += Share::kBlock) {
+    float w[Share::kStep];
+    Share(begin, stride).load(row, in, vectors, w);
 #pragma unroll
-    for (int j = 0; j < N; ++j) to[j] = i + j < in ? to_float(row[i + j]) : 0.0f;
+    for (const float x : w) largest = fmaxf(largest, fabsf(x)), finite += x * 0.0f;
+  }
+  largest = warp_reduce(largest, [](float a, float b) { return fmaxf(a, b); });
+  finite = sum_of_warp(finite);
+  return finite == 0 ? largest / 127 : finite;
+}
+
+// A warp an output.
+template <class T, class W>
+__global__ void pack_rows(const T* weight, int64_t out, int64_t in, bool vectors, PackedParts<W> to) {
+  using Share = LaneShare<T, W>;
+  constexpr int kN = kPackedVector<W>;
+  const int64_t o = int64_t{blockIdx.x} * kWarps + threadIdx.y;
+  if (o >= out) return;
+  const T* row = weight + o * in;
+  float inverse = 1;
+  if constexpr (sizeof(W) == 1) {
+    const float scale = int8_scale<W>(row, in, to.stride, vectors);
+    if (threadIdx.x == 0) to.scales[o] = scale;
+    inverse = scale > 0 ? 1 / scale : 0;
+  }
+  for (int64_t begin = 0; begin < to.stride; begin += Share::kBlock) {
+    const Share share(begin, to.stride);
+    float w[Share::kStep];
+    share.load(row, in, vectors, w);
+    if (!share.inside()) continue;
+#pragma unroll
+    for (int v = 0; v < Share::kStep / kN; ++v) {
+      float part[kN];
+#pragma unroll
+      for (int i = 0; i < kN; ++i) part[i] = w[v * kN + i] * inverse;
+      store_packed(to.rows + o * to.stride + share.packed(v), part);
+    }
   }
 }
 
@@ -143,25 +173,30 @@ __device__ float activated_by(Activation activation, float v) {
   }
 }
 
-// A warp multiplies one output's weights with up to kRowsAtOnce rows of x: lane l takes every 32nd vector of k in its
-// order, then the lanes are added as a tree. What an activation reads is rounded to y's dtype first, as it is where
-// `pre` is kept.
+// A warp multiplies one output's weights with up to kRowsAtOnce rows of x: a lane sums its share in its order, then the
+// lanes are added as a tree. What an activation reads is rounded to y's dtype first, as it is where `pre` is kept.
 template <class X, class W, class Y>
 __global__ void packed_product(const X* x, PackedParts<W> weight, const X* bias, Y* y, PackedProduct p) {
+  using Share = LaneShare<X, W>;
   constexpr int kN = kPackedVector<W>;
   const int64_t o = int64_t{blockIdx.x} * kWarps + threadIdx.y, first = int64_t{blockIdx.y} * kRowsAtOnce;
   if (o >= p.out) return;
   float sums[kRowsAtOnce] = {};
-  for (int64_t i = int64_t{threadIdx.x} * kN; i < weight.stride; i += kWarp * kN) {
-    float w[kN];
-    load_packed(weight.rows + o * weight.stride + i, w);
+  for (int64_t begin = 0; begin < weight.stride; begin += Share::kBlock) {
+    const Share share(begin, weight.stride);
+    if (!share.inside()) break;
+    float w[Share::kStep / kN][kN];
+#pragma unroll
+    for (int v = 0; v < Share::kStep / kN; ++v) {
+      load_packed(weight.rows + o * weight.stride + share.packed(v), w[v]);
+    }
 #pragma unroll
     for (int r = 0; r < kRowsAtOnce; ++r) {
       if (first + r >= p.rows) break;
-      float v[kN];
-      load_some(x + (first + r) * p.in, i, p.in, p.vectors, v);
+      float v[Share::kStep];
+      share.load(x + (first + r) * p.in, p.in, p.vectors, v);
 #pragma unroll
-      for (int j = 0; j < kN; ++j) sums[r] += v[j] * w[j];
+      for (int j = 0; j < Share::kStep; ++j) sums[r] += v[j] * w[j / kN][j % kN];
     }
   }
 #pragma unroll
@@ -189,7 +224,7 @@ void CudaBackend::run(const PackWeight& args, Scratch) {
     const PackedParts<W> to(out, in, Scratch(args.data.device_raw()));
     with_device_type(args.weight.dtype(), [&]<class T>() {
       launch(stream_, pack_rows<T, W>, blocks_for(out, kWarps), dim3(kWarp, kWarps), 0,
-             elements_of<const T>(args.weight), out, in, to);
+             elements_of<const T>(args.weight), out, in, vectorised(elements_of<const T>(args.weight), in), to);
     });
   });
 }

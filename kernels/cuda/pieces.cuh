@@ -102,4 +102,14 @@ __device__ inline void store_piece(T* at, int64_t left, const float (&from)[N]) 
   }
 }
 
+// N neighbouring elements that are all there: a vector, or N is 1.
+template <int N, class T>
+__device__ inline void load_whole(const T* at, float (&to)[N]) {
+  load_piece<(N > 1)>(at, N, to);
+}
+template <int N, class T>
+__device__ inline void store_whole(T* at, const float (&from)[N]) {
+  store_piece<(N > 1)>(at, N, from);
+}
+
 }  // namespace weft::cuda

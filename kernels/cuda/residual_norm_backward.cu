@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "kernels/cuda/column_sums.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
@@ -226,22 +228,20 @@ void run_backward(const Stream& stream, const ResidualNormBackward& args, const 
 }  // namespace
 
 size_t CudaBackend::workspace(const ResidualNormBackward& args) const {
-  const int64_t rows = any_of(args).rows(), width = any_of(args).columns();
-  return scratch_bytes([&](Scratch& s) { RunSums(args, s); }) + column_sums_bytes(runs_of(rows), width);
+  return scratch_bytes([&](Scratch& s) { RunSums(args, s); });
 }
 
 void CudaBackend::run(const ResidualNormBackward& args, Scratch scratch) {
   const RunSums sums(args, scratch);
   with_device_type(any_of(args).dtype(), [&]<class T>() { run_backward<T>(stream_, args, sums); });
-  const auto over_runs = [&](const float* runs, const Tensor& to, Accumulate mode) {
-    Scratch mine = scratch;  // one sum after the other: all work in the same memory
-    if (to) {
-      column_sums(stream_, runs, runs_of(any_of(args).rows()), to.elements(), to.device_data<float>(), mode, mine);
-    }
+  std::vector<PartialSums> over_runs;
+  const auto want = [&](const float* runs, const Tensor& to, Accumulate mode) {
+    if (to) over_runs.push_back({runs, to.device_data<float>(), mode});
   };
-  over_runs(sums.bias, args.dbias, args.dbias_mode);
-  over_runs(sums.gamma, args.dgamma, args.dgamma_mode);
-  over_runs(sums.beta, args.dbeta, args.dbeta_mode);
+  want(sums.bias, args.dbias, args.dbias_mode);
+  want(sums.gamma, args.dgamma, args.dgamma_mode);
+  want(sums.beta, args.dbeta, args.dbeta_mode);
+  add_partial_sums(stream_, over_runs, runs_of(any_of(args).rows()), any_of(args).columns());
 }
 
 }  // namespace weft::cuda

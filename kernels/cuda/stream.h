@@ -1,21 +1,26 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+
 namespace weft::cuda {
 
 // Makes a device the calling thread's own, as each thread that works on it must. Costs next to nothing where it is
 // already.
 void select_device(int device);
 
-// A mark in a stream's work.
+// A mark in a stream's work. What times is recorded with more work than what only orders.
 class Event {
  public:
-  explicit Event(int device);
+  enum class Kind : uint8_t { Order, Time };
+  explicit Event(int device, Kind kind = Kind::Order);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   cudaEvent_t get() const { return event_; }
   void wait() const;  // the host waits until what was before the mark is done; at once if it was never set
+  // Since another mark, both of kind Time, in the stream and done.
+  double milliseconds_since(const Event& other) const;
 
  private:
   cudaEvent_t event_ = nullptr;
@@ -32,6 +37,7 @@ class Stream {
   int device() const { return device_; }
   cudaStream_t get() const { return stream_; }
   void record(const Event& event) const;  // sets the mark after all that is queued
+  void wait(const Event& event) const;    // what is queued from here on comes after the mark
   void finish() const;                    // the host waits for all that is queued
 
  private:

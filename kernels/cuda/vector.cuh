@@ -8,6 +8,9 @@ namespace weft::cuda {
 constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
+// This thread among all of a launch whose grid and blocks have one dimension.
+__device__ inline int64_t thread_index() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+
 // Over the lanes of a warp; all of them get the same bits.
 template <class T, class Operation>
 __device__ inline T warp_reduce(T x, Operation&& operation) {

@@ -4,6 +4,7 @@
 
 #include "base/config/writer.h"
 #include "base/error.h"
+#include "job/changes.h"
 #include "job/migration.h"
 #include "kernels/devices.h"
 #include "tests/support/source_dir.h"
@@ -99,6 +100,21 @@ TEST(Job, WhatIsCompiledOutIsNotUnknown) {
   EXPECT_EQ(refused, !cuda_devices().built) << found;
   EXPECT_EQ(found.find("unknown"), std::string::npos) << found;
   EXPECT_EQ(with_override(gpt_job(), "device=cpu"), "");
+}
+
+TEST(Job, WaysToMultiplyThatNothingWouldTake) {
+  JobConfig job = gpt_job();
+  job.train.tf32 = true;
+  EXPECT_EQ(with_override(job, "device=auto"), "");
+  EXPECT_NE(with_override(job, "device=cpu").find("train.tf32: the CPU multiplies fp32 as it is"), std::string::npos);
+  EXPECT_NE(with_override(job, "train.precision=bf16").find("train.tf32: it is a way to multiply fp32, and "),
+            std::string::npos);
+  job = gpt_job();
+  job.train.algorithms_file = "shared.json";
+  EXPECT_EQ(with_override(job, "train.algorithms=measured"), "");
+  EXPECT_NE(with_override(job, "train.algorithms=first").find("train.algorithms_file: "), std::string::npos);
+  EXPECT_TRUE(changes_training("train.tf32"));
+  EXPECT_FALSE(changes_training("train.algorithms"));
 }
 
 TEST(Job, ContradictionsOfTranslation) {

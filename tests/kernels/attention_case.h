@@ -59,7 +59,8 @@ class AttentionRun {
   Dropout dropout() const { return {.probability = c_.dropout, .dropout_id = 9, .step = state, .rows = rows_}; }
   double scale() const { return 1 / std::sqrt(static_cast<double>(c_.heads.head_dim)); }
 
-  void forward() {
+  void forward() { forward(scale(), dropout()); }
+  void forward(double scale, const Dropout& dropout) {
     attention_forward(context_, {.qkv = qkv,
                                  .q = q,
                                  .kv = kv,
@@ -67,13 +68,14 @@ class AttentionRun {
                                  .query_offsets = query_offsets_,
                                  .key_offsets = key_offsets_,
                                  .causal = c_.causal,
-                                 .scale = scale(),
-                                 .dropout = dropout(),
+                                 .scale = scale,
+                                 .dropout = dropout,
                                  .first_head = c_.first_head,
                                  .out = out,
                                  .log_sum = log_sum});
   }
-  void backward() {
+  void backward() { backward(scale(), dropout()); }
+  void backward(double scale, const Dropout& dropout) {
     attention_backward(context_, {.dout = dout,
                                   .qkv = qkv,
                                   .q = q,
@@ -82,8 +84,8 @@ class AttentionRun {
                                   .query_offsets = query_offsets_,
                                   .key_offsets = key_offsets_,
                                   .causal = c_.causal,
-                                  .scale = scale(),
-                                  .dropout = dropout(),
+                                  .scale = scale,
+                                  .dropout = dropout,
                                   .first_head = c_.first_head,
                                   .out = out,
                                   .log_sum = log_sum,

@@ -53,6 +53,10 @@ std::vector<NamedCase> cases() {
   add("cross_dropout", [&](auto& c) { cross(c), c.dropout = 0.25; });
   add("grouped_queries", [](auto& c) { c.heads = {2, 3, 8}, c.causal = true; });
   add("multi_query_cross_dropout", [&](auto& c) { cross(c), c.heads = {1, 4, 7}, c.dropout = 0.2; });
+  add("grouped_dropout", [](auto& c) {
+    c.heads = {2, 3, 64}, c.causal = true, c.dropout = 0.2, c.first_head = 7;
+    c.query_offsets = c.key_offsets = offsets_of({70, 9});
+  });
   add("head_dim_1", [](auto& c) { c.heads.head_dim = 1; });
   add("head_dim_7", [](auto& c) { c.heads.head_dim = 7, c.causal = true; });
   add("head_dim_24", [](auto& c) { c.heads.head_dim = 24, c.causal = true; });
@@ -63,6 +67,10 @@ std::vector<NamedCase> cases() {
   });
   add("head_dim_256", [](auto& c) {
     c.heads = {1, 1, 256}, c.causal = true;
+    c.query_offsets = c.key_offsets = offsets_of({40, 33});
+  });
+  add("head_dim_200", [](auto& c) {  // on a CUDA device two parts of columns, the second not full
+    c.heads = {1, 2, 200}, c.dropout = 0.1;
     c.query_offsets = c.key_offsets = offsets_of({40, 33});
   });
   add("single_row", [](auto& c) { c.query_offsets = c.key_offsets = {0, 1}; });
@@ -130,6 +138,30 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) {
       return std::string(std::get<0>(i.param).name) + "_" + std::string(name(std::get<1>(i.param)));
     });
+
+// A weight's channel is its key, whatever part of a model a device has.
+TEST(AttentionDropout, ChannelsBeginAtTheFirstKey) {
+  AttentionRun run({.query_offsets = {0, 3}, .key_offsets = {0, 3}, .dropout = 0.1, .dtype = DType::F32});
+  Dropout dropout = run.dropout();
+  dropout.first_channel = 8;
+  EXPECT_EQ(test::error_of([&] { run.forward(run.scale(), dropout); }),
+            "attention_forward: dropout begins at channel 8, and the channels of attention are its keys, from 0");
+  EXPECT_EQ(test::error_of([&] { run.backward(run.scale(), dropout); }),
+            "attention_backward: dropout begins at channel 8, and the channels of attention are its keys, from 0");
+}
+
+// A CUDA device takes the largest score of a row before the scale.
+TEST(AttentionScale, OnlyThoseAboveZeroOnACudaDevice) {
+  AttentionRun run({.query_offsets = {0, 3}, .key_offsets = {0, 3}, .dtype = DType::F32});
+  for (const double scale : {0.0, -0.5}) {
+    const std::string forward = test::error_of([&] { run.forward(scale, run.dropout()); });
+    const std::string backward = test::error_of([&] { run.backward(scale, run.dropout()); });
+    const std::string refused = fmt::format("attention on CUDA devices is for scales above 0, not {}", scale);
+    const std::string expected = test::operations_on_cuda() ? refused : "no error";
+    EXPECT_EQ(forward, expected);
+    EXPECT_EQ(backward, expected);
+  }
+}
 
 class AttentionGradient : public testing::TestWithParam<NamedCase> {};
 

@@ -1,5 +1,6 @@
 #include "kernels/cpu/dropout.h"
 
+#include "kernels/linear.h"
 #include "tests/kernels/check.h"
 
 namespace weft {
@@ -44,6 +45,23 @@ TEST(DropoutMask, FollowsTheDefinition) {
       for (const uint32_t head : {0u, 11u, 65535u}) {
         const std::vector<float> mask = s.row(row, 0, 300, head);
         for (int64_t c = 0; c < 300; ++c) ASSERT_EQ(mask[c], defined(s.dropout, row, c, head)) << c;
+      }
+    }
+  }
+}
+
+// Wherever the channels of a tensor begin in those of a model, which is what a rank of several has.
+TEST(Dropouts, OperationsFollowTheDefinitionFromAnyChannelOn) {
+  Source s(0.37);
+  for (const int64_t first_channel : {0, 1, 2, 3, 4, 5, 6, 7, 8, 123, 1'000'000}) {
+    s.dropout.first_channel = first_channel;
+    for (const int64_t columns : {64, 37}) {
+      const Tensor x = constant(s.context, {3, columns}, DType::F32, 1), y = s.context.empty(x.shape(), DType::F32);
+      activate(s.context, {.pre = x, .dropout = s.dropout, .y = y});
+      for (int64_t row = 0; row < 3; ++row) {
+        for (int64_t c = 0; c < columns; ++c) {
+          ASSERT_EQ(y.data<float>()[row * columns + c], defined(s.dropout, row, c, 0)) << first_channel << " + " << c;
+        }
       }
     }
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# install_missing_packages of launch/common.sh, with a dpkg-query, apt-get and sudo that only write down their calls.
+# What launch/common.sh installs, with a dpkg-query, apt-get, sudo, nvcc and python3 that only write down their calls.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 work=$(mktemp -d)
@@ -36,6 +36,29 @@ who=$( ((EUID == 0)) || echo 'sudo env .*')
 check "it installs those, and only those" grep -qE "^${who:-apt-get }.*install .* ninja-build libdnnl-dev\$" "$work/calls"
 ((EUID != 0)) || check "root needs no sudo" lacks '^sudo' "$work/calls"
 ((EUID == 0)) || check "others call sudo" grep -q '^sudo apt-get update' "$work/calls"
+
+# A wheel's headers, where CUDA is compiled; nothing fails where they cannot be had.
+: >"$work/calls"
+wheels=$work/wheels
+# shellcheck disable=SC2016 # expands when the stub runs
+stub python3 'echo "python3 $*" >>'"$work"'/calls
+[[ -e '"$work"'/offline ]] && exit 1
+wheel=${@: -1} folder='"$wheels"'
+mkdir -p "$folder/include" "$folder/cudnn" "$folder/nvidia_cudnn_frontend-${wheel##*==}.dist-info"'
+if ! command -v nvcc >/dev/null; then
+  install_cudnn_frontend "$wheels"
+  check "without nvcc nothing is installed" test ! -s "$work/calls"
+fi
+stub nvcc 'true'
+touch "$work/offline"
+install_cudnn_frontend "$wheels" >"$work/output" || check "it goes on without" false
+check "it says what is done without" grep -q 'built without cuDNN' "$work/output"
+check "nothing is left of it" test ! -e "$wheels"
+rm "$work/offline"
+for _ in 1 2; do install_cudnn_frontend "$wheels" >"$work/output"; done
+check "a stated version is installed" grep -qE "pip install .*--target $wheels nvidia-cudnn-frontend==[0-9.]+\$" "$work/calls"
+check "of it, the headers are kept" test -d "$wheels/include" -a ! -e "$wheels/cudnn"
+check "it is installed once" test "$(grep -c pip "$work/calls")" = 2
 
 while read -r name _; do
   [[ -z $name || $name == '#'* ]] && continue

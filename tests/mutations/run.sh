@@ -85,9 +85,11 @@ trap 'rm -rf "$scratch"' EXIT
 git -C "$root" archive HEAD | tar -x -C "$scratch"
 cd "$scratch"
 # A compiler cache has what the build beside this one compiled; without one, PTX alone is compiled the soonest.
-quick=()
-command -v ccache >/dev/null || quick=(-DWEFT_CUDA_ARCHITECTURES=80-virtual)
-cmake --preset cpu "${quick[@]}" >configure.log
+architectures=80-virtual
+if command -v ccache >/dev/null; then
+  architectures=$(sed -n 's/^WEFT_CUDA_ARCHITECTURES:[A-Z]*=//p' "$root/build/cpu/CMakeCache.txt" 2>/dev/null) || true
+fi
+cmake --preset cpu ${architectures:+"-DWEFT_CUDA_ARCHITECTURES=$architectures"} >configure.log
 
 # run_test TARGET FILTER NAME: 0 passed, 1 failed, 2 did not build or ran no test.
 run_test() {

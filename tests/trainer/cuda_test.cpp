@@ -1,6 +1,7 @@
 // Whole training steps on a CUDA device, real or simulated, beside the CPU's: loss, norm and every gradient.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -121,6 +122,27 @@ TEST(CudaRun, AWarmStepAllocatesNothing) {
     EXPECT_EQ(cuda.memory().use().held(), held) << i;
   }
   EXPECT_EQ(cuda.memory().use().peak, held);
+}
+
+// Nothing waits for the copy but the device, whose update comes after it.
+TEST(CudaRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
+  Context cuda(Device{DeviceKind::Cuda});
+  Mesh mesh = Mesh::single();
+  LayoutModel trained({}, {}, mesh, cuda);
+  // A step that gives memory back to the device waits for all that it does.
+  for (uint64_t i = 0; i < 3; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
+  const Tensor& master = trained.model().parameters().master().data;
+  std::vector<float> before(static_cast<size_t>(master.elements())), after(before);
+  download(cuda, master, std::span(before));
+  const auto memory = std::make_shared<MemoryPool>(snapshot_memory(cuda));
+  const Tensor copy(memory->allocate(master.bytes()), 0, master.shape(), master.dtype());
+  const std::span<std::byte> place(copy.raw(), copy.bytes());
+  Snapshot snapshot(cuda, {&master, 1}, {&place, 1});
+  trained.step({.learning_rate = 1e-3, .dropout_key = 3});
+  snapshot.wait();
+  EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
+  download(cuda, master, std::span(after));
+  EXPECT_NE(after, before);
 }
 
 // Broken off after its save, resumed on the other device: checkpoints belong to no device.

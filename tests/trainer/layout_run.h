@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/hash.h"
@@ -121,9 +123,10 @@ class LayoutModel {
 
   Transformer& model() { return *model_; }
   StepReport step(const StepState& state) {
-    const StepReport report = step_.run(read(plan_->step(position_.epoch, position_.step)), state, updates_, 0, {});
+    const StepBatches batches = std::exchange(next_, {}).value_or(read_at(position_));
     position_ = plan_->after(position_);
-    return report;
+    next_ = read_at(position_);
+    return step_.run(batches, state, updates_, 0, {}, &*next_);
   }
   void rehearse_largest() { step_.probe_largest_step(read(plan_->step(0, plan_->largest_step(0)))); }
 
@@ -139,6 +142,7 @@ class LayoutModel {
     model->parameters().initialise(4);
     return model;
   }
+  StepBatches read_at(const Position& position) const { return read(plan_->step(position.epoch, position.step)); }
   StepBatches read(const PlannedStep& planned) const {
     return read_step(planned, reader_, mesh_.dp().rank(), mesh_.dp().size(), layout_.micro_rows);
   }
@@ -152,6 +156,7 @@ class LayoutModel {
   std::shared_ptr<const BatchPlan> plan_;
   PatternReader reader_;
   Position position_;
+  std::optional<StepBatches> next_;
   int64_t updates_ = 0;
 };
 

@@ -24,8 +24,8 @@ std::vector<std::string> keys_of(const std::vector<ConfigChange>& changes) {
 
 TEST(ResumeChanges, KeysThatCannotMatterAreOnlyTold) {
   for (const char* key : {"name", "run_dir", "log.every_steps", "checkpoint.keep_last", "parallel.tp",
-                          "batch.micro_batch_tokens", "train.recompute", "train.init_from", "evaluation.every_steps",
-                          "data.train.files", "data.directory", "model.init_std"}) {
+                          "batch.micro_batch_tokens", "train.recompute", "train.attention", "train.init_from",
+                          "evaluation.every_steps", "data.train.files", "data.directory", "model.init_std"}) {
     EXPECT_FALSE(changes_training(key)) << key;
   }
   for (const char* key :

@@ -18,6 +18,22 @@ struct Seen {
   __device__ bool all(int begin, int count) const { return all_first <= begin && begin + count <= all_last; }
 };
 
+// The same over a warp's blocks of 16 rows.
+template <int kBlocks>
+__device__ bool any_sees(const Seen (&seen)[kBlocks], int begin, int count) {
+  bool any = false;
+#pragma unroll
+  for (const Seen& rows : seen) any = any || rows.any(begin, count);
+  return any;
+}
+template <int kBlocks>
+__device__ bool all_see(const Seen (&seen)[kBlocks], int begin, int count) {
+  bool all = true;
+#pragma unroll
+  for (const Seen& rows : seen) all = all && rows.all(begin, count);
+  return all;
+}
+
 // Row r of the warp sees columns 0 .. last(r), which does not fall with r.
 template <class Last>
 __device__ Seen seen_up_to(Last last) {
@@ -47,28 +63,33 @@ struct AttentionDropout {
   DropoutMask mask;
   uint32_t head = 0;
 
+  // Which row of the model a row is.
+  struct alignas(8) Row {
+    int32_t position, sequence;
+  };
+  __device__ Row row(int64_t r) const { return {mask.positions[r], mask.sequences[r]}; }
+
   // A bit for each of the 8 keys of a Philox call, set where the weight is kept.
-  __device__ uint32_t kept(int64_t row, int key) const {
-    const DropoutMask::Draws draws =
-        mask.draws(static_cast<uint32_t>(key / 8), static_cast<uint32_t>(mask.positions[row]),
-                   static_cast<uint32_t>(mask.sequences[row]), head);
+  __device__ uint32_t kept(Row row, int key) const {
+    const DropoutMask::Draws draws = mask.draws(static_cast<uint32_t>(key / 8), static_cast<uint32_t>(row.position),
+                                                static_cast<uint32_t>(row.sequence), head);
     uint32_t bits = 0;
 #pragma unroll
     for (int i = 0; i < 8; ++i) bits |= static_cast<uint32_t>(draws[i] >= mask.threshold) << i;
     return bits;
   }
 
-  // Bit 4 j + i: element [j][i] of a block is kept. Rows are queries, row r of the warp row(r) of all rows; columns are
+  // Bit 4 j + i: element [j][i] of a block is kept. Rows are queries, row_of(r) that of row r of the warp; columns are
   // the keys from `key` on, a multiple of 8. The four lanes that share two rows make their calls between them.
-  template <int kColumns, class Row>
-  __device__ uint32_t kept_keys(int key, Row row) const {
+  template <int kColumns, class RowOf>
+  __device__ uint32_t kept_keys(int key, RowOf row_of) const {
     constexpr int kCalls = kColumns / 16;  // each lane's
     const int quad = lane() / 4 * 4, member = lane() % 4;
     uint32_t mine = 0, all = 0;
 #pragma unroll 1
     for (int i = 0; i < kCalls; ++i) {
       const int call = 4 * i + member, h = call / (kColumns / 8), j = call % (kColumns / 8);
-      mine |= kept(row(lane() / 4 + 8 * h), key + 8 * j) << (8 * i);
+      mine |= kept(row_of(lane() / 4 + 8 * h), key + 8 * j) << (8 * i);
     }
 #pragma unroll
     for (int from = 0; from < 4; ++from) {
@@ -82,17 +103,28 @@ struct AttentionDropout {
     return all;
   }
 
-  // The same where rows are keys, from `key` on, a multiple of 16, and columns are queries, column c row(c) of all
-  // rows. A call serves the eight lanes that share columns.
-  template <int kColumns, class Row>
-  __device__ uint32_t kept_queries(int key, Row row) const {
+  // weights = dropout(weights), where rows are queries as in kept_keys().
+  template <int kColumns, class RowOf>
+  __device__ void apply(float (&weights)[kColumns / 8][4], int key, RowOf row_of) const {
+    const uint32_t kept = kept_keys<kColumns>(key, row_of);
+#pragma unroll
+    for (int i = 0; i < kColumns / 2; ++i) {
+      float& weight = weights[i / 4][i % 4];
+      weight = kept >> i & 1u ? weight * mask.scale : 0;
+    }
+  }
+
+  // kept_keys() where rows are keys, from `key` on, a multiple of 16, and columns are queries, row_of(c) that of column
+  // c. A call serves the eight lanes that share columns.
+  template <int kColumns, class RowOf>
+  __device__ uint32_t kept_queries(int key, RowOf row_of) const {
     constexpr int kCalls = kColumns / 16;
     const int member = lane() / 4, pair = lane() % 4;
     uint32_t mine = 0, all = 0;
 #pragma unroll 1
     for (int i = 0; i < kCalls; ++i) {
       const int call = 8 * i + member, h = call / (kColumns / 4), c = call % (kColumns / 4);
-      mine |= kept(row(c / 2 * 8 + pair * 2 + c % 2), key + 8 * h) << (8 * i);
+      mine |= kept(row_of(c / 2 * 8 + pair * 2 + c % 2), key + 8 * h) << (8 * i);
     }
 #pragma unroll
     for (int from = 0; from < 8; ++from) {

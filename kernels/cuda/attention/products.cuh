@@ -27,37 +27,61 @@ __device__ inline void multiply_add(float (&sums)[4], const uint32_t (&a)[4], ui
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// scores = a b^T of rows first .. first + 16 of tile a and rows 0 .. kCount of tile b.
-template <int kWidth, int kCount>
-__device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloat16* b,
-                             float (&scores)[kCount / 8][4]) {
-  using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int a_at = Tile::at(first + lane() % 16, lane() / 16);
-  const int b_at = Tile::at(lane() % 8 + lane() / 16 * 8, lane() / 8 % 2);
+template <int kBlocks, int kCount>
+__device__ void clear(float (&sums)[kBlocks][kCount][4]) {
 #pragma unroll
-  for (auto& block : scores) block[0] = block[1] = block[2] = block[3] = 0;
+  for (auto& rows : sums) {
+#pragma unroll
+    for (auto& block : rows) block[0] = block[1] = block[2] = block[3] = 0;
+  }
+}
+
+// lane(), from which the places of fragments follow. Those of wide heads are many: ahead of the loop over tiles they
+// would not leave registers enough for the sums.
+template <int kWidth>
+__device__ int lane_of_tile() {
+  return kWidth > 64 ? unforeseen(lane()) : lane();
+}
+
+// scores[i] = a b^T of rows first + 16 i .. first + 16 (i + 1) of tile a and rows 0 .. kCount of tile b. What is read
+// of b serves all blocks of rows.
+template <int kWidth, int kCount, int kBlocks>
+__device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloat16* b,
+                             float (&scores)[kBlocks][kCount / 8][4]) {
+  using Tile = TileRows<__nv_bfloat16, kWidth>;
+  const int l = lane_of_tile<kWidth>(), a_at = Tile::at(first + l % 16, l / 16);
+  const int b_at = Tile::at(l % 8 + l / 16 * 8, l / 8 % 2);
+  clear(scores);
 #pragma unroll 4
   for (int k = 0; k < kWidth / 16; ++k) {
-    uint32_t left[4];
-    load_matrices(left, a + Tile::after(a_at, 2 * k));
+    uint32_t left[kBlocks][4];
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) load_matrices(left[i], a + kWarpRows * i * kWidth + Tile::after(a_at, 2 * k));
 #pragma unroll
     for (int j = 0; j < kCount / 16; ++j) {
       uint32_t right[4];
       load_matrices(right, b + 16 * j * kWidth + Tile::after(b_at, 2 * k));
-      multiply_add(scores[2 * j], left, right[0], right[1]);
-      multiply_add(scores[2 * j + 1], left, right[2], right[3]);
+#pragma unroll
+      for (int i = 0; i < kBlocks; ++i) {
+        multiply_add(scores[i][2 * j], left[i], right[0], right[1]);
+        multiply_add(scores[i][2 * j + 1], left[i], right[2], right[3]);
+      }
     }
   }
 }
 
 template <int kWidth, int kCount>
-__device__ void row_products(const float* a, int first, const float* b, float (&scores)[kCount / 8][4]) {
+__device__ void row_products(const float* a, int first, const float* b, float (&scores)[1][kCount / 8][4]) {
   using Tile = TileRows<float, kWidth>;
-  const int a_row = first + lane() / 4, b_row = lane() % 4 * 2;
-#pragma unroll
-  for (auto& block : scores) block[0] = block[1] = block[2] = block[3] = 0;
+  static_assert(Tile::kChunks % 8 == 0);
+  // The four lanes of a row take its chunks in orders of their own. So a request of all lanes for the rows of `a` is
+  // for 32 different chunks, as many as it can bring; and one for those of `b` is for four that lie in different banks.
+  constexpr uint32_t kOrders = 0x2640;  // 0, 4, 6, 2 by lane % 4: with 2 (lane % 4), a row of b, they differ too
+  const int a_row = first + lane() / 4, b_row = lane() % 4 * 2, turn = static_cast<int>(kOrders >> 2 * b_row & 7u);
+  clear(scores);
 #pragma unroll 1
-  for (int k = 0; k < Tile::kChunks; ++k) {
+  for (int step = 0; step < Tile::kChunks; ++step) {
+    const int k = step ^ turn;
     float left[2][4], right[2][4];
     load_vector(a + Tile::at(a_row, k), left[0]);
     load_vector(a + Tile::at(a_row + 8, k), left[1]);
@@ -68,7 +92,9 @@ __device__ void row_products(const float* a, int first, const float* b, float (&
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) scores[j][i] = fmaf(left[i / 2][e], right[i % 2][e], scores[j][i]);
+        for (int i = 0; i < 4; ++i) {
+          scores[0][j][i] = fmaf(left[i / 2][e], right[i % 2][e], scores[0][j][i]);
+        }
       }
     }
   }
@@ -81,15 +107,6 @@ __device__ inline void weight_of(const float (&block)[4], int k, float (&weight)
   for (int h = 0; h < 2; ++h) {
     const float even = __shfl_sync(kAllLanes, block[2 * h], from), odd = __shfl_sync(kAllLanes, block[2 * h + 1], from);
     weight[h] = k % 2 == 0 ? even : odd;
-  }
-}
-
-template <class T>
-__device__ inline float2 load_pair(const T* p) {
-  if constexpr (sizeof(T) == 2) {
-    return __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(p));
-  } else {
-    return *reinterpret_cast<const float2*>(p);
   }
 }
 
@@ -134,22 +151,25 @@ __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* 
   }
 }
 
-// sums += weights tile, of the tile's rows 0 .. kCount, which are columns begin .. of the block of weights, and its
-// columns first_column .. first_column + kColumns. kEdge: some row does not see all of them. Its weights there are 0,
-// but they are left out all the same: 0 times an infinity is not 0.
-template <bool kEdge, int kWidth, int kCount, int kColumns>
-__device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weights)[kCount / 8][4],
-                             const __nv_bfloat16* tile, int first_column, int begin, const Seen& seen) {
+// sums[i] += weights[i] tile, of the tile's rows 0 .. kCount, which are columns begin .. of the blocks of weights, and
+// its columns first_column .. first_column + kColumns. kEdge: some row does not see all of them. Its weights there are
+// 0, but they are left out all the same: 0 times an infinity is not 0.
+template <bool kEdge, int kWidth, int kCount, int kColumns, int kBlocks>
+__device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const float (&weights)[kBlocks][kCount / 8][4],
+                             const __nv_bfloat16* tile, int first_column, int begin, const Seen (&seen)[kBlocks]) {
   using Tile = TileRows<__nv_bfloat16, kWidth>;
-  const int at = Tile::at(lane() % 16, lane() / 16 + first_column / 8);
+  const int l = lane_of_tile<kWidth>(), at = Tile::at(l % 16, l / 16 + first_column / 8);
   uint32_t left_out = 0;
 #pragma unroll
   for (int k = 0; k < kCount / 16; ++k) {
-    if (kEdge && !seen.any(begin + 16 * k, 16)) continue;
-    const auto& low = weights[2 * k];
-    const auto& high = weights[2 * k + 1];
-    const uint32_t left[4] = {bf16_pair(low[0], low[1]), bf16_pair(low[2], low[3]), bf16_pair(high[0], high[1]),
-                              bf16_pair(high[2], high[3])};
+    if (kEdge && !any_sees(seen, begin + 16 * k, 16)) continue;
+    uint32_t left[kBlocks][4];
+#pragma unroll
+    for (int i = 0; i < kBlocks; ++i) {
+      const auto &low = weights[i][2 * k], &high = weights[i][2 * k + 1];
+      left[i][0] = bf16_pair(low[0], low[1]), left[i][1] = bf16_pair(low[2], low[3]);
+      left[i][2] = bf16_pair(high[0], high[1]), left[i][3] = bf16_pair(high[2], high[3]);
+    }
 #pragma unroll
     for (int c = 0; c < kColumns / 16; ++c) {
       uint32_t right[4];
@@ -162,36 +182,45 @@ __device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weigh
           word &= ~out;
         }
       }
-      multiply_add(sums[2 * c], left, right[0], right[1]);
-      multiply_add(sums[2 * c + 1], left, right[2], right[3]);
+#pragma unroll
+      for (int i = 0; i < kBlocks; ++i) {
+        multiply_add(sums[i][2 * c], left[i], right[0], right[1]);
+        multiply_add(sums[i][2 * c + 1], left[i], right[2], right[3]);
+      }
     }
   }
   if constexpr (kEdge) {
     if (__any_sync(kAllLanes, left_out != 0)) {
-      spoil_sums<kWidth, kCount, kColumns>(sums, tile, first_column, begin, seen);
+#pragma unroll
+      for (int i = 0; i < kBlocks; ++i) {
+        spoil_sums<kWidth, kCount, kColumns>(sums[i], tile, first_column, begin, seen[i]);
+      }
     }
   }
 }
 
 template <bool kEdge, int kWidth, int kCount, int kColumns>
-__device__ void add_weighted(float (&sums)[kColumns / 8][4], const float (&weights)[kCount / 8][4], const float* tile,
-                             int first_column, int begin, const Seen& seen) {
+__device__ void add_weighted(float (&sums)[1][kColumns / 8][4], const float (&weights)[1][kCount / 8][4],
+                             const float* tile, int first_column, int begin, const Seen (&all_seen)[1]) {
   using Tile = TileRows<float, kWidth>;
+  const Seen& seen = all_seen[0];
 #pragma unroll
   for (int j = 0; j < kCount / 8; ++j) {
     if (kEdge && !seen.any(begin + 8 * j, 8)) continue;
 #pragma unroll 1
     for (int k = 8 * j; k < 8 * j + 8; ++k) {
       float weight[2];
-      weight_of(weights[j], k % 8, weight);
+      weight_of(weights[0][j], k % 8, weight);
       const bool sees[2] = {!kEdge || seen(0, begin + k), !kEdge || seen(1, begin + k)};
 #pragma unroll
-      for (int c = 0; c < kColumns / 8; ++c) {
-        const float2 row = load_pair(tile + Tile::element(k, first_column + 8 * c + lane() % 4 * 2));
+      for (int c = 0; c < kColumns / 8; c += 2) {
+        float row[4];
+        load_vector(tile + Tile::element(k, first_column + pair_column<float>(c)), row);
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const float sum = fmaf(weight[i / 2], i % 2 == 0 ? row.x : row.y, sums[c][i]);
-          sums[c][i] = sees[i / 2] ? sum : sums[c][i];
+        for (int i = 0; i < 8; ++i) {
+          float& to = sums[0][c + i / 4][i % 4];
+          const float sum = fmaf(weight[i % 4 / 2], row[i / 4 * 2 + i % 2], to);
+          to = sees[i % 4 / 2] ? sum : to;
         }
       }
     }

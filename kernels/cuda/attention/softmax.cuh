@@ -6,18 +6,51 @@
 // The softmax of rows whose keys arrive in tiles, with what they sum: forward's and cached attention's.
 namespace weft::cuda {
 
-// Sizes of a block of threads: 16 query rows a warp, and as many keys a tile as 16 KiB hold.
-template <class T, int kWidth>
+// Sizes of a block of threads: kRowBlocks times 16 query rows a warp, and as many keys a tile as 16 KiB hold. Of a head
+// wider than 128 columns a block sums 128, whose sums are as many as registers hold; another block sums the others,
+// with the same weights.
+template <class T, int kWidth, int kOfRowBlocks = 1>
 struct AttentionShape {
+  using Element = T;
+  static constexpr int kHeadWidth = kWidth, kRowBlocks = kOfRowBlocks;
   static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
   static constexpr int kWarps = kRowBytes <= 512 ? 4 : 2;
   static constexpr int kThreads = kWarps * kWarp;
-  static constexpr int kBlocks = kRowBytes <= 128 ? 3 : 2;  // of a multiprocessor, by registers
-  static constexpr int kRows = kWarps * kWarpRows;
+  static constexpr int kBlocks = kRowBytes <= 128 && kRowBlocks == 1 ? 3 : 2;  // of a multiprocessor, by registers
+  static constexpr int kRows = kWarps * kRowBlocks * kWarpRows;
   static constexpr int kKeys = kRowBytes <= 256 ? 64 : 16384 / kRowBytes;
+  static constexpr int kColumns = kWidth <= 128 ? kWidth : 128;
+  static constexpr int kParts = kWidth / kColumns;
   static constexpr size_t kQueryBytes = static_cast<size_t>(kRows) * kRowBytes;
-  static constexpr size_t kTileBytes = static_cast<size_t>(kKeys) * kRowBytes;
-  static constexpr size_t kSharedBytes = kQueryBytes + 4 * kTileBytes;  // keys and values, each twice
+  static constexpr size_t kKeyBytes = static_cast<size_t>(kKeys) * kRowBytes;
+  static constexpr size_t kValueBytes = kKeyBytes / kParts;
+  static constexpr size_t kSharedBytes = kQueryBytes + 2 * (kKeyBytes + kValueBytes);  // each twice
+};
+
+// Where a block's tiles lie in its shared memory, and how a tile of keys and values is fetched.
+template <class OfShape>
+struct AttentionTiles {
+  using Shape = OfShape;
+  using T = typename Shape::Element;
+  static constexpr int kWidth = Shape::kHeadWidth;
+  std::byte* shared;
+  int first_column;  // of the values
+
+  __device__ T* queries() const { return reinterpret_cast<T*>(shared); }
+  __device__ T* keys(int turn) const {
+    return reinterpret_cast<T*>(shared + Shape::kQueryBytes + turn * Shape::kKeyBytes);
+  }
+  __device__ T* values(int turn) const {
+    return reinterpret_cast<T*>(shared + Shape::kQueryBytes + 2 * Shape::kKeyBytes + turn * Shape::kValueBytes);
+  }
+  __device__ std::byte* end() const { return shared + Shape::kSharedBytes; }
+
+  // `count` keys from `from` on, their values behind them, into the buffers of `turn`.
+  __device__ void fetch(int turn, const T* from, int64_t stride, int count, int width, bool vectors) const {
+    copy_tile<T, kWidth, Shape::kKeys, Shape::kThreads>(keys(turn), from, stride, count, width, vectors);
+    copy_tile<T, Shape::kColumns, Shape::kKeys, Shape::kThreads>(
+        values(turn), from + width + first_column, stride, count, min(Shape::kColumns, width - first_column), vectors);
+  }
 };
 
 // x of the four lanes that share a row.
@@ -30,38 +63,41 @@ __device__ inline float row_sum(float x) {
   return x + __shfl_xor_sync(kAllLanes, x, 2);
 }
 
-// Of a thread's two rows: sum holds exp(scale (score - max)) over the keys seen so far that the thread itself holds,
-// sums their values times that. Scores are unscaled; base = scale log2(e).
-template <int kWidth>
+// Of a thread's two rows of each block of 16: sum holds exp(scale (score - max)) over the keys seen so far that the
+// thread itself holds, sums their values times that. Scores are unscaled; base = scale log2(e).
+template <int kColumns, int kBlocks = 1>
 struct RunningRows {
-  float sums[kWidth / 8][4];
-  float max[2], sum[2];
+  float sums[kBlocks][kColumns / 8][4];
+  float max[kBlocks][2], sum[kBlocks][2];
 
   __device__ void clear() {
+    cuda::clear(sums);
 #pragma unroll
-    for (auto& block : sums) block[0] = block[1] = block[2] = block[3] = 0;
-    max[0] = max[1] = -std::numeric_limits<float>::infinity();
-    sum[0] = sum[1] = 0;
+    for (int b = 0; b < kBlocks; ++b) {
+      max[b][0] = max[b][1] = -std::numeric_limits<float>::infinity();
+      sum[b][0] = sum[b][1] = 0;
+    }
   }
 
-  // Turns a block of scores, of columns begin .., into weights. Those that a row does not see take no part and are 0.
+  // Turns a block of scores, of columns begin .. and rows of block b, into weights. Those that a row does not see take
+  // no part and are 0.
   template <bool kEdge, int kCount>
-  __device__ void weigh(float (&scores)[kCount / 8][4], int begin, const Seen& seen, float base) {
+  __device__ void weigh(int b, float (&scores)[kCount / 8][4], int begin, const Seen& seen, float base) {
     const auto sees = [&](int j, int i) { return !kEdge || seen(i / 2, begin + 8 * j + lane() % 4 * 2 + i % 2); };
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      float most = max[h];
+      float most = max[b][h];
 #pragma unroll
       for (int j = 0; j < kCount / 8; ++j) {
 #pragma unroll
         for (int i = 2 * h; i < 2 * h + 2; ++i) most = sees(j, i) ? fmaxf(most, scores[j][i]) : most;
       }
       most = row_max(most);
-      const float shrink = max[h] == most ? 1 : exp2f((max[h] - most) * base);
-      max[h] = most;
+      const float shrink = max[b][h] == most ? 1 : exp2f((max[b][h] - most) * base);
+      max[b][h] = most;
       float more = 0;
 #pragma unroll
-      for (auto& block : sums) block[2 * h] *= shrink, block[2 * h + 1] *= shrink;
+      for (auto& block : sums[b]) block[2 * h] *= shrink, block[2 * h + 1] *= shrink;
 #pragma unroll
       for (int j = 0; j < kCount / 8; ++j) {
 #pragma unroll
@@ -70,26 +106,30 @@ struct RunningRows {
           more += scores[j][i];
         }
       }
-      sum[h] = fmaf(sum[h], shrink, more);
+      sum[b][h] = fmaf(sum[b][h], shrink, more);
     }
   }
 
-  // One tile of keys and values, of columns begin .. of the block, for the warp's rows `first` .. of the tile of
-  // queries. drop(weights) applies the dropout.
-  template <bool kEdge, int kCount, class T, class Drop>
-  __device__ void attend(const T* queries, int first, const T* keys, const T* values, int begin, const Seen& seen,
-                         float base, Drop drop) {
-    float weights[kCount / 8][4];
-    row_products<kWidth, kCount>(queries, first, keys, weights);
-    weigh<kEdge, kCount>(weights, begin, seen, base);
-    drop(weights);
-    add_weighted<kEdge, kWidth, kCount, kWidth>(sums, weights, values, 0, begin, seen);
+  // One tile of keys and values, of columns begin .., for the warp's rows `first` .. of the tile of queries.
+  // drop(b, weights) applies the dropout to the weights of block b.
+  template <bool kEdge, class Shape, class Drop>
+  __device__ void attend(const AttentionTiles<Shape>& tiles, int turn, int first, int begin,
+                         const Seen (&seen)[kBlocks], float base, Drop drop) {
+    constexpr int kCount = Shape::kKeys;
+    float weights[kBlocks][kCount / 8][4];
+    row_products<Shape::kHeadWidth, kCount>(tiles.queries(), first, tiles.keys(turn), weights);
+#pragma unroll
+    for (int b = 0; b < kBlocks; ++b) {
+      weigh<kEdge, kCount>(b, weights[b], begin, seen[b], base);
+      drop(b, weights[b]);
+    }
+    add_weighted<kEdge, kColumns, kCount, kColumns>(sums, weights, tiles.values(turn), 0, begin, seen);
   }
 
   // After the last tile: sums over all keys.
   __device__ void finish() {
 #pragma unroll
-    for (float& s : sum) s = row_sum(s);
+    for (auto& rows : sum) rows[0] = row_sum(rows[0]), rows[1] = row_sum(rows[1]);
   }
 };
 

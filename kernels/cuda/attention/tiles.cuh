@@ -92,28 +92,61 @@ __device__ void copy_row(T* tile, int r, const T* from, int columns, bool vector
   }
 }
 
-// Writes the kWarpRows rows of a warp, which lie in registers as a tensor core leaves them (products.cuh),
-// each times its factor: columns < `columns` of row r to to(r), or nowhere where that is null. By way of a tile of
-// which the warp uses its own rows, so that global memory is written in whole vectors.
-template <class T, int kWidth, int kColumns, class RowPointer>
-__device__ void store_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], T* tile, int columns,
-                           bool vectors, RowPointer to) {
-  using Tile = TileRows<T, kWidth>;
-  const int first = static_cast<int>(threadIdx.x) / kWarp * kWarpRows;
-  __syncwarp();  // the warp has read what its rows held
+// Which columns of a row the sums that add_weighted() leaves in a thread belong to: sums[c][2 h] and sums[c][2 h + 1]
+// are row lane / 4 + 8 h, columns pair_column(c) and the next. In bf16 a tensor core decides; in f32 a thread has four
+// neighbours, one 16-byte request for two c.
+template <class T>
+__device__ inline int pair_column(int c) {
+  return sizeof(T) == 2 ? 8 * c + lane() % 4 * 2 : 8 * (c - c % 2) + lane() % 4 * 4 + c % 2 * 2;
+}
+
+// Puts the kWarpRows rows of a warp into its rows of a tile, from `first` on, each times its factor.
+template <int kWidth, int kColumns>
+__device__ void put_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], __nv_bfloat16* tile,
+                         int first) {
+  using Tile = TileRows<__nv_bfloat16, kWidth>;
 #pragma unroll
   for (int c = 0; c < kColumns / 8; ++c) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      T* pair = tile + Tile::element(first + lane() / 4 + 8 * h, 8 * c + lane() % 4 * 2);
-      const float x = sums[c][2 * h] * factor[h], y = sums[c][2 * h + 1] * factor[h];
-      if constexpr (sizeof(T) == 2) {
-        *reinterpret_cast<__nv_bfloat162*>(pair) = __floats2bfloat162_rn(x, y);
-      } else {
-        *reinterpret_cast<float2*>(pair) = make_float2(x, y);
-      }
+      const int at = Tile::element(first + lane() / 4 + 8 * h, pair_column<__nv_bfloat16>(c));
+      *reinterpret_cast<uint32_t*>(tile + at) = bf16_pair(sums[c][2 * h] * factor[h], sums[c][2 * h + 1] * factor[h]);
     }
   }
+}
+// Rows with an odd number write the second of two neighbouring groups of four chunks where the others write the first:
+// two rows that are written together would lie in the same banks.
+template <int kWidth, int kColumns>
+__device__ void put_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], float* tile, int first) {
+  using Tile = TileRows<float, kWidth>;
+  static_assert(kColumns % 32 == 0);
+  const bool odd = lane() / 4 % 2 != 0;
+#pragma unroll
+  for (int c = 0; c < kColumns / 8; c += 4) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int row = first + lane() / 4 + 8 * h, chunk = 2 * c + lane() % 4;
+      const auto group = [&](int g) {
+        const auto &low = sums[c + 2 * g], &high = sums[c + 2 * g + 1];
+        return make_float4(low[2 * h] * factor[h], low[2 * h + 1] * factor[h], high[2 * h] * factor[h],
+                           high[2 * h + 1] * factor[h]);
+      };
+      const float4 x = group(0), y = group(1);
+      *reinterpret_cast<float4*>(tile + Tile::at(row, chunk + (odd ? 4 : 0))) = odd ? y : x;
+      *reinterpret_cast<float4*>(tile + Tile::at(row, chunk + (odd ? 0 : 4))) = odd ? x : y;
+    }
+  }
+}
+
+// Writes the kWarpRows rows of a warp, which lie in registers as add_weighted() leaves them (products.cuh), each times
+// its factor: columns < `columns` of row r to to(r), or nowhere where that is null. By way of rows
+// `first` .. of a tile, which are the warp's own, so that global memory is written in whole vectors.
+template <class T, int kWidth, int kColumns, class RowPointer>
+__device__ void store_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], T* tile, int first,
+                           int columns, bool vectors, RowPointer to) {
+  using Tile = TileRows<T, kWidth>;
+  __syncwarp();  // the warp has read what its rows held
+  put_rows<kWidth, kColumns>(sums, factor, tile, first);
   __syncwarp();
   if (vectors) {
     constexpr int kChunks = kColumns / Tile::kInChunk;

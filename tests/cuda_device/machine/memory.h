@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -83,6 +84,11 @@ class Memory {
   std::byte* write(uint64_t address, size_t bytes, const std::string& what);
   // What stands there is as good as never written (a sub-allocator gives a block out again).
   void poison(uint64_t address, size_t bytes);
+
+  // What the operation that executes has written up to now and nobody has freed: visit(allocation, offset, bytes) for
+  // each stretch, from the lowest address on.
+  void for_each_written(
+      const std::function<void(const Allocation&, size_t offset, std::span<const std::byte>)>& visit) const;
 
   // Unchecked: where the simulator itself finds bytes of an allocation.
   std::byte* alias(const Allocation& a, uint64_t address) const {

@@ -1,4 +1,6 @@
 // Device memory by itself: allocations, orders between operations, and what is forgotten.
+#include <gmock/gmock.h>
+
 #include "tests/cuda_device/machine/test_device.h"
 
 namespace weft::cuda_device {
@@ -248,6 +250,54 @@ TEST(ReportsDeathTest, EndTheProgramByDefault) {
   Reports reports(Reports::Policy::Stop);
   EXPECT_EXIT(reports.add(ReportKind::Race, "two of them"), testing::ExitedWithCode(Reports::kExitStatus),
               "simulated CUDA device: race: two of them");
+}
+
+TEST(Memory, NamesWhatAnOperationHasWritten) {
+  TestDevice device;
+  const uint64_t untouched = device.put(U32(8)), at = device.put(U32(64)), freed = device.allocate(64);
+  const auto written = [&] {
+    std::vector<std::pair<size_t, size_t>> all;
+    device.memory.for_each_written([&](const Allocation& a, size_t offset, std::span<const std::byte> bytes) {
+      EXPECT_EQ(a.address, at);
+      EXPECT_EQ(bytes.data(), device.memory.alias(a, at + offset));
+      all.emplace_back(offset, bytes.size());
+    });
+    return all;
+  };
+  device.memory.begin(++device.op, 0);
+  device.memory.write(at + 200, 6, "the end of it");
+  device.memory.write(at + 2, 14, "up to a chunk's end");
+  device.memory.write(at + 16, 16, "a chunk");
+  device.memory.write(freed, 64, "what is freed");
+  device.memory.read(untouched, 32, "another");
+  device.memory.free(freed);
+  EXPECT_THAT(written(), testing::ElementsAre(std::pair(2, 30), std::pair(200, 6)));
+  // Of the next operation neither what lies between its writes nor what it reads.
+  device.memory.begin(++device.op, 0);
+  device.memory.read(at + 16, 16, "a chunk");
+  device.memory.write(at, 2, "the first");
+  device.memory.write(at + 32, 2, "another");
+  EXPECT_THAT(written(), testing::ElementsAre(std::pair(0, 2), std::pair(32, 2)));
+  device.memory.begin(++device.op, 0);
+  EXPECT_TRUE(written().empty());
+}
+
+// Lanes of a warp, and several blocks: all that the launch left.
+TEST(Memory, NamesWhatALaunchHasWritten) {
+  TestDevice device;
+  const uint64_t at = device.allocate(4 * 64 + 4);
+  device.run_body(
+      "mov.u32 %r1, %ctaid.x; mad.lo.u32 %r2, %r1, 32, %t; mul.wide.u32 %rd1, %r2, 4; add.s64 %rd2, %rd0, %rd1;\n"
+      "st.global.u32 [%rd2], %r2;",
+      1, {at}, {2});
+  std::vector<uint32_t> found;
+  device.memory.for_each_written([&](const Allocation&, size_t offset, std::span<const std::byte> bytes) {
+    EXPECT_EQ(offset, 0u);
+    found.resize(bytes.size() / 4);
+    std::memcpy(found.data(), bytes.data(), bytes.size());
+  });
+  ASSERT_EQ(found.size(), 64u);
+  EXPECT_EQ(found[40], 40u);
 }
 
 }  // namespace

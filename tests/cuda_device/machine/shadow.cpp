@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace weft::cuda_device {
 namespace {
@@ -82,6 +83,7 @@ Shadow::Shadow(size_t bytes) : count_((bytes + kChunk - 1) / kChunk) {
 }
 
 Conflict Shadow::touch(size_t offset, size_t bytes, Touch kind, const Accessor& who) {
+  widen(offset, bytes, kind);
   Pair& pair = chunks_[offset / kChunk];
   const Stamp mine = stamp_of(who);
   if (bytes == kChunk) return touch_chunks(offset / kChunk, 1, kind, who, mine, 0);
@@ -97,6 +99,7 @@ Conflict Shadow::touch_lanes(size_t offset, size_t lane_bytes, int lanes, Touch 
   Conflict found;
   Accessor lane = who;
   const size_t end = offset + lane_bytes * size_t(lanes);
+  widen(offset, end - offset, kind);
   const auto one = [&] {
     keep_first(found, touch(offset, lane_bytes, kind, lane));
     offset += lane_bytes;
@@ -117,6 +120,7 @@ Conflict Shadow::touch_lanes(size_t offset, size_t lane_bytes, int lanes, Touch 
 
 Conflict Shadow::touch_range(size_t offset, size_t bytes, Touch kind, const Accessor& who) {
   Conflict found;
+  widen(offset, bytes, kind);
   const size_t end = offset + bytes;
   const auto part = [&](size_t n) {
     if (n == 0) return;
@@ -267,6 +271,26 @@ void Shadow::forget(size_t offset, size_t bytes) {
       if (at >= offset && at < offset + bytes) parts[g] = {};
     }
   }
+}
+
+void Shadow::take_written(RunId since, const std::function<void(size_t, size_t)>& visit) {
+  const size_t end = std::exchange(written_end_, 0);
+  size_t from = 0, to = 0;  // of the stretch so far
+  const auto add = [&](size_t offset, size_t bytes) {
+    if (offset != to || from == to) {
+      if (from < to) visit(from, to - from);
+      from = offset;
+    }
+    to = offset + bytes;
+  };
+  for (size_t chunk = std::exchange(written_first_, SIZE_MAX) / kChunk; chunk * kChunk < end; ++chunk) {
+    const Stamp write = chunks_[chunk].write;
+    if (!write.split && write.run >= since) add(chunk * kChunk, kChunk);
+    if (!write.split) continue;
+    for (size_t g = 0; g < size_t(kGranules); ++g)
+      if (parts_[write.run][g].write.run >= since) add(chunk * kChunk + g * kGranule, kGranule);
+  }
+  if (from < to) visit(from, to - from);
 }
 
 void Shadow::renumber(const History::Renumbering& renumbering) {

@@ -12,11 +12,13 @@
 // pairs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -93,6 +95,9 @@ class Shadow {
   Conflict touch_range(size_t offset, size_t bytes, Touch kind, const Accessor& who);
 
   void forget(size_t offset, size_t bytes);  // as if never written
+  // Every stretch that was written last by run `since` or a later one, from the lowest on: visit(offset, bytes). Looks
+  // only between the first and the last byte written since the call before.
+  void take_written(RunId since, const std::function<void(size_t, size_t)>& visit);
   void renumber(const History::Renumbering& renumbering);
   // Readers that a later unordered reader displaced are kept aside; this drops those that no longer matter.
   void drop_readers(const History& history);
@@ -121,6 +126,11 @@ class Shadow {
   Parts& split(Pair& pair);
   void join(Pair& pair);
   void displace(RunId run, size_t first, size_t last);
+  void widen(size_t offset, size_t bytes, Touch kind) {
+    if (kind == Touch::Read) return;
+    written_first_ = std::min(written_first_, offset);
+    written_end_ = std::max(written_end_, offset + bytes);
+  }
   Conflict displaced_readers(size_t first, size_t last, const Accessor& who) const;
 
   std::unique_ptr<Pair[], Free> chunks_;
@@ -128,6 +138,7 @@ class Shadow {
   std::vector<Parts> parts_;
   std::vector<uint32_t> free_parts_;
   std::vector<Reader> readers_;
+  size_t written_first_ = SIZE_MAX, written_end_ = 0;  // since take_written()
 };
 
 }  // namespace weft::cuda_device

@@ -9,9 +9,11 @@
 #include <fstream>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"
 
 namespace weft {
@@ -136,6 +138,25 @@ TEST(ShippedBinary, FindsTheSimulatedLibrariesUnderTheNamesItAsksFor) {
     EXPECT_THAT(found, HasSubstr(library + " => " WEFT_SIMULATED_LIBRARIES "/" + library));
   for (const char* library : {"libcudart.so.13", "libcublasLt.so.13", "libcuda.so.1"})
     EXPECT_THAT(names_in(std::string(WEFT_SIMULATED_LIBRARIES "/") + library, "SONAME"), testing::ElementsAre(library));
+}
+
+// What operations left, a line for each name: the same for every seed, unless the order of blocks decides what it is.
+TEST(Results, AreTheSameForEverySeedWhereNothingDependsOnTheOrder) {
+  const test::Scratch scratch;
+  const auto results = [&](const std::string& program, const std::string& which, int seed) {
+    const fs::path file = scratch / (which + std::to_string(seed));
+    const std::string settings = "WEFT_CUDA_DEVICE_RESULTS=" + file.string();
+    EXPECT_EQ(run(program, which, settings + " WEFT_CUDA_DEVICE_SEED=" + std::to_string(seed)).status, 0);
+    std::stringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  };
+  const std::string first = results("reductions", "right", 1);
+  EXPECT_THAT(first, HasSubstr("/reductions right \tlaunch of chunk_sums<true>\t"));
+  for (const int seed : {2, 3}) EXPECT_EQ(results("reductions", "right", seed), first);
+  std::set<std::string> found;
+  for (const int seed : {1, 2, 3}) found.insert(results("reductions", "atomics", seed));
+  EXPECT_GT(found.size(), 1u);
 }
 
 TEST(Injected, ALaunchThatFailsIsTheProgramsToHandle) {

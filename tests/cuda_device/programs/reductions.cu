@@ -1,4 +1,4 @@
-// Sums by shuffles, by shared memory and by cooperative groups, in two stages without atomics.
+// Sums by shuffles, by shared memory and by cooperative groups, in two stages without atomics; and one with them.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
@@ -46,6 +46,12 @@ __global__ void group_sum(const float* x, int n, float* sum) {
   }
 }
 
+// No race, and yet its bits depend on the order of the blocks.
+__global__ void atomic_sum(const float* x, int n, float* sum) {
+  const int i = blockIdx.x * kBlock + threadIdx.x;
+  if (i < n) atomicAdd(sum, 0.1f * x[i]);
+}
+
 template <bool kBarrier>
 float sum_of(const std::vector<float>& values) {
   constexpr int kChunks = 7;
@@ -69,6 +75,12 @@ int main(int, char** arguments) {
     expect_near(sum_of<true>(values), want, 1e-4, "the sum");
   } else if (arguments[1] == std::string("missing-barrier")) {
     sum_of<false>(values);
+  } else if (arguments[1] == std::string("atomics")) {
+    float* x = on_device(values);
+    float* sum = on_device(std::vector<float>(1));
+    const int n = static_cast<int>(values.size());
+    atomic_sum<<<(n + kBlock - 1) / kBlock, kBlock>>>(x, n, sum);
+    expect_near(on_host(sum, 1)[0], 0.1 * want, 1e-4, "the sum");
   }
   return 0;
 }

@@ -107,38 +107,6 @@ TEST(Unknown, StopsNamingPlaceAndInstruction) {
     EXPECT_NE(error.find(part), std::string::npos) << error;
 }
 
-// Modifiers that change a result, types, functions, barriers and names that are not known here.
-TEST(Unknown, NothingPassesSilently) {
-  for (const char* statement :
-       {"add.cc.u32 %r1, %r2, %r3;",
-        "mul.sat.s32 %r1, %r2, %r3;",
-        "cvt.rn.f16.f32 %r1, %f1;",
-        "min.xorsign.abs.f32 %f1, %f2, %f3;",
-        "add.f16x2 %r1, %r2, %r3;",
-        "ld.global.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [%rd1];",
-        "ld.global.acquire.gpu.u32 %r1, [%rd1];",
-        "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r1, %r2};",
-        "ldmatrix.sync.aligned.m16n16.x1.shared.b8 {%r1, %r2}, [%r3];",
-        "bar.sync 1, 64;",
-        "bar.sync 0, 64;",
-        "bar.arrive 0, 64;",
-        "cp.async.bulk.wait_group 0;",
-        "cp.async.cg.shared.global [%r1], [%rd1], 12;",
-        "shfl.bfly.b32 %r1, %r2, 1, 31;",
-        "call.uni device_function, (%r1);",
-        "mov.u32 %r1, %smid;",
-        "mov.u32 %r1, nowhere;",
-        "bra nowhere;",
-        "brx.idx %r1, table;",
-        "setp.lt.f16 %p1, %r1, %r2;",
-        "red.global.add.noftz.bf16x2 [%rd1], %r1;",
-        "atom.global.add.f16x2 %r1, [%rd1], %r2;",
-        "mov.b64 %rd1, {%r1, %r2, %r3};",
-        "cvt.f32.s32 %f1, %r1;",
-        "bfe.u16 %r1, %r2, 1, 1;"})
-    EXPECT_NE(error_of(statement), "") << statement;
-}
-
 TEST(Unknown, TheTemplateOfTheseIsKnown) { EXPECT_EQ(error_of("add.u32 %r1, %r2, %r3;"), ""); }
 
 TEST(Unknown, FunctionsThatAreNotInlined) {

@@ -96,7 +96,9 @@ Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** 
         if (fails) return all.fail(what.device, Status::LaunchFailure);
         Launch now = what;
         now.op = op;
-        all.counters += run_launch(now, all.memory, all.schedule.random());
+        const Counters cost = run_launch(now, all.memory, all.schedule.random());
+        all.counters += cost;
+        all.kernels[readable_name(now.kernel->name)].add(now, cost);
       },
       kMicroseconds);
   return Status::Success;

@@ -75,6 +75,12 @@ Function* Programs::function(const void* host) {
   return found == functions_.end() ? nullptr : &found->second;
 }
 
+std::vector<std::string> Programs::function_names() const {
+  std::vector<std::string> names;
+  for (const auto& [host, function] : functions_) names.push_back(function.name);
+  return names;
+}
+
 const Module& Programs::module(FatBinary& binary, int device) {
   const auto found = binary.modules.find(device);
   if (found != binary.modules.end()) return found->second;

@@ -39,7 +39,8 @@ class Programs {
   void add_function(FatBinary& binary, const void* host, const char* name);
   void add_variable(FatBinary& binary, const void* host, const char* name);
 
-  Function* function(const void* host);  // null: never registered
+  Function* function(const void* host);             // null: never registered
+  std::vector<std::string> function_names() const;  // of all that are registered, mangled
   // Null: the fat binary has no such kernel. Throws PtxError and std::runtime_error.
   std::shared_ptr<const Kernel> kernel(const Function& function, int device);
   // An address of 0: never registered. Throws as kernel().

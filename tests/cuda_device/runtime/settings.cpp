@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <stdexcept>
 #include <string>
@@ -12,47 +14,60 @@ namespace {
 
 constexpr std::string_view kPrefix = "WEFT_CUDA_DEVICE_";
 
-uint64_t number(std::string_view name, std::string_view text) {
+uint64_t number(std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw std::runtime_error(std::string(name) + " is '" + std::string(text) + "', and a whole number is needed");
+    throw std::runtime_error("is '" + std::string(text) + "', and a whole number is needed");
   return value;
 }
 
+struct Setting {
+  std::string_view name;
+  void (*set)(Settings& settings, std::string_view text);
+};
+
+// Those without a function are read where they are used.
+constexpr auto kSettings = std::to_array<Setting>({
+    {"SEED", [](Settings& s, std::string_view text) { s.seed = number(text); }},
+    {"COUNT", [](Settings& s, std::string_view text) { s.devices = static_cast<int>(number(text)); }},
+    {"MEMORY", [](Settings& s, std::string_view text) { s.memory = number(text); }},
+    {"CAPABILITY", [](Settings& s, std::string_view text) { s.capability = static_cast<int>(number(text)); }},
+    {"REPORTS", nullptr},
+    {"COUNTS", [](Settings& s, std::string_view text) { s.counts = text; }},
+    {"RESULTS", [](Settings& s, std::string_view text) { s.results = text; }},
+    {"PATIENCE", [](Settings& s, std::string_view text) { s.patience = number(text); }},
+    {"TIMES", nullptr},
+    {"FAIL_ALLOCATION", [](Settings& s, std::string_view text) { s.fail_allocation = number(text); }},
+    {"FAIL_LAUNCH", [](Settings& s, std::string_view text) { s.fail_launch = number(text); }},
+    {"FAIL_KERNEL", [](Settings& s, std::string_view text) { s.fail_kernel = number(text); }},
+});
+
+std::string all_names() {
+  std::string names;
+  for (const Setting& setting : kSettings) names += (names.empty() ? "" : ", ") + std::string(setting.name);
+  return names;
+}
+
 void set(Settings& settings, std::string_view name, std::string_view text) {
-  const uint64_t value = number(name, text);
-  name.remove_prefix(kPrefix.size());
-  if (name == "SEED")
-    settings.seed = value;
-  else if (name == "COUNT")
-    settings.devices = static_cast<int>(value);
-  else if (name == "MEMORY")
-    settings.memory = value;
-  else if (name == "CAPABILITY")
-    settings.capability = static_cast<int>(value);
-  else if (name == "PATIENCE")
-    settings.patience = value;
-  else if (name == "FAIL_ALLOCATION")
-    settings.fail_allocation = value;
-  else if (name == "FAIL_LAUNCH")
-    settings.fail_launch = value;
-  else if (name == "FAIL_KERNEL")
-    settings.fail_kernel = value;
-  else
-    throw std::runtime_error(
-        "there is no setting " + std::string(kPrefix) + std::string(name) +
-        "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, PATIENCE, FAIL_ALLOCATION, FAIL_LAUNCH and FAIL_KERNEL");
+  const auto known = std::ranges::find(kSettings, name, &Setting::name);
+  const std::string whole = std::string(kPrefix) + std::string(name);
+  if (known == kSettings.end()) throw std::runtime_error("there is no setting " + whole + "; there are " + all_names());
+  try {
+    if (known->set) known->set(settings, text);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(whole + " " + error.what());
+  }
 }
 
 }  // namespace
 
 Settings settings_from_environment() {
   Settings settings;
-  // WEFT_CUDA_DEVICE_REPORTS is read by Reports.
   for (char** entry = environ; entry && *entry; ++entry) {
-    const std::string_view variable = *entry;
-    if (!variable.starts_with(kPrefix) || variable.starts_with("WEFT_CUDA_DEVICE_REPORTS=")) continue;
+    std::string_view variable = *entry;
+    if (!variable.starts_with(kPrefix)) continue;
+    variable.remove_prefix(kPrefix.size());
     const size_t equals = variable.find('=');
     set(settings, variable.substr(0, equals), variable.substr(equals + 1));
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace weft::cuda_device {
 
@@ -12,12 +13,15 @@ struct Settings {
   size_t memory = size_t{80} << 30;  // WEFT_CUDA_DEVICE_MEMORY: bytes of each device
   uint64_t patience = 60;            // WEFT_CUDA_DEVICE_PATIENCE: seconds that may pass while nothing at all moves
   int capability = 90;  // WEFT_CUDA_DEVICE_CAPABILITY: 75 is one that PTX of compute_80 cannot be made code for
+  std::string results;  // WEFT_CUDA_DEVICE_RESULTS: the file that Results appends to; empty: none
   uint64_t fail_allocation = 0;  // WEFT_CUDA_DEVICE_FAIL_ALLOCATION: the n-th allocation finds no memory; 0: none
   uint64_t fail_launch = 0;      // WEFT_CUDA_DEVICE_FAIL_LAUNCH: the n-th launch is refused
   uint64_t fail_kernel = 0;      // WEFT_CUDA_DEVICE_FAIL_KERNEL: the n-th launched kernel fails when it runs
+  std::string counts;            // WEFT_CUDA_DEVICE_COUNTS: a file for what each kernel cost, written at exit; none
 };
 
-// Throws std::runtime_error for a variable that is no number, and for one of that prefix which is not known.
+// Throws std::runtime_error for a variable that is no number where one is needed, and for one of that prefix which is
+// not known.
 Settings settings_from_environment();
 
 }  // namespace weft::cuda_device

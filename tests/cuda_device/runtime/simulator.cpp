@@ -40,10 +40,18 @@ Status noticed(ReportKind kind) {
 // A program that collects and does not look ends as one that does not collect, only later.
 void say_what_was_collected() {
   const std::vector<Report> found = simulator().reports.all();
-  if (found.empty()) return;
+  if (found.empty()) return simulator().results.write();
   std::fflush(nullptr);
   for (const Report& report : found) std::fprintf(stderr, "simulated CUDA device: %s\n", report.sentence.c_str());
   _exit(Reports::kExitStatus);
+}
+
+void write_what_was_counted() {
+  try {
+    write_counts(simulator().kernels, simulator().settings.counts);
+  } catch (const std::exception& error) {
+    refuse(error.what());
+  }
 }
 
 }  // namespace
@@ -76,9 +84,11 @@ Simulator::Simulator()
           std::memcpy(to, value.data(), value.size());
         return address;
       }),
+      results(settings.results),
       failed_(static_cast<size_t>(std::max(settings.devices, 1)), Status::Success) {
   explain_faults();
   std::atexit(say_what_was_collected);
+  if (!settings.counts.empty()) std::atexit(write_what_was_counted);
 }
 
 bool Simulator::is_managed(const void* p) const {
@@ -104,7 +114,7 @@ void Simulator::free(const Allocation& allocation) {
 }
 
 OpId Simulator::enqueue(Stream& stream, Work work) {
-  work.body = [this, device = stream.device, body = std::move(work.body)](OpId op) {
+  work.body = [this, device = stream.device, name = work.name, body = std::move(work.body)](OpId op) {
     note_move();
     if (health(device) != Status::Success) return;
     const size_t found = reports.all().size();
@@ -114,7 +124,9 @@ OpId Simulator::enqueue(Stream& stream, Work work) {
     } catch (const std::exception& error) {
       refuse(schedule.operations().describe(op) + ": " + error.what());
     }
+    results.add(name, memory);
     const std::vector<Report> all = reports.all();
+    if (all.size() > found) results.discard();
     for (size_t k = found; k < all.size(); ++k)
       if (const Status how = noticed(all[k].kind); how != Status::Success) fail(device, how);
   };

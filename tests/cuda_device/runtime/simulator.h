@@ -11,12 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "tests/cuda_device/machine/counters.h"
 #include "tests/cuda_device/machine/dim.h"
 #include "tests/cuda_device/machine/memory.h"
 #include "tests/cuda_device/machine/reports.h"
+#include "tests/cuda_device/runtime/kernel_counts.h"
 #include "tests/cuda_device/runtime/pinned_guard.h"
 #include "tests/cuda_device/runtime/programs.h"
+#include "tests/cuda_device/runtime/results.h"
 #include "tests/cuda_device/runtime/schedule.h"
 #include "tests/cuda_device/runtime/settings.h"
 #include "tests/cuda_device/runtime/status.h"
@@ -37,7 +38,9 @@ class Simulator {
   Memory memory;
   Programs programs;
   PinnedGuard pinned;
-  Counters counters;  // of all launches that have run
+  Counters counters;       // of all launches that have run
+  CountsByKernel kernels;  // the same, apart
+  Results results;         // of all operations that have run, where the settings ask for them
 
   // Memory that the host and every device reach (cudaMallocManaged) is pinned memory of another name here.
   std::set<uint64_t> managed;

@@ -1,5 +1,6 @@
 // The handle, the algorithms that there are for a product, and the product itself.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -20,11 +21,23 @@ Algorithm algorithm(int32_t id, const Product& p) {
   return {.id = id, .parts = id + 1, .alignment = kVectorBytes, .workspace = (partial_sums + 255) / 256 * 256};
 }
 
+// WEFT_CUDA_DEVICE_TIMES: with another number other algorithms are the fastest, as on a device, where no two
+// measurements are the same. Asked for each time, so that a test can change it.
+uint64_t times() {
+  const char* text = std::getenv("WEFT_CUDA_DEVICE_TIMES");
+  if (!text) return 0;
+  char* end = nullptr;
+  const uint64_t number = std::strtoull(text, &end, 10);
+  if (end == text || *end)
+    refuse("WEFT_CUDA_DEVICE_TIMES is '" + std::string(text) + "', and a whole number is needed");
+  return number;
+}
+
 // The simulator's own time for it: a fiction, the same for every schedule, and another best algorithm for other shapes.
 double microseconds(const Product& p) {
   const double work = 2e-6 * static_cast<double>(p.m()) * static_cast<double>(p.n()) * static_cast<double>(p.k());
-  const uint64_t shape = p.m() * 7 + p.n() * 13 + p.k() * 3;
-  return 5 + work * (1 + 0.1 * static_cast<double>((shape + static_cast<uint64_t>(p.algorithm.id)) % kAlgorithms));
+  const uint64_t place = p.m() * 7 + p.n() * 13 + p.k() * 3 + times() + static_cast<uint64_t>(p.algorithm.id);
+  return 5 + work * (1 + 0.1 * static_cast<double>(place % kAlgorithms));
 }
 
 bool takes(const Algorithm& a, const LayoutDescriptor& l, uint32_t alignment) {
@@ -50,16 +63,19 @@ std::vector<Algorithm> candidates(const Product& p, const PreferenceDescriptor& 
   return found;
 }
 
+// Field by field: what lies between them would otherwise differ from time to time, and programs keep these bytes.
 cublasLtMatmulAlgo_t packed(const Algorithm& a) {
-  static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
   cublasLtMatmulAlgo_t out{};
-  std::memcpy(&out, &a, sizeof a);
+  out.data[0] = static_cast<uint32_t>(a.id) | static_cast<uint64_t>(a.parts) << 32;
+  out.data[1] = a.alignment;
+  out.data[2] = a.workspace;
   return out;
 }
 Algorithm unpacked(const cublasLtMatmulAlgo_t& packed) {
-  Algorithm a;
-  std::memcpy(static_cast<void*>(&a), &packed, sizeof a);
-  return a;
+  return {.id = static_cast<int32_t>(packed.data[0]),
+          .parts = static_cast<int32_t>(packed.data[0] >> 32),
+          .alignment = static_cast<uint32_t>(packed.data[1]),
+          .workspace = packed.data[2]};
 }
 
 // An algorithm that was chosen for one product may be used for others: what it needs depends on the one at hand.

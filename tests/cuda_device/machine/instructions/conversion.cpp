@@ -109,6 +109,13 @@ template <class F>
 struct FlushedInput {
   auto operator()(float v) const { return F{}(flush(v)); }
 };
+template <class F>
+struct FlushedResult {
+  template <class S>
+  float operator()(S v) const {
+    return flush(F{}(v));
+  }
+};
 struct FromBf16 {
   float operator()(uint16_t v) const { return from_bf16(v); }
 };
@@ -167,11 +174,14 @@ Execute float_to_integer(std::string_view to, std::string_view round, bool ftz) 
 }
 
 template <class S>
-Execute to_float(std::string_view round) {
-  if (round == "rn") return &convert<float, S, ToFloat<Round::Nearest>>;
-  if (round == "rz") return &convert<float, S, ToFloat<Round::Zero>>;
-  if (round == "rm") return &convert<float, S, ToFloat<Round::Down>>;
-  if (round == "rp") return &convert<float, S, ToFloat<Round::Up>>;
+Execute to_float(std::string_view round, bool ftz = false) {
+  const auto pick = [&]<class F>(F) -> Execute {
+    return ftz ? &convert<float, S, FlushedResult<F>> : &convert<float, S, F>;
+  };
+  if (round == "rn") return pick(ToFloat<Round::Nearest>());
+  if (round == "rz") return pick(ToFloat<Round::Zero>());
+  if (round == "rm") return pick(ToFloat<Round::Down>());
+  if (round == "rp") return pick(ToFloat<Round::Up>());
   return nullptr;
 }
 
@@ -215,8 +225,10 @@ Execute conversion(std::string_view to, std::string_view from, std::string_view 
     return float_to_float(round, ftz, words.take("sat"));
   }
   if (from == "f64" && to == "f64") return double_to_double(round);
-  if (from == "f64" && to == "f32") return to_float<double>(round);
-  if (from == "f32" && to == "f64") return &convert<double, float, Plain<double>>;
+  if (from == "f64" && to == "f32") return to_float<double>(round, words.take("ftz"));
+  if (from == "f32" && to == "f64")
+    return words.take("ftz") ? &convert<double, float, FlushedInput<Plain<double>>>
+                             : &convert<double, float, Plain<double>>;
   if (from == "f32" || from == "f64") {
     words.take("sat");  // floats clamp in any case
     const bool ftz = words.take("ftz");

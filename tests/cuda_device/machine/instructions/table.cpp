@@ -1,3 +1,5 @@
+#include "tests/cuda_device/machine/instructions/table.h"
+
 #include <unordered_map>
 
 #include "tests/cuda_device/machine/instructions/families.h"
@@ -17,12 +19,22 @@ Table make_table() {
   return table;
 }
 
+const Table& table() {
+  static const Table all = make_table();
+  return all;
+}
+
 }  // namespace
 
+std::set<std::string_view> known_instructions() {
+  std::set<std::string_view> names;
+  for (const auto& [name, entry] : table()) names.insert(name);
+  return names;
+}
+
 void decode(Statement& statement) {
-  static const Table table = make_table();
-  const auto it = table.find(statement.words.name());
-  if (it == table.end()) throw UnknownInstruction("unknown instruction " + std::string(statement.words.name()));
+  const auto it = table().find(statement.words.name());
+  if (it == table().end()) throw UnknownInstruction("unknown instruction " + std::string(statement.words.name()));
   statement.least_operands = it->second.operands;
   it->second.decode(statement);
   const Instruction& i = statement.instruction;

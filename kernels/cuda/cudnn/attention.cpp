@@ -1,0 +1,137 @@
+#include "kernels/cuda/cudnn/attention.h"
+
+#include "base/log.h"
+#include "kernels/cuda/cudnn/log_sum.h"
+
+namespace weft::cuda {
+namespace {
+
+// A run over windows of one length has a few. One whose lengths vary builds again what it has forgotten.
+constexpr size_t kMostPlans = 64;
+
+void* first_of(const Tensor& tensor, const WindowLayout& at) {
+  return tensor ? tensor.device_data<BFloat16>() + at.first : nullptr;
+}
+
+// Of what forward and backward have alike.
+template <class Args>
+AttentionPointers pointers_of(const Args& args, const AttentionLayout& at) {
+  const Tensor &queries = args.qkv ? args.qkv : args.q, &keys = args.qkv ? args.qkv : args.kv;
+  return {.query = first_of(queries, at.query),
+          .key = first_of(keys, at.key),
+          .value = first_of(keys, at.value),
+          .out = first_of(args.out, at.out)};
+}
+
+// The pieces that a call works in, the library's own first.
+struct BackwardScratch {
+  std::byte* library;
+  float* log_sum;
+  BackwardScratch(Scratch& scratch, const AttentionPlan& plan, const AttentionBackward& args)
+      : library(scratch.take<std::byte>(static_cast<int64_t>(plan.workspace()))),
+        log_sum(scratch.take<float>(args.log_sum.elements())) {}
+};
+
+}  // namespace
+
+void LibraryAttention::choose(AttentionChoice choice) {
+  if (choice == AttentionChoice::Own) return use(nullptr);
+  try {
+    use(open_cudnn(stream_));
+    log_info("attention: {} where sequences have one length, otherwise weft's own kernels", name());
+  } catch (const CudnnRefusal& refusal) {
+    use(nullptr);
+    log_warning("attention: weft's own kernels, not cuDNN: {}", refusal.what());
+  }
+}
+
+void LibraryAttention::use(std::unique_ptr<AttentionPlans> plans) {
+  stream_.finish();  // with the plans that go now
+  built_.clear();
+  plans_ = std::move(plans);
+  told_ = false;
+}
+
+void LibraryAttention::tell_once(const std::string& reason) {
+  if (!told_) log_warning("attention: weft's own kernels in place of {}: {}", name(), reason);
+  told_ = true;
+}
+
+std::unique_ptr<AttentionPlan> LibraryAttention::build(const AttentionWindows& windows) {
+  if (built_.size() >= kMostPlans) {
+    stream_.finish();  // some may be at work
+    built_.clear();
+  }
+  try {
+    return plans_->build(windows);
+  } catch (const CudnnRefusal& refusal) {
+    tell_once(refusal.what());
+    return nullptr;
+  }
+}
+
+template <class Args>
+AttentionPlan* LibraryAttention::plan_of(const Args& args) {
+  if (!plans_) return nullptr;
+  if (const char* reason = beyond_cudnn(args)) {
+    tell_once(reason);
+    return nullptr;
+  }
+  const AttentionWindows windows = windows_of(args);
+  const auto known = built_.find(windows);
+  if (known != built_.end()) return known->second.get();
+  std::unique_ptr<AttentionPlan> plan = build(windows);
+  return (built_[windows] = std::move(plan)).get();
+}
+
+size_t LibraryAttention::workspace(const AttentionForward& args) {
+  const AttentionPlan* const plan = plan_of(args);
+  return plan ? plan->workspace() : 0;
+}
+
+size_t LibraryAttention::workspace(const AttentionBackward& args) {
+  const AttentionPlan* const plan = plan_of(args);
+  return plan ? scratch_bytes([&](Scratch& scratch) { BackwardScratch(scratch, *plan, args); }) : 0;
+}
+
+bool LibraryAttention::run(const AttentionWindows& windows, AttentionPlan& plan, const AttentionPointers& pointers,
+                           void* workspace) {
+  select_device(stream_.device());
+  try {
+    plan.run(pointers, workspace);
+    return true;
+  } catch (const CudnnRefusal& refusal) {
+    tell_once(refusal.what());
+    built_[windows] = nullptr;
+    return false;
+  }
+}
+
+bool LibraryAttention::run(const AttentionForward& args, Scratch scratch) {
+  AttentionPlan* const plan = plan_of(args);
+  if (!plan) return false;
+  const AttentionWindows windows = windows_of(args);
+  AttentionPointers pointers = pointers_of(args, layout_of(windows));
+  pointers.log_sum = args.log_sum.device_data<float>();
+  return run(windows, *plan, pointers, scratch.take<std::byte>(static_cast<int64_t>(plan->workspace())));
+}
+
+bool LibraryAttention::run(const AttentionBackward& args, Scratch scratch) {
+  AttentionPlan* const plan = plan_of(args);
+  if (!plan) return false;
+  const AttentionWindows windows = windows_of(args);
+  const AttentionLayout at = layout_of(windows);
+  const BackwardScratch pieces(scratch, *plan, args);
+  pack_log_sum(stream_, args.log_sum.device_data<float>(), windows.heads, windows.sequences, windows.queries,
+               pieces.log_sum);
+  const Tensor &dqueries = args.qkv ? args.dqkv : args.dq, &dkeys = args.qkv ? args.dqkv : args.dkv;
+  AttentionPointers pointers = pointers_of(args, at);
+  pointers.log_sum = pieces.log_sum;
+  pointers.dout = first_of(args.dout, at.out);
+  pointers.dquery = first_of(dqueries, at.query);
+  pointers.dkey = first_of(dkeys, at.key);
+  pointers.dvalue = first_of(dkeys, at.value);
+  return run(windows, *plan, pointers, pieces.library);
+}
+
+}  // namespace weft::cuda

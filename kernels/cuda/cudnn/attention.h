@@ -1,0 +1,45 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include "kernels/backend/scratch.h"
+#include "kernels/cuda/cudnn/attention_plan.h"
+#include "kernels/devices.h"
+
+namespace weft::cuda {
+
+// Attention by a library, for the calls of which it says the same as weft's own kernels, where a job asks for it. It is
+// never needed: what it does not take, whatever the reason, is left to weft's own kernels, and the first reason is
+// told.
+class LibraryAttention {
+ public:
+  explicit LibraryAttention(const Stream& stream) : stream_(stream) {}
+
+  // Says in one line what computes attention from now on, if a library was asked for.
+  void choose(AttentionChoice choice);
+  // Null: weft's own kernels alone.
+  void use(std::unique_ptr<AttentionPlans> plans);
+  std::string name() const { return plans_ ? plans_->name() : "weft"; }
+
+  // Bytes that run() works in.
+  size_t workspace(const AttentionForward& args);
+  size_t workspace(const AttentionBackward& args);
+  // Queues it; or false, where weft's own kernel is to compute it.
+  bool run(const AttentionForward& args, Scratch scratch);
+  bool run(const AttentionBackward& args, Scratch scratch);
+
+ private:
+  template <class Args>
+  AttentionPlan* plan_of(const Args& args);
+  std::unique_ptr<AttentionPlan> build(const AttentionWindows& windows);
+  bool run(const AttentionWindows& windows, AttentionPlan& plan, const AttentionPointers& pointers, void* workspace);
+  void tell_once(const std::string& reason);
+
+  const Stream& stream_;
+  std::unique_ptr<AttentionPlans> plans_;
+  std::map<AttentionWindows, std::unique_ptr<AttentionPlan>> built_;  // null: refused
+  bool told_ = false;
+};
+
+}  // namespace weft::cuda

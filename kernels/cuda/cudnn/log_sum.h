@@ -1,0 +1,11 @@
+#pragma once
+#include <cstdint>
+
+#include "kernels/cuda/stream.h"
+
+namespace weft::cuda {
+
+// [heads, sequences, rows] -> [sequences, heads, rows]
+void pack_log_sum(const Stream& stream, const float* from, int64_t heads, int64_t sequences, int64_t rows, float* to);
+
+}  // namespace weft::cuda

@@ -1,0 +1,82 @@
+#include "kernels/cuda/products/fastest.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "kernels/cuda/errors.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr int kRepeats = 4;  // timed, after one run that is not: the first one loads the kernel
+
+// Device memory while it is measured. It comes from the device and not from the pool, whose blocks stay: it is needed
+// once for each shape.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes) : bytes_(bytes) {
+    if (bytes == 0) return;
+    const cudaError_t answer = cudaMalloc(&memory_, bytes);
+    if (answer == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      return;
+    }
+    check(answer, "allocating memory to measure products in");
+  }
+  ~Scratch() { check_quietly(cudaFree(memory_), "freeing memory that products were measured in"); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void* get() const { return memory_; }
+  bool there() const { return memory_ || bytes_ == 0; }
+
+ private:
+  size_t bytes_;
+  void* memory_ = nullptr;
+};
+
+// All runs are queued before the host waits, so that the device does not.
+double shortest_milliseconds(const ProductQueue& queue, const Gemm& gemm, const Product& product,
+                             const cublasLtMatmulAlgo_t& algorithm) {
+  constexpr double kRefused = std::numeric_limits<double>::infinity();
+  if (queue.run(gemm, product, algorithm) != CUBLAS_STATUS_SUCCESS) return kRefused;
+  std::vector<std::unique_ptr<Event>> marks;
+  const auto mark = [&] {
+    marks.push_back(std::make_unique<Event>(queue.stream.device(), Event::Kind::Time));
+    queue.stream.record(*marks.back());
+  };
+  mark();
+  for (int i = 0; i < kRepeats; ++i) {
+    if (queue.run(gemm, product, algorithm) != CUBLAS_STATUS_SUCCESS) return kRefused;
+    mark();
+  }
+  marks.back()->wait();
+  double shortest = kRefused;
+  for (size_t i = 1; i < marks.size(); ++i) shortest = std::min(shortest, marks[i]->milliseconds_since(*marks[i - 1]));
+  return shortest;
+}
+
+}  // namespace
+
+std::optional<cublasLtMatmulAlgo_t> fastest(const ProductQueue& queue, const Gemm& gemm, bool tf32,
+                                            std::span<const cublasLtMatmulAlgo_t> algorithms) {
+  if (algorithms.size() == 1) return algorithms.front();
+  const size_t bytes = static_cast<size_t>(gemm.m * gemm.n) * size_of(gemm.output);
+  const bool saves = gemm.gelu == FusedGelu::Forward;
+  const Scratch result(bytes), saved(saves ? bytes : 0);
+  if (!result.there() || !saved.there()) return std::nullopt;
+  Gemm trial = gemm;
+  trial.c = result.get();
+  if (saves) trial.saved = saved.get();
+  if (gemm.add) check(cudaMemsetAsync(trial.c, 0, bytes, queue.stream.get()), "clearing a result to add to");
+  const Product product(queue.blas, trial, tf32);
+  double least = std::numeric_limits<double>::infinity();
+  const cublasLtMatmulAlgo_t* best = &algorithms.front();
+  for (const cublasLtMatmulAlgo_t& algorithm : algorithms) {
+    const double milliseconds = shortest_milliseconds(queue, trial, product, algorithm);
+    if (milliseconds < least) least = milliseconds, best = &algorithm;
+  }
+  return *best;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,61 @@
+#pragma once
+#include "kernels/cuda/blas_library.h"
+#include "kernels/cuda/matmul.h"
+
+namespace weft::cuda {
+
+// What cuBLASLt makes and must be given back to it.
+template <class Handle, class Destroy>
+class Owned {
+ public:
+  Owned(Handle handle, Destroy destroy) : handle_(handle), destroy_(destroy) {}
+  ~Owned() { destroy_(handle_); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_;
+  Destroy destroy_;
+};
+
+cublasLtEpilogue_t epilogue_of(const Gemm& gemm);
+
+// A matrix product as cuBLASLt is told of it.
+class Product {
+ public:
+  // Only inputs of fp32 are rounded to TF32.
+  Product(const BlasLibrary& blas, const Gemm& gemm, bool tf32);
+
+  cublasLtMatmulDesc_t description() const { return description_.get(); }
+  // cuBLASLt speaks of matrices whose columns are dense: a row-major [rows, columns] is one of theirs transposed,
+  // [columns, rows]. So it is given c^T = op(b)^T op(a)^T, with b first.
+  cublasLtMatrixLayout_t first() const { return first_.get(); }
+  cublasLtMatrixLayout_t second() const { return second_.get(); }
+  cublasLtMatrixLayout_t result() const { return result_.get(); }
+
+ private:
+  template <class T>
+  void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, const T& value) const;
+  cublasLtMatmulDesc_t describe(const Gemm& gemm, bool tf32) const;
+  cublasLtMatrixLayout_t layout(DType dtype, int64_t rows, int64_t columns) const;
+
+  using Layout = Owned<cublasLtMatrixLayout_t, decltype(&cublasLtMatrixLayoutDestroy)>;
+  const BlasLibrary& blas_;
+  Owned<cublasLtMatmulDesc_t, decltype(&cublasLtMatmulDescDestroy)> description_;
+  Layout first_, second_, result_;
+};
+
+// Where products run: a stream, and memory that the products of this stream alone work in.
+struct ProductQueue {
+  static constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA's manual recommends for sm_90
+
+  const Stream& stream;
+  const BlasLibrary& blas;
+  cublasLtHandle_t handle;
+  void* workspace;
+
+  cublasStatus_t run(const Gemm& gemm, const Product& product, const cublasLtMatmulAlgo_t& algorithm) const;
+};
+
+}  // namespace weft::cuda

@@ -1,0 +1,15 @@
+#include "kernels/tuning.h"
+
+#include "kernels/backend/backend.h"
+
+namespace weft {
+
+void set_products(Context& context, const ProductOptions& options) { context.backend().set_products(options); }
+
+std::string tuned(Context& context) { return context.backend().tuned(); }
+
+void take_tuned(Context& context, const std::string& text, const std::string& from) {
+  context.backend().take_tuned(text, from);
+}
+
+}  // namespace weft

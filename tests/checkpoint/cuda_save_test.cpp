@@ -1,0 +1,123 @@
+// Saves of what lies on a CUDA device: copied beside its work, written by a thread that waits for the copy.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "kernels/elementwise.h"
+#include "tests/checkpoint/small_model.h"
+#include "tests/support/error_of.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// A model with its values drawn, and a writer of it.
+struct Saved {
+  Saved(Context& on, const fs::path& directory) : context(on), registry(on, mesh), writer(directory, on, mesh.world()) {
+    declare(registry);
+    registry.initialise(3);
+  }
+  void start(int64_t step) {
+    writer.start({.step = step, .state = {{"epoch_end", false}}, .job = "name: test\n"},
+                 owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}}));
+  }
+  // As an update does.
+  void change() {
+    await_snapshots(context);
+    fill(context, registry.master().data, -1);
+  }
+
+  Context& context;
+  Mesh mesh = Mesh::single();
+  ParameterRegistry registry;
+  CheckpointWriter writer;
+};
+
+std::vector<uint64_t> hashes(const fs::path& checkpoint) {
+  std::vector<uint64_t> found;
+  for (const CheckpointSlice& slice : read_checkpoint_manifest(checkpoint).files.at(0).slices) {
+    found.push_back(slice.hash);
+  }
+  return found;
+}
+
+class CudaSave : public CheckpointTest {};
+
+TEST_F(CudaSave, WhatChangesRightAfterItBeganIsNotInTheFile) {
+  Context cpu, cuda(Device{DeviceKind::Cuda});
+  Saved expected(cpu, directory_ / "cpu"), found(cuda, directory_ / "cuda");
+  expected.start(1);
+  const fs::path of_cpu = expected.writer.finish();
+  found.start(1);
+  found.change();
+  EXPECT_EQ(hashes(found.writer.finish()), hashes(of_cpu));
+  found.start(2);
+  EXPECT_NE(hashes(found.writer.finish()), hashes(of_cpu));
+}
+
+// The run ended by an error while a save was under way: its model, and the memory that is copied to, are gone at once.
+TEST_F(CudaSave, OneThatIsNeverFinishedLeavesInOrder) {
+  Context cuda(Device{DeviceKind::Cuda});
+  {
+    Saved saved(cuda, directory_);
+    saved.start(1);
+    saved.change();
+  }
+  EXPECT_TRUE(list_checkpoints(directory_).empty());
+}
+
+constexpr int kAsWanted = 7;
+
+// 0: nothing failed, or what failed came before the save.
+int save_that_fails(const fs::path& directory) {
+  std::unique_ptr<Context> cuda;
+  std::unique_ptr<Saved> saved;
+  try {
+    cuda = std::make_unique<Context>(Device{DeviceKind::Cuda});
+    saved = std::make_unique<Saved>(*cuda, directory);
+    saved->change();
+    saved->start(1);
+  } catch (const Error&) {
+    return 0;
+  }
+  const std::string error = error_of([&] { saved->writer.finish(); });
+  if (error == "no error") return 0;
+  EXPECT_THAT(error,
+              AllOf(HasSubstr("step-00000001 was not saved: rank 0 on "), HasSubstr("unspecified launch failure")));
+  EXPECT_TRUE(list_checkpoints(directory).empty());
+  saved.reset();  // what holds the device's memory says that it failed, and goes
+  cuda.reset();
+  return testing::Test::HasFailure() ? 1 : kAsWanted;
+}
+
+// The first, second, ... kernel fails, until it is the one before the copy: in processes started anew, which a failed
+// device would otherwise outlive.
+TEST_F(CudaSave, ADeviceThatFailsBeforeTheCopyIsNamed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  int answer = 0;
+  for (int n = 1; n < 60 && answer == 0; ++n) {
+    setenv("WEFT_CUDA_DEVICE_FAIL_KERNEL", std::to_string(n).c_str(), 1);
+    const auto body = [&] {
+      const int found = save_that_fails(directory_);
+      fs::remove_all(directory_);
+      return found;
+    };
+    const auto answered = [&](int status) {
+      answer = WEXITSTATUS(status);
+      return WIFEXITED(status);
+    };
+    EXPECT_EXIT(_exit(body()), answered, "");
+  }
+  unsetenv("WEFT_CUDA_DEVICE_FAIL_KERNEL");
+  EXPECT_EQ(answer, kAsWanted);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# cuDNN is never needed: attention_choice_test.sh WEFT SIMULATED
+# A job that asks for cuDNN's attention, on the simulated device: where cuDNN refuses, and where it cannot be opened, one line says
+# why, weft's own kernels compute, and the losses are those of a job that asked for them.
+set -euo pipefail
+weft=$1 simulated=$2
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set train.max_steps=2 --set schedule.warmup_steps=1
+  --set evaluation.every_steps=0 --set log.generations.every_steps=0 --set checkpoint.every_steps=0 --set log.every_steps=1
+  --set evaluation.max_sequences=2 --set batch.sequences=2 --set train.precision=bf16)
+
+fail() {
+  echo "FAILED: $*"
+  cat log
+  exit 1
+}
+# train NAME LIBRARIES ATTENTION: sets `losses`, and what was said about attention, `said`.
+train() {
+  LD_LIBRARY_PATH=$2 "$weft" train "$root/configs/sample/gpt.yaml" "${small[@]}" --set device=cuda --set run_dir="$1" \
+    --set train.attention="$3" >log 2>&1 || fail "$1"
+  losses=$(grep -oE '"(loss|grad_norm)":[^,}]*' "$1/metrics.jsonl")
+  said=$(grep 'attention:' log || true)
+  fingerprint=$(grep -ohE '"attention": ?"[^"]*"' "$1"/checkpoints/step-*/manifest.json | sort -u)
+}
+# falls_back NAME LIBRARIES REASON
+falls_back() {
+  train "$1" "$2" cudnn
+  [[ $(wc -l <<<"$said") == 1 && $said == *"attention: weft's own kernels, not cuDNN: "*"$3"* ]] || fail "$1: one line says $3"
+  [[ $losses == "$own" ]] || fail "$1: other losses: $losses"
+  [[ $fingerprint == *'"weft"' ]] || fail "$1: the checkpoint says $fingerprint"
+}
+
+"$weft" sample sample >/dev/null
+"$weft" prepare "$root/configs/sample/gpt.yaml" "${small[@]}" >/dev/null 2>&1
+train own "$simulated" own
+[[ -z $said ]] || fail "nothing is to be said of what was not asked for"
+own=$losses
+[[ $(wc -l <<<"$own") -ge 4 ]] || fail "too little to compare: $own"
+
+if LD_LIBRARY_PATH=$simulated "$weft" doctor | grep -q '^cuDNN .*built without'; then
+  falls_back without "$simulated" 'built without it'
+else
+  falls_back refused "$simulated" 'cuDNN is not simulated'
+  # A library that cannot be opened, found first.
+  mkdir broken
+  cp -P "$simulated"/*.so* broken
+  : >broken/libcudnn.so.9
+  falls_back unopened "$scratch/broken" 'libcudnn.so.9: '
+fi
+echo "attention: weft's own where cuDNN is not"

@@ -1,0 +1,320 @@
+// Which algorithm a matrix product on a CUDA device takes: measured, kept, and found again by another engine. The
+// simulated device gives each algorithm a time and an order of sums of its own.
+#include <cuda_runtime_api.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "kernels/cuda/devices.h"
+#include "kernels/cuda/matmul.h"
+#include "kernels/cuda/products/algorithm_table.h"
+#include "kernels/cuda/products/fastest.h"
+#include "tests/cuda_device/runtime/simulator.h"
+
+namespace weft::cuda {
+namespace {
+
+using cuda_device::simulator;
+using testing::HasSubstr;
+
+constexpr ProductOptions kMeasured{.algorithms = AlgorithmChoice::Measured};
+
+template <class T>
+class OnDevice {
+ public:
+  explicit OnDevice(const std::vector<T>& values) : size_(values.size()) {
+    EXPECT_EQ(cudaMalloc(&memory_, bytes()), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(memory_, values.data(), bytes(), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  ~OnDevice() { cudaFree(memory_); }
+  OnDevice(const OnDevice&) = delete;
+  OnDevice& operator=(const OnDevice&) = delete;
+  T* get() const { return static_cast<T*>(memory_); }
+  std::vector<T> values() const {
+    std::vector<T> all(size_);
+    EXPECT_EQ(cudaMemcpy(all.data(), memory_, bytes(), cudaMemcpyDeviceToHost), cudaSuccess);
+    return all;
+  }
+
+ private:
+  size_t bytes() const { return size_ * sizeof(T); }
+  size_t size_;
+  void* memory_ = nullptr;
+};
+
+std::vector<float> wave(int64_t size, float step) {
+  std::vector<float> values(static_cast<size_t>(size));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<float>(i));
+  return values;
+}
+
+// [m, k] times [k, n], in fp32, with results that stand between two rows that nobody may touch.
+struct Trial {
+  explicit Trial(int64_t rows, int64_t columns = 32, int64_t inner = 256)
+      : m(rows),
+        n(columns),
+        k(inner),
+        a(wave(m * k, 0.37f)),
+        b(wave(k * n, 0.73f)),
+        c(std::vector<float>(static_cast<size_t>((m + 2) * n), 1)),
+        saved(std::vector<float>(static_cast<size_t>((m + 2) * n), 1)) {}
+  Gemm gemm() const { return {.m = m, .n = n, .k = k, .a = a.get(), .b = b.get(), .c = c.get() + n}; }
+  std::vector<float> run(MatmulEngine& engine, const Gemm& gemm) const {
+    engine.run(gemm);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    return c.values();
+  }
+  std::vector<float> run(MatmulEngine& engine) const { return run(engine, gemm()); }
+
+  int64_t m, n, k;
+  OnDevice<float> a, b, c, saved;
+};
+
+class Algorithms : public testing::Test {
+ protected:
+  Algorithms() { engine.set_options(kMeasured); }
+
+  // Products that an engine puts into its stream, seen from the simulator's own time: each costs more than 5 us.
+  double microseconds(const std::function<void()>& work) const {
+    Event before(0, Event::Kind::Time), after(0, Event::Kind::Time);
+    stream.record(before);
+    work();
+    stream.record(after);
+    after.wait();
+    return 1000 * after.milliseconds_since(before);
+  }
+  static std::vector<nlohmann::json> products(const std::string& text) {
+    return nlohmann::json::parse(text).at("table").at("products");
+  }
+  static std::string changed(const std::string& text, const std::string& from, const std::string& to) {
+    std::string other = text;
+    const size_t at = other.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return at == std::string::npos ? other : other.replace(at, from.size(), to);
+  }
+  std::string refusal(const std::string& text) {
+    try {
+      engine.take_tuned(text, "some/file");
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "taken";
+  }
+
+  AlgorithmTable empty_table() const { return {device_name(0), engine.library()}; }
+
+  // Of Trial(32).
+  static constexpr ProductKey kKey{
+      .m = 64, .n = 32, .k = 256, .epilogue = CUBLASLT_EPILOGUE_DEFAULT, .alignment = {256, 256, 128}};
+  Stream stream{0};
+  MatmulEngine engine{stream};
+};
+
+TEST_F(Algorithms, TheFastestIsTakenAndNotTheFirst) {
+  int slower = 0;
+  for (int64_t columns = 8; columns <= 64; columns += 8) {
+    const Trial trial(32, columns);
+    MatmulEngine first(stream);
+    trial.run(engine), trial.run(first);
+    const double taken = microseconds([&] { engine.run(trial.gemm()); });
+    const double of_first = microseconds([&] { first.run(trial.gemm()); });
+    // The simulated times of a shape's algorithms are 1, 1.1, 1.2 and 1.3 times its work, behind 5 us for each launch.
+    const double least = 5 + 2e-6 * static_cast<double>(trial.m * trial.n * trial.k);
+    EXPECT_NEAR(taken, least, 1e-3) << columns;
+    slower += of_first > least + 1e-3;
+  }
+  EXPECT_GT(slower, 0);
+}
+
+TEST_F(Algorithms, EachShapeIsMeasuredOnceForAllRowsOfAStep) {
+  const Trial one(32), near(64), next(65);
+  const double measuring = microseconds([&] { engine.run(one.gemm()); });
+  EXPECT_LT(microseconds([&] { engine.run(one.gemm()); }), measuring / 10);
+  EXPECT_LT(microseconds([&] { engine.run(near.gemm()); }), measuring / 10);
+  EXPECT_EQ(products(engine.tuned()).size(), 1u);
+  EXPECT_GT(microseconds([&] { engine.run(next.gemm()); }), measuring);
+  EXPECT_EQ(products(engine.tuned()).size(), 2u);
+}
+
+// A weight's gradient sums over rows; what it is added to is another shape than what it replaces.
+TEST_F(Algorithms, RowsThatAreSummedOverAreCountedInStepsToo) {
+  const Trial some(32, 32, 100), more(32, 32, 120);
+  for (const Trial* trial : {&some, &more}) {
+    Gemm gemm = trial->gemm();
+    gemm.transpose_a = true;
+    engine.run(gemm);
+    EXPECT_EQ(products(engine.tuned()).size(), 1u);
+  }
+  Gemm adding = some.gemm();
+  adding.transpose_a = adding.add = true;
+  engine.run(adding);
+  EXPECT_EQ(products(engine.tuned()).size(), 2u);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+}
+
+TEST_F(Algorithms, MeasuringLeavesResultsAsTheyWere) {
+  for (const bool add : {false, true}) {
+    for (const FusedGelu gelu : {FusedGelu::None, FusedGelu::Forward, FusedGelu::Gradient}) {
+      if (add && gelu != FusedGelu::None) continue;
+      const Trial cold(32), warm(32);
+      Gemm gemms[] = {cold.gemm(), warm.gemm()};
+      for (Gemm& gemm : gemms) gemm.add = add, gemm.gelu = gelu;
+      gemms[0].saved = cold.saved.get() + cold.n, gemms[1].saved = warm.saved.get() + warm.n;
+      const std::vector<float> measured = cold.run(engine, gemms[0]);
+      EXPECT_EQ(measured, warm.run(engine, gemms[1]));
+      EXPECT_EQ(cold.saved.values(), warm.saved.values());
+      const auto untouched = [&](size_t from) {
+        return std::all_of(measured.begin() + from, measured.begin() + from + cold.n, [](float v) { return v == 1; });
+      };
+      EXPECT_TRUE(untouched(0) && untouched(measured.size() - static_cast<size_t>(cold.n)));
+    }
+  }
+}
+
+TEST_F(Algorithms, AWarmProductAllocatesNothing) {
+  const auto next_allocation = [] {
+    const OnDevice<float> mark(std::vector<float>(1));
+    return simulator().memory.find(reinterpret_cast<uint64_t>(mark.get()))->number;
+  };
+  const Trial trial(32);
+  const size_t used = simulator().memory.used(0);
+  const int before = next_allocation();
+  trial.run(engine);
+  const int cold = next_allocation();
+  EXPECT_GT(cold, before + 1);
+  EXPECT_EQ(simulator().memory.used(0), used);
+  trial.run(engine);
+  EXPECT_EQ(next_allocation(), cold + 1);
+}
+
+TEST_F(Algorithms, AnotherEngineTakesOverWhatWasMeasured) {
+  const Trial trial(32), other(32, 48);
+  const std::vector<float> expected = trial.run(engine);
+  MatmulEngine heir(stream);
+  heir.set_options(kMeasured);
+  EXPECT_NE(heir.choices(), engine.choices());
+  heir.take_tuned(engine.tuned(), "some/file");
+  EXPECT_EQ(heir.choices(), engine.choices());
+  EXPECT_EQ(heir.tuned(), engine.tuned());
+  const double once = microseconds([&] { engine.run(trial.gemm()); });
+  EXPECT_EQ(microseconds([&] { heir.run(trial.gemm()); }), once);
+  EXPECT_EQ(trial.c.values(), expected);
+  // What an engine has measured itself stays; what it has not is added.
+  other.run(engine), heir.take_tuned(engine.tuned(), "some/file");
+  EXPECT_EQ(products(heir.tuned()).size(), 2u);
+}
+
+// One after the other all algorithms are said to be the fastest: each gives bits of its own.
+TEST_F(Algorithms, WhatIsTakenOverIsWhatRuns) {
+  const Trial trial(32);
+  const std::vector<float> fastest = trial.run(engine);
+  AlgorithmTable measured = empty_table();
+  ASSERT_EQ(measured.take(engine.tuned(), "some/file"), "");
+  ASSERT_NE(measured.find(kKey), nullptr);
+  int same = 0;
+  for (uint64_t id = 0; id < 4; ++id) {
+    cublasLtMatmulAlgo_t algorithm{};
+    algorithm.data[0] = id;
+    AlgorithmTable table = empty_table();
+    table.keep(kKey, algorithm);
+    MatmulEngine heir(stream);
+    heir.set_options(kMeasured);
+    heir.take_tuned(table.text(), "some/file");
+    same += trial.run(heir) == fastest;
+    EXPECT_EQ(heir.tuned(), table.text()) << id;
+  }
+  EXPECT_EQ(same, 1);
+}
+
+TEST_F(Algorithms, OfAnotherDeviceOrLibraryNothingIsTaken) {
+  using Of = std::pair<std::string, std::string>;
+  for (const auto& [device, library] :
+       {Of{"NVIDIA A100, sm_80", engine.library()}, Of{device_name(0), "cuBLASLt 12.9.0"}}) {
+    AlgorithmTable foreign(device, library);
+    foreign.keep(kKey, {});
+    engine.take_tuned(foreign.text(), "some/file");
+    EXPECT_EQ(engine.tuned(), "");
+    EXPECT_THAT(empty_table().take(foreign.text(), "some/file"), testing::AllOf(HasSubstr(device), HasSubstr(library)));
+  }
+}
+
+TEST_F(Algorithms, DamagedTablesAreRefusedAndChangeNothing) {
+  const Trial trial(32);
+  trial.run(engine);
+  const std::string text = engine.tuned();
+  EXPECT_EQ(refusal(text), "taken");
+  EXPECT_THAT(refusal(""), HasSubstr("some/file"));
+  EXPECT_THAT(refusal("{"), HasSubstr("some/file"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("some/file: no table of algorithms"));
+  EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("some/file"));
+  EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("some/file"));
+  EXPECT_THAT(refusal(changed(text, "\"version\": 1", "\"version\": 2")), HasSubstr("this build reads version 1"));
+  EXPECT_THAT(refusal(changed(text, "\"n\": 32", "\"n\": 40")), HasSubstr("the checksum is another"));
+  // With a checksum of its own, what does not mean an algorithm is refused all the same.
+  const auto resealed = [&](const std::function<void(nlohmann::json&)>& change) {
+    nlohmann::json file = nlohmann::json::parse(text);
+    change(file.at("table").at("products").at(0));
+    file["checksum"] = hash_hex(hash64(file.at("table").dump()));
+    return refusal(file.dump());
+  };
+  EXPECT_EQ(resealed([](auto&) {}), "taken");
+  EXPECT_THAT(resealed([](auto& product) { product["algorithm"] = "00ff"; }), HasSubstr("an algorithm of 4 digits"));
+  EXPECT_THAT(resealed([](auto& product) { product["algorithm"] = std::string(128, 'x'); }), HasSubstr("hexadecimal"));
+  EXPECT_THAT(resealed([](auto& product) { product["input"] = "f64"; }), HasSubstr("a product of f64"));
+  EXPECT_THAT(resealed([](auto& product) { product.erase("m"); }), HasSubstr("no table of algorithms"));
+  EXPECT_THAT(resealed([](auto& product) { product["alignment"] = {1, 2}; }), HasSubstr("no table of algorithms"));
+  EXPECT_EQ(engine.tuned(), text);
+}
+
+// An algorithm that the library does not know, or that does not take these rows, is passed over for its first.
+TEST_F(Algorithms, WhatTheLibraryRefusesDoesNotRun) {
+  const Trial trial(32);
+  MatmulEngine first(stream);
+  AlgorithmTable table = empty_table();
+  cublasLtMatmulAlgo_t unknown{};
+  unknown.data[0] = 0xdeadbeef;
+  table.keep(kKey, unknown);
+  engine.take_tuned(table.text(), "some/file");
+  EXPECT_EQ(trial.run(engine), trial.run(first));
+  EXPECT_EQ(engine.tuned(), table.text());
+}
+
+// Without a table, an algorithm may not depend on which number of rows of a step comes first. The one that the library
+// names first for few rows needs more workspace for many than there is.
+TEST_F(Algorithms, TheFirstDoesNotDependOnWhatCameBefore) {
+  const Trial few(20, 81920, 16), many(60, 81920, 16);
+  MatmulEngine one(stream), other(stream);
+  const std::vector<float> expected = few.run(one);
+  many.run(other);
+  EXPECT_EQ(few.run(other), expected);
+}
+
+TEST_F(Algorithms, WithoutMemoryForAResultNothingIsMeasured) {
+  const auto blas = BlasLibrary::open();
+  const ProductQueue queue{stream, *blas, nullptr, nullptr};
+  const std::vector<cublasLtMatmulAlgo_t> two(2);
+  EXPECT_FALSE(fastest(queue, {.m = 1 << 20, .n = 1 << 20, .k = 1}, false, two).has_value());
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST_F(Algorithms, Tf32IsOfFp32AndOnlyWhereItIsAskedFor) {
+  const OnDevice<float> fine({1 + 1.f / 4096}), one({1}), result({0});
+  const OnDevice<uint16_t> half({0x3f80});
+  const auto product = [&](DType input, const void* a, const void* b) {
+    engine.run({.m = 1, .n = 1, .k = 1, .input = input, .a = a, .b = b, .c = result.get()});
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    return result.values()[0];
+  };
+  EXPECT_EQ(product(DType::F32, fine.get(), one.get()), 1 + 1.f / 4096);
+  engine.set_options({.algorithms = AlgorithmChoice::Measured, .tf32 = true});
+  EXPECT_EQ(product(DType::F32, fine.get(), one.get()), 1);
+  EXPECT_EQ(products(engine.tuned()).size(), 2u);  // the algorithm of the one is not the other's
+  EXPECT_EQ(product(DType::BF16, half.get(), half.get()), 1);
+}
+
+}  // namespace
+}  // namespace weft::cuda

@@ -1,0 +1,79 @@
+#include "tests/kernels/cuda_traffic.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "tests/cuda_device/ptx/readable_name.h"
+#include "tests/support/managed_backend.h"
+
+namespace weft::test {
+
+using cuda_device::Counters;
+using cuda_device::Traffic;
+
+CudaTraffic::CudaTraffic(const TrafficCase& c)
+    : dtype_(c.dtype), width_(c.width), context_(1, managed_cuda_backend(1)) {
+  state_.dropout_key = 7;
+}
+
+Tensor CudaTraffic::sorted() {
+  std::vector<int32_t> rows;
+  for (int32_t r = 0; r < kRows; ++r) rows.push_back(r);
+  return integers(context_, rows);
+}
+
+std::span<const Exempt> exempt_kernels() {
+  static constexpr Exempt kAll[] = {
+      {"probe", 0, "does nothing"},
+      {"losses", 0, "five numbers a row"},
+      {"rebase_sums", 0, "three numbers a row"},
+      {"sum_blocks_of_parts", 0, "a number in f64 for each block of the sum before"},
+      {"join_parts", 0.85, "beside each 256 bytes of a chunk's row their maximum and sum, and of a row its place"},
+      {"join_segments", 0.8, "most of its blocks find nothing to join: three numbers of rows are all that they read"},
+  };
+  return kAll;
+}
+
+std::string family_of(const std::string& kernel) {
+  const std::string name = kernel.substr(0, kernel.find('<'));
+  return name.substr(name.rfind(':') + 1);
+}
+
+std::set<std::string> kernels_of_the_program() {
+  std::set<std::string> all;
+  for (const std::string& mangled : cuda_device::simulator().programs.function_names()) {
+    all.insert(family_of(cuda_device::readable_name(mangled)));
+  }
+  return all;
+}
+
+void CudaTraffic::begin() { before_ = std::exchange(cuda_device::simulator().kernels, {}); }
+
+void CudaTraffic::expect_rules(const char* operation, double least_share) {
+  const auto part = [](uint64_t of, uint64_t all) {
+    return all == 0 ? 1 : static_cast<double>(of) / static_cast<double>(all);
+  };
+  sectors_ = 0;
+  for (const auto& [kernel, cost] : cuda_device::simulator().kernels) {
+    sectors_ += cost.counted.global().sectors;
+    ran_.insert(family_of(kernel));
+    const Counters& c = cost.counted;
+    Traffic whole = c.loads.back();
+    whole += c.stores.back();
+    const double share = part(whole.sectors, c.global().sectors), wanted = part(whole.wanted_bytes, 32 * whole.sectors);
+    const double conflicts = part(c.shared_cycles, c.shared_least_cycles);
+    std::printf("%-28s %-5s %6lld: %5.1f %% of sectors by 16-byte requests, %5.1f %% of them wanted, shared %.2f: %s\n",
+                operation, std::string(name(dtype_)).c_str(), static_cast<long long>(width_), 100 * share, 100 * wanted,
+                conflicts, kernel.c_str());
+    const auto exempt = std::ranges::find(exempt_kernels(), family_of(kernel), &Exempt::kernel);
+    EXPECT_GE(share, exempt == exempt_kernels().end() ? least_share : std::min(least_share, exempt->share))
+        << operation << ": " << kernel;
+    EXPECT_GE(wanted, 0.9) << operation << ": " << kernel;
+    EXPECT_LE(conflicts, 1.1) << operation << ": " << kernel;
+  }
+  // What the process writes at its end is of all operations.
+  for (const auto& [kernel, cost] : before_) cuda_device::simulator().kernels[kernel] += cost;
+}
+
+}  // namespace weft::test

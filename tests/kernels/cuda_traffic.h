@@ -1,0 +1,85 @@
+#pragma once
+#include <ostream>
+#include <set>
+#include <span>
+#include <string>
+
+#include "tests/cuda_device/runtime/simulator.h"
+#include "tests/kernels/check.h"
+
+// What CUDA kernels ask of memory, counted by the simulated device from real addresses.
+namespace weft::test {
+
+struct TrafficCase {
+  DType dtype;
+  int64_t width;
+  friend void PrintTo(const TrafficCase& c, std::ostream* out) { *out << name(c.dtype) << " " << c.width; }
+};
+
+// Runs operations on tensors of one dtype and width and holds every kernel that they launch, each by itself, to the
+// rules of expect_whole_requests().
+class CudaTraffic {
+ public:
+  explicit CudaTraffic(const TrafficCase& c);
+
+  void residual_norm();
+  void embed();
+  void rows_and_columns();
+  void optimizer();
+  void activations();
+  void packed_products();
+  // Of heads of 64 columns; and of the other widths that kernels are made for, of which those of 32 have so few bytes
+  // that the numbers of their rows are up to 30 % of the sectors.
+  void attention();
+  void cached_attention();
+  void cross_entropy();  // the width is the vocabulary
+
+  const std::set<std::string>& ran() const { return ran_; }  // families of kernels
+
+ private:
+  // Of the sectors that a kernel moves, at least 90 % are moved by requests of 16 bytes a lane, and of these bytes at
+  // least 90 % are wanted; shared memory takes at most 1.1 times the cycles that its distinct bytes need. The rest is
+  // what a row has one of (its number, its mean, its token: a sector for all lanes together).
+  template <class Run>
+  void expect_whole_requests(const char* operation, Run&& run, double share = 0.9) {
+    begin();
+    run();
+    expect_rules(operation, share);
+  }
+  void begin();
+  void expect_rules(const char* operation, double share);
+
+  Tensor rows_of(uint64_t seed) { return random(context_, {kRows, width_}, dtype_, seed); }
+  Tensor row_of(uint64_t seed) { return random(context_, {width_}, dtype_, seed); }
+  Tensor sums() { return context_.zeros({width_}, DType::F32); }
+  Tensor statistics() { return context_.empty({kRows}, DType::F32); }
+  Dropout dropout() {
+    return {.probability = 0.1, .dropout_id = 3, .step = state_, .rows = row_ids(context_, kRows, 8)};
+  }
+  Tensor sorted();
+
+  static constexpr int64_t kRows = 96;
+  DType dtype_;
+  int64_t width_;
+  Context context_;
+  StepState state_;
+  std::set<std::string> ran_;
+  cuda_device::CountsByKernel before_;  // this operation
+  uint64_t sectors_ = 0;                // that the last operation moved
+};
+
+// A kernel that moves so little, or has so many numbers of rows beside them, that the rule of 90 % is not for it.
+struct Exempt {
+  const char* kernel;
+  double share;  // that 16-byte requests have of its sectors at least
+  const char* why;
+};
+std::span<const Exempt> exempt_kernels();
+
+// "attend" of "attend<float, 64>"
+std::string family_of(const std::string& kernel);
+
+// Their families, all of them.
+std::set<std::string> kernels_of_the_program();
+
+}  // namespace weft::test

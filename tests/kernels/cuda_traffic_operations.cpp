@@ -1,0 +1,205 @@
+#include "kernels/attention.h"
+#include "kernels/cross_entropy.h"
+#include "kernels/embed.h"
+#include "kernels/linear.h"
+#include "kernels/optimizer.h"
+#include "kernels/reduction.h"
+#include "kernels/residual_norm.h"
+#include "tests/kernels/attention_case.h"
+#include "tests/kernels/cuda_traffic.h"
+
+namespace weft::test {
+
+void CudaTraffic::residual_norm() {
+  const ResidualNormForward forward{.x = rows_of(1),
+                                    .bias = row_of(2),
+                                    .dropout = dropout(),
+                                    .residual = rows_of(3),
+                                    .gamma = row_of(4),
+                                    .beta = row_of(5),
+                                    .sum = rows_of(6),
+                                    .normed = rows_of(7),
+                                    .mean = statistics(),
+                                    .rstd = statistics()};
+  expect_whole_requests("residual_norm_forward", [&] { residual_norm_forward(context_, forward); });
+  ResidualNormForward unrounded = forward;
+  unrounded.x = random(context_, {kRows, width_}, DType::F32, 1);
+  expect_whole_requests("residual_norm_forward of f32", [&] { residual_norm_forward(context_, unrounded); });
+  const ResidualNormBackward backward{.dsum = rows_of(8),
+                                      .dnormed = rows_of(9),
+                                      .sum = forward.sum,
+                                      .gamma = forward.gamma,
+                                      .mean = forward.mean,
+                                      .rstd = forward.rstd,
+                                      .dropout = forward.dropout,
+                                      .dx = rows_of(10),
+                                      .dresidual = rows_of(11),
+                                      .dbias = sums(),
+                                      .dgamma = sums(),
+                                      .dbeta = sums()};
+  expect_whole_requests("residual_norm_backward", [&] { residual_norm_backward(context_, backward); });
+}
+
+void CudaTraffic::embed() {
+  const Tensor tokens = integers(context_, [] {
+    std::vector<int32_t> drawn;
+    for (int32_t r = 0; r < kRows; ++r) drawn.push_back(r / 3 + (r > 20 && r < 90 ? 0 : 1));
+    return drawn;
+  }());
+  const Dropout dropped = dropout();
+  expect_whole_requests("embed_forward", [&] {
+    embed_forward(context_, {.tokens = tokens,
+                             .table = random(context_, {64, width_}, dtype_, 1),
+                             .positions = random(context_, {8, width_}, dtype_, 2),
+                             .dropout = dropped,
+                             .row_positions = dropped.rows.position,
+                             .y = rows_of(3)});
+  });
+  const Tensor dtable = context_.zeros({64, width_}, DType::F32), dy = rows_of(4), order = sorted();
+  expect_whole_requests("embed_backward", [&] {
+    embed_backward(context_, {.dy = dy, .tokens = tokens, .by_token = order, .dropout = dropped, .dtable = dtable});
+  });
+}
+
+void CudaTraffic::rows_and_columns() {
+  const Tensor x = rows_of(1), y = rows_of(2), row = row_of(3), out = sums();
+  expect_whole_requests("add_row", [&] { add_row(context_, row, y); });
+  expect_whole_requests("add_scaled", [&] { add_scaled(context_, x, 0.5, y); });
+  expect_whole_requests("gather_rows", [&] { gather_rows(context_, x, sorted(), y); });
+  expect_whole_requests("sum_rows", [&] { sum_rows(context_, x, out, Accumulate::Add); });
+  const Tensor parts = x.view({4, kRows, width_ / 4});
+  expect_whole_requests("join_columns", [&] { join_columns(context_, parts, y); });
+  const Tensor f32 = random(context_, x.shape(), DType::F32, 4), bf16 = random(context_, x.shape(), DType::BF16, 5);
+  expect_whole_requests("convert to bf16", [&] { convert(context_, f32, bf16); });
+  expect_whole_requests("convert to f32", [&] { convert(context_, bf16, f32); });
+  expect_whole_requests("fill", [&] { fill(context_, x, 1); });
+}
+
+void CudaTraffic::optimizer() {
+  const Shape flat{kRows * width_};
+  const auto buffer = [&](uint64_t seed) { return random(context_, flat, DType::F32, seed); };
+  const AdamUpdate update{.parameter = buffer(1),
+                          .gradient = buffer(2),
+                          .moment1 = buffer(3),
+                          .moment2 = constant(context_, flat, DType::F32, 1),
+                          .compute = random(context_, flat, dtype_, 4),
+                          .spans = share_update_spans(context_, {0, width_, 5 * width_}, {0, 0.1, 0}, {1, 1, 1}),
+                          .step = state_};
+  expect_whole_requests("adam_update", [&] { adam_update(context_, update); });
+  const Tensor part = buffer(5), out = context_.empty({1}, DType::F64);
+  expect_whole_requests("square_sum", [&] { square_sum(context_, {.parts = {&part, 1}, .out = out}); });
+}
+
+void CudaTraffic::cross_entropy() {
+  constexpr int64_t kFew = 3;
+  const Tensor logits = random(context_, {kFew, width_}, DType::F32, 1, 3),
+               targets = integers(context_, {5, 50000, 17});
+  const auto column = [&] { return context_.empty({kFew}, DType::F32); };
+  const Tensor loss = column(), most = column(), sum = column(), target = column();
+  expect_whole_requests("cross_entropy_stats", [&] {
+    cross_entropy_stats(context_, {.logits = logits,
+                                   .targets = targets,
+                                   .valid_columns = 50257,
+                                   .row_max = most,
+                                   .row_sum = sum,
+                                   .row_target = target});
+  });
+  const Tensor dlogits = dtype_ == DType::F32 ? logits : context_.empty({kFew, width_}, dtype_);
+  expect_whole_requests("cross_entropy_gradient", [&] {
+    cross_entropy_gradient(context_, {.logits = logits,
+                                      .targets = targets,
+                                      .valid_columns = 50257,
+                                      .row_max = most,
+                                      .row_sum = sum,
+                                      .vocabulary = 50257,
+                                      .dlogits = dlogits});
+  });
+  expect_whole_requests("cross_entropy, loss alone", [&] {
+    weft::cross_entropy(context_, {.logits = logits, .targets = targets, .valid_columns = 50257, .loss = loss});
+  });
+  expect_whole_requests("cross_entropy", [&] {
+    weft::cross_entropy(
+        context_, {.logits = logits, .targets = targets, .valid_columns = 50257, .loss = loss, .dlogits = dlogits});
+  });
+  // A row is read once, and its gradient written once.
+  const double bytes = static_cast<double>(logits.bytes() + dlogits.bytes());
+  EXPECT_NEAR(32.0 * static_cast<double>(sectors_), bytes, 0.01 * bytes);
+}
+
+void CudaTraffic::activations() {
+  const Tensor pre = rows_of(1), x = rows_of(2), y = rows_of(3);
+  expect_whole_requests("activate", [&] {
+    activate(context_, {.pre = pre, .activation = Activation::GeluTanh, .dropout = dropout(), .y = y});
+  });
+  constexpr int64_t kOut = 64;
+  const Tensor dy = random(context_, {kRows, kOut}, dtype_, 4), weight = random(context_, {kOut, width_}, dtype_, 5);
+  const auto backward = [&](const Tensor& input_dbias) {
+    linear_backward(context_, {.dy = dy,
+                               .x = x,
+                               .weight = weight,
+                               .dx = y,
+                               .dweight = context_.zeros(weight.shape(), DType::F32),
+                               .dbias = context_.zeros({kOut}, DType::F32),
+                               .input_activation = Activation::GeluTanh,
+                               .input_pre = pre,
+                               .input_dropout = dropout(),
+                               .input_dbias = input_dbias});
+  };
+  expect_whole_requests("linear_backward", [&] { backward({}); });
+  expect_whole_requests("linear_backward with bias", [&] { backward(sums()); });
+}
+
+void CudaTraffic::packed_products() {
+  constexpr int64_t kOut = 64;
+  const Tensor weight = random(context_, {kOut, width_}, dtype_, 1), bias = random(context_, {kOut}, dtype_, 2);
+  const Tensor x = rows_of(3), y = context_.empty({kRows, kOut}, dtype_);
+  for (const WeightFormat format : {WeightFormat::F32, WeightFormat::Bf16, WeightFormat::Int8}) {
+    PackedWeight packed;
+    expect_whole_requests("pack_weight", [&] { packed = pack_weight(context_, weight, format); });
+    expect_whole_requests("packed product", [&] {
+      linear_forward(context_, {.x = x, .weight = weight, .packed = packed, .bias = bias, .y = y});
+    });
+  }
+}
+
+void CudaTraffic::attention() {
+  const std::vector<int32_t> offsets = offsets_of({150, 106});
+  for (const int64_t head_dim : {64, 32, 128, 256}) {
+    AttentionRun run({.heads = {.kv_heads = head_dim == 64 ? width_ / 64 : 1, .head_dim = head_dim},
+                      .query_offsets = offsets,
+                      .key_offsets = offsets,
+                      .causal = true,
+                      .dropout = 0.1,
+                      .dtype = dtype_});
+    const double share = head_dim == 64 ? 0.9 : 0.7;
+    expect_whole_requests(
+        "attention_forward", [&] { run.forward(); }, share);
+    expect_whole_requests(
+        "attention_backward", [&] { run.backward(); }, share);
+  }
+}
+
+void CudaTraffic::cached_attention() {
+  for (const auto& [added, head_dim] :
+       {std::pair{1, 64}, {70, 64}, {1, 32}, {70, 32}, {1, 128}, {70, 128}, {1, 256}, {70, 256}}) {
+    const AttentionHeads heads{.kv_heads = head_dim == 64 ? width_ / 64 : 2, .head_dim = head_dim};
+    const int64_t width = heads.kv_heads * head_dim;
+    const Tensor cache = random(context_, {2, 300, 2 * width}, dtype_, 1);
+    const Tensor qkv = random(context_, {2 * added, 3 * width}, dtype_, 2);
+    const Tensor out = context_.empty({2 * added, width}, dtype_);
+    expect_whole_requests(
+        "cached_attention",
+        [&] {
+          weft::cached_attention(context_, {.qkv = qkv,
+                                            .heads = heads,
+                                            .query_offsets = share_offsets(context_, std::vector{0, added, 2 * added}),
+                                            .rows = share_cache_rows(context_, {1, 0}, {200, 150}),
+                                            .scale = 0.125,
+                                            .cache = cache,
+                                            .out = out});
+        },
+        head_dim == 64 ? 0.9 : 0.7);
+  }
+}
+
+}  // namespace weft::test

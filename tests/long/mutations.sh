@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Every patch of tests/mutations, or of a folder in it, one at a time: mutations.sh SCRATCH [FOLDER/]
+set -euo pipefail
+scratch=$1 folder=${2:-} patches=()
+for patch in tests/mutations/"$folder"*.patch; do
+  patch=${patch#tests/mutations/}
+  patches+=("${patch%.patch}")
+done
+[[ -z $WEFT_LONG_SHORT ]] || patches=("${patches[0]}")
+status=0
+tests/mutations/run.sh "${patches[@]}" | tee "$scratch/patches" || status=1
+# "caught     cuda/41-row-sums                     kernels_test ..."
+sed -nE 's/^(caught|SURVIVED|NOT BUILT) +([^ ]+) .*/\2 \1/p' "$scratch/patches" >&3
+exit $status

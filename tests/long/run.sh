@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# The longer proof, beyond what every test run does: tests/long/run.sh [STAGE ...], all stages where none is named.
+# launch/test.sh --long builds first, and calls it.
+#
+#   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
+#                   is the same; and whole training runs (30 min)
+#   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names notices (20 min)
+#   mutations       the same for the other patches of tests/mutations (30 min)
+#   matrix          losses of 50 steps of every layout x model x knob (5 min)
+#   kills           checkpoints while they are written: a process killed at 400 instants, one of two ranks at 20 (3 min)
+#   fuzz            libFuzzer on what parses (10 min); needs clang++-19
+#   python          texts, logits and losses beside those of transformers and peft, which it needs (5 min)
+#
+# The times are of two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
+# the sources with a scratch folder as its argument; it exits with 0 (passed), 77 (it cannot be run here: its last line
+# says why) or anything else (failed), and writes what it found to file descriptor 3, "name value" a line. What all of
+# them said is kept, a file for each stage: bench/results/long-STAGE.json.
+#
+# WEFT_LONG_SHORT=1: a small part of each stage, to see that it works; the files go to build/long then.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+all=(seeds cuda-mutations mutations matrix kills fuzz python)
+case ${1:-} in
+  -h | --help)
+    sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+    exit 0
+    ;;
+esac
+stages=("$@")
+((${#stages[@]})) || stages=("${all[@]}")
+for stage in "${stages[@]}"; do
+  [[ " ${all[*]} " == *" $stage "* ]] || { echo "there is no stage $stage: there are ${all[*]}" >&2; exit 2; }
+done
+
+export WEFT_LONG_SHORT=${WEFT_LONG_SHORT:-}
+results=bench/results
+[[ -z $WEFT_LONG_SHORT ]] || results=build/long
+mkdir -p "$results"
+if ((EUID == 0)); then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+quoted() { printf '"%s"' "$(tr -d '\000-\037' <<<"$1" | sed 's/["\\]/\\&/g')"; }
+
+# found FILE: its lines "name value" as the members of an object.
+found() {
+  local name value separator=
+  while read -r name value; do
+    [[ $value =~ ^[0-9]+$ ]] || value=$(quoted "$value")
+    printf '%s\n  %s: %s' "$separator" "$(quoted "$name")" "$value"
+    separator=,
+  done <"$1"
+}
+
+# keep STAGE VERDICT SECONDS SCRATCH
+keep() {
+  local machine
+  machine=$(sed -nE 's/^model name\s*: //p' /proc/cpuinfo | head -n 1)
+  {
+    echo "{"
+    echo " \"stage\": $(quoted "$1"),"
+    echo " \"verdict\": $(quoted "$2"),"
+    echo " \"said\": $(quoted "$(tail -n 1 "$4/log")"),"
+    echo " \"date\": $(quoted "$(date -u +%F)"),"
+    echo " \"commit\": $(quoted "$commit"),"
+    echo " \"machine\": $(quoted "${machine:-$(uname -m)}, $(nproc) processors"),"
+    echo " \"seconds\": $3,"
+    echo " \"found\": {$(found "$4/found")"
+    echo " }"
+    echo "}"
+  } >"$results/long-$1.json"
+}
+
+commit=$(git describe --always --dirty --abbrev=12)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=()
+for stage in "${stages[@]}"; do
+  printf '\n== Longer proof: %s\n' "$stage"
+  place=$scratch/$stage began=$SECONDS status=0
+  mkdir "$place"
+  "tests/long/$stage.sh" "$place" 3>"$place/found" 2>&1 | tee "$place/log" || status=$?
+  case $status in
+    0) verdict=passed ;;
+    77) verdict="not run" ;;
+    *) verdict=failed failed+=("$stage") ;;
+  esac
+  keep "$stage" "$verdict" $((SECONDS - began)) "$place"
+  echo "$stage: $verdict ($results/long-$stage.json)"
+done
+((${#failed[@]} == 0)) || { printf '\nFailed: %s\n' "${failed[*]}"; exit 1; }

@@ -1,0 +1,140 @@
+// The algorithms of matrix products that a run measures on the simulated device go with its checkpoints and lie in its
+// directory: a run that goes on, or shares them, has the same bits. WEFT_CUDA_DEVICE_TIMES stands for a device on which
+// another measurement has another winner.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/average.h"
+#include "tests/support/error_of.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class CudaAlgorithms : public testing::Test {
+ protected:
+  void TearDown() override { times(0); }
+
+  static void times(int number) { setenv("WEFT_CUDA_DEVICE_TIMES", std::to_string(number).c_str(), 1); }
+  // In a context of its own, as in a process of its own.
+  static std::vector<uint64_t> trained(const SmallRun& run) {
+    Context cuda(Device{DeviceKind::Cuda});
+    return tensor_hashes(*run.train_on(cuda).last_checkpoint);
+  }
+  // Ends after its fifth step, as if it was killed: its last checkpoint is of the third.
+  static void break_off(const SmallRun& run) {
+    struct BrokenOff {};
+    const auto train = [&] {
+      Context cuda(Device{DeviceKind::Cuda});
+      run.train_on(cuda, {}, {}, [](int64_t step) {
+        if (step == 5) throw BrokenOff();
+      });
+    };
+    EXPECT_THROW(train(), BrokenOff);
+    EXPECT_TRUE(fs::exists(run.checkpoint(3)));
+  }
+  static fs::path file(const SmallRun& run) { return run.directory() / "algorithms.json"; }
+
+  const Scratch scratch;
+};
+
+TEST_F(CudaAlgorithms, OtherAlgorithmsAreOtherBitsAndAFileOfThemIsTheSame) {
+  SmallRun first(scratch, "first"), other(scratch, "other"), sharing(scratch, "sharing");
+  const std::vector<uint64_t> expected = trained(first);
+  ASSERT_TRUE(fs::exists(file(first)));
+  times(1);
+  EXPECT_NE(trained(other), expected);
+  sharing.job().train.algorithms_file = file(first);
+  EXPECT_EQ(trained(sharing), expected);
+  EXPECT_FALSE(fs::exists(file(sharing)));
+}
+
+TEST_F(CudaAlgorithms, ARunGoesOnWithThoseOfItsCheckpoint) {
+  SmallRun straight(scratch, "straight"), resumed(scratch, "resumed");
+  const std::vector<uint64_t> expected = trained(straight);
+  break_off(resumed);
+  fs::remove(file(resumed));
+  times(1);
+  testing::internal::CaptureStdout(), testing::internal::CaptureStderr();
+  EXPECT_EQ(trained(resumed), expected);
+  const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("resumed from"));
+  EXPECT_THAT(said, Not(HasSubstr("numerics differ")));
+  EXPECT_TRUE(fs::exists(file(resumed)));
+}
+
+// What came after the checkpoint is in the file alone: what validation takes, which a run begins with at its end.
+TEST_F(CudaAlgorithms, TheFileHasWhatWasMeasuredAfterTheCheckpoint) {
+  SmallRun run(scratch);
+  break_off(run);
+  const CheckpointManifest manifest = read_checkpoint_manifest(run.checkpoint(3));
+  const std::string early = read_attachment(run.checkpoint(3), manifest, "algorithms.json");
+  EXPECT_THAT(manifest.fingerprint.at("algorithms").get<std::string>(), StartsWith("measured: "));
+  trained(run);
+  const std::string late =
+      read_attachment(run.checkpoint(8), read_checkpoint_manifest(run.checkpoint(8)), "algorithms.json");
+  EXPECT_GE(late.size(), early.size());
+  EXPECT_EQ(late, read_file(file(run)));
+}
+
+TEST_F(CudaAlgorithms, OnAnotherDeviceARunGoesOnAndSaysSo) {
+  SmallRun run(scratch);
+  break_off(run);
+  testing::internal::CaptureStdout(), testing::internal::CaptureStderr();
+  run.train();
+  const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("numerics differ"));
+  EXPECT_THAT(said, HasSubstr("algorithms: measured: "));
+}
+
+TEST_F(CudaAlgorithms, ADamagedFileIsRefusedBeforeAnythingIsWritten) {
+  SmallRun run(scratch);
+  run.job().train.algorithms_file = scratch.write("damaged.json", "{\"version\": 1, \"checksum\"");
+  Context cuda(Device{DeviceKind::Cuda});
+  const std::string error = error_of([&] { run.train_on(cuda); });
+  EXPECT_THAT(error, HasSubstr("damaged.json"));
+  EXPECT_FALSE(fs::exists(run.directory() / "checkpoints"));
+}
+
+TEST_F(CudaAlgorithms, TheFirstOnesNeedNoFile) {
+  SmallRun one(scratch, "one"), other(scratch, "other");
+  for (SmallRun* run : {&one, &other}) run->job().train.algorithms = AlgorithmChoice::First;
+  const std::vector<uint64_t> expected = trained(one);
+  times(1);
+  EXPECT_EQ(trained(other), expected);
+  EXPECT_FALSE(fs::exists(file(one)));
+  EXPECT_EQ(read_checkpoint_manifest(one.checkpoint(8)).fingerprint.at("algorithms"), "first");
+}
+
+TEST_F(CudaAlgorithms, Tf32IsPartOfTheFingerprintAndOfTraining) {
+  SmallRun plain(scratch, "plain"), rounded(scratch, "rounded");
+  rounded.job().train.tf32 = true;
+  EXPECT_NE(trained(rounded), trained(plain));
+  EXPECT_EQ(read_checkpoint_manifest(rounded.checkpoint(8)).fingerprint.at("tf32"), "yes");
+  EXPECT_FALSE(read_checkpoint_manifest(plain.checkpoint(8)).fingerprint.contains("tf32"));
+  rounded.job().train.tf32 = false;
+  rounded.job().train.max_steps = 9;
+  rounded.job().allow_changes = {"train.max_steps"};
+  Context cuda(Device{DeviceKind::Cuda});
+  EXPECT_THAT(error_of([&] { rounded.train_on(cuda); }), HasSubstr("train.tf32: true -> false"));
+}
+
+// Tables that grew between two checkpoints are no other tokenizers.
+TEST_F(CudaAlgorithms, CheckpointsWithDifferentTablesAreAveraged) {
+  SmallRun run(scratch);
+  trained(run);
+  const fs::path mean = scratch / "mean";
+  average_checkpoints({run.checkpoint(3), run.checkpoint(8)}, mean);
+  EXPECT_TRUE(fs::exists(mean / "algorithms.json"));
+}
+
+}  // namespace
+}  // namespace weft
