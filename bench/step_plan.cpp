@@ -8,6 +8,7 @@
 #include "data/batch_plan_windows.h"
 #include "job/dataset_checks.h"
 #include "job/vocabularies.h"
+#include "kernels/devices.h"
 #include "parallel/dry_communicator.h"
 #include "trainer/training_setup.h"
 
@@ -91,8 +92,29 @@ std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks) {
 
 void check_layout(const JobConfig& job, const MeshLayout& layout) { check_shapes(on_layout(job, layout)); }
 
-StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, int threads) {
-  Context context({.kind = DeviceKind::Meta}, threads);
+namespace {
+
+// In place, since a context cannot be moved.
+class DryContext {
+ public:
+  explicit DryContext(const PlannedDevice& device) {
+    if (device.cuda) {
+      context_.emplace(device.threads, make_planned_cuda_backend(), true);
+    } else {
+      context_.emplace(Device{DeviceKind::Meta}, device.threads);
+    }
+  }
+  Context& get() { return *context_; }
+
+ private:
+  std::optional<Context> context_;
+};
+
+}  // namespace
+
+StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const PlannedDevice& device) {
+  DryContext dry(device);
+  Context& context = dry.get();
   Mesh mesh = dry_mesh(layout, context);
   TrainingSetup setup(context, mesh, job, planned_vocabularies(job));
   const ParameterRegistry& parameters = setup.parameters();

@@ -51,5 +51,8 @@ std::string describe_device(const Device& device, DeviceChoice choice);
 
 // InternalError in a build without CUDA, ConfigError where there is no such device or this build has no code for it.
 std::unique_ptr<Backend> make_cuda_backend(int index);
+// Of a device that need not be there, for the dry device (Context's second constructor). ConfigError in a build without
+// CUDA.
+std::unique_ptr<Backend> make_planned_cuda_backend();
 
 }  // namespace weft

@@ -10,4 +10,9 @@ std::string cudnn_text() { return "this weft is built without CUDA"; }
 
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
 
+std::unique_ptr<Backend> make_planned_cuda_backend() {
+  throw ConfigError("what CUDA's operations work in is not known: this weft is built without CUDA",
+                    "rebuild it with -DWEFT_CUDA=ON (docs/installation.md)");
+}
+
 }  // namespace weft

@@ -69,8 +69,9 @@ nlohmann::ordered_json report_predictions(const DeviceSpec& device, std::vector<
 
 ExitCode plan(const PlanArguments& a) {
   const JobConfig job = job_of(a);
+  const PlannedDevice device{.threads = a.threads, .cuda = !a.device.empty()};
   std::vector<StepPlan> plans;
-  for (const MeshLayout& layout : layouts_of(a, job)) plans.push_back(plan_step(job, layout, a.threads));
+  for (const MeshLayout& layout : layouts_of(a, job)) plans.push_back(plan_step(job, layout, device));
   const nlohmann::ordered_json figures =
       a.device.empty() ? report_plans(a, plans) : report_predictions(find_device(a.device), std::move(plans));
   if (!a.json.empty()) write_file_atomically(a.json, figures.dump(2) + "\n");

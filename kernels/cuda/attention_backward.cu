@@ -372,12 +372,12 @@ float* take_delta(Scratch& scratch, const AttentionBackward& args) {
 
 size_t CudaBackend::workspace(const AttentionBackward& args) const {
   const size_t own = scratch_bytes([&](Scratch& scratch) { take_delta(scratch, args); });
-  return std::max(own, library_attention_->workspace(args));  // either may be what runs
+  return std::max(own, library_workspace(args));  // either may be what runs
 }
 
 void CudaBackend::run(const AttentionBackward& args, Scratch scratch) {
-  if (library_attention_->run(args, scratch)) return;
-  with_device_type(args.out.dtype(), [&]<class T>() { backward<T>(stream_, args, take_delta(scratch, args)); });
+  if (attention().run(args, scratch)) return;
+  with_device_type(args.out.dtype(), [&]<class T>() { backward<T>(stream(), args, take_delta(scratch, args)); });
 }
 
 }  // namespace weft::cuda

@@ -144,11 +144,11 @@ void forward(const Stream& stream, const AttentionForward& args) {
 
 }  // namespace
 
-size_t CudaBackend::workspace(const AttentionForward& args) const { return library_attention_->workspace(args); }
+size_t CudaBackend::workspace(const AttentionForward& args) const { return library_workspace(args); }
 
 void CudaBackend::run(const AttentionForward& args, Scratch scratch) {
-  if (library_attention_->run(args, scratch)) return;
-  with_device_type(args.out.dtype(), [&]<class T>() { forward<T>(stream_, args); });
+  if (attention().run(args, scratch)) return;
+  with_device_type(args.out.dtype(), [&]<class T>() { forward<T>(stream(), args); });
 }
 
 }  // namespace weft::cuda

@@ -321,7 +321,7 @@ size_t CudaBackend::workspace(const CachedAttention& args) const {
 }
 
 void CudaBackend::run(const CachedAttention& args, Scratch scratch) {
-  with_device_type(args.out.dtype(), [&]<class T>() { cached<T>(stream_, args, Parts(args, scratch)); });
+  with_device_type(args.out.dtype(), [&]<class T>() { cached<T>(stream(), args, Parts(args, scratch)); });
 }
 
 }  // namespace weft::cuda

@@ -228,8 +228,8 @@ void without_gradient(const Stream& stream, const CrossEntropy& args) {
 
 void CudaBackend::run(const CrossEntropy& args, Scratch) {
   require_device_type(args.logits.dtype());
-  if (!args.dlogits) return without_gradient(stream_, args);
-  with_device_type(args.dlogits.dtype(), [&]<class T>() { with_gradient<T>(stream_, args); });
+  if (!args.dlogits) return without_gradient(stream(), args);
+  with_device_type(args.dlogits.dtype(), [&]<class T>() { with_gradient<T>(stream(), args); });
 }
 
 }  // namespace weft::cuda

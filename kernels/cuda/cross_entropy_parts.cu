@@ -121,27 +121,27 @@ void CudaBackend::run(const CrossEntropyStats& args, Scratch) {
   require_device_type(args.logits.dtype());
   const Stats row(args);
   const dim3 block = row_block(row.columns, kVector<float>).block;
-  const auto start = [&](auto* kernel) { launch(stream_, kernel, blocks_for(row.rows, block.y), block, 0, row); };
+  const auto start = [&](auto* kernel) { launch(stream(), kernel, blocks_for(row.rows, block.y), block, 0, row); };
   vectorised(row.logits, row.columns) ? start(chunk_stats<true>) : start(chunk_stats<false>);
 }
 
 void CudaBackend::run(const CrossEntropyRebase& args, Scratch) {
   require_device_type(args.row_sum.dtype());
   const int64_t rows = args.row_sum.elements();
-  launch(stream_, rebase_sums, blocks_for(rows, kThreads), kThreads, 0, elements_of<float>(args.row_max),
+  launch(stream(), rebase_sums, blocks_for(rows, kThreads), kThreads, 0, elements_of<float>(args.row_max),
          elements_of<float>(args.whole_max), elements_of<float>(args.row_sum), rows);
 }
 
 void CudaBackend::run(const CrossEntropyLoss& args, Scratch) {
   require_device_type(args.loss.dtype());
   const int64_t rows = args.loss.elements();
-  launch(stream_, losses, blocks_for(rows, kThreads), kThreads, 0, elements_of<int32_t>(args.targets),
+  launch(stream(), losses, blocks_for(rows, kThreads), kThreads, 0, elements_of<int32_t>(args.targets),
          elements_of<float>(args.row_max), elements_of<float>(args.row_sum), elements_of<float>(args.row_target),
          elements_of<float>(args.row_total), args.smoothing, args.vocabulary, elements_of<float>(args.loss), rows);
 }
 
 void CudaBackend::run(const CrossEntropyGradient& args, Scratch) {
-  with_device_type(args.dlogits.dtype(), [&]<class T>() { run_gradient<T>(stream_, args); });
+  with_device_type(args.dlogits.dtype(), [&]<class T>() { run_gradient<T>(stream(), args); });
 }
 
 }  // namespace weft::cuda

@@ -1,40 +1,73 @@
 #include "kernels/cuda/cuda_backend.h"
 
-#include "kernels/cuda/cudnn/attention.h"
+#include "base/error.h"
+#include "kernels/cuda/copy_stream.h"
 #include "kernels/cuda/device_allocator.h"
 #include "kernels/cuda/devices.h"
+#include "kernels/cuda/queues.h"
 
 namespace weft::cuda {
 
 CudaBackend::CudaBackend(int device)
-    : stream_(device),
-      staging_(stream_),
-      matmul_(stream_),
-      library_attention_(std::make_unique<LibraryAttention>(stream_)),
-      allocator_(device_allocator(device)),
-      host_memory_(pinned_allocator(device)),
-      uploads_(stream_),
-      snapshots_(stream_) {}
+    : allocator_(device_allocator(device)), queues_(std::make_unique<Queues>(device)) {}
+
+CudaBackend::CudaBackend() : allocator_(device_allocator(0)) {}
 
 CudaBackend::~CudaBackend() = default;
 
+CudaBackend::Queues& CudaBackend::queues() const {
+  require<InternalError>(queues_ != nullptr, "a plan for a CUDA device is asked to compute");
+  return *queues_;
+}
+const Stream& CudaBackend::stream() const { return queues().stream; }
+MatmulEngine& CudaBackend::matmul() { return queues().matmul; }
+LibraryAttention& CudaBackend::attention() { return queues().attention; }
+
 std::vector<std::pair<std::string, std::string>> CudaBackend::fingerprint() const {
-  std::vector<std::pair<std::string, std::string>> all{{"device", device_name(stream_.device())},
+  const Queues& q = queues();
+  std::vector<std::pair<std::string, std::string>> all{{"device", device_name(q.stream.device())},
                                                        {"runtime", runtime_version()},
-                                                       {"matmul", matmul_.library()},
-                                                       {"algorithms", matmul_.choices()},
-                                                       {"attention", library_attention_->name()}};
-  if (matmul_.options().tf32) all.emplace_back("tf32", "yes");
+                                                       {"matmul", q.matmul.library()},
+                                                       {"algorithms", q.matmul.choices()},
+                                                       {"attention", q.attention.name()}};
+  if (q.matmul.options().tf32) all.emplace_back("tf32", "yes");
   return all;
 }
 
 // Tiles of tensor cores are up to 128 wide.
 int64_t CudaBackend::vocabulary_multiple() const { return 128; }
 
-void CudaBackend::choose_attention(AttentionChoice choice) { library_attention_->choose(choice); }
+// A plan's job may choose, and nothing follows from it.
+void CudaBackend::set_products(const ProductOptions& options) {
+  if (queues_) queues_->matmul.set_options(options);
+}
+void CudaBackend::choose_attention(AttentionChoice choice) {
+  if (queues_) queues_->attention.choose(choice);
+}
 
-void CudaBackend::upload(std::span<const std::byte> from, const Tensor& to) { staging_.upload(from, to.device_raw()); }
+// A plan is one of weft's own kernels: what a library works in is known where the library is.
+size_t CudaBackend::library_workspace(const AttentionForward& args) const {
+  return queues_ ? queues_->attention.workspace(args) : 0;
+}
+size_t CudaBackend::library_workspace(const AttentionBackward& args) const {
+  return queues_ ? queues_->attention.workspace(args) : 0;
+}
 
-void CudaBackend::download(const Tensor& from, std::span<std::byte> to) { staging_.download(from.device_raw(), to); }
+std::string CudaBackend::tuned() const { return queues().matmul.tuned(); }
+void CudaBackend::take_tuned(const std::string& text, const std::string& from) {
+  queues().matmul.take_tuned(text, from);
+}
+
+void CudaBackend::upload(std::span<const std::byte> from, const Tensor& to) {
+  queues().staging.upload(from, to.device_raw());
+}
+void CudaBackend::download(const Tensor& from, std::span<std::byte> to) {
+  queues().staging.download(from.device_raw(), to);
+}
+void CudaBackend::finish() { stream().finish(); }
+
+CopyQueue* CudaBackend::uploads_ahead() { return queues_ ? &queues_->uploads : nullptr; }
+CopyQueue* CudaBackend::snapshots() { return queues_ ? &queues_->snapshots : nullptr; }
+std::shared_ptr<Allocator> CudaBackend::host_memory() const { return queues().host_memory; }
 
 }  // namespace weft::cuda

@@ -1,8 +1,6 @@
 #pragma once
 #include "kernels/backend/backend.h"
-#include "kernels/cuda/copy_stream.h"
 #include "kernels/cuda/matmul.h"
-#include "kernels/cuda/staging.h"
 #include "kernels/cuda/stream.h"
 
 namespace weft::cuda {
@@ -14,23 +12,25 @@ class LibraryAttention;  // cudnn/attention.h
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(int device);
+  // For plans, where there is no device: it says what operations work in, and runs none.
+  CudaBackend();
   ~CudaBackend() override;
 
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override;
   int64_t vocabulary_multiple() const override;
-  void set_products(const ProductOptions& options) override { matmul_.set_options(options); }
-  std::string tuned() const override { return matmul_.tuned(); }
-  void take_tuned(const std::string& text, const std::string& from) override { matmul_.take_tuned(text, from); }
+  void set_products(const ProductOptions& options) override;
+  std::string tuned() const override;
+  void take_tuned(const std::string& text, const std::string& from) override;
   void choose_attention(AttentionChoice choice) override;
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
-  void finish() override { stream_.finish(); }
+  void finish() override;
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
-  CopyQueue* uploads_ahead() override { return &uploads_; }
-  CopyQueue* snapshots() override { return &snapshots_; }
-  std::shared_ptr<Allocator> host_memory() const override { return host_memory_; }
-  const Stream& stream() const { return stream_; }
+  CopyQueue* uploads_ahead() override;
+  CopyQueue* snapshots() override;
+  std::shared_ptr<Allocator> host_memory() const override;
+  const Stream& stream() const;
 
   using Backend::run;
   using Backend::workspace;
@@ -78,14 +78,17 @@ class CudaBackend : public Backend {
   void run(const SumRows& args, Scratch scratch) override;
 
  private:
-  void packed_linear(const LinearForward& args);
+  struct Queues;  // what a device is worked with
 
-  Stream stream_;
-  Staging staging_;
-  MatmulEngine matmul_;
-  std::unique_ptr<LibraryAttention> library_attention_;
-  std::shared_ptr<Allocator> allocator_, host_memory_;
-  CopyStream uploads_, snapshots_;  // apart: tokens do not wait behind a checkpoint
+  void packed_linear(const LinearForward& args);
+  Queues& queues() const;
+  MatmulEngine& matmul();
+  LibraryAttention& attention();
+  size_t library_workspace(const AttentionForward& args) const;
+  size_t library_workspace(const AttentionBackward& args) const;
+
+  std::shared_ptr<Allocator> allocator_;
+  std::unique_ptr<Queues> queues_;  // none: only plans
 };
 
 }  // namespace weft::cuda

@@ -74,6 +74,8 @@ std::string cudnn_text() {
   }
 }
 
+std::unique_ptr<Backend> make_planned_cuda_backend() { return std::make_unique<cuda::CudaBackend>(); }
+
 std::unique_ptr<Backend> make_cuda_backend(int index) {
   const CudaDevices found = cuda_devices();
   require<ConfigError>(index < static_cast<int>(found.names.size()), "CUDA device {} is asked for, but there are {}{}",

@@ -116,16 +116,16 @@ void CudaBackend::run(const Fill& args, Scratch) {
   const int64_t n = args.t.elements();
   switch (args.t.dtype()) {
     case DType::F32:
-      return fill_with(stream_, args.t.device_data<float>(), n, static_cast<float>(args.value));
+      return fill_with(stream(), args.t.device_data<float>(), n, static_cast<float>(args.value));
     case DType::BF16:
-      return fill_with(stream_, reinterpret_cast<uint16_t*>(args.t.device_data<BFloat16>()), n,
+      return fill_with(stream(), reinterpret_cast<uint16_t*>(args.t.device_data<BFloat16>()), n,
                        BFloat16(static_cast<float>(args.value)).bits);
     case DType::F64:
-      return fill_with(stream_, args.t.device_data<double>(), n, args.value);
+      return fill_with(stream(), args.t.device_data<double>(), n, args.value);
     case DType::I32:
-      return fill_with(stream_, args.t.device_data<int32_t>(), n, static_cast<int32_t>(args.value));
+      return fill_with(stream(), args.t.device_data<int32_t>(), n, static_cast<int32_t>(args.value));
     case DType::I64:
-      return fill_with(stream_, args.t.device_data<int64_t>(), n, static_cast<int64_t>(args.value));
+      return fill_with(stream(), args.t.device_data<int64_t>(), n, static_cast<int64_t>(args.value));
   }
 }
 
@@ -133,9 +133,9 @@ void CudaBackend::run(const Convert& args, Scratch) {
   const auto& [from, to] = args;
   if (from.dtype() == to.dtype()) {
     if (from.device_raw() == to.device_raw()) return;
-    select_device(stream_.device());
+    select_device(stream().device());
     return check(
-        cudaMemcpyAsync(to.device_raw(), from.device_raw(), from.bytes(), cudaMemcpyDeviceToDevice, stream_.get()),
+        cudaMemcpyAsync(to.device_raw(), from.device_raw(), from.bytes(), cudaMemcpyDeviceToDevice, stream().get()),
         "copying within the device");
   }
   with_device_type(from.dtype(), [&]<class From>() {
@@ -143,7 +143,7 @@ void CudaBackend::run(const Convert& args, Scratch) {
       if constexpr (!std::is_same_v<From, To>) {
         const int64_t n = from.elements();
         with_alignment(on_vector(from.device_raw()) && on_vector(to.device_raw()), [&]<bool kAligned>() {
-          launch(stream_, convert_elements<kAligned, From, To>, blocks_for(n, kThreads * kPiece<From, To>), kThreads, 0,
+          launch(stream(), convert_elements<kAligned, From, To>, blocks_for(n, kThreads * kPiece<From, To>), kThreads, 0,
                  elements_of<From>(from), elements_of<To>(to), n);
         });
       }
@@ -157,7 +157,7 @@ void CudaBackend::run(const AddScaled& args, Scratch) {
     T* y = elements_of<T>(args.y);
     const int64_t n = args.y.elements();
     with_alignment(on_vector(x) && on_vector(y), [&]<bool kAligned>() {
-      launch(stream_, add_scaled_elements<kAligned, T>, blocks_for(n, kThreads * kVector<T>), kThreads, 0, x,
+      launch(stream(), add_scaled_elements<kAligned, T>, blocks_for(n, kThreads * kVector<T>), kThreads, 0, x,
              static_cast<float>(args.scale), y, n);
     });
   });
@@ -170,7 +170,7 @@ void CudaBackend::run(const GatherRows& args, Scratch) {
   with_unit(vectors, to.dtype(), [&]<class U>() {
     const auto units = static_cast<int64_t>(row_bytes / sizeof(U));
     const dim3 block = row_block(units, 1).block;
-    launch(stream_, gather_units<U>, blocks_for(to.rows(), block.y), block, 0, units_of<U>(from),
+    launch(stream(), gather_units<U>, blocks_for(to.rows(), block.y), block, 0, units_of<U>(from),
            index.device_data<int32_t>(), const_cast<U*>(units_of<U>(to)), to.rows(), units);
   });
 }
@@ -185,7 +185,7 @@ void CudaBackend::run(const JoinColumns& args, Scratch) {
     const auto units = static_cast<int64_t>(bytes / sizeof(U)),
                part_units = static_cast<int64_t>(part_bytes / sizeof(U));
     const dim3 block = row_block(units, 1).block;
-    launch(stream_, join_units<U>, blocks_for(to.rows(), block.y), block, 0, units_of<U>(parts),
+    launch(stream(), join_units<U>, blocks_for(to.rows(), block.y), block, 0, units_of<U>(parts),
            const_cast<U*>(units_of<U>(to)), to.rows(), part_units, units);
   });
 }
@@ -198,7 +198,7 @@ void CudaBackend::run(const AddRow& args, Scratch) {
       const int64_t rows = args.y.rows(), width = args.y.columns();
       const dim3 block = row_block(width, kPiece<R, T>).block;
       with_alignment(vectorised(row, width) && vectorised(y, width), [&]<bool kAligned>() {
-        launch(stream_, add_to_rows<kAligned, R, T>, blocks_for(rows, block.y), block, 0, row, y, rows, width);
+        launch(stream(), add_to_rows<kAligned, R, T>, blocks_for(rows, block.y), block, 0, row, y, rows, width);
       });
     });
   });

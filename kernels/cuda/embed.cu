@@ -83,7 +83,7 @@ void CudaBackend::run(const EmbedForward& args, Scratch) {
     Combine<T> rows(args.table, args.scale, args.dropout, args.y);
     rows.look_up(args.tokens, args.first_token);
     rows.add(args.positions, args.row_positions);
-    combine(stream_, rows);
+    combine(stream(), rows);
   });
 }
 
@@ -91,7 +91,7 @@ void CudaBackend::run(const AddPositionsForward& args, Scratch) {
   with_device_type(args.y.dtype(), [&]<class T>() {
     Combine<T> rows(args.x, args.scale, args.dropout, args.y);
     rows.add(args.positions, args.row_positions);
-    combine(stream_, rows);
+    combine(stream(), rows);
   });
 }
 

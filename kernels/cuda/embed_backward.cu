@@ -221,7 +221,7 @@ size_t CudaBackend::workspace(const EmbedBackward& args) const {
 }
 
 void CudaBackend::run(const EmbedBackward& args, Scratch scratch) {
-  sum_by_index(stream_, args.dy, args.dropout,
+  sum_by_index(stream(), args.dy, args.dropout,
                {.indices = args.tokens,
                 .order = args.by_token,
                 .first = args.first_token,
@@ -229,7 +229,7 @@ void CudaBackend::run(const EmbedBackward& args, Scratch scratch) {
                 .table = args.dtable,
                 .mode = args.dtable_mode},
                scratch);
-  sum_by_index(stream_, args.dy, args.dropout,
+  sum_by_index(stream(), args.dy, args.dropout,
                {.indices = args.row_positions,
                 .order = args.by_position,
                 .table = args.dpositions,
@@ -242,7 +242,7 @@ size_t CudaBackend::workspace(const AddPositionsBackward& args) const {
 }
 
 void CudaBackend::run(const AddPositionsBackward& args, Scratch scratch) {
-  sum_by_index(stream_, args.dy, args.dropout,
+  sum_by_index(stream(), args.dy, args.dropout,
                {.indices = args.row_positions,
                 .order = args.by_position,
                 .table = args.dpositions,

@@ -130,11 +130,11 @@ void CudaBackend::run(const LinearForward& args, Scratch scratch) {
     gemm.c = args.y.device_raw();
     gemm.saved = args.pre ? args.pre.device_raw() : scratch.take<std::byte>(static_cast<int64_t>(args.y.bytes()));
     gemm.gelu = FusedGelu::Forward;
-    return matmul_.run(gemm);
+    return matmul().run(gemm);
   }
   const Tensor& product = args.pre ? args.pre : args.y;
   gemm.c = product.device_raw();
-  matmul_.run(gemm);
+  matmul().run(gemm);
   if (bias_apart) run(AddRow{args.bias, args.y}, {});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
   run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y}, {});
@@ -147,7 +147,7 @@ void CudaBackend::run(const Activate& args, Scratch) {
     T* y = elements_of<T>(args.y);
     with_activation(args.activation, [&]<Activation Act>() {
       with_pieces<T>(vectorised(pre, columns) && vectorised(y, columns), [&]<int N>() {
-        launch_pieces<N>(stream_, Activated<Act, N, T>{pre, y, columns, DropoutMask(args.dropout)}, rows, columns);
+        launch_pieces<N>(stream(), Activated<Act, N, T>{pre, y, columns, DropoutMask(args.dropout)}, rows, columns);
       });
     });
   });
@@ -167,7 +167,7 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
   require_device_type(dtype);
   if (args.dx) {
     const bool fused = fused_gelu(args);
-    matmul_.run({.m = args.dy.rows(),
+    matmul().run({.m = args.dy.rows(),
                  .n = args.dx.columns(),
                  .k = args.dy.columns(),
                  .input = dtype,
@@ -179,14 +179,14 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
                  .saved = fused ? args.input_pre.device_raw() : nullptr,
                  .add = args.dx_mode == Accumulate::Add});
     if (fused && args.input_dbias) {
-      column_sums(stream_, args.dx, args.input_dbias, args.input_dbias_mode, scratch);
+      column_sums(stream(), args.dx, args.input_dbias, args.input_dbias_mode, scratch);
     } else if (!fused && has_producer(args)) {
-      with_device_type(dtype, [&]<class T>() { producer_gradient<T>(stream_, args, scratch); });
+      with_device_type(dtype, [&]<class T>() { producer_gradient<T>(stream(), args, scratch); });
     }
   }
-  if (args.dbias) column_sums(stream_, args.dy, args.dbias, args.dbias_mode, scratch);
+  if (args.dbias) column_sums(stream(), args.dy, args.dbias, args.dbias_mode, scratch);
   if (!args.dweight) return;
-  matmul_.run({.m = args.dy.columns(),
+  matmul().run({.m = args.dy.columns(),
                .n = args.x.columns(),
                .k = args.dy.rows(),
                .input = dtype,
@@ -200,7 +200,7 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
 
 void CudaBackend::run(const Matmul& args, Scratch) {
   require_device_type(args.a.dtype());
-  matmul_.run({.m = args.c.rows(),
+  matmul().run({.m = args.c.rows(),
                .n = args.c.columns(),
                .k = args.transpose_a ? args.a.rows() : args.a.columns(),
                .input = args.a.dtype(),

@@ -223,7 +223,7 @@ void CudaBackend::run(const PackWeight& args, Scratch) {
   with_packed_type(args.format, [&]<class W>() {
     const PackedParts<W> to(out, in, Scratch(args.data.device_raw()));
     with_device_type(args.weight.dtype(), [&]<class T>() {
-      launch(stream_, pack_rows<T, W>, blocks_for(out, kWarps), dim3(kWarp, kWarps), 0,
+      launch(stream(), pack_rows<T, W>, blocks_for(out, kWarps), dim3(kWarp, kWarps), 0,
              elements_of<const T>(args.weight), out, in, vectorised(elements_of<const T>(args.weight), in), to);
     });
   });
@@ -239,7 +239,7 @@ void CudaBackend::packed_linear(const LinearForward& args) {
       const X* bias = elements_of<const X>(args.bias);
       const PackedProduct product{args.y.rows(), packed.in, packed.out, vectorised(x, packed.in), args.activation};
       const auto into = [&]<class Y>() {
-        launch(stream_, packed_product<X, W, Y>, grid, block, 0, x, weight, bias, elements_of<Y>(args.y), product);
+        launch(stream(), packed_product<X, W, Y>, grid, block, 0, x, weight, bias, elements_of<Y>(args.y), product);
       };
       if (args.y.dtype() == DType::F32) {
         into.template operator()<float>();

@@ -136,8 +136,8 @@ void run_forward(const Stream& stream, const ResidualNormForward& args) {
 
 void CudaBackend::run(const ResidualNormForward& args, Scratch) {
   with_device_type((args.sum ? args.sum : args.x).dtype(), [&]<class T>() {
-    if (args.x.dtype() == DType::F32) return run_forward<T, float>(stream_, args);
-    run_forward<T, T>(stream_, args);
+    if (args.x.dtype() == DType::F32) return run_forward<T, float>(stream(), args);
+    run_forward<T, T>(stream(), args);
   });
 }
 

@@ -233,7 +233,7 @@ size_t CudaBackend::workspace(const ResidualNormBackward& args) const {
 
 void CudaBackend::run(const ResidualNormBackward& args, Scratch scratch) {
   const RunSums sums(args, scratch);
-  with_device_type(any_of(args).dtype(), [&]<class T>() { run_backward<T>(stream_, args, sums); });
+  with_device_type(any_of(args).dtype(), [&]<class T>() { run_backward<T>(stream(), args, sums); });
   std::vector<PartialSums> over_runs;
   const auto want = [&](const float* runs, const Tensor& to, Accumulate mode) {
     if (to) over_runs.push_back({runs, to.device_data<float>(), mode});
@@ -241,7 +241,7 @@ void CudaBackend::run(const ResidualNormBackward& args, Scratch scratch) {
   want(sums.bias, args.dbias, args.dbias_mode);
   want(sums.gamma, args.dgamma, args.dgamma_mode);
   want(sums.beta, args.dbeta, args.dbeta_mode);
-  add_partial_sums(stream_, over_runs, runs_of(any_of(args).rows()), any_of(args).columns());
+  add_partial_sums(stream(), over_runs, runs_of(any_of(args).rows()), any_of(args).columns());
 }
 
 }  // namespace weft::cuda
