@@ -8,7 +8,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-BEGIN, END = "<!-- table.py begins -->", "<!-- table.py ends -->"
+BEGIN, END = "<!-- table.py begins{} -->", "<!-- table.py ends{} -->"
 HEAD = ("| case | precision | weft, tokens/s | fastest peer, tokens/s | ratio | GFLOP/s | peak | share |\n"
         "|---|---|---|---|---|---|---|---|\n")
 
@@ -126,12 +126,55 @@ def parity_table(folder):
     return text
 
 
-def replaced(page, body):
-    before, found, rest = page.partition(BEGIN)
-    _, closed, after = rest.partition(END)
+PREDICTED = ("| model | device | devices | dp x tp | step, ms | products | attention | memory | tp waits | dp waits "
+             "| tokens/s | MFU | GiB | measured, tokens/s | MFU | fastest peer |\n" + "|---" * 16 + "|\n")
+
+
+def predicted_row(row, measured):
+    """A line of predictions; measured: what bench/gpu.sh found on one such device, if it has."""
+    parts = row["predicted"]
+    milliseconds = [number(1e3 * parts[key], 1) for key in ("products_seconds", "attention_seconds", "memory_seconds",
+                                                            "tp_seconds", "dp_exposed_seconds")]
+    steps, peer = measured.get((row["device"], row["model"], row["devices"]), (None, None))
+    cells = [row["model"], row["device"], str(row["devices"]), f"{row['dp']} x {row['tp']}", number(1e3 * row["seconds"], 1),
+             *milliseconds, number(parts["tokens_per_second"]), f"{100 * parts['mfu']:.0f} %",
+             number(row["peak_bytes"] / 2**30, 1), number(steps and steps["median_tokens_per_second"]),
+             f"{100 * steps['mfu']:.0f} %" if steps and steps["mfu"] else "n/a", number(peer and peer["tok_s"])]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def measured_on_devices(folder):
+    """(device, model, devices) -> what bench/gpu.sh measured, and the peer's figures of the same run; of real devices."""
+    found = {}
+    for result in results(folder):
+        if "gpu" not in result or result["simulated"]:
+            continue
+        names = " ".join(result["machine"]["devices"]).lower()
+        device = next((known for known in ("h100", "h200", "a100") if known in names), names)
+        peers = {peer["job"]: peer for peer in result["gpu"]["peers"]}
+        for steps in result["gpu"]["steps"]:
+            found[device, steps["job"], steps["dp"] * steps["tp"]] = steps, peers.get(steps["job"])
+    return found
+
+
+def predictions_table(folder):
+    """What bench/predict.sh keeps, beside what was measured since."""
+    record = next((r for r in results(folder) if "predictions" in r), None)
+    if not record:
+        return "No predictions yet.\n"
+    measured = measured_on_devices(folder)
+    return (f"`{record['command']}` at commit {record['commit']}: {record['what']}; bf16, the fastest layout of each. Where "
+            "nothing was measured it says n/a.\n\n" + PREDICTED +
+            "".join(predicted_row(row, measured) for row in record["predictions"]))
+
+
+def replaced(page, body, part=""):
+    begin, end = BEGIN.format(part), END.format(part)
+    before, found, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise SystemExit(f"the page has no markers {BEGIN} and {END}")
-    return f"{before}{BEGIN}\n{body.rstrip()}\n{END}{after}"
+        raise SystemExit(f"the page has no markers {begin} and {end}")
+    return f"{before}{begin}\n{body.rstrip()}\n{end}{after}"
 
 
 def main(arguments):
@@ -140,16 +183,17 @@ def main(arguments):
         print(__doc__)
         return 0 if arguments == ["--help"] else 2
     folder = os.path.join(HERE, "results")
-    pages = {os.path.join(HERE, "README.md"): table(folder),
-             os.path.join(HERE, "..", "docs", "layouts.md"): parity_table(folder)}
-    return max(update(path, body, check) for path, body in pages.items())
+    here, layouts = os.path.join(HERE, "README.md"), os.path.join(HERE, "..", "docs", "layouts.md")
+    tables = [(here, "", table(folder)), (here, ": predictions", predictions_table(folder)),
+              (layouts, "", parity_table(folder))]
+    return max(update(path, part, body, check) for path, part, body in tables)
 
 
-def update(path, body, check):
+def update(path, part, body, check):
     """1 where a page is to be checked and is not what the results say."""
     with open(path, encoding="utf-8") as text:
         page = text.read()
-    wanted = replaced(page, body)
+    wanted = replaced(page, body, part)
     if check:
         if page != wanted:
             print(f"{os.path.relpath(path, os.path.join(HERE, '..'))} is not what bench/results say: run bench/table.py")
