@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -45,6 +47,18 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
         "; there are SEED, COUNT, MEMORY, CAPABILITY, REPORTS, PATIENCE, FAIL_ALLOCATION, FAIL_LAUNCH and FAIL_KERNEL");
 }
 
+// What follows a number that is no device is not looked at.
+void set_visible(Settings& settings, std::string_view text) {
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const uint64_t device = number("CUDA_VISIBLE_DEVICES", text.substr(0, comma));
+    if (device >= static_cast<uint64_t>(settings.devices)) break;
+    settings.visible.push_back(static_cast<int>(device));
+    text.remove_prefix(std::min(comma + 1, text.size()));
+  }
+  settings.devices = static_cast<int>(settings.visible.size());
+}
+
 }  // namespace
 
 Settings settings_from_environment() {
@@ -56,6 +70,7 @@ Settings settings_from_environment() {
     const size_t equals = variable.find('=');
     set(settings, variable.substr(0, equals), variable.substr(equals + 1));
   }
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) set_visible(settings, visible);
   return settings;
 }
 
