@@ -1,10 +1,14 @@
 #include "base/error.h"
 #include "kernels/backend/backend.h"
+#include "kernels/device_queue.h"
 #include "kernels/devices.h"
 
 namespace weft {
 
 CudaDevices cuda_devices() { return {.why_none = "this weft is built without CUDA"}; }
+
+
+std::unique_ptr<DeviceQueue> make_device_queue(Context&) { throw InternalError("this build has no CUDA device"); }
 
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
 
