@@ -1,6 +1,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/log.h"
 #include "kernels/device_queue.h"
 #include "parallel/nccl/library.h"
 #include "parallel/nccl_communicator.h"
@@ -32,12 +33,16 @@ class NcclWork : public CollectiveWork {
   explicit NcclWork(std::shared_ptr<DeviceQueue> queue) : queue_(std::move(queue)), mark_(queue_->mark()) {}
   // The tensors go next, and their memory to operations: these come after the collective also where nobody waited.
   ~NcclWork() override {
-    if (mark_) queue_->hold_operations_until(*mark_);
+    try {
+      finish();
+    } catch (const std::exception& error) {  // the device has failed: no operation comes after it
+      log_warning("{}", error.what());
+    }
   }
   bool done() override { return !mark_ || mark_->passed(); }
 
  protected:
-  void finish() override {
+  void finish() final {
     if (mark_) queue_->hold_operations_until(*mark_);
     mark_.reset();
   }
