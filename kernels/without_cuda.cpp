@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "kernels/backend/backend.h"
+#include "kernels/device_ids.h"
 #include "kernels/device_queue.h"
 #include "kernels/devices.h"
 
@@ -7,6 +8,7 @@ namespace weft {
 
 CudaDevices cuda_devices() { return {.why_none = "this weft is built without CUDA"}; }
 
+std::vector<std::string> cuda_device_ids() { return {}; }
 
 std::unique_ptr<DeviceQueue> make_device_queue(Context&) { throw InternalError("this build has no CUDA device"); }
 

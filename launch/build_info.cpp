@@ -7,6 +7,7 @@
 #include "kernels/context.h"
 #include "kernels/devices.h"
 #include "launch/revision.h"
+#include "parallel/nccl_communicator.h"
 
 namespace weft {
 namespace {
@@ -43,7 +44,8 @@ std::vector<InfoRow> build_rows() {
       {"git revision", git_revision()},
       {"compiler", WEFT_COMPILER},
       {"CUDA", cuda_text()},
-      {"NCCL, cuDNN", "not in this version"},
+      {"NCCL", describe_nccl()},
+      {"cuDNN", "not in this version"},
       {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread a rank for what is not a matrix product)"},
       {"matrix products", matmul_library()},
       {"bf16 products", emulates_bf16() ? "emulated by rounding: right, but slow" : "native"},
