@@ -125,4 +125,15 @@ const BenchJob& find_bench_job(const std::string& name) {
   throw ConfigError(fmt::format("--model {}: no such model", name), "use one of " + known);
 }
 
+JobConfig job_or_model(const std::string& path, const std::string& model, const std::vector<std::string>& overrides) {
+  if (path.empty() == model.empty()) throw ConfigError("it takes one job file or one --model NAME");
+  if (!path.empty()) return load_job(path, overrides);
+  const BenchJob& named = find_bench_job(model);
+  JobConfig job = named.job;
+  job.tokenizer.vocabulary = named.vocabulary;
+  job = job_with(job, overrides);
+  check_shapes(job);
+  return job;
+}
+
 }  // namespace weft

@@ -19,6 +19,10 @@ const std::vector<BenchJob>& bench_jobs();
 // A line for each of them, for a command's help.
 std::string describe_bench_jobs();
 
+// The job of a file, or without one the named model's, whose tokenizer states its vocabulary; changed by `overrides`.
+// ConfigError unless it is one of the two.
+JobConfig job_or_model(const std::string& path, const std::string& model, const std::vector<std::string>& overrides);
+
 // ConfigError that lists the names if there is no such job.
 const BenchJob& find_bench_job(const std::string& name);
 

@@ -66,7 +66,9 @@ std::string describe(std::span<const Prediction> predictions, const DeviceSpec& 
   return text;
 }
 
-Json to_json(const Prediction& p, const DeviceSpec& device) {
+namespace {
+
+Json layout_json(const Prediction& p, const DeviceSpec& device) {
   Json out = to_json(p.plan, RankCapacity{.memory_gib = device.memory_gib});
   out["seconds"] = p.step.seconds();
   out["predicted"] = {{"device", device.name},
@@ -99,6 +101,14 @@ Json assumptions(const DeviceSpec& device) {
           {"share_of_links", reach.links},
           {"host_seconds_per_operation", reach.operation},
           {"hop_seconds", {{"link", reach.link_hop}, {"network", reach.network_hop}}}};
+}
+
+}  // namespace
+
+Json to_json(std::span<const Prediction> predictions, const DeviceSpec& device) {
+  Json all = Json::array();
+  for (const Prediction& p : predictions) all.push_back(layout_json(p, device));
+  return {{"what", "a prediction, not a measurement"}, {"assumed", assumptions(device)}, {"layouts", std::move(all)}};
 }
 
 }  // namespace weft

@@ -22,8 +22,7 @@ std::vector<Prediction> predict(std::vector<StepPlan> plans, const DeviceSpec& d
 
 // A line a layout, with the parts of its step, and what was assumed.
 std::string describe(std::span<const Prediction> predictions, const DeviceSpec& device);
-nlohmann::ordered_json to_json(const Prediction& prediction, const DeviceSpec& device);
-// The device's stated rates and the shares of them that are assumed.
-nlohmann::ordered_json assumptions(const DeviceSpec& device);
+// Each with its parts; before them the device's stated rates and the shares of them that are assumed.
+nlohmann::ordered_json to_json(std::span<const Prediction> predictions, const DeviceSpec& device);
 
 }  // namespace weft

@@ -71,4 +71,10 @@ Json to_json(const StepPlan& plan, const RankCapacity& rank) {
           {"seconds", seconds ? Json(*seconds) : Json(nullptr)}};
 }
 
+Json to_json(std::span<const StepPlan> plans, const RankCapacity& rank) {
+  Json all = Json::array();
+  for (const StepPlan& plan : plans) all.push_back(to_json(plan, rank));
+  return all;
+}
+
 }  // namespace weft

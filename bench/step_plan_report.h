@@ -21,7 +21,8 @@ std::optional<double> step_seconds(const StepPlan& plan, const RankCapacity& ran
 
 // A table of layouts, a line each, those that do not fit marked; of a single one also what it sends. One plan or more.
 std::string describe(std::span<const StepPlan> plans, const RankCapacity& rank);
-// Every figure of one layout, in bytes, FLOPs and seconds.
+// Every figure of each layout, in bytes, FLOPs and seconds; of one.
+nlohmann::ordered_json to_json(std::span<const StepPlan> plans, const RankCapacity& rank);
 nlohmann::ordered_json to_json(const StepPlan& plan, const RankCapacity& rank);
 
 }  // namespace weft

@@ -1,5 +1,7 @@
 #include "base/error.h"
 #include "kernels/backend/backend.h"
+#include "kernels/device_ids.h"
+#include "kernels/device_queue.h"
 #include "kernels/devices.h"
 
 namespace weft {
@@ -7,6 +9,10 @@ namespace weft {
 CudaDevices cuda_devices() { return {.why_none = "this weft is built without CUDA"}; }
 
 std::string cudnn_text() { return "this weft is built without CUDA"; }
+
+std::vector<std::string> cuda_device_ids() { return {}; }
+
+std::unique_ptr<DeviceQueue> make_device_queue(Context&) { throw InternalError("this build has no CUDA device"); }
 
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
 

@@ -7,6 +7,7 @@
 #include "kernels/context.h"
 #include "kernels/devices.h"
 #include "launch/revision.h"
+#include "parallel/nccl_communicator.h"
 
 namespace weft {
 namespace {
@@ -45,7 +46,7 @@ std::vector<InfoRow> build_rows() {
       {"compiler", WEFT_COMPILER},
       {"CUDA", cuda_text()},
       {"cuDNN", cudnn_text()},
-      {"NCCL", "not in this version"},
+      {"NCCL", describe_nccl()},
       {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread a rank for what is not a matrix product)"},
       {"matrix products", matmul_library()},
       {"bf16 products", emulates_bf16() ? "emulated by rounding: right, but slow" : "native"},

@@ -27,13 +27,8 @@ struct BenchArguments {
 };
 
 JobConfig job_of(BenchArguments& a) {
-  if (a.job.empty() == a.model.empty()) throw ConfigError("what to measure is one job file or one --model NAME");
-  if (!a.job.empty()) return load_job(a.job, a.overrides);
-  const BenchJob& named = find_bench_job(a.model);
-  if (a.data.vocabulary == 0) a.data.vocabulary = named.vocabulary;
-  const JobConfig job = job_with(named.job, a.overrides);
-  check_shapes(job);
-  return job;
+  if (!a.model.empty() && a.data.vocabulary == 0) a.data.vocabulary = find_bench_job(a.model).vocabulary;
+  return job_or_model(a.job, a.model, a.overrides);
 }
 
 void report_figures(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {

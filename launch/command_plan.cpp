@@ -32,17 +32,6 @@ MeshLayout parse_layout(const std::string& text) {
   return layout;
 }
 
-JobConfig job_of(const PlanArguments& a) {
-  if (a.job.empty() == a.model.empty()) throw ConfigError("what to plan is one job file or one --model NAME");
-  if (!a.job.empty()) return load_job(a.job, a.overrides);
-  const BenchJob& named = find_bench_job(a.model);
-  JobConfig job = named.job;
-  job.tokenizer.vocabulary = named.vocabulary;
-  job = job_with(job, a.overrides);
-  check_shapes(job);
-  return job;
-}
-
 std::vector<MeshLayout> layouts_of(const PlanArguments& a, const JobConfig& job) {
   if (a.sweep > 0) return possible_layouts(job, a.sweep);
   if (a.nodes > 0) return possible_layouts(job, a.nodes * find_device(a.device).per_node);
@@ -52,29 +41,21 @@ std::vector<MeshLayout> layouts_of(const PlanArguments& a, const JobConfig& job)
   return {layout};
 }
 
-nlohmann::ordered_json report_plans(const PlanArguments& a, const std::vector<StepPlan>& plans) {
-  auto all = nlohmann::ordered_json::array();
-  for (const StepPlan& p : plans) all.push_back(to_json(p, a.rank));
-  std::printf("%s", describe(plans, a.rank).c_str());
-  return all;
-}
-
-nlohmann::ordered_json report_predictions(const DeviceSpec& device, std::vector<StepPlan> plans) {
-  const std::vector<Prediction> predictions = predict(std::move(plans), device);
-  auto all = nlohmann::ordered_json::array();
-  for (const Prediction& p : predictions) all.push_back(to_json(p, device));
-  std::printf("%s", describe(predictions, device).c_str());
-  return {{"what", "a prediction, not a measurement"}, {"assumed", assumptions(device)}, {"layouts", all}};
-}
-
 ExitCode plan(const PlanArguments& a) {
-  const JobConfig job = job_of(a);
-  const PlannedDevice device{.threads = a.threads, .cuda = !a.device.empty()};
+  const JobConfig job = job_or_model(a.job, a.model, a.overrides);
+  const PlannedDevice on{.threads = a.threads, .cuda = !a.device.empty()};
   std::vector<StepPlan> plans;
-  for (const MeshLayout& layout : layouts_of(a, job)) plans.push_back(plan_step(job, layout, device));
-  const nlohmann::ordered_json figures =
-      a.device.empty() ? report_plans(a, plans) : report_predictions(find_device(a.device), std::move(plans));
-  if (!a.json.empty()) write_file_atomically(a.json, figures.dump(2) + "\n");
+  for (const MeshLayout& layout : layouts_of(a, job)) plans.push_back(plan_step(job, layout, on));
+  std::string text, json;
+  if (on.cuda) {
+    const DeviceSpec& device = find_device(a.device);
+    const std::vector<Prediction> predictions = predict(std::move(plans), device);
+    text = describe(predictions, device), json = to_json(predictions, device).dump(2);
+  } else {
+    text = describe(plans, a.rank), json = to_json(plans, a.rank).dump(2);
+  }
+  std::printf("%s", text.c_str());
+  if (!a.json.empty()) write_file_atomically(a.json, json + "\n");
   return ExitCode::Done;
 }
 

@@ -209,15 +209,14 @@ class InProcessCommunicator : public Communicator {
   int64_t number_ = 0;
 };
 
-}  // namespace
+// For each group of an axis one meeting of devices and one of hosts.
+struct Meetings {
+  std::shared_ptr<Meeting> devices, hosts;
+};
+using AllMeetings = std::map<std::pair<MeshAxis, int>, Meetings>;
 
-void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
-                    const InProcessOptions& options) {
-  // For each group of an axis one meeting of devices and one of hosts.
-  struct Meetings {
-    std::shared_ptr<Meeting> devices, hosts;
-  };
-  std::map<std::pair<MeshAxis, int>, Meetings> meetings;
+AllMeetings meetings_of(const MeshLayout& layout, const InProcessOptions& options) {
+  AllMeetings meetings;
   for (int rank = 0; rank < layout.ranks(); ++rank) {
     for (const AxisPlace& p : layout.places(rank)) {
       Meetings& group = meetings[{p.axis, p.group}];
@@ -226,15 +225,16 @@ void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mes
         *meeting = std::make_shared<Meeting>(p.axis, p.size, options);
     }
   }
+  return meetings;
+}
+
+// Runs body(rank) in a thread for each rank; the first error ends all.
+void run_ranks(int ranks, const AllMeetings& meetings, const std::function<void(int rank)>& body) {
   std::mutex mutex;
   std::exception_ptr first;
   const auto run = [&](int rank) {
     try {
-      Mesh mesh(layout, rank, [&](const AxisPlace& p) {
-        const Meetings& group = meetings.at({p.axis, p.group});
-        return std::make_unique<InProcessCommunicator>(group.devices, group.hosts, p.rank);
-      });
-      body(mesh, rank);
+      body(rank);
     } catch (...) {
       {
         const std::lock_guard lock(mutex);
@@ -244,9 +244,36 @@ void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mes
     }
   };
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < layout.ranks(); ++rank) threads.emplace_back(run, rank);
+  for (int rank = 0; rank < ranks; ++rank) threads.emplace_back(run, rank);
   for (auto& thread : threads) thread.join();
   if (first) std::rethrow_exception(first);
+}
+
+}  // namespace
+
+void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
+                    const InProcessOptions& options) {
+  const AllMeetings meetings = meetings_of(layout, options);
+  run_ranks(layout.ranks(), meetings, [&](int rank) {
+    Mesh mesh(layout, rank, [&](const AxisPlace& p) {
+      const Meetings& group = meetings.at({p.axis, p.group});
+      return std::make_unique<InProcessCommunicator>(group.devices, group.hosts, p.rank);
+    });
+    body(mesh, rank);
+  });
+}
+
+void run_hosts_in_process(const MeshLayout& layout,
+                          const std::function<void(const MakeHostPlane& host, int rank)>& body,
+                          const InProcessOptions& options) {
+  const AllMeetings meetings = meetings_of(layout, options);
+  run_ranks(layout.ranks(), meetings, [&](int rank) {
+    body(
+        [&](const AxisPlace& p) {
+          return std::make_unique<InProcessHostPlane>(meetings.at({p.axis, p.group}).hosts, p.rank);
+        },
+        rank);
+  });
 }
 
 }  // namespace weft

@@ -2,7 +2,7 @@
 #include <functional>
 #include <memory>
 
-#include "parallel/mesh.h"
+#include "parallel/make_host_plane.h"
 
 namespace weft {
 
@@ -15,5 +15,10 @@ struct InProcessOptions {
 };
 void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
                     const InProcessOptions& options = {});
+
+// The same for ranks whose tensors something else exchanges.
+void run_hosts_in_process(const MeshLayout& layout,
+                          const std::function<void(const MakeHostPlane& host, int rank)>& body,
+                          const InProcessOptions& options = {});
 
 }  // namespace weft

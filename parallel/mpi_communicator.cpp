@@ -185,6 +185,11 @@ std::unique_ptr<Communicator> mpi_communicator(MeshAxis axis, MpiComm comm, int6
   return std::make_unique<MpiCommunicator>(axis, std::make_shared<const MpiComm>(std::move(comm)), max_count);
 }
 
+std::unique_ptr<HostPlane> mpi_host_plane(const AxisPlace& place) {
+  auto comm = MpiComm::split(MPI_COMM_WORLD, place.group, place.rank);
+  return std::make_unique<MpiHostPlane>(std::make_shared<const MpiComm>(std::move(comm)));
+}
+
 Mesh mpi_mesh(const MeshLayout& layout, std::shared_ptr<Heartbeat> heartbeat) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

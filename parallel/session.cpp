@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <sstream>
 #include <thread>
 #include <vector>
 
 #include "base/log.h"
+#include "kernels/device_ids.h"
+#include "parallel/device_places.h"
+#include "parallel/gather_texts.h"
 #include "parallel/mpi_communicator.h"
 #include "parallel/mpi_node.h"
+#include "parallel/nccl_communicator.h"
 
 namespace weft {
 namespace {
@@ -48,14 +53,44 @@ void warn_if_few_processors(const LocalRanks& local) {
       local.masks.size(), host_name(), all.size(), online, all.text());
 }
 
-// Ranks exchange what lies in host memory.
-Device device_for(DeviceChoice choice, int world_size) {
-  if (world_size == 1) return choose_device(choice);
-  require<ConfigError>(choice != DeviceChoice::Cuda,
-                       "device: cuda on {} ranks: this version exchanges nothing between devices; use one rank, or "
-                       "device: cpu",
-                       world_size);
-  return {};
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::vector<SeenDevices> devices_of_all_ranks() {
+  const auto world = mpi_communicator(MeshAxis::World, MpiComm::duplicate(MPI_COMM_WORLD));
+  std::vector<SeenDevices> ranks;
+  for (const std::string& text : gather_texts(*world, joined({host_name(), joined(cuda_device_ids())}))) {
+    std::istringstream lines(text);
+    SeenDevices seen;
+    std::getline(lines, seen.host);
+    for (std::string id; std::getline(lines, id);) {
+      if (!id.empty()) seen.devices.push_back(id);
+    }
+    ranks.push_back(std::move(seen));
+  }
+  return ranks;
+}
+
+// A device for each of several ranks; what all of them decide alike, since all know what each of them sees.
+Device device_among_ranks(DeviceChoice choice, int rank) {
+  if (choice == DeviceChoice::Cpu) return {};
+  const std::vector<SeenDevices> ranks = devices_of_all_ranks();
+  const bool any = std::ranges::any_of(ranks, [](const SeenDevices& r) { return !r.devices.empty(); });
+  if (!any) return choose_device(choice);
+  try {
+    require_nccl(static_cast<int>(ranks.size()));
+    const std::vector<int> taken = divide_devices(ranks);
+    log_info("{}", device_map(ranks, taken));
+    return {DeviceKind::Cuda, taken[static_cast<size_t>(rank)]};
+  } catch (const ConfigError& error) {
+    if (choice == DeviceChoice::Cuda) throw;
+    const std::string why = error.what();
+    log_info("device: auto: the CPU, not CUDA devices: {}", why.substr(0, why.find('\n')));
+    return {};
+  }
 }
 
 }  // namespace
@@ -86,9 +121,17 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoic
   start_logging(rank_, world_size_);
   if (launcher.present) warn_if_few_processors(local);
   const MeshLayout layout = layout_for(world_size_, tp);
-  mesh_.emplace(mpi_ ? mpi_mesh(layout, heartbeat_) : Mesh::single(heartbeat_));
-  context_ = std::make_unique<Context>(device_for(device, world_size_), threads_for_rank(local.masks, local.me));
+  const Device mine = world_size_ > 1 ? device_among_ranks(device, rank_) : choose_device(device);
+  context_ = std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me));
   context_->on_progress([heartbeat = heartbeat_] { heartbeat->beat(); });
+  mesh_.emplace(make_mesh(layout));
+}
+
+Mesh Session::make_mesh(const MeshLayout& layout) {
+  if (!mpi_) return Mesh::single(heartbeat_);
+  const bool on_devices = world_size_ > 1 && context_->device().kind == DeviceKind::Cuda;
+  if (!on_devices) return mpi_mesh(layout, heartbeat_);
+  return nccl_mesh(layout, rank_, mpi_host_plane, *context_, heartbeat_);
 }
 
 void Session::set_budgets(const PhaseBudgets& budgets) {

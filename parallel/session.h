@@ -19,6 +19,8 @@ namespace weft {
 class Session {
  public:
   // `tp` ranks share a model. ConfigError if the layout does not fit the world, or there is no such device.
+  // Several ranks on CUDA devices take one each, as device_places.h has it; with DeviceChoice::Auto they compute on the
+  // CPU unless every one of them finds one.
   explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt,
                    DeviceChoice device = DeviceChoice::Auto);
   // A session for commands that one process runs alone.
@@ -38,6 +40,7 @@ class Session {
   bool is_rank0() const { return rank_ == 0; }
 
  private:
+  Mesh make_mesh(const MeshLayout& layout);
   [[noreturn]] void fail(ExitCode code, const std::string& text);
 
   std::unique_ptr<char[]> reserve_;  // memory for the words of an error, even of one about memory
@@ -46,8 +49,8 @@ class Session {
   std::unique_ptr<MpiEnvironment> mpi_;
   int rank_ = 0;
   int world_size_ = 1;
-  std::optional<Mesh> mesh_;
   std::unique_ptr<Context> context_;
+  std::optional<Mesh> mesh_;  // its devices' queues are the context's
 };
 
 // Threads for this rank: OMP_NUM_THREADS if it is set, else its fair share of the processors that it may run on

@@ -2,11 +2,31 @@
 
 #include "base/error.h"
 #include "kernels/cuda/copy_stream.h"
+#include "kernels/cuda/cudnn/attention.h"
 #include "kernels/cuda/device_allocator.h"
 #include "kernels/cuda/devices.h"
-#include "kernels/cuda/queues.h"
+#include "kernels/cuda/staging.h"
 
 namespace weft::cuda {
+
+// A device's queue of operations, the libraries that work on it, and the copies that run beside it.
+struct CudaBackend::Queues {
+  explicit Queues(int device)
+      : stream(device),
+        staging(stream),
+        matmul(stream),
+        attention(stream),
+        host_memory(pinned_allocator(device)),
+        uploads(stream),
+        snapshots(stream) {}
+
+  Stream stream;
+  Staging staging;
+  MatmulEngine matmul;
+  LibraryAttention attention;
+  std::shared_ptr<Allocator> host_memory;
+  CopyStream uploads, snapshots;  // apart: tokens do not wait behind a checkpoint
+};
 
 CudaBackend::CudaBackend(int device)
     : allocator_(device_allocator(device)), queues_(std::make_unique<Queues>(device)) {}

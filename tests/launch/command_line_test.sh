@@ -29,7 +29,7 @@ expect() {
   exit 1
 }
 
-build=('^git revision +[^ ]+' '^compiler +[^ ]+ [0-9]+\.' '^CUDA +[^ ]+' '^cuDNN +[^ ]+' '^NCCL +not in this version'
+build=('^git revision +[^ ]+' '^compiler +[^ ]+ [0-9]+\.' '^CUDA +[^ ]+' '^cuDNN +[^ ]+' '^NCCL +[^ ]+'
   '^matrix products +oneDNN [0-9.]+ [a-z0-9_]+$' '^bf16 products +(native|emulated)' '^MPI +[A-Za-z]'
   '^HDF5 +[0-9.]+, (serial|parallel), (not )?thread-safe$')
 expect 0 '^weft [0-9]+\.[0-9]+\.[0-9]+$' "${build[@]}" -- --version

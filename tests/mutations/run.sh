@@ -97,7 +97,7 @@ run_test() {
   local binary
   binary=$(find build/cpu/tests -type f -name "$1")
   local device=(env)
-  [[ $3 == cuda/* ]] && device=(env WEFT_TEST_DEVICE=cuda LD_LIBRARY_PATH="$PWD/build/cpu/simulated")
+  [[ $3 == cuda/* ]] && device=(env WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4 LD_LIBRARY_PATH="$PWD/build/cpu/simulated")
   timeout 300 "${device[@]}" "$binary" --gtest_filter="$2" --gtest_brief=1 >test.log 2>&1 && result=0 || result=1
   grep -q '\[==========\] 0 tests' test.log && return 2
   return $result

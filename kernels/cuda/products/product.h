@@ -1,5 +1,5 @@
 #pragma once
-#include "kernels/cuda/blas_library.h"
+#include "kernels/cuda/products/blas_library.h"
 #include "kernels/cuda/matmul.h"
 
 namespace weft::cuda {

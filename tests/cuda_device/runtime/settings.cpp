@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -49,15 +50,33 @@ std::string all_names() {
   return names;
 }
 
+// An error says which variable it is about.
+template <class Read>
+void read(const std::string& name, Read&& take) {
+  try {
+    take();
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(name + " " + error.what());
+  }
+}
+
 void set(Settings& settings, std::string_view name, std::string_view text) {
   const auto known = std::ranges::find(kSettings, name, &Setting::name);
   const std::string whole = std::string(kPrefix) + std::string(name);
   if (known == kSettings.end()) throw std::runtime_error("there is no setting " + whole + "; there are " + all_names());
-  try {
-    if (known->set) known->set(settings, text);
-  } catch (const std::runtime_error& error) {
-    throw std::runtime_error(whole + " " + error.what());
+  if (known->set) read(whole, [&] { known->set(settings, text); });
+}
+
+// What follows a number that is no device is not looked at.
+void set_visible(Settings& settings, std::string_view text) {
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const uint64_t device = number(text.substr(0, comma));
+    if (device >= static_cast<uint64_t>(settings.devices)) break;
+    settings.visible.push_back(static_cast<int>(device));
+    text.remove_prefix(std::min(comma + 1, text.size()));
   }
+  settings.devices = static_cast<int>(settings.visible.size());
 }
 
 }  // namespace
@@ -70,6 +89,9 @@ Settings settings_from_environment() {
     variable.remove_prefix(kPrefix.size());
     const size_t equals = variable.find('=');
     set(settings, variable.substr(0, equals), variable.substr(equals + 1));
+  }
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    read("CUDA_VISIBLE_DEVICES", [&] { set_visible(settings, visible); });
   }
   return settings;
 }

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weft::cuda_device {
 
 struct Settings {
-  uint64_t seed = 1;                 // WEFT_CUDA_DEVICE_SEED: of the order of operations, blocks and warps
-  int devices = 1;                   // WEFT_CUDA_DEVICE_COUNT: 0 is a machine without a device
+  uint64_t seed = 1;  // WEFT_CUDA_DEVICE_SEED: of the order of operations, blocks and warps
+  int devices = 1;    // WEFT_CUDA_DEVICE_COUNT: 0 is a machine without a device
+  // CUDA_VISIBLE_DEVICES, as the real runtime has it: which of them the process sees, in which order. Empty: all.
+  std::vector<int> visible;
   size_t memory = size_t{80} << 30;  // WEFT_CUDA_DEVICE_MEMORY: bytes of each device
   uint64_t patience = 60;            // WEFT_CUDA_DEVICE_PATIENCE: seconds that may pass while nothing at all moves
   int capability = 90;  // WEFT_CUDA_DEVICE_CAPABILITY: 75 is one that PTX of compute_80 cannot be made code for
@@ -18,6 +21,9 @@ struct Settings {
   uint64_t fail_launch = 0;      // WEFT_CUDA_DEVICE_FAIL_LAUNCH: the n-th launch is refused
   uint64_t fail_kernel = 0;      // WEFT_CUDA_DEVICE_FAIL_KERNEL: the n-th launched kernel fails when it runs
   std::string counts;            // WEFT_CUDA_DEVICE_COUNTS: a file for what each kernel cost, written at exit; none
+
+  // The number that a device of this process has on the machine.
+  int physical(int device) const { return visible.empty() ? device : visible.at(static_cast<size_t>(device)); }
 };
 
 // Throws std::runtime_error for a variable that is no number where one is needed, and for one of that prefix which is

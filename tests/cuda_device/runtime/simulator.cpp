@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -139,14 +140,37 @@ void Simulator::note_move() {
   moved_.notify_all();
 }
 
-bool Simulator::run_until(const std::function<bool()>& done) {
-  while (!done()) {
-    if (schedule.step()) continue;
-    const uint64_t seen = moves_;
-    const std::chrono::seconds patience(settings.patience);
-    if (!moved_.wait_for(mutex, patience, [&] { return moves_ != seen || done(); })) return false;
+uint64_t Simulator::exchange_moves(bool waits) {
+  return elsewhere && elsewhere->any() ? elsewhere->exchange(moves_, waits) : 0;
+}
+
+// False where for the whole of the settings' patience nothing has moved, here or elsewhere. Nobody wakes this process
+// from another one, so it looks now and then.
+bool Simulator::await_move(const std::function<bool()>& done) {
+  using std::chrono::steady_clock;
+  const auto end = steady_clock::now() + std::chrono::seconds(settings.patience);
+  const uint64_t seen = moves_, seen_there = exchange_moves(true);
+  while (steady_clock::now() < end) {
+    const auto look = steady_clock::now() + std::chrono::milliseconds(1);
+    const auto until = elsewhere && elsewhere->any() ? std::min(look, end) : end;
+    if (moved_.wait_until(mutex, until, [&] { return moves_ != seen || done(); })) return true;
+    if (exchange_moves(true) != seen_there) return true;
   }
-  return true;
+  return false;
+}
+
+bool Simulator::run_until(const std::function<bool()>& done) {
+  ++waiting_;
+  bool moved = true;
+  while (moved && !done()) {
+    if (schedule.step())
+      exchange_moves(false);
+    else
+      moved = await_move(done);
+  }
+  --waiting_;
+  exchange_moves(false);
+  return moved;
 }
 
 void Simulator::fail(int device, Status how) {
@@ -156,7 +180,8 @@ void Simulator::fail(int device, Status how) {
 
 Status Simulator::wait_for(int device, OpId id) {
   if (!run_until([&] { return schedule.finished(id); })) {
-    reports.add(ReportKind::Runtime, "deadlock: the host waits, and nothing can run: " + schedule.waiting());
+    reports.add(ReportKind::Runtime, "deadlock: the host waits, and nothing can run: " + schedule.waiting() +
+                                         (elsewhere && elsewhere->any() ? elsewhere->positions() : ""));
     return Status::LaunchTimeout;
   }
   schedule.host_waited(id);

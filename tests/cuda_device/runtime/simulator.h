@@ -14,6 +14,7 @@
 #include "tests/cuda_device/machine/dim.h"
 #include "tests/cuda_device/machine/memory.h"
 #include "tests/cuda_device/machine/reports.h"
+#include "tests/cuda_device/runtime/elsewhere.h"
 #include "tests/cuda_device/runtime/kernel_counts.h"
 #include "tests/cuda_device/runtime/pinned_guard.h"
 #include "tests/cuda_device/runtime/programs.h"
@@ -70,6 +71,11 @@ class Simulator {
   Status wait_for_device(int device);
   // Tells threads that wait in run_until() that there is something new.
   void note_move();
+  bool host_waits() const { return waiting_ > 0; }  // a thread is in run_until()
+  // Devices of other processes; null: there are none.
+  std::unique_ptr<Elsewhere> elsewhere;
+  // Elsewhere::exchange(), where there are any.
+  uint64_t exchange_moves(bool waits);
   // Has the host to wait for it? If not, it knows that from now on.
   bool finished(OpId id);
   // What a call answers before anything else: Success, or how the device has failed.
@@ -89,9 +95,11 @@ class Simulator {
 
  private:
   void let_go_of_pinned();
+  bool await_move(const std::function<bool()>& done);
 
   std::condition_variable_any moved_;  // something was enqueued, or has run
   uint64_t moves_ = 0;
+  int waiting_ = 0;
   std::vector<Status> failed_;  // by device
   uint64_t allocations_ = 0, launches_ = 0;
   std::map<const Event*, std::unique_ptr<Event>> events_;

@@ -113,7 +113,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     *p = {};
     std::strcpy(p->name, Limits::kName);
     std::memcpy(p->uuid.bytes, "simulated device", 15);
-    p->uuid.bytes[15] = static_cast<char>(device);
+    p->uuid.bytes[15] = static_cast<char>(all.settings.physical(device));
     p->totalGlobalMem = all.memory.capacity();
     p->sharedMemPerBlock = Limits::kSharedPerBlock;
     p->sharedMemPerBlockOptin = Limits::kSharedPerBlockOptIn;
@@ -138,7 +138,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
     p->textureAlignment = 512;
     p->asyncEngineCount = p->concurrentKernels = p->unifiedAddressing = p->canMapHostMemory = 1;
     p->streamPrioritiesSupported = p->memoryPoolsSupported = 1;
-    p->pciBusID = device + 1;
+    p->pciBusID = all.settings.physical(device) + 1;
     return Status::Success;
   });
 }

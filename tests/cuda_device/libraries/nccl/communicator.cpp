@@ -1,10 +1,14 @@
 #include "tests/cuda_device/libraries/nccl/communicator.h"
 
-#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
+
+#include "tests/cuda_device/libraries/nccl/processes.h"
 
 namespace weft::cuda_device {
 namespace {
@@ -13,19 +17,16 @@ namespace {
 struct Turn {
   size_t left = 0;
 };
+using Batch = std::map<int, std::shared_ptr<Turn>>;  // by device
 
-struct Shared {
-  std::map<std::string, std::shared_ptr<Clique>> cliques;  // by unique id
-  std::map<int, std::deque<std::shared_ptr<Turn>>> turns;  // by device
-};
-Shared& shared() {
-  static auto* const the_one = new Shared;
-  return *the_one;
+std::deque<std::shared_ptr<Turn>>& turns_of(int device) {
+  static auto* const of_all = new std::map<int, std::deque<std::shared_ptr<Turn>>>;
+  return (*of_all)[device];
 }
 
 struct Group {
   int depth = 0;
-  std::vector<std::function<ncclResult_t(std::map<int, std::shared_ptr<Turn>>&)>> calls;
+  std::vector<std::function<ncclResult_t(Batch&)>> calls;
   std::vector<std::shared_ptr<Clique>> joining;
 };
 Group& group() {
@@ -33,102 +34,106 @@ Group& group() {
   return of_thread;
 }
 
-bool wait_for_all(Simulator& all, const Clique& clique) {
-  if (all.run_until([&] { return clique.complete(); })) return true;
-  std::string missing;
-  for (size_t rank = 0; rank < clique.devices.size(); ++rank)
-    if (clique.devices[rank] < 0) missing += " " + std::to_string(rank);
-  all.reports.add(ReportKind::Runtime, "of the " + std::to_string(clique.devices.size()) +
-                                           " ranks of a communicator these never joined:" + missing +
-                                           " (ranks are threads of one process here)");
-  return false;
+ncclResult_t wait_for_all(Simulator& all, Clique& clique) {
+  if (!all.run_until([&] { return clique.complete(); })) {
+    all.reports.add(ReportKind::Runtime, "of the " + std::to_string(clique.ranks()) +
+                                             " ranks of a communicator these never joined:" + clique.absent());
+    return ncclSystemError;
+  }
+  if (!clique.meet()) return ncclSystemError;
+  all.note_move();
+  return all.run_until([&] { return clique.all_met(); }) ? ncclSuccess : ncclSystemError;
 }
 
 // The turn of a device that this batch of calls shares.
-std::shared_ptr<Turn> turn_of(int device, std::map<int, std::shared_ptr<Turn>>& batch) {
+std::shared_ptr<Turn> turn_of(int device, Batch& batch) {
   std::shared_ptr<Turn>& turn = batch[device];
-  if (!turn) shared().turns[device].push_back(turn = std::make_shared<Turn>());
+  if (!turn) turns_of(device).push_back(turn = std::make_shared<Turn>());
   ++turn->left;
   return turn;
 }
 void done(int device, Turn& turn) {
-  auto& turns = shared().turns[device];
+  auto& turns = turns_of(device);
   --turn.left;
   while (!turns.empty() && turns.front()->left == 0) turns.pop_front();
 }
 
+// A call in its stream.
+struct Put {
+  Simulator& all;
+  std::shared_ptr<Clique> clique;
+  int rank, device;
+  uint64_t number;
+  Collective what;
+  const void* from;
+  void* to;
+  std::shared_ptr<Turn> turn;
+  std::string name;
+
+  void send() const {
+    if (clique->aborted()) return;
+    const size_t bytes = what.send_bytes(rank, clique->ranks());
+    const std::byte* data = bytes ? all.memory.read(reinterpret_cast<uint64_t>(from), bytes, name) : nullptr;
+    const Bytes nothing(data ? 0 : bytes);
+    clique->send(rank, number, what, data ? std::span(data, bytes) : std::span<const std::byte>(nothing));
+  }
+  void receive() const {
+    if (!clique->aborted()) {
+      if (const auto wrong = clique->disagreement(rank, number))
+        all.reports.add(ReportKind::Runtime, *wrong);
+      else
+        deliver();
+      clique->finish(rank, number);
+    }
+    done(device, *turn);
+  }
+  void deliver() const {
+    const std::vector<Bytes> sent = clique->take(number);
+    const size_t bytes = what.receive_bytes(rank, clique->ranks());
+    std::byte* place = bytes ? all.memory.write(reinterpret_cast<uint64_t>(to), bytes, name) : nullptr;
+    if (place) std::memcpy(place, received_by(rank, what, sent).data(), bytes);
+  }
+};
+
 ncclResult_t put(Simulator& all, const Communicator& c, uint64_t number, const Collective& what, const void* send,
-                 void* receive, Stream& stream, std::map<int, std::shared_ptr<Turn>>& batch) {
-  Clique& clique = *c.clique;
-  std::shared_ptr<Meeting>& slot = clique.meetings[number];
-  if (!slot) slot = std::make_shared<Meeting>(Meeting{what, c.rank, std::vector<Bytes>(clique.devices.size())});
-  const std::shared_ptr<Meeting> meeting = slot;
-  if (meeting->what != what) {
-    all.reports.add(ReportKind::Runtime, "rank " + std::to_string(c.rank) + " calls " + what.name() + " where rank " +
-                                             std::to_string(meeting->first_rank) + " calls " + meeting->what.name() +
-                                             " (call " + std::to_string(number + 1) + " of communicator " +
-                                             std::to_string(clique.number) + ")");
-    return ncclInvalidUsage;
-  }
-  const int rank = c.rank, ranks = c.ranks(), device = stream.device;
-  const auto turn = turn_of(device, batch);
-  const std::string name = what.name() + ", rank " + std::to_string(rank);
+                 void* receive, Stream& stream, Batch& batch) {
+  c.clique->call(c.rank);
+  const std::string name = what.name() + ", rank " + std::to_string(c.rank);
+  const Put it{all, c.clique, c.rank, stream.device, number, what, send, receive, turn_of(stream.device, batch), name};
   all.enqueue(stream, {.name = name,
-                       .body =
-                           [=, &all](OpId) {
-                             const size_t bytes = what.send_bytes(rank, ranks);
-                             const std::byte* from =
-                                 bytes ? all.memory.read(reinterpret_cast<uint64_t>(send), bytes, name) : nullptr;
-                             Bytes& sent = meeting->sent[static_cast<size_t>(rank)];
-                             from ? sent.assign(from, from + bytes) : sent.resize(bytes);
-                             ++meeting->senders;
-                           },
-                       .ready = [=] { return c.clique->aborted || shared().turns[device].front() == turn; }});
+                       .body = [it](OpId) { it.send(); },
+                       .ready =
+                           [it] {
+                             return it.clique->aborted() ||
+                                    (turns_of(it.device).front() == it.turn && it.clique->may_send(it.number));
+                           }});
   all.enqueue(stream, {.name = name,
-                       .body =
-                           [=, &all](OpId) {
-                             const size_t bytes = what.receive_bytes(rank, ranks);
-                             if (bytes && !c.clique->aborted) {
-                               const Bytes result = received_by(rank, what, meeting->sent);
-                               if (std::byte* to = all.memory.write(reinterpret_cast<uint64_t>(receive), bytes, name))
-                                 std::memcpy(to, result.data(), bytes);
-                             }
-                             done(device, *turn);
-                           },
+                       .body = [it](OpId) { it.receive(); },
                        .microseconds = 10,
-                       .ready = [=] { return c.clique->aborted || meeting->senders == static_cast<size_t>(ranks); }});
-  if (number > 0) {  // who is here has been through the one before: once all are, nobody looks for it
-    const auto old = clique.meetings.find(number - 1);
-    if (old != clique.meetings.end() && old->second->senders == static_cast<size_t>(ranks)) clique.meetings.erase(old);
-  }
+                       .ready = [it] { return it.clique->aborted() || it.clique->all_sent(it.number); }});
   return ncclSuccess;
+}
+
+uint64_t host_of_process() {
+  const char* named = std::getenv("NCCL_HOSTID");
+  return named ? std::hash<std::string>()(named) : 0;
 }
 
 }  // namespace
 
-bool Clique::complete() const { return std::find(devices.begin(), devices.end(), -1) == devices.end(); }
-
 ncclResult_t join_clique(Simulator& all, const ncclUniqueId& id, int ranks, int rank, Communicator& into) {
   if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
-  std::shared_ptr<Clique>& clique = shared().cliques[std::string(id.internal, sizeof id.internal)];
-  if (!clique) {
-    clique = std::make_shared<Clique>();
-    clique->number = static_cast<int>(shared().cliques.size());
-    clique->devices.assign(static_cast<size_t>(ranks), -1);
-  }
+  const std::shared_ptr<Clique> clique = Clique::open(id, ranks);
   const int device = this_thread().device;
-  if (std::find(clique->devices.begin(), clique->devices.end(), device) != clique->devices.end() ||
-      clique->devices.size() != static_cast<size_t>(ranks) || clique->devices[static_cast<size_t>(rank)] != -1)
-    return ncclInvalidUsage;  // two ranks on one device, or ranks that disagree on who they are
-  clique->devices[static_cast<size_t>(rank)] = device;
+  if (!clique || !clique->join(rank, all.settings.physical(device), host_of_process())) return ncclInvalidUsage;
+  join_processes(all, clique);
   all.note_move();
-  into = {clique, rank};
+  into = {clique, rank, device};
   if (group().depth > 0) {
     group().joining.push_back(clique);
     return ncclSuccess;
   }
-  const std::shared_ptr<Clique> mine = clique;
-  return wait_for_all(all, *mine) ? ncclSuccess : ncclSystemError;
+  return wait_for_all(all, *clique);
 }
 
 void start_group() { ++group().depth; }
@@ -138,8 +143,8 @@ ncclResult_t end_group(Simulator& all) {
   if (mine.depth == 0) return ncclInvalidUsage;
   if (--mine.depth > 0) return ncclSuccess;
   for (const auto& clique : std::exchange(mine.joining, {}))
-    if (!wait_for_all(all, *clique)) return ncclSystemError;
-  std::map<int, std::shared_ptr<Turn>> batch;
+    if (const ncclResult_t status = wait_for_all(all, *clique); status != ncclSuccess) return status;
+  Batch batch;
   ncclResult_t result = ncclSuccess;
   for (const auto& one : std::exchange(mine.calls, {}))
     if (const ncclResult_t status = one(batch); status != ncclSuccess) result = status;
@@ -152,7 +157,7 @@ ncclResult_t call(Simulator& all, Communicator& c, const Collective& what, const
   if (what.reduction > ncclAvg) refuse(what.name() + ": a reduction of one's own is not simulated");
   if (stream.capture) refuse(what.name() + ": a collective in a graph is not simulated");
   if (what.root < 0 || what.root >= c.ranks()) return ncclInvalidArgument;
-  if (stream.device != c.clique->devices[static_cast<size_t>(c.rank)]) return ncclInvalidUsage;
+  if (stream.device != c.device) return ncclInvalidUsage;
   if (what.count == 0) return ncclSuccess;
   const auto later = [&all, c, number = c.calls++, what, send, receive, &stream](auto& batch) {
     return put(all, c, number, what, send, receive, stream, batch);
@@ -161,7 +166,7 @@ ncclResult_t call(Simulator& all, Communicator& c, const Collective& what, const
     group().calls.push_back(later);
     return ncclSuccess;
   }
-  std::map<int, std::shared_ptr<Turn>> batch;
+  Batch batch;
   return later(batch);
 }
 

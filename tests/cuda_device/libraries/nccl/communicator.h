@@ -1,43 +1,23 @@
-// Ranks that are threads of one process, one on each simulated device. A call of a rank becomes two operations of its
-// stream: one that sends, and one that receives when all have sent.
+// A call of a rank becomes two operations of its stream: one that sends, and one that receives when all have sent.
 //
 // Each device runs its collectives one after the other in the order of the calls (a group of calls counts as one), as
 // the strictest machine that NCCL allows would: an order that may hang on a real one does hang here, and is reported.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <vector>
 
-#include "tests/cuda_device/libraries/nccl/collective.h"
+#include "tests/cuda_device/libraries/nccl/clique.h"
 #include "tests/cuda_device/runtime/simulator.h"
 
 namespace weft::cuda_device {
 
-// One collective on its way.
-struct Meeting {
-  Collective what;
-  int first_rank = 0;  // that called
-  std::vector<Bytes> sent;
-  size_t senders = 0;
-};
-
-// What all ranks of a communicator share.
-struct Clique {
-  int number = 0;
-  std::vector<int> devices;  // by rank; -1: has not joined
-  bool aborted = false;
-  std::map<uint64_t, std::shared_ptr<Meeting>> meetings;  // by the number of the call
-  bool complete() const;
-};
-
 struct Communicator {
   std::shared_ptr<Clique> clique;
   int rank = 0;
+  int device = 0;
   uint64_t calls = 0;
-  int ranks() const { return static_cast<int>(clique->devices.size()); }
+  int ranks() const { return clique->ranks(); }
 };
 
 // Rank `rank` of the communicator that `id` names joins; on the thread's device. ncclSuccess once all have.

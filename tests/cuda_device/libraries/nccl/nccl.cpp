@@ -1,8 +1,6 @@
 // NCCL's calls.
 #include <nccl.h>
 
-#include <cstdio>
-#include <cstring>
 #include <mutex>
 
 #include "tests/cuda_device/libraries/nccl/communicator.h"
@@ -40,10 +38,9 @@ ncclResult_t ncclGetVersion(int* version) {
 }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return locked([&](Simulator&) {
-    static int count = 0;
-    std::memset(id, 0, sizeof *id);
-    std::snprintf(id->internal, sizeof id->internal, "simulated communicator %d", ++count);
-    return ncclSuccess;
+    const auto made = Clique::make_id();
+    if (made) *id = *made;
+    return made ? ncclSuccess : ncclSystemError;
   });
 }
 ncclResult_t ncclCommInitRank(ncclComm_t* c, int ranks, ncclUniqueId id, int rank) {
@@ -58,22 +55,34 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, i
   return ncclCommInitRank(c, ranks, id, rank);
 }
 ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
+// Waits for what is on its way.
 ncclResult_t ncclCommDestroy(ncclComm_t c) {
+  const ncclResult_t waited = locked([&](Simulator& all) {
+    const Communicator& mine = of(c);
+    const auto done = [&] {
+      return mine.clique->idle(mine.rank) || mine.clique->aborted() || all.health(mine.device) != Status::Success;
+    };
+    return all.run_until(done) ? ncclSuccess : ncclSystemError;
+  });
+  const std::lock_guard lock(simulator().mutex);
   delete &of(c);
-  return ncclSuccess;
+  return waited;
 }
 // What is on its way ends without a result.
 ncclResult_t ncclCommAbort(ncclComm_t c) {
   return locked([&](Simulator& all) {
-    of(c).clique->aborted = true;
+    of(c).clique->abort();
     all.note_move();
     delete &of(c);
     return ncclSuccess;
   });
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t* error) {
-  *error = of(c).clique->aborted ? ncclRemoteError : ncclSuccess;
-  return ncclSuccess;
+  return locked([&](Simulator&) {
+    const Clique& clique = *of(c).clique;
+    *error = clique.aborted() || clique.broken(of(c).rank) ? ncclRemoteError : ncclSuccess;
+    return ncclSuccess;
+  });
 }
 ncclResult_t ncclCommCount(const ncclComm_t c, int* count) {
   *count = of(c).ranks();
@@ -84,7 +93,7 @@ ncclResult_t ncclCommUserRank(const ncclComm_t c, int* rank) {
   return ncclSuccess;
 }
 ncclResult_t ncclCommCuDevice(const ncclComm_t c, int* device) {
-  *device = of(c).clique->devices[static_cast<size_t>(of(c).rank)];
+  *device = of(c).device;
   return ncclSuccess;
 }
 

@@ -1,4 +1,4 @@
-#include "kernels/cuda/blas_library.h"
+#include "kernels/cuda/products/blas_library.h"
 
 #include <dlfcn.h>
 

@@ -1,0 +1,23 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+// What a rank sees of its machine.
+struct SeenDevices {
+  std::string host;
+  std::vector<std::string> devices;  // CUDA devices, by names that no other has: "GPU-4a1c..."
+};
+
+// Which device each rank computes on, as an index into those that it sees. Ranks that see the same ones in the same
+// order are ranks of one machine: they take them in turn. So a rank takes the one of its number on the node where the
+// launcher shows all of them to every rank, the only one where it shows each rank its own, and one of those near to it
+// where it shows those. ConfigError with the map of ranks and devices if a rank sees none, or two would take the same.
+std::vector<int> divide_devices(std::span<const SeenDevices> ranks);
+
+// One line a host: "node-1: rank 0 GPU-4a1c..., rank 1 GPU-77b0...".
+std::string device_map(std::span<const SeenDevices> ranks, std::span<const int> taken);
+
+}  // namespace weft

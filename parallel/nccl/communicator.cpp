@@ -1,0 +1,175 @@
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+#include "kernels/device_queue.h"
+#include "parallel/nccl/library.h"
+#include "parallel/nccl_communicator.h"
+
+namespace weft {
+namespace {
+
+ncclDataType_t nccl_type(DType dtype) {
+  switch (dtype) {
+    case DType::F32:
+      return ncclFloat32;
+    case DType::F64:
+      return ncclFloat64;
+    case DType::I32:
+      return ncclInt32;
+    case DType::I64:
+      return ncclInt64;
+    case DType::BF16:
+      return ncclBfloat16;
+  }
+  throw InternalError("no NCCL type");
+}
+
+ncclRedOp_t nccl_op(ReduceOp op) { return op == ReduceOp::Sum ? ncclSum : ncclMax; }
+
+// What is done once a place in the axis' queue is passed.
+class NcclWork : public CollectiveWork {
+ public:
+  explicit NcclWork(std::shared_ptr<DeviceQueue> queue) : queue_(std::move(queue)), mark_(queue_->mark()) {}
+  // The tensors go next, and their memory to operations: these come after the collective also where nobody waited.
+  ~NcclWork() override {
+    try {
+      finish();
+    } catch (const std::exception& error) {  // the device has failed: no operation comes after it
+      log_warning("{}", error.what());
+    }
+  }
+  bool done() override { return !mark_ || mark_->passed(); }
+
+ protected:
+  void finish() final {
+    if (mark_) queue_->hold_operations_until(*mark_);
+    mark_.reset();
+  }
+
+ private:
+  std::shared_ptr<DeviceQueue> queue_;
+  std::unique_ptr<DeviceQueue::Mark> mark_;
+};
+
+// A communicator of the library's.
+class NcclComm {
+ public:
+  // Rank 0 of the axis makes the name under which all of them find each other.
+  NcclComm(std::shared_ptr<const NcclLibrary> library, const AxisPlace& place, HostPlane& host, DeviceQueue& queue)
+      : library_(std::move(library)) {
+    queue.handle();  // NCCL takes the thread's device
+    ncclUniqueId id{};
+    if (place.rank == 0) library_->check(library_->unique_id(&id), "ncclGetUniqueId");
+    host.broadcast(std::as_writable_bytes(std::span(&id, 1)), 0);
+    library_->check(library_->init_rank(&comm_, place.size, id, place.rank), "ncclCommInitRank");
+  }
+  // While an error unwinds, the others may never come to the end of what is under way.
+  ~NcclComm() {
+    if (std::uncaught_exceptions() > 0) {
+      library_->check_quietly(library_->abort(comm_), "ncclCommAbort");
+    } else {
+      library_->check_quietly(library_->destroy(comm_), "ncclCommDestroy");
+    }
+  }
+  NcclComm(const NcclComm&) = delete;
+  NcclComm& operator=(const NcclComm&) = delete;
+  const NcclLibrary& library() const { return *library_; }
+  ncclComm_t get() const { return comm_; }
+
+ private:
+  std::shared_ptr<const NcclLibrary> library_;
+  ncclComm_t comm_ = nullptr;
+};
+
+class NcclCommunicator : public Communicator {
+ public:
+  NcclCommunicator(const AxisPlace& place, std::unique_ptr<HostPlane> host, std::shared_ptr<DeviceQueue> queue,
+                   std::unique_ptr<NcclComm> comm)
+      : Communicator(place.axis, place.rank, place.size, std::move(host)),
+        queue_(std::move(queue)),
+        comm_(std::move(comm)) {}
+  void progress() override {}
+
+ protected:
+  std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
+    return start("ncclAllReduce", [&](cudaStream_t stream) {
+      return comm_->library().all_reduce(t.device_raw(), t.device_raw(), count(t), nccl_type(t.dtype()), nccl_op(op),
+                                         comm_->get(), stream);
+    });
+  }
+  std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
+    return start("ncclReduceScatter", [&](cudaStream_t stream) {
+      return comm_->library().reduce_scatter(in.device_raw(), out.device_raw(), count(out), nccl_type(in.dtype()),
+                                             ncclSum, comm_->get(), stream);
+    });
+  }
+  std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) override {
+    return start("ncclAllGather", [&](cudaStream_t stream) {
+      return comm_->library().all_gather(in.device_raw(), out.device_raw(), count(in), nccl_type(in.dtype()),
+                                         comm_->get(), stream);
+    });
+  }
+  std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& t, int root) override {
+    return start("ncclBroadcast", [&](cudaStream_t stream) {
+      return comm_->library().broadcast(t.device_raw(), t.device_raw(), count(t), nccl_type(t.dtype()), root,
+                                        comm_->get(), stream);
+    });
+  }
+
+ private:
+  static size_t count(const Tensor& t) { return static_cast<size_t>(t.elements()); }
+
+  template <class Call>
+  std::unique_ptr<CollectiveWork> start(const char* name, Call&& call) {
+    // Before: the operations that make what the collective reads, and those that read what it overwrites.
+    queue_->follow_operations();
+    comm_->library().check(call(static_cast<cudaStream_t>(queue_->handle())), name);
+    // After: whoever waits lets operations wait for this place.
+    return std::make_unique<NcclWork>(queue_);
+  }
+
+  std::shared_ptr<DeviceQueue> queue_;
+  std::unique_ptr<NcclComm> comm_;
+};
+
+// An axis that no tensor goes over.
+class HostCommunicator : public Communicator {
+ public:
+  HostCommunicator(const AxisPlace& place, std::unique_ptr<HostPlane> host)
+      : Communicator(place.axis, place.rank, place.size, std::move(host)) {}
+  void progress() override {}
+
+ protected:
+  std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor&, ReduceOp) override { refuse(); }
+  std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor&, const Tensor&) override { refuse(); }
+  std::unique_ptr<CollectiveWork> do_all_gather(const Tensor&, const Tensor&) override { refuse(); }
+  std::unique_ptr<CollectiveWork> do_broadcast(const Tensor&, int) override { refuse(); }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw InternalError(fmt::format("devices exchange nothing over {}", name(axis())));
+  }
+};
+
+}  // namespace
+
+std::string describe_nccl() { return fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH); }
+
+void require_nccl(int) {}
+
+Mesh nccl_mesh(const MeshLayout& layout, int world_rank, const MakeHostPlane& make_host_plane, Context& context,
+               std::shared_ptr<Heartbeat> heartbeat) {
+  const auto library = NcclLibrary::open();
+  const auto make = [&](const AxisPlace& place) -> std::unique_ptr<Communicator> {
+    if (place.axis == MeshAxis::World) return std::make_unique<HostCommunicator>(place, make_host_plane(place));
+    if (place.size == 1) return single_communicator(place.axis);
+    std::unique_ptr<HostPlane> host = make_host_plane(place);
+    std::shared_ptr<DeviceQueue> queue = make_device_queue(context);
+    auto comm = std::make_unique<NcclComm>(library, place, *host, *queue);
+    return std::make_unique<NcclCommunicator>(place, std::move(host), std::move(queue), std::move(comm));
+  };
+  return {layout, world_rank, make, std::move(heartbeat)};
+}
+
+}  // namespace weft

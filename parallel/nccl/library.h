@@ -1,0 +1,35 @@
+#pragma once
+#include <nccl.h>
+
+#include <memory>
+#include <string>
+
+namespace weft {
+
+// NCCL, opened when several ranks first use devices, and kept: a process alone does not pay for it.
+struct NcclLibrary {
+  decltype(&ncclGetVersion) version;
+  decltype(&ncclGetErrorString) error_string;
+  decltype(&ncclGetLastError) last_error;
+  decltype(&ncclGetUniqueId) unique_id;
+  decltype(&ncclCommInitRank) init_rank;
+  decltype(&ncclCommDestroy) destroy;
+  decltype(&ncclCommAbort) abort;
+  decltype(&ncclAllReduce) all_reduce;
+  decltype(&ncclReduceScatter) reduce_scatter;
+  decltype(&ncclAllGather) all_gather;
+  decltype(&ncclBroadcast) broadcast;
+
+  // DeviceError that names the library, where it was looked for, and what is missing in it.
+  static std::shared_ptr<const NcclLibrary> open();
+  // Throws what `result` says of `call`: PeerError where another rank is gone, otherwise DeviceError.
+  void check(ncclResult_t result, const char* call) const;
+  // For destructors: logs what check() would have thrown.
+  void check_quietly(ncclResult_t result, const char* call) const noexcept;
+  std::string version_text() const;  // "NCCL 2.28.9"
+
+ private:
+  std::string words(ncclResult_t result, const char* call) const;
+};
+
+}  // namespace weft

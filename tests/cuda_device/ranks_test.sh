@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# The shipped program on several simulated devices under mpirun: the losses of the CPU on every layout; a run that lost a
+# rank goes on on one CPU rank and on two devices; which device a rank takes, and what is refused.
+# usage: ranks_test.sh WEFT SIMULATED SCRATCH
+set -euo pipefail
+weft=$1 simulated=$2 scratch=$3
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$root/tests/launch/common.sh"
+begin_in "$scratch"
+export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
+job=$root/configs/sample/translation.yaml
+small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set model.ffn=64 --set batch.tokens=200
+  --set schedule.warmup_steps=2 --set schedule.decay_end_step=100 --set 'checkpoint.keep_steps=[2]'
+  --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set log.every_steps=1
+  --set checkpoint.every_epochs=0 --set checkpoint.every_steps=2 --set log.generations.every_steps=0
+  --set train.precision=fp32 --set evaluation.max_sequences=2)
+fail() {
+  echo "FAILED: $*"
+  [[ ! -f log ]] || cat log
+  exit 1
+}
+# on DEVICE RANKS RUN SETTING...: trains in RUN.
+on() {
+  local device=$1 ranks=$2 run=$3 sets=()
+  for setting in "${@:4}"; do sets+=(--set "$setting"); done
+  on_ranks "$ranks" env LD_LIBRARY_PATH="$simulated" WEFT_CUDA_DEVICE_COUNT="${devices:-$ranks}" "$weft" train "$job" \
+    "${small[@]}" --set device="$device" --set run_dir="$run" "${sets[@]}" >log 2>&1
+}
+# losses RUN: "STEP LOSS", of each step what was said last.
+losses() {
+  sed -nE 's/.*"event":"train","step":([0-9]+),.*"loss":([0-9.e+-]+),.*/\1 \2/p' "$1/metrics.jsonl" |
+    awk '{ last[$1] = $2 } END { for (step in last) print step, last[step] }' | sort
+}
+# same_losses RUN FIRST: from step FIRST to 6 they are those of the run `cpu` within 1e-3.
+same_losses() {
+  join <(losses cpu) <(losses "$1") | awk -v first="$2" -v run="$1" '
+      $1 >= first { n++; d = ($3 - $2) / $2; if (d < 0) d = -d; if (d > most) most = d }
+      END { printf "%s: %d steps, losses within %.1e\n", run, n, most; exit !(n == 7 - first && most < 1e-3) }' ||
+    fail "$1: other losses than the CPU's"
+}
+
+"$weft" sample sample >/dev/null
+"$weft" prepare "$job" "${small[@]}" >/dev/null 2>&1
+on cpu 1 cpu train.max_steps=6 || fail "the CPU"
+
+for case in '2 dp2' '2 tp2 parallel.tp=2' '2 zero2 parallel.zero_stage=2' \
+  '4 dp2tp2 parallel.tp=2 parallel.zero_stage=1 parallel.sequence_parallel=true'; do
+  read -r ranks run settings <<<"$case"
+  # shellcheck disable=SC2086 # words
+  on cuda "$ranks" "$run" train.max_steps=6 $settings || fail "$run"
+  grep -q "rank $((ranks - 1)) GPU-" log || fail "$run: no map of ranks and devices"
+  grep -q 'simulated' log || fail "$run: not on simulated devices"
+  same_losses "$run" 1
+done
+
+# A rank is killed; the job ends, and goes on where it was saved.
+on cuda 2 killed train.max_steps=1000000 &
+job_pid=$!
+while kill -0 $job_pid 2>/dev/null && [[ ! -d killed/checkpoints/step-00000002 ]]; do sleep 0.05; done
+ranks=()
+for link in /proc/[0-9]*/exe; do
+  [[ $(readlink "$link" 2>/dev/null) == "$(readlink -f "$weft")" ]] || continue
+  process=${link#/proc/} process=${process%/exe}
+  [[ $(readlink "/proc/$process/cwd" 2>/dev/null) == "$PWD" ]] && ranks+=("$process")
+done
+((${#ranks[@]} == 2)) || fail "${#ranks[@]} ranks where two should be"
+kill -KILL "${ranks[1]}"
+code=0
+wait $job_pid || code=$?
+((code != 0)) || fail "the job without one of its ranks ended well"
+rm -rf killed/checkpoints/step-0000000[4-9]* killed/checkpoints/step-000000[1-9]*
+cp -r killed again
+changed='allow_changes=[train.max_steps]'
+on cpu 1 killed train.max_steps=6 "$changed" || fail "it goes on on the CPU"
+grep -q 'resumed from .* at step 2' log || fail "it goes on at step 2"
+same_losses killed 3
+on cuda 2 again train.max_steps=6 "$changed" || fail "it goes on on two devices"
+grep -q 'resumed from .* at step 2' log || fail "it goes on at step 2"
+same_losses again 3
+
+# One device for two ranks.
+code=0
+devices=1 on cuda 2 refused train.max_steps=6 || code=$?
+((code == 2)) || fail "exit $code from two ranks on one device"
+grep -q 'several ranks would compute on one CUDA device' log && grep -q 'rank 1 GPU-' log || fail "why it is refused"
+devices=1 on auto 2 auto train.max_steps=3 || fail "device: auto where there are too few"
+grep -q 'device: auto: the CPU' log || fail "what auto takes"
+ls /dev/shm | grep -i 'simulated\|weft' && fail "something is left in /dev/shm"
+echo "several simulated devices: all as expected"

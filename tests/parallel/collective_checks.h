@@ -1,0 +1,213 @@
+// Collectives of any communicator, on tensors of any device, against sums made here.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/transfer.h"
+#include "parallel/dry_communicator.h"
+#include "parallel/mesh.h"
+
+namespace weft::test {
+
+// What rank `rank` brings as element i: small whole numbers, exact in every dtype and in any order of a sum.
+inline double value(int rank, int64_t i) { return static_cast<double>((rank * 7 + i * 3) % 23 - 11); }
+
+// Calls f.template operator()<T>() with the host's type of the dtype.
+template <class F>
+auto with_host_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::F32:
+      return f.template operator()<float>();
+    case DType::F64:
+      return f.template operator()<double>();
+    case DType::BF16:
+      return f.template operator()<BFloat16>();
+    case DType::I32:
+      return f.template operator()<int32_t>();
+    case DType::I64:
+      return f.template operator()<int64_t>();
+  }
+  throw InternalError("no such dtype");
+}
+
+inline void put(Context& context, const Tensor& t, const std::function<double(int64_t)>& element) {
+  with_host_type(t.dtype(), [&]<class T>() {
+    std::vector<T> values(static_cast<size_t>(t.elements()));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double x = element(static_cast<int64_t>(i));
+      if constexpr (std::is_same_v<T, BFloat16>) {
+        values[i] = BFloat16(static_cast<float>(x));
+      } else {
+        values[i] = static_cast<T>(x);
+      }
+    }
+    upload(context, std::span<const T>(values), t);
+  });
+}
+
+inline std::vector<double> get(Context& context, const Tensor& t) {
+  return with_host_type(t.dtype(), [&]<class T>() {
+    std::vector<T> values(static_cast<size_t>(t.elements()));
+    download(context, t, std::span<T>(values));
+    std::vector<double> found;
+    for (const T& x : values) {
+      if constexpr (std::is_same_v<T, BFloat16>) {
+        found.push_back(static_cast<float>(x));
+      } else {
+        found.push_back(static_cast<double>(x));
+      }
+    }
+    return found;
+  });
+}
+
+inline Tensor filled(Context& context, int64_t elements, DType dtype, int rank) {
+  const Tensor t = context.empty({elements}, dtype);
+  put(context, t, [rank](int64_t i) { return value(rank, i); });
+  return t;
+}
+
+inline double sum_of(int ranks, int64_t i) {
+  double sum = 0;
+  for (int r = 0; r < ranks; ++r) sum += value(r, i);
+  return sum;
+}
+
+inline double largest_of(int ranks, int64_t i) {
+  double most = value(0, i);
+  for (int r = 1; r < ranks; ++r) most = std::max(most, value(r, i));
+  return most;
+}
+
+inline void expect(Context& context, const Tensor& t, const std::function<double(int64_t)>& wanted,
+                   const std::string& what) {
+  const std::vector<double> found = get(context, t);
+  for (size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(found[i], wanted(static_cast<int64_t>(i))) << what << ", element " << i;
+  }
+}
+
+inline std::string label(const Communicator& c, const char* what, DType dtype, int64_t elements) {
+  return fmt::format("{} over {} (rank {} of {}), {} of {}", what, name(c.axis()), c.rank(), c.size(), elements,
+                     name(dtype));
+}
+
+inline void check_reductions(Context& context, Communicator& c, DType dtype, int64_t elements) {
+  const int n = c.size(), me = c.rank();
+  const Tensor sum = filled(context, elements, dtype, me), most = filled(context, elements, dtype, me);
+  c.all_reduce(sum);
+  c.all_reduce(most, ReduceOp::Max);
+  expect(
+      context, sum, [&](int64_t i) { return sum_of(n, i); }, label(c, "sum", dtype, elements));
+  expect(
+      context, most, [&](int64_t i) { return largest_of(n, i); }, label(c, "max", dtype, elements));
+
+  const Tensor whole = filled(context, elements * n, dtype, me), mine = context.empty({elements}, dtype);
+  c.reduce_scatter(whole, mine);
+  expect(
+      context, mine, [&](int64_t i) { return sum_of(n, me * elements + i); }, label(c, "scatter", dtype, elements));
+}
+
+inline void check_copies(Context& context, Communicator& c, DType dtype, int64_t elements) {
+  const int n = c.size(), me = c.rank();
+  const auto wanted = [&](int64_t i) { return value(static_cast<int>(i / elements), i % elements); };
+  const Tensor gathered = filled(context, elements * n, dtype, n + 1);
+  c.all_gather(filled(context, elements, dtype, me), gathered);
+  expect(context, gathered, wanted, label(c, "gather", dtype, elements));
+
+  const Tensor in_place = filled(context, elements * n, dtype, n + 1);
+  const Tensor own = in_place.flat(me * elements, Shape{elements});
+  put(context, own, [me](int64_t i) { return value(me, i); });
+  c.all_gather(own, in_place);
+  expect(context, in_place, wanted, label(c, "gather in place", dtype, elements));
+
+  for (int root = 0; root < n; ++root) {
+    const Tensor told = filled(context, elements, dtype, me);
+    c.broadcast(told, root);
+    expect(
+        context, told, [&](int64_t i) { return value(root, i); }, label(c, "broadcast", dtype, elements));
+  }
+}
+
+inline void check_all(Context& context, Communicator& c) {
+  for (const int64_t elements : {0, 1, 7, 129, 5000}) {
+    for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::I64}) {
+      check_reductions(context, c, dtype, elements);
+    }
+    for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::I64, DType::BF16}) {
+      check_copies(context, c, dtype, elements);
+    }
+  }
+  c.barrier();
+}
+
+// Collectives of several kinds under way at once, waited for in another order than begun.
+inline void check_overlap(Context& context, const Mesh& mesh) {
+  Communicator& c = mesh.dp();
+  const int n = c.size(), me = c.rank();
+  for (int round = 0; round < 5; ++round) {
+    std::vector<Tensor> sums;
+    std::vector<std::unique_ptr<CollectiveWork>> pending;
+    for (int64_t k = 0; k < 8; ++k) {
+      sums.push_back(filled(context, 1 + 4000 * k, DType::F32, me));
+      pending.push_back(c.start_all_reduce(sums.back(), ReduceOp::Sum));
+      c.progress();
+    }
+    const Tensor whole = filled(context, 100 * n, DType::F64, me), mine = context.empty({100}, DType::F64);
+    const Tensor gathered = context.empty({100 * n}, DType::F64);
+    auto scatter = c.start_reduce_scatter(whole, mine);
+    auto gather = c.start_all_gather(filled(context, 100, DType::F64, me), gathered);
+    double control = 1;
+    control = mesh.world().all_reduce_host(control, ReduceOp::Sum);  // another axis meanwhile
+    EXPECT_EQ(control, n);
+    while (!pending.back()->done()) c.progress();
+    gather->wait(), scatter->wait();
+    while (!pending.empty()) pending.back()->wait(), pending.pop_back();
+    for (size_t k = 0; k < sums.size(); ++k) {
+      expect(
+          context, sums[k], [&](int64_t i) { return sum_of(n, i); }, fmt::format("bucket {}", k));
+    }
+    expect(
+        context, mine, [&](int64_t i) { return sum_of(n, me * 100 + i); }, "scatter");
+    expect(
+        context, gathered, [&](int64_t i) { return value(static_cast<int>(i / 100), i % 100); }, "gather");
+  }
+}
+
+// bf16 sums, sizes that do not fit and roots that are not there are refused before a library sees them.
+inline void check_refusals(Context& context, Communicator& c) {
+  EXPECT_THROW(c.all_reduce(context.zeros({2}, DType::BF16)), InternalError);
+  EXPECT_THROW(c.broadcast(context.zeros({2}, DType::F32), c.size()), InternalError);
+  try {
+    c.all_gather(context.zeros({2}, DType::F32), context.zeros({2 * c.size() + 1}, DType::F32));
+    FAIL();
+  } catch (const InternalError& error) {
+    const std::string who = fmt::format("all_gather over dp (rank {} of {})", c.rank(), c.size());
+    EXPECT_NE(std::string(error.what()).find(who), std::string::npos) << error.what();
+  }
+}
+
+// What a plan says of a run.
+inline void check_counts(Context& context, const Mesh& real, const MeshLayout& layout) {
+  Context meta({.kind = DeviceKind::Meta});
+  const Mesh dry = dry_mesh(layout, meta, real.world().rank());
+  for (const Mesh* mesh : {&real, &dry}) {
+    Context& c = mesh == &real ? context : meta;
+    mesh->dp().all_reduce(c.zeros({1000}, DType::F32));
+    mesh->dp().all_gather(c.zeros({10}, DType::BF16), c.zeros({10 * layout.dp}, DType::BF16));
+    mesh->tp().reduce_scatter(c.zeros({10 * layout.tp}, DType::F32), c.zeros({10}, DType::F32));
+  }
+  for (int i = 0; i < kCollectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    EXPECT_EQ(real.dp().traffic()[collective].calls, dry.dp().traffic()[collective].calls);
+    EXPECT_EQ(real.dp().traffic()[collective].moved, dry.dp().traffic()[collective].moved);
+    EXPECT_EQ(real.tp().traffic()[collective].bytes, dry.tp().traffic()[collective].bytes);
+  }
+}
+
+}  // namespace weft::test

@@ -1,0 +1,113 @@
+// Every collective over NCCL, between threads that each have a CUDA device of their own.
+#include <gtest/gtest.h>
+
+#include "kernels/elementwise.h"
+#include "parallel/in_process.h"
+#include "parallel/nccl_communicator.h"
+#include "tests/parallel/collective_checks.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+void on_devices(const MeshLayout& layout, const std::function<void(Mesh& mesh, Context& context)>& body) {
+  run_hosts_in_process(layout, [&](const MakeHostPlane& host, int rank) {
+    Context context({DeviceKind::Cuda, rank});
+    Mesh mesh = nccl_mesh(layout, rank, host, context);
+    body(mesh, context);
+  });
+}
+
+TEST(NcclCollectives, AreRightOnEveryAxisOfEveryMesh) {
+  for (const MeshLayout layout : {MeshLayout{.dp = 2}, {.tp = 2}, {.dp = 3}, {.dp = 2, .tp = 2}, {.tp = 4}}) {
+    on_devices(layout, [&](Mesh& mesh, Context& context) {
+      ASSERT_EQ(mesh.dp().rank() * layout.tp + mesh.tp().rank(), mesh.world().rank());
+      for (Communicator* c : {&mesh.dp(), &mesh.tp()}) {
+        if (c->size() > 1) check_all(context, *c);
+      }
+    });
+  }
+}
+
+TEST(NcclCollectives, OverlapOneAnother) {
+  on_devices({.dp = 3}, [](Mesh& mesh, Context& context) { check_overlap(context, mesh); });
+}
+
+// The collective reads what an operation before it has just made, and an operation after it reads what it has made.
+TEST(NcclCollectives, OperationsComeBeforeAndAfter) {
+  on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
+    const Tensor sum = context.empty({5000}, DType::F32), twice = context.zeros({5000}, DType::F32);
+    for (int round = 1; round <= 5; ++round) {
+      fill(context, sum, round * (1 + mesh.dp().rank()));
+      mesh.dp().all_reduce(sum);
+      add_scaled(context, sum, 2, twice);
+    }
+    expect(
+        context, twice, [](int64_t) { return 2 * 3 * (1 + 2 + 3 + 4 + 5); }, "twice the sums");
+  });
+}
+
+// Its memory goes back to the pool, and to the next tensor of that size.
+TEST(NcclCollectives, AWorkThatIsDroppedStillComesBeforeWhatFollows) {
+  on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
+    for (int round = 0; round < 5; ++round) {
+      {
+        const Tensor t = filled(context, 100'000, DType::F32, mesh.dp().rank());
+        const auto dropped = mesh.dp().start_all_reduce(t, ReduceOp::Sum);
+      }
+      const Tensor next = context.empty({100'000}, DType::F32);
+      fill(context, next, round);
+      expect(
+          context, next, [&](int64_t) { return round; }, "the tensor after it");
+    }
+  });
+}
+
+// Memory of a tensor that was let go while its collective is under way belongs to the collective.
+TEST(NcclCollectives, AWorkKeepsItsTensors) {
+  on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
+    const Tensor gathered = context.empty({20'000}, DType::F32);
+    auto gather = mesh.dp().start_all_gather(filled(context, 10'000, DType::F32, mesh.dp().rank()), gathered);
+    const Tensor next = context.empty({10'000}, DType::F32);
+    fill(context, next, 100);
+    gather->wait();
+    expect(
+        context, gathered, [](int64_t i) { return value(static_cast<int>(i / 10'000), i % 10'000); }, "gather");
+  });
+}
+
+TEST(NcclCollectives, EveryRankHoldsTheSameBits) {
+  std::vector<std::vector<double>> seen(4);
+  on_devices({.dp = 4}, [&](Mesh& mesh, Context& context) {
+    const int rank = mesh.dp().rank();
+    const Tensor t = context.empty({1000}, DType::F32);
+    put(context, t, [rank](int64_t i) { return 0.1 * static_cast<double>(rank * 31 + i); });
+    mesh.dp().all_reduce(t);
+    seen[static_cast<size_t>(rank)] = get(context, t);
+  });
+  for (size_t r = 1; r < 4; ++r) EXPECT_EQ(seen[r], seen[0]);
+}
+
+TEST(NcclCollectives, RefusalsNameAxisAndRank) {
+  on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
+    check_refusals(context, mesh.dp());
+    EXPECT_THROW(mesh.world().all_reduce(context.zeros({2}, DType::F32)), InternalError);  // has no device plane
+  });
+}
+
+TEST(NcclCollectives, CountWhatADryMeshCounts) {
+  on_devices({.dp = 2, .tp = 2}, [](Mesh& mesh, Context& context) { check_counts(context, mesh, {.dp = 2, .tp = 2}); });
+}
+
+TEST(NcclCollectives, NeedADeviceWithAQueue) {
+  EXPECT_THROW(run_hosts_in_process({.dp = 2},
+                                    [](const MakeHostPlane& host, int rank) {
+                                      Context cpu;
+                                      nccl_mesh({.dp = 2}, rank, host, cpu);
+                                    }),
+               InternalError);
+}
+
+}  // namespace
+}  // namespace weft

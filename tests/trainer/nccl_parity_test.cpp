@@ -1,0 +1,67 @@
+// Ranks that are threads, each with a CUDA device of its own, train as one rank does on the CPU.
+#include <gtest/gtest.h>
+
+#include "parallel/in_process.h"
+#include "parallel/nccl_communicator.h"
+#include "tests/trainer/covering_layouts.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using test::Layout;
+using test::LayoutCase;
+using test::LayoutRun;
+
+std::vector<LayoutRun> train_on_devices(const LayoutCase& c, const Layout& layout) {
+  const MeshLayout grid{.dp = layout.dp, .tp = layout.tp};
+  std::vector<LayoutRun> runs(static_cast<size_t>(grid.ranks()));
+  run_hosts_in_process(grid,
+                       [&](const MakeHostPlane& host, int rank) {
+                         Context context({DeviceKind::Cuda, rank});
+                         Mesh mesh = nccl_mesh(grid, rank, host, context);
+                         runs[static_cast<size_t>(rank)] = test::train(c, layout, mesh, context);
+                       },
+                       {.timeout_seconds = 500});
+  return runs;
+}
+
+std::vector<Cell> cells() {
+  std::vector<Cell> chosen;
+  for (Cell cell : covering()) {
+    if (cell.layout.dp > 2 || cell.layout.tp > 2 || cell.what.vocabulary > 1000) continue;
+    cell.what.steps = 3;
+    cell.what.vocabulary = 200;  // devices pad it to 128 rows a rank: every rank has some of it
+    chosen.push_back(cell);
+  }
+  return chosen;
+}
+
+class NcclParity : public testing::TestWithParam<Cell> {};
+
+TEST_P(NcclParity, LayoutsGiveTheRunOfOneRankOnTheCpu) {
+  const auto& [model, what, layout] = GetParam();
+  Context cpu;
+  Mesh alone = Mesh::single();
+  const LayoutRun one = test::train(what, {}, alone, cpu);
+  const std::vector<LayoutRun> ranks = train_on_devices(what, layout);
+  const double allowed = what.precision == Precision::Bf16 ? 3e-2 : 1e-3;
+  for (size_t rank = 0; rank < ranks.size(); ++rank) {
+    const LayoutRun& run = ranks[rank];
+    ASSERT_EQ(run.losses.size(), one.losses.size());
+    for (size_t i = 0; i < one.losses.size(); ++i) {
+      EXPECT_NEAR(run.losses[i], one.losses[i], allowed * one.losses[i]) << "step " << i;
+      EXPECT_NEAR(run.norms[i], one.norms[i], allowed * one.norms[i]) << "step " << i;
+    }
+    EXPECT_EQ(run.losses, ranks[0].losses) << "rank " << rank;
+    EXPECT_EQ(run.unchanged, run.frozen) << "rank " << rank;
+    EXPECT_EQ(run.values, ranks[rank % static_cast<size_t>(layout.tp)].values) << "replicas differ";
+    EXPECT_EQ(run.downloads, what.steps) << "the host waits once a step";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Covering, NcclParity, testing::ValuesIn(cells()), cell_name);
+
+}  // namespace
+}  // namespace weft
