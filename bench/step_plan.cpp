@@ -92,29 +92,10 @@ std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks) {
 
 void check_layout(const JobConfig& job, const MeshLayout& layout) { check_shapes(on_layout(job, layout)); }
 
-namespace {
-
-// In place, since a context cannot be moved.
-class DryContext {
- public:
-  explicit DryContext(const PlannedDevice& device) {
-    if (device.cuda) {
-      context_.emplace(device.threads, make_planned_cuda_backend(), true);
-    } else {
-      context_.emplace(Device{DeviceKind::Meta}, device.threads);
-    }
-  }
-  Context& get() { return *context_; }
-
- private:
-  std::optional<Context> context_;
-};
-
-}  // namespace
-
 StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const PlannedDevice& device) {
-  DryContext dry(device);
-  Context& context = dry.get();
+  const std::unique_ptr<Context> dry =
+      device.cuda ? plan_for_cuda(device.threads) : std::make_unique<Context>(Device{DeviceKind::Meta}, device.threads);
+  Context& context = *dry;
   Mesh mesh = dry_mesh(layout, context);
   TrainingSetup setup(context, mesh, job, planned_vocabularies(job));
   const ParameterRegistry& parameters = setup.parameters();

@@ -1,6 +1,8 @@
 #include "kernels/devices.h"
 
 #include "base/error.h"
+#include "kernels/backend/backend.h"
+#include "kernels/context.h"
 
 namespace weft {
 
@@ -19,6 +21,10 @@ std::string describe_device(const Device& device, DeviceChoice choice) {
   if (device.kind == DeviceKind::Cuda) return found.names.at(device.index);
   const bool sought = choice == DeviceChoice::Auto && found.names.empty();
   return sought ? fmt::format("CPU (no CUDA device: {})", found.why_none) : "CPU";
+}
+
+std::unique_ptr<Context> plan_for_cuda(int threads) {
+  return std::make_unique<Context>(threads, make_planned_cuda_backend(), true);
 }
 
 }  // namespace weft

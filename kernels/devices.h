@@ -28,6 +28,7 @@ struct EnumNames<AttentionChoice> {
 
 class Backend;
 class Context;
+class Context;
 
 // The CUDA devices of this machine, as this process sees them.
 struct CudaDevices {
@@ -51,8 +52,9 @@ std::string describe_device(const Device& device, DeviceChoice choice);
 
 // InternalError in a build without CUDA, ConfigError where there is no such device or this build has no code for it.
 std::unique_ptr<Backend> make_cuda_backend(int index);
-// Of a device that need not be there, for the dry device (Context's second constructor). ConfigError in a build without
-// CUDA.
-std::unique_ptr<Backend> make_planned_cuda_backend();
+std::unique_ptr<Backend> make_planned_cuda_backend();  // of a device that need not be there
+
+// The dry device that plans for a CUDA device, which need not be there. ConfigError in a build without CUDA.
+std::unique_ptr<Context> plan_for_cuda(int threads);
 
 }  // namespace weft

@@ -52,7 +52,8 @@ void print_memory(const JobConfig& job, int ranks) {
     log_info("memory of a rank: not known before weft prepare, since the text decides how large the vocabulary is");
     return;
   }
-  const StepPlan plan = plan_step(job, layout_for(ranks, static_cast<int>(job.parallel.tp)), 1);
+  const StepPlan plan =
+      plan_step(job, layout_for(ranks, static_cast<int>(job.parallel.tp)), {.cuda = job.device == DeviceChoice::Cuda});
   log_info("memory of a rank's tensors in the largest step: {:.1f} MiB (weft plan has the parts)",
            static_cast<double>(plan.peak_bytes) / (1 << 20));
 }

@@ -119,7 +119,7 @@ TEST(DeviceModel, Gpt2Of1558MOnEightDevicesIsWhereOthersMeasuredIt) {
       job_with(named.job, {"train.precision=bf16", "batch.sequences=1024", "batch.micro_batch_tokens=8192"});
   job.tokenizer.vocabulary = named.vocabulary;
   const DeviceSpec& h100 = find_device("h100");
-  const auto predictions = predict({plan_step(job, {.dp = 8}, 1)}, h100);
+  const auto predictions = predict({plan_step(job, {.dp = 8})}, h100);
   EXPECT_TRUE(predictions[0].fits);
   EXPECT_NEAR(predictions[0].tokens_per_second() / 8, 47.6e3, 2.4e3);
 }

@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "bench/synthetic_data.h"
+#include "kernels/devices.h"
 #include "tests/data/dataset_builder.h"
+#include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"
 
@@ -37,7 +39,7 @@ TEST(StepPlan, Gpt3HasTheSizesItIsKnownBy) {
   for (const auto& entry : fs::directory_iterator(configs() / "gpt3")) {
     const std::string stem = entry.path().stem().string();
     const JobConfig job = unprepared("gpt3/" + stem + ".yaml", {"parallel.tp=4"});
-    const StepPlan plan = plan_step(job, {.dp = 64, .tp = 4}, 1);
+    const StepPlan plan = plan_step(job, {.dp = 64, .tp = 4});
     EXPECT_EQ(plan.parameters, gpt_parameters(job.model, 50257)) << stem;
     EXPECT_NEAR(static_cast<double>(plan.parameters), stated_size(stem), 0.03 * stated_size(stem)) << stem;
     EXPECT_EQ(plan.target_tokens, job.batch.tokens) << stem;
@@ -52,20 +54,20 @@ TEST(StepPlan, Gpt3HasTheSizesItIsKnownBy) {
 
 TEST(StepPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
   const std::string name = "translation/english-french-128.yaml";
-  const StepPlan stated = plan_step(unprepared(name), {.dp = 2}, 1);
+  const StepPlan stated = plan_step(unprepared(name), {.dp = 2});
   const StepPlan open =
-      plan_step(unprepared(name, {"data.max_source_tokens=0", "data.max_target_tokens=0"}), {.dp = 2}, 1);
+      plan_step(unprepared(name, {"data.max_source_tokens=0", "data.max_target_tokens=0"}), {.dp = 2});
   EXPECT_EQ(stated.target_tokens, 16 * 128);
   EXPECT_EQ(open.target_tokens, stated.target_tokens);
   EXPECT_EQ(open.peak_bytes, stated.peak_bytes);
-  const StepPlan shorter = plan_step(unprepared(name, {"data.max_target_tokens=65"}), {.dp = 2}, 1);
+  const StepPlan shorter = plan_step(unprepared(name, {"data.max_target_tokens=65"}), {.dp = 2});
   EXPECT_EQ(shorter.target_tokens, 16 * 64);
 }
 
 // What is kept for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not.
 TEST(StepPlan, TellsWhatMemoryIsFor) {
   const auto plan = [](const std::vector<std::string>& overrides) {
-    return plan_step(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2}, 1);
+    return plan_step(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2});
   };
   const StepPlan one = plan({"parallel.tp=2"}), two = plan({"parallel.tp=2", "batch.micro_batch_tokens=4096"});
   const StepPlan none = plan({"parallel.tp=2", "train.recompute=none"}),
@@ -80,6 +82,22 @@ TEST(StepPlan, TellsWhatMemoryIsFor) {
   const auto share = static_cast<double>(one.parameters) / 2;
   EXPECT_NEAR(static_cast<double>(one.weight_bytes), share * (2 + 4.0 / 8), 0.05 * share * 2.5);
   EXPECT_NEAR(static_cast<double>(one.optimizer_bytes), share * 8 / 8, 0.06 * share);
+}
+
+// The same step with what CUDA's operations work in; no device is needed for it.
+TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
+  const JobConfig job = unprepared("gpt3/125m.yaml");
+  const auto plan = [&job] { return plan_step(job, {.dp = 8}, {.cuda = true}); };
+  if (!cuda_devices().built) {
+    EXPECT_NE(test::error_of(plan).find("-DWEFT_CUDA=ON"), std::string::npos);
+    return;
+  }
+  const StepPlan cuda = plan(), cpu = plan_step(job, {.dp = 8});
+  EXPECT_EQ(cuda.parameters, cpu.parameters);
+  EXPECT_EQ(cuda.target_tokens, cpu.target_tokens);
+  EXPECT_EQ(cuda.traffic.size(), cpu.traffic.size());
+  EXPECT_NEAR(cuda.flops / cpu.flops, 1, 0.01);  // another padding of the vocabulary
+  EXPECT_NEAR(static_cast<double>(cuda.peak_bytes) / static_cast<double>(cpu.peak_bytes), 1, 0.2);
 }
 
 TEST(StepPlan, AnUnknownVocabularyIsAnError) {
