@@ -124,9 +124,9 @@ class Table(unittest.TestCase):
             self.assertIn(word, text)
 
     def test_only_what_is_between_the_markers_changes(self):
-        page = f"above\n{table.BEGIN.format("")}\nold\n{table.END.format("")}\nbelow\n"
+        page = f"above\n{table.BEGIN.format('')}\nold\n{table.END.format('')}\nbelow\n"
         new = table.replaced(page, "new\n")
-        self.assertEqual(new, f"above\n{table.BEGIN.format("")}\nnew\n{table.END.format("")}\nbelow\n")
+        self.assertEqual(new, f"above\n{table.BEGIN.format('')}\nnew\n{table.END.format('')}\nbelow\n")
         self.assertEqual(table.replaced(new, "new\n"), new)
         with self.assertRaises(SystemExit):
             table.replaced("no markers", "new")
