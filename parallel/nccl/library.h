@@ -8,7 +8,6 @@ namespace weft {
 
 // NCCL, opened when several ranks first use devices, and kept: a process alone does not pay for it.
 struct NcclLibrary {
-  decltype(&ncclGetVersion) version;
   decltype(&ncclGetErrorString) error_string;
   decltype(&ncclGetLastError) last_error;
   decltype(&ncclGetUniqueId) unique_id;
@@ -26,7 +25,6 @@ struct NcclLibrary {
   void check(ncclResult_t result, const char* call) const;
   // For destructors: logs what check() would have thrown.
   void check_quietly(ncclResult_t result, const char* call) const noexcept;
-  std::string version_text() const;  // "NCCL 2.28.9"
 
  private:
   std::string words(ncclResult_t result, const char* call) const;

@@ -1,49 +1,30 @@
 #include "kernels/cuda/products/blas_library.h"
 
-#include <dlfcn.h>
-
 #include "base/error.h"
+#include "base/shared_library.h"
 
 namespace weft::cuda {
-namespace {
-
-constexpr const char* kName = "libcublasLt.so.13";
-constexpr const char* kHint =
-    "install CUDA 13's cuBLAS, or say in LD_LIBRARY_PATH where it is; device: cpu needs none of it";
-
-// Closed at the end of the process: its own threads may outlive whoever opened it.
-void* opened() {
-  void* library = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
-  if (!library) throw DeviceError(fmt::format("CUDA's matrix products are not to be had: {}", dlerror()), kHint);
-  return library;
-}
-
-template <class Function>
-void find(void* library, const char* name, Function& to) {
-  to = reinterpret_cast<Function>(dlsym(library, name));
-  if (!to) throw DeviceError(fmt::format("{} has no {}: it is of another version", kName, name), kHint);
-}
-
-}  // namespace
 
 std::shared_ptr<const BlasLibrary> BlasLibrary::open() {
-  void* library = opened();
+  const SharedLibrary library(
+      "libcublasLt.so.13", "CUDA's matrix products are not to be had",
+      "install CUDA 13's cuBLAS, or say in LD_LIBRARY_PATH where it is; device: cpu needs none of it");
   auto blas = std::make_shared<BlasLibrary>();
-  find(library, "cublasLtCreate", blas->create);
-  find(library, "cublasLtDestroy", blas->destroy);
-  find(library, "cublasLtGetVersion", blas->version);
-  find(library, "cublasLtGetStatusString", blas->status_string);
-  find(library, "cublasLtMatmul", blas->matmul);
-  find(library, "cublasLtMatmulAlgoCheck", blas->check_algorithm);
-  find(library, "cublasLtMatmulAlgoGetHeuristic", blas->heuristic);
-  find(library, "cublasLtMatmulDescCreate", blas->create_description);
-  find(library, "cublasLtMatmulDescDestroy", blas->destroy_description);
-  find(library, "cublasLtMatmulDescSetAttribute", blas->set_description);
-  find(library, "cublasLtMatrixLayoutCreate", blas->create_layout);
-  find(library, "cublasLtMatrixLayoutDestroy", blas->destroy_layout);
-  find(library, "cublasLtMatmulPreferenceCreate", blas->create_preference);
-  find(library, "cublasLtMatmulPreferenceDestroy", blas->destroy_preference);
-  find(library, "cublasLtMatmulPreferenceSetAttribute", blas->set_preference);
+  library.find("cublasLtCreate", blas->create);
+  library.find("cublasLtDestroy", blas->destroy);
+  library.find("cublasLtGetVersion", blas->version);
+  library.find("cublasLtGetStatusString", blas->status_string);
+  library.find("cublasLtMatmul", blas->matmul);
+  library.find("cublasLtMatmulAlgoCheck", blas->check_algorithm);
+  library.find("cublasLtMatmulAlgoGetHeuristic", blas->heuristic);
+  library.find("cublasLtMatmulDescCreate", blas->create_description);
+  library.find("cublasLtMatmulDescDestroy", blas->destroy_description);
+  library.find("cublasLtMatmulDescSetAttribute", blas->set_description);
+  library.find("cublasLtMatrixLayoutCreate", blas->create_layout);
+  library.find("cublasLtMatrixLayoutDestroy", blas->destroy_layout);
+  library.find("cublasLtMatmulPreferenceCreate", blas->create_preference);
+  library.find("cublasLtMatmulPreferenceDestroy", blas->destroy_preference);
+  library.find("cublasLtMatmulPreferenceSetAttribute", blas->set_preference);
   return blas;
 }
 
