@@ -101,14 +101,15 @@ const cublasLtMatmulAlgo_t* AlgorithmTable::find(const ProductKey& key) const {
 }
 
 const cublasLtMatmulAlgo_t& AlgorithmTable::keep(const ProductKey& key, const cublasLtMatmulAlgo_t& algorithm) {
+  text_.clear();
   return chosen_.emplace(key, algorithm).first->second;
 }
 
-std::string AlgorithmTable::text() const {
-  if (chosen_.empty()) return {};
+const std::string& AlgorithmTable::text() const {
+  if (chosen_.empty() || !text_.empty()) return text_;
   Json table = table_of(device_, library_, chosen_);
   const std::string sum = checksum(table);
-  return Json{{"version", kVersion}, {"checksum", sum}, {"table", std::move(table)}}.dump(1) + "\n";
+  return text_ = Json{{"version", kVersion}, {"checksum", sum}, {"table", std::move(table)}}.dump(1) + "\n";
 }
 
 std::string AlgorithmTable::digest() const {
@@ -125,6 +126,7 @@ std::string AlgorithmTable::take(const std::string& text, const std::string& fro
     if (device != device_ || library != library_) {
       return fmt::format("{} with {} chose them, and this is {} with {}", device, library, device_, library_);
     }
+    text_.clear();
     chosen_.merge(read);
     return {};
   } catch (const Json::exception& error) {

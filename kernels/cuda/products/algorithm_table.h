@@ -32,8 +32,8 @@ class AlgorithmTable {
   const cublasLtMatmulAlgo_t& keep(const ProductKey& key, const cublasLtMatmulAlgo_t& algorithm);
   size_t size() const { return chosen_.size(); }
 
-  std::string text() const;    // of take(); "" while the table is empty
-  std::string digest() const;  // of its contents: "12 products, 0123456789abcdef"
+  const std::string& text() const;  // of take(); "" while the table is empty. It is made once for each change
+  std::string digest() const;       // of its contents: "12 products, 0123456789abcdef"
   // Adds what text() of another table says, where this one says nothing. "", or why nothing is taken: that it was
   // measured on another device or with another library. DataError that begins with `from` if it is no such text; the
   // table is then as it was. What the 64 bytes of an algorithm say is for the library to check before they are used.
@@ -42,6 +42,7 @@ class AlgorithmTable {
  private:
   const std::string device_, library_;
   std::map<ProductKey, cublasLtMatmulAlgo_t> chosen_;
+  mutable std::string text_;  // of chosen_; "": not made yet
 };
 
 }  // namespace weft::cuda

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/cuda/device_allocator.h"
 #include "kernels/cuda/errors.h"
 
 namespace weft::cuda {
@@ -13,26 +14,24 @@ constexpr int kRepeats = 4;  // timed, after one run that is not: the first one 
 
 // Device memory while it is measured. It comes from the device and not from the pool, whose blocks stay: it is needed
 // once for each shape.
-class Scratch {
+class TrialMemory {
  public:
-  explicit Scratch(size_t bytes) : bytes_(bytes) {
-    if (bytes == 0) return;
-    const cudaError_t answer = cudaMalloc(&memory_, bytes);
-    if (answer == cudaErrorMemoryAllocation) {
-      cudaGetLastError();
-      return;
-    }
-    check(answer, "allocating memory to measure products in");
+  TrialMemory(int device, size_t bytes)
+      : allocator_(device_allocator(device)),
+        block_(bytes > 0 ? allocator_->allocate(allocator_->block_size(bytes)) : MemoryBlock()),
+        there_(block_.address || bytes == 0) {}
+  ~TrialMemory() {
+    if (block_.address) allocator_->release(block_);
   }
-  ~Scratch() { check_quietly(cudaFree(memory_), "freeing memory that products were measured in"); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  void* get() const { return memory_; }
-  bool there() const { return memory_ || bytes_ == 0; }
+  TrialMemory(const TrialMemory&) = delete;
+  TrialMemory& operator=(const TrialMemory&) = delete;
+  void* get() const { return block_.address; }
+  bool there() const { return there_; }
 
  private:
-  size_t bytes_;
-  void* memory_ = nullptr;
+  std::shared_ptr<Allocator> allocator_;
+  MemoryBlock block_;
+  bool there_;
 };
 
 // All runs are queued before the host waits, so that the device does not.
@@ -63,7 +62,8 @@ std::optional<cublasLtMatmulAlgo_t> fastest(const ProductQueue& queue, const Gem
   if (algorithms.size() == 1) return algorithms.front();
   const size_t bytes = static_cast<size_t>(gemm.m * gemm.n) * size_of(gemm.output);
   const bool saves = gemm.gelu == FusedGelu::Forward;
-  const Scratch result(bytes), saved(saves ? bytes : 0);
+  const int device = queue.stream.device();
+  const TrialMemory result(device, bytes), saved(device, saves ? bytes : 0);
   if (!result.there() || !saved.there()) return std::nullopt;
   Gemm trial = gemm;
   trial.c = result.get();
