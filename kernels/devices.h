@@ -28,7 +28,6 @@ struct EnumNames<AttentionChoice> {
 
 class Backend;
 class Context;
-class Context;
 
 // The CUDA devices of this machine, as this process sees them.
 struct CudaDevices {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/cuda/devices.h"
 #include "kernels/cuda/errors.h"
 
 namespace weft {
@@ -22,11 +23,7 @@ std::string id_of(int device) {
 }  // namespace
 
 std::vector<std::string> cuda_device_ids() {
-  int count = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess) {
-    cudaGetLastError();  // there is no device, or no driver: cuda_devices() says which
-    return {};
-  }
+  const int count = cuda::visible_devices().count;
   std::vector<std::string> ids;
   for (int device = 0; device < count; ++device) ids.push_back(id_of(device));
   return ids;

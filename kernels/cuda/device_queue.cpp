@@ -37,26 +37,20 @@ class CudaQueue : public DeviceQueue {
   }
   void follow_operations() override {
     operations_.record(queued_);
-    wait(stream_, queued_);
+    stream_.wait(queued_);
   }
   std::unique_ptr<Mark> mark() override { return std::make_unique<CudaMark>(stream_); }
   void hold_operations_until(const Mark& mark) override {
-    wait(operations_, dynamic_cast<const CudaMark&>(mark).event());
+    operations_.wait(dynamic_cast<const CudaMark&>(mark).event());
   }
 
  private:
-  static void wait(const Stream& later, const Event& event) {
-    select_device(later.device());
-    check(cudaStreamWaitEvent(later.get(), event.get(), 0), "letting a stream wait for an event");
-  }
-
   const Stream& operations_;
   Stream stream_;
   Event queued_;
 };
 
 }  // namespace
-
 }  // namespace cuda
 
 std::unique_ptr<DeviceQueue> make_device_queue(Context& context) {

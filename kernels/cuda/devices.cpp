@@ -28,6 +28,17 @@ std::string driver_version() {
 
 }  // namespace
 
+VisibleDevices visible_devices() {
+  VisibleDevices seen;
+  const cudaError_t answer = cudaGetDeviceCount(&seen.count);
+  if (answer != cudaSuccess) {
+    cudaGetLastError();
+    return {.why_none = cudaGetErrorString(answer)};
+  }
+  if (seen.count == 0) seen.why_none = "the driver shows no device";
+  return seen;
+}
+
 std::string runtime_version() {
   int version = 0;
   check(cudaRuntimeGetVersion(&version), "asking for the runtime's version");
@@ -54,15 +65,9 @@ CudaDevices cuda_devices() {
                     .runtime = cuda::runtime_version(),
                     .driver = cuda::driver_version(),
                     .code = WEFT_CUDA_ARCHITECTURES};
-  int count = 0;
-  const cudaError_t answer = cudaGetDeviceCount(&count);
-  if (answer != cudaSuccess) {
-    cudaGetLastError();
-    found.why_none = cudaGetErrorString(answer);
-    return found;
-  }
-  for (int device = 0; device < count; ++device) found.names.push_back(cuda::device_name(device));
-  if (count == 0) found.why_none = "the driver shows no device";
+  const cuda::VisibleDevices seen = cuda::visible_devices();
+  for (int device = 0; device < seen.count; ++device) found.names.push_back(cuda::device_name(device));
+  found.why_none = seen.why_none;
   return found;
 }
 
@@ -77,10 +82,10 @@ std::string cudnn_text() {
 std::unique_ptr<Backend> make_planned_cuda_backend() { return std::make_unique<cuda::CudaBackend>(); }
 
 std::unique_ptr<Backend> make_cuda_backend(int index) {
-  const CudaDevices found = cuda_devices();
-  require<ConfigError>(index < static_cast<int>(found.names.size()), "CUDA device {} is asked for, but there are {}{}",
-                       index, found.names.size(), found.why_none.empty() ? "" : ": " + found.why_none);
-  require_code(index, found.names[static_cast<size_t>(index)]);
+  const cuda::VisibleDevices seen = cuda::visible_devices();
+  require<ConfigError>(index < seen.count, "CUDA device {} is asked for, but there are {}{}", index, seen.count,
+                       seen.why_none.empty() ? "" : ": " + seen.why_none);
+  require_code(index, cuda::device_name(index));
   return std::make_unique<cuda::CudaBackend>(index);
 }
 

@@ -30,6 +30,7 @@ void Stream::record(const Event& event) const {
   check(cudaEventRecord(event.get(), stream_), "recording an event");
 }
 void Stream::wait(const Event& event) const {
+  select_device(device_);
   check(cudaStreamWaitEvent(stream_, event.get(), cudaEventWaitDefault), "waiting for an event in a stream");
 }
 void Stream::finish() const { check(cudaStreamSynchronize(stream_), "waiting for a stream"); }
