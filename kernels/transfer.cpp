@@ -20,14 +20,20 @@ void quietly(Call&& call) noexcept {
 // What copies of a tensor go through, if not through the operations' own queue; null on the dry device.
 CopyQueue* queue_of(const Context& context, CopyQueue* queue) { return context.meta() ? nullptr : queue; }
 
-}  // namespace
-
-void upload_bytes(Context& context, std::span<const std::byte> from, const Tensor& to) {
+// Without a queue of its own the upload goes through the operations'.
+void upload_through(CopyQueue* queue, Context& context, std::span<const std::byte> from, const Tensor& to) {
   const Checks check(context, "upload");
   check.present("to", to);
   check.that(context.meta() || from.size() == to.bytes(), "{} bytes to {}", from.size(), to);
   const CostScope scope(context, {"upload", 0, static_cast<double>(to.bytes())});
-  if (!context.meta() && !from.empty()) context.backend().upload(from, to);
+  if (context.meta() || from.empty()) return;
+  queue ? queue->upload(from, to) : context.backend().upload(from, to);
+}
+
+}  // namespace
+
+void upload_bytes(Context& context, std::span<const std::byte> from, const Tensor& to) {
+  upload_through(nullptr, context, from, to);
 }
 
 void download_bytes(Context& context, const Tensor& from, std::span<std::byte> to) {
@@ -49,11 +55,7 @@ UploadAhead::~UploadAhead() {
 }
 
 void UploadAhead::send(std::span<const std::byte> from) {
-  CopyQueue* queue = queue_of(context_, context_.backend().uploads_ahead());
-  if (!queue) return upload_bytes(context_, from, tensor_);
-  Checks(context_, "upload").that(from.size() == tensor_.bytes(), "{} bytes to {}", from.size(), tensor_);
-  const CostScope scope(context_, {"upload", 0, static_cast<double>(tensor_.bytes())});
-  queue->upload(from, tensor_);
+  upload_through(queue_of(context_, context_.backend().uploads_ahead()), context_, from, tensor_);
 }
 
 void UploadAhead::arrive() {
