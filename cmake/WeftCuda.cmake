@@ -3,19 +3,14 @@
 # CUDAToolkit_ROOT, or on the PATH; a toolkit that Python wheels brought is as good as an installed one.
 #
 # Sets WEFT_CUDA_FOUND. weft_cuda_runtime is what links with the runtime; cuBLASLt is opened when a device is first used
-# (kernels/cuda/blas_library.h), since loading it costs a process 0.1 s and 190 MB that the CPU has no use for.
-set(WEFT_CUDA AUTO CACHE STRING "Build for CUDA devices: AUTO where nvcc is found, ON, OFF")
-set_property(CACHE WEFT_CUDA PROPERTY STRINGS AUTO ON OFF)
+# (kernels/cuda/products/blas_library.h), since loading it costs a process 0.1 s and 190 MB that the CPU has no use for.
+weft_optional(WEFT_CUDA "Build for CUDA devices")
 set(WEFT_CUDA_ARCHITECTURES "80-real;90-real;80-virtual" CACHE STRING
   "Machine code for these, and PTX that newer devices compile for themselves")
 set(WEFT_CUDA_FOUND FALSE)
 
 function(weft_no_cuda reason)
-  if(WEFT_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "  -DWEFT_CUDA=ON, but ${reason}. Say where the toolkit is with -DCUDAToolkit_ROOT=DIR, "
-                        "or do without it: -DWEFT_CUDA=OFF")
-  endif()
-  message(STATUS "weft: CPU only (${reason})")
+  weft_without(WEFT_CUDA "CPU only" "${reason}" "Say where the toolkit is with -DCUDAToolkit_ROOT=DIR")
 endfunction()
 
 # Toolkits of Python wheels keep their libraries in lib/, where nvcc looks into lib64/, and without the name that linkers
@@ -59,10 +54,8 @@ macro(weft_find_cuda)
   endif()
 endmacro()
 
-if(NOT WEFT_CUDA MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "  -DWEFT_CUDA=${WEFT_CUDA}: say AUTO, ON or OFF")
-elseif(WEFT_CUDA STREQUAL "OFF")
-  message(STATUS "weft: CPU only (-DWEFT_CUDA=OFF)")
+if(WEFT_CUDA STREQUAL "OFF")
+  weft_no_cuda("-DWEFT_CUDA=OFF")
 else()
   weft_find_cuda()
 endif()

@@ -3,22 +3,16 @@
 # theirs, and where the compiler looks. The library is opened when several ranks first use devices (parallel/nccl/library.h).
 #
 # Sets WEFT_NCCL_FOUND; weft_nccl brings its header and CUDA's.
-set(WEFT_NCCL AUTO CACHE STRING "Exchange between CUDA devices by NCCL: AUTO where nccl.h is found, ON, OFF")
-set_property(CACHE WEFT_NCCL PROPERTY STRINGS AUTO ON OFF)
+weft_optional(WEFT_NCCL "Exchange between CUDA devices by NCCL")
 set(WEFT_NCCL_FOUND FALSE)
 
 function(weft_no_nccl reason)
-  if(WEFT_NCCL STREQUAL "ON")
-    message(FATAL_ERROR "  -DWEFT_NCCL=ON, but ${reason}. Say where NCCL is with -DNCCL_ROOT=DIR, or do without it: "
-                        "-DWEFT_NCCL=OFF")
-  endif()
-  message(STATUS "weft: no NCCL (${reason}): one rank computes on a CUDA device")
+  weft_without(WEFT_NCCL "no NCCL: one rank computes on a CUDA device" "${reason}"
+    "Say where NCCL is with -DNCCL_ROOT=DIR")
 endfunction()
 
-if(NOT WEFT_NCCL MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "  -DWEFT_NCCL=${WEFT_NCCL}: say AUTO, ON or OFF")
-elseif(WEFT_NCCL STREQUAL "OFF")
-  message(STATUS "weft: no NCCL (-DWEFT_NCCL=OFF): one rank computes on a CUDA device")
+if(WEFT_NCCL STREQUAL "OFF")
+  weft_no_nccl("-DWEFT_NCCL=OFF")
 elseif(NOT WEFT_CUDA_FOUND)
   if(WEFT_NCCL STREQUAL "ON")
     weft_no_nccl("it is built without CUDA")
