@@ -69,7 +69,7 @@ std::string describe(std::span<const Prediction> predictions, const DeviceSpec& 
 namespace {
 
 Json layout_json(const Prediction& p, const DeviceSpec& device) {
-  Json out = to_json(p.plan, RankCapacity{.memory_gib = device.memory_gib});
+  Json out = to_json(p.plan, RankCapacity());
   out["seconds"] = p.step.seconds();
   out["predicted"] = {{"device", device.name},
                       {"fits", p.fits},

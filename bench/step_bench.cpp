@@ -129,10 +129,6 @@ void count_flops(BenchReport& report, const JobConfig& job, Context& context, Me
   report.formula = std::move(counts.formula);
 }
 
-}  // namespace
-
-namespace {
-
 std::string matmul_library_of(const Context& context) {
   for (const auto& [what, name] : context.fingerprint()) {
     if (what == "matmul") return name;

@@ -26,11 +26,6 @@ struct BenchArguments {
   bool no_peak = false;
 };
 
-JobConfig job_of(BenchArguments& a) {
-  if (!a.model.empty() && a.data.vocabulary == 0) a.data.vocabulary = find_bench_job(a.model).vocabulary;
-  return job_or_model(a.job, a.model, a.overrides);
-}
-
 void report_figures(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
   std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
   if (!a.json.empty()) {
@@ -41,7 +36,7 @@ void report_figures(const BenchArguments& a, const JobConfig& job, const BenchRe
 }
 
 ExitCode bench(BenchArguments a) {
-  const JobConfig job = job_of(a);
+  const JobConfig job = job_or_model(a.job, a.model, a.overrides);
   a.options.peak = !a.no_peak;
   a.data.lengths = a.lengths;
   const SyntheticData data = make_synthetic_data(job, a.data);

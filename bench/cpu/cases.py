@@ -6,6 +6,9 @@ import os
 CASES = ("gpt2-124m", "transformer-tiny", "char")
 PRECISIONS = ("fp32", "bf16")
 PEER_DTYPE = {"fp32": "f32", "bf16": "bf16"}
+# Layers, width and heads; contexts of 1,024 tokens.
+GPT2 = {"gpt2-124m": (12, 768, 12), "gpt2-350m": (24, 1024, 16), "gpt2-774m": (36, 1280, 20), "gpt2-1558m": (48, 1600, 25)}
+GPT2_CONTEXT, GPT2_VOCABULARY = 1024, 50304  # padded, as PyTorch likes it
 
 
 class Case:
@@ -17,19 +20,27 @@ class Case:
         self.may_use_ranks = name != "gpt2-124m"  # two ranks would need twice its memory
 
 
-def language_model(name, shape, vocabulary, settings, options, note):
+def torch_lm(shape, vocabulary, steps, threads):
+    """The peer's words for a language model: layers, width, heads, length of a window, windows a step."""
     layers, width, heads, length, batch = shape
+    words = ["torch_lm.py", "--layers", layers, "--width", width, "--heads", heads, "--vocab", vocabulary, "--seq", length,
+             "--mb", batch, "--steps", steps, "--threads", threads]
+    return [str(word) for word in words]
+
+
+def language_model(name, shape, vocabulary, settings, options, note):
+    batch = shape[-1]
     steps = options.steps or {"gpt2-124m": 3, "char": 60}[name]
     weft = ["bench", "--model", name, "--vocabulary", str(vocabulary), "--steps", str(steps), "--warmup", "2",
             "--set", f"batch.sequences={batch}", *settings]
-    peer = ["torch_lm.py", "--layers", layers, "--width", width, "--heads", heads, "--vocab", vocabulary,
-            "--seq", length, "--mb", batch, "--steps", steps, "--threads", options.threads]
-    return Case(name, weft, [str(a) for a in peer], "median_tokens_per_second", "tok_s", note)
+    peer = torch_lm(shape, vocabulary, steps, options.threads)
+    return Case(name, weft, peer, "median_tokens_per_second", "tok_s", note)
 
 
 def gpt2(options):
     batch = options.micro_batch
-    return language_model("gpt2-124m", (12, 768, 12, 1024, batch), 50304, [], options,
+    shape = (*GPT2["gpt2-124m"], GPT2_CONTEXT, batch)
+    return language_model("gpt2-124m", shape, GPT2_VOCABULARY, [], options,
                           f"T 1,024, {batch} windows a step, vocabulary 50,304, clipping, AdamW; median step")
 
 

@@ -13,12 +13,13 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench" / "cpu"))
+import cases  # noqa: E402
+
 LAST = 2000  # characters kept of what a failed stage printed
 
 # Windows of 1,024 tokens a step, tokens of a micro-batch: what fits 80 GB.
 SIZES = {"gpt2-124m": (64, 32768), "gpt2-350m": (64, 16384), "gpt2-774m": (32, 16384), "gpt2-1558m": (32, 8192)}
-SHAPES = {"gpt2-124m": (12, 768, 12), "gpt2-350m": (24, 1024, 16), "gpt2-774m": (36, 1280, 20),
-          "gpt2-1558m": (48, 1600, 25)}
 SANITIZED = "*ResidualNorm*:*CrossEntropy*:*Attention*:*Embed*"
 
 
@@ -149,11 +150,11 @@ def measure_peer(record):
     options, model = record.options, record.options.peer_model
     if not options.peers:
         return
-    layers, width, heads = SHAPES[model]
     _, micro_batch = SIZES[model]
-    command = [sys.executable, pathlib.Path(options.peers, "torch_lm.py"), "--device", "cuda", "--compile", "--layers", layers,
-               "--width", width, "--heads", heads, "--seq", 1024, "--mb", micro_batch // 1024, "--steps", options.steps,
-               "--dtype", "bf16" if options.precision == "bf16" else "f32"]
+    shape = (*cases.GPT2[model], cases.GPT2_CONTEXT, micro_batch // cases.GPT2_CONTEXT)
+    script, *words = cases.torch_lm(shape, cases.GPT2_VOCABULARY, options.steps, os.cpu_count())
+    command = [sys.executable, pathlib.Path(options.peers, script), *words, "--device", "cuda", "--compile",
+               "--dtype", cases.PEER_DTYPE[options.precision]]
     output = record.run("PyTorch, compiled", 200, command)
     if output is not None:
         record.result["gpu"]["peers"].append({"job": model, **json.loads(output.strip().splitlines()[-1])})
