@@ -143,8 +143,8 @@ void CudaBackend::run(const Convert& args, Scratch) {
       if constexpr (!std::is_same_v<From, To>) {
         const int64_t n = from.elements();
         with_alignment(on_vector(from.device_raw()) && on_vector(to.device_raw()), [&]<bool kAligned>() {
-          launch(stream(), convert_elements<kAligned, From, To>, blocks_for(n, kThreads * kPiece<From, To>), kThreads, 0,
-                 elements_of<From>(from), elements_of<To>(to), n);
+          launch(stream(), convert_elements<kAligned, From, To>, blocks_for(n, kThreads * kPiece<From, To>), kThreads,
+                 0, elements_of<From>(from), elements_of<To>(to), n);
         });
       }
     });

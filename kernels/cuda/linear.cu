@@ -168,16 +168,16 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
   if (args.dx) {
     const bool fused = fused_gelu(args);
     matmul().run({.m = args.dy.rows(),
-                 .n = args.dx.columns(),
-                 .k = args.dy.columns(),
-                 .input = dtype,
-                 .output = dtype,
-                 .a = args.dy.device_raw(),
-                 .b = args.weight.device_raw(),
-                 .c = args.dx.device_raw(),
-                 .gelu = fused ? FusedGelu::Gradient : FusedGelu::None,
-                 .saved = fused ? args.input_pre.device_raw() : nullptr,
-                 .add = args.dx_mode == Accumulate::Add});
+                  .n = args.dx.columns(),
+                  .k = args.dy.columns(),
+                  .input = dtype,
+                  .output = dtype,
+                  .a = args.dy.device_raw(),
+                  .b = args.weight.device_raw(),
+                  .c = args.dx.device_raw(),
+                  .gelu = fused ? FusedGelu::Gradient : FusedGelu::None,
+                  .saved = fused ? args.input_pre.device_raw() : nullptr,
+                  .add = args.dx_mode == Accumulate::Add});
     if (fused && args.input_dbias) {
       column_sums(stream(), args.dx, args.input_dbias, args.input_dbias_mode, scratch);
     } else if (!fused && has_producer(args)) {
@@ -187,30 +187,30 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
   if (args.dbias) column_sums(stream(), args.dy, args.dbias, args.dbias_mode, scratch);
   if (!args.dweight) return;
   matmul().run({.m = args.dy.columns(),
-               .n = args.x.columns(),
-               .k = args.dy.rows(),
-               .input = dtype,
-               .output = args.dweight.dtype(),
-               .a = args.dy.device_raw(),
-               .transpose_a = true,
-               .b = args.x.device_raw(),
-               .c = args.dweight.device_raw(),
-               .add = args.dweight_mode == Accumulate::Add});
+                .n = args.x.columns(),
+                .k = args.dy.rows(),
+                .input = dtype,
+                .output = args.dweight.dtype(),
+                .a = args.dy.device_raw(),
+                .transpose_a = true,
+                .b = args.x.device_raw(),
+                .c = args.dweight.device_raw(),
+                .add = args.dweight_mode == Accumulate::Add});
 }
 
 void CudaBackend::run(const Matmul& args, Scratch) {
   require_device_type(args.a.dtype());
   matmul().run({.m = args.c.rows(),
-               .n = args.c.columns(),
-               .k = args.transpose_a ? args.a.rows() : args.a.columns(),
-               .input = args.a.dtype(),
-               .output = args.c.dtype(),
-               .a = args.a.device_raw(),
-               .transpose_a = args.transpose_a,
-               .b = args.b.device_raw(),
-               .transpose_b = args.transpose_b,
-               .c = args.c.device_raw(),
-               .add = args.mode == Accumulate::Add});
+                .n = args.c.columns(),
+                .k = args.transpose_a ? args.a.rows() : args.a.columns(),
+                .input = args.a.dtype(),
+                .output = args.c.dtype(),
+                .a = args.a.device_raw(),
+                .transpose_a = args.transpose_a,
+                .b = args.b.device_raw(),
+                .transpose_b = args.transpose_b,
+                .c = args.c.device_raw(),
+                .add = args.mode == Accumulate::Add});
 }
 
 }  // namespace weft::cuda

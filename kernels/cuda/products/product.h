@@ -1,6 +1,6 @@
 #pragma once
-#include "kernels/cuda/products/blas_library.h"
 #include "kernels/cuda/matmul.h"
+#include "kernels/cuda/products/blas_library.h"
 
 namespace weft::cuda {
 
