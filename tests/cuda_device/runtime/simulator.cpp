@@ -144,29 +144,29 @@ uint64_t Simulator::exchange_moves(bool waits) {
   return elsewhere && elsewhere->any() ? elsewhere->exchange(moves_, waits) : 0;
 }
 
-// False where for the whole of the settings' patience nothing has moved, here or elsewhere. Nobody wakes this process
-// from another one, so it looks now and then.
-bool Simulator::await_move(const std::function<bool()>& done) {
+// False where for the whole of the settings' patience nothing has moved, here or, since it was `seen_there`, elsewhere.
+// Nobody wakes this process from another one, so it looks now and then.
+bool Simulator::await_move(uint64_t seen_there, const std::function<bool()>& done) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + std::chrono::seconds(settings.patience);
-  const uint64_t seen = moves_, seen_there = exchange_moves(true);
+  const uint64_t seen = moves_;
   while (steady_clock::now() < end) {
+    if (exchange_moves(true) != seen_there) return true;
     const auto look = steady_clock::now() + std::chrono::milliseconds(1);
     const auto until = elsewhere && elsewhere->any() ? std::min(look, end) : end;
     if (moved_.wait_until(mutex, until, [&] { return moves_ != seen || done(); })) return true;
-    if (exchange_moves(true) != seen_there) return true;
   }
   return false;
 }
 
+// What has moved elsewhere is read before this process looks whether it can run something: what moves after that look
+// is seen by the wait.
 bool Simulator::run_until(const std::function<bool()>& done) {
   ++waiting_;
   bool moved = true;
   while (moved && !done()) {
-    if (schedule.step())
-      exchange_moves(false);
-    else
-      moved = await_move(done);
+    const uint64_t there = exchange_moves(false);
+    if (!schedule.step()) moved = await_move(there, done);
   }
   --waiting_;
   exchange_moves(false);

@@ -95,7 +95,7 @@ class Simulator {
 
  private:
   void let_go_of_pinned();
-  bool await_move(const std::function<bool()>& done);
+  bool await_move(uint64_t seen_there, const std::function<bool()>& done);
 
   std::condition_variable_any moved_;  // something was enqueued, or has run
   uint64_t moves_ = 0;
