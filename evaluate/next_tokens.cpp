@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "evaluate/search/candidates.h"
 #include "evaluate/search/model_decoder.h"
 
 namespace weft {
@@ -24,13 +23,14 @@ std::vector<std::vector<NextToken>> next_tokens(const TextGenerator& generator, 
     }
     model->admit(1);
     const std::array<int32_t, 2> offsets{0, static_cast<int32_t>(length)};
-    const std::span<const float> logits = model->advance(prompt, offsets);
-    const double log_sum = log_sum_exp(logits);
+    model->advance(prompt, offsets);
+    const TokenQuestion of_first_row;
+    const TokenAnswer answer = model->choose({&of_first_row, 1}, {.count = count}).front();
     auto& tokens = found.emplace_back();
-    for (const Candidate& c : best_tokens(logits, count, {})) {
+    for (const ChosenToken& c : answer.chosen) {
       tokens.push_back({.token = c.token,
                         .text = generator.target_tokenizer.decode(std::span(&c.token, 1), {.show_specials = true}),
-                        .probability = std::exp(static_cast<double>(c.logit) - log_sum)});
+                        .probability = std::exp(static_cast<double>(c.logit) - answer.log_sum)});
     }
   }
   return found;

@@ -69,7 +69,7 @@ class Transformer {
   std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
                                                 int64_t capacity);
   // Feeds each alive hypothesis its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
-  // [alive hypotheses, vocabulary]. Bit-identical whatever is decoded together.
+  // [alive hypotheses, vocabulary], whole rows on each rank of tp. Bit-identical whatever is decoded together.
   Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
   // What decoding's products read, and those of loss() too once they are asked for in a format of their own.
   PackedWeights& packed_weights() { return packed_weights_; }

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/parallel_for.h"
-#include "evaluate/search/candidates.h"
 #include "evaluate/search/rules.h"
 #include "evaluate/search/waiting_inputs.h"
 
@@ -55,7 +54,8 @@ class BeamSearch {
       for (size_t i = admitted.first; i < admitted.first + admitted.count; ++i) {
         sentences_.push_back({.index = i, .input = inputs[i], .max_new = max_new[i], .living = {Living{}}});
       }
-      step(waiting.feed(fed_, admitted));
+      waiting.feed(fed_, admitted);
+      step();
       std::erase_if(sentences_, [&](Sentence& sentence) {
         if (!sentence.living.empty()) return false;
         if (static_cast<int64_t>(sentence.ended.size()) > config_.n_best) sentence.ended.resize(config_.n_best);
@@ -70,8 +70,8 @@ class BeamSearch {
 
  private:
   // Extends every sentence by one token; leaves in parents_ and fed_ what the model has to do for the living.
-  void step(std::span<const float> logits) {
-    const std::vector<std::vector<Continuation>> continuations = extend_rows(logits);
+  void step() {
+    const std::vector<std::vector<Continuation>> continuations = extend_rows();
     parents_.clear();
     fed_.clear();
     int32_t first_row = 0;
@@ -88,7 +88,7 @@ class BeamSearch {
     }
   }
 
-  std::vector<std::vector<Continuation>> extend_rows(std::span<const float> logits) {
+  std::vector<std::vector<Continuation>> extend_rows() {
     struct Row {
       const Sentence* sentence;
       int32_t row;
@@ -97,35 +97,31 @@ class BeamSearch {
     for (const Sentence& sentence : sentences_) {
       for (size_t row = 0; row < sentence.living.size(); ++row) rows.push_back({&sentence, static_cast<int32_t>(row)});
     }
-    std::vector<std::vector<Continuation>> continuations(rows.size());
-    std::vector<double> log_sums(rows.size());
-    const size_t vocabulary = static_cast<size_t>(model_.vocabulary());
+    std::vector<TokenQuestion> questions(rows.size());
     parallel_tasks(model_.threads(), static_cast<int64_t>(rows.size()), [&](int64_t r) {
-      const std::span<const float> row_logits = logits.subspan(r * vocabulary, vocabulary);
-      log_sums[r] = log_sum_exp(row_logits);
-      continuations[r] = extend_row(*rows[r].sentence, rows[r].row, row_logits, log_sums[r]);
+      const Sentence& sentence = *rows[r].sentence;
+      questions[r] = question_of(config_, tokens_, sentence.input->prompt, sentence.living[rows[r].row].text, r);
     });
-    check_log_sums(log_sums);
+    // Beams are compared by sums of log-probabilities, so it is these that a penalty strikes.
+    const std::vector<TokenAnswer> answers =
+        model_.choose(questions, {.count = config_.beam + 1,
+                                  .log_probabilities = config_.repetition_penalty != 1,
+                                  .penalty = config_.repetition_penalty});
+    check_log_sums(answers);
+    std::vector<std::vector<Continuation>> continuations;
+    for (size_t r = 0; r < rows.size(); ++r) {
+      continuations.push_back(extend_row(*rows[r].sentence, rows[r].row, answers[r]));
+    }
     return continuations;
   }
 
-  std::vector<Continuation> extend_row(const Sentence& sentence, int32_t row, std::span<const float> logits,
-                                       double log_sum) const {
+  std::vector<Continuation> extend_row(const Sentence& sentence, int32_t row, const TokenAnswer& answer) const {
     const Living& living = sentence.living[row];
-    std::span<const float> scores = logits;
-    double origin = log_sum;
-    std::vector<float> log_probabilities, changed;
-    if (config_.repetition_penalty != 1) {
-      // Beams are compared by sums of log-probabilities, so it is these that a penalty strikes.
-      for (const float x : logits) log_probabilities.push_back(static_cast<float>(x - log_sum));
-      scores = penalised(config_, sentence.input->prompt, living.text, log_probabilities, changed);
-      origin = 0;
-    }
-    const auto blocked = blocked_tokens(config_, tokens_, sentence.input->prompt, living.text);
+    const double origin = config_.repetition_penalty != 1 ? 0 : answer.log_sum;
     std::vector<Continuation> continuations;
-    for (const Candidate& c : best_tokens(scores, config_.beam + 1, blocked)) {
-      const double log_probability = static_cast<double>(logits[c.token]) - log_sum;
-      continuations.push_back({.ranking = living.ranking + (static_cast<double>(c.logit) - origin),
+    for (const ChosenToken& c : answer.chosen) {
+      const double log_probability = static_cast<double>(c.logit) - answer.log_sum;
+      continuations.push_back({.ranking = living.ranking + (static_cast<double>(c.score) - origin),
                                .log_probability = living.log_probability + log_probability,
                                .row = row,
                                .token = c.token});

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/transfer.h"
-
 namespace weft {
 namespace {
 
@@ -42,11 +40,12 @@ class ModelDecoder : public NextTokenModel {
   int64_t max_length() const override { return capacity_; }
   int64_t num_rows() const override { return cache_->rows(); }
   int threads() const override { return model_.context().threads(); }
-  std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
-    const Tensor logits = model_.decode(*cache_, tokens, offsets);
-    logits_.resize(static_cast<size_t>(logits.elements()));
-    download(model_.context(), logits, std::span<float>(logits_));
-    return logits_;
+  void advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
+    logits_ = {};
+    logits_ = model_.decode(*cache_, tokens, offsets);
+  }
+  std::vector<TokenAnswer> choose(std::span<const TokenQuestion> questions, const TokenChoice& choice) override {
+    return ask(model_.context(), logits_, questions, choice);
   }
   void reorder(std::span<const int32_t> parents) override { cache_->reorder(parents); }
 
@@ -57,7 +56,7 @@ class ModelDecoder : public NextTokenModel {
   size_t admitted_ = 0;
   int64_t capacity_ = 0;
   std::unique_ptr<KeyValueCache> cache_;
-  std::vector<float> logits_;
+  Tensor logits_;  // f32[rows, vocabulary]
 };
 
 }  // namespace

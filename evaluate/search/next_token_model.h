@@ -3,6 +3,9 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
+
+#include "evaluate/search/token_choice.h"
 
 namespace weft {
 
@@ -27,8 +30,10 @@ class NextTokenModel {
   virtual void admit(int64_t count) = 0;
 
   // Feeds row r its new tokens[offsets[r]..offsets[r + 1]), one or more; offsets has num_rows() + 1 entries, the first
-  // 0. Returns the logits after each row's last token, [rows, vocabulary], valid until the next call.
-  virtual std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) = 0;
+  // 0. There are logits after each row's last token then, until the next call.
+  virtual void advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) = 0;
+  // Answers questions about the rows' logits, as they were when they were made.
+  virtual std::vector<TokenAnswer> choose(std::span<const TokenQuestion> questions, const TokenChoice& choice) = 0;
 
   // Row i continues what row parents[i] held; rows may be duplicated and dropped.
   virtual void reorder(std::span<const int32_t> parents) = 0;

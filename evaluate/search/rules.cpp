@@ -63,6 +63,11 @@ int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int
 
 namespace {
 
+void sort_distinct(std::vector<int32_t>& tokens) {
+  std::ranges::sort(tokens);
+  tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+}
+
 // Adds every token that followed an earlier occurrence of the last n - 1 tokens.
 void block_repeats(int64_t n, const std::vector<int32_t>& history, std::vector<int32_t>& blocked) {
   const int64_t context = n - 1, size = static_cast<int64_t>(history.size());
@@ -88,23 +93,19 @@ std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchToke
     if (static_cast<int64_t>(text.size()) < config.min_length) blocked.push_back(*tokens.end);
   }
   blocked.insert(blocked.end(), tokens.suppressed.begin(), tokens.suppressed.end());
-  std::sort(blocked.begin(), blocked.end());
-  blocked.erase(std::unique(blocked.begin(), blocked.end()), blocked.end());
+  sort_distinct(blocked);
   return blocked;
 }
 
-std::span<const float> penalised(const SearchConfig& config, std::span<const int32_t> prompt,
-                                 std::span<const int32_t> text, std::span<const float> row,
-                                 std::vector<float>& changed) {
-  if (config.repetition_penalty == 1) return row;
-  changed.assign(row.begin(), row.end());
-  const float penalty = static_cast<float>(config.repetition_penalty);
-  const auto change = [&](int32_t token) {  // from the row: a token counts once, however often it occurs
-    changed[token] = row[token] > 0 ? row[token] / penalty : row[token] * penalty;
-  };
-  std::ranges::for_each(prompt, change);
-  std::ranges::for_each(text, change);
-  return changed;
+TokenQuestion question_of(const SearchConfig& config, const SearchTokens& tokens, std::span<const int32_t> prompt,
+                          std::span<const int32_t> text, int64_t row) {
+  TokenQuestion question{.row = static_cast<int32_t>(row), .blocked = blocked_tokens(config, tokens, prompt, text)};
+  if (config.repetition_penalty == 1) return question;
+  std::vector<int32_t>& repeated = question.repeated;
+  repeated.assign(prompt.begin(), prompt.end());
+  repeated.insert(repeated.end(), text.begin(), text.end());
+  sort_distinct(repeated);
+  return question;
 }
 
 Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text, double log_probability,
@@ -116,15 +117,9 @@ Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text
           .ending = ending};
 }
 
-void check_logits(const NextTokenModel& model, std::span<const float> logits) {
-  require<InternalError>(static_cast<int64_t>(logits.size()) == model.num_rows() * model.vocabulary(),
-                         "the model answered {} logits for {} rows over a vocabulary of {}", logits.size(),
-                         model.num_rows(), model.vocabulary());
-}
-
-void check_log_sums(std::span<const double> log_sums) {
-  for (const double value : log_sums) {
-    if (std::isnan(value) || value == std::numeric_limits<double>::infinity()) {
+void check_log_sums(std::span<const TokenAnswer> answers) {
+  for (const TokenAnswer& answer : answers) {
+    if (std::isnan(answer.log_sum) || answer.log_sum == std::numeric_limits<double>::infinity()) {
       throw DivergenceError("search: the model's logits are not finite",
                             "the checkpoint's weights have diverged; take an earlier one");
     }

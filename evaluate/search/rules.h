@@ -19,11 +19,10 @@ int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int
 std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchTokens& tokens,
                                     std::span<const int32_t> prompt, std::span<const int32_t> text);
 
-// A row's scores after repetition_penalty (Keskar et al. 2019, "CTRL", 4.1): x / penalty where x > 0, x * penalty
-// elsewhere, for each token of prompt and text. Without a penalty `row` itself, else in `changed`.
-std::span<const float> penalised(const SearchConfig& config, std::span<const int32_t> prompt,
-                                 std::span<const int32_t> text, std::span<const float> row,
-                                 std::vector<float>& changed);
+// The question of a text that continues `row`: with its blocked tokens and, where there is a repetition_penalty (Keskar
+// et al. 2019, "CTRL", 4.1), those of prompt and text.
+TokenQuestion question_of(const SearchConfig& config, const SearchTokens& tokens, std::span<const int32_t> prompt,
+                          std::span<const int32_t> text, int64_t row);
 
 // Ended by the model or by a stop string, not cut by a limit.
 constexpr bool is_complete(Ending ending) { return ending == Ending::EndToken || ending == Ending::StopString; }
@@ -32,9 +31,8 @@ constexpr bool is_complete(Ending ending) { return ending == Ending::EndToken ||
 Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text, double log_probability,
                            double ranking, Ending ending);
 
-// Checks what a model answers: the size, and that no row's log_sum_exp is NaN (throws DivergenceError).
-void check_logits(const NextTokenModel& model, std::span<const float> logits);
-void check_log_sums(std::span<const double> log_sums);
+// DivergenceError if some row's log_sum is NaN or infinite.
+void check_log_sums(std::span<const TokenAnswer> answers);
 
 // search_batch() by each method.
 std::vector<NBest> beam_search(NextTokenModel& model, std::span<const SearchInput* const> inputs, int64_t at_once,

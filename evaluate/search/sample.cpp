@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "base/parallel_for.h"
-#include "evaluate/search/candidates.h"
 #include "evaluate/search/rules.h"
 #include "evaluate/search/sampling.h"
 #include "evaluate/search/waiting_inputs.h"
@@ -16,11 +15,6 @@ struct Text {
   const SearchInput* input = nullptr;
   int64_t max_new = 0;
   std::vector<int32_t> tokens;
-  double log_probability = 0;
-};
-
-struct Choice {
-  int32_t token = -1;  // -1: none is left
   double log_probability = 0;
 };
 
@@ -50,15 +44,16 @@ class SampleSearch {
         }
       }
       alive_ += static_cast<int64_t>(admitted.count);
-      grow(waiting.feed(fed_, admitted), rows);
+      waiting.feed(fed_, admitted);
+      grow(rows);
     }
     return std::move(results_);
   }
 
  private:
   // Extends every text by one token; those that go on are the model's rows from now on.
-  void grow(std::span<const float> logits, const std::vector<int32_t>& rows) {
-    const std::vector<Choice> choices = choose(logits, rows);
+  void grow(const std::vector<int32_t>& rows) {
+    const std::vector<SampledToken> choices = choose(rows);
     std::vector<int32_t> parents;
     fed_.clear();
     size_t kept = 0;
@@ -86,27 +81,18 @@ class SampleSearch {
     if (listener_.progress) listener_.progress(done_);
   }
 
-  std::vector<Choice> choose(std::span<const float> logits, const std::vector<int32_t>& rows) {
-    std::vector<Choice> choices(texts_.size());
-    std::vector<double> log_sums(texts_.size());
-    const size_t vocabulary = static_cast<size_t>(model_.vocabulary());
+  std::vector<SampledToken> choose(const std::vector<int32_t>& rows) {
+    std::vector<TokenQuestion> questions(texts_.size());
     parallel_tasks(model_.threads(), static_cast<int64_t>(texts_.size()), [&](int64_t i) {
       const Text& text = texts_[i];
-      const std::span<const float> row = logits.subspan(rows[i] * vocabulary, vocabulary);
-      log_sums[i] = log_sum_exp(row);
-      const auto blocked = blocked_tokens(config_, tokens_, text.input->prompt, text.tokens);
-      const double uniform =
+      questions[i] = question_of(config_, tokens_, text.input->prompt, text.tokens, rows[i]);
+      questions[i].uniform =
           sampling_uniform(config_.seed, text.input->id, text.sample, static_cast<int64_t>(text.tokens.size()));
-      std::vector<float> changed;
-      const auto scores = penalised(config_, text.input->prompt, text.tokens, row, changed);
-      const int32_t token = sample_token(scores, config_, blocked, uniform);
-      choices[i] = {token, token < 0 ? 0 : static_cast<double>(row[token]) - log_sums[i]};
     });
-    check_log_sums(log_sums);
-    return choices;
+    return sample_tokens(model_, questions, config_);
   }
 
-  std::optional<Ending> extend(Text& text, const Choice& choice) const {
+  std::optional<Ending> extend(Text& text, const SampledToken& choice) const {
     if (choice.token < 0) return Ending::Blocked;
     text.log_probability += choice.log_probability;
     if (tokens_.end && choice.token == *tokens_.end) return Ending::EndToken;

@@ -2,40 +2,56 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <vector>
+#include <numeric>
+#include <optional>
 
 #include "base/hash.h"
 #include "base/philox.h"
-#include "evaluate/search/candidates.h"
+#include "evaluate/search/rules.h"
 
 namespace weft {
 namespace {
 
 constexpr int64_t kFirstNucleus = 64;  // candidates that most nuclei fit in; looked for again in eight times as many
 
-// The token at which the cumulative weight passes uniform x total. Rounding may leave the last one short: then it is
-// the last token with any weight.
-template <class WeightOf>
-int64_t invert(int64_t count, double target, WeightOf weight_of) {
-  double cumulative = 0;
-  int64_t last = -1;
-  for (int64_t i = 0; i < count; ++i) {
-    const double weight = weight_of(i);
-    if (!(weight > 0)) continue;
-    last = i;
-    cumulative += weight;
-    if (cumulative >= target) break;
-  }
-  return last;
+SampledToken sampled(const TokenAnswer& answer, size_t index) {
+  const ChosenToken& c = answer.chosen[index];
+  return {.token = c.token, .log_probability = static_cast<double>(c.logit) - answer.log_sum};
 }
 
-// Probability mass of all tokens that are not blocked, in units of exp(logit / temperature).
-double log_mass(std::span<const float> logits, double inverse_temperature, std::span<const int32_t> blocked) {
-  if (blocked.empty()) return log_sum_exp(logits, inverse_temperature);
-  std::vector<float> open(logits.begin(), logits.end());
-  for (const int32_t token : blocked) open[token] = -std::numeric_limits<float>::infinity();
-  return log_sum_exp(open, inverse_temperature);
+// Among the best tokens, `all`: of those that there are. Nothing if the nucleus may reach beyond them.
+std::optional<SampledToken> draw_among(const TokenAnswer& answer, bool all, double uniform,
+                                       const SearchConfig& config) {
+  if (answer.chosen.empty()) return SampledToken{};
+  const double inverse_temperature = 1 / config.temperature;
+  const double shift = static_cast<double>(answer.chosen.front().score) * inverse_temperature;
+  std::vector<double> cumulative;  // in units of the best token's probability
+  double sum = 0;
+  for (const ChosenToken& c : answer.chosen) {
+    cumulative.push_back(sum += std::exp(static_cast<double>(c.score) * inverse_temperature - shift));
+  }
+  // Without a top_k, top_p means a share of everything that is not blocked; with one, of the k best.
+  const double total = config.top_k > 0 ? sum : std::exp(answer.log_mass - shift);
+  const auto nucleus_end = std::lower_bound(cumulative.begin(), cumulative.end(), config.top_p * total);
+  if (nucleus_end == cumulative.end() && !all) return std::nullopt;
+  const int64_t kept =
+      std::min<int64_t>(nucleus_end - cumulative.begin() + 1, static_cast<int64_t>(answer.chosen.size()));
+  const auto drawn = std::lower_bound(cumulative.begin(), cumulative.begin() + kept, uniform * cumulative[kept - 1]);
+  return sampled(answer, std::min<int64_t>(drawn - cumulative.begin(), kept - 1));
+}
+
+// Of the whole distribution, or of the most probable token.
+std::vector<SampledToken> take_one(NextTokenModel& model, const std::vector<TokenQuestion>& questions,
+                                   const SearchConfig& config) {
+  const bool draw = config.temperature > 0;
+  const auto answers = model.choose(
+      questions, {.penalty = config.repetition_penalty, .scale = draw ? 1 / config.temperature : 1, .draw = draw});
+  check_log_sums(answers);
+  std::vector<SampledToken> tokens;
+  for (const TokenAnswer& answer : answers) {
+    tokens.push_back(answer.chosen.empty() ? SampledToken{} : sampled(answer, 0));
+  }
+  return tokens;
 }
 
 }  // namespace
@@ -49,40 +65,30 @@ double sampling_uniform(int64_t seed, int64_t input, int64_t sample, int64_t pos
   return (static_cast<double>(word >> 11) + 0.5) * 0x1p-53;
 }
 
-int32_t sample_token(std::span<const float> logits, const SearchConfig& config, std::span<const int32_t> blocked,
-                     double uniform) {
-  if (config.temperature == 0) {
-    const auto best = best_tokens(logits, 1, blocked);
-    return best.empty() ? -1 : best.front().token;
-  }
-  const double inverse_temperature = 1 / config.temperature;
-  const int64_t vocabulary = static_cast<int64_t>(logits.size());
-  if (config.top_k == 0 && config.top_p >= 1) {
-    const double mass = log_mass(logits, inverse_temperature, blocked);
-    auto next_blocked = blocked.begin();
-    return static_cast<int32_t>(invert(vocabulary, uniform, [&](int64_t token) {
-      if (next_blocked != blocked.end() && *next_blocked == token) return ++next_blocked, 0.0;
-      return std::exp(static_cast<double>(logits[token]) * inverse_temperature - mass);
-    }));
-  }
-  // Without a top_k, top_p means a share of everything that is not blocked; with one, of the k best.
-  const double mass = config.top_k > 0 ? 0 : log_mass(logits, inverse_temperature, blocked);
-  for (int64_t count = config.top_k > 0 ? config.top_k : kFirstNucleus;; count *= 8) {
-    const auto best = best_tokens(logits, count, blocked);
-    if (best.empty()) return -1;
-    const double shift = static_cast<double>(best.front().logit) * inverse_temperature;
-    std::vector<double> cumulative;  // in units of the best token's probability
-    double sum = 0;
-    for (const Candidate& c : best) {
-      cumulative.push_back(sum += std::exp(static_cast<double>(c.logit) * inverse_temperature - shift));
+std::vector<SampledToken> sample_tokens(NextTokenModel& model, const std::vector<TokenQuestion>& questions,
+                                        const SearchConfig& config) {
+  const bool nucleus = config.top_k == 0;
+  if (config.temperature == 0 || (nucleus && config.top_p >= 1)) return take_one(model, questions, config);
+  std::vector<SampledToken> tokens(questions.size());
+  std::vector<size_t> open(questions.size());  // still without a token
+  std::iota(open.begin(), open.end(), 0);
+  for (int64_t count = nucleus ? kFirstNucleus : config.top_k; !open.empty(); count *= 8) {
+    std::vector<TokenQuestion> asked;
+    for (const size_t i : open) asked.push_back(questions[i]);
+    const auto answers = model.choose(
+        asked,
+        {.count = count, .penalty = config.repetition_penalty, .scale = 1 / config.temperature, .masses = nucleus});
+    check_log_sums(answers);
+    const bool all = !nucleus || count >= model.vocabulary();
+    std::vector<size_t> left;
+    for (size_t i = 0; i < open.size(); ++i) {
+      const auto drawn = draw_among(answers[i], all, asked[i].uniform, config);
+      if (drawn) tokens[open[i]] = *drawn;
+      if (!drawn) left.push_back(open[i]);
     }
-    const double total = config.top_k > 0 ? sum : std::exp(mass - shift);
-    const auto nucleus_end = std::lower_bound(cumulative.begin(), cumulative.end(), config.top_p * total);
-    if (nucleus_end == cumulative.end() && config.top_k == 0 && count < vocabulary) continue;
-    const int64_t kept = std::min<int64_t>(nucleus_end - cumulative.begin() + 1, static_cast<int64_t>(best.size()));
-    const auto drawn = std::lower_bound(cumulative.begin(), cumulative.begin() + kept, uniform * cumulative[kept - 1]);
-    return best[std::min<int64_t>(drawn - cumulative.begin(), kept - 1)].token;
+    open = std::move(left);
   }
+  return tokens;
 }
 
 }  // namespace weft

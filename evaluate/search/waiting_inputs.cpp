@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "evaluate/search/rules.h"
-
 namespace weft {
 
 WaitingInputs::Admitted WaitingInputs::admit(int64_t alive) {
@@ -16,16 +14,14 @@ WaitingInputs::Admitted WaitingInputs::admit(int64_t alive) {
   return admitted;
 }
 
-std::span<const float> WaitingInputs::feed(std::span<const int32_t> tokens, const Admitted& admitted) const {
+void WaitingInputs::feed(std::span<const int32_t> tokens, const Admitted& admitted) const {
   std::vector<int32_t> fed(tokens.begin(), tokens.end()), offsets(tokens.size() + 1);
   for (size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<int32_t>(i);
   for (const SearchInput* input : inputs_.subspan(admitted.first, admitted.count)) {
     fed.insert(fed.end(), input->prompt.begin(), input->prompt.end());
     offsets.push_back(static_cast<int32_t>(fed.size()));
   }
-  const std::span<const float> logits = model_.advance(fed, offsets);
-  check_logits(model_, logits);
-  return logits;
+  model_.advance(fed, offsets);
 }
 
 }  // namespace weft

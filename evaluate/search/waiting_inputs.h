@@ -24,8 +24,7 @@ class WaitingInputs {
   bool empty() const { return begun_ == inputs_.size(); }
 
   // Feeds a token to each row that was alive before the last admit(), and each admitted input's prompt to its row.
-  // Checks what the model answers.
-  std::span<const float> feed(std::span<const int32_t> tokens, const Admitted& admitted) const;
+  void feed(std::span<const int32_t> tokens, const Admitted& admitted) const;
 
  private:
   NextTokenModel& model_;

@@ -8,6 +8,7 @@
 #include "kernels/attention.h"
 #include "kernels/backend/copy_queue.h"
 #include "kernels/backend/scratch.h"
+#include "kernels/choose_tokens.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/elementwise.h"
 #include "kernels/embed.h"
@@ -45,10 +46,10 @@ class RunsAll : public Runs<Args>... {
 // check an operation's arguments, count its cost and call run() here; nobody else does.
 class Backend
     : public RunsAll<Activate, AddPositionsBackward, AddPositionsForward, AddRow, AddScaled, AdamUpdate,
-                     AttentionBackward, AttentionForward, CachedAttention, Convert, CrossEntropy, CrossEntropyGradient,
-                     CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats, EmbedBackward, EmbedForward, Fill,
-                     GatherRows, JoinColumns, LinearBackward, LinearForward, Matmul, PackWeight, ResidualNormBackward,
-                     ResidualNormForward, SgdUpdate, SquareSum, SumAll, SumRows> {
+                     AttentionBackward, AttentionForward, CachedAttention, ChooseTokens, Convert, CrossEntropy,
+                     CrossEntropyGradient, CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats, EmbedBackward,
+                     EmbedForward, Fill, GatherRows, JoinColumns, LinearBackward, LinearForward, Matmul, PackWeight,
+                     ResidualNormBackward, ResidualNormForward, SgdUpdate, SquareSum, SumAll, SumRows> {
  public:
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;

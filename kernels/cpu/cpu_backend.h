@@ -29,6 +29,7 @@ class CpuBackend : public Backend {
   void run(const AttentionBackward& args, Scratch scratch) override;
   void run(const AttentionForward& args, Scratch scratch) override;
   void run(const CachedAttention& args, Scratch scratch) override;
+  void run(const ChooseTokens& args, Scratch scratch) override;
   void run(const Convert& args, Scratch) override;
   void run(const CrossEntropy& args, Scratch) override;
   void run(const CrossEntropyGradient& args, Scratch) override;
@@ -56,6 +57,7 @@ class CpuBackend : public Backend {
   size_t workspace(const AttentionBackward& args) const override;
   size_t workspace(const AttentionForward& args) const override;
   size_t workspace(const CachedAttention& args) const override;
+  size_t workspace(const ChooseTokens& args) const override;
   size_t workspace(const EmbedBackward& args) const override;
   size_t workspace(const EmbedForward& args) const override;
   size_t workspace(const LinearBackward& args) const override;

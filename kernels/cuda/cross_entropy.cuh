@@ -4,7 +4,7 @@
 #include "kernels/cross_entropy.h"
 #include "kernels/cuda/rows.cuh"
 
-// What the kernels of cross-entropy share.
+// What the kernels of cross-entropy share, and others that read rows of logits.
 namespace weft::cuda {
 
 constexpr float kMinusInfinity = -INFINITY;

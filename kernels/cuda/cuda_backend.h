@@ -38,6 +38,7 @@ class CudaBackend : public Backend {
   size_t workspace(const AttentionBackward& args) const override;
   size_t workspace(const AttentionForward& args) const override;
   size_t workspace(const CachedAttention& args) const override;
+  size_t workspace(const ChooseTokens& args) const override;
   size_t workspace(const EmbedBackward& args) const override;
   size_t workspace(const LinearBackward& args) const override;
   size_t workspace(const LinearForward& args) const override;
@@ -55,6 +56,7 @@ class CudaBackend : public Backend {
   void run(const AttentionBackward& args, Scratch scratch) override;
   void run(const AttentionForward& args, Scratch scratch) override;
   void run(const CachedAttention& args, Scratch scratch) override;
+  void run(const ChooseTokens& args, Scratch scratch) override;
   void run(const Convert& args, Scratch scratch) override;
   void run(const CrossEntropy& args, Scratch scratch) override;
   void run(const CrossEntropyGradient& args, Scratch scratch) override;

@@ -64,6 +64,8 @@ generate=(generate --checkpoint gpt --prompt 'The old' --prompt 'Den gamle')
 same "greedy text" "${generate[@]}" --search method=greedy --max-tokens 12
 same "beam search" "${generate[@]}" --beam 3 --max-tokens 12
 same "sampled text" "${generate[@]}" --temperature 0.8 --seed 3 --max-tokens 12
+same "text from a nucleus" "${generate[@]}" --top-p 0.9 --seed 4 --search repetition_penalty=1.2 --max-tokens 12
+same "text from the most probable" "${generate[@]}" --top-k 5 --seed 5 --no-repeat-ngram 2 --max-tokens 12
 same "text by int8 weights" "${generate[@]}" --search method=greedy --weights int8 --max-tokens 12
 head -n 3 sample/valid.tsv | cut -f1 >sentences
 input=sentences

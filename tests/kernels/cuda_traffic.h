@@ -33,6 +33,7 @@ class CudaTraffic {
   void attention();
   void cached_attention();
   void cross_entropy();  // the width is the vocabulary
+  void choose_tokens();  // as above
 
   const std::set<std::string>& ran() const { return ran_; }  // families of kernels
 

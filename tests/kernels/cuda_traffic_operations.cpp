@@ -1,4 +1,5 @@
 #include "kernels/attention.h"
+#include "kernels/choose_tokens.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/embed.h"
 #include "kernels/linear.h"
@@ -124,6 +125,23 @@ void CudaTraffic::cross_entropy() {
   // A row is read once, and its gradient written once.
   const double bytes = static_cast<double>(logits.bytes() + dlogits.bytes());
   EXPECT_NEAR(32.0 * static_cast<double>(sectors_), bytes, 0.01 * bytes);
+}
+
+void CudaTraffic::choose_tokens() {
+  const Tensor logits = random(context_, {3, width_}, DType::F32, 1, 3);
+  const TextRules rules{.rows = integers(context_, {2, 0}),
+                        .blocked_begins = integers(context_, {0, 1, 2}),
+                        .blocked = integers(context_, {7, 50000}),
+                        .repeated_begins = integers(context_, {0, 2, 3}),
+                        .repeated = integers(context_, {3, 9, 17})};
+  const Tensor best = context_.empty({2, 2 + 3 * 6}, DType::F64), drawn = context_.empty({2, 5}, DType::F64);
+  const Tensor uniforms = constant(context_, {2}, DType::F64, 0.4);
+  expect_whole_requests("choose_tokens, the best", [&] {
+    weft::choose_tokens(context_, {.logits = logits, .rules = rules, .count = 6, .masses = true, .out = best});
+  });
+  expect_whole_requests("choose_tokens, drawn", [&] {
+    weft::choose_tokens(context_, {.logits = logits, .rules = rules, .uniforms = uniforms, .out = drawn});
+  });
 }
 
 void CudaTraffic::activations() {

@@ -28,6 +28,7 @@ INSTANTIATE_TEST_SUITE_P(Widths, RowTraffic,
 
 class VocabularyTraffic : public testing::TestWithParam<TrafficCase> {};
 TEST_P(VocabularyTraffic, CrossEntropy) { CudaTraffic(GetParam()).cross_entropy(); }
+TEST_P(VocabularyTraffic, ChooseTokens) { CudaTraffic(GetParam()).choose_tokens(); }
 INSTANTIATE_TEST_SUITE_P(Vocabularies, VocabularyTraffic,
                          testing::Values(TrafficCase{DType::F32, 50304}, TrafficCase{DType::BF16, 50304}), name_of);
 
@@ -36,7 +37,7 @@ TEST(CudaTraffic, EveryKernelIsHeldToTheRules) {
   CudaTraffic rows({DType::BF16, 768}), vocabulary({DType::BF16, 50304});
   rows.residual_norm(), rows.embed(), rows.rows_and_columns(), rows.optimizer(), rows.activations();
   rows.packed_products(), rows.attention(), rows.cached_attention();
-  vocabulary.cross_entropy();
+  vocabulary.cross_entropy(), vocabulary.choose_tokens();
   std::set<std::string> known = rows.ran();
   known.insert(vocabulary.ran().begin(), vocabulary.ran().end());
   const std::set<std::string> all = test::kernels_of_the_program();

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 #include <set>
 
 #include "evaluate/search/model_decoder.h"
 #include "evaluate/search/search.h"
+#include "parallel/in_process.h"
 #include "tests/model/fixture.h"
 #include "tests/support/guarded_context.h"
 
@@ -99,9 +102,12 @@ class CountingModel : public NextTokenModel {
   int64_t max_length() const override { return model_->max_length(); }
   int64_t num_rows() const override { return model_->num_rows(); }
   void admit(int64_t count) override { model_->admit(count); }
-  std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
+  void advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
     ++calls_;
-    return model_->advance(tokens, offsets);
+    model_->advance(tokens, offsets);
+  }
+  std::vector<TokenAnswer> choose(std::span<const TokenQuestion> questions, const TokenChoice& choice) override {
+    return model_->choose(questions, choice);
   }
   void reorder(std::span<const int32_t> parents) override { model_->reorder(parents); }
 
@@ -142,6 +148,30 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelSearch,
                                           testing::Values(SearchMethod::Beam, SearchMethod::Greedy,
                                                           SearchMethod::Sample)),
                          name_of);
+
+// Of a vocabulary that is divided over ranks each rank has whole rows of logits, and chooses as the others do.
+TEST(ModelSearchLayouts, RanksOfADividedVocabularyFindTheSameTexts) {
+  TransformerConfig config = test::small_config(false);
+  config.heads = 2;
+  for (const SearchMethod method : {SearchMethod::Beam, SearchMethod::Greedy, SearchMethod::Sample}) {
+    std::array<std::vector<int32_t>, 2> tokens;
+    std::array<double, 2> log_probability{};
+    run_in_process({.dp = 1, .tp = 2}, [&](Mesh& mesh, int rank) {
+      Context context;
+      const auto model = make_model(context, mesh, config, Vocabularies{.target = 30});
+      model->allocate(Precision::Fp32, false);
+      model->parameters().initialise(5);
+      const std::vector<SearchInput> inputs{{.id = 4, .prompt = {kStart, 7}}};
+      const SearchConfig how{.method = method, .beam = 3, .repetition_penalty = 1.3, .max_length_extra = 12};
+      const NBest texts = search(inputs, decoder_factory(*model), how, {.suppressed = {kStart}}).front();
+      tokens[rank] = texts[0].tokens, log_probability[rank] = texts[0].log_probability;
+    });
+    EXPECT_EQ(tokens[0].size(), 12u);
+    EXPECT_GT(*std::ranges::max_element(tokens[0]), 15);  // of the second rank's part
+    EXPECT_EQ(tokens[0], tokens[1]);
+    EXPECT_EQ(log_probability[0], log_probability[1]);
+  }
+}
 
 // The model's positions bound prompt and text together.
 TEST(ModelSearchLimits, TextsEndWithThePositions) {

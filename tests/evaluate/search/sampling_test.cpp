@@ -14,12 +14,34 @@ using namespace test;
 
 const std::vector<float> kLogits{0.f, 1.f, 2.f, -1.f, 0.5f, 2.f};
 
+// What is drawn from one row of logits at these uniforms.
+std::vector<int32_t> tokens_at(const std::vector<double>& uniforms, const std::vector<float>& logits,
+                               const SearchConfig& config, const std::vector<int32_t>& blocked = {}) {
+  ToyLanguage language{.vocabulary = static_cast<int64_t>(logits.size())};
+  for (size_t v = 0; v < logits.size(); ++v) language.forced[static_cast<int32_t>(v)] = logits[v];
+  const std::vector<int64_t> sentences{0};
+  ToyModel model(language, sentences);
+  model.admit(1);
+  model.advance(std::vector<int32_t>{0}, std::vector<int32_t>{0, 1});
+  std::vector<TokenQuestion> questions;
+  for (const double uniform : uniforms) questions.push_back({.blocked = blocked, .uniform = uniform});
+  std::vector<int32_t> tokens;
+  for (const SampledToken& s : sample_tokens(model, questions, config)) tokens.push_back(s.token);
+  return tokens;
+}
+
+std::vector<double> spread(int draws) {
+  std::vector<double> uniforms;
+  for (int i = 0; i < draws; ++i) uniforms.push_back((i + 0.5) / draws);
+  return uniforms;
+}
+
 // How often each token is drawn at evenly spread uniforms: the distribution itself, to 1 / draws.
 std::vector<double> shares(const std::vector<float>& logits, const SearchConfig& config,
                            const std::vector<int32_t>& blocked = {}) {
   constexpr int kDraws = 20000;
   std::vector<double> share(logits.size());
-  for (int i = 0; i < kDraws; ++i) share.at(sample_token(logits, config, blocked, (i + 0.5) / kDraws)) += 1.0 / kDraws;
+  for (const int32_t token : tokens_at(spread(kDraws), logits, config, blocked)) share.at(token) += 1.0 / kDraws;
   return share;
 }
 
@@ -76,21 +98,24 @@ TEST(SampleToken, NucleusOfHundredsOfTokens) {
     sum += std::exp(logits[order[i]]);
     nucleus.insert(order[i]);
   }
-  std::set<int32_t> drawn;
-  for (int i = 0; i < 4000; ++i) drawn.insert(sample_token(logits, {.top_p = 0.5}, {}, (i + 0.5) / 4000));
-  EXPECT_EQ(drawn, nucleus);
+  const std::vector<int32_t> tokens = tokens_at(spread(4000), logits, {.top_p = 0.5});
+  EXPECT_EQ(std::set<int32_t>(tokens.begin(), tokens.end()), nucleus);
 }
 
 TEST(SampleToken, Degenerate) {
   const float none = -std::numeric_limits<float>::infinity();
-  EXPECT_EQ(sample_token(kLogits, {.temperature = 0}, {}, 0.99), 2);
-  EXPECT_EQ(sample_token(kLogits, {.temperature = 0}, std::vector<int32_t>{2}, 0.99), 5);
+  const auto at = [](double uniform, const std::vector<float>& logits, const SearchConfig& config,
+                     const std::vector<int32_t>& blocked = {}) {
+    return tokens_at({uniform}, logits, config, blocked).front();
+  };
+  EXPECT_EQ(at(0.99, kLogits, {.temperature = 0}), 2);
+  EXPECT_EQ(at(0.99, kLogits, {.temperature = 0}, {2}), 5);
   for (const SearchConfig& config :
        {SearchConfig{}, SearchConfig{.top_k = 2}, SearchConfig{.top_p = 0.5}, SearchConfig{.temperature = 0}}) {
-    EXPECT_EQ(sample_token(std::vector<float>{none, none}, config, {}, 0.5), -1);
-    EXPECT_EQ(sample_token(std::vector<float>{1, none}, config, std::vector<int32_t>{0}, 0.5), -1);
-    EXPECT_EQ(sample_token(std::vector<float>{none, 1, none}, config, {}, 1 - 0x1p-54), 1);
-    EXPECT_EQ(sample_token(std::vector<float>{none, 1, none}, config, {}, 0x1p-54), 1);
+    EXPECT_EQ(at(0.5, {none, none}, config), -1);
+    EXPECT_EQ(at(0.5, {1, none}, config, {0}), -1);
+    EXPECT_EQ(at(1 - 0x1p-54, {none, 1, none}, config), 1);
+    EXPECT_EQ(at(0x1p-54, {none, 1, none}, config), 1);
   }
 }
 

@@ -143,9 +143,9 @@ TEST(Search, ATextEndsWhereEveryTokenIsBlocked) {
 struct Watched : ToyModel {
   using ToyModel::ToyModel;
   std::function<void(int64_t rows)> on_advance;
-  std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
+  void advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
     on_advance(num_rows());
-    return ToyModel::advance(tokens, offsets);
+    ToyModel::advance(tokens, offsets);
   }
 };
 
@@ -229,13 +229,13 @@ TEST(Search, AnInputThatEndsMakesRoomForTheNext) {
   }
 }
 
-TEST(Search, ARepetitionPenaltyDividesWhatIsPositiveAndMultipliesWhatIsNot) {
-  std::vector<float> changed;
-  const std::vector<float> row{2, -2, 0.5f, 0, -1};
-  const std::vector<int32_t> prompt{0, 1, 0}, text{1, 2};
-  const auto scores = penalised({.repetition_penalty = 4}, prompt, text, row, changed);
-  EXPECT_EQ(std::vector<float>(scores.begin(), scores.end()), (std::vector<float>{0.5f, -8, 0.125f, 0, -1}));
-  EXPECT_EQ(penalised({}, prompt, text, row, changed).data(), row.data());
+TEST(Search, ARepetitionPenaltyAsksForWhatPromptAndTextHold) {
+  const std::vector<int32_t> prompt{4, 1, 4}, text{1, 2};
+  const TokenQuestion question = question_of({.repetition_penalty = 4}, {.suppressed = {3}}, prompt, text, 6);
+  EXPECT_EQ(question.repeated, (std::vector<int32_t>{1, 2, 4}));
+  EXPECT_EQ(question.blocked, std::vector<int32_t>{3});
+  EXPECT_EQ(question.row, 6);
+  EXPECT_TRUE(question_of({}, {}, prompt, text, 0).repeated.empty());
 }
 
 // A text's log-probability stays the model's own; the penalty only decides what is chosen.

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "evaluate/search/search.h"
+#include "kernels/transfer.h"
 
 namespace weft::test {
 
@@ -53,7 +54,7 @@ class ToyModel : public NextTokenModel {
     EXPECT_LE(static_cast<int64_t>(rows_.size()), max_rows_);
   }
 
-  std::span<const float> advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
+  void advance(std::span<const int32_t> tokens, std::span<const int32_t> offsets) override {
     ++calls_;
     EXPECT_EQ(offsets.size(), rows_.size() + 1);
     EXPECT_EQ(offsets.front(), 0);
@@ -67,7 +68,10 @@ class ToyModel : public NextTokenModel {
       const std::vector<float> row = language_.logits(sentence, history);
       logits_.insert(logits_.end(), row.begin(), row.end());
     }
-    return logits_;
+  }
+  std::vector<TokenAnswer> choose(std::span<const TokenQuestion> questions, const TokenChoice& choice) override {
+    const Tensor logits = to_device(context_, std::span<const float>(logits_)).view({num_rows(), vocabulary()});
+    return ask(context_, logits, questions, choice);
   }
 
   void reorder(std::span<const int32_t> parents) override {
@@ -88,6 +92,7 @@ class ToyModel : public NextTokenModel {
   size_t begun_ = 0;
   std::vector<Row> rows_;
   std::vector<float> logits_;
+  Context context_;
   int64_t calls_ = 0;
 };
 

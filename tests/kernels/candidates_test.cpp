@@ -1,4 +1,4 @@
-#include "evaluate/search/candidates.h"
+#include "kernels/cpu/candidates.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-namespace weft {
+namespace weft::cpu {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -71,4 +71,4 @@ TEST(LogSumExp, TellsDegenerateRowsApart) {
 }
 
 }  // namespace
-}  // namespace weft
+}  // namespace weft::cpu

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-namespace weft {
+namespace weft::cpu {
 
 struct Candidate {
   float logit;
@@ -22,4 +22,4 @@ double log_sum_exp(std::span<const float> logits, double scale = 1);
 // are no more. One pass with a rising threshold.
 std::vector<Candidate> best_tokens(std::span<const float> logits, int64_t count, std::span<const int32_t> blocked);
 
-}  // namespace weft
+}  // namespace weft::cpu

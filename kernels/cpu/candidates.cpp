@@ -1,4 +1,4 @@
-#include "evaluate/search/candidates.h"
+#include "kernels/cpu/candidates.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include "base/fast_exp.h"
 
-namespace weft {
+namespace weft::cpu {
 namespace {
 
 constexpr int kLanes = 16;
@@ -101,4 +101,4 @@ std::vector<Candidate> best_tokens(std::span<const float> logits, int64_t count,
   return best;
 }
 
-}  // namespace weft
+}  // namespace weft::cpu

@@ -1,0 +1,248 @@
+#include "kernels/choose_tokens.h"
+#include "kernels/cuda/cross_entropy.cuh"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/types.h"
+
+// A block a text. Its scores lie in the workspace, where the rules change them; they begin on 16 bytes.
+namespace weft::cuda {
+namespace {
+
+constexpr int kThreads = 1024;  // the most for a text: there are few of them, and their rows are long
+constexpr int kWarps = kThreads / kWarp;
+constexpr int N = kVector<float>;
+
+// A candidate as a number: the better one's is larger. 0: none.
+using Key = unsigned long long;
+constexpr Key kNone = 0, kBeyondAll = ~Key{0};
+
+struct Step {
+  const float* logits;
+  const int32_t *rows, *blocked_begins, *blocked, *repeated_begins, *repeated;
+  const double* uniforms;  // may be null
+  float* scores;
+  double* out;
+  int vocabulary, stride, count;  // stride: of scores
+  bool log_probabilities, masses;
+  float penalty;
+  double scale;
+};
+
+struct Words {
+  float most[kWarps];
+  double sum[kWarps], mass[kWarps];
+  Key best[2][kWarps];
+};
+
+// log(sum(exp(scale x))) in one pass: sums that were begun below a larger maximum are scaled down. If every x is -inf
+// or NaN, the sum of the differences to 0 tells which.
+template <bool kAligned>
+__device__ double log_sum_exp(const float* x, int n, double scale, Words& words) {
+  const auto factor = static_cast<float>(scale);
+  const auto origin = [](float most) { return most == kMinusInfinity ? 0.0f : most; };
+  float most = kMinusInfinity;
+  double sum = 0;
+  for_pieces<false, N>(n, [&](int first) {
+    float v[N];
+    load_logits<kAligned>(x, first, n, v);
+    const float before = most;
+#pragma unroll
+    for (int i = 0; i < N; ++i) most = fmaxf(most, v[i]);  // passes over a NaN, which the sum meets
+    if (most > before) sum *= expf((before - most) * factor);
+    float piece = 0;
+#pragma unroll
+    for (int i = 0; i < N; ++i) piece += expf((v[i] - origin(most)) * factor);
+    sum += piece;
+  });
+  const float all = origin(row_reduce(most, kMinusInfinity, words.most, [](float a, float b) { return fmaxf(a, b); }));
+  sum = row_sum(sum * expf((most - all) * factor), words.sum);
+  return log(sum) + scale * all;
+}
+
+template <bool kAligned>
+__device__ void set_scores(const Step& step, const float* row, double log_sum, float* scores) {
+  for_pieces<false, N>(step.vocabulary, [&](int first) {
+    float v[N];
+    load_logits<kAligned>(row, first, step.vocabulary, v);
+#pragma unroll
+    for (int i = 0; i < N; ++i) v[i] = step.log_probabilities ? static_cast<float>(v[i] - log_sum) : v[i];
+    store_piece<true>(scores + first, step.vocabulary - first, v);
+  });
+  const int text = static_cast<int>(blockIdx.x), threads = static_cast<int>(blockDim.x);
+  __syncthreads();  // tokens of the lists are other threads'
+  for (int i = step.repeated_begins[text] + threadIdx.x; i < step.repeated_begins[text + 1]; i += threads) {
+    float& x = scores[step.repeated[i]];
+    x = x > 0 ? x / step.penalty : x * step.penalty;
+  }
+  __syncthreads();  // a token may be in both
+  for (int i = step.blocked_begins[text] + threadIdx.x; i < step.blocked_begins[text + 1]; i += threads) {
+    scores[step.blocked[i]] = kMinusInfinity;
+  }
+  __syncthreads();
+}
+
+__device__ Key key_of(float score, int token) {
+  if (!(score > kMinusInfinity)) return kNone;
+  const unsigned bits = __float_as_uint(score + 0.0f);  // -0 is as good as 0
+  const unsigned rising = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
+  return static_cast<Key>(rising) << 32 | ~static_cast<unsigned>(token);
+}
+__device__ int token_of(Key key) { return key == kNone ? -1 : static_cast<int>(~static_cast<unsigned>(key)); }
+__device__ Key better(Key a, Key b) { return a > b ? a : b; }
+
+// The best below `bound` of the pieces at begin, begin + stride, ...
+__device__ Key best_below(Key bound, const float* scores, int vocabulary, int begin, int stride) {
+  Key best = kNone;
+  for (int first = begin; first < vocabulary; first += stride) {
+    float v[N];
+    load_logits<true>(scores, first, vocabulary, v);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      const Key key = key_of(v[i], first + i);
+      if (key < bound) best = better(best, key);
+    }
+  }
+  return best;
+}
+
+__device__ void write(double* out, int token, const float* scores, const float* row) {
+  out[0] = token;
+  out[1] = token < 0 ? -1 : scores[token];
+  out[2] = token < 0 ? -1 : row[token];
+}
+
+// Each thread knows the best of its own pieces. When that one is chosen, its warp looks for the next of them together.
+__device__ void choose_best(const Step& step, const float* row, const float* scores, double* out, Words& words) {
+  const int threads = static_cast<int>(blockDim.x), me = static_cast<int>(threadIdx.x), lane = me % kWarp;
+  Key mine = best_below(kBeyondAll, scores, step.vocabulary, me * N, threads * N);
+  for (int i = 0; i < step.count; ++i) {
+    const Key best = row_reduce(mine, kNone, words.best[i % 2], better);
+    const int token = token_of(best);
+    if (me == 0) write(out + 3 * i, token, scores, row);
+    const int owner = token / N % threads;
+    if (token < 0 || owner / kWarp != me / kWarp) continue;
+    const Key of_lane = best_below(best, scores, step.vocabulary, (owner + lane * threads) * N, kWarp * threads * N);
+    const Key next = warp_reduce(of_lane, better);
+    if (me == owner) mine = next;
+  }
+}
+
+// Shares of the mass, of neighbouring tokens; 0 of those that cannot be drawn.
+__device__ void load_shares(const Step& step, const float* scores, double log_mass, int first, double (&share)[N]) {
+  float v[N];
+  load_logits<true>(scores, first, step.vocabulary, v);
+#pragma unroll
+  for (int i = 0; i < N; ++i) share[i] = fmax(exp(static_cast<double>(v[i]) * step.scale - log_mass), 0.0);  // NaN: 0
+}
+
+// In tokens from `begin` to `end`, a whole warp together: where the sum that is `before` ahead of them reaches
+// `uniform`. Rounding may leave it short: then the last token that has a share.
+__device__ int draw_in(const Step& step, const float* scores, double log_mass, int begin, int end, double before,
+                       double uniform) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  int drawn = -1;
+  for (int tile = begin; tile < end; tile += kWarp * N) {
+    const int first = tile + lane * N;
+    double share[N];
+    load_shares(step, scores, log_mass, first, share);
+    const double own = share[0] + share[1] + share[2] + share[3];
+    double sum = own;  // of the lanes up to this one
+#pragma unroll
+    for (int distance = 1; distance < kWarp; distance *= 2) {
+      const double other = __shfl_up_sync(kAllLanes, sum, distance);
+      if (lane >= distance) sum += other;
+    }
+    int mine = -1;
+    double reached = before + (sum - own);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      if (share[i] > 0 && (mine < 0 || reached < uniform)) mine = first + i;
+      reached += share[i];
+    }
+    const unsigned some = __ballot_sync(kAllLanes, own > 0);
+    const unsigned there = __ballot_sync(kAllLanes, own > 0 && before + sum >= uniform);
+    if (some != 0) drawn = __shfl_sync(kAllLanes, mine, there != 0 ? __ffs(there) - 1 : kWarp - 1 - __clz(some));
+    if (there != 0) break;
+    before += __shfl_sync(kAllLanes, sum, kWarp - 1);
+  }
+  return drawn;
+}
+
+// Each warp sums a run of neighbouring tokens; the one whose run has the drawn token looks for it.
+__device__ void draw(const Step& step, const float* row, const float* scores, double log_mass, double* out,
+                     Words& words) {
+  constexpr int kTile = kWarp * N;
+  const int warps = static_cast<int>(blockDim.x) / kWarp, me = static_cast<int>(threadIdx.x);
+  const int warp = me / kWarp, lane = me % kWarp;
+  const int run = (step.vocabulary + warps * kTile - 1) / (warps * kTile) * kTile;
+  double sum = 0;
+  for (int tile = warp * run; tile < (warp + 1) * run; tile += kTile) {
+    double share[N];
+    load_shares(step, scores, log_mass, tile + lane * N, share);
+    sum += share[0] + share[1] + share[2] + share[3];
+  }
+  sum = warp_reduce(sum, [](double a, double b) { return a + b; });
+  if (lane == 0) words.mass[warp] = sum;
+  __syncthreads();
+  const double uniform = step.uniforms[blockIdx.x];
+  double before = 0, reached = 0;
+  int chosen = -1;
+  for (int w = 0; w < warps && (chosen < 0 || reached < uniform); ++w) {
+    if (!(words.mass[w] > 0)) continue;
+    before = reached, chosen = w;
+    reached += words.mass[w];
+  }
+  if (warp != max(chosen, 0)) return;
+  const int end = chosen * run + run;
+  const int token = chosen < 0 ? -1 : draw_in(step, scores, log_mass, chosen * run, end, before, uniform);
+  if (lane == 0) write(out, token, scores, row);
+}
+
+template <bool kAligned>
+__global__ void __launch_bounds__(kThreads) choose_for_text(const Step step) {
+  __shared__ Words words;
+  const int64_t text = blockIdx.x;
+  const float* const row = step.logits + static_cast<int64_t>(step.rows[text]) * step.vocabulary;
+  float* const scores = step.scores + text * step.stride;
+  double* const out = step.out + text * (2 + 3 * static_cast<int64_t>(step.count));
+  const double log_sum = log_sum_exp<kAligned>(row, step.vocabulary, 1, words);
+  set_scores<kAligned>(step, row, log_sum, scores);
+  const double log_mass = step.masses ? log_sum_exp<true>(scores, step.vocabulary, step.scale, words) : 0;
+  if (threadIdx.x == 0) out[0] = log_sum, out[1] = log_mass;
+  if (step.uniforms) return draw(step, row, scores, log_mass, out + 2, words);
+  choose_best(step, row, scores, out + 2, words);
+}
+
+int64_t stride_of(const ChooseTokens& args) { return (args.logits.columns() + N - 1) / N * N; }
+
+}  // namespace
+
+size_t CudaBackend::workspace(const ChooseTokens& args) const {
+  return static_cast<size_t>(args.rules.rows.elements() * stride_of(args)) * sizeof(float);
+}
+
+void CudaBackend::run(const ChooseTokens& args, Scratch scratch) {
+  const TextRules& rules = args.rules;
+  const int64_t texts = rules.rows.elements(), vocabulary = args.logits.columns(), stride = stride_of(args);
+  const Step step{.logits = elements_of<float>(args.logits),
+                  .rows = elements_of<int32_t>(rules.rows),
+                  .blocked_begins = elements_of<int32_t>(rules.blocked_begins),
+                  .blocked = elements_of<int32_t>(rules.blocked),
+                  .repeated_begins = elements_of<int32_t>(rules.repeated_begins),
+                  .repeated = elements_of<int32_t>(rules.repeated),
+                  .uniforms = elements_of<double>(args.uniforms),
+                  .scores = scratch.take<float>(texts * stride),
+                  .out = elements_of<double>(args.out),
+                  .vocabulary = static_cast<int>(vocabulary),
+                  .stride = static_cast<int>(stride),
+                  .count = static_cast<int>(args.count),
+                  .log_probabilities = args.log_probabilities,
+                  .masses = args.masses || args.uniforms,
+                  .penalty = static_cast<float>(args.penalty),
+                  .scale = args.scale};
+  // As few threads as have a piece each, so that small vocabularies have more than one block on a multiprocessor.
+  const int64_t warps = std::clamp<int64_t>((stride / N + kWarp - 1) / kWarp, 1, kWarps);
+  auto* const kernel = vectorised(step.logits, vocabulary) ? choose_for_text<true> : choose_for_text<false>;
+  launch(stream(), kernel, static_cast<unsigned>(texts), static_cast<unsigned>(warps * kWarp), 0, step);
+}
+
+}  // namespace weft::cuda
