@@ -12,6 +12,8 @@ std::string cudnn_text() { return "this weft is built without CUDA"; }
 
 std::vector<std::string> cuda_device_ids() { return {}; }
 
+std::vector<std::pair<int, int>> cuda_links() { return {}; }
+
 std::unique_ptr<DeviceQueue> make_device_queue(Context&) { throw InternalError("this build has no CUDA device"); }
 
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }

@@ -5,6 +5,7 @@
 
 #include "base/mpi.h"
 #include "kernels/context.h"
+#include "kernels/device_ids.h"
 #include "kernels/devices.h"
 #include "launch/revision.h"
 #include "parallel/nccl_communicator.h"
@@ -53,6 +54,18 @@ std::vector<InfoRow> build_rows() {
       {"MPI", mpi_library_version()},
       {"HDF5", hdf5_version()},
   };
+}
+
+std::vector<InfoRow> device_link_rows() {
+  const size_t devices = cuda_devices().names.size();
+  if (devices < 2) return {};
+  const std::vector<std::pair<int, int>> links = cuda_links();
+  const char* others = "through the host's memory, which is slower";
+  if (links.empty()) return {{"links between devices", others}};
+  if (2 * links.size() == devices * (devices - 1)) return {{"links between devices", "all directly (NVLink or PCIe)"}};
+  std::string pairs;
+  for (const auto& [a, b] : links) pairs += fmt::format("{}{}-{}", pairs.empty() ? "" : ", ", a, b);
+  return {{"links between devices", fmt::format("{} directly (NVLink or PCIe); others {}", pairs, others)}};
 }
 
 std::string format_rows(const std::vector<InfoRow>& rows) {

@@ -14,6 +14,8 @@ struct InfoRow {
 // What this program is and was built with: version, git revision, compiler, what was left out, and the libraries as
 // they are found at run time. Needs no launcher and no accelerator.
 std::vector<InfoRow> build_rows();
+// How several CUDA devices reach each other: a row, or none where there are not several.
+std::vector<InfoRow> device_link_rows();
 std::string format_rows(const std::vector<InfoRow>& rows);
 
 const char* weft_version();  // "0.1.0"

@@ -59,8 +59,7 @@ void report_ranks(const LauncherInfo& launcher) {
   const auto lines = gather_texts(session.mesh().world(), mine);
   if (!session.is_rank0()) return;
   std::vector<InfoRow> rows = build_rows();
-  const auto machine = machine_rows();
-  rows.insert(rows.end(), machine.begin(), machine.end());
+  for (const auto& more : {device_link_rows(), machine_rows()}) rows.insert(rows.end(), more.begin(), more.end());
   rows.push_back({"launcher", fmt::format("{}: {} ranks", launcher.name, session.world_size())});
   rows.push_back({"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())});
   for (size_t rank = 0; rank < lines.size(); ++rank) rows.push_back({fmt::format("rank {}", rank), lines[rank]});
@@ -74,6 +73,7 @@ ExitCode doctor() {
     return ExitCode::Done;
   }
   print(build_rows());
+  print(device_link_rows());
   print(machine_rows());
   print({{"launcher", "none: a command here is one rank, and MPI is started for this report only"}});
   const MpiEnvironment mpi(launcher);

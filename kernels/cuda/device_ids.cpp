@@ -20,6 +20,12 @@ std::string id_of(int device) {
   return text;
 }
 
+bool reaches(int device, int other) {
+  int can = 0;
+  cuda::check(cudaDeviceCanAccessPeer(&can, device, other), "asking whether a device reaches another");
+  return can != 0;
+}
+
 }  // namespace
 
 std::vector<std::string> cuda_device_ids() {
@@ -27,6 +33,17 @@ std::vector<std::string> cuda_device_ids() {
   std::vector<std::string> ids;
   for (int device = 0; device < count; ++device) ids.push_back(id_of(device));
   return ids;
+}
+
+std::vector<std::pair<int, int>> cuda_links() {
+  const int count = cuda::visible_devices().count;
+  std::vector<std::pair<int, int>> links;
+  for (int device = 0; device < count; ++device) {
+    for (int other = device + 1; other < count; ++other) {
+      if (reaches(device, other) && reaches(other, device)) links.emplace_back(device, other);
+    }
+  }
+  return links;
 }
 
 }  // namespace weft

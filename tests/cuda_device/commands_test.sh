@@ -33,6 +33,14 @@ perplexity() { sed -nE 's/.*"perplexity": ?([0-9.]+).*/\1/p'; }
 
 LD_LIBRARY_PATH=$simulated "$weft" doctor >log
 grep -q '^CUDA .*0: simulated' log || { cat log; fail "weft doctor says simulated"; }
+! grep -q '^links' log || fail "one device has no links"
+# links_of DEVICES NEIGHBOURS: what doctor says of how they reach each other.
+links_of() {
+  LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_COUNT=$1 WEFT_CUDA_DEVICE_LINKED=$2 "$weft" doctor | sed -n 's/^links between devices *//p'
+}
+[[ $(links_of 4 1) == "through the host's memory, which is slower" ]] || fail "no links: $(links_of 4 1)"
+[[ $(links_of 4 2) == "0-1, 2-3 directly"*"; others through"* ]] || fail "some links: $(links_of 4 2)"
+[[ $(links_of 4 4) == "all directly"* ]] || fail "all links: $(links_of 4 4)"
 
 # A device that the program has no code for is named before anything is computed.
 if LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_CAPABILITY=75 "$weft" bench --model gpt2-124m --set device=cuda >log 2>&1; then

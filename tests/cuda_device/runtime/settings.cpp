@@ -32,6 +32,7 @@ struct Setting {
 constexpr auto kSettings = std::to_array<Setting>({
     {"SEED", [](Settings& s, std::string_view text) { s.seed = number(text); }},
     {"COUNT", [](Settings& s, std::string_view text) { s.devices = static_cast<int>(number(text)); }},
+    {"LINKED", [](Settings& s, std::string_view text) { s.linked = std::max(1, static_cast<int>(number(text))); }},
     {"MEMORY", [](Settings& s, std::string_view text) { s.memory = number(text); }},
     {"CAPABILITY", [](Settings& s, std::string_view text) { s.capability = static_cast<int>(number(text)); }},
     {"REPORTS", nullptr},

@@ -13,6 +13,7 @@ struct Settings {
   int devices = 1;    // WEFT_CUDA_DEVICE_COUNT: 0 is a machine without a device
   // CUDA_VISIBLE_DEVICES, as the real runtime has it: which of them the process sees, in which order. Empty: all.
   std::vector<int> visible;
+  int linked = 1;                    // WEFT_CUDA_DEVICE_LINKED: so many neighbours could reach each other's memory
   size_t memory = size_t{80} << 30;  // WEFT_CUDA_DEVICE_MEMORY: bytes of each device
   uint64_t patience = 60;            // WEFT_CUDA_DEVICE_PATIENCE: seconds that may pass while nothing at all moves
   int capability = 90;  // WEFT_CUDA_DEVICE_CAPABILITY: 75 is one that PTX of compute_80 cannot be made code for

@@ -163,9 +163,13 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   *greatest = -5;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
-  *can = 0;
-  return cudaSuccess;
+// It may be asked; to use it is not simulated, and cudaDeviceEnablePeerAccess stops by its name.
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int other) {
+  return answer_of([&](Simulator& all) {
+    if (!is_device(all, device) || !is_device(all, other)) return Status::InvalidDevice;
+    *can = device != other && device / all.settings.linked == other / all.settings.linked;
+    return Status::Success;
+  });
 }
 // How the host waits (spinning or not) changes nothing here.
 cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
