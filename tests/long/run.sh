@@ -4,6 +4,8 @@
 #
 #   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
 #                   is the same; and whole training runs (30 min)
+#   nccl            losses of 50 steps of ranks over NCCL, beside one rank on the CPU, each layout with five schedules
+#                   (60 min)
 #   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names notices (20 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
@@ -20,7 +22,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds cuda-mutations mutations matrix kills fuzz python)
+all=(seeds nccl cuda-mutations mutations matrix kills fuzz python)
 case ${1:-} in
   -h | --help)
     sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"

@@ -1,6 +1,8 @@
 // Ranks that are threads, each with a CUDA device of its own, train as one rank does on the CPU.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "parallel/in_process.h"
 #include "parallel/nccl_communicator.h"
 #include "tests/trainer/covering_layouts.h"
@@ -27,11 +29,13 @@ std::vector<LayoutRun> train_on_devices(const LayoutCase& c, const Layout& layou
   return runs;
 }
 
+// Ten steps of each; fifty where the whole matrix is asked for (tests/long/nccl.sh, which compares several schedules).
 std::vector<Cell> cells() {
+  const int64_t steps = std::getenv("WEFT_WHOLE_MATRIX") ? 50 : 10;
   std::vector<Cell> chosen;
   for (Cell cell : covering()) {
     if (cell.layout.dp > 2 || cell.layout.tp > 2 || cell.what.vocabulary > 1000) continue;
-    cell.what.steps = 3;
+    cell.what.steps = steps;
     cell.what.vocabulary = 200;  // devices pad it to 128 rows a rank: every rank has some of it
     chosen.push_back(cell);
   }

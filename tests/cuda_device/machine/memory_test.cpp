@@ -57,6 +57,18 @@ TEST(Memory, AnotherDevicesMemoryIsOutOfReach) {
   EXPECT_EQ(device.count(ReportKind::Bounds), 1u);
 }
 
+TEST(Memory, PlacesAreCountedForEachDevice) {
+  TestDevice device({.devices = 2});
+  const auto place = [&](uint64_t at) { return device.memory.find(at)->place; };
+  const auto pinned = [&](int owner) { return reinterpret_cast<uint64_t>(device.memory.allocate_pinned(8, owner)); };
+  EXPECT_EQ(place(device.memory.allocate(8, 0)), 1);
+  EXPECT_EQ(place(device.memory.allocate(8, 1)), 1);
+  EXPECT_EQ(place(device.memory.allocate(8, 0)), 2);
+  EXPECT_EQ(place(pinned(1)), 1);
+  EXPECT_EQ(place(pinned(0)), 1);
+  EXPECT_EQ(place(pinned(1)), 2);
+}
+
 TEST(MemoryDeathTest, TheHostCannotTouchIt) {
   TestDevice device;
   const uint64_t at = device.put(U32(8));

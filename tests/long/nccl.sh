@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Ranks that train over NCCL on simulated CUDA devices, 50 steps of each layout with five schedules: nccl.sh SCRATCH
+# Losses and gradient norms are those of one rank on the CPU, and each schedule leaves the same bits.
+set -euo pipefail
+scratch=$1 seeds=5 cells='*'
+[[ -z $WEFT_LONG_SHORT ]] || seeds=2 cells='*/Gpt_2x1*'
+source tests/long/same_bits.sh
+
+train() {
+  WEFT_WHOLE_MATRIX=1 WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4 LD_LIBRARY_PATH=build/cpu/simulated \
+    build/cpu/tests/trainer/nccl_parity_test --gtest_filter="$cells" --gtest_brief=1 | tee "$scratch/gtest"
+}
+
+for ((seed = 1; seed <= seeds; ++seed)); do with_seed "$scratch" "$seed" train; done
+passed=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' "$scratch/gtest")
+((passed > 0)) || { echo "no cell was run"; exit 1; }
+echo "cells $passed" >&3
+found_bits "$scratch" "$seeds" >&3
+echo "$passed cells over NCCL agree with one rank on the CPU over 50 steps, with the same bits for $seeds schedules"
