@@ -7,7 +7,7 @@
 namespace weft::cuda {
 namespace {
 
-constexpr int kThreads = 1024;  // the most for a text: there are few of them, and their rows are long
+constexpr int kThreads = 512;  // the most for a text whose registers still suffice: rows are long, and texts are few
 constexpr int kWarps = kThreads / kWarp;
 constexpr int N = kVector<float>;
 
