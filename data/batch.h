@@ -37,6 +37,7 @@ struct StepBatches {
   int64_t step_target_tokens = 0;  // targets >= 0 over all ranks: what the loss is divided by
   int64_t step_sequences = 0;      // over all ranks
   int64_t most_micro = 0;          // micro-batches of the rank that has most of them
+  uint64_t shape = 0;  // of the step's sequences' lengths in turn: steps of one have the same offsets, on every rank
   std::vector<MicroBatch> micro;
 
   int64_t target_tokens() const {

@@ -1,10 +1,13 @@
 #include "data/loader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "data/batch_plan_slice.h"
 #include "data/dataset.h"
 
@@ -86,12 +89,23 @@ std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset>
   return std::make_shared<PairReader>(std::move(dataset));
 }
 
+namespace {
+
+uint64_t shape_of(const PlannedStep& step) {
+  std::string lengths;
+  for (const PlannedSequence& s : step.sequences) lengths += fmt::format("{} {} ", s.source_tokens, s.input_tokens);
+  return hash64(lengths);
+}
+
+}  // namespace
+
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
                       int64_t micro_batch_tokens) {
   StepBatches result{.epoch = step.epoch,
                      .step_in_epoch = step.step_in_epoch,
                      .step_target_tokens = step.target_tokens(),
-                     .step_sequences = static_cast<int64_t>(step.sequences.size())};
+                     .step_sequences = static_cast<int64_t>(step.sequences.size()),
+                     .shape = shape_of(step)};
   for (int64_t rank = 0; rank < dp_size; ++rank) {
     const auto theirs = cut_micro_batches(step, slice_step(step, rank, dp_size), micro_batch_tokens).size();
     result.most_micro = std::max(result.most_micro, static_cast<int64_t>(theirs));

@@ -39,6 +39,7 @@ void BatchUpload::send() {
   batch_.input = pack(input_);
   std::ranges::copy(targets_, host.begin() + taken);
   batch_.targets = device.slice(taken, device.elements());
+  batch_.arrays = device;
   upload_.send(std::as_bytes(std::span(host)));
 }
 

@@ -73,6 +73,18 @@ void check_products(const JobConfig& job, Problems& problems) {
                   "train.algorithms_file: algorithms: first measures none to keep there; set it to measured");
 }
 
+void check_graphs(const JobConfig& job, Problems& problems) {
+  if (!job.train.graphs) return;
+  problems.add_if(job.device == DeviceChoice::Cpu,
+                  "train.graphs: the CPU has none; set it to false, or device to cuda");
+  problems.add_if(
+      job.is_translation() || job.data.is_pairs(),
+      "train.graphs: a graph is of one shape, and steps of pairs have a new one each time; set it to false");
+  problems.add_if(job.train.attention == AttentionChoice::Cudnn,
+                  "train.graphs: what cuDNN queues has not been tried in a graph; set it to false, or train.attention "
+                  "to own");
+}
+
 void check_task(const JobConfig& job, Problems& problems) {
   if (job.is_translation()) {
     problems.add_if(!job.data.is_translation(), "data.format: {} has one language; translation needs parallel or tsv",
@@ -195,6 +207,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   check_name(job, problems);
   check_device(job, problems);
   check_products(job, problems);
+  check_graphs(job, problems);
   check_task(job, problems);
   problems.from([&] { job.data.check(); });
   problems.from([&] { job.tokenizer.check(); });
@@ -215,6 +228,7 @@ std::vector<std::string> shape_problems(const JobConfig& given) {
   Problems problems;
   check_device(job, problems);
   check_products(job, problems);
+  check_graphs(job, problems);
   check_task(job, problems);
   check_model(job, problems);
   check_lengths(job, problems);

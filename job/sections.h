@@ -39,6 +39,7 @@ struct TrainConfig {
   AlgorithmChoice algorithms = AlgorithmChoice::Measured;
   std::string algorithms_file;
   AttentionChoice attention = AttentionChoice::Own;
+  bool graphs = false;
   Recompute recompute = Recompute::None;
   int64_t max_nonfinite_steps = 10;
   std::string init_from;
@@ -73,6 +74,9 @@ struct TrainConfig {
         "attention", attention,
         "What computes attention on CUDA devices: own, weft's kernels; or cudnn: cuDNN in bf16 where sequences have "
         "one length and no dropout, otherwise own (docs/determinism.md).");
+    v.field("graphs", graphs,
+            "On CUDA devices, for steps of windows: forward and backward of a step, and the update, are captured into "
+            "CUDA graphs and launched by one call each. Same results (docs/determinism.md).");
     v.field(
         "recompute", recompute,
         "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "

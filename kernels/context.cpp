@@ -21,12 +21,18 @@ void Ledger::record_collective(const std::string& name, double moved) {
   entry.moved += moved;
 }
 
+Ledger::Entry& Ledger::Entry::operator+=(const Entry& other) {
+  calls += other.calls, flops += other.flops, bytes += other.bytes, seconds += other.seconds, moved += other.moved;
+  return *this;
+}
+
+void Ledger::add(const Ledger& other) {
+  for (const auto& [name, entry] : other.entries_) entries_[name] += entry;
+}
+
 Ledger::Entry Ledger::total() const {
   Entry sum;
-  for (const auto& [name, e] : entries_) {
-    sum.calls += e.calls, sum.flops += e.flops, sum.bytes += e.bytes, sum.seconds += e.seconds;
-    sum.moved += e.moved;
-  }
+  for (const auto& [name, entry] : entries_) sum += entry;
   return sum;
 }
 

@@ -51,12 +51,15 @@ class Context {
   }
 
  private:
+  friend class OperationGraph;  // has memory and costs of its own while it is made
+
   int threads_;
   bool dry_;
   bool timed_ = false;
   std::function<void()> on_progress_;
   std::unique_ptr<Backend> backend_;
   std::shared_ptr<MemoryPool> pool_;
+  std::weak_ptr<MemoryPool> graph_pool_;  // of all graphs, while there are any
   Ledger ledger_;
 };
 

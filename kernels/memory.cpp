@@ -33,12 +33,13 @@ std::shared_ptr<Allocator> planned_allocator(std::shared_ptr<const Allocator> pl
 struct MemoryPool::Blocks {
   std::mutex mutex;
   std::shared_ptr<Allocator> allocator;
+  GivesBack gives_back;
   bool planned;                                     // blocks without addresses
   std::map<size_t, std::vector<MemoryBlock>> free;  // by their sizes; no list is empty
   MemoryUse use;
 
-  explicit Blocks(std::shared_ptr<Allocator> from)
-      : allocator(std::move(from)), planned(allocator->device().kind == DeviceKind::Meta) {}
+  Blocks(std::shared_ptr<Allocator> from, GivesBack when)
+      : allocator(std::move(from)), gives_back(when), planned(allocator->device().kind == DeviceKind::Meta) {}
   ~Blocks() { release(); }
 
   MemoryBlock pop(std::map<size_t, std::vector<MemoryBlock>>::iterator at) {
@@ -64,9 +65,10 @@ struct MemoryPool::Blocks {
   }
   MemoryBlock take(size_t size) {
     if (const auto at = free.lower_bound(size); at != free.end() && at->first <= largest_fit(size)) return pop(at);
-    make_way_for(size);
+    const bool for_room = gives_back == GivesBack::ForRoom;
+    if (for_room) make_way_for(size);
     MemoryBlock block = allocator->allocate(size);
-    if (!block.address && !planned) {
+    if (!block.address && !planned && for_room) {
       release();
       block = allocator->allocate(size);
     }
@@ -75,24 +77,25 @@ struct MemoryPool::Blocks {
   }
 };
 
-MemoryPool::MemoryPool(std::shared_ptr<Allocator> allocator)
-    : blocks_(std::make_unique<Blocks>(std::move(allocator))) {}
+MemoryPool::MemoryPool(std::shared_ptr<Allocator> allocator, GivesBack gives_back)
+    : blocks_(std::make_unique<Blocks>(std::move(allocator), gives_back)) {}
 
 MemoryPool::~MemoryPool() = default;
 
 Device MemoryPool::device() const { return blocks_->allocator->device(); }
 
+MemoryBlock MemoryPool::lend(size_t bytes) {
+  const std::lock_guard lock(blocks_->mutex);
+  const MemoryBlock block = blocks_->take(blocks_->allocator->block_size(bytes));
+  MemoryUse& use = blocks_->use;
+  use.tensors += bytes;
+  use.lent += block.bytes;
+  use.peak = std::max(use.peak, use.held());
+  return block;
+}
+
 std::shared_ptr<Storage> MemoryPool::allocate(size_t bytes) {
-  MemoryBlock block;
-  {
-    const std::lock_guard lock(blocks_->mutex);
-    block = blocks_->take(blocks_->allocator->block_size(bytes));
-    MemoryUse& use = blocks_->use;
-    use.tensors += bytes;
-    use.lent += block.bytes;
-    use.peak = std::max(use.peak, use.held());
-  }
-  return std::make_shared<Storage>(shared_from_this(), block, bytes);
+  return std::make_shared<Storage>(shared_from_this(), lend(bytes), bytes);
 }
 
 void MemoryPool::take_back(const MemoryBlock& block, size_t bytes) noexcept {
@@ -111,6 +114,29 @@ MemoryUse MemoryPool::use() const {
 void MemoryPool::reset_peak() {
   const std::lock_guard lock(blocks_->mutex);
   blocks_->use.peak = blocks_->use.held();
+}
+
+// Its blocks are those of a pool, asked for and counted in whole.
+class BorrowingAllocator : public Allocator {
+ public:
+  explicit BorrowingAllocator(std::shared_ptr<MemoryPool> from) : from_(std::move(from)) {}
+  Device device() const override { return from_->device(); }
+  size_t block_size(size_t bytes) const override { return from_->blocks_->allocator->block_size(bytes); }
+  MemoryBlock allocate(size_t size) override {
+    const MemoryBlock block = from_->lend(size);
+    const std::lock_guard lock(from_->blocks_->mutex);
+    from_->blocks_->use.tensors += block.bytes - size;
+    return block;
+  }
+  void release(const MemoryBlock& block) noexcept override { from_->take_back(block, block.bytes); }
+
+ private:
+  std::shared_ptr<MemoryPool> from_;
+};
+
+std::shared_ptr<MemoryPool> make_pool_within(std::shared_ptr<MemoryPool> pool) {
+  return std::make_shared<MemoryPool>(std::make_shared<BorrowingAllocator>(std::move(pool)),
+                                      MemoryPool::GivesBack::AtItsEnd);
 }
 
 }  // namespace weft

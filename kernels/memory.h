@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "kernels/tensor.h"
@@ -35,7 +36,9 @@ struct MemoryUse {
 // nothing. Thread-safe, since a tensor may be released by a checkpoint's thread.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  explicit MemoryPool(std::shared_ptr<Allocator> allocator);
+  // What it keeps it may give back to make room for what is asked for, or only when it ends.
+  enum class GivesBack : uint8_t { ForRoom, AtItsEnd };
+  explicit MemoryPool(std::shared_ptr<Allocator> allocator, GivesBack gives_back = GivesBack::ForRoom);
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
@@ -47,10 +50,16 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
  private:
   friend class Storage;
+  friend class BorrowingAllocator;
   struct Blocks;
+  MemoryBlock lend(size_t bytes);
   void take_back(const MemoryBlock& block, size_t bytes) noexcept;
 
   std::unique_ptr<Blocks> blocks_;
 };
+
+// A pool whose blocks another one lends it, until it ends: nothing else is put into memory that it ever had. In the use
+// of the other pool its blocks count as lent.
+std::shared_ptr<MemoryPool> make_pool_within(std::shared_ptr<MemoryPool> pool);
 
 }  // namespace weft

@@ -16,6 +16,7 @@ struct ModelBatch {
   Tokens source;   // translation; null for GPT
   Tokens input;    // decoder inputs
   Tensor targets;  // i32[tokens of input]; < 0: nothing is to be predicted
+  Tensor arrays = {};  // i32: the device's memory of all of it, in one piece
 };
 
 // f64[1] each: sums over valid targets, in nats, are added to what they hold.

@@ -78,8 +78,13 @@ int64_t Communicator::begin(Collective collective, int64_t bytes) {
   const double moved = ideal_bytes(collective, size_, bytes);
   Traffic::Entry& entry = traffic_[collective];
   entry.calls += 1, entry.bytes += bytes, entry.moved += moved;
+  if (log_) log_->push_back({this, collective, bytes});
   if (ledger_) ledger_->record_collective(ledger_names_[static_cast<size_t>(collective)], moved);
   return heartbeat_ ? heartbeat_->begin(axis_, collective) : 0;
+}
+
+void Communicator::queued_again(const CollectiveLog& log) {
+  for (const CalledCollective& call : log) call.communicator->begin(call.collective, call.bytes);
 }
 
 std::unique_ptr<CollectiveWork> Communicator::numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,

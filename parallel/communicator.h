@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/context.h"
 #include "parallel/axis.h"
@@ -40,6 +41,14 @@ class Traffic {
 
 class Communicator;
 class Heartbeat;
+
+// Collectives in the order in which communicators were asked for them.
+struct CalledCollective {
+  Communicator* communicator = nullptr;
+  Collective collective = Collective::Barrier;
+  int64_t bytes = 0;  // of the whole tensor
+};
+using CollectiveLog = std::vector<CalledCollective>;
 
 // A collective under way. It holds its tensors. wait() orders the device's queue after it (on a CPU, whose queue is the
 // calling thread: it finishes it); the destructor of an unfinished one waits too.
@@ -97,6 +106,10 @@ class Communicator {
   const Traffic& traffic() const { return traffic_; }
   // From here on every collective is also an entry "dp.all_reduce" of a cost ledger, which must outlive this.
   void record_into(Ledger& ledger) { ledger_ = &ledger; }
+  // From here on every collective goes into the log too; null: no more.
+  void log_into(CollectiveLog* log) { log_ = log; }
+  // What a graph of the device queues once more: each counts, and beats, as if it were called.
+  static void queued_again(const CollectiveLog& log);
   // From here on every collective beats there; it must outlive this.
   void beat_on(Heartbeat& heartbeat) { heartbeat_ = &heartbeat; }
 
@@ -123,6 +136,7 @@ class Communicator {
   Ledger* ledger_ = nullptr;
   Heartbeat* heartbeat_ = nullptr;
   Traffic traffic_;
+  CollectiveLog* log_ = nullptr;
 };
 
 // A collective that was complete when it was started.

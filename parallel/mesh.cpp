@@ -48,6 +48,10 @@ Communicator& Mesh::on(MeshAxis axis) const {
   return **at;
 }
 
+void Mesh::log_into(CollectiveLog* log) const {
+  for (const auto& axis : axes_) axis->log_into(log);
+}
+
 double Mesh::waited_seconds() const {
   double sum = 0;
   for (const auto& axis : axes_) sum += axis->traffic().total().wait_seconds;

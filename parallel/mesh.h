@@ -50,7 +50,8 @@ class Mesh {
   Communicator& tp() const { return on(MeshAxis::Tp); }
   Heartbeat& heartbeat() const { return *heartbeat_; }
   void progress();
-  double waited_seconds() const;  // that collectives of all axes have kept this rank so far
+  void log_into(CollectiveLog* log) const;  // Communicator::log_into() on every axis
+  double waited_seconds() const;            // that collectives of all axes have kept this rank so far
 
  private:
   std::shared_ptr<Heartbeat> heartbeat_;

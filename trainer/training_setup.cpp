@@ -46,6 +46,9 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
   if (job.train.tf32 && context.device().kind == DeviceKind::Cpu) {
     log_warning("train.tf32 changes nothing here: the CPU multiplies fp32 as it is");
   }
+  if (job.train.graphs && context.device().kind == DeviceKind::Cpu) {
+    log_warning("train.graphs changes nothing here: the CPU has none");
+  }
   set_products(context, job.train.products());
   choose_attention(context, job.train.attention);
   model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);

@@ -20,8 +20,10 @@
 namespace weft {
 
 StepOptions step_options(const JobConfig& job) {
-  return {
-      .label_smoothing = job.train.label_smoothing, .clip_norm = job.train.clip_norm, .recompute = job.train.recompute};
+  return {.label_smoothing = job.train.label_smoothing,
+          .clip_norm = job.train.clip_norm,
+          .recompute = job.train.recompute,
+          .graphs = job.train.graphs};
 }
 
 uint64_t dropout_key(int64_t seed, int64_t step) { return hash64(fmt::format("dropout {} {}", seed, step)); }
@@ -44,72 +46,110 @@ TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepO
       options_(options),
       buckets_(model.parameters()),
       counted_gradients_(counted_gradients(model.parameters())),
-      sums_(model.context().empty({3}, DType::F64)) {}
+      sums_(model.context().empty({3}, DType::F64)) {
+  if (options.graphs && has_graphs(model.context())) graphs_ = std::make_unique<StepGraphs>(model);
+}
 
 TrainingStep::~TrainingStep() = default;
 
 ModelBatch TrainingStep::take(const StepBatches& batches, size_t micro) {
-  if (!ahead_.is(batches, micro)) return to_device(model_, batches.micro[micro], TokenUse::Backward);
-  return std::exchange(ahead_, {}).upload->arrive();
+  const auto at = std::ranges::find_if(ahead_, [&](const Ahead& sent) { return sent.is(batches, micro); });
+  if (at == ahead_.end()) return to_device(model_, batches.micro[micro], TokenUse::Backward);
+  const Ahead taken = std::move(*at);
+  ahead_.erase(at);
+  return taken.upload->arrive();
 }
 
-TrainingStep::Ahead TrainingStep::after(const StepBatches& batches, size_t micro, const StepBatches* next) {
-  const bool last = micro + 1 == batches.micro.size();
-  const StepBatches* const step = last ? next : &batches;
-  const size_t index = last ? 0 : micro + 1;
-  if (!step || index >= step->micro.size()) return {};
-  return {.epoch = step->epoch,
-          .step_in_epoch = step->step_in_epoch,
-          .micro = index,
-          .upload = std::make_unique<BatchUpload>(model_, step->micro[index], TokenUse::Backward)};
+void TrainingStep::prepare(const StepBatches& batches, size_t micro, std::vector<Ahead>& uploads) {
+  const auto is = [&](const Ahead& sent) { return sent.is(batches, micro); };
+  if (micro >= batches.micro.size() || std::ranges::any_of(ahead_, is)) return;
+  uploads.push_back({.epoch = batches.epoch,
+                     .step_in_epoch = batches.step_in_epoch,
+                     .micro = micro,
+                     .upload = std::make_unique<BatchUpload>(model_, batches.micro[micro], TokenUse::Backward)});
 }
 
-TrainingStep::Counts TrainingStep::forward_backward(const StepBatches& batches, const StepState& state,
-                                                    const StepBatches* next) {
+void TrainingStep::send(std::vector<Ahead> uploads) {
+  for (Ahead& one : uploads) {
+    one.upload->send();
+    ahead_.push_back(std::move(one));
+  }
+}
+
+// Each micro-batch is uploaded while the one before it computes.
+StepCounts TrainingStep::gradients(const StepBatches& batches, const StepState& state, const StepBatches* next) {
+  std::vector<Ahead> following;
+  const auto begin = [&](size_t i) {
+    ModelBatch micro = take(batches, i);
+    if (i + 1 < batches.micro.size()) {
+      prepare(batches, i + 1, following);
+    } else if (next) {
+      prepare(*next, 0, following);
+    }
+    return micro;
+  };
+  const auto end = [&] { send(std::exchange(following, {})); };
+  return queue_gradients({.mine = batches.micro.size(), .most = batches.most_micro, .begin = begin, .end = end}, state);
+}
+
+// All micro-batches are there before the graph is launched; those of the next step are uploaded while it runs.
+StepCounts TrainingStep::replayed_gradients(const StepBatches& batches, const StepState& state,
+                                            const StepBatches* next) {
+  std::vector<ModelBatch> micro;
+  for (size_t i = 0; i < batches.micro.size(); ++i) micro.push_back(take(batches, i));
+  std::vector<Ahead> following;
+  for (size_t i = 0; next && i < next->micro.size(); ++i) prepare(*next, i, following);
+  const StepCounts counts = graphs_->gradients(
+      batches.shape, std::move(micro), state, [&](std::span<const ModelBatch> inputs, const StepState& mirrored) {
+        const auto begin = [&](size_t i) { return inputs[i]; };
+        return queue_gradients({.mine = inputs.size(), .most = batches.most_micro, .begin = begin, .end = [] {}},
+                               mirrored);
+      });
+  send(std::move(following));
+  return counts;
+}
+
+StepCounts TrainingStep::queue_gradients(const MicroBatches& batches, const StepState& state) {
   Context& context = model_.context();
   fill(context, sums_, 0);
   const LossSums loss{.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)};
-  Counts counts;
-  const auto mine = static_cast<int64_t>(batches.micro.size());
+  StepCounts counts;
+  buckets_.begin_step();
   // Replicas that divide their gradients reduce after every micro-batch, one that has fewer with the others.
-  const int64_t rounds = std::max(mine, batches.most_micro);
-  for (int64_t i = 0; i < rounds; ++i) {
-    buckets_.begin_micro_batch(i + 1 == mine);
-    if (i >= mine) {
+  const size_t rounds = std::max(batches.mine, static_cast<size_t>(batches.most));
+  for (size_t i = 0; i < rounds; ++i) {
+    buckets_.begin_micro_batch(i + 1 == batches.mine);
+    if (i >= batches.mine) {
       buckets_.end_micro_batch();
       continue;
     }
-    const ModelBatch micro = take(batches, i);
-    Ahead following = after(batches, i, next);  // before the device is given what the upload is to run beside
+    const ModelBatch micro = batches.begin(i);
     const size_t held = context.memory().use().lent;
     Tape tape(context, Tape::Mode::Record, &buckets_);
     ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
     model_.loss(forward, micro, options_.label_smoothing, loss);
     counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
     tape.backward();
-    if (following.upload) following.upload->send();
-    ahead_ = std::move(following);
+    batches.end();
     buckets_.end_micro_batch();
     counts.rows += (micro.source ? micro.source->count() : 0) + micro.input->count();
   }
+  counts.exposed = buckets_.finish();
+  square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
   return counts;
 }
 
 void TrainingStep::probe_largest_step(const StepBatches& batches) {
   StepState state;
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
-  buckets_.begin_step();
-  forward_backward(batches, state, &batches);
-  ahead_ = {};
-  buckets_.finish();
+  gradients(batches, state, &batches);
+  ahead_.clear();
 }
 
-StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const Counts& counts,
+StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
                                 const RankControl& times, const StepRequests& requests) {
-  Context& context = model_.context();
-  square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
   std::array<double, 3> sums{};
-  download(context, sums_, std::span<double>(sums));
+  download(model_.context(), sums_, std::span<double>(sums));
   Mesh& mesh = model_.parameters().mesh();
   const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
   const StepControl control = reduce_control(mesh.world(),
@@ -145,9 +185,9 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
                              const StepRequests& requests, const StepBatches* next) {
   Timer timer(model_.parameters().mesh());
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
-  buckets_.begin_step();
-  const Counts counts = forward_backward(batches, state, next);
-  const double exposed = buckets_.finish();
+  // Before the graphs are asked: what they know is the same on all ranks.
+  const bool replayed = graphs_ && graphs_->take(batches.shape) && !model_.context().timed();
+  const StepCounts counts = replayed ? replayed_gradients(batches, state, next) : gradients(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();
 
@@ -156,16 +196,23 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
                            {.busy = before_reduce.passed + post_reduce_time_.passed - waited,
                             .data = data_seconds,
                             .wait = waited,
-                            .exposed = exposed},
+                            .exposed = counts.exposed},
                            requests);
+  step.replayed = replayed;
   state.skip = step.skipped;
   state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (step.gradient_norm + 1e-6)) : 1.0;
   optimizer_.correct_bias(state, updates + 1);
-  optimizer_.update(state);
+  update(state);
   if (!step.skipped) ++updates;
   post_reduce_time_ = timer.read();
   step.update_seconds = post_reduce_time_.passed - post_reduce_time_.waited;
   return step;
+}
+
+void TrainingStep::update(const StepState& state) {
+  if (!graphs_ || model_.context().timed()) return optimizer_.update(state);
+  await_snapshots(model_.context());
+  graphs_->update(state, [this](const StepState& mirrored) { optimizer_.queue_update(mirrored); });
 }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "parallel/gradient_buckets.h"
 #include "trainer/optimizer.h"
 #include "trainer/step_control.h"
+#include "trainer/step_graphs.h"
 #include "trainer/stragglers.h"
 
 namespace weft {
@@ -19,6 +21,7 @@ struct StepOptions {
   double label_smoothing = 0;
   double clip_norm = 0;  // 0: gradients are not clipped
   Recompute recompute = Recompute::None;
+  bool graphs = false;  // steps are captured and replayed, on a device that has graphs
 };
 StepOptions step_options(const JobConfig& job);
 
@@ -32,6 +35,7 @@ struct StepReport {
   int64_t target_tokens = 0;    // of the whole step
   int64_t rows = 0;             // source and target rows of the whole step
   double gradient_norm = 0;     // before clipping
+  bool replayed = false;        // forward and backward were launched as a graph
   bool skipped = false;         // loss or norm was not finite somewhere: nothing changed
   bool stop = false;            // some rank was asked to stop
   bool save_written = false;    // every rank has written its part of the save under way
@@ -65,28 +69,36 @@ class TrainingStep {
   void probe_largest_step(const StepBatches& batches);
 
  private:
-  // What is counted on the host: for the report, not for the step.
-  struct Counts {
-    int64_t rows = 0;
-    size_t activation_bytes = 0;
+  // Forward and backward of a step, the sums over dp and the squared norm; leaves what report() reads in sums_. Either
+  // operation by operation, or as a graph.
+  StepCounts gradients(const StepBatches& batches, const StepState& state, const StepBatches* next);
+  StepCounts replayed_gradients(const StepBatches& batches, const StepState& state, const StepBatches* next);
+  // Where the micro-batches of a step come from: begin() is called before one is queued, end() after.
+  struct MicroBatches {
+    size_t mine = 0;
+    int64_t most = 0;  // of a rank
+    std::function<ModelBatch(size_t)> begin;
+    std::function<void()> end;
   };
-  // Leaves the loss and nll of this rank's tokens in sums_.
-  Counts forward_backward(const StepBatches& batches, const StepState& state, const StepBatches* next);
-  // A micro-batch that is on its way to the device while the one before it computes.
+  StepCounts queue_gradients(const MicroBatches& batches, const StepState& state);
+  void update(const StepState& state);
+
+  // A micro-batch that is on its way to the device while the ones before it compute.
   struct Ahead {
     int64_t epoch = 0, step_in_epoch = 0;
     size_t micro = 0;
-    std::unique_ptr<BatchUpload> upload;  // null: there is none
+    std::unique_ptr<BatchUpload> upload;
     bool is(const StepBatches& batches, size_t index) const {
-      return upload && epoch == batches.epoch && step_in_epoch == batches.step_in_epoch && micro == index;
+      return epoch == batches.epoch && step_in_epoch == batches.step_in_epoch && micro == index;
     }
   };
   ModelBatch take(const StepBatches& batches, size_t micro);
-  // What follows a micro-batch, in this step or in `next`: its memory is taken.
-  Ahead after(const StepBatches& batches, size_t micro, const StepBatches* next);
+  // Takes the memory of a micro-batch that is not yet on its way, to be sent later.
+  void prepare(const StepBatches& batches, size_t micro, std::vector<Ahead>& uploads);
+  void send(std::vector<Ahead> uploads);
   // The control point: reads the device, once, and does the control all-reduce.
-  StepReport report(const StepBatches& batches, const StepState& state, const Counts& counts, const RankControl& times,
-                    const StepRequests& requests);
+  StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
+                    const RankControl& times, const StepRequests& requests);
 
   // Seconds that passed, and those of them in which collectives kept this rank waiting.
   struct Time {
@@ -99,9 +111,10 @@ class TrainingStep {
   StepOptions options_;
   GradientBuckets buckets_;
   std::vector<Tensor> counted_gradients_;
-  Tensor sums_;            // f64[3]: loss, nll, squared norm of the step
-  Ahead ahead_;            // sent
-  Time post_reduce_time_;  // of the last step, after its control all-reduce was begun
+  Tensor sums_;                         // f64[3]: loss, nll, squared norm of the step
+  std::vector<Ahead> ahead_;            // sent
+  std::unique_ptr<StepGraphs> graphs_;  // null: every operation is queued by itself
+  Time post_reduce_time_;               // of the last step, after its control all-reduce was begun
 };
 
 }  // namespace weft

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,13 @@
 namespace weft {
 
 enum class AttentionChoice : uint8_t;  // kernels/devices.h
+
+// What a device has been given once and queues again by one call.
+class DeviceGraph {
+ public:
+  virtual ~DeviceGraph() = default;
+  virtual void launch() = 0;
+};
 
 // One operation, as its argument struct tells it from the others.
 template <class Args>
@@ -72,6 +80,11 @@ class Backend
   // upload() and download() are all there is.
   virtual CopyQueue* uploads_ahead() { return nullptr; }
   virtual CopyQueue* snapshots() { return nullptr; }
+  // For a device that has graphs. capture() calls `queue`, and keeps what it queues instead of running it.
+  virtual bool has_graphs() const { return false; }
+  virtual std::unique_ptr<DeviceGraph> capture(const std::function<void()>& /*queue*/) {
+    throw InternalError("this device has no graphs");
+  }
   // The host's memory that snapshots are copied to.
   virtual std::shared_ptr<Allocator> host_memory() const { return host_allocator(); }
 };

@@ -15,7 +15,8 @@ struct Arguments {
   const float* logits;
   const int32_t* targets;
   int columns, valid;
-  double smoothing, inverse_divisor;
+  double smoothing;
+  InverseDivisor inverse_divisor;
   float *loss, *nll;  // nll may be null
   T* dlogits;
   int shared_pieces;  // of a thread, kept in shared memory
@@ -26,7 +27,7 @@ struct Arguments {
         columns(static_cast<int>(args.logits.columns())),
         valid(static_cast<int>(args.valid_columns)),
         smoothing(args.smoothing),
-        inverse_divisor(args.step.inverse_divisor),
+        inverse_divisor(args.step),
         loss(elements_of<float>(args.loss)),
         nll(elements_of<float>(args.nll)),
         dlogits(elements_of<T>(args.dlogits)),
@@ -174,7 +175,7 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_row(const Arguments<T>
   sum = row_sum(sum, words[2]);
   if (threadIdx.x == 0) stats = {most, sum, args.target_logit(r, target), total};
   __syncthreads();  // the target's logit has been read, and may be written to
-  const RowGradient gradient(args.inverse_divisor, args.smoothing, args.valid, sum);
+  const RowGradient gradient(args.inverse_divisor.get(), args.smoothing, args.valid, sum);
   row.use(exponentials, [&](int first, float(&x)[N]) {
     gradient.apply(first, args.valid, target, x);
     store_piece<kAligned>(out + first, args.columns - first, x);

@@ -23,6 +23,15 @@ __device__ inline float row_loss(const RowStats& s, double smoothing, int64_t vo
   return static_cast<float>(value - smoothing / static_cast<double>(vocabulary) * static_cast<double>(s.total));
 }
 
+// A step's inverse_divisor as kernels take it.
+struct InverseDivisor {
+  double value;
+  const StepState* step;  // null: `value` it is
+
+  explicit InverseDivisor(const StepState& s) : value(s.inverse_divisor), step(s.on_device) {}
+  __device__ double get() const { return step ? step->inverse_divisor : value; }
+};
+
 // inverse_divisor (softmax - (1 - e) onehot(target) - e / V) of a row, from exp(logit - maximum).
 struct RowGradient {
   float factor, uniform, one_hot;

@@ -66,7 +66,8 @@ struct Gradient {
   const float *most, *sum;
   int64_t rows, first_column, vocabulary;
   int columns, valid;
-  double smoothing, inverse_divisor;
+  double smoothing;
+  InverseDivisor inverse_divisor;
   T* dlogits;
 
   explicit Gradient(const CrossEntropyGradient& args)
@@ -80,7 +81,7 @@ struct Gradient {
         columns(static_cast<int>(args.logits.columns())),
         valid(static_cast<int>(args.valid_columns)),
         smoothing(args.smoothing),
-        inverse_divisor(args.step.inverse_divisor),
+        inverse_divisor(args.step),
         dlogits(elements_of<T>(args.dlogits)) {}
 };
 
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kRowThreads) chunk_gradient(const Gradient<T> 
   T* const out = args.dlogits + r * args.columns;
   const int32_t target = args.targets[r];
   const float most = args.most[r];
-  const RowGradient gradient(args.inverse_divisor, args.smoothing, args.vocabulary, args.sum[r]);
+  const RowGradient gradient(args.inverse_divisor.get(), args.smoothing, args.vocabulary, args.sum[r]);
   for_pieces<false, N>(args.columns, [&](int first) {
     float x[N] = {};
     if (target >= 0) {

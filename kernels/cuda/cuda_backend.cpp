@@ -5,6 +5,7 @@
 #include "kernels/cuda/cudnn/attention.h"
 #include "kernels/cuda/device_allocator.h"
 #include "kernels/cuda/devices.h"
+#include "kernels/cuda/graphs/captured_graph.h"
 #include "kernels/cuda/staging.h"
 
 namespace weft::cuda {
@@ -38,6 +39,10 @@ CudaBackend::~CudaBackend() = default;
 CudaBackend::Queues& CudaBackend::queues() const {
   require<InternalError>(queues_ != nullptr, "a plan for a CUDA device is asked to compute");
   return *queues_;
+}
+CudaBackend::Queues& CudaBackend::queues_with_host() const {
+  require<InternalError>(!stream().capturing(), "a graph holds nothing that comes from the host or that it waits for");
+  return queues();
 }
 const Stream& CudaBackend::stream() const { return queues().stream; }
 MatmulEngine& CudaBackend::matmul() { return queues().matmul; }
@@ -79,15 +84,18 @@ void CudaBackend::take_tuned(const std::string& text, const std::string& from) {
 }
 
 void CudaBackend::upload(std::span<const std::byte> from, const Tensor& to) {
-  queues().staging.upload(from, to.device_raw());
+  queues_with_host().staging.upload(from, to.device_raw());
 }
 void CudaBackend::download(const Tensor& from, std::span<std::byte> to) {
-  queues().staging.download(from.device_raw(), to);
+  queues_with_host().staging.download(from.device_raw(), to);
 }
-void CudaBackend::finish() { stream().finish(); }
+void CudaBackend::finish() { queues_with_host().stream.finish(); }
 
-CopyQueue* CudaBackend::uploads_ahead() { return queues_ ? &queues_->uploads : nullptr; }
+CopyQueue* CudaBackend::uploads_ahead() { return queues_ ? &queues_with_host().uploads : nullptr; }
 CopyQueue* CudaBackend::snapshots() { return queues_ ? &queues_->snapshots : nullptr; }
+std::unique_ptr<DeviceGraph> CudaBackend::capture(const std::function<void()>& queue) {
+  return std::make_unique<CapturedGraph>(stream(), queue);
+}
 std::shared_ptr<Allocator> CudaBackend::host_memory() const { return queues().host_memory; }
 
 }  // namespace weft::cuda

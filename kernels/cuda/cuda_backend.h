@@ -29,6 +29,8 @@ class CudaBackend : public Backend {
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
   CopyQueue* uploads_ahead() override;
   CopyQueue* snapshots() override;
+  bool has_graphs() const override { return queues_ != nullptr; }
+  std::unique_ptr<DeviceGraph> capture(const std::function<void()>& queue) override;
   std::shared_ptr<Allocator> host_memory() const override;
   const Stream& stream() const;
 
@@ -84,6 +86,7 @@ class CudaBackend : public Backend {
 
   void packed_linear(const LinearForward& args);
   Queues& queues() const;
+  Queues& queues_with_host() const;  // for what the host takes part in
   MatmulEngine& matmul();
   LibraryAttention& attention();
   size_t library_workspace(const AttentionForward& args) const;

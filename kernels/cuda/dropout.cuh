@@ -8,7 +8,8 @@ namespace weft::cuda {
 
 // A Dropout (kernels/step_state.h) as kernels take it: its masks are those of every other device, to the bit.
 struct DropoutMask {
-  uint64_t key = 0;
+  uint64_t key = 0;  // with that of the step, unless the step's is read from the device
+  const StepState* step = nullptr;
   uint32_t threshold = 0;  // 0: nothing is dropped
   float scale = 1;
   int64_t first_channel = 0;
@@ -18,7 +19,8 @@ struct DropoutMask {
   DropoutMask() = default;
   explicit DropoutMask(const Dropout& dropout) {
     if (!dropout.active()) return;
-    key = dropout.step.dropout_key ^ dropout.dropout_id;
+    step = dropout.step.on_device;
+    key = step ? dropout.dropout_id : dropout.step.dropout_key ^ dropout.dropout_id;
     threshold = dropout.threshold();
     scale = static_cast<float>(dropout.scale());
     first_channel = dropout.first_channel;
@@ -33,7 +35,7 @@ struct DropoutMask {
     __device__ uint32_t operator[](int lane) const { return (words[lane / 2] >> (16 * (lane % 2))) & 0xffffu; }
   };
   __device__ Draws draws(uint32_t block, uint32_t position, uint32_t sequence, uint32_t head) const {
-    return {Philox(key)({block, position, sequence, head})};
+    return {Philox(step ? key ^ step->dropout_key : key)({block, position, sequence, head})};
   }
   // 0 or the scale, for one element of a row of this tensor. Neighbours share a call: prefer multiply().
   __device__ float multiplier(int64_t row, int64_t channel) const {

@@ -65,23 +65,28 @@ class SpanWalk {
   int low_, high_, span_;
 };
 
-// One element's update, with the factors of its span in f32. The host has rounded what does not depend on the span.
+// One element's update, with the factors of its span in f32. take() rounds what changes with the step and not with the
+// span: on the host, or on the device for a step that is replayed, by the same operations of IEEE 754.
 struct Adam {
   float clip, beta1, beta2, rest1, rest2, root2, epsilon;
   double learning_rate, corrected_rate;  // of a span whose factor is 1; corrected by the first moment's bias
   bool coupled;
 
   explicit Adam(const AdamUpdate& args)
-      : clip(static_cast<float>(args.step.clip)),
-        beta1(static_cast<float>(args.beta1)),
+      : beta1(static_cast<float>(args.beta1)),
         beta2(static_cast<float>(args.beta2)),
         rest1(static_cast<float>(1 - args.beta1)),
         rest2(static_cast<float>(1 - args.beta2)),
-        root2(static_cast<float>(1 / std::sqrt(args.step.bias_correction2))),
         epsilon(static_cast<float>(args.epsilon)),
-        learning_rate(args.step.learning_rate),
-        corrected_rate(args.step.learning_rate / args.step.bias_correction1),
-        coupled(args.coupled) {}
+        coupled(args.coupled) {
+    take(args.step);
+  }
+  __host__ __device__ void take(const StepState& step) {
+    clip = static_cast<float>(step.clip);
+    root2 = static_cast<float>(1 / sqrt(step.bias_correction2));
+    learning_rate = step.learning_rate;
+    corrected_rate = step.learning_rate / step.bias_correction1;
+  }
 
   static constexpr int kMoments = 2;
   // One of the two decays is zero: it goes into the gradient, or shrinks the parameter by itself.
@@ -104,10 +109,11 @@ struct Sgd {
   float clip, momentum;
   double learning_rate;
 
-  explicit Sgd(const SgdUpdate& args)
-      : clip(static_cast<float>(args.step.clip)),
-        momentum(static_cast<float>(args.momentum)),
-        learning_rate(args.step.learning_rate) {}
+  explicit Sgd(const SgdUpdate& args) : momentum(static_cast<float>(args.momentum)) { take(args.step); }
+  __host__ __device__ void take(const StepState& step) {
+    clip = static_cast<float>(step.clip);
+    learning_rate = step.learning_rate;
+  }
 
   static constexpr int kMoments = 1;
   struct Factors {
@@ -138,8 +144,13 @@ struct Buffers {
 };
 
 template <bool kAligned, class Rule, class C>
-__global__ void __launch_bounds__(kThreads) update_elements(const Rule rule, const Spans spans, const Buffers<C> b) {
+__global__ void __launch_bounds__(kThreads)
+    update_elements(Rule rule, const Spans spans, const Buffers<C> b, const StepState* const step) {
   __shared__ int ends[2];
+  if (step) {
+    if (step->skip) return;
+    rule.take(*step);
+  }
   const int64_t begin = int64_t{blockIdx.x} * kBlock;
   SpanWalk walk(spans, begin, min(begin + kBlock, b.elements) - 1, ends);
   typename Rule::Factors factors = rule.factors(walk.decay(), walk.rate());
@@ -165,14 +176,15 @@ __global__ void __launch_bounds__(kThreads) update_elements(const Rule rule, con
 template <class Rule, class Args>
 void update(const Stream& stream, const Args& args, const Tensor& moment1, const Tensor& moment2) {
   require_device_type(args.parameter.dtype());
-  if (args.step.skip) return;
+  const StepState* const replayed = args.step.on_device;
+  if (args.step.skip && !replayed) return;
   with_device_type(args.compute ? args.compute.dtype() : DType::F32, [&]<class C>() {
     const Buffers<C> buffers{elements_of<float>(args.parameter), elements_of<float>(args.gradient),
                              elements_of<float>(moment1),        elements_of<float>(moment2),
                              elements_of<C>(args.compute),       args.parameter.elements()};
     const auto start = [&](auto* kernel) {
-      launch(stream, kernel, blocks_for(buffers.elements, kBlock), kThreads, 0, Rule(args), Spans(*args.spans),
-             buffers);
+      launch(stream, kernel, blocks_for(buffers.elements, kBlock), kThreads, 0, Rule(args), Spans(*args.spans), buffers,
+             replayed);
     };
     buffers.aligned() ? start(update_elements<true, Rule, C>) : start(update_elements<false, Rule, C>);
   });

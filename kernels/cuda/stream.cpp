@@ -33,6 +33,11 @@ void Stream::wait(const Event& event) const {
   select_device(device_);
   check(cudaStreamWaitEvent(stream_, event.get(), cudaEventWaitDefault), "waiting for an event in a stream");
 }
+bool Stream::capturing() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream_, &status), "asking whether a stream is captured");
+  return status != cudaStreamCaptureStatusNone;
+}
 void Stream::finish() const { check(cudaStreamSynchronize(stream_), "waiting for a stream"); }
 
 }  // namespace weft::cuda

@@ -39,6 +39,7 @@ class Stream {
   void record(const Event& event) const;  // sets the mark after all that is queued
   void wait(const Event& event) const;    // what is queued from here on comes after the mark
   void finish() const;                    // the host waits for all that is queued
+  bool capturing() const;                 // what is queued goes into a graph, and does not run
 
  private:
   int device_;

@@ -42,11 +42,12 @@ struct Layout {
   bool sequence = false;
   Recompute recompute = Recompute::None;
   int64_t micro_rows = 0;
+  bool graphs = false;
 
   std::string name() const {
-    return fmt::format("{}x{}_zero{}{}{}{}", dp, tp, static_cast<int>(zero), sequence ? "_sequence" : "",
+    return fmt::format("{}x{}_zero{}{}{}{}{}", dp, tp, static_cast<int>(zero), sequence ? "_sequence" : "",
                        recompute == Recompute::None ? "" : fmt::format("_{}", enum_name(recompute)),
-                       micro_rows > 0 ? fmt::format("_micro{}", micro_rows) : "");
+                       micro_rows > 0 ? fmt::format("_micro{}", micro_rows) : "", graphs ? "_graphs" : "");
   }
 };
 
@@ -93,6 +94,7 @@ struct LayoutRun {
   double dp_moved = 0, tp_moved = 0;  // bytes, by the formulas of rings
   size_t peak_memory = 0;             // of tensors
   int64_t downloads = 0;              // of all steps
+  int64_t replayed = 0;               // steps
   int64_t owned_elements = 0;
   std::vector<std::string> frozen, unchanged;  // parameters: meant to stay, and of the same bits as at the beginning
 };
@@ -117,7 +119,8 @@ class LayoutModel {
         mesh_(mesh),
         model_(initialised(c, layout, mesh, context)),
         optimizer_(context, model_->parameters(), {.weight_decay = 0.1, .groups = c.groups}),
-        step_(*model_, optimizer_, {.label_smoothing = 0.1, .clip_norm = 1.0, .recompute = layout.recompute}),
+        step_(*model_, optimizer_,
+              {.label_smoothing = 0.1, .clip_norm = 1.0, .recompute = layout.recompute, .graphs = layout.graphs}),
         plan_(c.plan()),
         reader_(c.vocabulary) {}
 
@@ -172,6 +175,7 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
     const StepReport report =
         trained.step({.learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))});
     run.losses.push_back(report.loss), run.norms.push_back(report.gradient_norm);
+    run.replayed += report.replayed;
     if (c.probe_largest_step && i == 1) trained.rehearse_largest();
   }
   if (const auto at = context.ledger().entries().find("download"); at != context.ledger().entries().end()) {

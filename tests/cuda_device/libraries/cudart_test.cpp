@@ -312,6 +312,17 @@ TEST_F(CudartGraph, CallsThatWaitBreakTheCapture) {
   cudaGetLastError();
 }
 
+TEST_F(CudartGraph, AnEventOfACaptureSaysNothingOnceThatHasEnded) {
+  cudaEvent_t event = nullptr;
+  ok(cudaEventCreate(&event));
+  ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  ok(cudaEventRecord(event, stream));
+  ok(cudaStreamEndCapture(stream, &graph));
+  EXPECT_EQ(cudaStreamWaitEvent(new_stream(), event, 0), cudaErrorCapturedEvent);
+  cudaGetLastError();
+  ok(cudaGraphDestroy(graph));
+}
+
 // Settings come from the environment, and are read once: each case is a process.
 void with_setting(const char* name, const char* value, const std::function<void()>& body) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";

@@ -110,6 +110,56 @@ TEST(Nccl, OperationsOfAStreamAreOrderedWithItsCollectives) {
   });
 }
 
+// x += x summed over the ranks, on a second stream that joins the capture.
+cudaGraphExec_t captured_sum(const Rank& rank, float* x, cudaEvent_t forked, cudaEvent_t joined) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t program = nullptr;
+  ok(cudaStreamBeginCapture(rank.first, cudaStreamCaptureModeThreadLocal));
+  ok(cudaEventRecord(forked, rank.first));
+  ok(cudaStreamWaitEvent(rank.second, forked, 0));
+  EXPECT_EQ(ncclAllReduce(x, x, 3, ncclFloat32, ncclSum, rank.one, rank.second), ncclSuccess);
+  ok(cudaEventRecord(joined, rank.second));
+  ok(cudaStreamWaitEvent(rank.first, joined, 0));
+  ok(cudaStreamEndCapture(rank.first, &graph));
+  ok(cudaGraphInstantiate(&program, graph, 0));
+  ok(cudaGraphDestroy(graph));
+  return program;
+}
+
+TEST(Nccl, ACollectiveInAGraphIsACallAtEachLaunch) {
+  IN_A_PROCESS({
+    on_three_ranks([](Rank& rank) {
+      OnDevice<float> x(Floats(3, 1));
+      cudaEvent_t forked = nullptr, joined = nullptr;
+      ok(cudaEventCreate(&forked));
+      ok(cudaEventCreate(&joined));
+      cudaGraphExec_t program = captured_sum(rank, x.p, forked, joined);
+      for (int launch = 0; launch < 2; ++launch) ok(cudaGraphLaunch(program, rank.first));
+      ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
+      ok(cudaGraphLaunch(program, rank.first));
+      done(rank);
+      EXPECT_EQ(x.on_host(), Floats(3, 81));
+      ok(cudaGraphExecDestroy(program));
+      EXPECT_EQ(ncclCommDestroy(rank.one), ncclSuccess);
+    });
+    EXPECT_EQ(reported(), "");
+  });
+}
+
+TEST(Nccl, ACommunicatorThatEndsBeforeItsGraphIsReported) {
+  IN_A_PROCESS({
+    on_three_ranks([](Rank& rank) {
+      OnDevice<float> x(Floats(3, 1));
+      cudaEvent_t forked = nullptr, joined = nullptr;
+      ok(cudaEventCreate(&forked));
+      ok(cudaEventCreate(&joined));
+      captured_sum(rank, x.p, forked, joined);
+      ncclCommDestroy(rank.one);
+    });
+    EXPECT_THAT(reported(), HasSubstr("a graph still holds collectives of the communicator"));
+  });
+}
+
 TEST(Nccl, ACollectiveOnAnotherStreamThanItsOperandIsARace) {
   IN_A_PROCESS({
     on_three_ranks([](Rank& rank) {

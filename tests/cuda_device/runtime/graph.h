@@ -25,9 +25,9 @@ struct Stream;
 
 // A capture that is under way.
 struct Capture {
-  std::shared_ptr<Graph> graph = std::make_shared<Graph>();
-  std::vector<Stream*> members;  // by branch
-  bool broken = false;           // a call that cannot be captured came in between
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();  // null: it has ended
+  std::vector<Stream*> members;                              // by branch
+  bool broken = false;                                       // a call that cannot be captured came in between
   enum class Forbids { Nothing, ThisThread, AllThreads } forbids = Forbids::AllThreads;  // calls that may wait
   std::thread::id thread;                                                                // that began it
 };

@@ -153,6 +153,7 @@ std::shared_ptr<Graph> Schedule::end_capture(Stream& stream) {
     member->capture = nullptr;
     member->frontier.clear();
   }
+  capture->graph = nullptr;  // events that were recorded in it may go on without end
   return joined ? graph : nullptr;
 }
 
@@ -173,7 +174,7 @@ void Schedule::replay(const Graph& graph, Stream& stream, const std::vector<Stre
     std::vector<OpId> after = come_after(where, node.after);
     after.push_back(start);
     join(where.clock, operations_.clock_after(start));
-    put[n] = append(where, std::move(after), node.work);
+    put[n] = append(where, std::move(after), node.work.again ? node.work.again() : node.work);
   }
   append(stream, come_after(stream, graph.frontier), {.name = "end of a graph launch", .body = {}, .microseconds = 0});
 }

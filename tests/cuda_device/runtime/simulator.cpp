@@ -115,7 +115,13 @@ void Simulator::free(const Allocation& allocation) {
 }
 
 OpId Simulator::enqueue(Stream& stream, Work work) {
-  work.body = [this, device = stream.device, name = work.name, body = std::move(work.body)](OpId op) {
+  note_move();
+  return schedule.enqueue(stream, checked(stream.device, std::move(work)));
+}
+
+Work Simulator::checked(int device, Work work) {
+  if (work.again) work.again = [this, device, again = std::move(work.again)] { return checked(device, again()); };
+  work.body = [this, device, name = work.name, body = std::move(work.body)](OpId op) {
     note_move();
     if (health(device) != Status::Success) return;
     const size_t found = reports.all().size();
@@ -131,8 +137,7 @@ OpId Simulator::enqueue(Stream& stream, Work work) {
     for (size_t k = found; k < all.size(); ++k)
       if (const Status how = noticed(all[k].kind); how != Status::Success) fail(device, how);
   };
-  note_move();
-  return schedule.enqueue(stream, std::move(work));
+  return work;
 }
 
 void Simulator::note_move() {

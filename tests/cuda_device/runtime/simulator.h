@@ -94,6 +94,7 @@ class Simulator {
   void destroy(Event* event);
 
  private:
+  Work checked(int device, Work work);
   void let_go_of_pinned();
   bool await_move(uint64_t seen_there, const std::function<bool()>& done);
 

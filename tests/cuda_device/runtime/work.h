@@ -13,6 +13,8 @@ struct Work {
   std::function<void(OpId)> body;  // null: it only stands in the stream's order
   double microseconds = 1;         // in the simulator's own time, which is the same for every schedule
   std::function<bool()> ready;     // null: from the start; otherwise it runs once this says so
+  // What a graph puts into a stream instead, made anew at each launch. Null: this very work.
+  std::function<Work()> again = {};
 };
 
 }  // namespace weft::cuda_device

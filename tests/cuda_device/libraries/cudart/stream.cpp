@@ -79,6 +79,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     Event* of = event_of(all, event);
     if (!of) return Status::InvalidResourceHandle;
     if (flags != cudaEventWaitDefault) refuse_call("cudaStreamWaitEvent", "flag " + std::to_string(flags));
+    if (of->capture && !of->capture->graph) return static_cast<Status>(cudaErrorCapturedEvent);
     all.schedule.wait(own, *of);
     return Status::Success;
   });

@@ -143,7 +143,7 @@ bool Clique::all_met() const {
   return std::all_of(shared_->places, shared_->places + ranks(), [](const Place& p) { return p.met.load(); });
 }
 
-void Clique::call(int rank) { ++shared_->places[rank].calls; }
+uint64_t Clique::call(int rank) { return shared_->places[rank].calls++; }
 
 const Clique::Sent& Clique::sent(int rank, uint64_t number) const {
   return shared_->places[rank].table[number % kCalls];

@@ -36,9 +36,9 @@ class Clique {
   bool within_process() const;  // all ranks are of this process
   std::string absent() const;   // " 1 3": who has not joined
 
-  // Of rank `rank` of this process: its call of that number, from 0. The table of calls on their way has an end, so a
-  // rank sends once it may.
-  void call(int rank);
+  // Of rank `rank` of this process: its next call, and what becomes of that of a number, from 0. The table of calls on
+  // their way has an end, so a rank sends once it may.
+  uint64_t call(int rank);  // its number
   bool may_send(uint64_t number) const;
   void send(int rank, uint64_t number, const Collective& what, std::span<const std::byte> bytes);
   bool all_sent(uint64_t number) const;

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -58,60 +59,84 @@ void done(int device, Turn& turn) {
   while (!turns.empty() && turns.front()->left == 0) turns.pop_front();
 }
 
-// A call in its stream.
-struct Put {
-  Simulator& all;
+// A collective of a rank, as it is called.
+struct Call {
   std::shared_ptr<Clique> clique;
+  std::shared_ptr<int> graphs;
   int rank, device;
-  uint64_t number;
   Collective what;
   const void* from;
   void* to;
-  std::shared_ptr<Turn> turn;
   std::string name;
+};
 
+// A call in its stream.
+struct Put {
+  Simulator& all;
+  Call call;
+  std::shared_ptr<Turn> turn;
+  uint64_t number;
+
+  Put(Simulator& all, const Call& call, Batch& batch)
+      : all(all), call(call), turn(turn_of(call.device, batch)), number(call.clique->call(call.rank)) {}
+
+  Work sending() const {
+    const auto may = [it = *this] {
+      return it.call.clique->aborted() ||
+             (turns_of(it.call.device).front() == it.turn && it.call.clique->may_send(it.number));
+    };
+    return {.name = call.name, .body = [it = *this](OpId) { it.send(); }, .ready = may};
+  }
+  Work receiving() const {
+    const auto can = [it = *this] { return it.call.clique->aborted() || it.call.clique->all_sent(it.number); };
+    return {.name = call.name, .body = [it = *this](OpId) { it.receive(); }, .microseconds = 10, .ready = can};
+  }
+
+ private:
   void send() const {
-    if (clique->aborted()) return;
-    const size_t bytes = what.send_bytes(rank, clique->ranks());
-    const std::byte* data = bytes ? all.memory.read(reinterpret_cast<uint64_t>(from), bytes, name) : nullptr;
+    Clique& clique = *call.clique;
+    if (clique.aborted()) return;
+    const size_t bytes = call.what.send_bytes(call.rank, clique.ranks());
+    const std::byte* data = bytes ? all.memory.read(reinterpret_cast<uint64_t>(call.from), bytes, call.name) : nullptr;
     const Bytes nothing(data ? 0 : bytes);
-    clique->send(rank, number, what, data ? std::span(data, bytes) : std::span<const std::byte>(nothing));
+    clique.send(call.rank, number, call.what, data ? std::span(data, bytes) : std::span<const std::byte>(nothing));
   }
   void receive() const {
-    if (!clique->aborted()) {
-      if (const auto wrong = clique->disagreement(rank, number))
+    Clique& clique = *call.clique;
+    if (!clique.aborted()) {
+      if (const auto wrong = clique.disagreement(call.rank, number))
         all.reports.add(ReportKind::Runtime, *wrong);
       else
         deliver();
-      clique->finish(rank, number);
+      clique.finish(call.rank, number);
     }
-    done(device, *turn);
+    done(call.device, *turn);
   }
   void deliver() const {
-    const std::vector<Bytes> sent = clique->take(number);
-    const size_t bytes = what.receive_bytes(rank, clique->ranks());
-    std::byte* place = bytes ? all.memory.write(reinterpret_cast<uint64_t>(to), bytes, name) : nullptr;
-    if (place) std::memcpy(place, received_by(rank, what, sent).data(), bytes);
+    const std::vector<Bytes> sent = call.clique->take(number);
+    const size_t bytes = call.what.receive_bytes(call.rank, call.clique->ranks());
+    std::byte* place = bytes ? all.memory.write(reinterpret_cast<uint64_t>(call.to), bytes, call.name) : nullptr;
+    if (place) std::memcpy(place, received_by(call.rank, call.what, sent).data(), bytes);
   }
 };
 
-ncclResult_t put(Simulator& all, const Communicator& c, uint64_t number, const Collective& what, const void* send,
-                 void* receive, Stream& stream, Batch& batch) {
-  c.clique->call(c.rank);
-  const std::string name = what.name() + ", rank " + std::to_string(c.rank);
-  const Put it{all, c.clique, c.rank, stream.device, number, what, send, receive, turn_of(stream.device, batch), name};
-  all.enqueue(stream, {.name = name,
-                       .body = [it](OpId) { it.send(); },
-                       .ready =
-                           [it] {
-                             return it.clique->aborted() ||
-                                    (turns_of(it.device).front() == it.turn && it.clique->may_send(it.number));
-                           }});
-  all.enqueue(stream, {.name = name,
-                       .body = [it](OpId) { it.receive(); },
-                       .microseconds = 10,
-                       .ready = [it] { return it.clique->aborted() || it.clique->all_sent(it.number); }});
-  return ncclSuccess;
+void put(Simulator& all, const Call& call, Stream& stream, Batch& batch) {
+  const Put it(all, call, batch);
+  all.enqueue(stream, it.sending());
+  all.enqueue(stream, it.receiving());
+}
+
+// Its number, and its turn on the device, are those of a launch. The sending half comes first in the graph.
+void capture(Simulator& all, const Call& call, Stream& stream) {
+  const auto launched = std::make_shared<std::optional<Put>>();
+  Work send{.name = call.name, .body = {}}, receive{.name = call.name, .body = {}};
+  send.again = [&all, call, launched] {
+    Batch batch;
+    return launched->emplace(all, call, batch).sending();
+  };
+  receive.again = [launched] { return (*launched)->receiving(); };
+  all.enqueue(stream, std::move(send));
+  all.enqueue(stream, std::move(receive));
 }
 
 uint64_t host_of_process() {
@@ -128,7 +153,7 @@ ncclResult_t join_clique(Simulator& all, const ncclUniqueId& id, int ranks, int 
   if (!clique || !clique->join(rank, all.settings.physical(device), host_of_process())) return ncclInvalidUsage;
   join_processes(all, clique);
   all.note_move();
-  into = {clique, rank, device};
+  into.clique = clique, into.rank = rank, into.device = device;
   if (group().depth > 0) {
     group().joining.push_back(clique);
     return ncclSuccess;
@@ -155,12 +180,21 @@ ncclResult_t call(Simulator& all, Communicator& c, const Collective& what, const
                   Stream& stream) {
   if (!is_known(what.type)) refuse(what.name() + ": the type is not simulated");
   if (what.reduction > ncclAvg) refuse(what.name() + ": a reduction of one's own is not simulated");
-  if (stream.capture) refuse(what.name() + ": a collective in a graph is not simulated");
+  if (stream.capture && group().depth > 0) refuse(what.name() + ": a group in a graph is not simulated");
   if (what.root < 0 || what.root >= c.ranks()) return ncclInvalidArgument;
   if (stream.device != c.device) return ncclInvalidUsage;
   if (what.count == 0) return ncclSuccess;
-  const auto later = [&all, c, number = c.calls++, what, send, receive, &stream](auto& batch) {
-    return put(all, c, number, what, send, receive, stream, batch);
+  const Call made{c.clique, nullptr, c.rank,  c.device,
+                  what,     send,    receive, what.name() + ", rank " + std::to_string(c.rank)};
+  if (stream.capture) {
+    Call kept = made;
+    kept.graphs = c.graphs;
+    capture(all, kept, stream);
+    return ncclSuccess;
+  }
+  const auto later = [&all, made, &stream](Batch& batch) {
+    put(all, made, stream, batch);
+    return ncclSuccess;
   };
   if (group().depth > 0) {
     group().calls.push_back(later);

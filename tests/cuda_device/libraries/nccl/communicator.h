@@ -1,5 +1,7 @@
 // A call of a rank becomes two operations of its stream: one that sends, and one that receives when all have sent.
 //
+// In a graph each launch is a call.
+//
 // Each device runs its collectives one after the other in the order of the calls (a group of calls counts as one), as
 // the strictest machine that NCCL allows would: an order that may hang on a real one does hang here, and is reported.
 #pragma once
@@ -16,7 +18,7 @@ struct Communicator {
   std::shared_ptr<Clique> clique;
   int rank = 0;
   int device = 0;
-  uint64_t calls = 0;
+  std::shared_ptr<int> graphs = std::make_shared<int>();  // shared with the graphs that hold calls of it
   int ranks() const { return clique->ranks(); }
 };
 

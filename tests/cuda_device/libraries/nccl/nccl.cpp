@@ -55,10 +55,13 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, i
   return ncclCommInitRank(c, ranks, id, rank);
 }
 ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
-// Waits for what is on its way.
+// Waits for what is on its way. The real one also waits for graphs to go that hold calls of the communicator, which the
+// thread that waits can then not end.
 ncclResult_t ncclCommDestroy(ncclComm_t c) {
   const ncclResult_t waited = locked([&](Simulator& all) {
     const Communicator& mine = of(c);
+    if (mine.graphs.use_count() > 1)
+      all.reports.add(ReportKind::Runtime, "ncclCommDestroy: a graph still holds collectives of the communicator");
     const auto done = [&] {
       return mine.clique->idle(mine.rank) || mine.clique->aborted() || all.health(mine.device) != Status::Success;
     };

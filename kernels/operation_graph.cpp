@@ -1,0 +1,49 @@
+#include "kernels/operation_graph.h"
+
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/backend/backend.h"
+#include "kernels/transfer.h"
+
+namespace weft {
+
+// Graphs of one context are launched into one queue, one after the other: what one leaves in their memory another may
+// write over.
+OperationGraph::OperationGraph(Context& context, const std::function<void()>& queue)
+    : context_(context), memory_(context.graph_pool_.lock()) {
+  if (!memory_) context.graph_pool_ = memory_ = make_pool_within(context.pool_);
+  const auto exchange = [&] { std::swap(context_.pool_, memory_), std::swap(context_.ledger_, cost_); };
+  exchange();
+  try {
+    graph_ = context.backend().capture(queue);
+  } catch (...) {
+    exchange();
+    throw;
+  }
+  exchange();
+}
+
+OperationGraph::~OperationGraph() = default;
+
+void OperationGraph::launch() const {
+  graph_->launch();
+  context_.ledger().add(cost_);
+  context_.note_progress();
+}
+
+bool has_graphs(Context& context) { return !context.meta() && context.backend().has_graphs(); }
+
+StepMirror::StepMirror(Context& context)
+    : context_(context), memory_(context.empty({sizeof(StepState) / sizeof(int64_t)}, DType::I64)) {
+  static_assert(std::is_trivially_copyable_v<StepState> && sizeof(StepState) % sizeof(int64_t) == 0);
+}
+
+void StepMirror::write(const StepState& state) const {
+  upload_bytes(context_, std::as_bytes(std::span(&state, 1)), memory_);
+}
+
+StepState StepMirror::read() const { return {.on_device = reinterpret_cast<const StepState*>(memory_.device_raw())}; }
+
+}  // namespace weft

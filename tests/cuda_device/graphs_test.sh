@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Steps that are replayed as CUDA graphs: the losses and checkpoints of steps that are not, to the bit, under several
+# schedules and on two ranks, with evaluations between them; and a rank that stops ends the job, and is named.
+# usage: graphs_test.sh WEFT SIMULATED SCRATCH SEEDS
+set -euo pipefail
+weft=$1 simulated=$2 scratch=$3 seeds=$4
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$root/tests/launch/common.sh"
+begin_in "$scratch"
+export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
+job=$root/configs/sample/gpt.yaml
+small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set batch.sequences=2 --set model.max_length=48
+  --set batch.context_length=48 --set schedule.warmup_steps=1 --set checkpoint.every_steps=0 --set log.every_steps=1
+  --set log.generations.every_steps=0 --set evaluation.every_steps=0 --set evaluation.max_sequences=2
+  --set schedule.decay_end_step=20)
+fail() {
+  echo "FAILED: $*"
+  [[ ! -f log ]] || cat log
+  exit 1
+}
+# on RANKS RUN SETTING...: trains in RUN.
+on() {
+  local ranks=$1 run=$2 sets=()
+  for setting in "${@:3}"; do sets+=(--set "$setting"); done
+  on_ranks "$ranks" env LD_LIBRARY_PATH="$simulated" WEFT_CUDA_DEVICE_COUNT="$ranks" "$weft" train "$job" "${small[@]}" \
+    --set device=cuda --set run_dir="$run" "${sets[@]}" >log 2>&1
+}
+# said RUN: losses, norms and what the checkpoint holds.
+said() {
+  grep -oE '"(loss|nll|grad_norm)":[^,}]*' "$1/metrics.jsonl"
+  grep -ohE '"offset": ?[0-9]+, ?"hash": ?"[0-9a-f]+"' "$1"/checkpoints/step-*/manifest.json
+}
+same() {
+  grep -q simulated log || fail "not on the simulated device"
+  [[ $(said "$1" | wc -l) -gt 20 ]] || fail "$1: too little to compare"
+  diff <(said "$1") <(said "$2") || fail "$2 differs from $1"
+}
+
+"$weft" sample sample >/dev/null
+"$weft" prepare "$job" "${small[@]}" >/dev/null 2>&1
+
+on 1 plain train.max_steps=10 || fail "without graphs"
+for ((seed = 1; seed <= seeds; ++seed)); do
+  WEFT_CUDA_DEVICE_SEED=$seed on 1 "graphs-$seed" train.max_steps=10 train.graphs=true || fail "seed $seed"
+  same plain "graphs-$seed"
+done
+
+for case in 'dp2' 'tp2 parallel.tp=2'; do
+  read -r run settings <<<"$case"
+  # shellcheck disable=SC2086 # words
+  for graphs in false true; do
+    on 2 "$run-$graphs" train.max_steps=6 evaluation.every_steps=2 train.graphs=$graphs $settings || fail "$run $graphs"
+  done
+  same "$run-false" "$run-true"
+done
+
+# One of two ranks stops while graphs are launched.
+on 2 stopped train.max_steps=1000000 train.graphs=true timeouts.step_seconds=10 &
+job_pid=$!
+while kill -0 $job_pid 2>/dev/null && [[ $(cat stopped/metrics.jsonl 2>/dev/null | wc -l) -lt 5 ]]; do sleep 0.1; done
+for link in /proc/[0-9]*/exe; do
+  [[ $(readlink "$link" 2>/dev/null) == "$(readlink -f "$weft")" ]] || continue
+  process=${link#/proc/} process=${process%/exe}
+  [[ $(readlink "/proc/$process/cwd" 2>/dev/null) == "$PWD" ]] || continue
+  tr '\0' '\n' <"/proc/$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=1 && stopped=$process
+done
+[[ -n ${stopped:-} ]] || fail "no rank 1"
+kill -STOP "$stopped"
+code=0
+began=$SECONDS
+wait $job_pid || code=$?
+((code == 5)) || fail "exit $code with a rank that is stopped"
+((SECONDS - began < 60)) || fail "it took $((SECONDS - began)) s to end"
+grep -qE "rank 1 \(pid $stopped, stopped by a signal" log || fail "the rank that stopped is not named"
+echo "steps as graphs: all as expected"
