@@ -10,6 +10,7 @@
 #include "kernels/devices.h"
 #include "kernels/products.h"
 #include "model/config.h"
+#include "parallel/device_places.h"
 #include "parallel/parameter.h"
 
 // The sections of a job that the trainer itself reads; job/job.h puts all sections together.
@@ -159,6 +160,7 @@ struct ParallelConfig {
   bool sequence_parallel = false;
   ZeroStage zero_stage = ZeroStage::Whole;
   double gradient_bucket_mib = 8;
+  bool share_device = false;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -174,8 +176,12 @@ struct ParallelConfig {
     v.field("gradient_bucket_mib", gradient_bucket_mib,
             "MiB of gradients that are reduced over the replicas at once, while backward still runs.",
             Range{.min = 0.001, .max = 65536});
+    v.field("share_device", share_device,
+            "Let several ranks compute on one CUDA device, which is refused otherwise: to try a layout out where there "
+            "are fewer devices, never for speed.");
   }
 
+  SharedDevices shared_devices() const { return share_device ? SharedDevices::Allowed : SharedDevices::Refused; }
   Sharding sharding() const {
     return {.zero = zero_stage, .bucket_bytes = static_cast<int64_t>(gradient_bucket_mib * (1 << 20))};
   }

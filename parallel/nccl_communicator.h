@@ -27,6 +27,10 @@ namespace weft {
 std::string describe_nccl();
 // ConfigError that says how to build it, in a build without NCCL.
 void require_nccl(int ranks);
+// NCCL refuses two ranks of one machine on one device. It tells machines apart by NCCL_HOSTID: from here on this
+// process is one of its own, `machine`, unless the environment says otherwise, and talks to the others through the
+// network's sockets (over loopback). Before nccl_mesh().
+void let_nccl_share_device(const std::string& machine);
 // `context` has the rank's device, and must outlive the mesh. Collective.
 Mesh nccl_mesh(const MeshLayout& layout, int world_rank, const MakeHostPlane& make_host_plane, Context& context,
                std::shared_ptr<Heartbeat> heartbeat = nullptr);

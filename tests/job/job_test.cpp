@@ -117,6 +117,14 @@ TEST(Job, WaysToMultiplyThatNothingWouldTake) {
   EXPECT_FALSE(changes_training("train.algorithms"));
 }
 
+TEST(Job, ADeviceIsSharedWhereThereIsOne) {
+  const JobConfig job = job_with(gpt_job(), {"parallel.share_device=true"});
+  EXPECT_EQ(job.parallel.shared_devices(), SharedDevices::Allowed);
+  EXPECT_EQ(with_override(job, "device=auto"), "");
+  EXPECT_NE(with_override(job, "device=cpu").find("parallel.share_device: "), std::string::npos);
+  EXPECT_EQ(gpt_job().parallel.shared_devices(), SharedDevices::Refused);
+}
+
 TEST(Job, ContradictionsOfTranslation) {
   expect_all(
       translation_job(),
