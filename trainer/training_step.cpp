@@ -16,6 +16,7 @@
 #include "kernels/optimizer.h"
 #include "kernels/transfer.h"
 #include "parallel/gradient_norm.h"
+#include "trainer/agreed_algorithms.h"
 
 namespace weft {
 
@@ -119,7 +120,8 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
                                               .squared_norm = sums[2],
                                               .stop_asked = requests.stop_asked ? 1.0 : 0.0,
                                               .save_written = requests.save_written ? 1.0 : 0.0,
-                                              .save_due = requests.save_due ? 1.0 : 0.0},
+                                              .save_due = requests.save_due ? 1.0 : 0.0,
+                                              .unagreed = has_unagreed_algorithms(context, mesh.world()) ? 1.0 : 0.0},
                                              times);
   StepReport report;
   report.gradient_norm = std::sqrt(control.sums.squared_norm);
@@ -129,6 +131,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   report.stop = control.sums.stop_asked > 0;
   report.save_written = control.sums.save_written == static_cast<double>(control.ranks.size());
   report.save_due = control.sums.save_due > 0;
+  report.unagreed = control.sums.unagreed > 0;
   report.target_tokens = batches.step_target_tokens;
   report.activation_bytes = counts.activation_bytes;
   for (const RankControl& rank : control.ranks) {
@@ -141,23 +144,32 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   return report;
 }
 
-StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
-                             const StepRequests& requests, const StepBatches* next) {
-  Timer timer(model_.parameters().mesh());
-  state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
+                                 const StepRequests& requests, const StepBatches* next) {
   buckets_.begin_step();
   const Counts counts = forward_backward(batches, state, next);
   const double exposed = buckets_.finish();
   const Time before_reduce = timer.read();
   timer.restart();
-
   const double waited = before_reduce.waited + post_reduce_time_.waited;
-  StepReport step = report(batches, state, counts,
-                           {.busy = before_reduce.passed + post_reduce_time_.passed - waited,
-                            .data = data_seconds,
-                            .wait = waited,
-                            .exposed = exposed},
-                           requests);
+  return report(batches, state, counts,
+                {.busy = before_reduce.passed + post_reduce_time_.passed - waited,
+                 .data = data_seconds,
+                 .wait = waited,
+                 .exposed = exposed},
+                requests);
+}
+
+StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
+                             const StepRequests& requests, const StepBatches* next) {
+  state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+  Timer timer(model_.parameters().mesh());
+  StepReport step = compute(batches, state, timer, data_seconds, requests, next);
+  while (step.unagreed) {
+    agree_on_algorithms(model_.context(), model_.parameters().mesh().world());
+    timer.restart();
+    step = compute(batches, state, timer, data_seconds, requests, next);
+  }
   state.skip = step.skipped;
   state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (step.gradient_norm + 1e-6)) : 1.0;
   optimizer_.correct_bias(state, updates + 1);
