@@ -20,8 +20,9 @@ namespace weft {
 // each of the two would wait for the other. So one thread starts all of them, in the order of the program, which is the
 // same on every rank; and whether one is started must never depend on done(), whose answer differs from rank to rank.
 //
-// Sums of one layout have the same bits in every run and on every rank as far as NCCL takes the same algorithm for the
-// same message.
+// Sums of one layout have the same bits in every run and on every rank: NCCL is told its algorithm and protocol, which
+// Communicator::sums() names (parallel/nccl/sums.h). Where ranks lie on other machines, or these have other links, its
+// rings and the chunks that go around them may be others.
 
 // For `weft doctor`: "2.28.9", the one whose header this was compiled with, or that it was built without.
 std::string describe_nccl();

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "kernels/tuning.h"
@@ -12,6 +13,7 @@
 #include "parallel/nccl_communicator.h"
 #include "tests/trainer/layout_run.h"
 #include "trainer/agreed_algorithms.h"
+#include "trainer/provenance.h"
 
 namespace weft {
 namespace {
@@ -75,6 +77,15 @@ TEST_P(NcclAlgorithms, EveryStepIsComputedWithTheTableOfAll) {
   // That the devices do differ: those of another table are other bits.
   times("3");
   EXPECT_NE(measured(what, GetParam()).ranks[0].values, first.ranks[0].values);
+}
+
+TEST(NcclFingerprint, NamesWhatMakesSums) {
+  run_hosts_in_process({.dp = 2}, [](const MakeHostPlane& host, int rank) {
+    Context context({DeviceKind::Cuda, rank});
+    const Mesh mesh = nccl_mesh({.dp = 2}, rank, host, context);
+    EXPECT_EQ(numerics_fingerprint({}, mesh, context).at("collectives"), mesh.dp().sums());
+    EXPECT_FALSE(numerics_fingerprint({}, Mesh::single(), context).contains("collectives"));
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, NcclAlgorithms,
