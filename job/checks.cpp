@@ -59,6 +59,8 @@ void check_device(const JobConfig& job, Problems& problems) {
   problems.add_if(job.device == DeviceChoice::Cuda && !cuda_devices().built,
                   "device: cuda needs CUDA, and this weft is built without it; rebuild it with -DWEFT_CUDA=ON "
                   "(docs/installation.md), or set device to cpu");
+  problems.add_if(job.parallel.share_device && job.device == DeviceChoice::Cpu,
+                  "parallel.share_device: it is about CUDA devices; set it to false, or device to cuda");
 }
 
 // What nothing would read.

@@ -8,8 +8,10 @@
 
 #include "base/config/fields.h"
 #include "kernels/devices.h"
+#include "kernels/gradient_bucket.h"
 #include "kernels/products.h"
 #include "model/config.h"
+#include "parallel/device_places.h"
 #include "parallel/parameter.h"
 
 // The sections of a job that the trainer itself reads; job/job.h puts all sections together.
@@ -162,7 +164,8 @@ struct ParallelConfig {
   int64_t tp = 1;
   bool sequence_parallel = false;
   ZeroStage zero_stage = ZeroStage::Whole;
-  double gradient_bucket_mib = 8;
+  double gradient_bucket_mib = 0;
+  bool share_device = false;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -176,12 +179,19 @@ struct ParallelConfig {
             Range{.min = 0, .max = 2});
     zero_stage = static_cast<ZeroStage>(stage);
     v.field("gradient_bucket_mib", gradient_bucket_mib,
-            "MiB of gradients that are reduced over the replicas at once, while backward still runs.",
-            Range{.min = 0.001, .max = 65536});
+            "MiB of gradients that are reduced over the replicas at once, while backward still runs; 0 means 8 on a "
+            "CPU, and on CUDA devices as many as there are replicas, from 25 to 256.",
+            Range{.min = 0, .max = 65536});
+    v.field("share_device", share_device,
+            "Let several ranks compute on one CUDA device, which is refused otherwise: to try a layout out where there "
+            "are fewer devices, never for speed.");
   }
 
-  Sharding sharding() const {
-    return {.zero = zero_stage, .bucket_bytes = static_cast<int64_t>(gradient_bucket_mib * (1 << 20))};
+  SharedDevices shared_devices() const { return share_device ? SharedDevices::Allowed : SharedDevices::Refused; }
+  // Among so many replicas, on the context's device or the one that it plans for.
+  Sharding sharding(Context& context, int replicas) const {
+    const auto stated = static_cast<int64_t>(gradient_bucket_mib * (1 << 20));
+    return {.zero = zero_stage, .bucket_bytes = stated > 0 ? stated : gradient_bucket_bytes(context, replicas)};
   }
 };
 

@@ -12,4 +12,8 @@ void take_tuned(Context& context, const std::string& text, const std::string& fr
   context.backend().take_tuned(text, from);
 }
 
+std::string newly_tuned(Context& context) { return context.backend().newly_tuned(); }
+
+int agree_tuned(Context& context, std::span<const std::string> texts) { return context.backend().agree_tuned(texts); }
+
 }  // namespace weft

@@ -52,7 +52,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   const StopSignals signals;
-  Session session(static_cast<int>(job.parallel.tp), job.timeouts, job.device);
+  Session session(static_cast<int>(job.parallel.tp), job.timeouts, job.device, job.parallel.shared_devices());
   return session.run([&] { return train(session, job, arguments.overrides, resume); });
 }
 

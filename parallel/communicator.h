@@ -93,6 +93,8 @@ class Communicator {
   void broadcast(const Tensor& in_place, int root);
   void barrier();
   virtual void progress() = 0;
+  // What makes its sums, and so their bits: "NCCL 2.28.9, ..."; "" where the program itself adds, in rank order.
+  virtual std::string sums() const { return {}; }
 
   void all_reduce(const Tensor& in_place, ReduceOp op = ReduceOp::Sum) { start_all_reduce(in_place, op)->wait(); }
   void reduce_scatter(const Tensor& in, const Tensor& out) { start_reduce_scatter(in, out)->wait(); }

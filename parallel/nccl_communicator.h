@@ -20,13 +20,18 @@ namespace weft {
 // each of the two would wait for the other. So one thread starts all of them, in the order of the program, which is the
 // same on every rank; and whether one is started must never depend on done(), whose answer differs from rank to rank.
 //
-// Sums of one layout have the same bits in every run and on every rank as far as NCCL takes the same algorithm for the
-// same message.
+// Sums of one layout have the same bits in every run and on every rank: NCCL is told its algorithm and protocol, which
+// Communicator::sums() names (parallel/nccl/sums.h). Where ranks lie on other machines, or these have other links, its
+// rings and the chunks that go around them may be others.
 
 // For `weft doctor`: "2.28.9", the one whose header this was compiled with, or that it was built without.
 std::string describe_nccl();
 // ConfigError that says how to build it, in a build without NCCL.
 void require_nccl(int ranks);
+// NCCL refuses two ranks of one machine on one device. It tells machines apart by NCCL_HOSTID: from here on this
+// process is one of its own, `machine`, unless the environment says otherwise, and talks to the others through the
+// network's sockets (over loopback). Before nccl_mesh().
+void let_nccl_share_device(const std::string& machine);
 // `context` has the rank's device, and must outlive the mesh. Collective.
 Mesh nccl_mesh(const MeshLayout& layout, int world_rank, const MakeHostPlane& make_host_plane, Context& context,
                std::shared_ptr<Heartbeat> heartbeat = nullptr);

@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "kernels/device_ids.h"
-#include "parallel/device_places.h"
 #include "parallel/gather_texts.h"
 #include "parallel/mpi_communicator.h"
 #include "parallel/mpi_node.h"
@@ -75,16 +74,17 @@ std::vector<SeenDevices> devices_of_all_ranks() {
 }
 
 // A device for each of several ranks; what all of them decide alike, since all know what each of them sees.
-Device device_among_ranks(DeviceChoice choice, int rank) {
+Device device_among_ranks(DeviceChoice choice, SharedDevices shared, size_t rank) {
   if (choice == DeviceChoice::Cpu) return {};
   const std::vector<SeenDevices> ranks = devices_of_all_ranks();
   const bool any = std::ranges::any_of(ranks, [](const SeenDevices& r) { return !r.devices.empty(); });
   if (!any) return choose_device(choice);
   try {
     require_nccl(static_cast<int>(ranks.size()));
-    const std::vector<int> taken = divide_devices(ranks);
+    const std::vector<int> taken = divide_devices(ranks, shared);
     log_info("{}", device_map(ranks, taken));
-    return {DeviceKind::Cuda, taken[static_cast<size_t>(rank)]};
+    if (shares_device(ranks, taken, rank)) let_nccl_share_device(fmt::format("{} rank {}", ranks[rank].host, rank));
+    return {DeviceKind::Cuda, taken[rank]};
   } catch (const ConfigError& error) {
     if (choice == DeviceChoice::Cuda) throw;
     const std::string why = error.what();
@@ -104,7 +104,7 @@ int threads_alone() {
   return threads_for_rank({&mine, 1}, 0);
 }
 
-Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoice device)
+Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoice device, SharedDevices shared)
     : heartbeat_(std::make_shared<Heartbeat>()) {
   reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
@@ -121,7 +121,8 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoic
   start_logging(rank_, world_size_);
   if (launcher.present) warn_if_few_processors(local);
   const MeshLayout layout = layout_for(world_size_, tp);
-  const Device mine = world_size_ > 1 ? device_among_ranks(device, rank_) : choose_device(device);
+  const Device mine =
+      world_size_ > 1 ? device_among_ranks(device, shared, static_cast<size_t>(rank_)) : choose_device(device);
   context_ = std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me));
   context_->on_progress([heartbeat = heartbeat_] { heartbeat->beat(); });
   mesh_.emplace(make_mesh(layout));

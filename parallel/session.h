@@ -9,6 +9,7 @@
 #include "base/processors.h"
 #include "kernels/context.h"
 #include "kernels/devices.h"
+#include "parallel/device_places.h"
 #include "parallel/mesh.h"
 #include "parallel/watchdog.h"
 
@@ -20,9 +21,10 @@ class Session {
  public:
   // `tp` ranks share a model. ConfigError if the layout does not fit the world, or there is no such device.
   // Several ranks on CUDA devices take one each, as device_places.h has it; with DeviceChoice::Auto they compute on the
-  // CPU unless every one of them finds one.
+  // CPU unless every one of them finds one. Where they may share devices, NCCL takes those that do for ranks of
+  // machines of their own.
   explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt,
-                   DeviceChoice device = DeviceChoice::Auto);
+                   DeviceChoice device = DeviceChoice::Auto, SharedDevices shared = SharedDevices::Refused);
   // A session for commands that one process runs alone.
   static Session alone(DeviceChoice device = DeviceChoice::Auto) { return Session(1, std::nullopt, device); }
 

@@ -16,9 +16,8 @@ class AlgorithmsFile {
   // a checkpoint says. No file is none to take over; DataError on every rank if it is no such file. Rank 0 reads it for
   // all. Collective.
   void read();
-  // Writes what has been measured since the last call. For rank 0, whose device stands for the others': where several
-  // ranks measure, they have to agree here, rank by rank, and take over what they agreed on. A failure is told and does
-  // not end the run.
+  // Writes what has been measured since the last call: rank 0's table, which ranks on devices of its kind share
+  // (trainer/agreed_algorithms.h). A failure is told and does not end the run.
   void keep();
 
  private:

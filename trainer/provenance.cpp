@@ -31,6 +31,9 @@ Json run_provenance(const RunOrigin& origin, const JobConfig& job, const Dataset
 Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context) {
   Json fingerprint = {{"dp", mesh.dp().size()}, {"tp", mesh.tp().size()}, {"threads", context.threads()}};
   for (const auto& [name, value] : context.fingerprint()) fingerprint[name] = value;
+  for (const Communicator* axis : {&mesh.dp(), &mesh.tp()}) {
+    if (std::string sums = axis->sums(); !sums.empty()) fingerprint["collectives"] = std::move(sums);
+  }
   fingerprint["precision"] = std::string(enum_name(job.train.precision));
   fingerprint["micro_batch_tokens"] = job.batch.micro_batch_tokens;
   return fingerprint;

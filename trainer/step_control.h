@@ -14,6 +14,7 @@ struct ControlSums {
   double stop_asked = 0;     // ranks that were asked to stop
   double save_written = 0;   // ranks that have written their part of the save under way
   double save_due = 0;       // ranks by whose clock a save is due (rank 0 alone has one)
+  double unagreed = 0;       // ranks that have measured algorithms which the others do not know
 };
 
 // Seconds of one rank.

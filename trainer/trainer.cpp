@@ -93,6 +93,7 @@ void Trainer::train(const StepObserver& after_step) {
   Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train), state_.position);
   log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens));
   probe_largest_step(setup_, data_, job_, state_.position.epoch);
+  settle_algorithms(setup_.context(), mesh_.world());
   algorithms_file_.keep();
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
@@ -159,7 +160,10 @@ void Trainer::evaluate() {
   const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
   const EvaluationOptions options{.context_length = job_.batch.context_length,
                                   .max_sequences = job_.evaluation.max_sequences};
-  const LossReport report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing);
+  LossReport report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing);
+  while (settle_algorithms(setup_.context(), mesh_.world())) {
+    report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing);
+  }
   const bool better = report.mean_nll() < state_.best_loss;
   state_.evaluations_since_best = better ? 0 : state_.evaluations_since_best + 1;
   if (better) state_.best_loss = report.mean_nll(), state_.best_step = state_.step;

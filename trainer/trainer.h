@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "evaluate/text_generator.h"
+#include "trainer/agreed_algorithms.h"
 #include "trainer/algorithms_file.h"
 #include "trainer/provenance.h"
 #include "trainer/reporter.h"

@@ -16,6 +16,7 @@
 #include "kernels/optimizer.h"
 #include "kernels/transfer.h"
 #include "parallel/gradient_norm.h"
+#include "trainer/agreed_algorithms.h"
 
 namespace weft {
 
@@ -159,7 +160,8 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
                                               .squared_norm = sums[2],
                                               .stop_asked = requests.stop_asked ? 1.0 : 0.0,
                                               .save_written = requests.save_written ? 1.0 : 0.0,
-                                              .save_due = requests.save_due ? 1.0 : 0.0},
+                                              .save_due = requests.save_due ? 1.0 : 0.0,
+                                              .unagreed = has_unagreed_algorithms(context, mesh.world()) ? 1.0 : 0.0},
                                              times);
   StepReport report;
   report.gradient_norm = std::sqrt(control.sums.squared_norm);
@@ -169,6 +171,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   report.stop = control.sums.stop_asked > 0;
   report.save_written = control.sums.save_written == static_cast<double>(control.ranks.size());
   report.save_due = control.sums.save_due > 0;
+  report.unagreed = control.sums.unagreed > 0;
   report.target_tokens = batches.step_target_tokens;
   report.activation_bytes = counts.activation_bytes;
   for (const RankControl& rank : control.ranks) {
@@ -181,16 +184,13 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   return report;
 }
 
-StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
-                             const StepRequests& requests, const StepBatches* next) {
-  Timer timer(model_.parameters().mesh());
-  state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
+                                 const StepRequests& requests, const StepBatches* next) {
   // Before the graphs are asked: what they know is the same on all ranks.
   const bool replayed = graphs_ && graphs_->take(batches.shape) && !model_.context().timed();
   const StepCounts counts = replayed ? replayed_gradients(batches, state, next) : gradients(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();
-
   const double waited = before_reduce.waited + post_reduce_time_.waited;
   StepReport step = report(batches, state, counts,
                            {.busy = before_reduce.passed + post_reduce_time_.passed - waited,
@@ -199,6 +199,19 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
                             .exposed = counts.exposed},
                            requests);
   step.replayed = replayed;
+  return step;
+}
+
+StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
+                             const StepRequests& requests, const StepBatches* next) {
+  state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+  Timer timer(model_.parameters().mesh());
+  StepReport step = compute(batches, state, timer, data_seconds, requests, next);
+  while (step.unagreed) {
+    agree_on_algorithms(model_.context(), model_.parameters().mesh().world());
+    timer.restart();
+    step = compute(batches, state, timer, data_seconds, requests, next);
+  }
   state.skip = step.skipped;
   state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (step.gradient_norm + 1e-6)) : 1.0;
   optimizer_.correct_bias(state, updates + 1);

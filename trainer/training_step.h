@@ -40,6 +40,7 @@ struct StepReport {
   bool stop = false;            // some rank was asked to stop
   bool save_written = false;    // every rank has written its part of the save under way
   bool save_due = false;        // by rank 0's clock
+  bool unagreed = false;        // ranks may have computed with other algorithms: the step is to be done again
   RankTimes times;              // of all ranks, for this step's forward and backward and the last step's update
   double exposed_seconds = 0;   // longest wait of a rank for gradients at the end of its backward
   double update_seconds = 0;    // of this rank: gradient norm and update, without waiting for others
@@ -61,7 +62,8 @@ class TrainingStep {
   ~TrainingStep();
   // state.learning_rate and dropout_key are the caller's; the rest is set here. `updates` counts the updates done
   // so far and goes up unless the step is skipped. `next`, where it is there already, is the step of the next run():
-  // its first micro-batch is uploaded while the last of this one computes.
+  // its first micro-batch is uploaded while the last of this one computes. Forward and backward are done again where
+  // ranks have measured algorithms meanwhile (trainer/agreed_algorithms.h).
   StepReport run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
                  const StepRequests& requests, const StepBatches* next = nullptr);
   // Forward and backward of `batches` as run() does them, and no more: no update, and gradients that the next step
@@ -96,6 +98,10 @@ class TrainingStep {
   // Takes the memory of a micro-batch that is not yet on its way, to be sent later.
   void prepare(const StepBatches& batches, size_t micro, std::vector<Ahead>& uploads);
   void send(std::vector<Ahead> uploads);
+  class Timer;
+  // All of the step but its update: what no other call sees before the update is done.
+  StepReport compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
+                     const StepRequests& requests, const StepBatches* next);
   // The control point: reads the device, once, and does the control all-reduce.
   StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
                     const RankControl& times, const StepRequests& requests);
@@ -104,7 +110,6 @@ class TrainingStep {
   struct Time {
     double passed = 0, waited = 0;
   };
-  class Timer;
 
   Transformer& model_;
   Optimizer& optimizer_;

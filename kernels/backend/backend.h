@@ -66,6 +66,8 @@ class Backend
   virtual void set_products(const ProductOptions&) {}
   virtual std::string tuned() const { return {}; }
   virtual void take_tuned(const std::string& /*text*/, const std::string& /*from*/) {}
+  virtual std::string newly_tuned() const { return {}; }
+  virtual int agree_tuned(std::span<const std::string> /*texts*/) { return 0; }
   // For a device that attention has more than one implementation for.
   virtual void choose_attention(AttentionChoice) {}
   // Between host memory and a tensor of this device. upload() has read the host's bytes when it returns; download()

@@ -83,6 +83,10 @@ void CudaBackend::take_tuned(const std::string& text, const std::string& from) {
   queues().matmul.take_tuned(text, from);
 }
 
+// A plan measures nothing.
+std::string CudaBackend::newly_tuned() const { return queues_ ? queues_->matmul.newly_tuned() : std::string(); }
+int CudaBackend::agree_tuned(std::span<const std::string> texts) { return queues().matmul.agree_tuned(texts); }
+
 void CudaBackend::upload(std::span<const std::byte> from, const Tensor& to) {
   queues_with_host().staging.upload(from, to.device_raw());
 }

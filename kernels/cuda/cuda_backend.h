@@ -22,6 +22,8 @@ class CudaBackend : public Backend {
   void set_products(const ProductOptions& options) override;
   std::string tuned() const override;
   void take_tuned(const std::string& text, const std::string& from) override;
+  std::string newly_tuned() const override;
+  int agree_tuned(std::span<const std::string> texts) override;
   void choose_attention(AttentionChoice choice) override;
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;

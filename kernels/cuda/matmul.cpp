@@ -146,6 +146,12 @@ void MatmulEngine::take_tuned(const std::string& text, const std::string& from) 
   }
 }
 
+std::string MatmulEngine::newly_tuned() const {
+  return state_->options.algorithms == AlgorithmChoice::Measured ? state_->table.new_text() : std::string();
+}
+
+int MatmulEngine::agree_tuned(std::span<const std::string> texts) { return state_->table.agree(texts); }
+
 std::string MatmulEngine::choices() const {
   if (state_->options.algorithms == AlgorithmChoice::First) return "first";
   return "measured: " + state_->table.digest();

@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <span>
 #include <string>
 
 #include "kernels/cuda/stream.h"
@@ -54,6 +55,8 @@ class MatmulEngine {
   const ProductOptions& options() const;
   std::string tuned() const;
   void take_tuned(const std::string& text, const std::string& from);
+  std::string newly_tuned() const;
+  int agree_tuned(std::span<const std::string> texts);
   // For the fingerprint: "first", or "measured: " and which algorithms those are until now.
   std::string choices() const;
 

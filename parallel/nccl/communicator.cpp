@@ -1,9 +1,11 @@
+#include <cstdlib>
 #include <exception>
 #include <utility>
 
 #include "base/log.h"
 #include "kernels/device_queue.h"
 #include "parallel/nccl/library.h"
+#include "parallel/nccl/sums.h"
 #include "parallel/nccl_communicator.h"
 
 namespace weft {
@@ -85,11 +87,13 @@ class NcclComm {
 class NcclCommunicator : public Communicator {
  public:
   NcclCommunicator(const AxisPlace& place, std::unique_ptr<HostPlane> host, std::shared_ptr<DeviceQueue> queue,
-                   std::unique_ptr<NcclComm> comm)
+                   std::unique_ptr<NcclComm> comm, std::string sums)
       : Communicator(place.axis, place.rank, place.size, std::move(host)),
         queue_(std::move(queue)),
-        comm_(std::move(comm)) {}
+        comm_(std::move(comm)),
+        sums_(std::move(sums)) {}
   void progress() override {}
+  std::string sums() const override { return sums_; }
 
  protected:
   std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
@@ -131,6 +135,7 @@ class NcclCommunicator : public Communicator {
 
   std::shared_ptr<DeviceQueue> queue_;
   std::unique_ptr<NcclComm> comm_;
+  std::string sums_;
 };
 
 // An axis that no tensor goes over.
@@ -158,16 +163,19 @@ std::string describe_nccl() { return fmt::format("{}.{}.{}", NCCL_MAJOR, NCCL_MI
 
 void require_nccl(int) {}
 
+void let_nccl_share_device(const std::string& machine) { setenv("NCCL_HOSTID", machine.c_str(), 0); }
+
 Mesh nccl_mesh(const MeshLayout& layout, int world_rank, const MakeHostPlane& make_host_plane, Context& context,
                std::shared_ptr<Heartbeat> heartbeat) {
   const auto library = NcclLibrary::open();
+  const std::string sums = pin_sums(*library);
   const auto make = [&](const AxisPlace& place) -> std::unique_ptr<Communicator> {
     if (place.axis == MeshAxis::World) return std::make_unique<HostCommunicator>(place, make_host_plane(place));
     if (place.size == 1) return single_communicator(place.axis);
     std::unique_ptr<HostPlane> host = make_host_plane(place);
     std::shared_ptr<DeviceQueue> queue = make_device_queue(context);
     auto comm = std::make_unique<NcclComm>(library, place, *host, *queue);
-    return std::make_unique<NcclCommunicator>(place, std::move(host), std::move(queue), std::move(comm));
+    return std::make_unique<NcclCommunicator>(place, std::move(host), std::move(queue), std::move(comm), sums);
   };
   return {layout, world_rank, make, std::move(heartbeat)};
 }

@@ -11,6 +11,7 @@ std::shared_ptr<const NcclLibrary> NcclLibrary::open() {
       "libnccl.so.2", "NCCL is not to be had",
       "install NCCL 2, or say in LD_LIBRARY_PATH where it is; one rank, or device: cpu, needs none of it");
   auto nccl = std::make_shared<NcclLibrary>();
+  library.find("ncclGetVersion", nccl->version);
   library.find("ncclGetErrorString", nccl->error_string);
   library.find("ncclGetLastError", nccl->last_error);
   library.find("ncclGetUniqueId", nccl->unique_id);

@@ -8,6 +8,7 @@ namespace weft {
 
 // NCCL, opened when several ranks first use devices, and kept: a process alone does not pay for it.
 struct NcclLibrary {
+  decltype(&ncclGetVersion) version;
   decltype(&ncclGetErrorString) error_string;
   decltype(&ncclGetLastError) last_error;
   decltype(&ncclGetUniqueId) unique_id;

@@ -10,6 +10,8 @@ void require_nccl(int ranks) {
                     "rebuild weft with -DWEFT_NCCL=ON (docs/installation.md); or start one rank, or set device to cpu");
 }
 
+void let_nccl_share_device(const std::string&) {}
+
 Mesh nccl_mesh(const MeshLayout&, int, const MakeHostPlane&, Context&, std::shared_ptr<Heartbeat>) {
   throw InternalError("this build has no NCCL");
 }

@@ -83,6 +83,8 @@ code=0
 devices=1 on cuda 2 refused train.max_steps=6 || code=$?
 ((code == 2)) || fail "exit $code from two ranks on one device"
 grep -q 'several ranks would compute on one CUDA device' log && grep -q 'rank 1 GPU-' log || fail "why it is refused"
+devices=1 on cuda 2 shared train.max_steps=6 parallel.share_device=true || fail "two ranks share a device"
+[[ $(losses shared) == "$(losses dp2)" ]] || fail "other losses on a device that is shared"
 devices=1 on auto 2 auto train.max_steps=3 || fail "device: auto where there are too few"
 grep -q 'device: auto: the CPU' log || fail "what auto takes"
 ls /dev/shm | grep -i 'simulated\|weft' && fail "something is left in /dev/shm"

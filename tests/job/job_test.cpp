@@ -117,6 +117,30 @@ TEST(Job, WaysToMultiplyThatNothingWouldTake) {
   EXPECT_FALSE(changes_training("train.algorithms"));
 }
 
+TEST(Job, BucketsOfGradientsAreAsTheDeviceAndTheReplicasSay) {
+  const auto mib = [](Context& context, int replicas) {
+    return JobConfig().parallel.sharding(context, replicas).bucket_bytes >> 20;
+  };
+  Context cpu, planned_cpu(Device{DeviceKind::Meta});
+  for (const int replicas : {1, 8, 1000}) {
+    EXPECT_EQ(mib(cpu, replicas), 8);
+    EXPECT_EQ(mib(planned_cpu, replicas), 8);
+  }
+  if (!cuda_devices().built) return;
+  const auto planned = plan_for_cuda(1);
+  EXPECT_EQ(mib(*planned, 2), 25);
+  EXPECT_EQ(mib(*planned, 64), 64);
+  EXPECT_EQ(mib(*planned, 1000), 256);
+}
+
+TEST(Job, ADeviceIsSharedWhereThereIsOne) {
+  const JobConfig job = job_with(gpt_job(), {"parallel.share_device=true"});
+  EXPECT_EQ(job.parallel.shared_devices(), SharedDevices::Allowed);
+  EXPECT_EQ(with_override(job, "device=auto"), "");
+  EXPECT_NE(with_override(job, "device=cpu").find("parallel.share_device: "), std::string::npos);
+  EXPECT_EQ(gpt_job().parallel.shared_devices(), SharedDevices::Refused);
+}
+
 TEST(Job, ContradictionsOfTranslation) {
   expect_all(
       translation_job(),
@@ -180,8 +204,9 @@ TEST(Job, AStoredJobIsResolvedToo) {
 
 TEST(Job, ShardingIsWhatTheSectionNames) {
   const JobConfig job = job_with({}, {"parallel.zero_stage=2", "parallel.gradient_bucket_mib=0.5"});
-  EXPECT_EQ(job.parallel.sharding().zero, ZeroStage::Gradients);
-  EXPECT_EQ(job.parallel.sharding().bucket_bytes, 512 << 10);
+  Context cpu;
+  EXPECT_EQ(job.parallel.sharding(cpu, 2).zero, ZeroStage::Gradients);
+  EXPECT_EQ(job.parallel.sharding(cpu, 2).bucket_bytes, 512 << 10);
   EXPECT_NE(to_yaml(job).find("zero_stage: 2\n"), std::string::npos);
 }
 

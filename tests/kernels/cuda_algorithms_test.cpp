@@ -316,5 +316,47 @@ TEST_F(Algorithms, Tf32IsOfFp32AndOnlyWhereItIsAskedFor) {
   EXPECT_EQ(product(DType::BF16, half.get(), half.get()), 1);
 }
 
+// What one rank has found for a shape that both have met, the first of them decides; the other's is forgotten.
+TEST_F(Algorithms, RanksTakeWhatTheFirstOfThemHasFound) {
+  const auto times = [](const char* number) { setenv("WEFT_CUDA_DEVICE_TIMES", number, 1); };
+  const Trial both(32), one(32, 48), other(32, 64);
+  MatmulEngine second(stream);
+  second.set_options(kMeasured);
+  both.run(engine), one.run(engine);
+  times("1"), both.run(second), other.run(second), times("0");
+  const std::vector<std::string> texts{engine.newly_tuned(), second.newly_tuned()};
+  ASSERT_NE(products(texts[0])[0], products(texts[1])[0]);
+  EXPECT_EQ(engine.agree_tuned(texts), 0);
+  EXPECT_EQ(second.agree_tuned(texts), 0);
+  EXPECT_EQ(engine.choices(), second.choices());
+  EXPECT_THAT(engine.choices(), testing::StartsWith("measured: 3 products"));
+  EXPECT_EQ(products(second.tuned())[0], products(texts[0])[0]);
+  EXPECT_EQ(engine.newly_tuned(), "");
+  // What was agreed upon stays when more is measured.
+  const Trial third(32, 80);
+  third.run(engine);
+  EXPECT_EQ(products(engine.newly_tuned()).size(), 1u);
+  const std::vector<std::string> more{engine.newly_tuned(), second.newly_tuned()};
+  engine.agree_tuned(more), second.agree_tuned(more);
+  EXPECT_EQ(engine.tuned(), second.tuned());
+  EXPECT_EQ(products(engine.tuned()).size(), 4u);
+}
+
+TEST_F(Algorithms, RanksOnAnotherKindOfDeviceHaveTheirOwn) {
+  const Trial trial(32);
+  trial.run(engine);
+  const std::string before = engine.tuned();
+  AlgorithmTable foreign("another device", engine.library());
+  foreign.keep({.m = 64, .n = 8, .k = 8}, {});
+  EXPECT_EQ(engine.agree_tuned(std::vector<std::string>{foreign.new_text(), engine.newly_tuned(), ""}), 1);
+  EXPECT_EQ(engine.tuned(), before);
+}
+
+TEST_F(Algorithms, WhoTakesTheFirstHasNothingToAgreeOn) {
+  engine.set_options({});
+  Trial(32).run(engine);
+  EXPECT_EQ(engine.newly_tuned(), "");
+}
+
 }  // namespace
 }  // namespace weft::cuda

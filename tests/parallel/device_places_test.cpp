@@ -60,6 +60,15 @@ TEST(DevicePlaces, OneForTwoIsRefusedWithTheMap) {
   EXPECT_NE(error.find("one: rank 0 a\ntwo: rank 1 a"), std::string::npos) << error;
 }
 
+TEST(DevicePlaces, SharedOnesAreTakenInTurnWhereTheyMayBe) {
+  const auto three = each_of("one", {3, {"a", "b"}});
+  const Places taken = divide_devices(three, SharedDevices::Allowed);
+  EXPECT_EQ(taken, (Places{0, 1, 0}));
+  EXPECT_TRUE(shares_device(three, taken, 0));
+  EXPECT_FALSE(shares_device(three, taken, 1));
+  EXPECT_TRUE(shares_device(three, taken, 2));
+}
+
 TEST(DevicePlaces, ARankThatSeesNoneIsNamed) {
   const std::string error = test::error_of([] { divide_devices(each_of("one", {{"a"}, {}})); });
   EXPECT_NE(error.find("rank 1 on one sees no CUDA device"), std::string::npos) << error;

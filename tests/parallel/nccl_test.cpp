@@ -1,5 +1,9 @@
 // Every collective over NCCL, between threads that each have a CUDA device of their own.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
 
 #include "kernels/elementwise.h"
 #include "parallel/in_process.h"
@@ -87,6 +91,36 @@ TEST(NcclCollectives, EveryRankHoldsTheSameBits) {
     seen[static_cast<size_t>(rank)] = get(context, t);
   });
   for (size_t r = 1; r < 4; ++r) EXPECT_EQ(seen[r], seen[0]);
+}
+
+// What the environment says stays, and is named; another algorithm has other bits.
+TEST(NcclCollectives, SumsAreMadeAsTheyAreNamed) {
+  struct Sums {
+    std::string named;
+    std::vector<double> values;
+  };
+  const auto sums = [] {
+    Sums first;
+    on_devices({.dp = 3}, [&](Mesh& mesh, Context& context) {
+      const Tensor t = context.empty({1000}, DType::F32);
+      put(context, t, [&](int64_t i) { return std::pow(0.1, mesh.dp().rank()) * static_cast<double>(i) / 7; });
+      mesh.dp().all_reduce(t);
+      EXPECT_EQ(mesh.tp().sums(), "");  // alone
+      if (mesh.dp().rank() == 0) first = {mesh.dp().sums(), get(context, t)};
+    });
+    return first;
+  };
+  unsetenv("NCCL_ALGO"), unsetenv("NCCL_PROTO");
+  const Sums pinned = sums();
+  EXPECT_THAT(pinned.named, testing::MatchesRegex("NCCL 2\\.[0-9]+\\.[0-9]+, algorithms "
+                                                  "allreduce:ring;reducescatter:ring, protocols "
+                                                  "allreduce:simple;reducescatter:simple"));
+  EXPECT_STREQ(std::getenv("NCCL_ALGO"), "allreduce:ring;reducescatter:ring");
+  setenv("NCCL_ALGO", "allreduce:tree", 1);
+  const Sums of_tree = sums();
+  unsetenv("NCCL_ALGO");
+  EXPECT_THAT(of_tree.named, testing::HasSubstr("algorithms allreduce:tree, protocols allreduce:simple"));
+  EXPECT_NE(of_tree.values, pinned.values);
 }
 
 TEST(NcclCollectives, RefusalsNameAxisAndRank) {

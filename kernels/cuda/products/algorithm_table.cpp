@@ -76,13 +76,19 @@ std::pair<ProductKey, cublasLtMatmulAlgo_t> from_json(const Json& json) {
   return {key, algorithm_of(text("algorithm"))};
 }
 
+using Chosen = std::map<ProductKey, cublasLtMatmulAlgo_t>;
+
 std::string checksum(const Json& table) { return hash_hex(hash64(table.dump())); }
 
-Json table_of(const std::string& device, const std::string& library,
-              const std::map<ProductKey, cublasLtMatmulAlgo_t>& chosen) {
+Json table_of(const std::string& device, const std::string& library, const Chosen& chosen) {
   Json products = Json::array();
   for (const auto& [key, algorithm] : chosen) products.push_back(to_json(key, algorithm));
   return {{"device", device}, {"library", library}, {"products", std::move(products)}};
+}
+
+std::string file_of(Json table) {
+  const std::string sum = checksum(table);
+  return Json{{"version", kVersion}, {"checksum", sum}, {"table", std::move(table)}}.dump(1) + "\n";
 }
 
 // The table of a file whose checksum fits.
@@ -102,14 +108,20 @@ const cublasLtMatmulAlgo_t* AlgorithmTable::find(const ProductKey& key) const {
 
 const cublasLtMatmulAlgo_t& AlgorithmTable::keep(const ProductKey& key, const cublasLtMatmulAlgo_t& algorithm) {
   text_.clear();
+  new_.insert(key);
   return chosen_.emplace(key, algorithm).first->second;
 }
 
 const std::string& AlgorithmTable::text() const {
   if (chosen_.empty() || !text_.empty()) return text_;
-  Json table = table_of(device_, library_, chosen_);
-  const std::string sum = checksum(table);
-  return text_ = Json{{"version", kVersion}, {"checksum", sum}, {"table", std::move(table)}}.dump(1) + "\n";
+  return text_ = file_of(table_of(device_, library_, chosen_));
+}
+
+std::string AlgorithmTable::new_text() const {
+  if (new_.empty()) return {};
+  Chosen kept;
+  for (const ProductKey& key : new_) kept.emplace(key, chosen_.at(key));
+  return file_of(table_of(device_, library_, kept));
 }
 
 std::string AlgorithmTable::digest() const {
@@ -120,7 +132,7 @@ std::string AlgorithmTable::take(const std::string& text, const std::string& fro
   const Json file = parse_strict_json(text, from, kDepth);
   try {
     const Json table = checked_table(file);
-    std::map<ProductKey, cublasLtMatmulAlgo_t> read;
+    Chosen read;
     for (const Json& product : table.at("products")) read.insert(from_json(product));
     const auto device = table.at("device").get<std::string>(), library = table.at("library").get<std::string>();
     if (device != device_ || library != library_) {
@@ -134,6 +146,17 @@ std::string AlgorithmTable::take(const std::string& text, const std::string& fro
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: no table of algorithms: {}", from, error.what()));
   }
+}
+
+int AlgorithmTable::agree(std::span<const std::string> texts) {
+  for (const ProductKey& key : new_) chosen_.erase(key);
+  new_.clear();
+  int left = 0;
+  for (const std::string& text : texts) {
+    if (!text.empty()) left += take(text, "another rank's algorithms").empty() ? 0 : 1;
+  }
+  text_.clear();
+  return left;
 }
 
 }  // namespace weft::cuda

@@ -5,6 +5,8 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 
 #include "kernels/dtype.h"
@@ -34,14 +36,19 @@ class AlgorithmTable {
 
   const std::string& text() const;  // of take(); "" while the table is empty. It is made once for each change
   std::string digest() const;       // of its contents: "12 products, 0123456789abcdef"
+  std::string new_text() const;     // of what was kept since the last agree() alone; "" if nothing was
   // Adds what text() of another table says, where this one says nothing. "", or why nothing is taken: that it was
   // measured on another device or with another library. DataError that begins with `from` if it is no such text; the
   // table is then as it was. What the 64 bytes of an algorithm say is for the library to check before they are used.
   std::string take(const std::string& text, const std::string& from);
+  // Replaces what was kept since the last call by what several tables have kept since then: their new_text(), of which
+  // the first that has a product decides. Says how many of them are of another device or library, and left.
+  int agree(std::span<const std::string> texts);
 
  private:
   const std::string device_, library_;
   std::map<ProductKey, cublasLtMatmulAlgo_t> chosen_;
+  std::set<ProductKey> new_;  // of chosen_: kept since the last agree()
   mutable std::string text_;  // of chosen_; "": not made yet
 };
 

@@ -22,21 +22,23 @@ Algorithm algorithm(int32_t id, const Product& p) {
 }
 
 // WEFT_CUDA_DEVICE_TIMES: with another number other algorithms are the fastest, as on a device, where no two
-// measurements are the same. Asked for each time, so that a test can change it.
-uint64_t times() {
+// measurements are the same; "device": each device has its own number. Asked for each time, so that a test can change
+// it.
+uint64_t times(int device) {
   const char* text = std::getenv("WEFT_CUDA_DEVICE_TIMES");
   if (!text) return 0;
+  if (std::strcmp(text, "device") == 0) return static_cast<uint64_t>(device);
   char* end = nullptr;
   const uint64_t number = std::strtoull(text, &end, 10);
   if (end == text || *end)
-    refuse("WEFT_CUDA_DEVICE_TIMES is '" + std::string(text) + "', and a whole number is needed");
+    refuse("WEFT_CUDA_DEVICE_TIMES is '" + std::string(text) + "', and a whole number or 'device' is needed");
   return number;
 }
 
 // The simulator's own time for it: a fiction, the same for every schedule, and another best algorithm for other shapes.
-double microseconds(const Product& p) {
+double microseconds(const Product& p, int device) {
   const double work = 2e-6 * static_cast<double>(p.m()) * static_cast<double>(p.n()) * static_cast<double>(p.k());
-  const uint64_t place = p.m() * 7 + p.n() * 13 + p.k() * 3 + times() + static_cast<uint64_t>(p.algorithm.id);
+  const uint64_t place = p.m() * 7 + p.n() * 13 + p.k() * 3 + times(device) + static_cast<uint64_t>(p.algorithm.id);
   return 5 + work * (1 + 0.1 * static_cast<double>(place % kAlgorithms));
 }
 
@@ -92,7 +94,7 @@ cublasStatus_t enqueue(Simulator& all, const Product& p, cudaStream_t stream) {
   const std::string name =
       "cublasLtMatmul " + std::to_string(p.m()) + " x " + std::to_string(p.n()) + " x " + std::to_string(p.k());
   all.enqueue(
-      *own, name, [p, &all](OpId) { run(p, all.memory); }, microseconds(p));
+      *own, name, [p, &all](OpId) { run(p, all.memory); }, microseconds(p, own->device));
   return CUBLAS_STATUS_SUCCESS;
 }
 

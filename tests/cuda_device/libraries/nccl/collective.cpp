@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace weft::cuda_device {
@@ -33,14 +34,23 @@ T combined(ncclRedOp_t how, T a, T b) {
   }
 }
 
+// Sums go around a ring from the first rank on, and from the last one where NCCL_ALGO speaks of trees: another
+// algorithm is other bits.
+bool from_the_last() {
+  const char* said = std::getenv("NCCL_ALGO");
+  return said && std::strstr(said, "tree");
+}
+
 template <class T>
 void reduce(ncclRedOp_t how, const std::vector<Bytes>& sent, size_t first, size_t count, std::byte* to) {
+  const bool backwards = from_the_last();
   for (size_t k = 0; k < count; ++k) {
     T all{};
-    for (size_t rank = 0; rank < sent.size(); ++rank) {
+    for (size_t turn = 0; turn < sent.size(); ++turn) {
+      const Bytes& rank = sent[backwards ? sent.size() - 1 - turn : turn];
       T one;
-      std::memcpy(&one, sent[rank].data() + (first + k) * sizeof(T), sizeof one);
-      all = rank == 0 ? one : combined(how, all, one);
+      std::memcpy(&one, rank.data() + (first + k) * sizeof(T), sizeof one);
+      all = turn == 0 ? one : combined(how, all, one);
     }
     if (how == ncclAvg) all = static_cast<T>(all / static_cast<T>(static_cast<float>(sent.size())));
     std::memcpy(to + k * sizeof(T), &all, sizeof all);

@@ -1,0 +1,16 @@
+#include "kernels/gradient_bucket.h"
+
+#include <algorithm>
+
+#include "kernels/backend/backend.h"
+#include "kernels/context.h"
+
+namespace weft {
+
+int64_t gradient_bucket_bytes(Context& context, int replicas) {
+  constexpr int64_t kMiB = 1 << 20;
+  if (context.backend().allocator()->device().kind != DeviceKind::Cuda) return 8 * kMiB;
+  return std::clamp(replicas * kMiB, 25 * kMiB, 256 * kMiB);
+}
+
+}  // namespace weft

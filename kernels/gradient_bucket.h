@@ -1,0 +1,20 @@
+#pragma once
+#include <cstdint>
+
+namespace weft {
+
+class Context;
+
+// Bytes of gradients that `replicas` of a model best exchange at once on a context's device, or on the one that it
+// plans for:
+//
+//   CPU   8 MiB, as measured (docs/layouts.md)
+//   CUDA  max(25 MiB, replicas x 1 MiB), and no more than 256 MiB
+//
+// A ring sends a bucket in as many pieces as there are replicas, one after the other. A piece of 1 MiB takes 20 us on a
+// network adapter of 400 Gb/s, a few times what a hop takes; smaller ones would mostly wait. 25 MiB take about 0.15 ms
+// between the devices of a node, which is what the last bucket, that no computation hides, costs there, and are few
+// launches. 256 MiB bound the memory that a bucket takes where gradients are never held whole.
+int64_t gradient_bucket_bytes(Context& context, int replicas);
+
+}  // namespace weft
