@@ -149,8 +149,9 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
 
 StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
                                 const RankControl& times, const StepRequests& requests) {
+  Context& context = model_.context();
   std::array<double, 3> sums{};
-  download(model_.context(), sums_, std::span<double>(sums));
+  download(context, sums_, std::span<double>(sums));
   Mesh& mesh = model_.parameters().mesh();
   const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
   const StepControl control = reduce_control(mesh.world(),
