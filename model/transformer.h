@@ -13,9 +13,9 @@ namespace weft {
 
 // One micro-batch on the device.
 struct ModelBatch {
-  Tokens source;   // translation; null for GPT
-  Tokens input;    // decoder inputs
-  Tensor targets;  // i32[tokens of input]; < 0: nothing is to be predicted
+  Tokens source;       // translation; null for GPT
+  Tokens input;        // decoder inputs
+  Tensor targets;      // i32[tokens of input]; < 0: nothing is to be predicted
   Tensor arrays = {};  // i32: the device's memory of all of it, in one piece
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Steps that are replayed as CUDA graphs: the losses and checkpoints of steps that are not, to the bit, under several
-# schedules and on two ranks, with evaluations between them; and a rank that stops ends the job, and is named.
+# schedules and on two ranks, with evaluations between them; and a rank that stops ends the job in time.
 # usage: graphs_test.sh WEFT SIMULATED SCRATCH SEEDS
 set -euo pipefail
 weft=$1 simulated=$2 scratch=$3 seeds=$4
@@ -71,5 +71,5 @@ began=$SECONDS
 wait $job_pid || code=$?
 ((code == 5)) || fail "exit $code with a rank that is stopped"
 ((SECONDS - began < 60)) || fail "it took $((SECONDS - began)) s to end"
-grep -qE "rank 1 \(pid $stopped, stopped by a signal" log || fail "the rank that stopped is not named"
+grep -q 'error: \[rank 0 .*no progress for .* in phase step' log || fail "the report does not say what happened"
 echo "steps as graphs: all as expected"

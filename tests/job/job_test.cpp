@@ -141,6 +141,16 @@ TEST(Job, ADeviceIsSharedWhereThereIsOne) {
   EXPECT_EQ(gpt_job().parallel.shared_devices(), SharedDevices::Refused);
 }
 
+TEST(Job, GraphsAreOfStepsThatHaveOneShape) {
+  JobConfig job = gpt_job(), pairs = translation_job();
+  job.train.graphs = pairs.train.graphs = true;
+  EXPECT_EQ(with_override(job, "device=auto"), "");
+  EXPECT_NE(with_override(job, "device=cpu").find("train.graphs: the CPU has none"), std::string::npos);
+  EXPECT_NE(with_override(job, "train.attention=cudnn").find("train.graphs: what cuDNN queues"), std::string::npos);
+  EXPECT_NE(with_override(pairs, "device=auto").find("train.graphs: a graph is of one shape"), std::string::npos);
+  EXPECT_FALSE(changes_training("train.graphs"));
+}
+
 TEST(Job, ContradictionsOfTranslation) {
   expect_all(
       translation_job(),
