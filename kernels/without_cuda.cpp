@@ -2,6 +2,7 @@
 #include "kernels/backend/backend.h"
 #include "kernels/device_ids.h"
 #include "kernels/device_queue.h"
+#include "kernels/device_stopwatch.h"
 #include "kernels/devices.h"
 
 namespace weft {
@@ -13,6 +14,8 @@ std::string cudnn_text() { return "this weft is built without CUDA"; }
 std::vector<std::string> cuda_device_ids() { return {}; }
 
 std::unique_ptr<DeviceQueue> make_device_queue(Context&) { throw InternalError("this build has no CUDA device"); }
+
+std::unique_ptr<DeviceStopwatch> make_device_stopwatch(Context&) { return nullptr; }
 
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
 

@@ -44,6 +44,7 @@ TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepO
       optimizer_(optimizer),
       options_(options),
       buckets_(model.parameters()),
+      waits_(make_device_stopwatch(model.context())),
       counted_gradients_(counted_gradients(model.parameters())),
       sums_(model.context().empty({3}, DType::F64)) {}
 
@@ -65,6 +66,14 @@ TrainingStep::Ahead TrainingStep::after(const StepBatches& batches, size_t micro
           .upload = std::make_unique<BatchUpload>(model_, step->micro[index], TokenUse::Backward)};
 }
 
+// Runs what waits for the gradients of other replicas.
+template <class Work>
+void TrainingStep::waiting(Work&& work) {
+  if (waits_) waits_->start();
+  work();
+  if (waits_) waits_->stop();
+}
+
 TrainingStep::Counts TrainingStep::forward_backward(const StepBatches& batches, const StepState& state,
                                                     const StepBatches* next) {
   Context& context = model_.context();
@@ -77,7 +86,7 @@ TrainingStep::Counts TrainingStep::forward_backward(const StepBatches& batches, 
   for (int64_t i = 0; i < rounds; ++i) {
     buckets_.begin_micro_batch(i + 1 == mine);
     if (i >= mine) {
-      buckets_.end_micro_batch();
+      waiting([&] { buckets_.end_micro_batch(); });
       continue;
     }
     const ModelBatch micro = take(batches, i);
@@ -90,7 +99,7 @@ TrainingStep::Counts TrainingStep::forward_backward(const StepBatches& batches, 
     tape.backward();
     if (following.upload) following.upload->send();
     ahead_ = std::move(following);
-    buckets_.end_micro_batch();
+    waiting([&] { buckets_.end_micro_batch(); });
     counts.rows += (micro.source ? micro.source->count() : 0) + micro.input->count();
   }
   return counts;
@@ -106,11 +115,12 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
 }
 
 StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const Counts& counts,
-                                const RankControl& times, const StepRequests& requests) {
+                                RankControl times, const StepRequests& requests) {
   Context& context = model_.context();
   square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
   std::array<double, 3> sums{};
   download(context, sums_, std::span<double>(sums));
+  if (waits_) times.exposed = waits_->take();
   Mesh& mesh = model_.parameters().mesh();
   const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
   const StepControl control = reduce_control(mesh.world(),
@@ -147,8 +157,10 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
 StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                                  const StepRequests& requests, const StepBatches* next) {
   buckets_.begin_step();
+  if (waits_) waits_->reset();
   const Counts counts = forward_backward(batches, state, next);
-  const double exposed = buckets_.finish();
+  double exposed = 0;
+  waiting([&] { exposed = buckets_.finish(); });
   const Time before_reduce = timer.read();
   timer.restart();
   const double waited = before_reduce.waited + post_reduce_time_.waited;
