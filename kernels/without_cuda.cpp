@@ -2,6 +2,7 @@
 #include "kernels/backend/backend.h"
 #include "kernels/device_ids.h"
 #include "kernels/device_queue.h"
+#include "kernels/device_stopwatch.h"
 #include "kernels/devices.h"
 
 namespace weft {
@@ -15,6 +16,8 @@ std::vector<std::string> cuda_device_ids() { return {}; }
 std::vector<std::pair<int, int>> cuda_links() { return {}; }
 
 std::unique_ptr<DeviceQueue> make_device_queue(Context&) { throw InternalError("this build has no CUDA device"); }
+
+std::unique_ptr<DeviceStopwatch> make_device_stopwatch(Context&) { return nullptr; }
 
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
 

@@ -46,6 +46,7 @@ TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepO
       optimizer_(optimizer),
       options_(options),
       buckets_(model.parameters()),
+      waits_(make_device_stopwatch(model.context())),
       counted_gradients_(counted_gradients(model.parameters())),
       sums_(model.context().empty({3}, DType::F64)) {
   if (options.graphs && has_graphs(model.context())) graphs_ = std::make_unique<StepGraphs>(model);
@@ -110,18 +111,27 @@ StepCounts TrainingStep::replayed_gradients(const StepBatches& batches, const St
   return counts;
 }
 
+// Runs what waits for the gradients of other replicas.
+template <class Work>
+void TrainingStep::waiting(Work&& work) {
+  if (waits_) waits_->start();
+  work();
+  if (waits_) waits_->stop();
+}
+
 StepCounts TrainingStep::queue_gradients(const MicroBatches& batches, const StepState& state) {
   Context& context = model_.context();
   fill(context, sums_, 0);
   const LossSums loss{.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)};
   StepCounts counts;
   buckets_.begin_step();
+  if (waits_) waits_->reset();
   // Replicas that divide their gradients reduce after every micro-batch, one that has fewer with the others.
   const size_t rounds = std::max(batches.mine, static_cast<size_t>(batches.most));
   for (size_t i = 0; i < rounds; ++i) {
     buckets_.begin_micro_batch(i + 1 == batches.mine);
     if (i >= batches.mine) {
-      buckets_.end_micro_batch();
+      waiting([&] { buckets_.end_micro_batch(); });
       continue;
     }
     const ModelBatch micro = batches.begin(i);
@@ -132,10 +142,10 @@ StepCounts TrainingStep::queue_gradients(const MicroBatches& batches, const Step
     counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
     tape.backward();
     batches.end();
-    buckets_.end_micro_batch();
+    waiting([&] { buckets_.end_micro_batch(); });
     counts.rows += (micro.source ? micro.source->count() : 0) + micro.input->count();
   }
-  counts.exposed = buckets_.finish();
+  waiting([&] { counts.exposed = buckets_.finish(); });
   square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
   return counts;
 }
@@ -148,10 +158,11 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
 }
 
 StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
-                                const RankControl& times, const StepRequests& requests) {
+                                RankControl times, const StepRequests& requests) {
   Context& context = model_.context();
   std::array<double, 3> sums{};
   download(context, sums_, std::span<double>(sums));
+  if (waits_) times.exposed = waits_->take();
   Mesh& mesh = model_.parameters().mesh();
   const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
   const StepControl control = reduce_control(mesh.world(),

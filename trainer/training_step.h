@@ -6,6 +6,7 @@
 
 #include "data/batch.h"
 #include "job/job.h"
+#include "kernels/device_stopwatch.h"
 #include "model/transformer.h"
 #include "parallel/gradient_buckets.h"
 #include "trainer/optimizer.h"
@@ -42,7 +43,7 @@ struct StepReport {
   bool save_due = false;        // by rank 0's clock
   bool unagreed = false;        // ranks may have computed with other algorithms: the step is to be done again
   RankTimes times;              // of all ranks, for this step's forward and backward and the last step's update
-  double exposed_seconds = 0;   // longest wait of a rank for gradients at the end of its backward
+  double exposed_seconds = 0;   // longest wait of a rank, or its device, for gradients at the end of its backward
   double update_seconds = 0;    // of this rank: gradient norm and update, without waiting for others
   size_t activation_bytes = 0;  // of this rank: the most that a micro-batch's forward pass left for its backward
 };
@@ -102,9 +103,11 @@ class TrainingStep {
   // All of the step but its update: what no other call sees before the update is done.
   StepReport compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                      const StepRequests& requests, const StepBatches* next);
+  template <class Work>
+  void waiting(Work&& work);
   // The control point: reads the device, once, and does the control all-reduce.
-  StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
-                    const RankControl& times, const StepRequests& requests);
+  StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts, RankControl times,
+                    const StepRequests& requests);
 
   // Seconds that passed, and those of them in which collectives kept this rank waiting.
   struct Time {
@@ -115,6 +118,7 @@ class TrainingStep {
   Optimizer& optimizer_;
   StepOptions options_;
   GradientBuckets buckets_;
+  std::unique_ptr<DeviceStopwatch> waits_;  // for gradients, where the device waits and not the host
   std::vector<Tensor> counted_gradients_;
   Tensor sums_;                         // f64[3]: loss, nll, squared norm of the step
   std::vector<Ahead> ahead_;            // sent

@@ -134,6 +134,7 @@ void Schedule::wait(Stream& stream, const Event& event) {
   }
   if (event.operation == kBeforeAll) return;
   join(stream.clock, operations_.clock_after(event.operation));
+  stream.microseconds = std::max(stream.microseconds, event.microseconds);
   append(stream, {event.operation}, {.name = "event wait", .body = {}, .microseconds = 0});
 }
 
