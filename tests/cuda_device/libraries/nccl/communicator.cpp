@@ -1,5 +1,6 @@
 #include "tests/cuda_device/libraries/nccl/communicator.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -58,6 +59,14 @@ void done(int device, Turn& turn) {
   while (!turns.empty() && turns.front()->left == 0) turns.pop_front();
 }
 
+// What the settings want to happen in a call.
+enum class Fault { None, Fails, Stops, Dies };
+Fault fault_of(uint64_t collective, const Settings& settings) {
+  if (collective == settings.fail_collective) return Fault::Fails;
+  if (collective == settings.stop_collective) return Fault::Stops;
+  return collective == settings.kill_collective ? Fault::Dies : Fault::None;
+}
+
 // A call in its stream.
 struct Put {
   Simulator& all;
@@ -69,16 +78,20 @@ struct Put {
   void* to;
   std::shared_ptr<Turn> turn;
   std::string name;
+  Fault fault;
 
   void send() const {
-    if (clique->aborted()) return;
+    if (clique->aborted(rank)) return;
+    if (fault == Fault::Stops) raise(SIGSTOP);
+    if (fault == Fault::Dies) raise(SIGKILL);
+    if (fault == Fault::Fails) return clique->fail(rank);
     const size_t bytes = what.send_bytes(rank, clique->ranks());
     const std::byte* data = bytes ? all.memory.read(reinterpret_cast<uint64_t>(from), bytes, name) : nullptr;
     const Bytes nothing(data ? 0 : bytes);
     clique->send(rank, number, what, data ? std::span(data, bytes) : std::span<const std::byte>(nothing));
   }
   void receive() const {
-    if (!clique->aborted()) {
+    if (!clique->aborted(rank)) {
       if (const auto wrong = clique->disagreement(rank, number))
         all.reports.add(ReportKind::Runtime, *wrong);
       else
@@ -99,18 +112,28 @@ ncclResult_t put(Simulator& all, const Communicator& c, uint64_t number, const C
                  void* receive, Stream& stream, Batch& batch) {
   c.clique->call(c.rank);
   const std::string name = what.name() + ", rank " + std::to_string(c.rank);
-  const Put it{all, c.clique, c.rank, stream.device, number, what, send, receive, turn_of(stream.device, batch), name};
+  const Put it{all,
+               c.clique,
+               c.rank,
+               stream.device,
+               number,
+               what,
+               send,
+               receive,
+               turn_of(stream.device, batch),
+               name,
+               fault_of(all.count_collective(), all.settings)};
   all.enqueue(stream, {.name = name,
                        .body = [it](OpId) { it.send(); },
                        .ready =
                            [it] {
-                             return it.clique->aborted() ||
+                             return it.clique->aborted(it.rank) ||
                                     (turns_of(it.device).front() == it.turn && it.clique->may_send(it.number));
                            }});
   all.enqueue(stream, {.name = name,
                        .body = [it](OpId) { it.receive(); },
                        .microseconds = 10,
-                       .ready = [it] { return it.clique->aborted() || it.clique->all_sent(it.number); }});
+                       .ready = [it] { return it.clique->aborted(it.rank) || it.clique->all_sent(it.number); }});
   return ncclSuccess;
 }
 
