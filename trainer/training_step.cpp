@@ -108,9 +108,10 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
                                 const RankControl& times, const StepRequests& requests) {
   Context& context = model_.context();
   square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
+  Mesh& mesh = model_.parameters().mesh();
+  mesh.settle();
   std::array<double, 3> sums{};
   download(context, sums_, std::span<double>(sums));
-  Mesh& mesh = model_.parameters().mesh();
   const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
   const StepControl control = reduce_control(mesh.world(),
                                              {.loss = mine * sums[0],
