@@ -1,4 +1,6 @@
 #pragma once
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace weft {
@@ -26,6 +28,11 @@ class DeviceQueue {
   virtual std::unique_ptr<Mark> mark() = 0;
   // Operations queued from now on start when the mark is passed.
   virtual void hold_operations_until(const Mark& mark) = 0;
+  // The queue's own count of the places that it has passed, which begins at 0: count_up() puts one behind all that it
+  // was given so far. Any thread may read it at any time, also one that must not ask the device for anything. It
+  // outlives the queue.
+  virtual void count_up() = 0;
+  virtual std::shared_ptr<const std::atomic<uint64_t>> count() const = 0;
 };
 
 // InternalError on a device whose queue is the calling thread.

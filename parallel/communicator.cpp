@@ -78,13 +78,26 @@ int64_t Communicator::begin(Collective collective, int64_t bytes) {
   const double moved = ideal_bytes(collective, size_, bytes);
   Traffic::Entry& entry = traffic_[collective];
   entry.calls += 1, entry.bytes += bytes, entry.moved += moved;
-  if (log_) log_->push_back({this, collective, bytes});
   if (ledger_) ledger_->record_collective(ledger_names_[static_cast<size_t>(collective)], moved);
   return heartbeat_ ? heartbeat_->begin(axis_, collective) : 0;
 }
 
+int64_t Communicator::begin_over_tensors(Collective collective, int64_t bytes, CollectiveUse use) {
+  if (log_) log_->push_back({this, collective, bytes, use});
+  const int64_t number = begin(collective, bytes);
+  if (heartbeat_) heartbeat_->device().queue(axis_, {collective, number, bytes, use});
+  return number;
+}
+
 void Communicator::queued_again(const CollectiveLog& log) {
-  for (const CalledCollective& call : log) call.communicator->begin(call.collective, call.bytes);
+  for (const CalledCollective& call : log) {
+    call.communicator->begin_over_tensors(call.collective, call.bytes, call.use);
+  }
+}
+
+void Communicator::beat_on(Heartbeat& heartbeat) {
+  heartbeat_ = &heartbeat;
+  if (auto count = count_of_done()) heartbeat.device().watch(axis_, std::move(count));
 }
 
 std::unique_ptr<CollectiveWork> Communicator::numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
@@ -99,30 +112,31 @@ void Communicator::fit(Collective collective, int64_t a, int64_t b, const Tensor
                          name(collective), name(axis_), rank_, size_, in, out);
 }
 
-std::unique_ptr<CollectiveWork> Communicator::start_all_reduce(const Tensor& t, ReduceOp op) {
+std::unique_ptr<CollectiveWork> Communicator::start_all_reduce(const Tensor& t, ReduceOp op, CollectiveUse use) {
   require<InternalError>(t.dtype() != DType::BF16, "all_reduce over {}: bf16 is not reduced; reduce in fp32",
                          name(axis_));
-  const int64_t number = begin(Collective::AllReduce, static_cast<int64_t>(t.bytes()));
+  const int64_t number = begin_over_tensors(Collective::AllReduce, static_cast<int64_t>(t.bytes()), use);
   return numbered(do_all_reduce(t, op), Collective::AllReduce, number, t, t);
 }
 
-std::unique_ptr<CollectiveWork> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out) {
+std::unique_ptr<CollectiveWork> Communicator::start_reduce_scatter(const Tensor& in, const Tensor& out,
+                                                                   CollectiveUse use) {
   require<InternalError>(in.dtype() != DType::BF16, "reduce_scatter over {}: bf16 is not reduced; reduce in fp32",
                          name(axis_));
   fit(Collective::ReduceScatter, in.elements(), out.elements() * size_, in, out);
-  const int64_t number = begin(Collective::ReduceScatter, static_cast<int64_t>(in.bytes()));
+  const int64_t number = begin_over_tensors(Collective::ReduceScatter, static_cast<int64_t>(in.bytes()), use);
   return numbered(do_reduce_scatter(in, out), Collective::ReduceScatter, number, in, out);
 }
 
-std::unique_ptr<CollectiveWork> Communicator::start_all_gather(const Tensor& in, const Tensor& out) {
+std::unique_ptr<CollectiveWork> Communicator::start_all_gather(const Tensor& in, const Tensor& out, CollectiveUse use) {
   fit(Collective::AllGather, in.elements() * size_, out.elements(), in, out);
-  const int64_t number = begin(Collective::AllGather, static_cast<int64_t>(out.bytes()));
+  const int64_t number = begin_over_tensors(Collective::AllGather, static_cast<int64_t>(out.bytes()), use);
   return numbered(do_all_gather(in, out), Collective::AllGather, number, in, out);
 }
 
 void Communicator::broadcast(const Tensor& t, int root) {
   require<InternalError>(root >= 0 && root < size_, "broadcast over {}: no rank {} of {}", name(axis_), root, size_);
-  const int64_t number = begin(Collective::Broadcast, static_cast<int64_t>(t.bytes()));
+  const int64_t number = begin_over_tensors(Collective::Broadcast, static_cast<int64_t>(t.bytes()), {});
   numbered(do_broadcast(t, root), Collective::Broadcast, number, t, t)->wait();
 }
 

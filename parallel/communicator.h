@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +16,12 @@ namespace weft {
 enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, Barrier };
 inline constexpr int kCollectives = 5;
 std::string_view name(Collective collective);
+
+// What a collective over tensors is for, as a report names it: {"gradient bucket", 3}. `what` is a literal.
+struct CollectiveUse {
+  const char* what = nullptr;  // it has no name
+  int64_t index = -1;          // there is one of it alone
+};
 
 // Bytes that one rank of `ranks` sends in a ring for a collective over a tensor of `bytes` (the whole one: the sum's
 // input, the gather's output): all-reduce 2 (n-1)/n, reduce-scatter and all-gather (n-1)/n, broadcast 1, barrier 0;
@@ -42,11 +49,12 @@ class Traffic {
 class Communicator;
 class Heartbeat;
 
-// Collectives in the order in which communicators were asked for them.
+// Collectives over tensors in the order in which communicators were asked for them.
 struct CalledCollective {
   Communicator* communicator = nullptr;
   Collective collective = Collective::Barrier;
   int64_t bytes = 0;  // of the whole tensor
+  CollectiveUse use;
 };
 using CollectiveLog = std::vector<CalledCollective>;
 
@@ -85,11 +93,11 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  std::unique_ptr<CollectiveWork> start_all_reduce(const Tensor& in_place, ReduceOp op);
+  std::unique_ptr<CollectiveWork> start_all_reduce(const Tensor& in_place, ReduceOp op, CollectiveUse use = {});
   // out = the rank's own piece of the sum; elements of in = size() * elements of out.
-  std::unique_ptr<CollectiveWork> start_reduce_scatter(const Tensor& in, const Tensor& out);
+  std::unique_ptr<CollectiveWork> start_reduce_scatter(const Tensor& in, const Tensor& out, CollectiveUse use = {});
   // elements of out = size() * elements of in; pieces in rank order. in may be the rank's own piece of out.
-  std::unique_ptr<CollectiveWork> start_all_gather(const Tensor& in, const Tensor& out);
+  std::unique_ptr<CollectiveWork> start_all_gather(const Tensor& in, const Tensor& out, CollectiveUse use = {});
   void broadcast(const Tensor& in_place, int root);
   void barrier();
   virtual void progress() = 0;
@@ -108,14 +116,18 @@ class Communicator {
   const Traffic& traffic() const { return traffic_; }
   // From here on every collective is also an entry "dp.all_reduce" of a cost ledger, which must outlive this.
   void record_into(Ledger& ledger) { ledger_ = &ledger; }
-  // From here on every collective goes into the log too; null: no more.
+  // From here on collectives over tensors are captured into a graph, and go into the log; null: no more.
   void log_into(CollectiveLog* log) { log_ = log; }
   // What a graph of the device queues once more: each counts, and beats, as if it were called.
   static void queued_again(const CollectiveLog& log);
   // From here on every collective beats there; it must outlive this.
-  void beat_on(Heartbeat& heartbeat) { heartbeat_ = &heartbeat; }
+  void beat_on(Heartbeat& heartbeat);
 
  protected:
+  // The count of its collectives over tensors that the device keeps when they are done, where they are only queued:
+  // nobody then waits for one of them. Null: the host moves them and waits for each.
+  virtual std::shared_ptr<const std::atomic<uint64_t>> count_of_done() const { return nullptr; }
+  bool captured() const { return log_ != nullptr; }
   virtual std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
   virtual std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
   virtual std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) = 0;
@@ -125,6 +137,7 @@ class Communicator {
   friend class CollectiveWork;
   // Counts a collective and returns its number on the axis.
   int64_t begin(Collective collective, int64_t bytes);
+  int64_t begin_over_tensors(Collective collective, int64_t bytes, CollectiveUse use);
   std::unique_ptr<CollectiveWork> numbered(std::unique_ptr<CollectiveWork> pending, Collective collective,
                                            int64_t number, const Tensor& in, const Tensor& out);
   template <class Block>

@@ -77,14 +77,15 @@ void GradientBuckets::open_use(const Parameter& parameter) { contributions(param
 void GradientBuckets::close_use(const Parameter& parameter) noexcept { contributions(parameter).open_uses -= 1; }
 
 void GradientBuckets::start(Bucket& bucket) {
+  const CollectiveUse use{"gradient bucket", static_cast<int64_t>(next_)};
   Communicator& dp = registry_.mesh().dp();
   if (!bucket.owned) {
-    if (dp.size() > 1) bucket.pending = dp.start_all_reduce(bucket.gradient, ReduceOp::Sum);
+    if (dp.size() > 1) bucket.pending = dp.start_all_reduce(bucket.gradient, ReduceOp::Sum, use);
     return;
   }
   const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
   bucket.sum = first_round_ ? mine : registry_.context().empty(mine.shape(), mine.dtype());
-  bucket.pending = dp.start_reduce_scatter(bucket.gradient, bucket.sum);
+  bucket.pending = dp.start_reduce_scatter(bucket.gradient, bucket.sum, use);
 }
 
 void GradientBuckets::start_ready() {

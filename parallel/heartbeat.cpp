@@ -15,6 +15,63 @@ std::string_view name(RunPhase phase) {
   return kNames.at(index(phase));
 }
 
+void DeviceProgress::move_to(State& to) {
+  const State& from = state();
+  to.device = from.device.load();
+  for (size_t i = 0; i < kMeshAxes; ++i) to.queued[i] = from.queued[i].load(), to.done[i] = from.done[i].load();
+  state_.store(&to, std::memory_order_release);
+}
+
+void DeviceProgress::compute_on(int device) { state().device.store(device + 1, kRelaxed); }
+
+void DeviceProgress::watch(MeshAxis axis, Count done) {
+  const std::lock_guard lock(mutex_);
+  Axis& one = axes_[index(axis)];
+  one.count = std::move(done);
+  one.last.resize(kNamed);
+}
+
+void DeviceProgress::queue(MeshAxis axis, const QueuedCollective& collective) {
+  const std::lock_guard lock(mutex_);
+  Axis& one = axes_[index(axis)];
+  if (!one.count) return;
+  const int64_t before = state().queued[index(axis)].fetch_add(1, kRelaxed);
+  one.last[static_cast<size_t>(before) % kNamed] = {order_++, collective};
+}
+
+bool DeviceProgress::look() {
+  const std::lock_guard lock(mutex_);
+  bool risen = false;
+  for (size_t i = 0; i < kMeshAxes; ++i) {
+    if (!axes_[i].count) continue;
+    const auto done = static_cast<int64_t>(axes_[i].count->load(kRelaxed));
+    risen = state().done[i].exchange(done, kRelaxed) != done || risen;
+  }
+  return risen;
+}
+
+std::optional<DeviceProgress::Awaited> DeviceProgress::awaited() {
+  const std::lock_guard lock(mutex_);
+  std::optional<Awaited> first;
+  int64_t order = 0;
+  for (size_t i = 0; i < kMeshAxes; ++i) {
+    const int64_t queued = state().queued[i], done = state().done[i];
+    if (done >= queued) continue;
+    const bool named = queued - done <= static_cast<int64_t>(kNamed);
+    const Axis::Queued& next = axes_[i].last[static_cast<size_t>(done) % kNamed];
+    if (first && named && next.order > order) continue;
+    order = named ? next.order : -1;  // so many came after it that it is the first
+    first = {.axis = static_cast<MeshAxis>(i), .place = done + 1, .what = named ? next.what : QueuedCollective{}};
+  }
+  return first;
+}
+
+DeviceProgress::Snapshot DeviceProgress::read(const State& state) {
+  Snapshot s{.device = state.device - 1};
+  for (size_t i = 0; i < kMeshAxes; ++i) s.queued[i] = state.queued[i], s.done[i] = state.done[i];
+  return s;
+}
+
 void Heartbeat::move_to(State& to, std::shared_ptr<void> owner) {
   const State& from = state();
   to.progress_count = from.progress_count.load(), to.step = from.step.load(), to.phase = from.phase.load();
@@ -23,6 +80,7 @@ void Heartbeat::move_to(State& to, std::shared_ptr<void> owner) {
   for (size_t i = 0; i < kMeshAxes; ++i) {
     to.begun[i] = from.begun[i].load(), to.group[i] = from.group[i].load(), to.ranks[i] = from.ranks[i].load();
   }
+  device_.move_to(to.device);
   state_.store(&to, std::memory_order_release);
   owner_ = std::move(owner);
 }
@@ -74,6 +132,7 @@ Heartbeat::Snapshot Heartbeat::read(const State& state) {
   for (size_t i = 0; i < kMeshAxes; ++i) {
     s.begun[i] = state.begun[i], s.group[i] = state.group[i], s.ranks[i] = state.ranks[i];
   }
+  s.device = DeviceProgress::read(state.device);
   return s;
 }
 

@@ -3,7 +3,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "parallel/axis.h"
 #include "parallel/communicator.h"
@@ -14,6 +17,71 @@ namespace weft {
 enum class RunPhase : uint8_t { Init, Step, Save, Evaluate };
 inline constexpr int kPhases = 4;
 std::string_view name(RunPhase phase);
+
+// A collective over tensors that was queued on a device.
+struct QueuedCollective {
+  Collective collective = Collective::Barrier;
+  int64_t number = 0;  // on its axis
+  int64_t bytes = 0;   // of the whole tensor
+  CollectiveUse use;
+};
+
+// How far a rank's device is with the collectives that were queued on it. The host queues whole steps and waits for
+// none of them, so what it has begun says nothing; the device counts, in memory that any thread may read, what it has
+// done. Of each axis: how many were queued and done, and what those are that are not done.
+class DeviceProgress {
+ public:
+  using Count = std::shared_ptr<const std::atomic<uint64_t>>;
+  // Shared with the node, as Heartbeat::State is.
+  struct State {
+    std::atomic<int32_t> device{0};  // one more than CUDA's number of it; 0: the rank computes on its CPU
+    std::array<std::atomic<int64_t>, kMeshAxes> queued{}, done{};
+  };
+  struct Snapshot {
+    int32_t device = -1;  // CUDA's number of it, if it is one
+    std::array<int64_t, kMeshAxes> queued{}, done{};
+    bool busy() const { return queued != done; }
+  };
+  // The one that the device is at on an axis, or will come to: its place among those of the axis, from 1.
+  struct Awaited {
+    MeshAxis axis = MeshAxis::World;
+    int64_t place = 0;
+    QueuedCollective what;
+  };
+
+  explicit DeviceProgress(State& state) : state_(&state) {}
+  // For the main thread: goes on writing elsewhere.
+  void move_to(State& elsewhere);
+  // For the main thread: who computes; what counts an axis' collectives, before the first; one is queued, which is left
+  // out where nothing counts them.
+  void compute_on(int device);
+  void watch(MeshAxis axis, Count done);
+  void queue(MeshAxis axis, const QueuedCollective& collective);
+  // For any thread: looks at the counts, and puts them where the node sees them; true if one has risen since the last
+  // call.
+  bool look();
+  // Of what was not done at the last look, the one that was queued first.
+  std::optional<Awaited> awaited();
+  static Snapshot read(const State& state);
+
+ private:
+  // The host runs ahead of its device by as much as the device's queue takes, which is about a thousand launches.
+  static constexpr size_t kNamed = 4096;
+  struct Axis {
+    Count count;
+    struct Queued {
+      int64_t order = 0;  // over all axes
+      QueuedCollective what;
+    };
+    std::vector<Queued> last;  // a ring
+  };
+  State& state() const { return *state_.load(std::memory_order_acquire); }
+
+  std::atomic<State*> state_;
+  std::mutex mutex_;  // of what follows; held for a few instructions
+  std::array<Axis, kMeshAxes> axes_;
+  int64_t order_ = 0;
+};
 
 // Where a rank is: written by its main thread, read at any time by its watchdog and by those of its neighbours.
 // A beat is one relaxed atomic addition, so every operation group and collective can afford one.
@@ -30,6 +98,7 @@ class Heartbeat {
     std::atomic<int64_t> number{0};
     std::array<std::atomic<int64_t>, kMeshAxes> begun{};
     std::array<std::atomic<int32_t>, kMeshAxes> group{}, ranks{};
+    DeviceProgress::State device;
     static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<RunPhase>::is_always_lock_free);
   };
 
@@ -49,6 +118,9 @@ class Heartbeat {
   int64_t begin(MeshAxis axis, Collective collective);
   void wait_for(MeshAxis axis, Collective collective, int64_t number);
   void go_on();
+
+  // Collectives that are queued on a device, and how far it is with them.
+  DeviceProgress& device() { return device_; }
 
   // The phase until the scope ends, then what it was before.
   class Scope {
@@ -74,6 +146,7 @@ class Heartbeat {
     int64_t number = 0;  // 0: none yet
     std::array<int64_t, kMeshAxes> begun{};
     std::array<int32_t, kMeshAxes> group{}, ranks{};
+    DeviceProgress::Snapshot device;
   };
   static Snapshot read(const State& state);
   Snapshot read() const { return read(state()); }
@@ -85,6 +158,7 @@ class Heartbeat {
   mutable State own_;
   std::atomic<State*> state_{&own_};
   std::shared_ptr<void> owner_;
+  DeviceProgress device_{own_.device};
 };
 
 }  // namespace weft

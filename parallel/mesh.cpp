@@ -58,6 +58,10 @@ double Mesh::waited_seconds() const {
   return sum;
 }
 
+void Mesh::settle() {
+  if (device_plane_) device_plane_->settle();
+}
+
 void Mesh::progress() {
   heartbeat_->beat();
   for (const auto& axis : axes_) {

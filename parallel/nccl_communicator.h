@@ -20,6 +20,11 @@ namespace weft {
 // each of the two would wait for the other. So one thread starts all of them, in the order of the program, which is the
 // same on every rank; and whether one is started must never depend on done(), whose answer differs from rank to rank.
 //
+// A collective that fails on the way to another rank never ends, and the device waits in it. So where the host reads
+// what the ranks have made, it first waits by Mesh::settle(), which asks NCCL meanwhile and throws; and the queue of an
+// axis counts the collectives that are done (DeviceProgress), by which a watchdog tells a device that hangs from one
+// that works.
+//
 // Sums of one layout have the same bits in every run and on every rank: NCCL is told its algorithm and protocol, which
 // Communicator::sums() names (parallel/nccl/sums.h). Where ranks lie on other machines, or these have other links, its
 // rings and the chunks that go around them may be others.

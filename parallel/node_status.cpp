@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <string>
 
 namespace weft {
@@ -79,6 +80,13 @@ std::vector<NodeStatus::Entry> NodeStatus::read() const {
   }
   return entries;
 }
+
+int64_t NodeStatus::now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double NodeStatus::Entry::idle_seconds() const { return static_cast<double>(now_ns() - progressed_ns) * 1e-9; }
 
 bool NodeStatus::first_to_report() { return layout_->reports.fetch_add(1) == 0; }
 

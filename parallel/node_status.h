@@ -42,7 +42,9 @@ class NodeStatus {
     int64_t progressed_ns = 0;
     uint64_t watchdog_ticks = 0;
     Heartbeat::Snapshot at;
+    double idle_seconds() const;  // since progressed_ns
   };
+  static int64_t now_ns();  // of the clock that progressed_ns is of
   std::vector<Entry> read() const;
   // True for the first rank of the node that asks: it is_rank0 for all.
   bool first_to_report();

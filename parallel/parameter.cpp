@@ -183,7 +183,8 @@ void ParameterRegistry::start_weight_gather(size_t owned) {
   if (!layout_.sharded()) return;
   const FlatRange &range = layout_.owned[owned], &bucket = layout_.buckets[owned];
   gathering_.push_back(mesh_.dp().start_all_gather(flat_value_.flat(range.begin, Shape{range.size()}),
-                                                   flat_value_.flat(bucket.begin, Shape{bucket.size()})));
+                                                   flat_value_.flat(bucket.begin, Shape{bucket.size()}),
+                                                   {"weights of bucket", static_cast<int64_t>(owned)}));
   mesh_.dp().progress();
 }
 

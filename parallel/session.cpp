@@ -126,6 +126,16 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoic
   context_ = std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me));
   context_->on_progress([heartbeat = heartbeat_] { heartbeat->beat(); });
   mesh_.emplace(make_mesh(layout));
+  if (const auto plane = mesh_->device_plane(); plane && watchdog_) {
+    watchdog_->before_end([weak = std::weak_ptr(plane)] {
+      if (const auto alive = weak.lock()) alive->abort();
+    });
+    // The first rank that fails speaks: what it aborts is a failure of the others.
+    plane->on_failure([watchdog = watchdog_.get()] {
+      watchdog->first_to_report();
+      return watchdog->standstill();
+    });
+  }
 }
 
 Mesh Session::make_mesh(const MeshLayout& layout) {

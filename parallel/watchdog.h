@@ -13,6 +13,8 @@
 
 namespace weft {
 
+class Standstill;
+
 // Seconds without progress in each phase that are called a hang; 0 means never. A job's section `timeouts`.
 struct PhaseBudgets {
   double init_seconds = 300;
@@ -50,9 +52,11 @@ struct WatchdogOptions {
 // the process could hold for long.
 // A rank that waits in a collective while a rank of its node that has not come yet is still at work goes on waiting:
 // slow is not hung. (A rank of another node cannot be seen; there the budget must exceed the slowest rank's lag.)
-// A process of the node that was stopped as a whole is distinguished from one that works or waits long: its own
-// watchdog no longer runs. That ends the job after the budget of a step, whatever the phase. Time in which this process
-// itself was stopped (a debugger, a suspended job) does not count.
+// Where a rank computes on a device, what its main thread queues is a beat, and so is each collective that the device
+// has done; but a device that has collectives before it and does none of them for a phase's budget hangs, whatever is
+// queued meanwhile. A process of the node that was stopped as a whole is distinguished from one that works or waits
+// long: its own watchdog no longer runs. That ends the job after the budget of a step, whatever the phase. Time in
+// which this process itself was stopped (a debugger, a suspended job) does not count.
 class Watchdog {
  public:
   Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options);
@@ -65,22 +69,27 @@ class Watchdog {
   void join(int rank, int local_rank, std::shared_ptr<NodeStatus> page);
   // Other budgets from now on: those of a checkpoint's job, once it is read.
   void set_budgets(const PhaseBudgets& budgets);
-  // False if another rank of the node has reported an end already.
+  // Before the process ends over a hang, after the report: lets go whoever hangs, so that devices are left in order.
+  // Runs in a thread of its own, and is waited for a few seconds at most.
+  void before_end(std::function<void()> release);
+  // False if another rank of the node has reported an end already. The first answer stays.
   bool first_to_report();
+  // What this rank waits for at the moment, and who keeps it waiting: for an error that is not a hang.
+  std::string standstill();
 
  private:
   void run();
   // Takes note of what happened in the last so many seconds; a report if it is too bad to go on.
   std::optional<std::string> look(double seconds_passed);
-  bool hung(double seconds_passed);
+  std::optional<std::string> hung(double seconds_passed);
   std::optional<NodeStatus::Entry> stopped_neighbour(double seconds_passed);
   void note_progress();
-  std::string waits_for(const Heartbeat::Snapshot& now) const;
-  std::string report(const Heartbeat::Snapshot& now) const;
+  void end(const std::string& report, bool mine, const std::function<void()>& release);
+  bool claim_report();
+  Standstill stands_at(const Heartbeat::Snapshot& now) const;
+  std::string who() const;
+  std::string report(const Heartbeat::Snapshot& now, const Standstill& at) const;
   std::string report(const NodeStatus::Entry& stopped) const;
-  // The ranks of this node that take part in the same collective, and those of them that have not come to it.
-  std::vector<NodeStatus::Entry> group_here(const Heartbeat::Snapshot& now) const;
-  std::vector<NodeStatus::Entry> missing(const Heartbeat::Snapshot& now) const;
 
   std::shared_ptr<Heartbeat> heartbeat_;
   WatchdogOptions options_;
@@ -90,7 +99,11 @@ class Watchdog {
   int rank_ = 0, local_rank_ = 0;
   std::shared_ptr<NodeStatus> page_;
   uint64_t progress_count_ = 0;
-  double idle_ = 0;  // seconds since the last beat, those in which this process ran
+  // Seconds in which this process ran: since the last beat of the host or of its device; since the device last did one
+  // of the collectives that it has before it.
+  double idle_ = 0, device_idle_ = 0;
+  std::function<void()> release_;
+  std::optional<bool> first_;  // whether it is this rank that reports, once it has asked
   struct Neighbour {
     uint64_t watchdog_ticks = 0;
     double idle = 0;  // seconds since its last tick, those in which this process ran

@@ -160,10 +160,11 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
 StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
                                 RankControl times, const StepRequests& requests) {
   Context& context = model_.context();
+  Mesh& mesh = model_.parameters().mesh();
+  mesh.settle();
   std::array<double, 3> sums{};
   download(context, sums_, std::span<double>(sums));
   if (waits_) times.exposed = waits_->take();
-  Mesh& mesh = model_.parameters().mesh();
   const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
   const StepControl control = reduce_control(mesh.world(),
                                              {.loss = mine * sums[0],

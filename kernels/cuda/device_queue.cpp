@@ -3,6 +3,7 @@
 #include "kernels/context.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/errors.h"
+#include "kernels/cuda/queue/count.h"
 #include "kernels/cuda/stream.h"
 
 namespace weft {
@@ -29,7 +30,10 @@ class CudaMark : public DeviceQueue::Mark {
 class CudaQueue : public DeviceQueue {
  public:
   explicit CudaQueue(const Stream& operations)
-      : operations_(operations), stream_(operations.device()), queued_(operations.device()) {}
+      : operations_(operations),
+        stream_(operations.device()),
+        queued_(operations.device()),
+        count_(operations.device()) {}
 
   void* handle() override {
     select_device(stream_.device());
@@ -43,11 +47,14 @@ class CudaQueue : public DeviceQueue {
   void hold_operations_until(const Mark& mark) override {
     operations_.wait(dynamic_cast<const CudaMark&>(mark).event());
   }
+  void count_up() override { count_.up(stream_); }
+  std::shared_ptr<const std::atomic<uint64_t>> count() const override { return count_.number(); }
 
  private:
   const Stream& operations_;
   Stream stream_;
   Event queued_;
+  StreamCount count_;
 };
 
 }  // namespace

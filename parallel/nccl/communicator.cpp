@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "kernels/device_queue.h"
 #include "parallel/nccl/library.h"
+#include "parallel/nccl/plane.h"
 #include "parallel/nccl/sums.h"
 #include "parallel/nccl_communicator.h"
 
@@ -58,29 +59,24 @@ class NcclWork : public CollectiveWork {
 class NcclComm {
  public:
   // Rank 0 of the axis makes the name under which all of them find each other.
-  NcclComm(std::shared_ptr<const NcclLibrary> library, const AxisPlace& place, HostPlane& host, DeviceQueue& queue)
-      : library_(std::move(library)) {
+  NcclComm(std::shared_ptr<NcclPlane> plane, const AxisPlace& place, HostPlane& host, DeviceQueue& queue)
+      : plane_(std::move(plane)) {
     queue.handle();  // NCCL takes the thread's device
     ncclUniqueId id{};
-    if (place.rank == 0) library_->check(library_->unique_id(&id), "ncclGetUniqueId");
+    if (place.rank == 0) plane_->call("ncclGetUniqueId", [&] { return library().unique_id(&id); });
     host.broadcast(std::as_writable_bytes(std::span(&id, 1)), 0);
-    library_->check(library_->init_rank(&comm_, place.size, id, place.rank), "ncclCommInitRank");
+    plane_->call("ncclCommInitRank", [&] { return library().init_rank(&comm_, place.size, id, place.rank); });
+    plane_->add(place.axis, comm_);
   }
-  // While an error unwinds, the others may never come to the end of what is under way.
-  ~NcclComm() {
-    if (std::uncaught_exceptions() > 0) {
-      library_->check_quietly(library_->abort(comm_), "ncclCommAbort");
-    } else {
-      library_->check_quietly(library_->destroy(comm_), "ncclCommDestroy");
-    }
-  }
+  ~NcclComm() { plane_->remove(comm_); }
   NcclComm(const NcclComm&) = delete;
   NcclComm& operator=(const NcclComm&) = delete;
-  const NcclLibrary& library() const { return *library_; }
+  const NcclLibrary& library() const { return plane_->library(); }
+  NcclPlane& plane() const { return *plane_; }
   ncclComm_t get() const { return comm_; }
 
  private:
-  std::shared_ptr<const NcclLibrary> library_;
+  std::shared_ptr<NcclPlane> plane_;
   ncclComm_t comm_ = nullptr;
 };
 
@@ -96,6 +92,7 @@ class NcclCommunicator : public Communicator {
   std::string sums() const override { return sums_; }
 
  protected:
+  std::shared_ptr<const std::atomic<uint64_t>> count_of_done() const override { return queue_->count(); }
   std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
     return start("ncclAllReduce", [&](cudaStream_t stream) {
       return comm_->library().all_reduce(t.device_raw(), t.device_raw(), count(t), nccl_type(t.dtype()), nccl_op(op),
@@ -128,9 +125,13 @@ class NcclCommunicator : public Communicator {
   std::unique_ptr<CollectiveWork> start(const char* name, Call&& call) {
     // Before: the operations that make what the collective reads, and those that read what it overwrites.
     queue_->follow_operations();
-    comm_->library().check(call(static_cast<cudaStream_t>(queue_->handle())), name);
-    // After: whoever waits lets operations wait for this place.
-    return std::make_unique<NcclWork>(queue_);
+    comm_->plane().call(name, [&] { return call(static_cast<cudaStream_t>(queue_->handle())); });
+    // After: whoever waits lets operations wait for this place. The count comes behind it, since nothing has to wait
+    // for what only reports read; but in a graph, in which a stream must end with something that is waited for.
+    if (captured()) queue_->count_up();
+    auto work = std::make_unique<NcclWork>(queue_);
+    if (!captured()) queue_->count_up();
+    return work;
   }
 
   std::shared_ptr<DeviceQueue> queue_;
@@ -169,15 +170,22 @@ Mesh nccl_mesh(const MeshLayout& layout, int world_rank, const MakeHostPlane& ma
                std::shared_ptr<Heartbeat> heartbeat) {
   const auto library = NcclLibrary::open();
   const std::string sums = pin_sums(*library);
+  if (!heartbeat) heartbeat = std::make_shared<Heartbeat>();
+  heartbeat->device().compute_on(context.device().index);
+  const auto plane = std::make_shared<NcclPlane>(
+      library, fmt::format("rank {} ({}, cuda:{})", world_rank, host_name(), context.device().index),
+      make_device_queue(context), heartbeat);
   const auto make = [&](const AxisPlace& place) -> std::unique_ptr<Communicator> {
     if (place.axis == MeshAxis::World) return std::make_unique<HostCommunicator>(place, make_host_plane(place));
     if (place.size == 1) return single_communicator(place.axis);
     std::unique_ptr<HostPlane> host = make_host_plane(place);
     std::shared_ptr<DeviceQueue> queue = make_device_queue(context);
-    auto comm = std::make_unique<NcclComm>(library, place, *host, *queue);
+    auto comm = std::make_unique<NcclComm>(plane, place, *host, *queue);
     return std::make_unique<NcclCommunicator>(place, std::move(host), std::move(queue), std::move(comm), sums);
   };
-  return {layout, world_rank, make, std::move(heartbeat)};
+  Mesh mesh(layout, world_rank, make, std::move(heartbeat));
+  mesh.set_device_plane(plane);
+  return mesh;
 }
 
 }  // namespace weft

@@ -18,6 +18,9 @@ std::shared_ptr<const NcclLibrary> NcclLibrary::open() {
   library.find("ncclCommInitRank", nccl->init_rank);
   library.find("ncclCommDestroy", nccl->destroy);
   library.find("ncclCommAbort", nccl->abort);
+  library.find("ncclCommGetAsyncError", nccl->async_error);
+  library.find("ncclGroupStart", nccl->group_start);
+  library.find("ncclGroupEnd", nccl->group_end);
   library.find("ncclAllReduce", nccl->all_reduce);
   library.find("ncclReduceScatter", nccl->reduce_scatter);
   library.find("ncclAllGather", nccl->all_gather);
@@ -25,19 +28,20 @@ std::shared_ptr<const NcclLibrary> NcclLibrary::open() {
   return nccl;
 }
 
-std::string NcclLibrary::words(ncclResult_t result, const char* call) const {
+std::string NcclLibrary::words(ncclResult_t result) const {
   const std::string last = last_error(nullptr);  // of this process, in more words
-  return fmt::format("NCCL: {}: {}{}", call, error_string(result), last.empty() ? "" : ": " + last);
+  return fmt::format("{}{}", error_string(result), last.empty() ? "" : ": " + last);
 }
 
 void NcclLibrary::check(ncclResult_t result, const char* call) const {
   if (result == ncclSuccess) return;
-  if (result == ncclRemoteError) throw PeerError(words(result, call));
-  throw DeviceError(words(result, call), "NCCL_DEBUG=INFO lets NCCL say more");
+  const std::string what = fmt::format("NCCL: {}: {}", call, words(result));
+  if (result == ncclRemoteError) throw PeerError(what);
+  throw DeviceError(what, "NCCL_DEBUG=INFO lets NCCL say more");
 }
 
 void NcclLibrary::check_quietly(ncclResult_t result, const char* call) const noexcept {
-  if (result != ncclSuccess) log_warning("{}", words(result, call));
+  if (result != ncclSuccess) log_warning("NCCL: {}: {}", call, words(result));
 }
 
 }  // namespace weft

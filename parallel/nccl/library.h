@@ -15,6 +15,9 @@ struct NcclLibrary {
   decltype(&ncclCommInitRank) init_rank;
   decltype(&ncclCommDestroy) destroy;
   decltype(&ncclCommAbort) abort;
+  decltype(&ncclCommGetAsyncError) async_error;
+  decltype(&ncclGroupStart) group_start;
+  decltype(&ncclGroupEnd) group_end;
   decltype(&ncclAllReduce) all_reduce;
   decltype(&ncclReduceScatter) reduce_scatter;
   decltype(&ncclAllGather) all_gather;
@@ -24,11 +27,10 @@ struct NcclLibrary {
   static std::shared_ptr<const NcclLibrary> open();
   // Throws what `result` says of `call`: PeerError where another rank is gone, otherwise DeviceError.
   void check(ncclResult_t result, const char* call) const;
+  // "unhandled system error: ...", in the library's own words.
+  std::string words(ncclResult_t result) const;
   // For destructors: logs what check() would have thrown.
   void check_quietly(ncclResult_t result, const char* call) const noexcept;
-
- private:
-  std::string words(ncclResult_t result, const char* call) const;
 };
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <thread>
 
 #include "kernels/elementwise.h"
 #include "parallel/in_process.h"
@@ -132,6 +133,76 @@ TEST(NcclCollectives, RefusalsNameAxisAndRank) {
 
 TEST(NcclCollectives, CountWhatADryMeshCounts) {
   on_devices({.dp = 2, .tp = 2}, [](Mesh& mesh, Context& context) { check_counts(context, mesh, {.dp = 2, .tp = 2}); });
+}
+
+// What is queued is one thing, what is done another: the device itself counts it.
+TEST(NcclCollectives, AreCountedWhenTheDeviceHasDoneThem) {
+  on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
+    const Tensor t = filled(context, 1000, DType::F32, mesh.dp().rank());
+    for (int i = 0; i < 3; ++i) mesh.dp().all_reduce(t);
+    DeviceProgress& progress = mesh.heartbeat().device();
+    const auto dp = static_cast<size_t>(MeshAxis::Dp);
+    EXPECT_EQ(mesh.heartbeat().read().device.queued[dp], 3);
+    get(context, t);
+    while (mesh.heartbeat().read().device.busy()) {  // it counts behind what the host waits for
+      mesh.settle();
+      progress.look();
+    }
+    EXPECT_EQ(mesh.heartbeat().read().device.done[dp], 3);
+    EXPECT_EQ(mesh.heartbeat().read().device.device, mesh.dp().rank());
+    EXPECT_FALSE(progress.awaited());
+    mesh.dp().barrier();
+    if (mesh.dp().rank() == 1) return;
+    auto alone = mesh.dp().start_all_reduce(t, ReduceOp::Sum, {"gradient bucket", 7});
+    for (int i = 0; i < 50; ++i) get(context, filled(context, 10, DType::F32, i));  // the device does what it can
+    progress.look();
+    const auto awaited = progress.awaited();
+    ASSERT_TRUE(awaited);
+    EXPECT_EQ(awaited->place, 4);
+    EXPECT_EQ(awaited->what.use.index, 7);
+    mesh.device_plane()->abort();
+  });
+}
+
+// Another thread's abort is what lets a host go that waits for a rank which does not come.
+TEST(NcclFailures, AbortLetsTheHostAndItsDeviceGo) {
+  on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
+    if (mesh.dp().rank() == 1) return mesh.dp().barrier();
+    const Tensor t = filled(context, 1000, DType::F32, 0);
+    mesh.dp().all_reduce(t);
+    std::thread watchdog([&] { mesh.device_plane()->abort(); });
+    EXPECT_THROW(mesh.settle(), PeerError);
+    watchdog.join();
+    get(context, t);  // waits for the device
+    EXPECT_THROW(mesh.dp().all_reduce(t), PeerError);
+    mesh.dp().barrier();
+  });
+}
+
+// It is asked while the host waits: the device never comes to the end of a collective that one rank has left.
+TEST(NcclFailures, AnAsynchronousErrorEndsTheWaitAndNamesRankDeviceAndCollective) {
+  on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
+    const Tensor t = filled(context, 1000, DType::F32, mesh.dp().rank());
+    mesh.dp().all_reduce(t);
+    mesh.settle();
+    if (mesh.dp().rank() == 1) {
+      mesh.device_plane()->abort();
+      return mesh.dp().barrier();
+    }
+    std::string explained;
+    mesh.device_plane()->on_failure([&] { return explained = "and more"; });
+    mesh.dp().all_reduce(t);
+    try {
+      mesh.settle();
+      ADD_FAILURE() << "it came to an end";
+    } catch (const PeerError& error) {
+      EXPECT_THAT(error.what(), testing::ContainsRegex(
+                                    "^rank 0 \\(.*, cuda:0\\): NCCL over dp has failed in all_reduce number 2 over dp "
+                                    "\\(4000 bytes\\): remote process exited.*; and more$"));
+    }
+    get(context, t);  // the device goes on
+    mesh.dp().barrier();
+  });
 }
 
 TEST(NcclCollectives, NeedADeviceWithAQueue) {

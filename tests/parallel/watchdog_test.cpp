@@ -168,10 +168,87 @@ TEST(Watchdog, ANeighbourThatWorksLongOrHasLeftIsNotStopped) {
   EXPECT_TRUE(w.quiet_for(milliseconds(3000)));
 }
 
+// A device that has been given collectives over dp, and counts what it has done of them.
+struct Queued {
+  std::shared_ptr<std::atomic<uint64_t>> done = std::make_shared<std::atomic<uint64_t>>(0);
+  Queued(Heartbeat& heartbeat, int collectives) {
+    heartbeat.device().compute_on(1);
+    heartbeat.device().watch(MeshAxis::Dp, done);
+    for (int i = 0; i < collectives; ++i) {
+      const int64_t number = heartbeat.begin(MeshAxis::Dp, Collective::AllReduce);
+      heartbeat.device().queue(MeshAxis::Dp, {Collective::AllReduce, number, 400, {"gradient bucket", i}});
+    }
+  }
+};
+
+// What the host queues meanwhile does not hide it.
+TEST(Watchdog, ADeviceThatStandsStillIsAHang) {
+  Watched w({.init_seconds = 0.3});
+  const Queued queued(*w.heartbeat, 3);
+  queued.done->store(1);
+  for (int i = 0; i < 6000 && w.quiet_for(milliseconds(10)); ++i) w.heartbeat->beat();
+  ASSERT_FALSE(w.quiet_for(milliseconds(0)));
+  const std::string report = w.report.get();
+  EXPECT_TRUE(has(report, " cuda:1 pid ")) << report;
+  EXPECT_TRUE(has(report,
+                  "waiting for its device, which is at all_reduce number 2 over dp (gradient bucket 1, 400 "
+                  "bytes) or on its way there"))
+      << report;
+}
+
+TEST(Watchdog, WhatTheDeviceDoesIsASignOfLife) {
+  Watched w({.init_seconds = 2});
+  const Queued queued(*w.heartbeat, 1000);
+  for (int i = 0; i < 280; ++i) {
+    queued.done->fetch_add(1);
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_TRUE(w.quiet_for(milliseconds(0)));
+}
+
+TEST(Watchdog, NamesTheRankThatHasNotQueuedACollective) {
+  TwoRanks ranks(2);
+  const Queued mine(*ranks.first.heartbeat, 2), theirs(*ranks.second.heartbeat, 1);
+  for (const Queued* queued : {&mine, &theirs}) queued->done->store(1);
+  const std::string report = ranks.first.report.get();
+  EXPECT_TRUE(has(report,
+                  "is at all_reduce number 6 over dp (gradient bucket 1, 400 bytes) or on its way there; not "
+                  "arrived: rank 1 (cuda:1, pid"))
+      << report;
+}
+
+TEST(Watchdog, SaysHowFarTheDevicesAreWhereAllRanksHaveQueuedACollective) {
+  TwoRanks ranks(2);
+  const Queued mine(*ranks.first.heartbeat, 2), theirs(*ranks.second.heartbeat, 2);
+  const std::string report = ranks.first.report.get();
+  EXPECT_TRUE(has(report, "all ranks have queued it, so a device or what connects them hangs: rank 0 (cuda:1, pid"))
+      << report;
+  EXPECT_TRUE(has(report, "its device has done 0 of 2 collectives over dp")) << report;
+}
+
+TEST(Watchdog, LetsGoOfWhatHangsAfterItsReport) {
+  Watched w({.init_seconds = 0.1});
+  std::promise<bool> released;
+  w.watchdog.before_end([&] { released.set_value(!w.quiet_for(milliseconds(0))); });
+  EXPECT_TRUE(released.get_future().get());
+}
+
+TEST(WatchdogDeathTest, EndsTheProcessAlsoWhereNothingLetsGo) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        Watchdog watchdog(std::make_shared<Heartbeat>(), {.budgets = {.init_seconds = 0.1}, .poll_seconds = 0.01});
+        watchdog.before_end([] { std::this_thread::sleep_for(std::chrono::hours(1)); });
+        std::this_thread::sleep_for(std::chrono::hours(1));
+      },
+      testing::ExitedWithCode(5), "no progress for . s in phase init");
+}
+
 TEST(Watchdog, OneRankOfANodeSpeaks) {
   TwoRanks ranks(2, kNever);
   EXPECT_TRUE(ranks.second.watchdog.first_to_report());
   EXPECT_FALSE(ranks.first.watchdog.first_to_report());
+  EXPECT_TRUE(ranks.second.watchdog.first_to_report());  // and goes on being the one
 }
 
 TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
@@ -194,6 +271,41 @@ TEST(NodeStatus, IsGoneWithItsProcesses) {
   page->close_descriptor();
   EXPECT_EQ(NodeStatus::open(getpid(), descriptor, 1), nullptr);
   EXPECT_EQ(NodeStatus::open(getpid(), STDIN_FILENO, 1), nullptr);  // somebody else's file
+}
+
+TEST(DeviceProgress, TheFirstThatWasQueuedOnAnyAxisIsTheOneToComeTo) {
+  Heartbeat heartbeat;
+  DeviceProgress& progress = heartbeat.device();
+  std::array<std::shared_ptr<std::atomic<uint64_t>>, 2> done;
+  for (auto& count : done) count = std::make_shared<std::atomic<uint64_t>>(0);
+  progress.queue(MeshAxis::World, {});  // nothing counts there
+  EXPECT_FALSE(progress.awaited());
+  progress.watch(MeshAxis::Dp, done[0]);
+  progress.watch(MeshAxis::Tp, done[1]);
+  const std::array order = {MeshAxis::Tp, MeshAxis::Dp, MeshAxis::Dp, MeshAxis::Tp};
+  for (int i = 0; i < 4; ++i) progress.queue(order[i], {.collective = Collective::AllGather, .number = 10 + i});
+  for (int i = 0; i < 4; ++i) {
+    const auto awaited = progress.awaited();
+    ASSERT_TRUE(awaited);
+    EXPECT_EQ(awaited->axis, order[i]);
+    EXPECT_EQ(awaited->what.number, 10 + i);
+    done[order[i] == MeshAxis::Tp ? 1 : 0]->fetch_add(1);
+    EXPECT_TRUE(progress.look());
+    EXPECT_FALSE(progress.look());
+  }
+  EXPECT_FALSE(progress.awaited());
+}
+
+// More than have a name are on their way: which one it is is not known, but that there is one.
+TEST(DeviceProgress, CountsMoreThanItNames) {
+  Heartbeat heartbeat;
+  heartbeat.device().watch(MeshAxis::Dp, std::make_shared<std::atomic<uint64_t>>(0));
+  for (int i = 0; i < 5000; ++i) heartbeat.device().queue(MeshAxis::Dp, {.number = 1 + i});
+  const auto awaited = heartbeat.device().awaited();
+  ASSERT_TRUE(awaited);
+  EXPECT_EQ(awaited->place, 1);
+  EXPECT_EQ(awaited->what.number, 0);
+  EXPECT_EQ(heartbeat.read().device.queued[1], 5000);
 }
 
 // Every communicator beats; the numbers of an axis are the same on all its ranks.

@@ -257,9 +257,53 @@ TEST(Nccl, AnAbortedCommunicatorLetsItsStreamsGo) {
   IN_A_PROCESS(on_three_ranks([](Rank& rank) {
     OnDevice<float> x(Floats(3, 1));
     if (rank.number == 0) ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);  // alone
+    if (rank.number < 2) ncclCommAbort(rank.one);
+    ok(cudaDeviceSynchronize());
+  }));
+}
+
+// Each rank aborts for itself: a stream of another that waits in a collective goes on waiting, and NCCL says why.
+TEST(Nccl, ARankThatAbortsIsAnErrorOfTheOthers) {
+  IN_A_PROCESS(on_three_ranks([](Rank& rank) {
+    OnDevice<float> x(Floats(3, 1));
+    if (rank.number == 0) {
+      ncclResult_t error = ncclSuccess;
+      ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
+      while (error == ncclSuccess) ncclCommGetAsyncError(rank.one, &error);
+      EXPECT_EQ(error, ncclRemoteError);
+      EXPECT_EQ(cudaStreamQuery(rank.first), cudaErrorNotReady);
+      ncclCommAbort(rank.one);
+    }
     if (rank.number == 1) ncclCommAbort(rank.one);
     ok(cudaDeviceSynchronize());
   }));
+}
+
+TEST(Nccl, ACollectiveThatFailsNeverEndsAndIsAnAsynchronousError) {
+  IN_A_PROCESS({
+    setenv("WEFT_CUDA_DEVICE_COUNT", "1", 1);
+    setenv("WEFT_CUDA_DEVICE_FAIL_COLLECTIVE", "2", 1);
+    ncclUniqueId id;
+    ncclComm_t c = nullptr;
+    cudaStream_t stream = new_stream();
+    ncclGetUniqueId(&id);
+    EXPECT_EQ(ncclCommInitRank(&c, 1, id, 0), ncclSuccess);
+    OnDevice<float> x(Floats(3, 1));
+    ncclResult_t error = ncclRemoteError;
+    ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, c, stream);
+    ok(cudaStreamSynchronize(stream));
+    ncclCommGetAsyncError(c, &error);
+    EXPECT_EQ(error, ncclSuccess);
+    ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, c, stream);
+    while (error == ncclSuccess) {
+      EXPECT_EQ(cudaStreamQuery(stream), cudaErrorNotReady);
+      ncclCommGetAsyncError(c, &error);
+    }
+    EXPECT_EQ(error, ncclSystemError);
+    EXPECT_THAT(ncclGetLastError(nullptr), HasSubstr("rank 0"));
+    ncclCommAbort(c);
+    ok(cudaStreamSynchronize(stream));
+  });
 }
 
 // Ranks that are processes, one on each device. `body` returns whether all is well; `messages[r]` is a pipe to rank r.

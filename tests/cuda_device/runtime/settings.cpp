@@ -43,6 +43,9 @@ constexpr auto kSettings = std::to_array<Setting>({
     {"FAIL_ALLOCATION", [](Settings& s, std::string_view text) { s.fail_allocation = number(text); }},
     {"FAIL_LAUNCH", [](Settings& s, std::string_view text) { s.fail_launch = number(text); }},
     {"FAIL_KERNEL", [](Settings& s, std::string_view text) { s.fail_kernel = number(text); }},
+    {"FAIL_COLLECTIVE", [](Settings& s, std::string_view text) { s.fail_collective = number(text); }},
+    {"STOP_COLLECTIVE", [](Settings& s, std::string_view text) { s.stop_collective = number(text); }},
+    {"KILL_COLLECTIVE", [](Settings& s, std::string_view text) { s.kill_collective = number(text); }},
 });
 
 std::string all_names() {

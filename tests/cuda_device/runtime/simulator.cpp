@@ -204,7 +204,9 @@ Status Simulator::wait_for_device(int device) {
 
 bool Simulator::finished(OpId id) {
   schedule.perhaps_step();
-  if (!schedule.finished(id)) return false;
+  const bool over = schedule.finished(id);
+  exchange_moves(!over || waiting_ > 0);
+  if (!over) return false;
   schedule.host_waited(id);
   let_go_of_pinned();
   return true;

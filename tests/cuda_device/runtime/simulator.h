@@ -76,7 +76,8 @@ class Simulator {
   std::unique_ptr<Elsewhere> elsewhere;
   // Elsewhere::exchange(), where there are any.
   uint64_t exchange_moves(bool waits);
-  // Has the host to wait for it? If not, it knows that from now on.
+  // Has the host to wait for it? If not, it knows that from now on. To other processes a host that asks is one that
+  // waits.
   bool finished(OpId id);
   // What a call answers before anything else: Success, or how the device has failed.
   Status health(int device) const { return failed_.at(static_cast<size_t>(device)); }
@@ -85,9 +86,10 @@ class Simulator {
   // Calls a function of the host's as operation `op`: pinned memory of earlier operations is the host's meanwhile.
   void run_on_host(OpId op, void (*function)(void*), void* data);
 
-  // The n-th allocation and launch of the program, against what the settings want to fail.
+  // The n-th allocation, launch and collective of the program, against what the settings want to fail.
   bool allocation_fails() { return ++allocations_ == settings.fail_allocation; }
   uint64_t count_launch() { return ++launches_; }
+  uint64_t count_collective() { return ++collectives_; }
 
   Event& create_event();
   bool has(const Event* event) const;
@@ -102,7 +104,7 @@ class Simulator {
   uint64_t moves_ = 0;
   int waiting_ = 0;
   std::vector<Status> failed_;  // by device
-  uint64_t allocations_ = 0, launches_ = 0;
+  uint64_t allocations_ = 0, launches_ = 0, collectives_ = 0;
   std::map<const Event*, std::unique_ptr<Event>> events_;
 };
 

@@ -40,6 +40,7 @@ struct Clique::Sent {
 struct Clique::Place {
   std::atomic<int> process;  // 0: has not joined; written last
   std::atomic<bool> met;     // has opened what the others send
+  std::atomic<bool> aborted, failed;
   int device, data;
   uint64_t host;
   std::atomic<uint64_t> calls, done;  // collectives called, and received
@@ -50,7 +51,6 @@ struct Clique::Place {
 
 struct Clique::Shared {
   std::atomic<int> ranks;
-  std::atomic<bool> aborted;
   Place places[kMostRanks];
 };
 
@@ -207,8 +207,10 @@ void Clique::finish(int rank, uint64_t number) {
 
 bool Clique::idle(int rank) const { return shared_->places[rank].done == shared_->places[rank].calls; }
 
-void Clique::abort() { shared_->aborted = true; }
-bool Clique::aborted() const { return shared_->aborted; }
+void Clique::abort(int rank) { shared_->places[rank].aborted = true; }
+bool Clique::aborted(int rank) const { return shared_->places[rank].aborted; }
+void Clique::fail(int rank) { shared_->places[rank].failed = true; }
+bool Clique::failed(int rank) const { return shared_->places[rank].failed; }
 
 bool Clique::ended(int rank) const {
   const int process = ends_[static_cast<size_t>(rank)].process;
@@ -219,7 +221,7 @@ bool Clique::ended(int rank) const {
 bool Clique::broken(int rank) const {
   if (idle(rank)) return false;
   for (int other = 0; other < ranks(); ++other)
-    if (ended(other)) return true;
+    if (other != rank && (ended(other) || aborted(other))) return true;
   return false;
 }
 

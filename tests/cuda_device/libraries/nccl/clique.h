@@ -48,9 +48,13 @@ class Clique {
   void finish(int rank, uint64_t number);          // the rank has received it
   bool idle(int rank) const;                       // all of its calls are done
 
-  void abort();
-  bool aborted() const;
-  bool broken(int rank) const;  // a process has ended, and the rank still has calls that are not done
+  // What rank `rank` of this process has under way ends without a result; the others learn that it is lost.
+  void abort(int rank);
+  bool aborted(int rank) const;
+  // The rank's connections fail: what it has under way never ends.
+  void fail(int rank);
+  bool failed(int rank) const;
+  bool broken(int rank) const;  // another one has ended or aborted, and the rank still has calls that are not done
 
   // Tells the other processes how often something has moved in this one, and whether it waits for them.
   void tell(uint64_t moves, bool waits);

@@ -1,5 +1,6 @@
 #include "tests/cuda_device/libraries/nccl/communicator.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -59,6 +60,14 @@ void done(int device, Turn& turn) {
   while (!turns.empty() && turns.front()->left == 0) turns.pop_front();
 }
 
+// What the settings want to happen in a call.
+enum class Fault { None, Fails, Stops, Dies };
+Fault fault_of(uint64_t collective, const Settings& settings) {
+  if (collective == settings.fail_collective) return Fault::Fails;
+  if (collective == settings.stop_collective) return Fault::Stops;
+  return collective == settings.kill_collective ? Fault::Dies : Fault::None;
+}
+
 // A collective of a rank, as it is called.
 struct Call {
   std::shared_ptr<Clique> clique;
@@ -76,26 +85,36 @@ struct Put {
   Call call;
   std::shared_ptr<Turn> turn;
   uint64_t number;
+  Fault fault;
 
   Put(Simulator& all, const Call& call, Batch& batch)
-      : all(all), call(call), turn(turn_of(call.device, batch)), number(call.clique->call(call.rank)) {}
+      : all(all),
+        call(call),
+        turn(turn_of(call.device, batch)),
+        number(call.clique->call(call.rank)),
+        fault(fault_of(all.count_collective(), all.settings)) {}
 
   Work sending() const {
     const auto may = [it = *this] {
-      return it.call.clique->aborted() ||
+      return it.call.clique->aborted(it.call.rank) ||
              (turns_of(it.call.device).front() == it.turn && it.call.clique->may_send(it.number));
     };
     return {.name = call.name, .body = [it = *this](OpId) { it.send(); }, .ready = may};
   }
   Work receiving() const {
-    const auto can = [it = *this] { return it.call.clique->aborted() || it.call.clique->all_sent(it.number); };
+    const auto can = [it = *this] {
+      return it.call.clique->aborted(it.call.rank) || it.call.clique->all_sent(it.number);
+    };
     return {.name = call.name, .body = [it = *this](OpId) { it.receive(); }, .microseconds = 10, .ready = can};
   }
 
  private:
   void send() const {
     Clique& clique = *call.clique;
-    if (clique.aborted()) return;
+    if (clique.aborted(call.rank)) return;
+    if (fault == Fault::Stops) raise(SIGSTOP);
+    if (fault == Fault::Dies) raise(SIGKILL);
+    if (fault == Fault::Fails) return clique.fail(call.rank);
     const size_t bytes = call.what.send_bytes(call.rank, clique.ranks());
     const std::byte* data = bytes ? all.memory.read(reinterpret_cast<uint64_t>(call.from), bytes, call.name) : nullptr;
     const Bytes nothing(data ? 0 : bytes);
@@ -103,7 +122,7 @@ struct Put {
   }
   void receive() const {
     Clique& clique = *call.clique;
-    if (!clique.aborted()) {
+    if (!clique.aborted(call.rank)) {
       if (const auto wrong = clique.disagreement(call.rank, number))
         all.reports.add(ReportKind::Runtime, *wrong);
       else

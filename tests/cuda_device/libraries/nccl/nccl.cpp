@@ -11,6 +11,12 @@ namespace {
 
 Communicator& of(ncclComm_t c) { return *reinterpret_cast<Communicator*>(c); }
 
+// What went wrong last, in more words.
+std::string& last_error() {
+  static auto* const words = new std::string;
+  return *words;
+}
+
 // Runs `body` under the lock, unless the thread's device has failed.
 template <class Body>
 ncclResult_t locked(Body&& body) {
@@ -63,7 +69,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t c) {
     if (mine.graphs.use_count() > 1)
       all.reports.add(ReportKind::Runtime, "ncclCommDestroy: a graph still holds collectives of the communicator");
     const auto done = [&] {
-      return mine.clique->idle(mine.rank) || mine.clique->aborted() || all.health(mine.device) != Status::Success;
+      return mine.clique->idle(mine.rank) || mine.clique->aborted(mine.rank) ||
+             all.health(mine.device) != Status::Success;
     };
     return all.run_until(done) ? ncclSuccess : ncclSystemError;
   });
@@ -74,7 +81,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t c) {
 // What is on its way ends without a result.
 ncclResult_t ncclCommAbort(ncclComm_t c) {
   return locked([&](Simulator& all) {
-    of(c).clique->abort();
+    of(c).clique->abort(of(c).rank);
     all.note_move();
     delete &of(c);
     return ncclSuccess;
@@ -83,7 +90,9 @@ ncclResult_t ncclCommAbort(ncclComm_t c) {
 ncclResult_t ncclCommGetAsyncError(ncclComm_t c, ncclResult_t* error) {
   return locked([&](Simulator&) {
     const Clique& clique = *of(c).clique;
-    *error = clique.aborted() || clique.broken(of(c).rank) ? ncclRemoteError : ncclSuccess;
+    const int rank = of(c).rank;
+    *error = clique.failed(rank) ? ncclSystemError : clique.broken(rank) ? ncclRemoteError : ncclSuccess;
+    if (*error != ncclSuccess) last_error() = clique.positions();
     return ncclSuccess;
   });
 }
@@ -147,6 +156,10 @@ const char* ncclGetErrorString(ncclResult_t result) {
       return "unknown result code";
   }
 }
-const char* ncclGetLastError(ncclComm_t) { return ""; }
+const char* ncclGetLastError(ncclComm_t) {
+  static thread_local std::string said;  // for as long as the caller may look at it
+  const std::lock_guard lock(simulator().mutex);
+  return (said = last_error()).c_str();
+}
 
 }  // extern "C"

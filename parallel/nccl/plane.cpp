@@ -1,0 +1,96 @@
+#include "parallel/nccl/plane.h"
+
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "parallel/watch/standstill.h"
+#include "parallel/watch/within.h"
+
+namespace weft {
+namespace {
+constexpr std::chrono::seconds kAbortTakes(5), kCallTakes(2);
+}  // namespace
+
+NcclPlane::NcclPlane(std::shared_ptr<const NcclLibrary> library, std::string rank, std::unique_ptr<DeviceQueue> queue,
+                     std::shared_ptr<Heartbeat> heartbeat)
+    : library_(std::move(library)),
+      rank_(std::move(rank)),
+      queue_(std::move(queue)),
+      heartbeat_(std::move(heartbeat)) {}
+
+void NcclPlane::add(MeshAxis axis, ncclComm_t comm) {
+  const std::lock_guard lock(mutex_);
+  members_.push_back({axis, comm});
+}
+
+// While an error unwinds, the others may never come to the end of what is under way.
+void NcclPlane::remove(ncclComm_t comm) noexcept {
+  if (aborted_) return;
+  const std::lock_guard lock(mutex_);
+  if (std::erase_if(members_, [comm](const Member& m) { return m.comm == comm; }) == 0) return;
+  if (std::uncaught_exceptions() > 0) {
+    library_->check_quietly(library_->abort(comm), "ncclCommAbort");
+  } else {
+    library_->check_quietly(library_->destroy(comm), "ncclCommDestroy");
+  }
+}
+
+void NcclPlane::require_whole() const {
+  require<PeerError>(!aborted_, "{}: the communicators are aborted, since the ranks did not get on", rank_);
+}
+
+// A failed collective never ends, and the device with it: so the host does not block until it does, but asks NCCL while
+// it waits. Asking costs a few hundred nanoseconds on the host, and the device nothing.
+void NcclPlane::settle() {
+  queue_->follow_operations();
+  const std::unique_ptr<DeviceQueue::Mark> done = queue_->mark();
+  while (!done->passed()) {
+    check();
+    std::this_thread::yield();
+  }
+  check();  // what was aborted is done too
+}
+
+void NcclPlane::check() {
+  Member failed{};
+  ncclResult_t error = ncclSuccess;
+  require_whole();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Member& m : members_) {
+      ncclResult_t state = ncclSuccess;
+      library_->check(library_->async_error(m.comm, &state), "ncclCommGetAsyncError");
+      if (state != ncclSuccess && state != ncclInProgress) failed = m, error = state;
+    }
+  }
+  if (error != ncclSuccess) fail(failed.axis, error);
+}
+
+void NcclPlane::fail(MeshAxis axis, ncclResult_t error) {
+  const std::string more = explain_ ? explain_() : "";
+  heartbeat_->device().look();
+  const auto at = heartbeat_->device().awaited();
+  const std::string what = fmt::format("{}: NCCL over {} has failed{}: {}{}{}", rank_, name(axis),
+                                       at && at->axis == axis ? " in " + describe(*at) : "", library_->words(error),
+                                       more.empty() ? "" : "; ", more);
+  // While the error unwinds, much waits for the device.
+  finish_within(kAbortTakes, [self = shared_from_this()] { self->abort(); });
+  if (error == ncclRemoteError) throw PeerError(what, "the same command resumes from the last checkpoint");
+  throw DeviceError(what, "the same command resumes from the last checkpoint; NCCL_DEBUG=INFO lets NCCL say more");
+}
+
+// In a group: freed one by one, the first would wait for the device, which still waits in the second. Where the main
+// thread does not come back from a call of NCCL's there is nothing that may be called, and the process ends without.
+void NcclPlane::abort() noexcept {
+  const std::unique_lock lock(mutex_, kCallTakes);
+  if (!lock || aborted_) return;
+  aborted_ = true;
+  library_->check_quietly(library_->group_start(), "ncclGroupStart");
+  for (const Member& m : std::exchange(members_, {})) {
+    library_->check_quietly(library_->abort(m.comm), "ncclCommAbort");
+  }
+  library_->check_quietly(library_->group_end(), "ncclGroupEnd");
+}
+
+}  // namespace weft

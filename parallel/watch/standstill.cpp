@@ -1,0 +1,146 @@
+#include "parallel/watch/standstill.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "base/log.h"
+
+namespace weft {
+namespace {
+
+// What the kernel says a process of this node is doing, as in the third field of /proc/PID/stat.
+char process_state(int32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  const size_t name_end = text.rfind(')');
+  return name_end == std::string::npos || name_end + 2 >= text.size() ? 'X' : text[name_end + 2];
+}
+
+const char* words_for(char process_state) {
+  switch (process_state) {
+    case 'R':
+      return "running";
+    case 'D':
+      return "waiting for a disk or file server";
+    case 'T':
+    case 't':
+      return "stopped by a signal or a debugger";
+    case 'Z':
+    case 'X':
+      return "dead";
+    default:
+      return "sleeping";
+  }
+}
+
+std::string collective_of(const Heartbeat::Snapshot& at) {
+  return at.number == 0 ? "none" : fmt::format("{} number {} over {}", name(at.collective), at.number, name(at.axis));
+}
+
+// "; its device has done 41 of 43 collectives over dp"
+std::string device_of(const DeviceProgress::Snapshot& device) {
+  std::string text;
+  for (size_t i = 0; i < kMeshAxes; ++i) {
+    if (device.queued[i] <= device.done[i]) continue;
+    text += fmt::format("{} has done {} of {} collectives over {}", text.empty() ? "; its device" : " and",
+                        device.done[i], device.queued[i], name(static_cast<MeshAxis>(i)));
+  }
+  return text;
+}
+
+std::string joined(const std::vector<NodeStatus::Entry>& entries) {
+  std::string text;
+  for (const NodeStatus::Entry& e : entries) text.append(" ").append(describe(e));
+  return text;
+}
+
+}  // namespace
+
+std::string place_of(const Heartbeat::Snapshot& at) {
+  return fmt::format("phase {}, {}", name(at.phase),
+                     at.step < 0 ? "before the first step" : fmt::format("step {}", at.step));
+}
+
+std::string describe(const NodeStatus::Entry& e) {
+  const std::string device = e.at.device.device < 0 ? "" : fmt::format("cuda:{}, ", e.at.device.device);
+  return fmt::format("rank {} ({}pid {}, {}; {}; {}: {}{}; last progress {:.0f} s ago)", e.rank, device, e.pid,
+                     words_for(process_state(e.pid)), place_of(e.at), e.at.waiting ? "waiting for" : "last collective",
+                     collective_of(e.at), device_of(e.at.device), e.idle_seconds());
+}
+
+std::string describe(const DeviceProgress::Awaited& collective) {
+  const auto& [axis, place, what] = collective;
+  if (what.number == 0) return fmt::format("a collective over {}", name(axis));
+  std::string use;
+  if (what.use.what)
+    use = fmt::format("{}{}, ", what.use.what, what.use.index < 0 ? "" : fmt::format(" {}", what.use.index));
+  return fmt::format("{} number {} over {} ({}{} bytes)", name(what.collective), what.number, name(axis), use,
+                     what.bytes);
+}
+
+Standstill::Standstill(const Heartbeat::Snapshot& now, const std::optional<DeviceProgress::Awaited>& on_device,
+                       const NodeStatus* page)
+    : now_(now), awaited_{.axis = now.axis, .place = now.number} {
+  if (now.waiting) {
+    waits_for_ = WaitsFor::Host;
+  } else if (on_device) {
+    waits_for_ = WaitsFor::Device, awaited_ = *on_device;
+  }
+  if (page) here_ = page->read();
+  const auto axis = static_cast<size_t>(awaited_.axis);
+  std::ranges::copy_if(here_, std::back_inserter(group_),
+                       [&](const NodeStatus::Entry& e) { return e.at.group[axis] == now_.group[axis]; });
+}
+
+bool Standstill::arrived(const NodeStatus::Entry& e) const {
+  const auto axis = static_cast<size_t>(awaited_.axis);
+  return (waits_for_ == WaitsFor::Host ? e.at.begun[axis] : e.at.device.queued[axis]) >= awaited_.place;
+}
+
+std::vector<NodeStatus::Entry> Standstill::missing() const {
+  if (waits_for_ == WaitsFor::Nothing) return {};
+  std::vector<NodeStatus::Entry> list = group_;
+  std::erase_if(list, [this](const NodeStatus::Entry& e) { return arrived(e); });
+  return list;
+}
+
+std::string Standstill::awaited_text() const {
+  if (waits_for_ == WaitsFor::Host) return fmt::format("waiting for {}", collective_of(now_));
+  return fmt::format("waiting for its device, which is at {} or on its way there", describe(awaited_));
+}
+
+std::string Standstill::nobody_missing() const {
+  // A rank may have begun the collective and been stopped in the middle of it.
+  std::vector<NodeStatus::Entry> stopped = group_;
+  std::erase_if(stopped, [](const NodeStatus::Entry& e) {
+    const char state = process_state(e.pid);
+    return state == 'R' || state == 'S';
+  });
+  if (!stopped.empty()) return "arrived, but stopped in it:" + joined(stopped);
+  const int ranks = now_.ranks[static_cast<size_t>(awaited_.axis)];
+  if (const auto here = static_cast<int>(group_.size()); here < ranks) {
+    return fmt::format("{} of {} ranks are of this node and have arrived, so one of another node has not", here, ranks);
+  }
+  if (waits_for_ == WaitsFor::Host) return "all ranks have arrived, so the message passing itself hangs";
+  return "all ranks have queued it, so a device or what connects them hangs:" + joined(group_);
+}
+
+std::string Standstill::text() const {
+  if (waits_for_ == WaitsFor::Nothing) {
+    return now_.number == 0 ? "no collective yet: this rank itself does not go on, or MPI's start waits for another one"
+                            : fmt::format("this rank itself does not go on; last collective: {}", collective_of(now_));
+  }
+  const std::vector<NodeStatus::Entry> absent = missing();
+  if (absent.empty()) return awaited_text() + "; " + nobody_missing();
+  const std::string text = awaited_text() + "; not arrived:" + joined(absent);
+  // Those that have not come may wait, on another axis, for one that waits for none.
+  const auto waits = [](const NodeStatus::Entry& e) { return e.at.waiting || e.at.device.busy(); };
+  if (!std::ranges::all_of(absent, waits)) return text;
+  std::vector<NodeStatus::Entry> cause = here_;
+  std::erase_if(cause, waits);
+  return cause.empty() ? text : text + "; in no collective:" + joined(cause);
+}
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# A rank of several on simulated devices that stops, dies or fails within a collective: the job ends within its budget,
+# and says which rank, device and collective it was.
+# usage: failures_test.sh WEFT SIMULATED SCRATCH
+set -euo pipefail
+weft=$1 simulated=$2 scratch=$3
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$root/tests/launch/common.sh"
+begin_in "$scratch"
+export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
+export LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_COUNT=2
+export WEFT_CUDA_DEVICE_PATIENCE=600 # the simulator's own report of a deadlock would come first
+job=$root/configs/sample/translation.yaml
+small=(--set model.width=32 --set model.heads=2 --set model.layers=1 --set model.ffn=64 --set batch.tokens=200
+  --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set checkpoint.every_epochs=0
+  --set checkpoint.every_steps=0 --set log.generations.every_steps=0 --set log.every_steps=1
+  --set train.max_steps=1000000 --set device=cuda --set timeouts.step_seconds=30 --set timeouts.init_seconds=200)
+fail() {
+  echo "FAILED: $*"
+  [[ ! -f log ]] || cat log
+  exit 1
+}
+# ends_after FAULT=N RUN SETTING...: two ranks train in RUN until rank 1's N-th collective. Sets code.
+ends_after() {
+  local fault=$1 run=$2 sets=() began=$SECONDS
+  for setting in "${@:3}"; do sets+=(--set "$setting"); done
+  # shellcheck disable=SC2016 # the ranks' shells expand it
+  local only_rank_1='[[ $OMPI_COMM_WORLD_RANK == 1 ]] && export "$0"; exec "$@"'
+  code=0
+  on_ranks 2 bash -c "$only_rank_1" "WEFT_CUDA_DEVICE_$fault" "$weft" train "$job" "${small[@]}" \
+    --set run_dir="$run" "${sets[@]}" >log 2>&1 || code=$?
+  # The start, the step's budget, what lets go of the devices, and a machine with much else to do.
+  ((SECONDS - began <= 240)) || fail "$run: it took $((SECONDS - began)) s"
+  ((code != 0)) || fail "$run: the job ended well"
+  grep -q '"event":"train","step":2,' "$run/metrics.jsonl" || fail "$run: it never trained"
+}
+says() { tr '\n' ' ' <log | grep -qE "$1" || fail "it does not say: $1"; }
+rank_1='rank 1 \(cuda:1, pid [0-9]+, '
+collective='all_reduce number [0-9]+ over dp \(gradient bucket [0-9]+, [0-9]+ bytes\)'
+
+"$weft" sample sample >/dev/null
+"$weft" prepare "$job" "${small[@]}" >/dev/null 2>&1
+
+# No process runs that could say anything but rank 0's watchdog, which sees what its own device waits for.
+ends_after STOP_COLLECTIVE=30 stopped
+((code == 5)) || fail "exit $code of a rank that stops"
+says "\[rank 0 [^ ]+ cuda:0 pid [0-9]+\] no progress for [0-9]+ s in phase step, step [0-9]+; waiting for its device, which is at $collective [^;]*; arrived, but stopped in it: ${rank_1}stopped by a signal"
+
+# Rank 0 learns it from NCCL at once. mpirun, which also knows, leaves it the time to say so.
+OMPI_MCA_odls_base_sigkill_timeout=20 ends_after KILL_COLLECTIVE=30 killed timeouts.step_seconds=1000
+says "rank 0 \([^ ]+, cuda:0\): NCCL over dp has failed in $collective: remote process exited.*arrived, but stopped in it: ${rank_1}dead"
+
+# It is the rank that failed which speaks, and not the one that lost it.
+ends_after FAIL_COLLECTIVE=30 failed timeouts.step_seconds=1000
+((code == 1)) || fail "exit $code of a rank whose NCCL fails"
+says "\[rank 1 [^ ]+\] error: rank 1 \([^ ]+, cuda:1\): NCCL over dp has failed in $collective: unhandled system error: rank 0 \(process"
+
+# A device that hangs in tensor parallelism, whose collectives nobody has named.
+ends_after STOP_COLLECTIVE=200 stopped-tp parallel.tp=2
+((code == 5)) || fail "exit $code of a rank that stops"
+says "waiting for its device, which is at [a-z_]+ number [0-9]+ over tp \([0-9]+ bytes\)[^;]*; arrived, but stopped in it: ${rank_1}stopped"
+echo "ranks that stop, die and fail in a collective: all as expected"
