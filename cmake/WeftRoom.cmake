@@ -1,4 +1,4 @@
-# weft_room(NAME ROOMS base kernels ... SOURCES a.cpp b.cpp ... [PUBLIC x.h y.h ...] [INSIDE cpu] [LINK dnnl ...])
+# weft_room(NAME ROOMS base kernels ... SOURCES a.cpp b.cpp ... [PUBLIC x.h y.h ...] [FOLDERS device] [INSIDE cpu] [LINK dnnl ...])
 #
 # One library target per room: weft_NAME, where a sub-room "data/tokenizer" is weft_data_tokenizer. Headers are included
 # as "room/file.h" and found through folders of links:
@@ -6,15 +6,20 @@
 #   <build>/include/NAME.inside  all its headers, for its own sources
 # A room sees its own headers and those of the rooms that it lists, no others: what is not listed cannot be included,
 # neither a room, nor a sub-room of a room that is, nor a header that its room leaves out of its PUBLIC ones (all are
-# public where it names none). INSIDE names folders that are private as a whole (kernels/cpu). Headers that come in
+# public where it names none). Headers of FOLDERS are a room's own, as if they lay in it (kernels/device); INSIDE names
+# folders that are private as a whole (kernels/cpu). Headers that come in
 # through other rooms' headers are seen too, so ROOMS lists the rooms of all headers that a room's sources reach:
 # tests/structure holds it to just these.
 function(weft_room name)
-  cmake_parse_arguments(ROOM "" "" "ROOMS;SOURCES;PUBLIC;INSIDE;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "ROOMS;SOURCES;PUBLIC;FOLDERS;INSIDE;LINK" ${ARGN})
   weft_room_target(target ${name})
   set(view ${CMAKE_BINARY_DIR}/include/${target})
   file(REMOVE_RECURSE ${view} ${view}.inside)
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.h *.inc)
+  foreach(folder ${ROOM_FOLDERS})
+    file(GLOB of_folder CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*.h)
+    list(APPEND headers ${of_folder})
+  endforeach()
   set(all ${headers})
   foreach(folder ${ROOM_INSIDE})
     file(GLOB inside CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${folder}/*.h ${folder}/*.cuh)

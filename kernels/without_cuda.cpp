@@ -1,8 +1,8 @@
 #include "base/error.h"
 #include "kernels/backend/backend.h"
-#include "kernels/device_ids.h"
-#include "kernels/device_queue.h"
-#include "kernels/device_stopwatch.h"
+#include "kernels/device/ids.h"
+#include "kernels/device/queue.h"
+#include "kernels/device/stopwatch.h"
 #include "kernels/devices.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 
 #include "base/mpi.h"
 #include "kernels/context.h"
-#include "kernels/device_ids.h"
+#include "kernels/device/ids.h"
 #include "kernels/devices.h"
 #include "launch/revision.h"
 #include "parallel/nccl_communicator.h"

@@ -77,7 +77,7 @@ class ParameterRegistry {
   void start_weight_gather(size_t owned);
   void finish_weight_gather();
   void sync_compute_weights();
-  // An update that this host has not gone through was queued (kernels/operation_graph.h).
+  // An update that this host has not gone through was queued (kernels/device/operation_graph.h).
   void note_weights_changed() { ++weights_version_; }
   // Another number after every change of the compute values: what is derived from them is asked to compare it.
   uint64_t weights_version() const { return weights_version_; }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "kernels/device_ids.h"
+#include "kernels/device/ids.h"
 #include "parallel/gather_texts.h"
 #include "parallel/mpi_communicator.h"
 #include "parallel/mpi_node.h"

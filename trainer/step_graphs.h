@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/operation_graph.h"
+#include "kernels/device/operation_graph.h"
 #include "model/transformer.h"
 #include "parallel/mesh.h"
 

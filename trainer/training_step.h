@@ -6,7 +6,7 @@
 
 #include "data/batch.h"
 #include "job/job.h"
-#include "kernels/device_stopwatch.h"
+#include "kernels/device/stopwatch.h"
 #include "model/transformer.h"
 #include "parallel/gradient_buckets.h"
 #include "trainer/optimizer.h"

@@ -1,9 +1,8 @@
-#include "kernels/device_ids.h"
-
 #include <fmt/format.h>
 
 #include "kernels/cuda/devices.h"
 #include "kernels/cuda/errors.h"
+#include "kernels/device/ids.h"
 
 namespace weft {
 namespace {

@@ -1,10 +1,9 @@
-#include "kernels/device_queue.h"
-
 #include "kernels/context.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/errors.h"
 #include "kernels/cuda/queue/count.h"
 #include "kernels/cuda/stream.h"
+#include "kernels/device/queue.h"
 
 namespace weft {
 namespace cuda {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "kernels/device_queue.h"
+#include "kernels/device/queue.h"
 #include "parallel/nccl/library.h"
 #include "parallel/nccl/plane.h"
 #include "parallel/nccl/sums.h"

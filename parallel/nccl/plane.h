@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/device_queue.h"
+#include "kernels/device/queue.h"
 #include "parallel/mesh.h"
 #include "parallel/nccl/library.h"
 

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kernels/device/operation_graph.h"
 #include "kernels/elementwise.h"
-#include "kernels/operation_graph.h"
 #include "kernels/optimizer.h"
 #include "kernels/transfer.h"
 

@@ -1,10 +1,9 @@
-#include "kernels/device_stopwatch.h"
-
 #include <vector>
 
 #include "kernels/context.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/errors.h"
+#include "kernels/device/stopwatch.h"
 
 namespace weft {
 namespace cuda {

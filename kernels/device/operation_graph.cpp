@@ -1,4 +1,4 @@
-#include "kernels/operation_graph.h"
+#include "kernels/device/operation_graph.h"
 
 #include <span>
 #include <type_traits>
