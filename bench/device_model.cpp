@@ -51,12 +51,12 @@ const std::array<DeviceSpec, 3>& specs() {
 // How the ranks of an axis reach each other.
 struct Ring {
   double bytes_per_second = 0;
-  double hop = 0;
+  double hop = 0;  // seconds at least, the mean of all
   int ranks = 1;
 
-  // An all-reduce goes up and down.
+  // An all-reduce goes around twice.
   double seconds(const std::string& collective, const StepPlan::Traffic& sent) const {
-    const double hops = std::ceil(std::log2(ranks)) * (collective.ends_with(".all_reduce") ? 2 : 1);
+    const double hops = (ranks - 1) * (collective.ends_with(".all_reduce") ? 2 : 1);
     return sent.bytes / bytes_per_second + static_cast<double>(sent.calls) * hops * hop;
   }
 };
@@ -70,7 +70,9 @@ Ring ring_of(const StepPlan& plan, bool over_tp, const DeviceSpec& device, const
   if (span <= device.per_node) return {.bytes_per_second = link, .hop = reach.link_hop, .ranks = ranks};
   const int here = over_tp ? device.per_node : std::max(1, device.per_node / plan.layout.tp);
   const double network = device.network_gbps * here * reach.links * 1e9;
-  return {.bytes_per_second = std::min(link, network), .hop = reach.network_hop, .ranks = ranks};
+  // Of as many hops as the axis has ranks in a node, one leaves it.
+  const double hop = (reach.link_hop * (here - 1) + reach.network_hop) / here;
+  return {.bytes_per_second = std::min(link, network), .hop = hop, .ranks = ranks};
 }
 
 void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {

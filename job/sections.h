@@ -180,7 +180,7 @@ struct ParallelConfig {
     zero_stage = static_cast<ZeroStage>(stage);
     v.field("gradient_bucket_mib", gradient_bucket_mib,
             "MiB of gradients that are reduced over the replicas at once, while backward still runs; 0 means 8 on a "
-            "CPU, and on CUDA devices as many as there are replicas, from 25 to 256.",
+            "CPU, and on CUDA devices half as many as there are replicas, from 25 to 256.",
             Range{.min = 0, .max = 65536});
     v.field("share_device", share_device,
             "Let several ranks compute on one CUDA device, which is refused otherwise: to try a layout out where there "

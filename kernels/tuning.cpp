@@ -22,7 +22,7 @@ int agree_tuned(Context& context, std::span<const std::string> texts) { return c
 int64_t gradient_bucket_bytes(Context& context, int replicas) {
   constexpr int64_t kMiB = 1 << 20;
   if (context.backend().allocator()->device().kind != DeviceKind::Cuda) return 8 * kMiB;
-  return std::clamp(replicas * kMiB, 25 * kMiB, 256 * kMiB);
+  return std::clamp(replicas * kMiB / 2, 25 * kMiB, 256 * kMiB);
 }
 
 }  // namespace weft

@@ -127,7 +127,6 @@ class Communicator {
   // The count of its collectives over tensors that the device keeps when they are done, where they are only queued:
   // nobody then waits for one of them. Null: the host moves them and waits for each.
   virtual std::shared_ptr<const std::atomic<uint64_t>> count_of_done() const { return nullptr; }
-  bool captured() const { return log_ != nullptr; }
   virtual std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
   virtual std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
   virtual std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) = 0;

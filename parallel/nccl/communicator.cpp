@@ -126,12 +126,10 @@ class NcclCommunicator : public Communicator {
     // Before: the operations that make what the collective reads, and those that read what it overwrites.
     queue_->follow_operations();
     comm_->plane().call(name, [&] { return call(static_cast<cudaStream_t>(queue_->handle())); });
-    // After: whoever waits lets operations wait for this place. The count comes behind it, since nothing has to wait
-    // for what only reports read; but in a graph, in which a stream must end with something that is waited for.
-    if (captured()) queue_->count_up();
-    auto work = std::make_unique<NcclWork>(queue_);
-    if (!captured()) queue_->count_up();
-    return work;
+    queue_->count_up();
+    // After: whoever waits lets operations wait for this place. Behind the count, although only reports read it:
+    // launches of graphs, which have streams of their own, come after what operations have waited for, and count there.
+    return std::make_unique<NcclWork>(queue_);
   }
 
   std::shared_ptr<DeviceQueue> queue_;

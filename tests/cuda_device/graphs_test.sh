@@ -55,7 +55,7 @@ for case in 'dp2' 'tp2 parallel.tp=2'; do
 done
 
 # One of two ranks stops while graphs are launched.
-on 2 stopped train.max_steps=1000000 train.graphs=true timeouts.step_seconds=10 &
+on 2 stopped train.max_steps=1000000 train.graphs=true timeouts.step_seconds=30 &
 job_pid=$!
 while kill -0 $job_pid 2>/dev/null && [[ $(cat stopped/metrics.jsonl 2>/dev/null | wc -l) -lt 5 ]]; do sleep 0.1; done
 for link in /proc/[0-9]*/exe; do
@@ -70,6 +70,6 @@ code=0
 began=$SECONDS
 wait $job_pid || code=$?
 ((code == 5)) || fail "exit $code with a rank that is stopped"
-((SECONDS - began < 60)) || fail "it took $((SECONDS - began)) s to end"
-grep -q 'error: \[rank 0 .*no progress for .* in phase step' log || fail "the report does not say what happened"
+((SECONDS - began < 200)) || fail "it took $((SECONDS - began)) s to end"
+tr '\n' ' ' <log | grep -qE 'no progress for [0-9]+ s in phase step.*rank 1 \([^)]*stopped by a signal' || fail "the report does not say what happened"
 echo "steps as graphs: all as expected"

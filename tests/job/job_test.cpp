@@ -129,7 +129,7 @@ TEST(Job, BucketsOfGradientsAreAsTheDeviceAndTheReplicasSay) {
   if (!cuda_devices().built) return;
   const auto planned = plan_for_cuda(1);
   EXPECT_EQ(mib(*planned, 2), 25);
-  EXPECT_EQ(mib(*planned, 64), 64);
+  EXPECT_EQ(mib(*planned, 64), 32);
   EXPECT_EQ(mib(*planned, 1000), 256);
 }
 
