@@ -71,16 +71,17 @@ TEST(DeviceModel, ShardsAreWaitedForAndNodesAreFarther) {
   StepPlan plan = small_plan();
   plan.layout = {.dp = 1, .tp = 4};
   plan.traffic["tp.all_reduce"] = {.calls = 100, .bytes = 50e9};
-  EXPECT_NEAR(predict_step(plan, kDevice, kAll).shards, 0.5 + 100 * 2 * 2 * 1e-3, 1e-12);
+  EXPECT_NEAR(predict_step(plan, kDevice, kAll).shards, 0.5 + 100 * 2 * 3 * 1e-3, 1e-12);
 
   plan.traffic = {{"dp.all_reduce", {.calls = 1, .bytes = 400e9}}};
   const auto replicas = [&plan](int dp, int tp) {
     plan.layout = {.dp = dp, .tp = tp};
     return predict_step(plan, kDevice, kAll).replicas;
   };
-  EXPECT_NEAR(replicas(8, 1), 4 + 2 * 3 * 1e-3, 1e-12);    // one node, its links
-  EXPECT_NEAR(replicas(16, 1), 5 + 2 * 4 * 1e-2, 1e-12);   // two, the 8 adapters of each
-  EXPECT_NEAR(replicas(16, 4), 20 + 2 * 4 * 1e-2, 1e-12);  // two devices of the axis a node, their adapters
+  EXPECT_NEAR(replicas(8, 1), 4 + 2 * 7 * 1e-3, 1e-12);                 // one node, its links
+  EXPECT_NEAR(replicas(16, 1), 5 + 2 * 15 * (7e-3 + 1e-2) / 8, 1e-12);  // two, the 8 adapters of each
+  EXPECT_NEAR(replicas(16, 4), 20 + 2 * 15 * (1e-3 + 1e-2) / 2,
+              1e-12);  // two devices of the axis a node, their adapters
 }
 
 TEST(DeviceModel, TheFastestLayoutThatFitsComesFirst) {
