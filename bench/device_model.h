@@ -42,9 +42,9 @@ struct Reach {
 
 // Seconds of one step of one rank. Operations are priced one kind at a time: FLOPs over a rate or bytes over the
 // memory's, whichever takes longer (the roofline, Williams et al. 2009). A collective sends what a ring sends and waits
-// for its hops: weft has NCCL add around rings (parallel/nccl/sums.h). What replicas send hides behind the backward pass
-// of the last micro-batch (gradients) and behind the first forward pass (weights), with the last bucket behind nothing;
-// what the shards of a model send hides behind nothing.
+// for its hops: weft has NCCL add around rings (parallel/nccl/sums.h). What replicas send hides behind the backward
+// pass of the last micro-batch (gradients) and behind the first forward pass (weights), with the last bucket behind
+// nothing; what the shards of a model send hides behind nothing.
 struct PredictedStep {
   double products = 0;
   double attention = 0;
