@@ -1,7 +1,5 @@
 #include "data/loader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -92,9 +90,10 @@ std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset>
 namespace {
 
 uint64_t shape_of(const PlannedStep& step) {
-  std::string lengths;
-  for (const PlannedSequence& s : step.sequences) lengths += fmt::format("{} {} ", s.source_tokens, s.input_tokens);
-  return hash64(lengths);
+  std::vector<int32_t> lengths;
+  lengths.reserve(2 * step.sequences.size());
+  for (const PlannedSequence& s : step.sequences) lengths.insert(lengths.end(), {s.source_tokens, s.input_tokens});
+  return hash64({reinterpret_cast<const char*>(lengths.data()), lengths.size() * sizeof(int32_t)});
 }
 
 }  // namespace

@@ -34,9 +34,9 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
     }
     mesh.progress();
   }
+  mesh.settle();
   // One sum for the world, of one shard of each replica: what is decided by it (a save, the end) must be decided alike
   // by ranks whose dp groups might round differently.
-  mesh.settle();
   std::array<double, 2> sums{};
   download(context, device_sums, std::span<double>(sums));
   if (mesh.tp().rank() != 0) sums = {};

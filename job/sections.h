@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/config/fields.h"
+#include "kernels/device/gradient_bucket.h"
 #include "kernels/devices.h"
-#include "kernels/gradient_bucket.h"
 #include "kernels/products.h"
 #include "model/config.h"
 #include "parallel/device_places.h"

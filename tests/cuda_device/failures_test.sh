@@ -3,11 +3,7 @@
 # and says which rank, device and collective it was.
 # usage: failures_test.sh WEFT SIMULATED SCRATCH
 set -euo pipefail
-weft=$1 simulated=$2 scratch=$3
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-source "$root/tests/launch/common.sh"
-begin_in "$scratch"
-export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 export LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_COUNT=2
 export WEFT_CUDA_DEVICE_PATIENCE=600 # the simulator's own report of a deadlock would come first
 job=$root/configs/sample/translation.yaml
@@ -15,11 +11,6 @@ small=(--set model.width=32 --set model.heads=2 --set model.layers=1 --set model
   --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set checkpoint.every_epochs=0
   --set checkpoint.every_steps=0 --set log.generations.every_steps=0 --set log.every_steps=1
   --set train.max_steps=1000000 --set device=cuda --set timeouts.step_seconds=30 --set timeouts.init_seconds=200)
-fail() {
-  echo "FAILED: $*"
-  [[ ! -f log ]] || cat log
-  exit 1
-}
 # ends_after FAULT=N RUN SETTING...: two ranks train in RUN until rank 1's N-th collective. Sets code.
 ends_after() {
   local fault=$1 run=$2 sets=() began=$SECONDS

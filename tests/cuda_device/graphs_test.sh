@@ -3,21 +3,13 @@
 # schedules and on two ranks, with evaluations between them; and a rank that stops ends the job in time.
 # usage: graphs_test.sh WEFT SIMULATED SCRATCH SEEDS
 set -euo pipefail
-weft=$1 simulated=$2 scratch=$3 seeds=$4
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-source "$root/tests/launch/common.sh"
-begin_in "$scratch"
-export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+seeds=$4
 job=$root/configs/sample/gpt.yaml
 small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set batch.sequences=2 --set model.max_length=48
   --set batch.context_length=48 --set schedule.warmup_steps=1 --set checkpoint.every_steps=0 --set log.every_steps=1
   --set log.generations.every_steps=0 --set evaluation.every_steps=0 --set evaluation.max_sequences=2
   --set schedule.decay_end_step=20)
-fail() {
-  echo "FAILED: $*"
-  [[ ! -f log ]] || cat log
-  exit 1
-}
 # on RANKS RUN SETTING...: trains in RUN.
 on() {
   local ranks=$1 run=$2 sets=()

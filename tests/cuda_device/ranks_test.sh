@@ -3,22 +3,13 @@
 # rank goes on on one CPU rank and on two devices; which device a rank takes, and what is refused.
 # usage: ranks_test.sh WEFT SIMULATED SCRATCH
 set -euo pipefail
-weft=$1 simulated=$2 scratch=$3
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-source "$root/tests/launch/common.sh"
-begin_in "$scratch"
-export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 job=$root/configs/sample/translation.yaml
 small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set model.ffn=64 --set batch.tokens=200
   --set schedule.warmup_steps=2 --set schedule.decay_end_step=100 --set 'checkpoint.keep_steps=[2]'
   --set evaluation.every_steps=0 --set evaluation.every_epochs=0 --set log.every_steps=1
   --set checkpoint.every_epochs=0 --set checkpoint.every_steps=2 --set log.generations.every_steps=0
   --set train.precision=fp32 --set evaluation.max_sequences=2)
-fail() {
-  echo "FAILED: $*"
-  [[ ! -f log ]] || cat log
-  exit 1
-}
 # on DEVICE RANKS RUN SETTING...: trains in RUN.
 on() {
   local device=$1 ranks=$2 run=$3 sets=()

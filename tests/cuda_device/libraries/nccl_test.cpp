@@ -111,7 +111,10 @@ TEST(Nccl, OperationsOfAStreamAreOrderedWithItsCollectives) {
 }
 
 // x += x summed over the ranks, on a second stream that joins the capture.
-cudaGraphExec_t captured_sum(const Rank& rank, float* x, cudaEvent_t forked, cudaEvent_t joined) {
+cudaGraphExec_t captured_sum(const Rank& rank, float* x) {
+  cudaEvent_t forked = nullptr, joined = nullptr;
+  ok(cudaEventCreate(&forked));
+  ok(cudaEventCreate(&joined));
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t program = nullptr;
   ok(cudaStreamBeginCapture(rank.first, cudaStreamCaptureModeThreadLocal));
@@ -130,10 +133,7 @@ TEST(Nccl, ACollectiveInAGraphIsACallAtEachLaunch) {
   IN_A_PROCESS({
     on_three_ranks([](Rank& rank) {
       OnDevice<float> x(Floats(3, 1));
-      cudaEvent_t forked = nullptr, joined = nullptr;
-      ok(cudaEventCreate(&forked));
-      ok(cudaEventCreate(&joined));
-      cudaGraphExec_t program = captured_sum(rank, x.p, forked, joined);
+      cudaGraphExec_t program = captured_sum(rank, x.p);
       for (int launch = 0; launch < 2; ++launch) ok(cudaGraphLaunch(program, rank.first));
       ncclAllReduce(x.p, x.p, 3, ncclFloat32, ncclSum, rank.one, rank.first);
       ok(cudaGraphLaunch(program, rank.first));
@@ -150,10 +150,7 @@ TEST(Nccl, ACommunicatorThatEndsBeforeItsGraphIsReported) {
   IN_A_PROCESS({
     on_three_ranks([](Rank& rank) {
       OnDevice<float> x(Floats(3, 1));
-      cudaEvent_t forked = nullptr, joined = nullptr;
-      ok(cudaEventCreate(&forked));
-      ok(cudaEventCreate(&joined));
-      captured_sum(rank, x.p, forked, joined);
+      captured_sum(rank, x.p);
       ncclCommDestroy(rank.one);
     });
     EXPECT_THAT(reported(), HasSubstr("a graph still holds collectives of the communicator"));

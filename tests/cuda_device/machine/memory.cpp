@@ -9,6 +9,8 @@ namespace {
 constexpr size_t kDeviceReserve = size_t{1} << 40, kPinnedReserve = size_t{1} << 38;
 constexpr size_t kAlignment = 256, kPage = 4096;
 constexpr size_t kFreedRemembered = 4096;
+thread_local int allocations_of_thread = 0;
+
 constexpr int kNotANumber = 0xff;  // as each byte: no number in every floating-point type
 
 }  // namespace
@@ -30,15 +32,14 @@ std::string Memory::name_of(const Allocation& a) {
   return "allocation " + std::to_string(a.number) + " " + place + " (" + std::to_string(a.bytes) + " bytes)";
 }
 
-Allocation& Memory::add(uint64_t address, size_t bytes, Allocation::Kind kind, int owner, std::ptrdiff_t to_alias) {
+Allocation& Memory::add(uint64_t address, size_t bytes, Allocation::Kind kind, std::ptrdiff_t to_alias) {
   auto a = std::make_unique<Allocation>();
   a->address = address;
   a->bytes = bytes;
   a->kind = kind;
   a->device = -1;
   a->number = ++count_;
-  a->owner = owner;
-  a->place = ++places_[{kind, owner}];
+  a->place = ++allocations_of_thread;
   a->to_alias = to_alias;
   a->shadow = Shadow(bytes);
   return *(allocations_[address] = std::move(a));
@@ -49,22 +50,22 @@ uint64_t Memory::allocate(size_t bytes, int device, OpId by) {
   if (bytes > limits_.bytes_per_device - used) return 0;
   const uint64_t address = device_arena_.take(bytes, kAlignment);
   if (address == 0) return 0;
-  Allocation& a = add(address, bytes, Allocation::Kind::Device, device, device_arena_.to_alias());
+  Allocation& a = add(address, bytes, Allocation::Kind::Device, device_arena_.to_alias());
   a.device = device;
   a.allocated_by = by;
   used += bytes;
   return address;
 }
 
-void* Memory::allocate_pinned(size_t bytes, int owner) {
+void* Memory::allocate_pinned(size_t bytes) {
   const uint64_t address = pinned_arena_.take(bytes, kPage);
   if (address == 0) return nullptr;
-  add(address, bytes, Allocation::Kind::Pinned, owner, pinned_arena_.to_alias());
+  add(address, bytes, Allocation::Kind::Pinned, pinned_arena_.to_alias());
   return reinterpret_cast<void*>(address);
 }
 
 void Memory::register_host(void* first, size_t bytes) {
-  add(reinterpret_cast<uint64_t>(first), bytes, Allocation::Kind::Registered, 0, 0);
+  add(reinterpret_cast<uint64_t>(first), bytes, Allocation::Kind::Registered, 0);
 }
 
 bool Memory::free(uint64_t address, OpId by) {

@@ -34,9 +34,8 @@ struct Allocation {
   Kind kind = Kind::Device;
   int device = 0;  // the one whose memory it is; -1: the host's, reached by all
   int number = 0;  // for messages: counts from 1
-  // Its place among what one device got, from 1; pinned memory: what threads of that device got. Where each device has
-  // a thread of its own, it does not depend on how the threads took turns.
-  int owner = 0, place = 0;
+  // Its place among what its thread has allocated, from 1: it does not depend on how threads took turns.
+  int place = 0;
   bool freed = false;
   OpId allocated_by = kBeforeAll;      // of a stream-ordered allocation
   mutable OpId known_to = kBeforeAll;  // the last operation that proved to come after it
@@ -61,7 +60,7 @@ class Memory {
   // 0: out of memory. `by` is the operation of a stream-ordered allocation, which every user must be ordered after.
   uint64_t allocate(size_t bytes, int device, OpId by = kBeforeAll);
   // Pinned memory of the host, reached by every device under this address; page-aligned.
-  void* allocate_pinned(size_t bytes, int owner = 0);
+  void* allocate_pinned(size_t bytes);
   // Memory of the host's own that devices may reach from now on (cudaHostRegister). It cannot be protected.
   void register_host(void* first, size_t bytes);
   // Frees any of these. As an operation of its own (by != kBeforeAll: begin(by) came before) it counts as a write of
@@ -124,7 +123,7 @@ class Memory {
 
  private:
   std::byte* reach(uint64_t address, size_t bytes, Touch kind, const std::string& what);
-  Allocation& add(uint64_t address, size_t bytes, Allocation::Kind kind, int owner, std::ptrdiff_t to_alias);
+  Allocation& add(uint64_t address, size_t bytes, Allocation::Kind kind, std::ptrdiff_t to_alias);
 
   const HappensBefore& order_;
   Reports& reports_;
@@ -136,7 +135,6 @@ class Memory {
   Accessor accessor_;
   std::vector<RunRange> unordered_;
   int count_ = 0;
-  std::map<std::pair<Allocation::Kind, int>, int> places_;  // given away, by kind and owner
   std::vector<size_t> used_;
   std::map<uint64_t, std::unique_ptr<Allocation>> allocations_;
   std::deque<uint64_t> freed_;  // the last ones, for messages; earlier ones are forgotten

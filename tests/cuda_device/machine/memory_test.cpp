@@ -1,5 +1,8 @@
 // Device memory by itself: allocations, orders between operations, and what is forgotten.
+
 #include <gmock/gmock.h>
+
+#include <thread>
 
 #include "tests/cuda_device/machine/test_device.h"
 
@@ -57,16 +60,16 @@ TEST(Memory, AnotherDevicesMemoryIsOutOfReach) {
   EXPECT_EQ(device.count(ReportKind::Bounds), 1u);
 }
 
-TEST(Memory, PlacesAreCountedForEachDevice) {
+TEST(Memory, PlacesAreCountedForEachThread) {
   TestDevice device({.devices = 2});
   const auto place = [&](uint64_t at) { return device.memory.find(at)->place; };
-  const auto pinned = [&](int owner) { return reinterpret_cast<uint64_t>(device.memory.allocate_pinned(8, owner)); };
-  EXPECT_EQ(place(device.memory.allocate(8, 0)), 1);
-  EXPECT_EQ(place(device.memory.allocate(8, 1)), 1);
-  EXPECT_EQ(place(device.memory.allocate(8, 0)), 2);
-  EXPECT_EQ(place(pinned(1)), 1);
-  EXPECT_EQ(place(pinned(0)), 1);
-  EXPECT_EQ(place(pinned(1)), 2);
+  for (int thread = 0; thread < 2; ++thread) {
+    std::thread([&] {
+      EXPECT_EQ(place(device.memory.allocate(8, 0)), 1);
+      EXPECT_EQ(place(device.memory.allocate(8, 1)), 2);
+      EXPECT_EQ(place(reinterpret_cast<uint64_t>(device.memory.allocate_pinned(8))), 3);
+    }).join();
+  }
 }
 
 TEST(MemoryDeathTest, TheHostCannotTouchIt) {

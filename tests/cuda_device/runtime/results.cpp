@@ -27,8 +27,7 @@ void Results::add(const std::string& operation, const Memory& memory) {
   Sum& sum = sums_[operation];
   ++sum.operations;
   memory.for_each_written([&](const Allocation& a, size_t offset, std::span<const std::byte> bytes) {
-    const uint64_t place[] = {static_cast<uint64_t>(a.kind), static_cast<uint64_t>(a.owner),
-                              static_cast<uint64_t>(a.place), offset};
+    const uint64_t place[] = {static_cast<uint64_t>(a.place), offset};
     sum.bytes += bytes.size();
     sum.hash += XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(place, sizeof place));
   });

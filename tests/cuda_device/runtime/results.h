@@ -24,8 +24,8 @@ class Results {
   // Appends a line for each name of an operation, at once, so that several processes may share the file:
   //   COMMAND LINE <tab> OPERATION <tab> how many there were <tab> bytes written <tab> hash
   // The hash is a sum over all stretches of bytes that were written, of the bytes and of where they lie (the place
-  // of the allocation, the offset): it does not depend on the order in which operations ran, nor on how threads with a
-  // device each took turns.
+  // of the allocation, the offset): it does not depend on the order in which operations ran, nor on how threads took
+  // turns.
   void write() const;
 
  private:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <utility>
 
 namespace weft::cuda_device {
 namespace {
@@ -20,34 +21,31 @@ class Other : public Elsewhere {
   const uint64_t& moves_;
 };
 
-TEST(Simulator, WhatMovesElsewhereRightAfterNothingCouldRunEndsTheWait) {
-  setenv("WEFT_CUDA_DEVICE_PATIENCE", "2", 1);
+// Whether an operation that may run once `ready` says so comes to run, within so many seconds in which nothing moves.
+bool comes_to_run(const char* patience, const uint64_t& moves, const std::function<bool()>& ready) {
+  setenv("WEFT_CUDA_DEVICE_PATIENCE", patience, 1);
   Simulator all;
   unsetenv("WEFT_CUDA_DEVICE_PATIENCE");
-  uint64_t moves = 0;
   all.elsewhere = std::make_unique<Other>(moves);
-  // The other process sends just after this one has asked whether it has.
-  bool sent = false, received = false;
-  const auto ready = [&] {
-    const bool before = sent;
-    sent = true, moves = 1;
-    return before;
-  };
+  bool ran = false;
   const std::lock_guard lock(all.mutex);
   all.enqueue(all.schedule.create_stream(0, false),
-              {.name = "receive", .body = [&](OpId) { received = true; }, .ready = ready});
-  EXPECT_TRUE(all.run_until([&] { return received; }));
+              {.name = "receive", .body = [&](OpId) { ran = true; }, .ready = ready});
+  return all.run_until([&] { return ran; });
+}
+
+TEST(Simulator, WhatMovesElsewhereRightAfterNothingCouldRunEndsTheWait) {
+  uint64_t moves = 0;
+  bool sent = false;
+  // The other process sends just after this one has asked whether it has.
+  EXPECT_TRUE(comes_to_run("2", moves, [&] {
+    moves = 1;
+    return std::exchange(sent, true);
+  }));
 }
 
 TEST(Simulator, AWaitInWhichNothingMovesEndsWithItsPatience) {
-  setenv("WEFT_CUDA_DEVICE_PATIENCE", "1", 1);
-  Simulator all;
-  unsetenv("WEFT_CUDA_DEVICE_PATIENCE");
-  uint64_t moves = 0;
-  all.elsewhere = std::make_unique<Other>(moves);
-  const std::lock_guard lock(all.mutex);
-  all.enqueue(all.schedule.create_stream(0, false), {.name = "receive", .ready = [] { return false; }});
-  EXPECT_FALSE(all.run_until([] { return false; }));
+  EXPECT_FALSE(comes_to_run("1", 0, [] { return false; }));
 }
 
 }  // namespace

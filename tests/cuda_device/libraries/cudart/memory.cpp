@@ -86,7 +86,7 @@ cudaError_t cudaMallocManaged(void** p, size_t bytes, unsigned) {
     *p = nullptr;
     if (bytes == 0) return Status::InvalidValue;
     if (all.allocation_fails()) return Status::MemoryAllocation;
-    *p = all.memory.allocate_pinned(bytes, this_thread().device);
+    *p = all.memory.allocate_pinned(bytes);
     if (*p) all.managed.insert(address_of(*p));
     return *p ? Status::Success : Status::MemoryAllocation;
   });
@@ -141,7 +141,7 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
     *p = nullptr;
     if (bytes == 0) return Status::Success;
     if (all.allocation_fails()) return Status::MemoryAllocation;
-    *p = all.memory.allocate_pinned(bytes, this_thread().device);
+    *p = all.memory.allocate_pinned(bytes);
     return *p ? Status::Success : Status::MemoryAllocation;
   });
 }

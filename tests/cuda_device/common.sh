@@ -1,0 +1,14 @@
+# Sourced by the tests that run several ranks on simulated devices: TEST WEFT SIMULATED SCRATCH
+# shellcheck shell=bash
+weft=$1 simulated=$2 scratch=$3
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+source "$root/tests/launch/common.sh"
+begin_in "$scratch"
+export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
+
+# fail WORDS...: with what was said last.
+fail() {
+  echo "FAILED: $*"
+  [[ ! -f log ]] || cat log
+  exit 1
+}
