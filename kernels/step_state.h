@@ -14,6 +14,7 @@ struct StepState {
   double inverse_divisor = 1;  // 1 / (valid target tokens of the whole step), known before its first forward
   uint64_t dropout_key = 0;    // Philox key of this step: a hash of (seed, step)
   bool skip = false;           // non-finite loss or norm somewhere: an update changes nothing
+  uint8_t unused[7] = {};      // devices get the bytes as they are: none of them is left unset
   // Where a step is replayed (kernels/device/operation_graph.h): these values as the device has them, which operations
   // read in place of those above. Null: it is not.
   const StepState* on_device = nullptr;

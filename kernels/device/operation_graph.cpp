@@ -1,5 +1,6 @@
 #include "kernels/device/operation_graph.h"
 
+#include <cstddef>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -38,6 +39,7 @@ bool has_graphs(Context& context) { return !context.meta() && context.backend().
 StepMirror::StepMirror(Context& context)
     : context_(context), memory_(context.empty({sizeof(StepState) / sizeof(int64_t)}, DType::I64)) {
   static_assert(std::is_trivially_copyable_v<StepState> && sizeof(StepState) % sizeof(int64_t) == 0);
+  static_assert(offsetof(StepState, on_device) == offsetof(StepState, unused) + sizeof(StepState::unused));
 }
 
 void StepMirror::write(const StepState& state) const {

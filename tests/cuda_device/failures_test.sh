@@ -25,7 +25,7 @@ ends_after() {
   ((code != 0)) || fail "$run: the job ended well"
   grep -q '"event":"train","step":2,' "$run/metrics.jsonl" || fail "$run: it never trained"
 }
-says() { tr '\n' ' ' <log | grep -qE "$1" || fail "it does not say: $1"; }
+says() { says_in log "$1" || fail "it does not say: $1"; }
 rank_1='rank 1 \(cuda:1, pid [0-9]+, '
 collective='all_reduce number [0-9]+ over dp \(gradient bucket [0-9]+, [0-9]+ bytes\)'
 

@@ -50,18 +50,15 @@ done
 on 2 stopped train.max_steps=1000000 train.graphs=true timeouts.step_seconds=30 &
 job_pid=$!
 while kill -0 $job_pid 2>/dev/null && [[ $(cat stopped/metrics.jsonl 2>/dev/null | wc -l) -lt 5 ]]; do sleep 0.1; done
-for link in /proc/[0-9]*/exe; do
-  [[ $(readlink "$link" 2>/dev/null) == "$(readlink -f "$weft")" ]] || continue
-  process=${link#/proc/} process=${process%/exe}
-  [[ $(readlink "/proc/$process/cwd" 2>/dev/null) == "$PWD" ]] || continue
-  tr '\0' '\n' <"/proc/$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=1 && stopped=$process
-done
-[[ -n ${stopped:-} ]] || fail "no rank 1"
+mapfile -t ours < <(for folder in /proc/[0-9]*; do
+  [[ $(readlink "$folder/exe") == "$(readlink -f "$weft")" && $(readlink "$folder/cwd") == "$PWD" ]] && echo "${folder#/proc/}"
+done 2>/dev/null)
+stopped=$(of_rank 1 "${ours[@]}") || fail "no rank 1"
 kill -STOP "$stopped"
 code=0
 began=$SECONDS
 wait $job_pid || code=$?
 ((code == 5)) || fail "exit $code with a rank that is stopped"
 ((SECONDS - began < 200)) || fail "it took $((SECONDS - began)) s to end"
-tr '\n' ' ' <log | grep -qE 'no progress for [0-9]+ s in phase step.*rank 1 \([^)]*stopped by a signal' || fail "the report does not say what happened"
+says_in log 'no progress for [0-9]+ s in phase step.*rank 1 \([^)]*stopped by a signal' || fail "the report does not say what happened"
 echo "steps as graphs: all as expected"

@@ -10,3 +10,27 @@ begin_in() { rm -rf "$1" && mkdir -p "$1" && cd "$1"; }
 
 # on_ranks RANKS COMMAND...: more ranks than processors are allowed, and none is bound to one.
 on_ranks() { mpirun --oversubscribe --bind-to none -np "$1" "${@:2}"; }
+
+# of_rank RANK PROCESS...: the one that mpirun has started as that rank; fails where none is.
+of_rank() {
+  local process
+  for process in "${@:2}"; do
+    grep -qzx "OMPI_COMM_WORLD_RANK=$1" "/proc/$process/environ" 2>/dev/null || continue
+    echo "$process"
+    return
+  done
+  return 1
+}
+
+# says_in FILE PATTERN: whether the file says it, however it broke the lines.
+says_in() { grep -qzE "$2" <(tr '\n' ' ' <"$1"); }
+
+# Jobs in the background end with the script that began them: whoever reads its output would wait for theirs.
+end_jobs() {
+  local job
+  for job in $(jobs -p); do
+    pkill -TERM -P "$job" || true
+    kill "$job" 2>/dev/null || true
+  done
+}
+trap end_jobs EXIT

@@ -56,7 +56,7 @@ for case in KILL:15 KILL:33 KILL:71 USR1:25 TERM:52; do
 done
 
 # A finished run has nothing to do, and a checkpoint that is not there is an error.
-on_ranks 2 "$weft" train job.yaml --set run_dir=straight 2>&1 | grep -q 'nothing to do: step 120 of 120'
+on_ranks 2 "$weft" train job.yaml --set run_dir=straight 2>&1 | grep 'nothing to do: step 120 of 120' >/dev/null
 code=0
 "$weft" train job.yaml --set run_dir=nowhere --resume nowhere/step-1 2>resume.log || code=$?
 ((code == 3)) || { echo "exit $code from a checkpoint that is not there"; exit 1; }

@@ -47,14 +47,9 @@ wait_for_steps() {
 }
 # rank_pid RANK: the process of this run with that rank.
 rank_pid() {
-  local p
-  for p in $(pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)"); do
-    if tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1"; then
-      echo "$p"
-      return
-    fi
-  done
-  fail "no process of rank $1"
+  local ranks
+  mapfile -t ranks < <(pgrep -f "(train|evaluate) job.yaml --set run_dir=$run( |\$)")
+  of_rank "$1" "${ranks[@]}" || fail "no process of rank $1"
 }
 # ends_within SECONDS: waits for mpirun and sets code.
 ends_within() {

@@ -9,8 +9,6 @@ namespace {
 constexpr size_t kDeviceReserve = size_t{1} << 40, kPinnedReserve = size_t{1} << 38;
 constexpr size_t kAlignment = 256, kPage = 4096;
 constexpr size_t kFreedRemembered = 4096;
-thread_local int allocations_of_thread = 0;
-
 constexpr int kNotANumber = 0xff;  // as each byte: no number in every floating-point type
 
 }  // namespace
@@ -39,7 +37,6 @@ Allocation& Memory::add(uint64_t address, size_t bytes, Allocation::Kind kind, s
   a->kind = kind;
   a->device = -1;
   a->number = ++count_;
-  a->place = ++allocations_of_thread;
   a->to_alias = to_alias;
   a->shadow = Shadow(bytes);
   return *(allocations_[address] = std::move(a));
@@ -195,11 +192,11 @@ std::byte* Memory::write(uint64_t address, size_t bytes, const std::string& what
 }
 
 void Memory::for_each_written(
-    const std::function<void(const Allocation&, size_t, std::span<const std::byte>)>& visit) const {
+    const std::function<void(size_t, std::span<const std::byte>)>& visit) const {
   for (const auto& [address, a] : allocations_) {
     if (a->freed) continue;
     a->shadow.take_written(accessor_.launch, [&, a = a.get()](size_t offset, size_t bytes) {
-      visit(*a, offset, {alias(*a, a->address + offset), std::min(bytes, a->bytes - offset)});
+      visit(offset, {alias(*a, a->address + offset), std::min(bytes, a->bytes - offset)});
     });
   }
 }

@@ -34,8 +34,6 @@ struct Allocation {
   Kind kind = Kind::Device;
   int device = 0;  // the one whose memory it is; -1: the host's, reached by all
   int number = 0;  // for messages: counts from 1
-  // Its place among what its thread has allocated, from 1: it does not depend on how threads took turns.
-  int place = 0;
   bool freed = false;
   OpId allocated_by = kBeforeAll;      // of a stream-ordered allocation
   mutable OpId known_to = kBeforeAll;  // the last operation that proved to come after it
@@ -87,10 +85,9 @@ class Memory {
   // What stands there is as good as never written (a sub-allocator gives a block out again).
   void poison(uint64_t address, size_t bytes);
 
-  // What the operation that executes has written up to now and nobody has freed: visit(allocation, offset, bytes) for
-  // each stretch, from the lowest address on.
-  void for_each_written(
-      const std::function<void(const Allocation&, size_t offset, std::span<const std::byte>)>& visit) const;
+  // What the operation that executes has written up to now and nobody has freed: visit(offset in its
+  // allocation, bytes) for each stretch, from the lowest address on.
+  void for_each_written(const std::function<void(size_t offset, std::span<const std::byte>)>& visit) const;
 
   // Unchecked: where the simulator itself finds bytes of an allocation.
   std::byte* alias(const Allocation& a, uint64_t address) const {

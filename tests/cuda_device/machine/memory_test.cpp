@@ -1,8 +1,5 @@
 // Device memory by itself: allocations, orders between operations, and what is forgotten.
-
 #include <gmock/gmock.h>
-
-#include <thread>
 
 #include "tests/cuda_device/machine/test_device.h"
 
@@ -58,18 +55,6 @@ TEST(Memory, AnotherDevicesMemoryIsOutOfReach) {
   device.memory.begin(++device.op, 0);
   EXPECT_EQ(device.memory.write(at, 4, "a copy"), nullptr);
   EXPECT_EQ(device.count(ReportKind::Bounds), 1u);
-}
-
-TEST(Memory, PlacesAreCountedForEachThread) {
-  TestDevice device({.devices = 2});
-  const auto place = [&](uint64_t at) { return device.memory.find(at)->place; };
-  for (int thread = 0; thread < 2; ++thread) {
-    std::thread([&] {
-      EXPECT_EQ(place(device.memory.allocate(8, 0)), 1);
-      EXPECT_EQ(place(device.memory.allocate(8, 1)), 2);
-      EXPECT_EQ(place(reinterpret_cast<uint64_t>(device.memory.allocate_pinned(8))), 3);
-    }).join();
-  }
 }
 
 TEST(MemoryDeathTest, TheHostCannotTouchIt) {
@@ -272,9 +257,8 @@ TEST(Memory, NamesWhatAnOperationHasWritten) {
   const uint64_t untouched = device.put(U32(8)), at = device.put(U32(64)), freed = device.allocate(64);
   const auto written = [&] {
     std::vector<std::pair<size_t, size_t>> all;
-    device.memory.for_each_written([&](const Allocation& a, size_t offset, std::span<const std::byte> bytes) {
-      EXPECT_EQ(a.address, at);
-      EXPECT_EQ(bytes.data(), device.memory.alias(a, at + offset));
+    device.memory.for_each_written([&](size_t offset, std::span<const std::byte> bytes) {
+      EXPECT_EQ(bytes.data(), device.memory.alias(*device.memory.find(at), at + offset));
       all.emplace_back(offset, bytes.size());
     });
     return all;
@@ -306,7 +290,7 @@ TEST(Memory, NamesWhatALaunchHasWritten) {
       "st.global.u32 [%rd2], %r2;",
       1, {at}, {2});
   std::vector<uint32_t> found;
-  device.memory.for_each_written([&](const Allocation&, size_t offset, std::span<const std::byte> bytes) {
+  device.memory.for_each_written([&](size_t offset, std::span<const std::byte> bytes) {
     EXPECT_EQ(offset, 0u);
     found.resize(bytes.size() / 4);
     std::memcpy(found.data(), bytes.data(), bytes.size());

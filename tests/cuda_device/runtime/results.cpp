@@ -12,6 +12,8 @@
 namespace weft::cuda_device {
 namespace {
 
+constexpr size_t kAligned = 256;  // what programs' own allocators begin blocks at
+
 std::string command_line() {
   std::ifstream file("/proc/self/cmdline");
   std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -26,10 +28,15 @@ void Results::add(const std::string& operation, const Memory& memory) {
   if (file_.empty()) return;
   Sum& sum = sums_[operation];
   ++sum.operations;
-  memory.for_each_written([&](const Allocation& a, size_t offset, std::span<const std::byte> bytes) {
-    const uint64_t place[] = {static_cast<uint64_t>(a.place), offset};
+  memory.for_each_written([&](size_t offset, std::span<const std::byte> bytes) {
     sum.bytes += bytes.size();
-    sum.hash += XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(place, sizeof place));
+    while (!bytes.empty()) {
+      const size_t within = offset % kAligned;
+      const auto piece = bytes.first(std::min(bytes.size(), kAligned - within));
+      sum.hash += XXH3_64bits_withSeed(piece.data(), piece.size(), within);
+      bytes = bytes.subspan(piece.size());
+      offset += piece.size();
+    }
   });
 }
 
