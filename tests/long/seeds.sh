@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Five schedules of everything that runs on the simulated CUDA device: seeds.sh SCRATCH
 # Each test must pass with each seed, and leave the same bits. Whole training runs compare their losses and checkpoints
-# themselves (cuda.seeds.*).
+# themselves (cuda.seeds.*). Ranks that are killed on purpose (cuda.failures) leave nothing to compare.
 set -euo pipefail
-scratch=$1 seeds=5 tests=(-L cuda -E '^cuda\.(mutations|seeds)')
+scratch=$1 seeds=5 tests=(-L cuda -E '^cuda\.(mutations|seeds|failures)')
 [[ -z $WEFT_LONG_SHORT ]] || seeds=2 tests=(-L cuda -R 'CudaRun|Elementwise|Program\.')
 source tests/long/same_bits.sh
 
