@@ -84,6 +84,9 @@ class Bench {
     clocks.waited = mesh_.waited_seconds() - waited;
     clocks.waited_for_world = wait_seconds(mesh_.world()) - waited_for_world;
     clocks.update = step.update_seconds;
+    if (context_.device().kind == DeviceKind::Cuda) {
+      clocks.device_waited = step.times.exposed.at(static_cast<size_t>(mesh_.world().rank()));
+    }
     return {step_parts(clocks), std::move(step)};
   }
 
@@ -174,10 +177,11 @@ BenchReport bench_steps(Context& context, Mesh& mesh, const JobConfig& job, cons
 }
 
 StepParts step_parts(const StepClocks& clocks) {
+  const double exposed = clocks.device_waited.value_or(clocks.waited - clocks.waited_for_world);
   return {.total = clocks.total,
           .data = clocks.data,
-          .compute = clocks.total - clocks.data - clocks.waited - clocks.update,
-          .exposed = clocks.waited - clocks.waited_for_world,
+          .compute = clocks.total - clocks.data - exposed - clocks.waited_for_world - clocks.update,
+          .exposed = exposed,
           .control = clocks.waited_for_world,
           .update = clocks.update};
 }

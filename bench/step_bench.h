@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct StepClocks {
   double waited = 0;            // in collectives, on any axis
   double waited_for_world = 0;  // of it, in those of all ranks together: the control all-reduce alone
   double update = 0;            // gradient norm and update, without what they waited
+  // Where the host only queues: what the device waited by its own clock for gradients at the end of its backward.
+  std::optional<double> device_waited;
 };
 
 // Where one step's time goes on one rank, in seconds: parts that add up to `total`.
@@ -31,7 +34,8 @@ struct StepParts {
   double total = 0;
   double data = 0;     // waiting for the loader
   double compute = 0;  // forward and backward; what is communicated meanwhile is hidden in it
-  double exposed = 0;  // waiting for other ranks' gradients, activations (tp) and weights: exposed communication
+  double exposed = 0;  // waiting for other ranks' gradients, activations (tp) and weights: exposed communication; on a
+                       // CUDA device for gradients alone, by its own clock
   double control = 0;  // the control all-reduce: the slowest rank is waited for here
   double update = 0;   // gradient norm, clipping, optimizer, bf16 copies of the weights
 };

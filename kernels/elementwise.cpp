@@ -22,9 +22,11 @@ void convert(Context& context, const Tensor& from, const Tensor& to) {
 void add_scaled(Context& context, const Tensor& x, double scale, const Tensor& y) {
   const Checks check(context, "add_scaled");
   check.floating("y", y);
-  check.vector("x", x, y.elements(), y.dtype());
-  dispatch(context, {"add_scaled", 2.0 * static_cast<double>(y.elements()), 3.0 * static_cast<double>(y.bytes())},
-           AddScaled{x, scale, y});
+  check.present("x", x);
+  const bool widened = x.dtype() == DType::BF16 && y.dtype() == DType::F32;
+  check.vector("x", x, y.elements(), widened ? x.dtype() : y.dtype());
+  const double bytes = static_cast<double>(x.bytes()) + 2.0 * static_cast<double>(y.bytes());
+  dispatch(context, {"add_scaled", 2.0 * static_cast<double>(y.elements()), bytes}, AddScaled{x, scale, y});
 }
 
 void gather_rows(Context& context, const Tensor& from, const Tensor& index, const Tensor& to) {

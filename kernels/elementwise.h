@@ -16,7 +16,7 @@ struct Convert {
 };
 void convert(Context& context, const Tensor& from, const Tensor& to);
 
-// y += scale x, same dtype and elements.
+// y += scale x, same elements; x of y's dtype, or bf16 where y is f32.
 struct AddScaled {
   Tensor x;
   double scale = 1;

@@ -2,20 +2,10 @@
 
 #include "kernels/elementwise.h"
 #include "model/forward_context.h"
+#include "parallel/rank_order_sums.h"
 
 namespace weft {
 namespace {
-
-// Runs sum(acc) on `t` in the accumulator dtype: on its own memory if that is its dtype.
-template <class Sum>
-void with_accumulator(Context& context, const Tensor& t, Sum&& sum) {
-  const DType acc_dtype = accumulator_of(t.dtype());
-  if (t.dtype() == acc_dtype) return sum(t);
-  const Tensor copy = context.empty(t.shape(), acc_dtype);
-  convert(context, t, copy);
-  sum(copy);
-  convert(context, copy, t);
-}
 
 // Adds what comes back through a collective to the gradient of its input, or makes it that gradient.
 void give_gradient(Tape& tape, const Var& x, const Tensor& gradient) {
@@ -35,18 +25,16 @@ bool TensorParallel::shards_tokens(const ForwardContext& forward) const {
 }
 
 void TensorParallel::all_reduce(Context& context, const Tensor& part) const {
-  with_accumulator(context, part, [&](const Tensor& acc) { tp_.all_reduce(acc); });
+  if (part.dtype() == DType::BF16) return all_reduce_bf16(context, tp_, part);
+  tp_.all_reduce(part);
 }
 
 // The order in which a vendor's all-reduce adds may depend on where in a message an element lies: decoding, whose
 // tokens must not depend on each other, adds the ranks' parts in their order itself.
 void TensorParallel::sum_in_rank_order(Context& context, const Tensor& part) const {
-  with_accumulator(context, part, [&](const Tensor& acc) {
-    const Tensor all = context.empty({tp_.size(), acc.elements()}, acc.dtype());
-    tp_.all_gather(acc, all);
-    convert(context, all.slice(0, 1).flat(0, acc.shape()), acc);
-    for (int r = 1; r < tp_.size(); ++r) add_scaled(context, all.slice(r, r + 1).flat(0, acc.shape()), 1, acc);
-  });
+  const Tensor all = context.empty({tp_.size(), part.elements()}, part.dtype());
+  tp_.all_gather(part, all);
+  add_parts(context, all, part);
 }
 
 Tensor TensorParallel::gather(Context& context, const Tensor& part, int64_t tokens) const {
@@ -57,18 +45,18 @@ Tensor TensorParallel::gather(Context& context, const Tensor& part, int64_t toke
 
 Tensor TensorParallel::reduce_scatter(Context& context, const Tensor& part) const {
   const int64_t n = residual_part().tokens(part.size(0)), padded = n * tp_.size();
-  const DType acc_dtype = accumulator_of(part.dtype());
   Tensor in = part;
-  if (acc_dtype != part.dtype() || padded != part.size(0)) {
-    in = context.zeros({padded, part.columns()}, acc_dtype);
+  if (padded != part.size(0)) {
+    in = context.zeros({padded, part.columns()}, part.dtype());
     convert(context, part, in.slice(0, part.size(0)));
   }
-  const Tensor sum = context.empty({n, part.columns()}, acc_dtype);
-  tp_.reduce_scatter(in, sum);
-  if (acc_dtype == part.dtype()) return sum;
-  const Tensor out = context.empty(sum.shape(), part.dtype());
-  convert(context, sum, out);
-  return out;
+  const Tensor sum = context.empty({n, part.columns()}, part.dtype());
+  if (part.dtype() == DType::BF16) {
+    reduce_scatter_bf16(context, tp_, in, sum);
+  } else {
+    tp_.reduce_scatter(in, sum);
+  }
+  return sum;
 }
 
 Var TensorParallel::copy_or_gather(ForwardContext& forward, const Var& x, const Tokens& tokens) const {

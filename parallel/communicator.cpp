@@ -24,7 +24,7 @@ std::unique_ptr<CollectiveWork> completed_work() { return std::make_unique<Compl
 
 std::string_view name(Collective collective) {
   constexpr std::array<std::string_view, kCollectives> kNames = {"all_reduce", "reduce_scatter", "all_gather",
-                                                                 "broadcast", "barrier"};
+                                                                 "all_to_all", "broadcast",      "barrier"};
   return kNames.at(static_cast<size_t>(collective));
 }
 
@@ -36,6 +36,7 @@ double ideal_bytes(Collective collective, int ranks, int64_t bytes) {
       return 2 * share * all;
     case Collective::ReduceScatter:
     case Collective::AllGather:
+    case Collective::AllToAll:
       return share * all;
     case Collective::Broadcast:
       return all;
@@ -132,6 +133,14 @@ std::unique_ptr<CollectiveWork> Communicator::start_all_gather(const Tensor& in,
   fit(Collective::AllGather, in.elements() * size_, out.elements(), in, out);
   const int64_t number = begin_over_tensors(Collective::AllGather, static_cast<int64_t>(out.bytes()), use);
   return numbered(do_all_gather(in, out), Collective::AllGather, number, in, out);
+}
+
+std::unique_ptr<CollectiveWork> Communicator::start_all_to_all(const Tensor& in, const Tensor& out, CollectiveUse use) {
+  fit(Collective::AllToAll, in.elements(), out.elements(), in, out);
+  require<InternalError>(in.elements() % size_ == 0 && (in.meta() || in.bytes() == 0 || in.place() != out.place()),
+                         "all_to_all over {}: {} in pieces for {} ranks, to memory of its own", name(axis_), in, size_);
+  const int64_t number = begin_over_tensors(Collective::AllToAll, static_cast<int64_t>(in.bytes()), use);
+  return numbered(do_all_to_all(in, out), Collective::AllToAll, number, in, out);
 }
 
 void Communicator::broadcast(const Tensor& t, int root) {

@@ -13,8 +13,8 @@
 
 namespace weft {
 
-enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, Barrier };
-inline constexpr int kCollectives = 5;
+enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Barrier };
+inline constexpr int kCollectives = 6;
 std::string_view name(Collective collective);
 
 // What a collective over tensors is for, as a report names it: {"gradient bucket", 3}. `what` is a literal.
@@ -23,9 +23,10 @@ struct CollectiveUse {
   int64_t index = -1;          // there is one of it alone
 };
 
-// Bytes that one rank of `ranks` sends in a ring for a collective over a tensor of `bytes` (the whole one: the sum's
-// input, the gather's output): all-reduce 2 (n-1)/n, reduce-scatter and all-gather (n-1)/n, broadcast 1, barrier 0;
-// alone 0. What an MPI library really sends may differ; this is the common measure of a plan and of a run.
+// Bytes that one rank of `ranks` sends in a ring, or in an all-to-all directly, for a collective over a tensor of
+// `bytes` (the whole one: the sum's input, the gather's output): all-reduce 2 (n-1)/n, reduce-scatter, all-gather and
+// all-to-all (n-1)/n, broadcast 1, barrier 0; alone 0. What an MPI library really sends may differ; this is the common
+// measure of a plan and of a run.
 double ideal_bytes(Collective collective, int ranks, int64_t bytes);
 
 // What a communicator was asked for, by collective, counted alike by every implementation.
@@ -80,9 +81,9 @@ class CollectiveWork {
 // The ranks along one axis of the mesh, on two planes: collectives on tensors, which the axis' device library moves,
 // and values and texts of the hosts (HostPlane). Every rank calls the same collectives in the same order with tensors
 // of the same dtype and size (a mismatch is an error that names axis and rank). Counts and dtypes come from the
-// tensors. Reductions of f32, f64, i32, i64; bf16 is moved as it is and never summed. Sums are made in rank order of a
-// fixed algorithm: two runs of one layout are bit-identical, and every rank holds the same bits afterwards. MPI moves a
-// started collective only inside MPI calls: call progress() between operations.
+// tensors. Reductions of f32, f64, i32, i64; bf16 is moved as it is and never summed (parallel/rank_order_sums.h does).
+// Sums are made in rank order of a fixed algorithm: two runs of one layout are bit-identical, and every rank holds the
+// same bits afterwards. MPI moves a started collective only inside MPI calls: call progress() between operations.
 class Communicator {
  public:
   Communicator(MeshAxis axis, int rank, int size, std::unique_ptr<HostPlane> host);
@@ -98,6 +99,9 @@ class Communicator {
   std::unique_ptr<CollectiveWork> start_reduce_scatter(const Tensor& in, const Tensor& out, CollectiveUse use = {});
   // elements of out = size() * elements of in; pieces in rank order. in may be the rank's own piece of out.
   std::unique_ptr<CollectiveWork> start_all_gather(const Tensor& in, const Tensor& out, CollectiveUse use = {});
+  // Each rank's piece r goes to rank r: out = the ranks' pieces for this one, in rank order. As many elements as in,
+  // a multiple of size(), in other memory.
+  std::unique_ptr<CollectiveWork> start_all_to_all(const Tensor& in, const Tensor& out, CollectiveUse use = {});
   void broadcast(const Tensor& in_place, int root);
   void barrier();
   virtual void progress() = 0;
@@ -107,6 +111,7 @@ class Communicator {
   void all_reduce(const Tensor& in_place, ReduceOp op = ReduceOp::Sum) { start_all_reduce(in_place, op)->wait(); }
   void reduce_scatter(const Tensor& in, const Tensor& out) { start_reduce_scatter(in, out)->wait(); }
   void all_gather(const Tensor& in, const Tensor& out) { start_all_gather(in, out)->wait(); }
+  void all_to_all(const Tensor& in, const Tensor& out) { start_all_to_all(in, out)->wait(); }
   // On the host plane: the one control all-reduce of a step, decisions of rank 0.
   void all_reduce_host(std::span<double> values, ReduceOp op);
   double all_reduce_host(double value, ReduceOp op);
@@ -130,6 +135,7 @@ class Communicator {
   virtual std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
   virtual std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
   virtual std::unique_ptr<CollectiveWork> do_all_gather(const Tensor& in, const Tensor& out) = 0;
+  virtual std::unique_ptr<CollectiveWork> do_all_to_all(const Tensor& in, const Tensor& out) = 0;
   virtual std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& in_place, int root) = 0;
 
  private:

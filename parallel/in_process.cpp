@@ -189,6 +189,13 @@ class InProcessCommunicator : public Communicator {
       for (const auto& part : given) to = std::copy(part->bytes.begin(), part->bytes.end(), to);
     });
   }
+  std::unique_ptr<CollectiveWork> do_all_to_all(const Tensor& in, const Tensor& out) override {
+    const size_t piece = in.bytes() / static_cast<size_t>(size()), mine = piece * static_cast<size_t>(rank());
+    return start("all_to_all", in, [out, piece, mine](const Given& given) {
+      std::byte* to = out.device_raw();
+      for (const auto& theirs : given) to = std::copy_n(theirs->bytes.data() + mine, piece, to);
+    });
+  }
   std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& t, int root) override {
     return start("broadcast", t, [t, root](const Given& given) {
       if (t.bytes() > 0) std::memcpy(t.device_raw(), given[root]->bytes.data(), t.bytes());

@@ -158,6 +158,20 @@ class MpiCommunicator : public Communicator {
     return pending;
   }
 
+  std::unique_ptr<CollectiveWork> do_all_to_all(const Tensor& in, const Tensor& out) override {
+    auto pending = std::make_unique<MpiWork>();
+    const MPI_Datatype type = mpi_type(in.dtype(), false);
+    const Tensor first = in.flat(0, Shape{in.elements() / size()});  // what rank 0 gets
+    pieces(first, first.elements(), [&](std::byte* at, int count) {
+      // What goes to rank r lies r whole pieces further on, and so does what comes from there, however small the part.
+      const MpiType share(type, count, static_cast<MPI_Aint>(first.bytes()));
+      check_mpi(MPI_Ialltoall(at, 1, share.get(), out.device_raw() + (at - in.device_raw()), 1, share.get(),
+                              comm_->get(), pending->add()),
+                "MPI_Ialltoall");
+    });
+    return pending;
+  }
+
   std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& t, int root) override {
     auto pending = std::make_unique<MpiWork>();
     pieces(t, t.elements(), [&](std::byte* at, int count) {

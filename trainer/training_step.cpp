@@ -191,6 +191,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
     report.times.busy.push_back(rank.busy);
     report.times.data.push_back(rank.data);
     report.times.wait.push_back(rank.wait);
+    report.times.exposed.push_back(rank.exposed);
     report.exposed_seconds = std::max(report.exposed_seconds, rank.exposed);
   }
   report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);

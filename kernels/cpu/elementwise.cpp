@@ -48,16 +48,20 @@ void CpuBackend::run(const Convert& args, Scratch) {
 
 void CpuBackend::run(const AddScaled& args, Scratch) {
   const auto& [x, scale, y] = args;
-  with_float_type(y.dtype(), [&]<class T>() {
+  const auto add = [&]<class From, class T>(const From* from, T* to) {
     using Acc = Accumulator<T>;
-    const T* from = x.device_data<T>();
-    T* to = y.device_data<T>();
     const Acc s = static_cast<Acc>(scale);
     parallel_for(threads_, y.elements(), kElementGrain, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         to[i] = element_cast<T>(element_cast<Acc>(to[i]) + s * element_cast<Acc>(from[i]));
       }
     });
+  };
+  with_float_type(y.dtype(), [&]<class T>() {
+    if constexpr (std::is_same_v<T, float>) {
+      if (x.dtype() == DType::BF16) return add(x.device_data<BFloat16>(), y.device_data<T>());
+    }
+    add(x.device_data<T>(), y.device_data<T>());
   });
 }
 

@@ -40,9 +40,9 @@ __global__ void convert_elements(const From* from, To* to, int64_t n) {
   store_piece<kAligned>(to + first, n - first, x);
 }
 
-template <bool kAligned, class T>
-__global__ void add_scaled_elements(const T* x, float scale, T* y, int64_t n) {
-  constexpr int N = kVector<T>;
+template <bool kAligned, class X, class T>
+__global__ void add_scaled_elements(const X* x, float scale, T* y, int64_t n) {
+  constexpr int N = kPiece<X, T>;
   const int64_t first = thread_index() * N;
   float a[N], b[N];
   load_piece<kAligned>(x + first, n - first, a);
@@ -152,15 +152,15 @@ void CudaBackend::run(const Convert& args, Scratch) {
 }
 
 void CudaBackend::run(const AddScaled& args, Scratch) {
-  with_device_type(args.y.dtype(), [&]<class T>() {
-    const T* x = elements_of<T>(args.x);
-    T* y = elements_of<T>(args.y);
-    const int64_t n = args.y.elements();
+  const int64_t n = args.y.elements();
+  const auto add = [&]<class X, class T>(const X* x, T* y) {
     with_alignment(on_vector(x) && on_vector(y), [&]<bool kAligned>() {
-      launch(stream(), add_scaled_elements<kAligned, T>, blocks_for(n, kThreads * kVector<T>), kThreads, 0, x,
+      launch(stream(), add_scaled_elements<kAligned, X, T>, blocks_for(n, kThreads * kPiece<X, T>), kThreads, 0, x,
              static_cast<float>(args.scale), y, n);
     });
-  });
+  };
+  if (args.x.dtype() != args.y.dtype()) return add(elements_of<__nv_bfloat16>(args.x), elements_of<float>(args.y));
+  with_device_type(args.y.dtype(), [&]<class T>() { add(elements_of<T>(args.x), elements_of<T>(args.y)); });
 }
 
 void CudaBackend::run(const GatherRows& args, Scratch) {

@@ -111,6 +111,23 @@ class NcclCommunicator : public Communicator {
                                          comm_->get(), stream);
     });
   }
+  // Not every NCCL 2 has an all-to-all: it is what its sends and receives in one group are, those to the rank itself
+  // among them.
+  std::unique_ptr<CollectiveWork> do_all_to_all(const Tensor& in, const Tensor& out) override {
+    const size_t elements = count(in) / static_cast<size_t>(size()), bytes = elements * size_of(in.dtype());
+    return start("ncclSend and ncclRecv", [&, type = nccl_type(in.dtype())](cudaStream_t stream) {
+      return grouped([&] {
+        ncclResult_t result = ncclSuccess;
+        for (int peer = 0; peer < size() && result == ncclSuccess; ++peer) {
+          const size_t at = bytes * static_cast<size_t>(peer);
+          result = comm_->library().send(in.device_raw() + at, elements, type, peer, comm_->get(), stream);
+          if (result != ncclSuccess) break;
+          result = comm_->library().receive(out.device_raw() + at, elements, type, peer, comm_->get(), stream);
+        }
+        return result;
+      });
+    });
+  }
   std::unique_ptr<CollectiveWork> do_broadcast(const Tensor& t, int root) override {
     return start("ncclBroadcast", [&](cudaStream_t stream) {
       return comm_->library().broadcast(t.device_raw(), t.device_raw(), count(t), nccl_type(t.dtype()), root,
@@ -119,6 +136,15 @@ class NcclCommunicator : public Communicator {
   }
 
  private:
+  // The group ends whatever has failed in it.
+  template <class Calls>
+  ncclResult_t grouped(Calls&& calls) const {
+    const ncclResult_t began = comm_->library().group_start();
+    if (began != ncclSuccess) return began;
+    const ncclResult_t called = calls(), ended = comm_->library().group_end();
+    return called != ncclSuccess ? called : ended;
+  }
+
   static size_t count(const Tensor& t) { return static_cast<size_t>(t.elements()); }
 
   template <class Call>
@@ -148,6 +174,7 @@ class HostCommunicator : public Communicator {
   std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor&, ReduceOp) override { refuse(); }
   std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor&, const Tensor&) override { refuse(); }
   std::unique_ptr<CollectiveWork> do_all_gather(const Tensor&, const Tensor&) override { refuse(); }
+  std::unique_ptr<CollectiveWork> do_all_to_all(const Tensor&, const Tensor&) override { refuse(); }
   std::unique_ptr<CollectiveWork> do_broadcast(const Tensor&, int) override { refuse(); }
 
  private:

@@ -25,6 +25,8 @@ std::shared_ptr<const NcclLibrary> NcclLibrary::open() {
   library.find("ncclReduceScatter", nccl->reduce_scatter);
   library.find("ncclAllGather", nccl->all_gather);
   library.find("ncclBroadcast", nccl->broadcast);
+  library.find("ncclSend", nccl->send);
+  library.find("ncclRecv", nccl->receive);
   return nccl;
 }
 

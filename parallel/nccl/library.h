@@ -22,6 +22,8 @@ struct NcclLibrary {
   decltype(&ncclReduceScatter) reduce_scatter;
   decltype(&ncclAllGather) all_gather;
   decltype(&ncclBroadcast) broadcast;
+  decltype(&ncclSend) send;
+  decltype(&ncclRecv) receive;
 
   // DeviceError that names the library, where it was looked for, and what is missing in it.
   static std::shared_ptr<const NcclLibrary> open();

@@ -114,6 +114,7 @@ size_t Collective::receive_bytes(int rank, int ranks) const {
 }
 
 std::string Collective::name() const {
+  if (kind == Kind::Exchange) return "ncclSend and ncclRecv of a group";
   const char* const names[] = {"AllReduce", "Reduce", "Broadcast", "ReduceScatter", "AllGather"};
   std::string text = std::string("nccl") + names[static_cast<int>(kind)] + " of " + std::to_string(count) +
                      " elements of type " + std::to_string(type);

@@ -9,9 +9,10 @@
 
 namespace weft::cuda_device {
 
-// One call, as all ranks must make it.
+// One call, as all ranks must make it. An exchange is what a group has of sends and receives: what ranks say of it fits
+// together, and need not be the same (exchange.h).
 struct Collective {
-  enum class Kind { AllReduce, Reduce, Broadcast, ReduceScatter, AllGather };
+  enum class Kind { AllReduce, Reduce, Broadcast, ReduceScatter, AllGather, Exchange };
   Kind kind = Kind::AllReduce;
   size_t count = 0;  // elements, as the call means them: of each rank's smaller buffer
   ncclDataType_t type = ncclFloat32;

@@ -1,5 +1,6 @@
 #include "tests/cuda_device/libraries/nccl/communicator.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -26,9 +27,18 @@ std::deque<std::shared_ptr<Turn>>& turns_of(int device) {
   return (*of_all)[device];
 }
 
+// What a group has of sends and receives of a communicator.
+struct Exchange {
+  const Clique* clique;
+  int rank;
+  const Stream* stream;
+  std::shared_ptr<std::vector<Transfer>> transfers;
+};
+
 struct Group {
   int depth = 0;
   std::vector<std::function<ncclResult_t(Batch&)>> calls;
+  std::vector<Exchange> exchanges;
   std::vector<std::shared_ptr<Clique>> joining;
 };
 Group& group() {
@@ -77,6 +87,7 @@ struct Call {
   const void* from;
   void* to;
   std::string name;
+  std::shared_ptr<const std::vector<Transfer>> transfers = nullptr;  // of an exchange
 };
 
 // A call in its stream.
@@ -115,6 +126,12 @@ struct Put {
     if (fault == Fault::Stops) raise(SIGSTOP);
     if (fault == Fault::Dies) raise(SIGKILL);
     if (fault == Fault::Fails) return clique.fail(call.rank);
+    if (call.transfers)
+      return clique.send(call.rank, number, call.what, packed(*call.transfers, [&](const Transfer& t) {
+                           const std::byte* data =
+                               all.memory.read(reinterpret_cast<uint64_t>(t.data), t.bytes(), call.name);
+                           return data ? Bytes(data, data + t.bytes()) : Bytes(t.bytes());
+                         }));
     const size_t bytes = call.what.send_bytes(call.rank, clique.ranks());
     const std::byte* data = bytes ? all.memory.read(reinterpret_cast<uint64_t>(call.from), bytes, call.name) : nullptr;
     const Bytes nothing(data ? 0 : bytes);
@@ -133,9 +150,20 @@ struct Put {
   }
   void deliver() const {
     const std::vector<Bytes> sent = call.clique->take(number);
+    if (call.transfers) return deliver_exchanged(sent);
     const size_t bytes = call.what.receive_bytes(call.rank, call.clique->ranks());
     std::byte* place = bytes ? all.memory.write(reinterpret_cast<uint64_t>(call.to), bytes, call.name) : nullptr;
     if (place) std::memcpy(place, received_by(call.rank, call.what, sent).data(), bytes);
+  }
+  void deliver_exchanged(const std::vector<Bytes>& messages) const {
+    if (const auto wrong = misfit(call.rank, messages)) return all.reports.add(ReportKind::Runtime, *wrong);
+    std::map<int, size_t> taken;  // of those from each
+    for (const Transfer& t : *call.transfers) {
+      if (t.sends) continue;
+      const Bytes data = received_from(t.peer, call.rank, messages)[taken[t.peer]++];
+      std::byte* place = all.memory.write(reinterpret_cast<uint64_t>(t.data), t.bytes(), call.name);
+      if (place) std::memcpy(place, data.data(), data.size());
+    }
   }
 };
 
@@ -188,6 +216,7 @@ ncclResult_t end_group(Simulator& all) {
   if (--mine.depth > 0) return ncclSuccess;
   for (const auto& clique : std::exchange(mine.joining, {}))
     if (const ncclResult_t status = wait_for_all(all, *clique); status != ncclSuccess) return status;
+  mine.exchanges.clear();
   Batch batch;
   ncclResult_t result = ncclSuccess;
   for (const auto& one : std::exchange(mine.calls, {}))
@@ -221,6 +250,40 @@ ncclResult_t call(Simulator& all, Communicator& c, const Collective& what, const
   }
   Batch batch;
   return later(batch);
+}
+
+ncclResult_t transfer(Simulator& all, Communicator& c, const Transfer& what, Stream& stream) {
+  Collective exchange;
+  exchange.kind = Collective::Kind::Exchange;
+  Group& mine = group();
+  if (!is_known(what.type)) refuse(exchange.name() + ": the type is not simulated");
+  if (mine.depth == 0) refuse("ncclSend or ncclRecv outside of a group is not simulated");
+  if (what.peer < 0 || what.peer >= c.ranks()) return ncclInvalidArgument;
+  if (stream.device != c.device) return ncclInvalidUsage;
+  if (what.count == 0) return ncclSuccess;
+  const auto begun = std::ranges::find_if(
+      mine.exchanges, [&](const Exchange& e) { return e.clique == c.clique.get() && e.rank == c.rank; });
+  if (begun != mine.exchanges.end()) {
+    if (begun->stream != &stream) refuse(exchange.name() + " on two streams is not simulated");
+    begun->transfers->push_back(what);
+    return ncclSuccess;
+  }
+  const auto transfers = std::make_shared<std::vector<Transfer>>(1, what);
+  mine.exchanges.push_back({c.clique.get(), c.rank, &stream, transfers});
+  const Call made{c.clique, c.graphs, c.rank,  c.device,
+                  exchange, nullptr,  nullptr, exchange.name() + ", rank " + std::to_string(c.rank),
+                  transfers};
+  mine.calls.push_back([&all, made, &stream](Batch& batch) {
+    Call call = made;
+    if (stream.capture) {
+      capture(all, call, stream);
+    } else {
+      call.graphs = nullptr;
+      put(all, call, stream, batch);
+    }
+    return ncclSuccess;
+  });
+  return ncclSuccess;
 }
 
 }  // namespace weft::cuda_device

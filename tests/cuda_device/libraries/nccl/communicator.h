@@ -1,6 +1,7 @@
 // A call of a rank becomes two operations of its stream: one that sends, and one that receives when all have sent.
 //
-// In a graph each launch is a call.
+// In a graph each launch is a call. The sends and receives of a communicator in a group are one call, and one that all
+// ranks make: a rank that has nothing to exchange while others do is not simulated, and is waited for.
 //
 // Each device runs its collectives one after the other in the order of the calls (a group of calls counts as one), as
 // the strictest machine that NCCL allows would: an order that may hang on a real one does hang here, and is reported.
@@ -10,6 +11,7 @@
 #include <memory>
 
 #include "tests/cuda_device/libraries/nccl/clique.h"
+#include "tests/cuda_device/libraries/nccl/exchange.h"
 #include "tests/cuda_device/runtime/simulator.h"
 
 namespace weft::cuda_device {
@@ -32,5 +34,7 @@ ncclResult_t end_group(Simulator& all);
 // Puts a collective of this rank into a stream, now or at the end of the group.
 ncclResult_t call(Simulator& all, Communicator& communicator, const Collective& what, const void* send, void* receive,
                   Stream& stream);
+// Adds a send or a receive to those of the group.
+ncclResult_t transfer(Simulator& all, Communicator& communicator, const Transfer& what, Stream& stream);
 
 }  // namespace weft::cuda_device

@@ -34,6 +34,14 @@ ncclResult_t collective(const Collective& what, const void* send, void* receive,
   });
 }
 
+ncclResult_t transferred(const Transfer& what, ncclComm_t c, cudaStream_t stream) {
+  return locked([&](Simulator& all) {
+    Stream* own = all.stream_of(stream);
+    if (!own) return ncclInvalidArgument;
+    return transfer(all, of(c), what, *own);
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -136,6 +144,14 @@ ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, nc
 ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type, ncclComm_t c,
                            cudaStream_t stream) {
   return collective({Collective::Kind::AllGather, count, type}, send, receive, c, stream);
+}
+
+ncclResult_t ncclSend(const void* data, size_t count, ncclDataType_t type, int peer, ncclComm_t c,
+                      cudaStream_t stream) {
+  return transferred({true, peer, count, type, const_cast<void*>(data)}, c, stream);
+}
+ncclResult_t ncclRecv(void* data, size_t count, ncclDataType_t type, int peer, ncclComm_t c, cudaStream_t stream) {
+  return transferred({false, peer, count, type, data}, c, stream);
 }
 
 const char* ncclGetErrorString(ncclResult_t result) {
