@@ -49,30 +49,42 @@ const std::array<DeviceSpec, 3>& specs() {
 }
 
 // How the ranks of an axis reach each other.
-struct Ring {
+struct Way {
   double bytes_per_second = 0;
   double hop = 0;  // seconds at least, the mean of all
+};
+struct Axis {
   int ranks = 1;
+  Way ring;
+  Way direct;  // from each rank to all others at once
 
-  // An all-reduce goes around twice.
+  // An all-reduce goes around twice; an all-to-all goes around nothing.
   double seconds(const std::string& collective, const StepPlan::Traffic& sent) const {
-    const double hops = (ranks - 1) * (collective.ends_with(".all_reduce") ? 2 : 1);
-    return sent.bytes / bytes_per_second + static_cast<double>(sent.calls) * hops * hop;
+    const bool all_to_all = collective.ends_with(".all_to_all");
+    const double hops = all_to_all ? 1 : (ranks - 1) * (collective.ends_with(".all_reduce") ? 2 : 1);
+    const Way& way = all_to_all ? direct : ring;
+    return sent.bytes / way.bytes_per_second + static_cast<double>(sent.calls) * hops * way.hop;
   }
 };
 
 // tp is the inner axis. The rings of an axis that leaves its node go through the adapters of all devices that the axis
-// has there.
-Ring ring_of(const StepPlan& plan, bool over_tp, const DeviceSpec& device, const Reach& reach) {
+// has there; what a rank sends directly to other nodes goes through its own.
+Axis axis_of(const StepPlan& plan, bool over_tp, const DeviceSpec& device, const Reach& reach) {
   const int ranks = over_tp ? plan.layout.tp : plan.layout.dp;
   const int span = over_tp ? plan.layout.tp : plan.layout.dp * plan.layout.tp;
   const double link = device.link_gbps * reach.links * 1e9;
-  if (span <= device.per_node) return {.bytes_per_second = link, .hop = reach.link_hop, .ranks = ranks};
+  if (span <= device.per_node) {
+    const Way within{.bytes_per_second = link, .hop = reach.link_hop};
+    return {.ranks = ranks, .ring = within, .direct = within};
+  }
   const int here = over_tp ? device.per_node : std::max(1, device.per_node / plan.layout.tp);
-  const double network = device.network_gbps * here * reach.links * 1e9;
+  const double adapter = device.network_gbps * reach.links * 1e9, network = adapter * here;
   // Of as many hops as the axis has ranks in a node, one leaves it.
   const double hop = (reach.link_hop * (here - 1) + reach.network_hop) / here;
-  return {.bytes_per_second = std::min(link, network), .hop = hop, .ranks = ranks};
+  const double leaves = static_cast<double>(ranks - here) / (ranks - 1);  // of what is sent directly
+  return {.ranks = ranks,
+          .ring = {.bytes_per_second = std::min(link, network), .hop = hop},
+          .direct = {.bytes_per_second = std::min(link / (1 - leaves), adapter / leaves), .hop = reach.network_hop}};
 }
 
 void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {
@@ -94,7 +106,7 @@ void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reac
 
 // Of a step's forward and backward passes, a third is forward; what replicas send meets one micro-batch of them.
 void price_collectives(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {
-  const Ring tp = ring_of(plan, true, device, reach), dp = ring_of(plan, false, device, reach);
+  const Axis tp = axis_of(plan, true, device, reach), dp = axis_of(plan, false, device, reach);
   double gradients = 0, weights = 0, last_bucket = 0;
   for (const auto& [name, sent] : plan.traffic) {
     if (name.starts_with("tp.")) step.shards += tp.seconds(name, sent);

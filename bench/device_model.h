@@ -42,7 +42,8 @@ struct Reach {
 
 // Seconds of one step of one rank. Operations are priced one kind at a time: FLOPs over a rate or bytes over the
 // memory's, whichever takes longer (the roofline, Williams et al. 2009). A collective sends what a ring sends and waits
-// for its hops: weft has NCCL add around rings (parallel/nccl/sums.h). What replicas send hides behind the backward
+// for its hops: weft has NCCL add around rings (parallel/nccl/sums.h). An all-to-all has one hop; what of it leaves the
+// node goes through the rank's own adapter. What replicas send hides behind the backward
 // pass of the last micro-batch (gradients) and behind the first forward pass (weights), with the last bucket behind
 // nothing; what the shards of a model send hides behind nothing.
 struct PredictedStep {

@@ -29,7 +29,7 @@ struct StepPlan {
   int64_t micro_batches = 0;    // of this rank
   struct Traffic {
     int64_t calls = 0;
-    double bytes = 0;  // that this rank sends in a ring (docs/layouts.md)
+    double bytes = 0;  // that this rank sends, by the formulas of docs/layouts.md
   };
   std::map<std::string, Traffic> traffic;           // by axis and collective: "dp.all_reduce"
   std::map<std::string, Ledger::Entry> operations;  // by name: "linear_forward"

@@ -2,7 +2,7 @@
 
 #include "kernels/elementwise.h"
 #include "model/forward_context.h"
-#include "parallel/rank_order_sums.h"
+#include "parallel/sums/rank_order_sums.h"
 
 namespace weft {
 namespace {

@@ -84,6 +84,18 @@ TEST(DeviceModel, ShardsAreWaitedForAndNodesAreFarther) {
               1e-12);  // two devices of the axis a node, their adapters
 }
 
+// Directly from each rank to all others: one hop, and through its own adapter what goes to other nodes.
+TEST(DeviceModel, AnAllToAllGoesAroundNothing) {
+  StepPlan plan = small_plan();
+  plan.traffic["tp.all_to_all"] = {.calls = 100, .bytes = 30e9};
+  const auto shards = [&plan](int tp) {
+    plan.layout = {.dp = 1, .tp = tp};
+    return predict_step(plan, kDevice, kAll).shards;
+  };
+  EXPECT_NEAR(shards(4), 0.3 + 100 * 1e-3, 1e-12);
+  EXPECT_NEAR(shards(16), 30.0 * 8 / 15 / 10 + 100 * 1e-2, 1e-12);
+}
+
 TEST(DeviceModel, TheFastestLayoutThatFitsComesFirst) {
   std::vector<StepPlan> plans(3, small_plan());
   plans[0].target_tokens = 10, plans[1].target_tokens = 20, plans[2].target_tokens = 30;

@@ -51,6 +51,15 @@ TEST(StepBench, EveryClockIsInOnePart) {
   EXPECT_DOUBLE_EQ(parts.compute, 5);
 }
 
+// A host that only queues waits in no collective; what its device waits is not computing.
+TEST(StepBench, WhatADeviceWaitsIsExposed) {
+  const StepParts parts =
+      step_parts({.total = 10, .data = 1, .waited = 0.5, .waited_for_world = 0.5, .update = 1.5, .device_waited = 3});
+  EXPECT_DOUBLE_EQ(parts.exposed, 3);
+  EXPECT_DOUBLE_EQ(parts.compute, 4);
+  EXPECT_DOUBLE_EQ(parts.control, 0.5);
+}
+
 TEST(StepBench, StepsTakeNoMoreThanTheTimeThatPasses) {
   const auto start = std::chrono::steady_clock::now();
   const BenchReport r = bench(small_gpt(), {.vocabulary = 50}, {.warmup = 1, .steps = 4, .peak = false});

@@ -31,6 +31,24 @@ TEST(Elementwise, FillsAndAdds) {
   }
 }
 
+// bf16 to f32, from any place of a buffer: what bf16 rounds away is kept.
+TEST(Elementwise, AddsBf16ToF32) {
+  OperationContext context;
+  for (const int64_t n : {1, 7, 129, 4097}) {
+    for (const int64_t begin : {0, 1, 8}) {
+      const Tensor x = random(context, {n + 8}, DType::BF16, 1), y = random(context, {n + 8}, DType::F32, 2);
+      const std::vector<double> a = values(x), before = values(y);
+      add_scaled(context, x.slice(begin, begin + n), 1, y.slice(begin, begin + n));
+      const std::vector<double> after = values(y);
+      for (int64_t i = 0; i < n + 8; ++i) {
+        const auto at = static_cast<size_t>(i);
+        const bool added = i >= begin && i < begin + n;
+        EXPECT_EQ(after[at], added ? static_cast<float>(before[at]) + static_cast<float>(a[at]) : before[at]) << i;
+      }
+    }
+  }
+}
+
 TEST(Elementwise, FillsIntegers) {
   OperationContext context;
   const Tensor a = context.empty({3}, DType::I32), b = context.empty({2}, DType::I64);
@@ -218,6 +236,8 @@ TEST(Elementwise, MisfitsAreNamedAndDryRunsCount) {
   OperationContext context, dry(Device{DeviceKind::Meta});
   const Tensor x = context.zeros({3}, DType::F32), y = context.zeros({4}, DType::F32);
   EXPECT_EQ(error_of([&] { add_scaled(context, x, 1, y); }), "add_scaled: x is f32[3], expected 4 elements of f32");
+  EXPECT_EQ(error_of([&] { add_scaled(context, y, 1, context.zeros({4}, DType::BF16)); }),
+            "add_scaled: x is f32[4], expected 4 elements of bf16");
   EXPECT_EQ(error_of([&] { add_row(context, x, y); }), "add_row: row f32[3] to each row of f32[4]");
   EXPECT_EQ(error_of([&] { fill(context, Tensor{}, 0); }), "fill: t is absent");
   EXPECT_EQ(error_of([&] { sum_all(context, x, y); }), "sum_all: out is f32[4], expected 1 elements of f64");

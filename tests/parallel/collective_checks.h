@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <string>
@@ -11,6 +13,7 @@
 #include "kernels/transfer.h"
 #include "parallel/dry_communicator.h"
 #include "parallel/mesh.h"
+#include "parallel/sums/rank_order_sums.h"
 
 namespace weft::test {
 
@@ -126,11 +129,72 @@ inline void check_copies(Context& context, Communicator& c, DType dtype, int64_t
   c.all_gather(own, in_place);
   expect(context, in_place, wanted, label(c, "gather in place", dtype, elements));
 
+  const Tensor sent = context.empty({elements * n}, dtype), received = filled(context, elements * n, dtype, n + 1);
+  put(context, sent, [&](int64_t i) { return value(me + static_cast<int>(i / elements), i % elements); });
+  c.all_to_all(sent, received);
+  expect(
+      context, received, [&](int64_t i) { return value(static_cast<int>(i / elements) + me, i % elements); },
+      label(c, "all to all", dtype, elements));
+
   for (int root = 0; root < n; ++root) {
     const Tensor told = filled(context, elements, dtype, me);
     c.broadcast(told, root);
     expect(
         context, told, [&](int64_t i) { return value(root, i); }, label(c, "broadcast", dtype, elements));
+  }
+}
+
+// A bf16 number of either sign and of sizes so far apart that the order of a sum shows in its bf16 bits.
+inline float uneven(int rank, int64_t i) {
+  const uint32_t bits = static_cast<uint32_t>(i * 8 + rank + 1) * 2654435761u;
+  const float size = 1.0f + static_cast<float>(bits >> 25) / 128;
+  const int exponent = std::array{0, 0, -8, -9, -26}[(bits >> 8) % 5];
+  return std::ldexp((bits >> 16) % 2 ? size : -size, exponent);
+}
+
+struct Bf16Sums {
+  std::vector<float> right;             // in rank order, rounded once
+  int backwards = 0, step_by_step = 0;  // elements that are others in another order, or rounded after each addition
+};
+inline Bf16Sums bf16_sums(int ranks, int64_t first, int64_t elements) {
+  const auto rounded = [](float x) { return static_cast<float>(BFloat16(x)); };
+  Bf16Sums sums;
+  for (int64_t i = first; i < first + elements; ++i) {
+    float right = uneven(0, i), backwards = uneven(ranks - 1, i), step_by_step = right;
+    for (int r = 1; r < ranks; ++r) {
+      right += uneven(r, i), backwards += uneven(ranks - 1 - r, i);
+      step_by_step = rounded(step_by_step + uneven(r, i));
+    }
+    sums.right.push_back(rounded(right));
+    sums.backwards += rounded(backwards) != rounded(right);
+    sums.step_by_step += step_by_step != rounded(right);
+  }
+  return sums;
+}
+
+// Sums of bf16 in 2 bytes, of as many elements as the ranks divide and of others.
+inline void check_bf16_sums(Context& context, Communicator& c) {
+  const auto uneven_elements = [&](int64_t elements) {
+    const Tensor t = context.empty({elements}, DType::BF16);
+    put(context, t, [&](int64_t i) { return uneven(c.rank(), i); });
+    return t;
+  };
+  for (const int64_t elements : {1, 7, 12, 129, 4800}) {
+    const Tensor whole = uneven_elements(elements);
+    all_reduce_bf16(context, c, whole);
+    const Bf16Sums sums = bf16_sums(c.size(), 0, elements);
+    const auto at = [](const Bf16Sums& of) {
+      return [&of](int64_t i) { return static_cast<double>(of.right[static_cast<size_t>(i)]); };
+    };
+    expect(context, whole, at(sums), label(c, "sum", DType::BF16, elements));
+    if (elements > 1000 && c.size() > 2) {
+      EXPECT_GT(sums.backwards, 0) << "the order of the sum cannot be told";
+      EXPECT_GT(sums.step_by_step, 0) << "how often it is rounded cannot be told";
+    }
+    const Tensor mine = context.empty({elements}, DType::BF16);
+    reduce_scatter_bf16(context, c, uneven_elements(elements * c.size()), mine);
+    const Bf16Sums part = bf16_sums(c.size(), elements * c.rank(), elements);
+    expect(context, mine, at(part), label(c, "scatter", DType::BF16, elements));
   }
 }
 
@@ -143,6 +207,7 @@ inline void check_all(Context& context, Communicator& c) {
       check_copies(context, c, dtype, elements);
     }
   }
+  check_bf16_sums(context, c);
   c.barrier();
 }
 
@@ -183,6 +248,9 @@ inline void check_overlap(Context& context, const Mesh& mesh) {
 inline void check_refusals(Context& context, Communicator& c) {
   EXPECT_THROW(c.all_reduce(context.zeros({2}, DType::BF16)), InternalError);
   EXPECT_THROW(c.broadcast(context.zeros({2}, DType::F32), c.size()), InternalError);
+  const Tensor parts = context.zeros({2 * c.size()}, DType::F32);
+  EXPECT_THROW(c.all_to_all(parts, context.zeros({2 * c.size() + 1}, DType::F32)), InternalError);
+  EXPECT_THROW(c.all_to_all(parts, parts), InternalError);
   try {
     c.all_gather(context.zeros({2}, DType::F32), context.zeros({2 * c.size() + 1}, DType::F32));
     FAIL();
@@ -200,6 +268,8 @@ inline void check_counts(Context& context, const Mesh& real, const MeshLayout& l
     Context& c = mesh == &real ? context : meta;
     mesh->dp().all_reduce(c.zeros({1000}, DType::F32));
     mesh->dp().all_gather(c.zeros({10}, DType::BF16), c.zeros({10 * layout.dp}, DType::BF16));
+    mesh->dp().all_to_all(c.zeros({10 * layout.dp}, DType::BF16), c.zeros({10 * layout.dp}, DType::BF16));
+    all_reduce_bf16(c, mesh->dp(), c.zeros({1000}, DType::BF16));
     mesh->tp().reduce_scatter(c.zeros({10 * layout.tp}, DType::F32), c.zeros({10}, DType::F32));
   }
   for (int i = 0; i < kCollectives; ++i) {

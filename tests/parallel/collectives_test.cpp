@@ -42,6 +42,10 @@ TEST_P(Collectives, SumMaximumScatterGatherBroadcast) {
       c->all_gather(gathered.slice(2 * me, 2 * me + 2), gathered);
       for (int r = 0; r < n; ++r) EXPECT_EQ(gathered.data<double>()[2 * r + 1], -r);
 
+      const Tensor theirs = context.empty({2 * n}, DType::F64);
+      c->all_to_all(whole, theirs);
+      for (int r = 0; r < n; ++r) EXPECT_EQ(theirs.data<double>()[2 * r + 1], 2 * me + 1 + 100 * r);
+
       EXPECT_EQ(c->broadcast_text(me == n - 1 ? "from the last rank" : "", n - 1), "from the last rank");
       EXPECT_EQ(c->broadcast_text("", 0), "");
       double host[2] = {1.0 * me, 1};
@@ -54,6 +58,7 @@ TEST_P(Collectives, SumMaximumScatterGatherBroadcast) {
       EXPECT_DOUBLE_EQ(traffic[Collective::AllReduce].moved, 2.0 * (n - 1) / n * 36);
       EXPECT_DOUBLE_EQ(traffic[Collective::ReduceScatter].moved, (n - 1) * 16.0);
       EXPECT_DOUBLE_EQ(traffic[Collective::AllGather].moved, (n - 1) * 16.0);
+      EXPECT_DOUBLE_EQ(traffic[Collective::AllToAll].moved, (n - 1) * 16.0);
       EXPECT_EQ(traffic[Collective::Barrier].calls, 1);
       EXPECT_EQ(traffic.total().moved > 0, n > 1);
     }

@@ -9,6 +9,7 @@ TEST(RingBytes, FollowTheFormulas) {
   EXPECT_DOUBLE_EQ(ideal_bytes(Collective::AllReduce, 4, 1000), 1500);
   EXPECT_DOUBLE_EQ(ideal_bytes(Collective::ReduceScatter, 4, 1000), 750);
   EXPECT_DOUBLE_EQ(ideal_bytes(Collective::AllGather, 4, 1000), 750);
+  EXPECT_DOUBLE_EQ(ideal_bytes(Collective::AllToAll, 4, 1000), 750);
   EXPECT_DOUBLE_EQ(ideal_bytes(Collective::Broadcast, 4, 1000), 1000);
   EXPECT_DOUBLE_EQ(ideal_bytes(Collective::Barrier, 4, 1000), 0);
   for (int c = 0; c < kCollectives; ++c) EXPECT_EQ(ideal_bytes(static_cast<Collective>(c), 1, 1000), 0);
@@ -55,6 +56,10 @@ TEST(DryMesh, KeepsHostValuesAndItsOwnPiece) {
   whole.data<int32_t>()[1] = 6;
   mesh.dp().reduce_scatter(whole, piece);
   EXPECT_EQ(piece.data<int32_t>()[0], 6);
+  const Tensor received = host.zeros({3}, DType::I32);
+  mesh.dp().all_to_all(whole, received);
+  EXPECT_EQ(received.data<int32_t>()[0], 0);
+  EXPECT_EQ(received.data<int32_t>()[1], 6);
 }
 
 TEST(DryMesh, ChecksWhatARealOneChecks) {
@@ -71,6 +76,7 @@ TEST(DryMesh, ChecksWhatARealOneChecks) {
   EXPECT_THROW(mesh.tp().all_reduce(context.empty({2}, DType::BF16)), InternalError);
   EXPECT_THROW(mesh.tp().reduce_scatter(context.empty({2}, DType::BF16), context.empty({1}, DType::BF16)),
                InternalError);
+  EXPECT_THROW(mesh.dp().all_to_all(three, context.empty({3}, DType::F32)), InternalError);
   EXPECT_THROW(mesh.world().broadcast(three, 4), InternalError);
   EXPECT_THROW(dry_mesh({.dp = 2}, context, 2), InternalError);
   EXPECT_TRUE(context.ledger().entries().empty());

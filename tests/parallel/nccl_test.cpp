@@ -53,6 +53,11 @@ TEST(NcclCollectives, OperationsComeBeforeAndAfter) {
   });
 }
 
+// Each rank adds what the others have sent, once it is there.
+TEST(NcclCollectives, Bf16SumsAreAddedWhenAllPartsHaveCome) {
+  on_devices({.tp = 3}, [](Mesh& mesh, Context& context) { check_bf16_sums(context, mesh.tp()); });
+}
+
 // Its memory goes back to the pool, and to the next tensor of that size.
 TEST(NcclCollectives, AWorkThatIsDroppedStillComesBeforeWhatFollows) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {

@@ -1,4 +1,4 @@
-#include "parallel/rank_order_sums.h"
+#include "parallel/sums/rank_order_sums.h"
 
 #include "kernels/elementwise.h"
 

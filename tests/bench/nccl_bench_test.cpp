@@ -1,0 +1,38 @@
+// weft bench on ranks with a device each: what they wait for each other is timed by the devices.
+#include <gtest/gtest.h>
+
+#include "bench/step_bench.h"
+#include "parallel/in_process.h"
+#include "parallel/nccl_communicator.h"
+
+namespace weft {
+namespace {
+
+std::vector<double> exposed_by_rank() {
+  JobConfig job;
+  job.model = {.layers = 1, .width = 32, .heads = 4, .max_length = 16};
+  job.batch = {.sequences = 2, .context_length = 16};
+  const SyntheticData data = make_synthetic_data(job, {.vocabulary = 50});
+  std::vector<double> exposed;
+  run_hosts_in_process({.dp = 2},
+                       [&](const MakeHostPlane& host, int rank) {
+                         Context context({DeviceKind::Cuda, rank});
+                         Mesh mesh = nccl_mesh({.dp = 2}, rank, host, context);
+                         const BenchReport report =
+                             bench_steps(context, mesh, job, data, {.warmup = 1, .steps = 2, .peak = false});
+                         if (rank == 0) exposed = report.rank_exposed;
+                       },
+                       {.timeout_seconds = 300});
+  return exposed;
+}
+
+// By the device's own time, which is that of the simulated one and the same in every run; the host's never is.
+TEST(NcclBench, ExposedCommunicationIsTimedByTheDevices) {
+  const std::vector<double> exposed = exposed_by_rank();
+  ASSERT_EQ(exposed.size(), 2u);
+  for (const double seconds : exposed) EXPECT_GT(seconds, 10e-6);  // a collective's
+  EXPECT_EQ(exposed_by_rank(), exposed);
+}
+
+}  // namespace
+}  // namespace weft
