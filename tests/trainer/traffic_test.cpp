@@ -32,18 +32,20 @@ double dp_bytes(const Sizes& s, const Layout& layout) {
   return (reductions + 1) * once;  // an all-reduce is a reduce-scatter and an all-gather
 }
 
-// Bytes over tp in one step, fp32: 4 layers + 2 passages of a micro-batch's rows into or out of sharded regions, each
-// a reduce-scatter and an all-gather (or their sum, an all-reduce); 2 (attention) or 4 (block) more a layer and
-// direction where recomputation repeats them; four numbers a row for the loss; partial gradients once.
-double tp_bytes(const Sizes& s, const Layout& layout) {
-  const double n = layout.tp, once = (n - 1) / n * 4;
-  double sum = layout.sequence ? 2 * once * s.partial : 0;
+// Bytes over tp in one step: 4 layers + 2 passages of a micro-batch's rows into or out of sharded regions, each
+// a reduce-scatter and an all-gather (or their sum, an all-reduce, or an all-to-all and an all-gather); 2 (attention)
+// or 4 (block) more a layer and direction where recomputation repeats them; four numbers a row for the loss; partial
+// gradients once. In bf16 all rows go in 2 bytes but the parts of row-parallel sums.
+double tp_bytes(const Sizes& s, const Layout& layout, Precision precision = Precision::Fp32) {
+  const double n = layout.tp, once = (n - 1) / n, bytes = precision == Precision::Bf16 ? 2 : 4;
+  double sum = layout.sequence ? 2 * once * 4 * s.partial : 0;
   for (const double rows : s.rows) {
     const double stream = (layout.sequence ? up_to_multiple(rows, n) : rows) * s.width;
-    double passages = 2 * (4 * s.layers + 2);
     const double repeated = layout.recompute == Recompute::Block ? 2 : layout.recompute == Recompute::Attention ? 1 : 0;
-    passages += 2 * repeated * s.layers;  // forward again: an all-reduce, or a reduce-scatter and an all-gather
-    sum += once * (passages * stream + 2 * 4 * rows);
+    const double parts = (2 + repeated) * s.layers;  // summed after row-parallel products, forward and again
+    const double passages = 2 * (4 * s.layers + 2) + 2 * repeated * s.layers;
+    const double wide = layout.sequence ? parts : 2 * parts;  // the gather of what was scattered is not
+    sum += once * ((wide * 4 + (passages - wide) * bytes) * stream + 2 * 4 * 4 * rows);
   }
   return sum;
 }
@@ -108,11 +110,21 @@ TEST(Traffic, EqualsItsFormulas) {
   }
 }
 
+TEST(Traffic, OfBf16IsHalfButForThePartsOfRowParallelSums) {
+  for (const Layout& layout : layouts()) {
+    if (layout.tp == 1) continue;
+    const LayoutCase c{.steps = 1, .precision = Precision::Bf16};
+    EXPECT_DOUBLE_EQ(run_for_real(c, layout).tp_moved, tp_bytes(sizes_of(c, layout), layout, Precision::Bf16))
+        << layout.name();
+  }
+}
+
 // The plan runs the same code dry: the same bytes, and memory within 10 % of the allocator's peak.
 TEST(Traffic, DryRunsMoveAndHoldWhatRunsDo) {
-  for (const bool seq2seq : {false, true}) {
+  for (const auto& [seq2seq, precision] :
+       {std::pair{false, Precision::Fp32}, {true, Precision::Fp32}, {false, Precision::Bf16}}) {
     for (const Layout& layout : layouts()) {
-      const LayoutCase c{.seq2seq = seq2seq, .steps = 2};
+      const LayoutCase c{.seq2seq = seq2seq, .steps = 2, .precision = precision};
       const LayoutRun real = run_for_real(c, layout);
       Context context({.kind = DeviceKind::Meta});
       Mesh mesh = dry_mesh({.dp = layout.dp, .tp = layout.tp}, context);
