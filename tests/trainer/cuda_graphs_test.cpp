@@ -64,6 +64,7 @@ std::vector<Cell> cells() {
           {"GptLora", {.steps = kOneShape, .lora = adapters}, {.recompute = Recompute::Block}},
           {"GptBothShapes", {.vocabulary = 200, .steps = kBothShapes}, {.dp = 2}},
           {"Gpt", brief, {.tp = 2}},
+          {"GptBf16", {.vocabulary = 200, .steps = kOneShape, .precision = Precision::Bf16}, {.tp = 2}},
           {"Gpt", brief, {.dp = 2, .zero = gradients, .micro_rows = 40}},
           {"Gpt", brief, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true, .recompute = Recompute::Attention}}};
 }
