@@ -94,6 +94,10 @@ class MpiHostPlane : public HostPlane {
   void broadcast(std::span<std::byte> bytes, int root) override {
     check_mpi(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, root, comm_->get()), "MPI_Bcast");
   }
+  void gather(std::span<const double> mine, std::span<double> all) override {
+    const auto count = static_cast<int>(mine.size());
+    check_mpi(MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm_->get()), "MPI_Gather");
+  }
   void barrier() override { check_mpi(MPI_Barrier(comm_->get()), "MPI_Barrier"); }
 
  private:

@@ -19,6 +19,7 @@ void RankTimes::add(const RankTimes& other) {
   sum(busy, other.busy);
   sum(data, other.data);
   sum(wait, other.wait);
+  sum(exposed, other.exposed);
 }
 
 std::vector<StragglerWatch::Straggler> StragglerWatch::add(const RankTimes& times) {

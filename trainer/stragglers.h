@@ -16,8 +16,9 @@ Spread spread_of(std::vector<double> values);
 struct RankTimes {
   std::vector<double>
       busy;  // the step without waiting in collectives: replicas in lockstep all take the same wall time
-  std::vector<double> data;  // waiting for the loader
-  std::vector<double> wait;  // waiting in collectives
+  std::vector<double> data;     // waiting for the loader
+  std::vector<double> wait;     // waiting in collectives
+  std::vector<double> exposed;  // waiting for gradients at the end of backward
   void add(const RankTimes& other);
 };
 

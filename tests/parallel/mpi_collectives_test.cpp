@@ -67,6 +67,9 @@ TEST(MpiCollectives, HostValuesAndText) {
   c.all_reduce_host(control, ReduceOp::Sum);
   EXPECT_EQ(control[0], 0.5 * c.size());
   for (int r = 0; r < c.size(); ++r) EXPECT_EQ(control[3 + static_cast<size_t>(r)], 1.0 + r);
+  const std::vector<double> all = c.gather_host(std::array<double, 2>{1.0 + c.rank(), -1});
+  ASSERT_EQ(all.size(), c.rank() == 0 ? 2 * static_cast<size_t>(c.size()) : 0);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i % 2 == 0 ? 1.0 + static_cast<double>(i / 2) : -1);
   for (int root = 0; root < c.size(); ++root) {
     const std::string told(1000, 'x');
     EXPECT_EQ(c.broadcast_text(c.rank() == root ? told : "", root), told);
