@@ -73,7 +73,7 @@ struct EvaluationOptions {
 std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset);
 
 // The figures that follow from a plan, in a few lines: steps an epoch, sequences and tokens a step, sequences a rank,
-// micro-batches a rank, what is left out. Figures over steps come from at most 16 steps of epoch 0,
+// micro-batches a rank, what is left out. Figures over steps come from at most 16 steps of epoch 0;
 // `beat` is called before each. Tens of milliseconds a step with thousands of replicas.
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
                           const std::function<void()>& beat = {});

@@ -19,7 +19,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
     : mesh_(mesh),
       job_(job),
       origin_(std::move(origin)),
-      data_(open_training_data(job)),
+      data_(open_training_data(job, mesh.world())),
       setup_(context, mesh, job, vocabularies_of(data_.train->header())),
       end_(run_end(job, *data_.plan)),
       directory_(job.run_directory(), mesh.world()),
