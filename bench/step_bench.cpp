@@ -84,9 +84,7 @@ class Bench {
     clocks.waited = mesh_.waited_seconds() - waited;
     clocks.waited_for_world = wait_seconds(mesh_.world()) - waited_for_world;
     clocks.update = step.update_seconds;
-    if (context_.device().kind == DeviceKind::Cuda) {
-      clocks.device_waited = step.times.exposed.at(static_cast<size_t>(mesh_.world().rank()));
-    }
+    if (context_.device().kind == DeviceKind::Cuda) clocks.device_waited = step.times.exposed;
     return {step_parts(clocks), std::move(step)};
   }
 

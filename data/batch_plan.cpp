@@ -81,21 +81,22 @@ std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& o
   return make_pair_evaluation(options, lengths_of(dataset));
 }
 
-std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens) {
-  constexpr int64_t kLooked = 64;
+std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
+                          const std::function<void()>& beat) {
+  constexpr int64_t kLooked = 16;
   const int64_t steps = plan.steps_per_epoch(0);
   const int64_t looked = std::min(steps, kLooked);
   Spread sequences, targets, rank_sequences, micro_batches, tokens_of_micro;
   int64_t planned = 0;
   double busiest = 0;  // the rank with most work over the mean, in the worst step
   for (int64_t i = 0; i < looked; ++i) {
+    if (beat) beat();
     const PlannedStep step = plan.step(0, looked == 1 ? 0 : i * (steps - 1) / (looked - 1));
     sequences.add(static_cast<int64_t>(step.sequences.size()));
     targets.add(step.target_tokens());
     planned += static_cast<int64_t>(step.sequences.size());
     int64_t sum = 0, most = 0;
-    for (int64_t rank = 0; rank < dp_size; ++rank) {
-      const auto slice = slice_step(step, rank, dp_size);
+    for (const auto& slice : slice_all(step, dp_size)) {
       const auto micro = cut_micro_batches(step, slice, micro_batch_tokens);
       rank_sequences.add(static_cast<int64_t>(slice.size()));
       micro_batches.add(static_cast<int64_t>(micro.size()));

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,15 +66,17 @@ struct EvaluationOptions {
   int64_t stride = 0;  // streams: from one window to the next, at most context_length; 0: that. Each token but the
                        // stream's first is scored once, with at least context_length - stride tokens before it
                        // (fewer near the beginning)
-  int64_t step_tokens = 16384;  // tokens (source and target) of a step over all ranks, at least one sequence; no result
-                                // depends on it
+  int64_t step_tokens = 16384;  // tokens (source and target) of a step, at least one sequence; no result depends on it.
+                                // evaluate_loss() takes so many a replica
   int64_t max_sequences = 0;    // only the first so many windows or pairs; 0: all
 };
 std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset);
 
 // The figures that follow from a plan, in a few lines: steps an epoch, sequences and tokens a step, sequences a rank,
-// micro-batches a rank, what is left out. Figures over steps come from at most 64 steps of epoch 0.
-std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens);
+// micro-batches a rank, what is left out. Figures over steps come from at most 16 steps of epoch 0;
+// `beat` is called before each. Tens of milliseconds a step with thousands of replicas.
+std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
+                          const std::function<void()>& beat = {});
 
 constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -40,12 +40,11 @@ std::vector<std::vector<int64_t>> balanced_parts(std::span<const int64_t> costs,
   return result;
 }
 
-std::vector<int64_t> slice_step(const PlannedStep& step, int64_t rank, int64_t size) {
-  require<InternalError>(rank >= 0 && rank < size, "slice_step: rank {} of {}", rank, size);
+std::vector<std::vector<int64_t>> slice_all(const PlannedStep& step, int64_t size) {
   std::vector<int64_t> costs;
   costs.reserve(step.sequences.size());
   for (const PlannedSequence& s : step.sequences) costs.push_back(sequence_cost(s));
-  return std::move(balanced_parts(costs, size)[rank]);
+  return balanced_parts(costs, size);
 }
 
 std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std::span<const int64_t> slice,
@@ -76,6 +75,15 @@ std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std
     }
     return parts;
   }
+}
+
+int64_t count_micro_batches(const PlannedStep& step, std::span<const int64_t> slice, int64_t max_tokens) {
+  if (slice.empty()) return 0;
+  if (max_tokens <= 0) return 1;
+  const int64_t tokens = step.sequences[slice.front()].tokens();
+  const bool equal = std::ranges::all_of(slice, [&](int64_t i) { return step.sequences[i].tokens() == tokens; });
+  if (!equal) return static_cast<int64_t>(cut_micro_batches(step, slice, max_tokens).size());
+  return divide_up(static_cast<int64_t>(slice.size()), std::max<int64_t>(1, max_tokens / tokens));
 }
 
 }  // namespace weft

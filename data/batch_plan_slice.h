@@ -15,12 +15,16 @@ int64_t sequence_cost(const PlannedSequence& sequence);
 // the largest cost; equal costs give sizes that differ by one at most. Lists may be empty. Deterministic.
 std::vector<std::vector<int64_t>> balanced_parts(std::span<const int64_t> costs, int64_t parts);
 
-// Places in step.sequences that data-parallel rank `rank` of `size` takes: all ranks' together are all places once.
-std::vector<int64_t> slice_step(const PlannedStep& step, int64_t rank, int64_t size);
+// Places in step.sequences that each of `size` replicas takes: all together are all places once. One cut for them all,
+// in time and memory that grow with sequences and replicas.
+std::vector<std::vector<int64_t>> slice_all(const PlannedStep& step, int64_t size);
 
 // Cuts a slice into micro-batches of at most `max_tokens` source and target tokens (0: no limit; a longer sequence is a
 // micro-batch of its own), nearly as few as can be and of nearly equal size.
 std::vector<std::vector<int64_t>> cut_micro_batches(const PlannedStep& step, std::span<const int64_t> slice,
                                                     int64_t max_tokens);
+
+// How many micro-batches cut_micro_batches() makes of the slice.
+int64_t count_micro_batches(const PlannedStep& step, std::span<const int64_t> slice, int64_t max_tokens);
 
 }  // namespace weft

@@ -1,24 +1,25 @@
 #include "data/dataset.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "data/dataset_manifest.h"
-#include "data/shard.h"
+#include "data/open_shards.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
 
 class Dataset::State {
  public:
-  State(const fs::path& directory, std::string_view split);
+  State(const fs::path& directory, std::string_view split, const ShardShare& checked);
 
   size_t shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total, const char* what) const;
 
   fs::path directory;
   DatasetHeader header;
-  std::vector<Shard> shards;
+  std::optional<OpenShards> shards;
   // What precedes each shard.
   std::vector<int64_t> tokens_before;
   std::vector<int64_t> records_before;
@@ -63,25 +64,29 @@ std::shared_ptr<const Tokenizer> load_checked(const fs::path& directory, const D
 
 }  // namespace
 
-Dataset::State::State(const fs::path& from, std::string_view split) : directory(from) {
+Dataset::State::State(const fs::path& from, std::string_view split, const ShardShare& checked) : directory(from) {
   const Manifest manifest = read_manifest(from);
   const auto found = manifest.splits.find(std::string(split));
   require<DataError>(found != manifest.splits.end(), "{} has no split \"{}\", only: {}", from.string(), split,
                      listed(manifest));
   const SplitEntry& entry = found->second;
   header = header_of(manifest, split, entry);
-  const ShardIdentity identity{.kind = manifest.kind,
-                               .split = header.split,
-                               .token_bytes = manifest.token_bytes,
-                               .source = manifest.source,
-                               .target = manifest.target};
+  ShardIdentity identity{.kind = manifest.kind,
+                         .split = header.split,
+                         .token_bytes = manifest.token_bytes,
+                         .source = manifest.source,
+                         .target = manifest.target};
   int64_t tokens = 0, records = 0;
   for (const ShardEntry& shard : entry.shards) {
-    shards.emplace_back(from / shard.file, shard, identity);
     tokens_before.push_back(tokens);
     records_before.push_back(records);
     tokens += shard.source.count;
     records += shard.records;
+  }
+  shards.emplace(from, entry.shards, std::move(identity));
+  if (checked.of == 0) return;
+  for (auto i = static_cast<size_t>(checked.part); i < shards->count(); i += static_cast<size_t>(checked.of)) {
+    shards->open(i);
   }
 }
 
@@ -99,8 +104,8 @@ Dataset::~Dataset() = default;
 Dataset::Dataset(Dataset&&) noexcept = default;
 Dataset& Dataset::operator=(Dataset&&) noexcept = default;
 
-Dataset Dataset::open(const fs::path& directory, std::string_view split) {
-  return Dataset(std::make_unique<const State>(directory, split));
+Dataset Dataset::open(const fs::path& directory, std::string_view split, const ShardShare& checked) {
+  return Dataset(std::make_unique<const State>(directory, split, checked));
 }
 
 bool is_prepared(const fs::path& directory) { return !directory.empty() && fs::exists(directory / kManifestName); }
@@ -113,6 +118,7 @@ std::vector<std::string> Dataset::splits(const fs::path& directory) {
 
 const DatasetHeader& Dataset::header() const { return state_->header; }
 const fs::path& Dataset::directory() const { return state_->directory; }
+int64_t Dataset::opened_shards() const { return state_->shards->opened(); }
 int64_t Dataset::num_tokens() const { return state_->header.num_tokens; }
 int64_t Dataset::num_pairs() const { return state_->header.num_pairs; }
 
@@ -126,10 +132,9 @@ void Dataset::read_tokens(int64_t first, std::span<int32_t> into) const {
   }
   while (!into.empty()) {
     const size_t i = state_->shard_of(state_->tokens_before, first, header.num_tokens, "token");
-    const Shard& shard = state_->shards[i];
     const int64_t local = first - state_->tokens_before[i];
-    const auto n = std::min(into.size(), static_cast<size_t>(shard.entry().source.count - local));
-    shard.read_source(local, into.first(n));
+    const auto n = std::min(into.size(), static_cast<size_t>(state_->shards->entry(i).source.count - local));
+    state_->shards->open(i)->read_source(local, into.first(n));
     into = into.subspan(n);
     first += static_cast<int64_t>(n);
   }
@@ -137,41 +142,43 @@ void Dataset::read_tokens(int64_t first, std::span<int32_t> into) const {
 
 int64_t Dataset::document_begin(int64_t document) const {
   const size_t i = state_->shard_of(state_->records_before, document, state_->header.num_documents, "document");
-  return state_->tokens_before[i] + state_->shards[i].document_begin(document - state_->records_before[i]);
+  return state_->tokens_before[i] + state_->shards->open(i)->document_begin(document - state_->records_before[i]);
 }
 
 int32_t Dataset::source_length(int64_t pair) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
-  const Shard::TokenRange range = state_->shards[i].source_range(pair - state_->records_before[i]);
+  const Shard::TokenRange range = state_->shards->open(i)->source_range(pair - state_->records_before[i]);
   return static_cast<int32_t>(range.end - range.begin);
 }
 
 int32_t Dataset::target_length(int64_t pair) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
-  const Shard::TokenRange range = state_->shards[i].target_range(pair - state_->records_before[i]);
+  const Shard::TokenRange range = state_->shards->open(i)->target_range(pair - state_->records_before[i]);
   return static_cast<int32_t>(range.end - range.begin);
 }
 
 void Dataset::all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const {
   source.clear(), target.clear();
   source.reserve(static_cast<size_t>(num_pairs())), target.reserve(static_cast<size_t>(num_pairs()));
-  for (const Shard& shard : state_->shards) shard.append_lengths(source, target);
+  for (size_t i = 0; i < state_->shards->count(); ++i) state_->shards->open(i)->append_lengths(source, target);
 }
 
 void Dataset::read_source(int64_t pair, std::span<int32_t> into) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
-  const Shard::TokenRange range = state_->shards[i].source_range(pair - state_->records_before[i]);
+  const auto shard = state_->shards->open(i);
+  const Shard::TokenRange range = shard->source_range(pair - state_->records_before[i]);
   require<InternalError>(range.end - range.begin == static_cast<int64_t>(into.size()),
                          "source sequence {} has {} tokens, not {}", pair, range.end - range.begin, into.size());
-  state_->shards[i].read_source(range.begin, into);
+  shard->read_source(range.begin, into);
 }
 
 void Dataset::read_target(int64_t pair, std::span<int32_t> into) const {
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
-  const Shard::TokenRange range = state_->shards[i].target_range(pair - state_->records_before[i]);
+  const auto shard = state_->shards->open(i);
+  const Shard::TokenRange range = shard->target_range(pair - state_->records_before[i]);
   require<InternalError>(range.end - range.begin == static_cast<int64_t>(into.size()),
                          "target sequence {} has {} tokens, not {}", pair, range.end - range.begin, into.size());
-  state_->shards[i].read_target(range.begin, into);
+  shard->read_target(range.begin, into);
 }
 
 std::shared_ptr<const Tokenizer> Dataset::load_source_tokenizer() const {

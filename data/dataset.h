@@ -56,23 +56,33 @@ struct DatasetHeader {
   uint64_t content = 0;  // of the shards' checksums, in order: another text, split or order is another number
 };
 
+// The shards that one of several readers checks on opening: part, part + of, part + 2 of, ...
+struct ShardShare {
+  int64_t part = 0;
+  int64_t of = 1;  // 0: none is checked
+  static ShardShare none() { return {0, 0}; }
+};
+
 // One split of a prepared directory (docs/formats.md "Dataset"), read-only: any number of processes may read it at
 // once, nothing is locked and nothing is written beside it. Sizes and the checksums of everything but the tokens are
-// checked on opening, before HDF5 sees a file; verify_dataset() re-reads the tokens too. Every method may be called
-// from many threads at once. Bad arguments are InternalErrors; damage is a DataError that names the file.
+// checked before HDF5 sees a file: of a share of the shards on opening, of the others when they are first read; at most
+// 64 of them are open. verify_dataset() re-reads the tokens too. Every method may be called from many threads at once.
+// Bad arguments are InternalErrors; damage is a DataError that names the file.
 //
 // Sequences of Pairs are as the model sees them: the source with the specials that its preparation chose, the target as
 // bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos, their prompts text.
 class Dataset {
  public:
-  static Dataset open(const fs::path& directory, std::string_view split);  // train, valid or test
-  static std::vector<std::string> splits(const fs::path& directory);       // that the directory holds
+  // `split`: train, valid or test.
+  static Dataset open(const fs::path& directory, std::string_view split, const ShardShare& checked = {});
+  static std::vector<std::string> splits(const fs::path& directory);  // that the directory holds
   ~Dataset();
   Dataset(Dataset&&) noexcept;
   Dataset& operator=(Dataset&&) noexcept;
 
   const DatasetHeader& header() const;
   const fs::path& directory() const;
+  int64_t opened_shards() const;  // so far, each as often as it was opened
 
   // Stream: all documents end to end, each followed by the tokenizer's eos if it has one.
   int64_t num_tokens() const;

@@ -105,12 +105,12 @@ StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int
                      .step_target_tokens = step.target_tokens(),
                      .step_sequences = static_cast<int64_t>(step.sequences.size()),
                      .shape = shape_of(step)};
-  for (int64_t rank = 0; rank < dp_size; ++rank) {
-    const auto theirs = cut_micro_batches(step, slice_step(step, rank, dp_size), micro_batch_tokens).size();
-    result.most_micro = std::max(result.most_micro, static_cast<int64_t>(theirs));
+  require<InternalError>(dp_rank >= 0 && dp_rank < dp_size, "read_step: rank {} of {}", dp_rank, dp_size);
+  const auto slices = slice_all(step, dp_size);
+  for (const auto& slice : slices) {
+    result.most_micro = std::max(result.most_micro, count_micro_batches(step, slice, micro_batch_tokens));
   }
-  const auto slice = slice_step(step, dp_rank, dp_size);
-  for (const auto& places : cut_micro_batches(step, slice, micro_batch_tokens)) {
+  for (const auto& places : cut_micro_batches(step, slices[dp_rank], micro_batch_tokens)) {
     result.micro.push_back(read_micro_batch(step, places, reader));
   }
   return result;

@@ -15,7 +15,10 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   const auto start = std::chrono::steady_clock::now();
   Context& context = model.context();
   Mesh& mesh = model.parameters().mesh();
-  Loader loader({.plan = make_evaluation_plan(options, *dataset),
+  // As many tokens a replica on any layout, so that none is idle.
+  EvaluationOptions of_all = options;
+  of_all.step_tokens *= mesh.dp().size();
+  Loader loader({.plan = make_evaluation_plan(of_all, *dataset),
                  .reader = make_reader(dataset),
                  .dp_rank = mesh.dp().rank(),
                  .dp_size = mesh.dp().size(),
@@ -25,6 +28,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   const LossSums loss{.loss = device_sums.slice(0, 1), .nll = device_sums.slice(1, 2)};
   LossReport report;
   while (const auto step = loader.next()) {
+    report.steps += 1;
     report.targets += step->step_target_tokens;
     report.sequences += step->step_sequences;
     for (const MicroBatch& micro : step->micro) {

@@ -13,6 +13,7 @@ struct LossReport {
   double loss = 0;  // with label smoothing, nats
   int64_t targets = 0;
   int64_t sequences = 0;
+  int64_t steps = 0;  // in which all replicas took part
   double seconds = 0;
   double mean_nll() const { return targets > 0 ? nll / static_cast<double>(targets) : 0; }
   double mean_loss() const { return targets > 0 ? loss / static_cast<double>(targets) : 0; }

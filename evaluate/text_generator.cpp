@@ -83,7 +83,7 @@ TextGenerator text_generator(const LoadedModel& loaded) {
 }
 
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
-  const Dataset dataset = Dataset::open(job.data.directory, "train");
+  const Dataset dataset = Dataset::open(job.data.directory, "train", ShardShare::none());
   auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
   return [&job, is_rank0, source, target](Transformer& model, int64_t step) {
     const TextGenerator generator{model, job, *source, *target};

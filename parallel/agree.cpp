@@ -1,5 +1,6 @@
 #include "parallel/agree.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <new>
 
@@ -51,24 +52,43 @@ Kind kind_of(const std::exception& error) {
   }
 }
 
+// An error as it is sent: its kind, its text and, after a zero, its hint.
+std::string packed(const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  return static_cast<char>(kind_of(error)) +
+         (ours ? error.what() + std::string(1, '\0') + ours->hint() : describe(error));
+}
+
+[[noreturn]] void throw_packed(const std::string& text) {
+  const size_t end = std::min(text.find('\0'), text.size());
+  throw_as(static_cast<Kind>(text.at(0)), text.substr(1, end - 1), end < text.size() ? text.substr(end + 1) : "");
+}
+
 }  // namespace
 
 std::string agree(Communicator& world, const std::function<std::string()>& rank0_work) {
-  std::string text(1, static_cast<char>(Kind::Done)), hint;
+  std::string text(1, static_cast<char>(Kind::Done));
   if (world.rank() == 0) {
     try {
       text += rank0_work();
     } catch (const std::exception& error) {
-      const auto* ours = dynamic_cast<const Error*>(&error);
-      text = static_cast<char>(kind_of(error)) + (ours ? std::string(error.what()) : describe(error));
-      if (ours) hint = ours->hint();
+      text = packed(error);
     }
   }
   text = world.broadcast_text(text, 0);
-  const auto kind = static_cast<Kind>(text.at(0));
-  text.erase(0, 1);
-  if (kind == Kind::Done) return text;
-  throw_as(kind, text, world.broadcast_text(hint, 0));
+  if (static_cast<Kind>(text.at(0)) != Kind::Done) throw_packed(text);
+  return text.substr(1);
+}
+
+void agree_each(Communicator& world, const std::function<void()>& work) {
+  std::string failure;
+  try {
+    work();
+  } catch (const std::exception& error) {
+    failure = packed(error);
+  }
+  failure = first_text(world, failure);
+  if (!failure.empty()) throw_packed(failure);
 }
 
 std::string first_text(Communicator& world, const std::string& mine) {

@@ -11,6 +11,10 @@ namespace weft {
 // system become DataError, other exceptions InternalError. Collective; the others wait for rank 0 in a broadcast.
 std::string agree(Communicator& world, const std::function<std::string()>& rank0_work);
 
+// What every rank finds out for itself: runs `work` on all of them. If it throws on some, all throw, as agree() does,
+// what the lowest of these has thrown. Collective.
+void agree_each(Communicator& world, const std::function<void()>& work);
+
 // The text of the lowest rank whose `mine` is not empty, on every rank; "" if all are. Collective.
 std::string first_text(Communicator& world, const std::string& mine);
 

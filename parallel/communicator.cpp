@@ -163,6 +163,14 @@ double Communicator::all_reduce_host(double value, ReduceOp op) {
   return value;
 }
 
+// Counts as the all-gather whose result rank 0 alone gets.
+std::vector<double> Communicator::gather_host(std::span<const double> mine) {
+  std::vector<double> all(rank_ == 0 ? mine.size() * static_cast<size_t>(size_) : 0);
+  timed_wait(Collective::AllGather, begin(Collective::AllGather, static_cast<int64_t>(mine.size_bytes()) * size_),
+             [&] { host_->gather(mine, all); });
+  return all;
+}
+
 std::string Communicator::broadcast_text(const std::string& text, int root) {
   const auto broadcast = [&](std::span<std::byte> bytes) {
     timed_wait(Collective::Broadcast, begin(Collective::Broadcast, static_cast<int64_t>(bytes.size())),

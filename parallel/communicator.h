@@ -117,6 +117,8 @@ class Communicator {
   void all_reduce_host(std::span<double> values, ReduceOp op);
   double all_reduce_host(double value, ReduceOp op);
   std::string broadcast_text(const std::string& text, int root);
+  // The values of all ranks, in their order, on rank 0; elsewhere nothing. Every rank brings as many.
+  std::vector<double> gather_host(std::span<const double> mine);
 
   Traffic& traffic() { return traffic_; }
   const Traffic& traffic() const { return traffic_; }

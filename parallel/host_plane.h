@@ -16,6 +16,8 @@ class HostPlane {
   virtual ~HostPlane() = default;
   virtual void all_reduce(std::span<double> values, ReduceOp op) = 0;
   virtual void broadcast(std::span<std::byte> bytes, int root) = 0;
+  // The values of all ranks in their order into `all` on rank 0, where it has place for them; elsewhere it is unused.
+  virtual void gather(std::span<const double> mine, std::span<double> all) = 0;
   virtual void barrier() = 0;
 };
 

@@ -150,6 +150,12 @@ class InProcessHostPlane : public HostPlane {
   void broadcast(std::span<std::byte> bytes, int root) override {
     meet("host broadcast", bytes, [&](const Given& given) { std::ranges::copy(given[root]->bytes, bytes.begin()); });
   }
+  void gather(std::span<const double> mine, std::span<double> all) override {
+    meet("host gather", std::as_bytes(mine), [&](const Given& given) {
+      auto to = std::as_writable_bytes(all).begin();
+      for (size_t r = 0; !all.empty() && r < given.size(); ++r) to = std::ranges::copy(given[r]->bytes, to).out;
+    });
+  }
   void barrier() override {
     meet("barrier", {}, [](const Given&) {});
   }

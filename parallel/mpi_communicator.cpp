@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <span>
 #include <vector>
+
+#include "parallel/mpi/chain.h"
 
 namespace weft {
 namespace {
@@ -52,6 +55,11 @@ class MpiWork : public CollectiveWork {
     if (!requests_.empty() && std::uncaught_exceptions() == 0)
       MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
+  // A copy for as long as the requests run.
+  const std::byte* keep(std::span<const std::byte> bytes) {
+    kept_.assign(bytes.begin(), bytes.end());
+    return kept_.data();
+  }
   MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
   bool done() override {
     int flag = 0;
@@ -68,6 +76,7 @@ class MpiWork : public CollectiveWork {
 
  private:
   std::vector<MPI_Request> requests_;
+  std::vector<std::byte> kept_;
 };
 
 MPI_Op mpi_op(ReduceOp op) { return op == ReduceOp::Sum ? MPI_SUM : MPI_MAX; }
@@ -94,6 +103,10 @@ class MpiHostPlane : public HostPlane {
   void broadcast(std::span<std::byte> bytes, int root) override {
     check_mpi(MPI_Bcast(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, root, comm_->get()), "MPI_Bcast");
   }
+  void gather(std::span<const double> mine, std::span<double> all) override {
+    const auto count = static_cast<int>(mine.size());
+    check_mpi(MPI_Gather(mine.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0, comm_->get()), "MPI_Gather");
+  }
   void barrier() override { check_mpi(MPI_Barrier(comm_->get()), "MPI_Barrier"); }
 
  private:
@@ -102,45 +115,42 @@ class MpiHostPlane : public HostPlane {
 
 class MpiCommunicator : public Communicator {
  public:
-  MpiCommunicator(MeshAxis axis, const std::shared_ptr<const MpiComm>& comm, int64_t max_count)
+  MpiCommunicator(MeshAxis axis, const std::shared_ptr<const MpiComm>& comm, const MpiMessages& messages)
       : Communicator(axis, rank_in(*comm), size_of_comm(*comm), std::make_unique<MpiHostPlane>(comm)),
         comm_(comm),
-        max_count_(max_count) {}
+        messages_(messages),
+        chain_(std::make_shared<MpiChain>(comm, rank(), size(), messages.chunk_bytes)) {}
 
   void progress() override {
+    if (!chain_->idle()) return chain_->progress();
     int flag = 0;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_->get(), &flag, MPI_STATUS_IGNORE);
   }
 
  protected:
+  // In place MPI's would always send the whole message up a tree and down again.
   std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
+    if (size() == 1) return completed_work();
+    if (goes_by_chain(t)) return chain_->all_reduce(t, op);
     auto pending = std::make_unique<MpiWork>();
-    pieces(t, t.elements(), [&](std::byte* at, int count) {
-      check_mpi(
-          MPI_Iallreduce(MPI_IN_PLACE, at, count, mpi_type(t.dtype(), true), mpi_op(op), comm_->get(), pending->add()),
-          "MPI_Iallreduce");
-    });
+    const std::byte* mine = pending->keep({t.device_raw(), t.bytes()});
+    check_mpi(MPI_Iallreduce(mine, t.device_raw(), static_cast<int>(t.elements()), mpi_type(t.dtype(), true),
+                             mpi_op(op), comm_->get(), pending->add()),
+              "MPI_Iallreduce");
     return pending;
   }
 
+  // By the elements of all pieces together: MPI's own counts those.
   std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
+    if (size() == 1) {
+      if (in.bytes() > 0) std::memmove(out.device_raw(), in.device_raw(), in.bytes());
+      return completed_work();
+    }
+    if (goes_by_chain(in)) return chain_->reduce_scatter(in, out);
     auto pending = std::make_unique<MpiWork>();
-    const MPI_Datatype type = mpi_type(in.dtype(), true);
-    if (out.elements() <= max_count_) {
-      check_mpi(MPI_Ireduce_scatter_block(in.device_raw(), out.device_raw(), static_cast<int>(out.elements()), type,
-                                          MPI_SUM, comm_->get(), pending->add()),
-                "MPI_Ireduce_scatter_block");
-      return pending;
-    }
-    // Beyond what one call can count, each rank's piece is reduced to it, in several calls.
-    for (int root = 0; root < size(); ++root) {
-      const Tensor theirs = in.flat(root * out.elements(), Shape{out.elements()});
-      pieces(theirs, theirs.elements(), [&](std::byte* at, int count) {
-        check_mpi(MPI_Ireduce(at, out.device_raw() + (at - theirs.device_raw()), count, type, MPI_SUM, root,
-                              comm_->get(), pending->add()),
-                  "MPI_Ireduce");
-      });
-    }
+    check_mpi(MPI_Ireduce_scatter_block(in.device_raw(), out.device_raw(), static_cast<int>(out.elements()),
+                                        mpi_type(in.dtype(), true), MPI_SUM, comm_->get(), pending->add()),
+              "MPI_Ireduce_scatter_block");
     return pending;
   }
 
@@ -184,19 +194,23 @@ class MpiCommunicator : public Communicator {
   template <class Call>
   void pieces(const Tensor& t, int64_t elements, Call&& call) const {
     const auto width = static_cast<int64_t>(size_of(t.dtype()));
-    for (int64_t at = 0; at < elements; at += max_count_) {
-      call(t.device_raw() + at * width, static_cast<int>(std::min(max_count_, elements - at)));
+    for (int64_t at = 0; at < elements; at += messages_.max_count) {
+      call(t.device_raw() + at * width, static_cast<int>(std::min(messages_.max_count, elements - at)));
     }
+  }
+  bool goes_by_chain(const Tensor& t) const {
+    return static_cast<int64_t>(t.bytes()) >= messages_.chain_bytes || t.elements() > messages_.max_count;
   }
 
   std::shared_ptr<const MpiComm> comm_;
-  int64_t max_count_;
+  MpiMessages messages_;
+  std::shared_ptr<MpiChain> chain_;
 };
 
 }  // namespace
 
-std::unique_ptr<Communicator> mpi_communicator(MeshAxis axis, MpiComm comm, int64_t max_count) {
-  return std::make_unique<MpiCommunicator>(axis, std::make_shared<const MpiComm>(std::move(comm)), max_count);
+std::unique_ptr<Communicator> mpi_communicator(MeshAxis axis, MpiComm comm, const MpiMessages& messages) {
+  return std::make_unique<MpiCommunicator>(axis, std::make_shared<const MpiComm>(std::move(comm)), messages);
 }
 
 std::unique_ptr<HostPlane> mpi_host_plane(const AxisPlace& place) {

@@ -4,8 +4,15 @@
 
 namespace weft {
 
-// The ranks of an MPI communicator. Counts beyond `max_count` elements go in pieces (MPI counts are 32 bits).
-std::unique_ptr<Communicator> mpi_communicator(MeshAxis axis, MpiComm comm, int64_t max_count = int64_t{1} << 30);
+struct MpiMessages {
+  int64_t chain_bytes = int64_t{1} << 20;    // sums of so many bytes are made along a chain (parallel/mpi/chain.h)
+  int64_t chunk_bytes = int64_t{256} << 10;  // in messages of so many
+  int64_t max_count = int64_t{1} << 30;      // elements that MPI is asked to count: its counts are 32 bits
+};
+
+// The ranks of an MPI communicator. Large sums are made by chunks in rank order, small ones by MPI's own collectives;
+// copies of more than `max_count` elements go in pieces.
+std::unique_ptr<Communicator> mpi_communicator(MeshAxis axis, MpiComm comm, const MpiMessages& messages = {});
 
 // The host plane of a place among the ranks of MPI_COMM_WORLD. Collective over all of them.
 std::unique_ptr<HostPlane> mpi_host_plane(const AxisPlace& place);

@@ -1,6 +1,7 @@
 #include "parallel/parameter.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -14,16 +15,24 @@
 namespace weft {
 namespace {
 
-double draw(const Init& init, const Philox& philox, int64_t index) {
-  const auto block = static_cast<uint64_t>(index) / 4;
-  const auto bits = philox({static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0, 0});
-  const int lane = static_cast<int>(index % 4);
-  if (init.kind == Init::Kind::Uniform) return init.spread * (2 * uniform_open(bits[lane]) - 1);
-  // Box-Muller: lanes 0, 1 and lanes 2, 3 are pairs.
-  const int first = lane & ~1;
-  const double radius = std::sqrt(-2 * std::log(uniform_open(bits[first])));
-  const double angle = 2 * std::numbers::pi * uniform_open(bits[first + 1]);
-  return init.spread * radius * (lane == first ? std::cos(angle) : std::sin(angle));
+// Elements 4 block .. 4 block + 3 of a parameter. Rounded to fp32 in every precision, so that an f64 run starts from
+// the same weights.
+std::array<float, 4> draw_block(const Init& init, const Philox& philox, int64_t block) {
+  const auto counter = static_cast<uint64_t>(block);
+  const auto bits = philox({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0});
+  std::array<float, 4> drawn{};
+  for (size_t i = 0; i < 4; i += 2) {
+    if (init.kind == Init::Kind::Uniform) {
+      for (size_t lane : {i, i + 1}) drawn[lane] = static_cast<float>(init.spread * (2 * uniform_open(bits[lane]) - 1));
+      continue;
+    }
+    // Box-Muller: lanes 0, 1 and lanes 2, 3 are pairs.
+    const double radius = std::sqrt(-2 * std::log(uniform_open(bits[i])));
+    const double angle = 2 * std::numbers::pi * uniform_open(bits[i + 1]);
+    drawn[i] = static_cast<float>(init.spread * radius * std::cos(angle));
+    drawn[i + 1] = static_cast<float>(init.spread * radius * std::sin(angle));
+  }
+  return drawn;
 }
 
 // Rows of a parameter's local box, each contiguous in the last dim.
@@ -60,9 +69,11 @@ void draw_run(const Init& init, const Philox& philox, int64_t first, int64_t n, 
     case Init::Kind::Ones:
       std::fill_n(out, n, T(1));
       break;
-    // Rounded to fp32 in every precision, so that an f64 run starts from the same weights.
     default:
-      for (int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<float>(draw(init, philox, first + i)));
+      for (int64_t i = 0; i < n;) {
+        const std::array<float, 4> block = draw_block(init, philox, (first + i) / 4);
+        for (int64_t lane = (first + i) % 4; lane < 4 && i < n; ++lane, ++i) out[i] = static_cast<T>(block[lane]);
+      }
   }
 }
 
@@ -148,6 +159,7 @@ void ParameterRegistry::draw_masters(const Parameter& p, uint64_t seed) {
   std::vector<T> drawn;
   for (int64_t first = 0; first < rows.rows(); first += at_once) {
     const int64_t n = std::min(at_once, rows.rows() - first);
+    context_.note_progress();
     drawn.resize(static_cast<size_t>(n * columns));
     parallel_for(context_.threads(), n, 16, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) {

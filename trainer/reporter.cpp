@@ -29,21 +29,22 @@ void Reporter::write(const char* event, int64_t step, Json fields) {
 void Reporter::stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds,
                        bool last) {
   window_.steps += 1, window_.targets += report.target_tokens, window_.seconds += seconds;
-  window_.data += std::ranges::max(report.times.data), window_.exposed += report.exposed_seconds;
-  window_.times.add(report.times);
+  window_.mine += report.times;
   const double left = progress_.seconds_left(first_step_, state.step, end_.max_steps);
   progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left", state.step,
                              end_.max_steps, state.position.epoch, report.loss, learning_rate, report.gradient_norm,
                              format_count(window_.tokens_per_second()), format_duration(left)));
   if (!last && state.step % job_.log.every_steps != 0) return;
-  write_train_line(state, report, learning_rate, left);
-  report_stragglers();
+  const RankTimes times = gather_times(world_, window_.mine);
+  if (is_rank0()) {
+    write_train_line(state, report, learning_rate, left, times);
+    report_stragglers(times);
+  }
   window_ = {};
 }
 
 void Reporter::write_train_line(const RunState& state, const StepReport& report, double learning_rate,
-                                double seconds_left) {
-  if (!metrics_) return;
+                                double seconds_left, const RankTimes& times) {
   const auto steps = static_cast<double>(window_.steps);
   Json line = {{"epoch", state.position.epoch},
                {"tokens", state.target_tokens},
@@ -54,30 +55,26 @@ void Reporter::write_train_line(const RunState& state, const StepReport& report,
                {"skips", state.skips},
                {"tokens_per_second", window_.tokens_per_second()},
                {"step_ms", 1e3 * window_.seconds / steps},
-               {"data_ms", 1e3 * window_.data / steps},
-               {"comm_exposed_ms", 1e3 * window_.exposed / steps},
+               {"data_ms", 1e3 * std::ranges::max(times.data) / steps},
+               {"comm_exposed_ms", 1e3 * std::ranges::max(times.exposed) / steps},
                {"peak_memory", context_.memory().use().peak},
                {"seconds_left", seconds_left}};
-  if (world_.size() > 1) line.update(rank_times());
+  if (world_.size() > 1) line.update(rank_times(times));
   write("train", state.step, std::move(line));
 }
 
 // Minimum, median and maximum over the ranks of their times a step of the window.
-Json Reporter::rank_times() const {
+Json Reporter::rank_times(const RankTimes& times) const {
   const auto steps = static_cast<double>(window_.steps);
   const auto spread = [steps](const std::vector<double>& seconds) {
     const Spread s = spread_of(seconds);
     return Json::array({1e3 * s.min / steps, 1e3 * s.median / steps, 1e3 * s.max / steps});
   };
-  return {{"busy_ms", spread(window_.times.busy)},
-          {"data_wait_ms", spread(window_.times.data)},
-          {"comm_wait_ms", spread(window_.times.wait)}};
+  return {{"busy_ms", spread(times.busy)}, {"data_wait_ms", spread(times.data)}, {"comm_wait_ms", spread(times.wait)}};
 }
 
-void Reporter::report_stragglers() {
-  const auto slow = stragglers_.add(window_.times);  // the same on every rank
-  if (!is_rank0()) return;
-  for (const auto& s : slow) {
+void Reporter::report_stragglers(const RankTimes& times) {
+  for (const auto& s : stragglers_.add(times)) {
     clear();
     log_warning("rank {} takes {:.1f} times the median rank's time since {} windows ({}): the others wait for it",
                 s.rank, s.times, StragglerWatch::kWindows, s.by_data ? "waiting for data" : "computing");

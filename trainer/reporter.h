@@ -35,9 +35,10 @@ class Reporter {
  private:
   bool is_rank0() const { return world_.rank() == 0; }
   void write(const char* event, int64_t step, nlohmann::ordered_json fields);
-  void write_train_line(const RunState& state, const StepReport& report, double learning_rate, double seconds_left);
-  nlohmann::ordered_json rank_times() const;
-  void report_stragglers();
+  void write_train_line(const RunState& state, const StepReport& report, double learning_rate, double seconds_left,
+                        const RankTimes& times);
+  nlohmann::ordered_json rank_times(const RankTimes& times) const;
+  void report_stragglers(const RankTimes& times);
 
   const JobConfig& job_;
   Context& context_;
@@ -49,8 +50,8 @@ class Reporter {
   // Since the last line of metrics.
   struct Window {
     int64_t steps = 0, targets = 0;
-    double seconds = 0, data = 0, exposed = 0;
-    RankTimes times;
+    double seconds = 0;
+    StepTimes mine;  // of this rank
     double tokens_per_second() const;
   } window_;
   StragglerWatch stragglers_;

@@ -1,24 +1,31 @@
 #include "trainer/step_control.h"
 
-#include <cstring>
+#include <array>
+#include <bit>
 
 namespace weft {
-namespace {
-constexpr size_t kSums = sizeof(ControlSums) / sizeof(double), kTimes = sizeof(RankControl) / sizeof(double);
-}  // namespace
 
-StepControl reduce_control(Communicator& world, const ControlSums& mine, const RankControl& times) {
-  const auto ranks = static_cast<size_t>(world.size()), me = static_cast<size_t>(world.rank());
-  // The sums, then a place for each rank's times that the others leave zero.
-  std::vector<double> values(kSums + kTimes * ranks, 0);
-  double* const all_times = values.data() + kSums;
-  std::memcpy(values.data(), &mine, sizeof mine);
-  std::memcpy(all_times + kTimes * me, &times, sizeof times);
+ControlSums reduce_control(Communicator& world, const ControlSums& mine) {
+  auto values = std::bit_cast<std::array<double, sizeof(ControlSums) / sizeof(double)>>(mine);
   world.all_reduce_host(values, ReduceOp::Sum);
-  StepControl control{.ranks = std::vector<RankControl>(ranks)};
-  std::memcpy(&control.sums, values.data(), sizeof control.sums);
-  std::memcpy(control.ranks.data(), all_times, ranks * sizeof(RankControl));
-  return control;
+  return std::bit_cast<ControlSums>(values);
+}
+
+StepTimes& StepTimes::operator+=(const StepTimes& other) {
+  busy += other.busy, data += other.data, wait += other.wait, exposed += other.exposed;
+  return *this;
+}
+
+RankTimes gather_times(Communicator& world, const StepTimes& mine) {
+  using Values = std::array<double, 4>;
+  const Values values = {mine.busy, mine.data, mine.wait, mine.exposed};
+  const std::vector<double> all = world.gather_host(values);
+  RankTimes times;
+  for (size_t at = 0; at < all.size(); at += values.size()) {
+    times.busy.push_back(all[at]), times.data.push_back(all[at + 1]);
+    times.wait.push_back(all[at + 2]), times.exposed.push_back(all[at + 3]);
+  }
+  return times;
 }
 
 }  // namespace weft

@@ -19,7 +19,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
     : mesh_(mesh),
       job_(job),
       origin_(std::move(origin)),
-      data_(open_training_data(job)),
+      data_(open_training_data(job, mesh.world())),
       setup_(context, mesh, job, vocabularies_of(data_.train->header())),
       end_(run_end(job, *data_.plan)),
       directory_(job.run_directory(), mesh.world()),
@@ -54,6 +54,10 @@ void Trainer::begin(const ResumeChoice& choice) {
   algorithms_file_.read();
   directory_.create();
   if (choice.kind == ResumeChoice::Kind::Path) set_aside_later_than(*beginning.checkpoint);
+  if (is_rank0) {
+    log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens,
+                                 [this] { mesh_.heartbeat().beat(); }));
+  }
   saves_.check_space(data_.valid != nullptr);
   saves_.begin();
   const auto& provenance = saves_.header().provenance;
@@ -91,7 +95,6 @@ TrainResult Trainer::run(const ResumeChoice& resume, const StepObserver& after_s
 
 void Trainer::train(const StepObserver& after_step) {
   Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train), state_.position);
-  log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens));
   probe_largest_step(setup_, data_, job_, state_.position.epoch);
   settle_algorithms(setup_.context(), mesh_.world());
   algorithms_file_.keep();

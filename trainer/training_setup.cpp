@@ -11,17 +11,20 @@
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
 #include "kernels/tuning.h"
+#include "parallel/agree.h"
 #include "parallel/parameter_patterns.h"
 
 namespace weft {
 
-TrainingData open_training_data(const JobConfig& job) {
+TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   TrainingData data;
-  data.train = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "train"));
-  const auto splits = Dataset::splits(job.data.directory);
-  if (std::ranges::find(splits, "valid") != splits.end()) {
-    data.valid = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
-  }
+  const ShardShare share{.part = world.rank(), .of = world.size()};
+  agree_each(world, [&] {
+    data.train = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "train", share));
+    const auto splits = Dataset::splits(job.data.directory);
+    if (std::ranges::find(splits, "valid") == splits.end()) return;
+    data.valid = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid", share));
+  });
   check_job_against(job, data.train->header());
   check_answers(job, *data.train);
   if (data.valid) check_answers(job, *data.valid);

@@ -19,8 +19,9 @@ struct TrainingData {
   std::shared_ptr<const BatchPlan> plan;
   std::vector<std::pair<std::string, std::string>> tokenizers;  // file name and text, as checkpoints carry them
 };
-// ConfigError or DataError if the dataset is missing, damaged, or does not fit the job.
-TrainingData open_training_data(const JobConfig& job);
+// ConfigError or DataError, on all ranks, if the dataset is missing, damaged, or does not fit the job. The ranks check
+// the shards together, each its share; what a rank reads it opens when it comes to it. Collective.
+TrainingData open_training_data(const JobConfig& job, Communicator& world);
 
 // What trains a job on one rank: the model with its parameters allocated (their values are not set), the optimizer and
 // the step. The dry run of `weft plan`, `weft bench` and the trainer all use this one.

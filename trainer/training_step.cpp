@@ -158,7 +158,7 @@ void TrainingStep::probe_largest_step(const StepBatches& batches) {
 }
 
 StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
-                                RankControl times, const StepRequests& requests) {
+                                StepTimes times, const StepRequests& requests) {
   Context& context = model_.context();
   Mesh& mesh = model_.parameters().mesh();
   mesh.settle();
@@ -166,34 +166,27 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   download(context, sums_, std::span<double>(sums));
   if (waits_) times.exposed = waits_->take();
   const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
-  const StepControl control = reduce_control(mesh.world(),
-                                             {.loss = mine * sums[0],
-                                              .nll = mine * sums[1],
-                                              .tokens = mine * static_cast<double>(counts.rows),
-                                              .squared_norm = sums[2],
-                                              .stop_asked = requests.stop_asked ? 1.0 : 0.0,
-                                              .save_written = requests.save_written ? 1.0 : 0.0,
-                                              .save_due = requests.save_due ? 1.0 : 0.0,
-                                              .unagreed = has_unagreed_algorithms(context, mesh.world()) ? 1.0 : 0.0},
-                                             times);
+  const ControlSums control =
+      reduce_control(mesh.world(), {.loss = mine * sums[0],
+                                    .nll = mine * sums[1],
+                                    .tokens = mine * static_cast<double>(counts.rows),
+                                    .squared_norm = sums[2],
+                                    .stop_asked = requests.stop_asked ? 1.0 : 0.0,
+                                    .save_written = requests.save_written ? 1.0 : 0.0,
+                                    .save_due = requests.save_due ? 1.0 : 0.0,
+                                    .unagreed = has_unagreed_algorithms(context, mesh.world()) ? 1.0 : 0.0});
   StepReport report;
-  report.gradient_norm = std::sqrt(control.sums.squared_norm);
-  report.loss = control.sums.loss * state.inverse_divisor;
-  report.nll = control.sums.nll * state.inverse_divisor;
-  report.rows = static_cast<int64_t>(control.sums.tokens);
-  report.stop = control.sums.stop_asked > 0;
-  report.save_written = control.sums.save_written == static_cast<double>(control.ranks.size());
-  report.save_due = control.sums.save_due > 0;
-  report.unagreed = control.sums.unagreed > 0;
+  report.gradient_norm = std::sqrt(control.squared_norm);
+  report.loss = control.loss * state.inverse_divisor;
+  report.nll = control.nll * state.inverse_divisor;
+  report.rows = static_cast<int64_t>(control.tokens);
+  report.stop = control.stop_asked > 0;
+  report.save_written = control.save_written == static_cast<double>(mesh.world().size());
+  report.save_due = control.save_due > 0;
+  report.unagreed = control.unagreed > 0;
   report.target_tokens = batches.step_target_tokens;
   report.activation_bytes = counts.activation_bytes;
-  for (const RankControl& rank : control.ranks) {
-    report.times.busy.push_back(rank.busy);
-    report.times.data.push_back(rank.data);
-    report.times.wait.push_back(rank.wait);
-    report.times.exposed.push_back(rank.exposed);
-    report.exposed_seconds = std::max(report.exposed_seconds, rank.exposed);
-  }
+  report.times = times;
   report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);
   return report;
 }

@@ -12,7 +12,6 @@
 #include "trainer/optimizer.h"
 #include "trainer/step_control.h"
 #include "trainer/step_graphs.h"
-#include "trainer/stragglers.h"
 
 namespace weft {
 
@@ -42,8 +41,7 @@ struct StepReport {
   bool save_written = false;    // every rank has written its part of the save under way
   bool save_due = false;        // by rank 0's clock
   bool unagreed = false;        // ranks may have computed with other algorithms: the step is to be done again
-  RankTimes times;              // of all ranks, for this step's forward and backward and the last step's update
-  double exposed_seconds = 0;   // longest wait of a rank, or its device, for gradients at the end of its backward
+  StepTimes times;              // of this rank, for this step's forward and backward and the last step's update
   double update_seconds = 0;    // of this rank: gradient norm and update, without waiting for others
   size_t activation_bytes = 0;  // of this rank: the most that a micro-batch's forward pass left for its backward
 };
@@ -106,7 +104,7 @@ class TrainingStep {
   template <class Work>
   void waiting(Work&& work);
   // The control point: reads the device, once, and does the control all-reduce.
-  StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts, RankControl times,
+  StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts, StepTimes times,
                     const StepRequests& requests);
 
   // Seconds that passed, and those of them in which collectives kept this rank waiting.

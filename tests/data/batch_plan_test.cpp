@@ -59,7 +59,7 @@ std::vector<int64_t> taken(const std::vector<Plan>& plans, Position at) {
   const auto dp = static_cast<int64_t>(plans.size());
   for (int64_t rank = 0; rank < dp; ++rank) {
     const PlannedStep step = plans[rank]->step(at.epoch, at.step);
-    for (int64_t place : slice_step(step, rank, dp)) result.push_back(step.sequences[place].index);
+    for (int64_t place : slice_all(step, dp)[rank]) result.push_back(step.sequences[place].index);
   }
   return result;
 }

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/hdf5.h"
+#include "data/open_shards.h"
 #include "tests/data/dataset_builder.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
@@ -242,6 +243,98 @@ TEST(DatasetPairs, AllLengthsAreThoseOfTheRows) {
     EXPECT_EQ(source[i], static_cast<int32_t>(rows[i].first.size()));
     EXPECT_EQ(target[i], dataset.target_length(static_cast<int64_t>(i)));
   }
+}
+
+// Of 40 shards a reader checks its share, and opens what it reads.
+TEST(DatasetShards, OnlyThoseThatAreReadAreOpened) {
+  const Scratch scratch;
+  DatasetBuilder{.directory = scratch.path(), .vocabulary = 1000, .shard_tokens = 10}.stream({range(0, 400)});
+  const Dataset unread = Dataset::open(scratch.path(), "train", ShardShare::none());
+  EXPECT_EQ(unread.opened_shards(), 0);
+  EXPECT_EQ(tokens(unread, 15, 10), range(15, 10));
+  EXPECT_EQ(tokens(unread, 12, 10), range(12, 10));
+  EXPECT_EQ(unread.opened_shards(), 2);
+  for (const int part : {0, 1, 2}) {
+    EXPECT_EQ(Dataset::open(scratch.path(), "train", {.part = part, .of = 3}).opened_shards(), part == 0 ? 14 : 13);
+  }
+  EXPECT_EQ(Dataset::open(scratch.path(), "train", {.part = 50, .of = 60}).opened_shards(), 0);
+}
+
+// Together the readers look at every shard; one that nobody has looked at is refused when it is read.
+TEST(DatasetShards, EveryShardIsInOneShare) {
+  const Scratch scratch;
+  DatasetBuilder{.directory = scratch.path(), .shard_tokens = 10}.stream({range(0, 70)});
+  for (int shard = 0; shard < 7; ++shard) {
+    const fs::path path = scratch / fmt::format("train-{:05}.h5", shard);
+    const std::string whole = read_file(path);
+    write_file_atomically(path, whole.substr(0, whole.size() - 1));
+    int refused = 0;
+    for (int part = 0; part < 3; ++part) {
+      const auto open = [&] { return Dataset::open(scratch.path(), "train", {.part = part, .of = 3}); };
+      const std::string error = error_of(open);
+      refused += error.find(path.filename()) != std::string::npos;
+      if (error == "no error") {
+        EXPECT_THAT(error_of([&] { tokens(open(), 0, 70); }), HasSubstr(path.filename())) << part;
+      }
+    }
+    EXPECT_EQ(refused, 1) << shard;
+    write_file_atomically(path, whole);
+  }
+}
+
+struct OpenShardsTest : testing::Test {
+  OpenShardsTest() {
+    DatasetBuilder{.directory = scratch.path(), .vocabulary = 1000, .shard_tokens = 10}.stream({range(0, 90)});
+  }
+  OpenShards shards(size_t limit) const {
+    const Manifest manifest = read_manifest(scratch.path());
+    return {scratch.path(),
+            manifest.splits.at("train").shards,
+            {.kind = manifest.kind,
+             .split = "train",
+             .token_bytes = manifest.token_bytes,
+             .source = manifest.source,
+             .target = manifest.target},
+            limit};
+  }
+  static Ids first_of(const Shard& shard) {
+    Ids ids(2);
+    shard.read_source(0, ids);
+    return ids;
+  }
+  // Files of the data set that this process has open.
+  int64_t descriptors() const {
+    int64_t count = 0;
+    for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+      std::error_code gone;
+      count += fs::read_symlink(entry.path(), gone).string().starts_with(scratch.path().string());
+    }
+    return count;
+  }
+  const Scratch scratch;
+};
+
+TEST_F(OpenShardsTest, KeepOpenWhatWasReadLast) {
+  const OpenShards three = shards(3);
+  for (const size_t i : {0, 1, 2, 0, 3}) three.open(i);  // 1 goes
+  EXPECT_EQ(three.opened(), 4);
+  EXPECT_EQ(descriptors(), 3);
+  for (const size_t i : {0, 2, 3}) three.open(i);
+  EXPECT_EQ(three.opened(), 4);
+  three.open(1);
+  EXPECT_EQ(three.opened(), 5);
+  for (size_t i = 0; i < three.count(); ++i)
+    EXPECT_EQ(first_of(*three.open(i)), range(static_cast<int32_t>(10 * i), 2));
+  EXPECT_EQ(descriptors(), 3);
+}
+
+TEST_F(OpenShardsTest, LeaveOpenWhatIsHeld) {
+  const OpenShards one = shards(1);
+  const std::shared_ptr<const Shard> held = one.open(4);
+  for (const size_t i : {5, 6}) EXPECT_EQ(first_of(*one.open(i)), range(static_cast<int32_t>(10 * i), 2));
+  ASSERT_GT(held.use_count(), 0);
+  EXPECT_EQ(first_of(*held), range(40, 2));
+  EXPECT_EQ(descriptors(), 2);
 }
 
 // What a checkpoint remembers of the text it was trained on.

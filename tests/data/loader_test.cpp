@@ -108,18 +108,21 @@ TEST(ReadStep, TotalsOfThePlanAreWhatAllRanksHold) {
     for (int64_t dp : {1, 2, 3, 4, 8, 40}) {
       for (int64_t s = 0; s < plan->steps_per_epoch(0); ++s) {
         const auto step = plan->step(0, s);
-        int64_t tokens = 0, sequences = 0;
+        int64_t tokens = 0, sequences = 0, most = 0, told = 0;
         std::vector<int64_t> sequence_ids;
         for (int64_t rank = 0; rank < dp; ++rank) {
           const auto batches = read_step(step, FakeReader(), rank, dp, 20);
           EXPECT_EQ(batches.step_target_tokens, step.target_tokens());
           tokens += batches.target_tokens();
+          most = std::max(most, static_cast<int64_t>(batches.micro.size()));
+          told = batches.most_micro;
           for (const auto& micro : batches.micro) {
             sequences += micro.sequences();
             sequence_ids.insert(sequence_ids.end(), micro.sequence_ids.begin(), micro.sequence_ids.end());
           }
         }
         EXPECT_EQ(tokens, step.target_tokens());
+        EXPECT_EQ(told, most);
         EXPECT_EQ(sequences, static_cast<int64_t>(step.sequences.size()));
         std::sort(sequence_ids.begin(), sequence_ids.end());
         for (size_t i = 0; i < sequence_ids.size(); ++i) EXPECT_EQ(sequence_ids[i], static_cast<int64_t>(i));

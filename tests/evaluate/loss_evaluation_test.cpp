@@ -55,6 +55,16 @@ TEST_F(LossEvaluation, LayoutAndStepsChangeNothing) {
   }
 }
 
+// A step grows with the replicas: on three of them a split takes a third of the steps, and each has its windows in
+// them.
+TEST_F(LossEvaluation, EveryReplicaTakesPart) {
+  const EvaluationOptions options{.context_length = 8, .step_tokens = 16};
+  const LossReport one = evaluate(1, options);
+  ASSERT_GT(one.steps, 6);
+  EXPECT_EQ(evaluate(3, options).steps, divide_up(one.steps, 3));
+  EXPECT_EQ(one.steps, divide_up(one.sequences, 2));
+}
+
 // The sums of a split are read at its end, and are those of the plain device.
 TEST_F(LossEvaluation, AGuardedDeviceIsReadOnce) {
   const EvaluationOptions options{.context_length = 8, .step_tokens = 24};

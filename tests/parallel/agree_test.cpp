@@ -47,6 +47,25 @@ TEST(Agree, AnErrorIsTheSameOnEveryRank) {
   expect_thrown_everywhere(InternalError("a bug"));
 }
 
+// Ranks 1 and 2 find different things wrong; rank 0 nothing.
+TEST(AgreeEach, TheLowestErrorIsEveryRanks) {
+  on_three_ranks([](Communicator& world, int rank) {
+    int done = 0;
+    agree_each(world, [&] { ++done; });
+    EXPECT_EQ(done, 1);
+    try {
+      agree_each(world, [&] {
+        if (rank == 1) throw DataError("a file", "prepare it again");
+        if (rank == 2) throw ConfigError("a key", "");
+      });
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const DataError& error) {
+      EXPECT_STREQ(error.what(), "a file");
+      EXPECT_EQ(error.hint(), "prepare it again");
+    }
+  });
+}
+
 TEST(Agree, OtherExceptionsGetACode) {
   on_three_ranks([](Communicator& world, int) {
     EXPECT_THROW(agree(world, []() -> std::string { throw std::runtime_error("?"); }), InternalError);

@@ -51,13 +51,16 @@ TEST_P(Collectives, SumMaximumScatterGatherBroadcast) {
       double host[2] = {1.0 * me, 1};
       c->all_reduce_host(host, ReduceOp::Sum);
       EXPECT_EQ(host[1], n);
+      const std::vector<double> all = c->gather_host(std::vector<double>{1.0 * me, -1});
+      ASSERT_EQ(all.size(), me == 0 ? 2 * static_cast<size_t>(n) : 0);
+      for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i % 2 == 0 ? static_cast<double>(i / 2) : -1);
       c->barrier();
       const Traffic& traffic = c->traffic();
       EXPECT_EQ(traffic[Collective::AllReduce].calls, 3);
       EXPECT_EQ(traffic[Collective::AllReduce].bytes, 12 + 8 + 16);
       EXPECT_DOUBLE_EQ(traffic[Collective::AllReduce].moved, 2.0 * (n - 1) / n * 36);
       EXPECT_DOUBLE_EQ(traffic[Collective::ReduceScatter].moved, (n - 1) * 16.0);
-      EXPECT_DOUBLE_EQ(traffic[Collective::AllGather].moved, (n - 1) * 16.0);
+      EXPECT_DOUBLE_EQ(traffic[Collective::AllGather].moved, (n - 1) * 32.0);
       EXPECT_DOUBLE_EQ(traffic[Collective::AllToAll].moved, (n - 1) * 16.0);
       EXPECT_EQ(traffic[Collective::Barrier].calls, 1);
       EXPECT_EQ(traffic.total().moved > 0, n > 1);

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -33,15 +35,89 @@ TEST(MpiCollectives, AreRightOnEveryAxisOfEveryMesh) {
   }
 }
 
-// Messages beyond what one call can count go in pieces.
+std::unique_ptr<Communicator> communicator(const MpiMessages& messages) {
+  return mpi_communicator(MeshAxis::World, MpiComm::duplicate(MPI_COMM_WORLD), messages);
+}
+
+// Messages beyond what one call can count go in pieces, and their sums in chunks, also where the share of a rank could
+// be counted.
 TEST(MpiCollectives, GoInPieces) {
   Context context;
   for (const int64_t max_count : {1, 3, 100}) {
-    const auto c = mpi_communicator(MeshAxis::World, MpiComm::duplicate(MPI_COMM_WORLD), max_count);
+    const auto c = communicator({.max_count = max_count});
     for (const int64_t elements : {0, 1, 3, 7, 129}) {
       for (const DType dtype : {DType::F32, DType::I64}) check_reductions(context, *c, dtype, elements);
       for (const DType dtype : {DType::BF16, DType::F64}) check_copies(context, *c, dtype, elements);
     }
+  }
+}
+
+constexpr MpiMessages kSmallChunks{.chain_bytes = 1, .chunk_bytes = 64};
+
+// Messages that are no multiple of a chunk, one element longer or shorter than some, and many windows of chunks long.
+TEST(MpiChain, SumsMessagesOfAnyLength) {
+  Context context;
+  const auto c = communicator(kSmallChunks);
+  for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::I64}) {
+    for (const int64_t elements : {1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 500}) {
+      check_reductions(context, *c, dtype, elements);
+    }
+  }
+}
+
+// Numbers whose sum depends on the order: what lies in all ranks is ((x0 + x1) + x2) + ..., to the bit.
+TEST(MpiChain, AddsInRankOrder) {
+  const auto x = [](int rank, int64_t i) {
+    return std::ldexp(1.0F + 0.001F * static_cast<float>(i % 97), static_cast<int>((rank * 11 + i) % 40)) *
+           ((rank + i) % 3 == 0 ? -1.0F : 1.0F);
+  };
+  Context context;
+  const auto c = communicator(kSmallChunks);
+  const int n = c->size(), me = c->rank();
+  const auto in_rank_order = [&](int64_t i) {
+    float sum = x(0, i);
+    for (int r = 1; r < n; ++r) sum += x(r, i);
+    return sum;
+  };
+  const int64_t elements = 1001;
+  const Tensor sum = context.empty({elements}, DType::F32);
+  put(context, sum, [&](int64_t i) { return x(me, i); });
+  c->all_reduce(sum);
+  expect(context, sum, in_rank_order, "sum");
+
+  const Tensor whole = context.empty({elements * n}, DType::F32), mine = context.empty({elements}, DType::F32);
+  put(context, whole, [&](int64_t i) { return x(me, i); });
+  c->reduce_scatter(whole, mine);
+  expect(
+      context, mine, [&](int64_t i) { return in_rank_order(me * elements + i); }, "scatter");
+  expect(
+      context, whole, [&](int64_t i) { return x(me, i); }, "what was scattered");
+}
+
+// More at once than are advanced together, dropped, or waited for in another order than begun.
+TEST(MpiChain, SumsOverlapOneAnother) {
+  Context context;
+  check_overlap(context, {{.dp = world_size()}, communicator({})->rank(), [](const AxisPlace& place) {
+                            return mpi_communicator(place.axis, MpiComm::split(MPI_COMM_WORLD, place.group, place.rank),
+                                                    kSmallChunks);
+                          }});
+  const auto c = communicator(kSmallChunks);
+  const Tensor kept = filled(context, 1000, DType::F32, c->rank()), dropped = filled(context, 1000, DType::F32, 0);
+  auto first = c->start_all_reduce(kept, ReduceOp::Max);
+  c->start_all_reduce(dropped, ReduceOp::Sum).reset();
+  first->wait();
+  expect(
+      context, kept, [&](int64_t i) { return largest_of(c->size(), i); }, "maximum");
+  expect(
+      context, dropped, [&](int64_t i) { return c->size() * value(0, i); }, "dropped");
+}
+
+// Of the size from which on sums go along the chain by themselves.
+TEST(MpiChain, LargeSums) {
+  Context context;
+  const auto c = communicator({});
+  for (const int64_t elements : {(int64_t{1} << 18) - 1, int64_t{1} << 18, (int64_t{3} << 18) + 5}) {
+    check_reductions(context, *c, DType::F32, elements);
   }
 }
 
@@ -67,6 +143,9 @@ TEST(MpiCollectives, HostValuesAndText) {
   c.all_reduce_host(control, ReduceOp::Sum);
   EXPECT_EQ(control[0], 0.5 * c.size());
   for (int r = 0; r < c.size(); ++r) EXPECT_EQ(control[3 + static_cast<size_t>(r)], 1.0 + r);
+  const std::vector<double> all = c.gather_host(std::array<double, 2>{1.0 + c.rank(), -1});
+  ASSERT_EQ(all.size(), c.rank() == 0 ? 2 * static_cast<size_t>(c.size()) : 0);
+  for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i % 2 == 0 ? 1.0 + static_cast<double>(i / 2) : -1);
   for (int root = 0; root < c.size(); ++root) {
     const std::string told(1000, 'x');
     EXPECT_EQ(c.broadcast_text(c.rank() == root ? told : "", root), told);

@@ -46,7 +46,7 @@ class RunSaves : public testing::Test {
   const JobConfig job_ = with_policy(run_.job());
   Context context_{Device{}, 1};
   Mesh mesh_ = Mesh::single();
-  TrainingData data_ = open_training_data(job_);
+  TrainingData data_ = open_training_data(job_, mesh_.world());
   TrainingSetup setup_{context_, mesh_, job_, vocabularies_of(data_.train->header())};
   RunDirectory directory_{run_.directory(), mesh_.world()};
   Reporter reporter_{job_, context_, mesh_.world(), {}};

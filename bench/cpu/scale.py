@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Measures what does not grow with the model but with the ranks: sums over MPI on 2, 4 and 8 ranks of this machine, beside
+MPI's own calls and with the bytes that each rank sends; and the processor seconds that a rank of 64, 1,024 and 8,192
+replicas takes to describe its plan and to cut its share of a step. Needs a build with -DWEFT_BENCH=ON."""
+
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import compare  # noqa: E402
+
+
+def parse(arguments):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--out", default=os.path.join(compare.ROOT, "bench", "results", "scale.json"), help="(%(default)s)")
+    p.add_argument("--build", default=os.path.join(compare.ROOT, "build", "cpu"), help="(%(default)s)")
+    p.add_argument("--mib", type=int, nargs="+", default=[1, 8, 64], help="of the sums (%(default)s)")
+    p.add_argument("--ranks", type=int, nargs="+", default=[2, 4, 8], help="(%(default)s)")
+    return p.parse_args(arguments)
+
+
+def printed(command, threads=1):
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=600).stdout
+
+
+def collectives(options, ranks):
+    program = os.path.join(options.build, "bench", "micro", "collectives_bench")
+    lines = printed(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), "--mca",
+                     "pml_monitoring_enable", "1", program, *map(str, options.mib)]).splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    result = {"format": 1, "what": "scale", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
+              "machine": compare.machine(), "versions": compare.own_versions(os.path.join(options.build, "weft")),
+              "mpi": compare.output(["mpirun", "--version"]).splitlines()[:1], "load_before": os.getloadavg()[0]}
+    result["collectives"] = [row for ranks in options.ranks for row in collectives(options, ranks)]
+    result["replicas"] = json.loads(printed([os.path.join(options.build, "bench", "micro", "scale_bench")]))
+    compare.write(options.out, result)
+    print(options.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,251 @@
+#include "parallel/mpi/chain.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+
+namespace weft {
+namespace {
+
+constexpr int64_t kWindow = 4;  // messages under way from one rank to the next
+constexpr size_t kAtOnce = 2;   // sums that are advanced together
+constexpr int kTags = 1 << 15;  // MPI has so many at least
+
+// Messages to or from one neighbour: numbered, and done in their order.
+class Flow {
+ public:
+  void expect(int64_t messages) { total_ = messages; }
+  int64_t posted() const { return posted_; }
+  int64_t done() const { return done_; }
+  int64_t total() const { return total_; }
+  bool finished() const { return done_ == total_; }
+  bool may_post() const { return posted_ < total_ && posted_ - done_ < kWindow; }
+  MPI_Request* post() { return &requests_[static_cast<size_t>(posted_++ % kWindow)]; }
+  // True if the oldest that is under way is done.
+  bool collect() {
+    if (done_ == posted_) return false;
+    int flag = 0;
+    check_mpi(MPI_Test(&requests_[static_cast<size_t>(done_ % kWindow)], &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    done_ += flag;
+    return flag != 0;
+  }
+
+ private:
+  int64_t total_ = 0, posted_ = 0, done_ = 0;
+  std::array<MPI_Request, kWindow> requests_{};
+};
+
+// `out` may be either of the others.
+template <class T>
+void combine(ReduceOp op, const std::byte* below, const std::byte* own, std::byte* out, int64_t n) {
+  const T *a = reinterpret_cast<const T*>(below), *b = reinterpret_cast<const T*>(own);
+  T* to = reinterpret_cast<T*>(out);
+  if (op == ReduceOp::Sum) {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = a[i] + b[i];
+  } else {
+#pragma omp simd
+    for (int64_t i = 0; i < n; ++i) to[i] = a[i] < b[i] ? b[i] : a[i];
+  }
+}
+
+auto combine_for(DType dtype) {
+  switch (dtype) {
+    case DType::F32:
+      return combine<float>;
+    case DType::F64:
+      return combine<double>;
+    case DType::I32:
+      return combine<int32_t>;
+    case DType::I64:
+      return combine<int64_t>;
+    case DType::BF16:
+      break;
+  }
+  throw InternalError("bf16 is not reduced: reduce in fp32");
+}
+
+}  // namespace
+
+// One sum. The message is cut into pieces (one, or each rank's of a reduce-scatter), and these into chunks. A rank gets
+// the sums of pieces 0 .. rank, keeps its own (the one piece, if there is no other) and passes on what ranks below it
+// want: always the first so many chunks.
+class ChainWork : public CollectiveWork {
+ public:
+  ChainWork(std::shared_ptr<MpiChain> chain, const Tensor& in, const Tensor& out, ReduceOp op)
+      : chain_(std::move(chain)),
+        in_(in.device_raw()),
+        out_(out.device_raw()),
+        op_(op),
+        combine_(combine_for(in.dtype())),
+        in_place_(in_ == out_),
+        width_(static_cast<int64_t>(size_of(in.dtype()))),
+        piece_(out.elements()),
+        chunk_(std::max<int64_t>(1, chain_->chunk_bytes_ / width_)),
+        tag_(chain_->tag_) {
+    const int64_t pieces = in_place_ ? 1 : chain_->size_;
+    chunks_a_piece_ = (piece_ + chunk_ - 1) / chunk_;
+    const int64_t all = chunks_a_piece_ * pieces;
+    const auto down_to = [&](int rank) { return in_place_ ? all : chunks_a_piece_ * (rank + 1); };
+    if (!first()) from_below_.expect(all), to_below_.expect(down_to(chain_->rank_ - 1));
+    if (!last()) to_above_.expect(all), from_above_.expect(down_to(chain_->rank_));
+    chain_->tag_ = (chain_->tag_ + 1) % kTags;
+    chain_->under_way_.push_back(this);
+  }
+
+  // While an error unwinds, others may never come: the next MPI call is then MPI_Abort, and nothing is waited for.
+  ~ChainWork() override {
+    try {
+      if (std::uncaught_exceptions() == 0) ChainWork::finish();
+    } catch (const std::exception&) {  // what failed fails whoever calls MPI next
+    }
+    std::erase(chain_->under_way_, this);
+  }
+
+  bool done() override {
+    if (!finished_) chain_->progress();
+    return finished_;
+  }
+
+  // Moves whatever can be moved now.
+  void advance() {
+    if (!partials_) partials_ = chain_->take_scratch(), sums_ = chain_->take_scratch();
+    while (go_up() || go_down()) {
+    }
+    finished_ = from_below_.finished() && to_above_.finished() && from_above_.finished() && to_below_.finished();
+    if (finished_) chain_->give_back(std::move(partials_)), chain_->give_back(std::move(sums_));
+  }
+  bool finished() const { return finished_; }
+
+ protected:
+  void finish() override {
+    while (!finished_) chain_->progress();
+  }
+
+ private:
+  bool first() const { return chain_->rank_ == 0; }
+  bool last() const { return chain_->rank_ == chain_->size_ - 1; }
+
+  struct Chunk {
+    int64_t piece = 0;
+    int64_t begin = 0;   // bytes: of the message
+    int64_t within = 0;  // of its piece
+    int64_t elements = 0;
+  };
+  Chunk chunk(int64_t k) const {
+    const int64_t piece = k / chunks_a_piece_, at = k % chunks_a_piece_ * chunk_;
+    return {.piece = piece,
+            .begin = (piece * piece_ + at) * width_,
+            .within = at * width_,
+            .elements = std::min(chunk_, piece_ - at)};
+  }
+  std::byte* slot(const MpiChain::Scratch& scratch, int64_t k) const {
+    return scratch.get() + k % kWindow * chunk_ * width_;
+  }
+  bool is_mine(const Chunk& c) const { return !in_place_ && c.piece == chain_->rank_; }
+  // Where the sum over the ranks up to this one lies, and where that over all of them.
+  std::byte* partial(int64_t k) const {
+    const Chunk c = chunk(k);
+    if (first() || in_place_) return in_ + c.begin;
+    return last() && is_mine(c) ? out_ + c.within : slot(partials_, k);
+  }
+  std::byte* sum(int64_t k) const {
+    if (last()) return partial(k);
+    const Chunk c = chunk(k);
+    if (in_place_) return out_ + c.begin;
+    return is_mine(c) ? out_ + c.within : slot(sums_, k);
+  }
+
+  // What came with message k of `below` is read from its slot no more.
+  bool is_used(int64_t k) const {
+    if (in_place_) return k < from_below_.done();
+    if (!last()) return k < to_above_.done();
+    return k < to_below_.total() ? k < to_below_.done() : k < from_below_.done();
+  }
+
+  bool go_up() {
+    bool moved = false;
+    while (from_below_.may_post() && (from_below_.posted() < kWindow || is_used(from_below_.posted() - kWindow))) {
+      const int64_t k = from_below_.posted();
+      receive(from_below_, slot(partials_, k), k, chain_->rank_ - 1), moved = true;
+    }
+    while (from_below_.collect()) {
+      const int64_t k = from_below_.done() - 1;
+      combine_(op_, slot(partials_, k), in_ + chunk(k).begin, partial(k), chunk(k).elements), moved = true;
+    }
+    while (to_above_.may_post() && (first() || to_above_.posted() < from_below_.done())) {
+      const int64_t k = to_above_.posted();
+      send(to_above_, partial(k), k, chain_->rank_ + 1), moved = true;
+    }
+    while (to_above_.collect()) moved = true;
+    return moved;
+  }
+
+  // The sum may be written where the partial sum lies that was sent up: not before MPI has let go of it.
+  bool has_place(int64_t k) const {
+    if (in_place_) return k < to_above_.done();
+    return is_mine(chunk(k)) || k < kWindow || k - kWindow < to_below_.done();
+  }
+
+  bool go_down() {
+    bool moved = false;
+    while (from_above_.may_post() && has_place(from_above_.posted())) {
+      const int64_t k = from_above_.posted();
+      receive(from_above_, sum(k), k, chain_->rank_ + 1), moved = true;
+    }
+    while (from_above_.collect()) moved = true;
+    const Flow& whole = last() ? from_below_ : from_above_;
+    while (to_below_.may_post() && to_below_.posted() < whole.done()) {
+      const int64_t k = to_below_.posted();
+      send(to_below_, sum(k), k, chain_->rank_ - 1), moved = true;
+    }
+    while (to_below_.collect()) moved = true;
+    return moved;
+  }
+
+  void receive(Flow& flow, std::byte* to, int64_t k, int neighbour) {
+    check_mpi(MPI_Irecv(to, bytes(k), MPI_BYTE, neighbour, tag_, chain_->comm_->get(), flow.post()), "MPI_Irecv");
+  }
+  void send(Flow& flow, const std::byte* from, int64_t k, int neighbour) {
+    check_mpi(MPI_Isend(from, bytes(k), MPI_BYTE, neighbour, tag_, chain_->comm_->get(), flow.post()), "MPI_Isend");
+  }
+  int bytes(int64_t k) const { return static_cast<int>(chunk(k).elements * width_); }
+
+  std::shared_ptr<MpiChain> chain_;
+  std::byte *in_, *out_;
+  ReduceOp op_;
+  decltype(combine_for(DType::F32)) combine_;
+  bool in_place_;                                       // all-reduce
+  int64_t width_, piece_, chunk_, chunks_a_piece_ = 0;  // elements, but for the width
+  int tag_;
+  bool finished_ = false;
+  Flow from_below_, to_above_, from_above_, to_below_;
+  MpiChain::Scratch partials_, sums_;  // kWindow chunks each
+};
+
+MpiChain::MpiChain(std::shared_ptr<const MpiComm> comm, int rank, int size, int64_t chunk_bytes)
+    : comm_(std::move(comm)), rank_(rank), size_(size), chunk_bytes_(std::max<int64_t>(chunk_bytes, sizeof(double))) {}
+
+MpiChain::~MpiChain() = default;
+
+MpiChain::Scratch MpiChain::take_scratch() {
+  if (spare_.empty()) return std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(kWindow * chunk_bytes_));
+  Scratch scratch = std::move(spare_.back());
+  spare_.pop_back();
+  return scratch;
+}
+
+void MpiChain::progress() {
+  for (size_t i = 0; i < std::min(under_way_.size(), kAtOnce); ++i) under_way_[i]->advance();
+  std::erase_if(under_way_, [](const ChainWork* work) { return work->finished(); });
+}
+
+std::unique_ptr<CollectiveWork> MpiChain::all_reduce(const Tensor& t, ReduceOp op) {
+  return std::make_unique<ChainWork>(shared_from_this(), t, t, op);
+}
+
+std::unique_ptr<CollectiveWork> MpiChain::reduce_scatter(const Tensor& in, const Tensor& out) {
+  return std::make_unique<ChainWork>(shared_from_this(), in, out, ReduceOp::Sum);
+}
+
+}  // namespace weft
