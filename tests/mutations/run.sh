@@ -7,7 +7,7 @@
 #   tests/mutations/run.sh --check         only that every patch still applies, and stands in the page of its table
 #   tests/mutations/run.sh --table         the tables of docs/layouts.md and, for cuda/, of docs/simulated_device.md
 #
-# Those of cuda/ break device code; their tests run on the simulated device. A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
+# Those of cuda/ break device code; their tests run on the simulated device. Tests called mpi_... run on four ranks. A patch begins with a sentence that says what it breaks and a line "Test: TARGET FILTER". The scratch copy is of the
 # last commit. Takes about half a minute a patch on two cores.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -98,6 +98,8 @@ run_test() {
   binary=$(find build/cpu/tests -type f -name "$1")
   local device=(env)
   [[ $3 == cuda/* ]] && device=(env WEFT_TEST_DEVICE=cuda WEFT_CUDA_DEVICE_COUNT=4 LD_LIBRARY_PATH="$PWD/build/cpu/simulated")
+  [[ $1 == mpi_* ]] && device=(env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+    mpirun --oversubscribe --bind-to none -np 4)
   timeout 300 "${device[@]}" "$binary" --gtest_filter="$2" --gtest_brief=1 >test.log 2>&1 && result=0 || result=1
   grep -q '\[==========\] 0 tests' test.log && return 2
   return $result
