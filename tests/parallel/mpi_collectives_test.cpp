@@ -52,7 +52,8 @@ TEST(MpiCollectives, GoInPieces) {
   }
 }
 
-constexpr MpiMessages kSmallChunks{.chain_bytes = 1, .chunk_bytes = 64};
+constexpr MpiMessages kSmallChunks{.chain_bytes = 1, .chunk_bytes = 64},
+    kLargerChunks{.chain_bytes = 1, .chunk_bytes = 4096};
 
 // Messages that are no multiple of a chunk, one element longer or shorter than some, and many windows of chunks long.
 TEST(MpiChain, SumsMessagesOfAnyLength) {
@@ -99,7 +100,7 @@ TEST(MpiChain, SumsOverlapOneAnother) {
   Context context;
   check_overlap(context, {{.dp = world_size()}, communicator({})->rank(), [](const AxisPlace& place) {
                             return mpi_communicator(place.axis, MpiComm::split(MPI_COMM_WORLD, place.group, place.rank),
-                                                    kSmallChunks);
+                                                    kLargerChunks);
                           }});
   const auto c = communicator(kSmallChunks);
   const Tensor kept = filled(context, 1000, DType::F32, c->rank()), dropped = filled(context, 1000, DType::F32, 0);

@@ -1,0 +1,29 @@
+#include <gmock/gmock.h>
+
+#include "parallel/in_process.h"
+#include "tests/support/error_of.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+using test::error_of;
+
+// The one shard of each split is in rank 0's share: the other rank is told.
+TEST(TrainingData, ADamagedShardIsRefusedByAllRanksBeforeAnythingIsWritten) {
+  for (const char* shard : {"train-00000.h5", "valid-00000.h5"}) {
+    const Scratch scratch;
+    test::SmallRun run(scratch);
+    const fs::path path = fs::path(run.job().data.directory) / shard;
+    fs::resize_file(path, fs::file_size(path) - 1);
+    run_in_process({.dp = 2}, [&](Mesh& mesh, int) {
+      Context context(Device{}, 1);
+      const std::string error = error_of([&] { Trainer(context, mesh, run.job()).run({}); });
+      EXPECT_THAT(error, testing::AllOf(testing::HasSubstr(shard), testing::HasSubstr("truncated or not its own")));
+    });
+    EXPECT_FALSE(fs::exists(run.directory()));
+  }
+}
+
+}  // namespace
+}  // namespace weft
