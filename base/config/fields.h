@@ -22,8 +22,9 @@
 //
 // The same declaration reads YAML and `--set a.b=c` (base/config/reader.h), prints help, the resolved job, the docs
 // table and differences (base/config/writer.h).
-// Supported types: bool, int64_t, double, std::string, Duration, enums with EnumNames, structs with fields() (a nested section),
-// and std::optional and std::vector of these. `meaning` is one sentence with the unit; a Range includes its ends.
+// Supported types: bool, int64_t, double, std::string, Duration, enums with EnumNames, structs with fields() (a nested
+// section), and std::optional and std::vector of these. `meaning` is one sentence with the unit; a Range includes its
+// ends.
 namespace weft {
 
 struct Range {
