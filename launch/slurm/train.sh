@@ -13,6 +13,7 @@ export OMP_NUM_THREADS=${OMP_NUM_THREADS:-${SLURM_CPUS_PER_TASK:-1}}
 # What is trained: the arguments of the batch script. Those of the user come last, so that they count.
 training() {
   (($#)) || { echo "usage: sbatch ${0##*/} JOB [arguments of weft train]" >&2; exit 2; }
+  # shellcheck disable=SC2034 # for the batch scripts
   command=("$weft" train "$1" --set "train.max_restarts=${WEFT_MAX_RESTARTS:-3}" "${@:2}")
 }
 

@@ -92,20 +92,80 @@ ends() {
   for pattern in "$@"; do grep -qE "$pattern" "$log" || fail "$log does not say: $pattern"; done
 }
 
-# Asked to stop, it saves, is queued again, and goes on by itself.
+# A weft that is killed once it has trained a step.
+cat >dying-weft <<'END'
+#!/usr/bin/env bash
+steps() { grep -c '"event":"train"' runs/dying/metrics.jsonl 2>/dev/null; }
+before=$(steps)
+"$WHOLE_WEFT" "$@" &
+while kill -0 $! 2>/dev/null; do
+  (($(steps) > before)) && kill -KILL $!
+  sleep 0.1
+done
+wait $!
+END
+chmod +x dying-weft
+
+# All of this at once, where there is room: two nodes of two processors.
+#   asked       is told to stop, saves, is queued again, and goes on by itself
+#   preempted   makes way for another job, on a node of its own
+#   broken      has a wrong configuration, on both ranks: the first exit code is 2, srun's may be another one
+#   dying       is killed at its first step each time
 job asked $endless
-asked=$(submit "$(script one_node)" asked.yaml)
-# In a queue that others take precedence over; on a node of its own.
 job preempted $endless
+job dying $endless
+asked=$(submit --nodelist=w1 "$(script one_node)" asked.yaml)
 preempted=$(submit --nodelist=w2 --ntasks=2 "$(script preemptible)" preempted.yaml)
+dying=$(WHOLE_WEFT=$weft WEFT=$scratch/dying-weft WEFT_MAX_RESTARTS=1 submit --nodelist=w1 "$(script one_node)" dying.yaml)
 until_so "the run to be asked trains" steps_done asked 3
 until_so "the run to be preempted trains" steps_done preempted 3
 give_an_end asked
 give_an_end preempted
 scancel --signal=USR1 "$asked"
 first=$(submit --partition=high --nodelist=w2 --ntasks=2 --wrap 'sleep 1')
+broken=$(submit --ntasks=2 "$(script one_node)" asked.yaml --set model.heads=5)
+ended_all() {
+  local id all=0
+  for id in "$@"; do ended "$id" || all=1; done
+  return $all
+}
+until_so "all of them end" ended_all "$asked" "$preempted" "$dying" "$broken" "$first"
 ends "$asked" COMPLETED 0:0 1 'stopped by a signal at step' 'exit code 75' '(done|nothing to do): step'
-ends "$first" COMPLETED 0:0 0 2>/dev/null
 ends "$preempted" COMPLETED 0:0 1 'stopped by a signal at step' '(done|nothing to do): step'
-[[ $(starts asked) -le 2 ]] || fail "asked began $(starts asked) times"
-echo "asked, preempted: went on by themselves"
+ends "$broken" FAILED 2:0 0 'model.heads: 5 does not divide' 'exit code 2'
+ends "$dying" FAILED 7:0 2 'exit code 137' '1 restarts in a row came to no checkpoint later than step 0' 'exit code 7'
+echo "asked, preempted, broken, dying: each as it should"
+
+# Two nodes: one is drained, the run is asked to leave it, and goes on on the other. Meanwhile mpirun does the rest.
+job drained $endless
+job under_mpirun $endless
+drained=$(submit "$(script one_node)" drained.yaml)
+until_so "the run to be driven away trains" steps_done drained 3
+node=$(field "$drained" NodeList)
+under_mpirun=$(submit "$(script mpirun)" under_mpirun.yaml)
+until_so "the run under mpirun trains" steps_done under_mpirun 3
+scontrol update nodename="$node" state=drain reason=test
+give_an_end drained
+give_an_end under_mpirun
+scancel --signal=USR1 "$drained"
+scancel --batch --signal=USR1 "$under_mpirun"
+until_so "both end" ended_all "$drained" "$under_mpirun"
+ends "$drained" COMPLETED 0:0 1 'stopped by a signal at step'
+[[ $(field "$drained" NodeList) != "$node" ]] || fail "it ended on $node, which was drained"
+ends "$under_mpirun" COMPLETED 0:0 1 'stopped by a signal at step' 'SIGUSR1, passed on'
+scontrol update nodename="$node" state=resume
+echo "drained, under mpirun: went on by themselves"
+
+# A run on two nodes, and an array of evaluations, one more than there are checkpoints.
+job two_nodes 6
+two_nodes=$(submit "$(script nodes)" two_nodes.yaml --set checkpoint.every_steps=3)
+ends "$two_nodes" COMPLETED 0:0 0 'done: step 6 of 6' 'each of 2 ranks'
+[[ $(field "$two_nodes" NumNodes) == 2 ]] || fail "it had $(field "$two_nodes" NumNodes) nodes"
+array=$(submit --array=0-2 "$(script evaluations)" runs/two_nodes valid)
+evaluated() { [[ -z $(squeue -h -j "$array" 2>/dev/null) ]]; }
+until_so "the evaluations end" evaluated
+for step in 3 6; do
+  [[ -s runs/two_nodes/evaluations/step-0000000$step-valid.json ]] || fail "no evaluation of step $step"
+done
+grep -q 'has 2 checkpoints: there is no number 2' "weft-evaluate-$array-2.log" || fail "the third evaluation"
+echo "two nodes, evaluations: done in $SECONDS s"
