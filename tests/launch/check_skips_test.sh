@@ -49,5 +49,6 @@ expect 0 '1 skipped, as'
 log '1 - Nobody.Else (Skipped)'
 expect 1 'Nobody.Else'
 echo 'sometimes Reader.*' >>"$work/expected"
+log '1 - Reader.ReadsText (Skipped)'
 expect 2 'unknown condition sometimes'
 echo "check_skips: all as expected"
