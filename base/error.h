@@ -16,6 +16,7 @@ enum class ExitCode : int {
   Divergence = 4,
   PeerDied = 5,
   Busy = 6,
+  NoProgress = 7,
   Preempted = 75,  // EX_TEMPFAIL: saved, run me again
 };
 
@@ -79,6 +80,13 @@ class PeerError : public Error {
 class BusyError : public Error {
  public:
   explicit BusyError(const std::string& what, std::string hint = {}) : Error(ExitCode::Busy, what, std::move(hint)) {}
+};
+
+// A run was begun again and again, and never came to a later checkpoint (exit 7).
+class NoProgressError : public Error {
+ public:
+  explicit NoProgressError(const std::string& what, std::string hint = {})
+      : Error(ExitCode::NoProgress, what, std::move(hint)) {}
 };
 
 // weft called itself wrongly: shapes, dtypes or states that no user input should reach (exit 1).

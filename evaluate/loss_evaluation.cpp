@@ -11,7 +11,8 @@
 namespace weft {
 
 LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> dataset, const EvaluationOptions& options,
-                         double label_smoothing) {
+                         double label_smoothing, const std::function<bool()>& give_up) {
+  constexpr int64_t kStepsBetweenQuestions = 4;
   const auto start = std::chrono::steady_clock::now();
   Context& context = model.context();
   Mesh& mesh = model.parameters().mesh();
@@ -27,7 +28,11 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   const Tensor device_sums = context.zeros({2}, DType::F64);
   const LossSums loss{.loss = device_sums.slice(0, 1), .nll = device_sums.slice(1, 2)};
   LossReport report;
-  while (const auto step = loader.next()) {
+  for (int64_t i = 0;; ++i) {
+    report.given_up = give_up && i % kStepsBetweenQuestions == 0 && give_up();
+    if (report.given_up) break;
+    const auto step = loader.next();
+    if (!step) break;
     report.steps += 1;
     report.targets += step->step_target_tokens;
     report.sequences += step->step_sequences;
@@ -39,6 +44,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
     mesh.progress();
   }
   mesh.settle();
+  if (report.given_up) return report;
   // One sum for the world, of one shard of each replica: what is decided by it (a save, the end) must be decided alike
   // by ranks whose dp groups might round differently.
   std::array<double, 2> sums{};

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 
 #include "data/dataset.h"
 #include "data/loader.h"
@@ -15,12 +16,14 @@ struct LossReport {
   int64_t sequences = 0;
   int64_t steps = 0;  // in which all replicas took part
   double seconds = 0;
+  bool given_up = false;  // the sums are of no use
   double mean_nll() const { return targets > 0 ? nll / static_cast<double>(targets) : 0; }
   double mean_loss() const { return targets > 0 ? loss / static_cast<double>(targets) : 0; }
 };
 
 // Collective over the mesh: dp ranks take slices of each step of the plan, and the sums are reduced at the end.
+// `give_up`, if any, is asked before every fourth step, on all ranks at the same ones; it must say the same to all.
 LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> dataset, const EvaluationOptions& options,
-                         double label_smoothing);
+                         double label_smoothing, const std::function<bool()>& give_up = {});
 
 }  // namespace weft

@@ -85,9 +85,10 @@ TextGenerator text_generator(const LoadedModel& loaded) {
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
   const Dataset dataset = Dataset::open(job.data.directory, "train", ShardShare::none());
   auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
-  return [&job, is_rank0, source, target](Transformer& model, int64_t step) {
+  return [&job, is_rank0, source, target](Transformer& model, int64_t step, const std::function<bool()>& give_up) {
     const TextGenerator generator{model, job, *source, *target};
     for (const double temperature : job.log.generations.temperatures) {
+      if (give_up()) return;
       SearchConfig search{.method = SearchMethod::Sample,
                           .temperature = temperature,
                           .max_length_factor = 0,

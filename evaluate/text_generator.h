@@ -7,11 +7,11 @@
 
 namespace weft {
 
-// Prints what a model writes, while it learns.
-using SampleWriter = std::function<void(Transformer& model, int64_t step)>;
+// Prints what a model writes, while it learns. `give_up` is asked on all ranks alike before each temperature.
+using SampleWriter = std::function<void(Transformer& model, int64_t step, const std::function<bool()>& give_up)>;
 
-// Prints what the model makes of log.samples.prompts at each temperature. Every rank decodes (a replica each), rank 0
-// prints.
+// Prints what the model makes of log.generations.prompts at each temperature. Every rank decodes (a replica each), rank
+// 0 prints.
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
 
 // Texts that a model generates: continuations of prompts (gpt) or translations of sentences (translation), n_best for

@@ -22,6 +22,8 @@ Json to_json(const RunState& s) {
           {"best_step", s.best_step},
           {"without_gain", s.evaluations_since_best},
           {"epoch_end", s.epoch_end},
+          {"evaluation_left", s.evaluation_left},
+          {"rollbacks", s.rollbacks},
           {"next_learning_rate", s.next_learning_rate ? Json(*s.next_learning_rate) : Json(nullptr)}};
 }
 
@@ -39,7 +41,10 @@ RunState run_state_from(const Json& json, const std::string& where) {
     s.best_step = json.at("best_step").get<int64_t>();
     s.evaluations_since_best = json.at("without_gain").get<int64_t>();
     s.epoch_end = json.at("epoch_end").get<bool>();
-    const Json rate = json.value("next_learning_rate", Json());  // checkpoints of the first builds have none
+    // Checkpoints of the first builds have none of these.
+    s.evaluation_left = json.value("evaluation_left", false);
+    s.rollbacks = json.value("rollbacks", int64_t{0});
+    const Json rate = json.value("next_learning_rate", Json());
     if (!rate.is_null()) s.next_learning_rate = rate.get<double>();
     const bool sane =
         s.step >= 0 && s.updates >= 0 && s.updates <= s.step && s.position.epoch >= 0 && s.position.step >= 0;

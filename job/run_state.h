@@ -17,10 +17,12 @@ struct RunState {
   Position position;    // of the next step
   int64_t target_tokens = 0;
   int64_t skips = 0, skips_in_row = 0;
+  int64_t rollbacks = 0;  // to an earlier checkpoint, after a divergence
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t best_step = -1;
   int64_t evaluations_since_best = 0;        // stored as "without_gain", its name in the first builds
   bool epoch_end = false;                    // the step before ended an epoch
+  bool evaluation_left = false;              // one is due at this step, and a stop came first
   std::optional<double> next_learning_rate;  // of the next step, where it was stored
 
   bool operator==(const RunState&) const = default;

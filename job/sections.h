@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,9 +32,19 @@ struct EnumNames<Precision> {
       std::to_array<std::pair<std::string_view, Precision>>({{"fp32", Precision::Fp32}, {"bf16", Precision::Bf16}});
 };
 
+// What a run does once too many steps in a row were not finite.
+enum class OnDivergence : uint8_t { Stop, RollBack };
+template <>
+struct EnumNames<OnDivergence> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OnDivergence>>(
+      {{"stop", OnDivergence::Stop}, {"roll_back", OnDivergence::RollBack}});
+};
+
 struct TrainConfig {
   int64_t max_steps = 0;
   int64_t max_epochs = 0;
+  std::optional<Duration> max_time;
+  int64_t max_restarts = 0;
   double clip_norm = 0;
   double label_smoothing = 0;
   Precision precision = Precision::Fp32;
@@ -44,6 +55,8 @@ struct TrainConfig {
   bool graphs = false;
   Recompute recompute = Recompute::None;
   int64_t max_nonfinite_steps = 10;
+  OnDivergence on_divergence = OnDivergence::Stop;
+  int64_t max_rollbacks = 3;
   std::string init_from;
   std::vector<std::string> freeze;
 
@@ -53,6 +66,13 @@ struct TrainConfig {
             Range{.min = 0, .max = 1e15});
     v.field("max_epochs", max_epochs,
             "Rounds over the training split; 0 means no limit. The run ends at whichever limit comes first.",
+            Range{.min = 0, .max = 1e9});
+    v.field("max_time", max_time,
+            "Time that one start of the run may take: it saves and ends with exit code 75 before that, with room for "
+            "the save. null means no limit.");
+    v.field("max_restarts", max_restarts,
+            "Restarts in a row that may begin at the step of the start before them, which came to no later checkpoint; "
+            "one more ends with exit code 7. 0 means no limit.",
             Range{.min = 0, .max = 1e9});
     v.field("clip_norm", clip_norm, "Gradients are scaled down to this global norm; 0 means never.",
             Range{.min = 0, .max = 1e9});
@@ -84,8 +104,13 @@ struct TrainConfig {
         "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "
         "inside attention, or whole blocks.");
     v.field("max_nonfinite_steps", max_nonfinite_steps,
-            "Steps in a row whose loss or gradient is not finite that are skipped before the run ends as diverged.",
+            "Steps in a row whose loss or gradient is not finite that are skipped before the run has diverged.",
             Range{.min = 0, .max = 1e9});
+    v.field("on_divergence", on_divergence,
+            "When the run has diverged: stop ends it with exit code 4; roll_back goes on from the last checkpoint "
+            "before the skipped steps, with the data that comes after them.");
+    v.field("max_rollbacks", max_rollbacks, "Times that a run rolls back; then a divergence ends it.",
+            Range{.min = 1, .max = 1e6});
     v.field("init_from", init_from,
             "A checkpoint, a run (its latest checkpoint) or an imported model whose weights begin the run; the job's "
             "task, model and tokenizer are then that one's. Empty means initialise anew.");

@@ -10,6 +10,7 @@ holds() {
   case $1 in
     always) return 0 ;;
     root) ((EUID == 0)) ;;
+    user) ((EUID != 0)) ;;
     without-data:*) [[ ! -e $data/${1#without-data:} ]] ;;
     without-file:*) [[ ! -e ${1#without-file:} ]] ;;
     without-command:*) ! command -v "${1#without-command:}" >/dev/null ;;

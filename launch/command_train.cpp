@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <csignal>
 
 #include "base/log.h"
 #include "base/signals.h"
@@ -39,7 +40,8 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
   log_info("{} parameters{}", all, trained == all ? "" : fmt::format(", {} of them trained", trained));
   const TrainResult result = trainer.run(resume_choice(resume));
   if (result.exit == ExitCode::Preempted) {
-    log_info("stopped by a signal at step {} of {}, saved in {}; the same command goes on from there", result.step,
+    log_info("{} at step {} of {}, saved in {}; the same command goes on from there",
+             result.out_of_time ? "train.max_time is nearly over: stopped" : "stopped by a signal", result.step,
              result.max_steps, result.last_checkpoint->string());
   } else if (result.last_checkpoint) {
     log_info("done: step {} of {}; last checkpoint {}{}", result.step, result.max_steps,
@@ -51,6 +53,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
 
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
+  std::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more is no reason to end
   const StopSignals signals;
   Session session(static_cast<int>(job.parallel.tp), job.timeouts, job.device, job.parallel.shared_devices());
   return session.run([&] { return train(session, job, arguments.overrides, resume); });

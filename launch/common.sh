@@ -10,17 +10,18 @@ fail() {
 # The comment at the beginning of the script that was called.
 say_usage() { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "launch/${0##*/}"; }
 
-# Installs the packages of launch/packages.txt that are missing, as root or with sudo; does nothing where none is.
+# install_missing_packages [LIST]: installs the packages of the list (launch/packages.txt) that are missing, as root or
+# with sudo; does nothing where none is.
 install_missing_packages() {
-  local list=launch/packages.txt name why missing=()
+  local list=${1:-launch/packages.txt} name why missing=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "No apt here: what $list names must be there already; cmake says what is not."
+    echo "No apt here: what $list names must be there already; what needs it says so."
     return
   fi
   while read -r name why; do
     [[ -z $name || $name == '#'* ]] && continue
     [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) == installed ]] && continue
-    ((${#missing[@]})) || say "Debian packages that are missing, and what weft needs them for"
+    ((${#missing[@]})) || say "Debian packages that are missing, and what they are for"
     printf '  %-20s %s\n' "$name" "$why"
     missing+=("$name")
   done <"$list"

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/config/value.h"
+#include "base/exit_file.h"
 #include "base/log.h"
 #include "base/mpi.h"
 #include "launch/build_info.h"
@@ -24,8 +25,9 @@ constexpr const char* kFooter =
     "  weft evaluate configs/sample/translation.yaml --split test\n"
     "weft COMMAND --help explains each; weft keys lists the keys of a job.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
-    "hung, 6 another run owns the run directory, 75 stopped by a signal after a committed save (run the same command\n"
-    "again).";
+    "hung, 6 another run owns the run directory, 7 restarts that come no further, 75 stopped by a signal or out of "
+    "time\n"
+    "after a committed save (run the same command again).";
 
 // Before the ranks work together all of them read the same command line and the same job, and fail with the same error.
 // Rank 0 prints it, and when it exits the launcher ends the others. A rank that is still running after the wait has an
@@ -38,6 +40,7 @@ void wait_for_rank0_error() {
 int fail(ExitCode code, const std::string& text) {
   wait_for_rank0_error();
   log_error("{}", text);
+  write_exit_file(static_cast<int>(code));
   int initialised = 0, finalised = 0;
   MPI_Initialized(&initialised);
   MPI_Finalized(&finalised);
@@ -94,7 +97,9 @@ int main(int argc, char** argv) {
   // Beyond a limit on file sizes (ulimit -f), a write fails with a message instead of killing the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return weft::run(argc, argv);
+    const int code = weft::run(argc, argv);
+    weft::write_exit_file(code);
+    return code;
   } catch (const weft::Error& error) {
     return weft::fail(error.code(), weft::describe(error));
   } catch (const std::exception& error) {

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/exit_file.h"
 #include "base/log.h"
 #include "kernels/device/ids.h"
 #include "parallel/gather_texts.h"
@@ -166,6 +167,7 @@ void Session::fail(ExitCode code, const std::string& text) {
   // If several ranks fail, of one cause or as a consequence, the first one's report counts; its end ends the others.
   if (watchdog_ && !watchdog_->first_to_report()) std::this_thread::sleep_for(std::chrono::seconds(3));
   log_error("{}{}", rank_ == 0 ? fmt::format("[rank 0 {}] ", host_name()) : "", text);
+  write_exit_file(static_cast<int>(code));
   MpiEnvironment::abort(static_cast<int>(code));
 }
 

@@ -82,7 +82,7 @@ std::vector<Json> read_metrics(const fs::path& directory, const std::string& eve
     const auto drop_from = [&](int64_t first) {
       while (!series.empty() && series.back()["step"].get<int64_t>() >= first) series.pop_back();
     };
-    if (line["event"] == "start") drop_from(step + 1);
+    if (line["event"] == "start" || line["event"] == "roll_back") drop_from(step + 1);
     if (line["event"] != event) continue;
     drop_from(step);
     series.push_back(std::move(line));

@@ -30,8 +30,8 @@ class MetricsLog {
 int64_t next_attempt(const fs::path& directory);
 
 // The lines of `event` as one series of strictly increasing steps: an attempt begins with an event "start" at the step
-// that it goes on from, and what earlier ones wrote of later steps is superseded. Lines that are not whole JSON objects
-// are passed over.
+// that it goes on from, a rollback is an event "roll_back" at its step, and what was written of later steps before it
+// is superseded. Lines that are not whole JSON objects are passed over.
 std::vector<nlohmann::ordered_json> read_metrics(const fs::path& directory, const std::string& event);
 
 }  // namespace weft

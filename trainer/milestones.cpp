@@ -7,6 +7,7 @@
 namespace weft {
 
 bool RunEnd::reached(const RunState& state) const {
+  if (state.evaluation_left) return false;
   return state.step >= max_steps || (patience > 0 && state.evaluations_since_best >= patience);
 }
 

@@ -6,7 +6,8 @@ namespace weft {
 
 class BatchPlan;
 
-// When a run is over: after its last step, or once so many evaluations in a row were not better than the best one.
+// When a run is over: after its last step, or once so many evaluations in a row were not better than the best one; and
+// not before the evaluation that a stop kept from being done.
 struct RunEnd {
   int64_t max_steps = 0;
   int64_t patience = 0;  // 0: evaluations never end the run

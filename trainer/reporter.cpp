@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -34,6 +35,7 @@ void Reporter::stepped(const RunState& state, const StepReport& report, double l
   progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left", state.step,
                              end_.max_steps, state.position.epoch, report.loss, learning_rate, report.gradient_norm,
                              format_count(window_.tokens_per_second()), format_duration(left)));
+  notice_lost_console(state.step);
   if (!last && state.step % job_.log.every_steps != 0) return;
   const RankTimes times = gather_times(world_, window_.mine);
   if (is_rank0()) {
@@ -61,6 +63,13 @@ void Reporter::write_train_line(const RunState& state, const StepReport& report,
                {"seconds_left", seconds_left}};
   if (world_.size() > 1) line.update(rank_times(times));
   write("train", state.step, std::move(line));
+}
+
+// A console that takes no more (a closed pipe, a full disk) costs its own lines alone; metrics.jsonl says so, once.
+void Reporter::notice_lost_console(int64_t step) {
+  if (console_lost_ || !is_rank0() || std::ferror(stderr) == 0) return;
+  console_lost_ = true;
+  write("console_lost", step, Json::object());
 }
 
 // Minimum, median and maximum over the ranks of their times a step of the window.
@@ -100,6 +109,14 @@ void Reporter::evaluated(const RunState& state, const LossReport& report, bool b
          {"best_loss", state.best_loss},
          {"best_step", state.best_step},
          {"seconds", report.seconds}});
+}
+
+void Reporter::rolled_back(const RunState& state, int64_t from) {
+  clear();
+  window_ = {};
+  log_info("step {}: diverged; rolled back to step {} ({} of {} times), with the data from step {} of epoch {} on",
+           from, state.step, state.rollbacks, job_.train.max_rollbacks, state.position.step, state.position.epoch);
+  write("roll_back", state.step, {{"from_step", from}, {"rollbacks", state.rollbacks}});
 }
 
 void Reporter::saved(int64_t step, const fs::path& path, double seconds) {

@@ -26,6 +26,8 @@ class Reporter {
   void stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds, bool last);
   void skipped(const RunState& state, const StepReport& report, Position at);
   void evaluated(const RunState& state, const LossReport& report, bool better);
+  // The run, which diverged at step `from`, goes on from `state`.
+  void rolled_back(const RunState& state, int64_t from);
   // `seconds`: that the run was kept waiting, by the snapshot and the commit.
   void saved(int64_t step, const fs::path& path, double seconds);
   void save_failed(int64_t step, const DataError& error);
@@ -39,6 +41,7 @@ class Reporter {
                         const RankTimes& times);
   nlohmann::ordered_json rank_times(const RankTimes& times) const;
   void report_stragglers(const RankTimes& times);
+  void notice_lost_console(int64_t step);
 
   const JobConfig& job_;
   Context& context_;
@@ -47,6 +50,7 @@ class Reporter {
   std::unique_ptr<MetricsLog> metrics_;  // rank 0
   Progress progress_;
   int64_t first_step_ = 0;
+  bool console_lost_ = false;
   // Since the last line of metrics.
   struct Window {
     int64_t steps = 0, targets = 0;

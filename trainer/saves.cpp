@@ -46,6 +46,7 @@ void Saves::begin() {
     return fmt::format("{} {}", next_sequence(directory_.checkpoints()), has_manifest(best) ? 1 : 0);
   });
   header_.sequence = std::stoll(found);
+  committed_best_ = {};
   const bool best_is_there = found.back() == '1';
   if (best_is_there) committed_best_ = {.step = state_.best_step, .loss = state_.best_loss};
   if (!best_is_there && state_.best_step >= 0 && job_.checkpoint.keep_best) {
@@ -83,7 +84,13 @@ bool Saves::due_by_clock() const {
 }
 
 void Saves::start(bool last) {
-  if (saved_step_ == state_.step) return;
+  if (saved_step_ == state_.step) {
+    // Saved when a stop came before its evaluation, and found the best only now.
+    if (!writer_.busy() && state_.best_step == state_.step) {
+      committed_best_ = {.step = state_.best_step, .loss = state_.best_loss};
+    }
+    return;
+  }
   const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
   commit();
   // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.

@@ -2,23 +2,37 @@
 
 #include <fmt/ranges.h>
 
+#include <array>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/config/writer.h"
 #include "base/log.h"
-#include "base/signals.h"
 #include "checkpoint/retention.h"
 #include "job/vocabularies.h"
 #include "parallel/agree.h"
+#include "trainer/restarts.h"
+#include "trainer/rollback.h"
 
 namespace weft {
 
-Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin)
+namespace {
+
+// Seconds from now on, where the caller has no clock of its own.
+std::function<double()> clock_of(const RunSignals& signals) {
+  if (signals.seconds) return signals.seconds;
+  return [start = std::chrono::steady_clock::now()] { return seconds_since(start); };
+}
+
+}  // namespace
+
+Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin, RunSignals signals)
     : mesh_(mesh),
       job_(job),
       origin_(std::move(origin)),
+      signals_(std::move(signals)),
+      time_limit_(job.train.max_time, clock_of(signals_)),
       data_(open_training_data(job, mesh.world())),
       setup_(context, mesh, job, vocabularies_of(data_.train->header())),
       end_(run_end(job, *data_.plan)),
@@ -37,14 +51,14 @@ TrainResult Trainer::result() const {
           .step = state_.step,
           .max_steps = end_.max_steps,
           .last_checkpoint = saves_.last_checkpoint(),
-          .best_loss = state_.best_loss};
+          .best_loss = state_.best_loss,
+          .out_of_time = stop_ && time_limit_.up()};
 }
 
 // What is written comes after all that can be wrong with a checkpoint: a run that cannot begin leaves nothing behind.
 void Trainer::begin(const ResumeChoice& choice) {
-  const bool is_rank0 = mesh_.world().rank() == 0;
   directory_.take(job_.checkpoint.lock_wait_seconds);
-  if (is_rank0) clear_unfinished(directory_.checkpoints());
+  if (mesh_.world().rank() == 0) clear_unfinished(directory_.checkpoints());
   Resume resume(job_, data_, setup_, directory_, end_);
   const Beginning beginning = resume.begin(choice);
   state_ = beginning.state;
@@ -53,21 +67,30 @@ void Trainer::begin(const ResumeChoice& choice) {
   if (end_.reached(state_)) return;
   algorithms_file_.read();
   directory_.create();
+  agree(mesh_.world(), [&] {
+    count_restart(directory_.path(), state_.step, job_.train.max_restarts);
+    return std::string();
+  });
   if (choice.kind == ResumeChoice::Kind::Path) set_aside_later_than(*beginning.checkpoint);
-  if (is_rank0) {
+  if (mesh_.world().rank() == 0) {
     log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens,
                                  [this] { mesh_.heartbeat().beat(); }));
   }
   saves_.check_space(data_.valid != nullptr);
   saves_.begin();
+  begin_reporting();
+}
+
+void Trainer::begin_reporting() {
   const auto& provenance = saves_.header().provenance;
-  if (is_rank0) directory_.write_run_files(job_, state_.run, provenance);
+  if (mesh_.world().rank() == 0) directory_.write_run_files(job_, state_.run, provenance);
   reporter_.begin(directory_.path(), state_, directory_.attempt(), provenance);
 }
 
 void Trainer::set_aside_later_than(const fs::path& checkpoint) const {
   agree(mesh_.world(), [&] {
-    const std::vector<fs::path> moved = set_aside_later(directory_.checkpoints(), checkpoint, directory_.attempt());
+    const fs::path& all = directory_.checkpoints();
+    const std::vector<fs::path> moved = set_aside_later(all, checkpoint, set_aside_number(all, directory_.attempt()));
     std::vector<std::string> names;
     for (const fs::path& path : moved) names.push_back(path.filename());
     if (!names.empty()) {
@@ -94,26 +117,43 @@ TrainResult Trainer::run(const ResumeChoice& resume, const StepObserver& after_s
 }
 
 void Trainer::train(const StepObserver& after_step) {
-  Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train), state_.position);
   probe_largest_step(setup_, data_, job_, state_.position.epoch);
   settle_algorithms(setup_.context(), mesh_.world());
   algorithms_file_.keep();
+  if (state_.evaluation_left) evaluate();
+  while (!run_steps(after_step)) roll_back();
+  if (!stop_ && evaluated_step_ != state_.step) evaluate();
+  save(true);
+  commit_save(true);
+  reporter_.clear();
+}
+
+bool Trainer::run_steps(const StepObserver& after_step) {
+  Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train), state_.position);
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
     const auto batches = loader.next();
     const double data_seconds = loader.waited_seconds() - waited;
     waited = loader.waited_seconds();
     train_step(*batches, loader.ready(), data_seconds);
+    if (must_roll_back()) return false;
     if (after_step) after_step(state_.step);
-    if (evaluation_due()) evaluate();
-    if (sample_writer_ && is_due(state_, job_.log.generations.every_steps, 0)) print_samples();
-    algorithms_file_.keep();
-    if (save_due() && !end_.reached(state_)) save();
+    do_what_is_due();
   }
-  if (!stop_ && !evaluation_due()) evaluate();
-  save(true);
-  saves_.commit(true);
-  reporter_.clear();
+  return true;
+}
+
+// A stop leaves all of it but the save, which comes after the loop.
+void Trainer::do_what_is_due() {
+  if (stop_) {
+    state_.evaluation_left = data_.valid && (evaluation_due() || end_.reached(state_));
+    return;
+  }
+  if (evaluation_due()) evaluate();
+  if (!stop_ && sample_writer_ && is_due(state_, job_.log.generations.every_steps, 0)) print_samples();
+  if (stop_) return;
+  algorithms_file_.keep();
+  if (save_due() && !end_.reached(state_)) save();
 }
 
 void Trainer::train_step(const StepBatches& batches, const StepBatches* next, double data_seconds) {
@@ -123,18 +163,12 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   step.dropout_key = dropout_key(job_.seed, state_.step);
   const StepReport report = setup_.step().run(
       batches, step, state_.updates, data_seconds,
-      {.stop_asked = StopSignals::stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()},
-      next);
+      {.stop_asked = stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()}, next);
   const double seconds = seconds_since(began) + data_seconds;
+  time_limit_.stepped(seconds);
   count_step(batches, report);
-  if (report.save_written) saves_.commit();
+  if (report.save_written) commit_save();
   if (report.skipped) reporter_.skipped(state_, report, {batches.epoch, batches.step_in_epoch});
-  if (state_.skips_in_row > job_.train.max_nonfinite_steps) {
-    throw DivergenceError(
-        fmt::format("step {}: {} steps in a row had a loss or gradient that is not finite", state_.step,
-                    state_.skips_in_row),
-        "lower schedule.learning_rate, lengthen the warm-up, or set train.clip_norm; the last checkpoint is intact");
-  }
   reporter_.stepped(state_, report, step.learning_rate, seconds, end_.reached(state_) || stop_);
 }
 
@@ -150,6 +184,56 @@ void Trainer::count_step(const StepBatches& batches, const StepReport& report) {
   save_due_now_ = report.save_due;
 }
 
+bool Trainer::stop_asked() const { return signals_.stop_asked() || time_limit_.up(); }
+
+bool Trainer::agree_to_stop() {
+  std::array<double, 1> asked{stop_asked() ? 1.0 : 0.0};
+  mesh_.world().all_reduce_host(asked, ReduceOp::Sum);
+  stop_ = stop_ || asked[0] > 0;
+  return stop_;
+}
+
+// Every rank finds the same: what it looks at comes from control all-reduces. A run that is asked to stop saves as it
+// is; whoever goes on from there rolls back.
+bool Trainer::must_roll_back() const {
+  const TrainConfig& train = job_.train;
+  if (state_.skips_in_row <= train.max_nonfinite_steps) return false;
+  const bool asked = train.on_divergence == OnDivergence::RollBack;
+  if (asked && state_.rollbacks < train.max_rollbacks) return !stop_;
+  throw DivergenceError(
+      fmt::format("step {}: {} steps in a row had a loss or gradient that is not finite{}", state_.step,
+                  state_.skips_in_row, asked ? fmt::format(", after {} rollbacks", state_.rollbacks) : ""),
+      "lower schedule.learning_rate, lengthen the warm-up, or set train.clip_norm; the last checkpoint is intact");
+}
+
+// The same data would lead to the same end, so the run goes on with what comes after it.
+void Trainer::roll_back() {
+  const RunState diverged = state_;
+  commit_save();
+  mesh_.settle();  // what devices still do with the weights comes before these are read
+  const std::string path = agree(mesh_.world(), [&] {
+    std::string good = last_good_checkpoint(directory_.checkpoints());
+    if (!good.empty()) return good;
+    throw DivergenceError(
+        fmt::format("step {}: {} steps in a row had a loss or gradient that is not finite, and there is no checkpoint "
+                    "from before them to roll back to",
+                    diverged.step, diverged.skips_in_row),
+        "save more often (checkpoint.every_steps), or lower schedule.learning_rate");
+  });
+  const Heartbeat::Scope loading(mesh_.heartbeat(), RunPhase::Init);
+  const Beginning beginning =
+      Resume(job_, data_, setup_, directory_, end_).begin({.kind = ResumeChoice::Kind::Path, .path = path});
+  state_ = beginning.state;
+  state_.position = diverged.position;
+  state_.skips = diverged.skips;
+  state_.rollbacks = diverged.rollbacks + 1;
+  set_aside_later_than(path);
+  saves_.resumed_from(path);
+  saves_.begin();
+  mesh_.heartbeat().set_step(state_.step);
+  reporter_.rolled_back(state_, diverged.step);
+}
+
 bool Trainer::evaluation_due() const {
   return is_due(state_, job_.evaluation.every_steps, job_.evaluation.every_epochs);
 }
@@ -161,12 +245,10 @@ bool Trainer::save_due() const {
 void Trainer::evaluate() {
   if (!data_.valid) return;
   const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
-  const EvaluationOptions options{.context_length = job_.batch.context_length,
-                                  .max_sequences = job_.evaluation.max_sequences};
-  LossReport report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing);
-  while (settle_algorithms(setup_.context(), mesh_.world())) {
-    report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing);
-  }
+  const LossReport report = evaluate_loss_now();
+  state_.evaluation_left = report.given_up;
+  if (report.given_up) return;
+  evaluated_step_ = state_.step;
   const bool better = report.mean_nll() < state_.best_loss;
   state_.evaluations_since_best = better ? 0 : state_.evaluations_since_best + 1;
   if (better) state_.best_loss = report.mean_nll(), state_.best_step = state_.step;
@@ -174,16 +256,42 @@ void Trainer::evaluate() {
   if (better && job_.checkpoint.keep_best && !end_.reached(state_)) save();
 }
 
+// Again where ranks measured other algorithms meanwhile.
+LossReport Trainer::evaluate_loss_now() {
+  const EvaluationOptions options{.context_length = job_.batch.context_length,
+                                  .max_sequences = job_.evaluation.max_sequences};
+  LossReport report;
+  do {
+    report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing,
+                           [this] { return agree_to_stop(); });
+  } while (!report.given_up && settle_algorithms(setup_.context(), mesh_.world()));
+  return report;
+}
+
+// All ranks decode the same prompts, so all of them find the same prompt impossible.
 void Trainer::print_samples() {
   reporter_.clear();
   const Heartbeat::Scope sampling(mesh_.heartbeat(), RunPhase::Evaluate);
-  sample_writer_(setup_.model(), state_.step);
+  try {
+    sample_writer_(setup_.model(), state_.step, [this] { return agree_to_stop(); });
+  } catch (const DataError& error) {
+    if (!samples_failed_ && mesh_.world().rank() == 0) {
+      log_warning("nothing can be generated, and training goes on without: {}", describe(error));
+    }
+    samples_failed_ = true;
+  }
 }
 
 void Trainer::save(bool last) {
   state_.next_learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   algorithms_file_.keep();
+  time_limit_.save_begun();
   saves_.start(last);
+}
+
+void Trainer::commit_save(bool last) {
+  saves_.commit(last);
+  time_limit_.save_committed();
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/signals.h"
 #include "evaluate/text_generator.h"
 #include "trainer/agreed_algorithms.h"
 #include "trainer/algorithms_file.h"
@@ -11,6 +12,7 @@
 #include "trainer/resume.h"
 #include "trainer/run_directory.h"
 #include "trainer/saves.h"
+#include "trainer/time_limit.h"
 #include "trainer/training_setup.h"
 
 namespace weft {
@@ -20,37 +22,58 @@ struct TrainResult {
   int64_t step = 0;
   int64_t max_steps = 0;
   std::optional<fs::path> last_checkpoint;
-  double best_loss = 0;  // on the validation split; infinity if it was never evaluated
+  double best_loss = 0;      // on the validation split; infinity if it was never evaluated
+  bool out_of_time = false;  // Preempted, and by rank 0's clock train.max_time is nearly over
+};
+
+// What a rank hears from outside while it trains.
+struct RunSignals {
+  std::function<bool()> stop_asked = StopSignals::stop_asked;
+  std::function<double()> seconds;  // since this start began, for train.max_time; empty: since the trainer was made
 };
 
 // Called on every rank after every step with the number of steps done, before what is due then is evaluated and saved.
 using StepObserver = std::function<void(int64_t step)>;
 
 // The loop: steps, evaluations, samples, saves. Every rank runs it; decisions follow from the control
-// all-reduce, which all of them know, or are rank 0's and broadcast.
+// all-reduce, which all of them know, or are rank 0's and broadcast. A stop that any rank is asked for goes straight to
+// the save, out of evaluations and samples too; the evaluation that is left out is the first thing the next start does.
 class Trainer {
  public:
-  Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin = {});
+  Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin = {}, RunSignals signals = {});
   TrainResult run(const ResumeChoice& resume, const StepObserver& after_step = {});
   Transformer& model() { return setup_.model(); }
 
  private:
   void begin(const ResumeChoice& choice);
+  void begin_reporting();
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train(const StepObserver& after_step);
+  // Until the run has reached its end, is stopped (true) or has to roll back (false).
+  bool run_steps(const StepObserver& after_step);
+  void do_what_is_due();
   // `next`: the step after it, where it has been read.
   void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
   void count_step(const StepBatches& batches, const StepReport& report);
+  bool stop_asked() const;
+  // Whether any rank is asked to stop; remembered. Collective.
+  bool agree_to_stop();
+  bool must_roll_back() const;
+  void roll_back();
   bool evaluation_due() const;
   bool save_due() const;
   void evaluate();
   void print_samples();
+  LossReport evaluate_loss_now();
   void save(bool last = false);
+  void commit_save(bool last = false);
 
   Mesh& mesh_;
   const JobConfig& job_;
   RunOrigin origin_;
+  RunSignals signals_;
+  TimeLimit time_limit_;
   TrainingData data_;
   TrainingSetup setup_;
   RunEnd end_;
@@ -61,6 +84,8 @@ class Trainer {
   AlgorithmsFile algorithms_file_;
   bool stop_ = false;          // some rank was asked to
   bool save_due_now_ = false;  // by rank 0's clock
+  int64_t evaluated_step_ = -1;
+  bool samples_failed_ = false;  // and the user was told
   SampleWriter sample_writer_;
 };
 

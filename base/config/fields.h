@@ -22,13 +22,20 @@
 //
 // The same declaration reads YAML and `--set a.b=c` (base/config/reader.h), prints help, the resolved job, the docs
 // table and differences (base/config/writer.h).
-// Supported types: bool, int64_t, double, std::string, enums with EnumNames, structs with fields() (a nested section),
-// and std::optional and std::vector of these. `meaning` is one sentence with the unit; a Range includes its ends.
+// Supported types: bool, int64_t, double, std::string, Duration, enums with EnumNames, structs with fields() (a nested
+// section), and std::optional and std::vector of these. `meaning` is one sentence with the unit; a Range includes its
+// ends.
 namespace weft {
 
 struct Range {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
+};
+
+// A length of time, written with its units from the largest to the smallest: 3h45m, 90s, 1d12h.
+struct Duration {
+  int64_t seconds = 0;
+  bool operator==(const Duration&) const = default;
 };
 
 // Specialise for every enum that a configuration uses:

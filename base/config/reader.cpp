@@ -106,6 +106,12 @@ void ConfigReader::read(const ConfigValue& value, const std::string& path, const
   if (value.kind == Kind::Null) problems_.back().what += "; the empty text is \"\"";
 }
 
+void ConfigReader::read(const ConfigValue& value, const std::string& path, const Range& range, Duration& into) {
+  const auto duration = value.kind == Kind::Text ? text_to_duration(value.text) : std::nullopt;
+  if (!duration) return wrong_type(value, path, describe_type<Duration>(range));
+  into = *duration;
+}
+
 bool ConfigReader::read_integer(const ConfigValue& value, const std::string& path, const Range& range, int64_t low,
                                 int64_t high, int64_t& into) {
   int64_t number = 0;

@@ -43,6 +43,8 @@ std::string describe_type(const Range& range) {
     return describe_range("a number", range, false);
   } else if constexpr (std::same_as<T, std::string>) {
     return "text";
+  } else if constexpr (std::same_as<T, Duration>) {
+    return "a duration such as 3h45m or 90s";
   } else if constexpr (NamedEnum<T>) {
     std::string names;
     for (const auto& [name, value] : EnumNames<T>::kNames) names += (names.empty() ? "" : ", ") + std::string(name);
@@ -82,6 +84,7 @@ class ConfigReader {
   void read(const ConfigValue& value, const std::string& path, const Range& range, bool& into);
   void read(const ConfigValue& value, const std::string& path, const Range& range, double& into);
   void read(const ConfigValue& value, const std::string& path, const Range& range, std::string& into);
+  void read(const ConfigValue& value, const std::string& path, const Range& range, Duration& into);
   // An integer within [low, high], the bounds of its type, and `range`.
   bool read_integer(const ConfigValue& value, const std::string& path, const Range& range, int64_t low, int64_t high,
                     int64_t& into);

@@ -140,6 +140,38 @@ bool scalar_to_number(std::string_view text, double& value) {
   return error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
 }
 
+namespace {
+struct DurationUnit {
+  char letter;
+  int64_t seconds;
+};
+constexpr DurationUnit kDurationUnits[] = {{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}};
+}  // namespace
+
+std::optional<Duration> text_to_duration(std::string_view text) {
+  constexpr int64_t kMost = int64_t{3660} * 86400;
+  Duration sum;
+  for (const auto& [letter, seconds] : kDurationUnits) {
+    const size_t digits = skip_digits(text, 0);
+    if (digits == 0 || digits == text.size() || text[digits] != letter) continue;
+    int64_t number = 0;
+    if (!scalar_to_integer(text.substr(0, digits), number) || number > kMost) return std::nullopt;
+    sum.seconds += number * seconds;
+    text.remove_prefix(digits + 1);
+  }
+  if (!text.empty() || sum.seconds < 1 || sum.seconds > kMost) return std::nullopt;
+  return sum;
+}
+
+std::string duration_text(Duration duration) {
+  std::string text;
+  for (const auto& [letter, seconds] : kDurationUnits) {
+    if (duration.seconds >= seconds) text += fmt::format("{}{}", duration.seconds / seconds, letter);
+    duration.seconds %= seconds;
+  }
+  return text.empty() ? "0s" : text;
+}
+
 std::string describe_value(const ConfigValue& value) {
   switch (value.kind) {
     case ConfigValue::Kind::Null:

@@ -1,9 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/config/fields.h"
 
 // The tree between YAML text and configuration structs: what a file said, where it said it, and nothing converted yet.
 namespace weft {
@@ -44,6 +47,12 @@ ConfigValue::Kind plain_scalar_kind(std::string_view text);
 bool scalar_to_integer(std::string_view text, int64_t& value);
 // The value of an Integer or Number scalar; false if it is not finite.
 bool scalar_to_number(std::string_view text, double& value);
+
+// Whole numbers of d, h, m and s, each unit once and the largest first ("1h", "3h45m"), from 1 s to 10 years; none
+// otherwise.
+std::optional<Duration> text_to_duration(std::string_view text);
+// The text that is read as it: "3h45m".
+std::string duration_text(Duration duration);
 
 // For messages: "3.0 (a number)", "'yes' (text)", "a list of 3", "a section (a, b)", "nothing".
 std::string describe_value(const ConfigValue& value);

@@ -109,6 +109,7 @@ std::string table_cell(const std::string& text) {
 ConfigValue scalar_value(bool value) { return {.kind = Kind::Boolean, .text = value ? "true" : "false"}; }
 ConfigValue scalar_value(int64_t value) { return {.kind = Kind::Integer, .text = std::to_string(value)}; }
 ConfigValue scalar_value(const std::string& value) { return {.kind = Kind::Text, .text = value}; }
+ConfigValue scalar_value(Duration value) { return {.kind = Kind::Text, .text = duration_text(value)}; }
 
 ConfigValue scalar_value(double value) {
   if (std::isnan(value)) return {.kind = Kind::Number, .text = ".nan"};

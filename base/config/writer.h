@@ -13,6 +13,7 @@ ConfigValue scalar_value(bool value);
 ConfigValue scalar_value(int64_t value);
 ConfigValue scalar_value(double value);
 ConfigValue scalar_value(const std::string& value);
+ConfigValue scalar_value(Duration value);
 
 template <class T>
 ConfigValue encode_value(T& value);

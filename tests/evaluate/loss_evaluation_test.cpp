@@ -65,6 +65,25 @@ TEST_F(LossEvaluation, EveryReplicaTakesPart) {
   EXPECT_EQ(one.steps, divide_up(one.sequences, 2));
 }
 
+// Asked before every fourth step, on all ranks at the same ones.
+TEST_F(LossEvaluation, IsGivenUpByAllRanksAtOnce) {
+  run_in_process({.dp = 2}, [&](Mesh& mesh, int) {
+    Context context;
+    const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, "valid"));
+    const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
+    model->allocate(Precision::Fp32, false);
+    model->parameters().initialise(4);
+    const EvaluationOptions options{.context_length = 8, .step_tokens = 8};
+    int64_t asked = 0;
+    const auto third_time = [&] { return ++asked == 3; };
+    const LossReport report = evaluate_loss(*model, dataset, options, 0, third_time);
+    EXPECT_TRUE(report.given_up);
+    EXPECT_EQ(asked, 3);
+    EXPECT_EQ(report.sequences, 2 * 4 * 2);  // eight steps of a window a replica
+    EXPECT_FALSE(evaluate_loss(*model, dataset, options, 0, [] { return false; }).given_up);
+  });
+}
+
 // The sums of a split are read at its end, and are those of the plain device.
 TEST_F(LossEvaluation, AGuardedDeviceIsReadOnce) {
   const EvaluationOptions options{.context_length = 8, .step_tokens = 24};

@@ -21,10 +21,12 @@ RunState some_state() {
           .target_tokens = int64_t{1} << 40,
           .skips = 2,
           .skips_in_row = 1,
+          .rollbacks = 2,
           .best_loss = 0.1 + 0.2,
           .best_step = 100,
           .evaluations_since_best = 1,
           .epoch_end = true,
+          .evaluation_left = true,
           .next_learning_rate = 1.0 / 3};
 }
 
@@ -35,10 +37,13 @@ TEST(RunState, ComesBackBitForBit) {
   EXPECT_EQ(through_text({}), RunState{});  // never evaluated: an infinite best loss
 }
 
-TEST(RunState, OfOlderBuildsHasNoRate) {
+TEST(RunState, OfOlderBuildsLacksWhatCameLater) {
   Json json = to_json(some_state());
-  json.erase("next_learning_rate");
-  EXPECT_FALSE(run_state_from(json, "here").next_learning_rate);
+  for (const char* key : {"next_learning_rate", "evaluation_left", "rollbacks"}) json.erase(key);
+  const RunState state = run_state_from(json, "here");
+  EXPECT_FALSE(state.next_learning_rate);
+  EXPECT_FALSE(state.evaluation_left);
+  EXPECT_EQ(state.rollbacks, 0);
 }
 
 TEST(RunState, WhatCannotBeReadSaysWhere) {

@@ -41,6 +41,14 @@ mkdir "$work/data/text"
 touch "$work/data/text/a.txt" # now the data is there: no reason to skip
 log '1 - Reader.ReadsText (Skipped)'
 expect 1 'Reader.ReadsText'
+# Who runs the tests is a reason too.
+if ((EUID == 0)); then me=root other=user; else me=user other=root; fi
+printf '%s  Root.Only\n%s  Nobody.Else\n' "$me" "$other" >>"$work/expected"
+log '1 - Root.Only (Skipped)'
+expect 0 '1 skipped, as'
+log '1 - Nobody.Else (Skipped)'
+expect 1 'Nobody.Else'
 echo 'sometimes Reader.*' >>"$work/expected"
+log '1 - Reader.ReadsText (Skipped)'
 expect 2 'unknown condition sometimes'
 echo "check_skips: all as expected"

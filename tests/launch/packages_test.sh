@@ -37,6 +37,18 @@ check "it installs those, and only those" grep -qE "^${who:-apt-get }.*install .
 ((EUID != 0)) || check "root needs no sudo" lacks '^sudo' "$work/calls"
 ((EUID == 0)) || check "others call sudo" grep -q '^sudo apt-get update' "$work/calls"
 
+# Another list, of what tests alone need.
+: >"$work/calls"
+printf 'slurmd\nlibdnnl-dev\n' >"$work/missing"
+install_missing_packages tests/packages.txt >"$work/output"
+check "it says what a test needs it for" grep -q 'slurmd .*Slurm' "$work/output"
+check "it installs what its own list names" grep -qE 'install .* slurmd$' "$work/calls"
+for script in launch/quickstart.sh launch/test.sh; do
+  check "$script installs what weft needs" grep -qx 'install_missing_packages' "$script"
+done
+check "launch/test.sh installs what tests need" grep -q '^((EUID != 0)) || install_missing_packages tests/packages.txt' launch/test.sh
+check "nobody else is asked for that" lacks 'tests/packages.txt' launch/quickstart.sh
+
 # A wheel's headers, where CUDA is compiled; nothing fails where they cannot be had.
 : >"$work/calls"
 wheels=$work/wheels
@@ -63,5 +75,5 @@ check "it is installed once" test "$(grep -c pip "$work/calls")" = 2
 while read -r name _; do
   [[ -z $name || $name == '#'* ]] && continue
   check "$name is a package's name" grep -qE '^[a-z0-9][a-z0-9.+-]+$' <<<"$name"
-done <launch/packages.txt
+done < <(cat launch/packages.txt tests/packages.txt)
 echo "packages: all as expected"

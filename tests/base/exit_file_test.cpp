@@ -1,0 +1,30 @@
+#include "base/exit_file.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "base/files.h"
+#include "tests/support/scratch.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+TEST(ExitFile, KeepsTheFirstCode) {
+  const Scratch scratch;
+  const fs::path path = scratch / "exit";
+  setenv("WEFT_EXIT_FILE", path.c_str(), 1);
+  write_exit_file(0);
+  EXPECT_FALSE(fs::exists(path));
+  write_exit_file(2);
+  write_exit_file(143);
+  EXPECT_EQ(read_file(path), "2\n");
+  setenv("WEFT_EXIT_FILE", (scratch / "nowhere" / "exit").c_str(), 1);
+  write_exit_file(2);  // no such folder: nothing happens
+  unsetenv("WEFT_EXIT_FILE");
+  write_exit_file(2);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# The batch scripts of launch/slurm/ under a Slurm of this machine's own: a run that is stopped, preempted or driven off
+# its node goes on by itself to its end; one that cannot succeed is given up. usage: slurm_test.sh WEFT SCRATCH
+set -euo pipefail
+weft=$1 scratch=$2
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+((EUID == 0)) || { echo "not root: a Slurm cannot be started"; exit 77; }
+for program in slurmctld slurmd sbatch munged; do
+  command -v "$program" >/dev/null || { echo "no $program: tests/packages.txt names its package"; exit 77; }
+done
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export WEFT=$weft
+WEFT_ROOT=$(cd "$here/../.." && pwd)
+export WEFT_ROOT
+rm -rf "$scratch" && mkdir -p "$scratch" && cd "$scratch"
+# shellcheck source=tests/slurm/cluster.sh
+source "$here/cluster.sh"
+
+fail() {
+  trap - ERR
+  echo "slurm_test: $*" >&2
+  local log
+  for log in "$scratch"/*.log "$scratch"/cluster/log/slurmctld; do
+    [[ -f $log ]] || continue
+    echo "== $log" >&2
+    tail -n 30 "$log" >&2
+  done
+  exit 1
+}
+trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
+
+"$weft" sample corpus 2>/dev/null
+head -n 300 corpus/train.tsv >train.tsv
+head -n 40 corpus/valid.tsv >valid.tsv
+job() { # NAME STEPS
+  cat >"$1.yaml" <<YAML
+task: translation
+name: $1
+data: {directory: data, format: tsv, train: {files: [train.tsv]}, valid: {files: [valid.tsv]}}
+tokenizer: {kind: bytes, specials: [<s>, </s>], bos: <s>, eos: </s>}
+model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, ffn: 64, max_length: 400, positions: sinusoidal, tying: all}
+batch: {order: bucketed, tokens: 1000}
+schedule: {kind: constant, learning_rate: 1e-3}
+train: {max_steps: $2}
+log: {every_steps: 1}
+allow_changes: [train.max_steps]
+YAML
+}
+endless=1000000
+job prepared 1
+"$weft" prepare prepared.yaml 2>/dev/null
+start_cluster "$scratch/cluster"
+
+submit() { sbatch --parsable "$@"; }
+script() { echo "$WEFT_ROOT/launch/slurm/$1.sbatch"; }
+# field JOBID NAME: of what Slurm knows about the job.
+field() { scontrol -o show job "$1" | sed -nE "s/.* $2=([^ ]*).*/\1/p"; }
+last_step() { tail -n 1 "runs/$1/metrics.jsonl" 2>/dev/null | sed -nE 's/.*"step":([0-9]+).*/\1/p' | grep . || echo 0; }
+starts() { grep -c '"event":"start"' "runs/$1/metrics.jsonl" 2>/dev/null || true; }
+# until WHAT COMMAND...: waits until the command succeeds.
+until_so() {
+  local i what=$1
+  shift
+  for ((i = 0; i < 600; i++)); do
+    "$@" && return
+    sleep 0.1
+  done
+  fail "in vain: $what"
+}
+steps_done() { (($(last_step "$1") >= $2)); }
+# A requeued job would wait for two minutes; a node takes its credential as soon as the second is another one.
+declare -A hurried
+ended() {
+  local start
+  start=$1.$(field "$1" Restarts)
+  if [[ $(field "$1" Reason) == BeginTime && -z ${hurried[$start]:-} ]]; then
+    hurried[$start]=yes
+    scontrol update jobid="$1" StartTime=now+3
+  fi
+  [[ $(field "$1" JobState) =~ ^(COMPLETED|FAILED|CANCELLED|TIMEOUT|NODE_FAIL|PREEMPTED)$ ]]
+}
+# A run without an end gets one: soon, and after what is about to happen to it.
+give_an_end() { job "$1" $(($(last_step "$1") + ${2:-60})); }
+# ends JOBID STATE EXIT RESTARTS [LOG-PATTERN...]
+ends() {
+  local id=$1 log=weft-$1.log found
+  until_so "job $1 ends" ended "$1"
+  found="$(field "$1" JobState) $(field "$1" ExitCode) $(field "$1" Restarts)"
+  [[ $found == "$2 $3 $4" ]] || fail "job $1 ended as $found, not as $2 $3 $4"
+  shift 4
+  for pattern in "$@"; do grep -qE "$pattern" "$log" || fail "$log does not say: $pattern"; done
+}
+
+# A weft that is killed once it has trained a step.
+cat >dying-weft <<'END'
+#!/usr/bin/env bash
+steps() { grep -c '"event":"train"' runs/dying/metrics.jsonl 2>/dev/null; }
+before=$(steps)
+"$WHOLE_WEFT" "$@" &
+while kill -0 $! 2>/dev/null; do
+  (($(steps) > before)) && kill -KILL $!
+  sleep 0.1
+done
+wait $!
+END
+chmod +x dying-weft
+
+# All of this at once, where there is room: two nodes of two processors.
+#   asked       is told to stop, saves, is queued again, and goes on by itself
+#   preempted   makes way for another job, on a node of its own
+#   broken      has a wrong configuration, on both ranks: the first exit code is 2, srun's may be another one
+#   dying       is killed at its first step each time
+job asked $endless
+job preempted $endless
+job dying $endless
+asked=$(submit --nodelist=w1 "$(script one_node)" asked.yaml)
+preempted=$(submit --nodelist=w2 --ntasks=2 "$(script preemptible)" preempted.yaml)
+dying=$(WHOLE_WEFT=$weft WEFT=$scratch/dying-weft WEFT_MAX_RESTARTS=1 submit --nodelist=w1 "$(script one_node)" dying.yaml)
+until_so "the run to be asked trains" steps_done asked 3
+until_so "the run to be preempted trains" steps_done preempted 3
+give_an_end asked
+give_an_end preempted
+scancel --signal=USR1 "$asked"
+first=$(submit --partition=high --nodelist=w2 --ntasks=2 --wrap 'sleep 1')
+broken=$(submit --ntasks=2 "$(script one_node)" asked.yaml --set model.heads=5)
+ended_all() {
+  local id all=0
+  for id in "$@"; do ended "$id" || all=1; done
+  return $all
+}
+until_so "all of them end" ended_all "$asked" "$preempted" "$dying" "$broken" "$first"
+ends "$asked" COMPLETED 0:0 1 'stopped by a signal at step' 'exit code 75' '(done|nothing to do): step'
+ends "$preempted" COMPLETED 0:0 1 'stopped by a signal at step' '(done|nothing to do): step'
+ends "$broken" FAILED 2:0 0 'model.heads: 5 does not divide' 'exit code 2'
+ends "$dying" FAILED 7:0 2 'exit code 137' '1 restarts in a row came to no checkpoint later than step 0' 'exit code 7'
+echo "asked, preempted, broken, dying: each as it should"
+
+# Two nodes: one is drained, the run is asked to leave it, and goes on on the other. Meanwhile mpirun does the rest.
+job drained $endless
+job under_mpirun $endless
+drained=$(submit "$(script one_node)" drained.yaml)
+until_so "the run to be driven away trains" steps_done drained 3
+node=$(field "$drained" NodeList)
+under_mpirun=$(submit "$(script mpirun)" under_mpirun.yaml)
+until_so "the run under mpirun trains" steps_done under_mpirun 3
+scontrol update nodename="$node" state=drain reason=test
+give_an_end drained
+give_an_end under_mpirun
+scancel --signal=USR1 "$drained"
+scancel --batch --signal=USR1 "$under_mpirun"
+until_so "both end" ended_all "$drained" "$under_mpirun"
+ends "$drained" COMPLETED 0:0 1 'stopped by a signal at step'
+[[ $(field "$drained" NodeList) != "$node" ]] || fail "it ended on $node, which was drained"
+ends "$under_mpirun" COMPLETED 0:0 1 'stopped by a signal at step' 'SIGUSR1, passed on'
+scontrol update nodename="$node" state=resume
+echo "drained, under mpirun: went on by themselves"
+
+# A run on two nodes, and an array of evaluations, one more than there are checkpoints.
+job two_nodes 6
+two_nodes=$(submit "$(script nodes)" two_nodes.yaml --set checkpoint.every_steps=3)
+ends "$two_nodes" COMPLETED 0:0 0 'done: step 6 of 6' 'each of 2 ranks'
+[[ $(field "$two_nodes" NumNodes) == 2 ]] || fail "it had $(field "$two_nodes" NumNodes) nodes"
+array=$(submit --array=0-2 "$(script evaluations)" runs/two_nodes valid)
+evaluated() { [[ -z $(squeue -h -j "$array" 2>/dev/null) ]]; }
+until_so "the evaluations end" evaluated
+for step in 3 6; do
+  [[ -s runs/two_nodes/evaluations/step-0000000$step-valid.json ]] || fail "no evaluation of step $step"
+done
+grep -q 'has 2 checkpoints: there is no number 2' "weft-evaluate-$array-2.log" || fail "the third evaluation"
+echo "two nodes, evaluations: done in $SECONDS s"

@@ -1,0 +1,49 @@
+#include "trainer/restarts.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Restarts {
+  int64_t step = -1;  // at which the last start began
+  int64_t count = 0;  // of restarts in a row at that step
+};
+
+// A file that cannot be read counts nothing: it is written anew at each start.
+Restarts read_restarts(const fs::path& path) {
+  if (!fs::exists(path)) return {};
+  const Json json = Json::parse(read_file(path), nullptr, false);
+  const auto number = [&](const char* key) {
+    return json.is_object() && json.contains(key) && json[key].is_number_integer() ? json[key].get<int64_t>() : -1;
+  };
+  if (number("step") < 0 || number("restarts") < 0) return {};
+  return {.step = number("step"), .count = number("restarts")};
+}
+
+}  // namespace
+
+void count_restart(const fs::path& directory, int64_t step, int64_t most) {
+  if (most == 0) return;
+  const fs::path path = directory / "restarts.json";
+  Restarts restarts = read_restarts(path);
+  restarts.count = restarts.step == step ? restarts.count + 1 : 0;
+  restarts.step = step;
+  if (restarts.count > most) {
+    throw NoProgressError(
+        fmt::format("{}: {} restarts in a row came to no checkpoint later than step {}, as many as "
+                    "train.max_restarts allows",
+                    directory.string(), most, step),
+        fmt::format("find out what ends the run (its log; metrics.jsonl says how far it came); then remove {} and "
+                    "start it again",
+                    path.string()));
+  }
+  const Json json = {{"step", restarts.step}, {"restarts", restarts.count}};
+  write_file_atomically(path, json.dump() + "\n");
+}
+
+}  // namespace weft
