@@ -21,5 +21,5 @@ with_seed() {
 found_bits() {
   echo "seeds $2"
   echo "processes $(cut -f1 "$1/seed-1" | uniq | wc -l)"
-  awk -F'\t' '{operations += $3; bytes += $4} END {printf "operations %d\nbytes %d\n", operations, bytes}' "$1/seed-1"
+  awk -F'\t' '{operations += $3; bytes += $4} END {printf "operations %.0f\nbytes %.0f\n", operations, bytes}' "$1/seed-1"
 }
