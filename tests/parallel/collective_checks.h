@@ -144,8 +144,10 @@ inline void check_copies(Context& context, Communicator& c, DType dtype, int64_t
   }
 }
 
-// A bf16 number of either sign and of sizes so far apart that the order of a sum shows in its bf16 bits.
+// bf16 numbers of either sign and of sizes far apart. Every fourth sum is 1 + 2^-24 - 1: 0 in this order, and 2^-24 in
+// the other.
 inline float uneven(int rank, int64_t i) {
+  if (i % 4 == 0) return rank < 3 ? std::array{1.0f, 0x1p-24f, -1.0f}[static_cast<size_t>(rank)] : 0.0f;
   const uint32_t bits = static_cast<uint32_t>(i * 8 + rank + 1) * 2654435761u;
   const float size = 1.0f + static_cast<float>(bits >> 25) / 128;
   const int exponent = std::array{0, 0, -8, -9, -26}[(bits >> 8) % 5];
