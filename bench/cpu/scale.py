@@ -7,8 +7,10 @@ import argparse
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
@@ -28,11 +30,30 @@ def printed(command, threads=1):
     return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=600).stdout
 
 
-def collectives(options, ranks):
+def mpirun(ranks, words):
+    return ["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), *words]
+
+
+def sent_mib(program, ranks, mib, way):
+    """What each rank sends to others in one call, as Open MPI's monitoring counts it."""
+    with tempfile.TemporaryDirectory() as folder:
+        monitor = ["--mca", "pml_monitoring_enable", "1", "--mca", "pml_monitoring_enable_output", "3", "--mca",
+                   "pml_monitoring_filename", os.path.join(folder, "sent")]
+        printed(mpirun(ranks, [*monitor, program, str(mib), way]))
+        sent = [0] * ranks
+        for name in os.listdir(folder):
+            with open(os.path.join(folder, name), encoding="utf-8") as lines:
+                for found in re.finditer(r"^[EI]\t(\d+)\t\d+\t(\d+) bytes", lines.read(), re.M):
+                    sent[int(found[1])] += int(found[2])
+    return [round(count / 2**20, 1) for count in sent]
+
+
+def collectives(options, ranks, mib):
     program = os.path.join(options.build, "bench", "micro", "collectives_bench")
-    lines = printed(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), "--mca",
-                     "pml_monitoring_enable", "1", program, *map(str, options.mib)]).splitlines()
-    return [json.loads(line) for line in lines if line.startswith("{")]
+    rows = [json.loads(line) for line in printed(mpirun(ranks, [program, str(mib)])).splitlines()]
+    for row in rows if mib == options.mib[-1] else ():
+        row["sent_mib"] = sent_mib(program, ranks, mib, row["way"])
+    return rows
 
 
 def main(arguments=None):
@@ -40,7 +61,8 @@ def main(arguments=None):
     result = {"format": 1, "what": "scale", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
               "machine": compare.machine(), "versions": compare.own_versions(os.path.join(options.build, "weft")),
               "mpi": compare.output(["mpirun", "--version"]).splitlines()[:1], "load_before": os.getloadavg()[0]}
-    result["collectives"] = [row for ranks in options.ranks for row in collectives(options, ranks)]
+    result["collectives"] = [row for ranks in options.ranks for mib in options.mib
+                             for row in collectives(options, ranks, mib)]
     result["replicas"] = json.loads(printed([os.path.join(options.build, "bench", "micro", "scale_bench")]))
     compare.write(options.out, result)
     print(options.out)

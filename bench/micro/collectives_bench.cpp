@@ -1,8 +1,7 @@
-// Sums of gradients over MPI: weft's chain beside MPI's own calls, in turn, with the bytes that each rank sends as Open
-// MPI's monitoring counts them. Rank 0 prints JSON, an object a size and way:
-//   mpirun -np 4 --mca pml_monitoring_enable 1 collectives_bench [MIB ...]
+// Sums of gradients over MPI: weft's chain beside MPI's own calls, in turn. Rank 0 prints a line of JSON a way:
+//   mpirun -np 4 collectives_bench MIB
+// With the name of a way it does that once, and prints nothing: for a monitor that counts the bytes.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,100 +18,59 @@
 namespace weft {
 namespace {
 
-// Bytes that this rank has sent to all others so far; 0 without monitoring.
-class SentBytes {
- public:
-  SentBytes() {
-    int provided = 0, index = 0;
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    if (MPI_T_pvar_get_index("pml_monitoring_messages_size", MPI_T_PVAR_CLASS_SIZE, &index) != MPI_SUCCESS) return;
-    MPI_Comm world = MPI_COMM_WORLD;
-    int count = 0;
-    MPI_T_pvar_session_create(&session_);
-    if (MPI_T_pvar_handle_alloc(session_, index, &world, &handle_, &count) != MPI_SUCCESS) return;
-    MPI_T_pvar_start(session_, handle_);
-    values_.resize(static_cast<size_t>(count));
-  }
-  double read() {
-    if (values_.empty()) return 0;
-    MPI_T_pvar_read(session_, handle_, values_.data());
-    size_t sum = 0;
-    for (const size_t bytes : values_) sum += bytes;
-    return static_cast<double>(sum);
-  }
-
- private:
-  MPI_T_pvar_session session_ = nullptr;
-  MPI_T_pvar_handle handle_ = nullptr;
-  std::vector<size_t> values_;
-};
-
 struct Way {
   std::string name;
   std::function<void()> call;
 };
 
-// Milliseconds of each way's fastest call of the slowest rank, and what each rank sent in it.
-void compare(Communicator& world, SentBytes& sent, const char* collective, int64_t mib, const std::vector<Way>& ways) {
-  constexpr int kTurns = 5;
+// Of each way in turn, the fastest call of the slowest rank.
+void measure(Communicator& world, const std::vector<Way>& ways, int64_t mib) {
+  constexpr int kTurns = 6;  // the first warms up
   std::vector<double> best(ways.size(), 1e30);
-  std::vector<std::vector<double>> bytes(ways.size());
-  for (int turn = 0; turn <= kTurns; ++turn) {
+  for (int turn = 0; turn < kTurns; ++turn) {
     for (size_t i = 0; i < ways.size(); ++i) {
       world.barrier();
-      const double before = sent.read();
       const auto began = std::chrono::steady_clock::now();
       ways[i].call();
       const double seconds = world.all_reduce_host(seconds_since(began), ReduceOp::Max);
       if (turn > 0) best[i] = std::min(best[i], seconds);
-      if (turn == 0) {  // the barrier's and the maximum's few bytes are in it
-        const double mine = sent.read() - before;
-        bytes[i] = world.gather_host({&mine, 1});
-      }
     }
   }
   if (world.rank() != 0) return;
   for (size_t i = 0; i < ways.size(); ++i) {
-    for (double& value : bytes[i]) value = std::round(value / (1 << 20) * 10) / 10;
-    fmt::print(R"({{"collective": "{}", "way": "{}", "ranks": {}, "mib": {}, "ms": {:.2f}, "sent_mib": [{}]}})"
+    fmt::print(R"({{"way": "{}", "ranks": {}, "mib": {}, "ms": {:.2f}}})"
                "\n",
-               collective, ways[i].name, world.size(), mib, 1e3 * best[i], fmt::join(bytes[i], ", "));
+               ways[i].name, world.size(), mib, 1e3 * best[i]);
   }
 }
 
-void wait(MPI_Request& request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
-
-void run(const std::vector<int64_t>& sizes) {
+void run(int64_t mib, const std::string& once) {
   Context context;
-  const auto by_chain = mpi_communicator(MeshAxis::World, MpiComm::duplicate(MPI_COMM_WORLD), {.chain_bytes = 0});
-  const int64_t n = by_chain->size();
-  SentBytes sent;
-  for (const int64_t mib : sizes) {
-    const int64_t share = (mib << 18) / n, elements = share * n;
-    const Tensor in = context.zeros({elements}, DType::F32), out = context.zeros({elements}, DType::F32);
-    const Tensor mine = context.zeros({share}, DType::F32);
+  const auto chain = mpi_communicator(MeshAxis::World, MpiComm::duplicate(MPI_COMM_WORLD), {.chain_bytes = 0});
+  const int64_t n = chain->size(), share = (mib << 18) / n, elements = share * n;
+  const Tensor in = context.zeros({elements}, DType::F32), out = context.zeros({elements}, DType::F32);
+  const Tensor mine = context.zeros({share}, DType::F32);
+  const auto all_reduce = [&](const void* from) {
     MPI_Request request = MPI_REQUEST_NULL;
-    compare(*by_chain, sent, "all-reduce", mib,
-            {{"chain", [&] { by_chain->all_reduce(out); }},
-             {"MPI in place",
-              [&] {
-                MPI_Iallreduce(MPI_IN_PLACE, out.device_raw(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM,
-                               MPI_COMM_WORLD, &request);
-                wait(request);
-              }},
-             {"MPI out of place", [&] {
-                MPI_Iallreduce(in.device_raw(), out.device_raw(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM,
-                               MPI_COMM_WORLD, &request);
-                wait(request);
-              }}});
-    compare(*by_chain, sent, "reduce-scatter", mib,
-            {{"chain", [&] { by_chain->reduce_scatter(in, mine); }},
-             {"MPI", [&] {
-                MPI_Ireduce_scatter_block(in.device_raw(), mine.device_raw(), static_cast<int>(share), MPI_FLOAT,
-                                          MPI_SUM, MPI_COMM_WORLD, &request);
-                wait(request);
-              }}});
-    compare(*by_chain, sent, "all-gather", mib, {{"MPI", [&] { by_chain->all_gather(mine, out); }}});
+    MPI_Iallreduce(from, out.device_raw(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  };
+  const std::vector<Way> ways = {{"all-reduce: chain", [&] { chain->all_reduce(out); }},
+                                 {"all-reduce: MPI in place", [&] { all_reduce(MPI_IN_PLACE); }},
+                                 {"all-reduce: MPI", [&] { all_reduce(in.device_raw()); }},
+                                 {"reduce-scatter: chain", [&] { chain->reduce_scatter(in, mine); }},
+                                 {"reduce-scatter: MPI",
+                                  [&] {
+                                    MPI_Request request = MPI_REQUEST_NULL;
+                                    MPI_Ireduce_scatter_block(in.device_raw(), mine.device_raw(),
+                                                              static_cast<int>(share), MPI_FLOAT, MPI_SUM,
+                                                              MPI_COMM_WORLD, &request);
+                                    MPI_Wait(&request, MPI_STATUS_IGNORE);
+                                  }},
+                                 {"all-gather: MPI", [&] { chain->all_gather(mine, out); }}};
+  if (once.empty()) return measure(*chain, ways, mib);
+  for (const Way& way : ways) {
+    if (way.name == once) way.call();
   }
 }
 
@@ -121,7 +79,5 @@ void run(const std::vector<int64_t>& sizes) {
 
 int main(int argc, char** argv) {
   const weft::MpiEnvironment mpi(weft::find_launcher());
-  std::vector<int64_t> sizes;
-  for (int i = 1; i < argc; ++i) sizes.push_back(std::atoll(argv[i]));
-  weft::run(sizes.empty() ? std::vector<int64_t>{1, 8, 64} : sizes);
+  weft::run(argc > 1 ? std::atoll(argv[1]) : 8, argc > 2 ? argv[2] : "");
 }

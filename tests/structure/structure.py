@@ -54,7 +54,8 @@ CONCEPTS = {
 # works on tensors of the CPU by design: averages of checkpoints, and the copies that are written to and read from them.
 DEVICE_MEMORY = re.compile(r"\bdevice_(?:raw|data)\b")
 DEVICE_CODE = ("kernels/", "parallel/single_communicator.cpp", "parallel/dry_communicator.cpp",
-               "parallel/mpi_communicator.cpp", "parallel/mpi/", "parallel/in_process.cpp", "parallel/nccl/communicator.cpp")
+               "parallel/mpi/chain.cpp", "parallel/mpi_communicator.cpp", "parallel/in_process.cpp",
+               "parallel/nccl/communicator.cpp")
 HOST_MEMORY = re.compile(r"(?:\.|->)(?:raw\(\)|(?:data|span)<)")
 HOST_CODE = ("kernels/tensor.h", "checkpoint/average.cpp", "checkpoint/reader.cpp", "checkpoint/writer.cpp")
 
