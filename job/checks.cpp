@@ -160,6 +160,15 @@ void check_run(const JobConfig& job, Problems& problems) {
                   "optimizer.momentum: {} does not read it; remove it, or set beta1", enum_name(job.optimizer.kind));
 }
 
+void check_divergence(const JobConfig& job, Problems& problems) {
+  const CheckpointConfig& c = job.checkpoint;
+  const bool of_the_best = c.keep_best && (job.evaluation.every_steps > 0 || job.evaluation.every_epochs > 0);
+  const bool saves = c.every_steps > 0 || c.every_minutes > 0 || c.every_epochs > 0 || of_the_best;
+  problems.add_if(job.train.on_divergence == OnDivergence::RollBack && !saves,
+                  "train.on_divergence: there is no checkpoint to roll back to; set checkpoint.every_steps, or "
+                  "on_divergence to stop");
+}
+
 void check_adapters(const JobConfig& job, Problems& problems) {
   problems.add_if(job.lora.active() && job.train.init_from.empty(),
                   "lora.rank: adapters need a trained model to adapt; set train.init_from, or lora.rank: 0");
@@ -217,6 +226,7 @@ std::vector<std::string> job_problems(const JobConfig& given) {
   check_model(job, problems);
   check_lengths(job, problems);
   check_run(job, problems);
+  check_divergence(job, problems);
   check_adapters(job, problems);
   check_evaluation(job, problems);
   check_allow_changes(job, problems);

@@ -187,6 +187,24 @@ case $case in
     saved=("$run"/checkpoints/*)
     ((${#saved[@]} == 1)) && [[ -f ${saved[0]}/manifest.json ]] || fail "checkpoints: ${saved[*]}"
     ;;
+  console)
+    # A console that takes no more, a full one and one that nobody reads, stops nothing; metrics.jsonl says so once.
+    for how in full closed; do
+      rm -rf "$run"
+      train=("$weft" train job.yaml --set run_dir="$run" --set train.max_steps=30)
+      if [[ $how == full ]]; then
+        "${train[@]}" 2>/dev/full || fail "$how: exit $?"
+      else
+        { code=0; "${train[@]}" 2>&1 >/dev/null || code=$?; echo $code >code; } | true
+        for ((i = 0; i < 600; i++)); do [[ -s code ]] && break; sleep 0.1; done
+        [[ $(<code) == 0 ]] || fail "$how: exit $(<code)"
+      fi
+      [[ $(grep -c '"event":"console_lost"' "$run/metrics.jsonl") == 1 ]] || fail "$how: it is not told once"
+      [[ -f $run/checkpoints/step-00000030/manifest.json ]] || fail "$how: not trained to its end"
+    done
+    echo "$case: trained on"
+    exit
+    ;;
   twice)
     start_training
     wait_for_steps 3
