@@ -10,11 +10,12 @@ fail() {
 # The comment at the beginning of the script that was called.
 say_usage() { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "launch/${0##*/}"; }
 
-# Installs the packages of launch/packages.txt that are missing, as root or with sudo; does nothing where none is.
+# install_missing_packages FILE...: installs what they name and is missing, as root or with sudo; does nothing where
+# none is.
 install_missing_packages() {
-  local list=launch/packages.txt name why missing=()
+  local name why missing=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "No apt here: what $list names must be there already; cmake says what is not."
+    echo "No apt here: what $* names must be there already; cmake says what is not."
     return
   fi
   while read -r name why; do
@@ -23,7 +24,7 @@ install_missing_packages() {
     ((${#missing[@]})) || say "Debian packages that are missing, and what weft needs them for"
     printf '  %-20s %s\n' "$name" "$why"
     missing+=("$name")
-  done <"$list"
+  done < <(cat "$@")
   ((${#missing[@]})) || return 0
   local root=()
   if ((EUID != 0)); then

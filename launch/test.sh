@@ -47,7 +47,7 @@ run_tests() {
   launch/check_skips.sh "$log" tests/expected_skips.txt || status=1
 }
 
-install_missing_packages
+install_missing_packages launch/packages.txt tests/packages.txt
 install_cudnn_frontend build/wheels
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

@@ -44,6 +44,7 @@ TrainResult Trainer::result() const {
 void Trainer::begin(const ResumeChoice& choice) {
   const bool is_rank0 = mesh_.world().rank() == 0;
   directory_.take(job_.checkpoint.lock_wait_seconds);
+  directory_.require_visible();
   if (is_rank0) clear_unfinished(directory_.checkpoints());
   Resume resume(job_, data_, setup_, directory_, end_);
   const Beginning beginning = resume.begin(choice);

@@ -129,7 +129,7 @@ TEST(WorldStatus, EveryNodeHearsOfTheOthers) {
     ASSERT_EQ(others.size(), 2U);
     for (const auto& e : others) {
       EXPECT_NE(e.rank, node->page->slot(0).rank);
-      EXPECT_EQ(e.at.step, e.rank == 1 ? 41 : -1);
+      EXPECT_EQ(e.at.step, e.rank == 1 ? 41 : 0);
       EXPECT_EQ(e.pid, getpid());
       EXPECT_FALSE(e.silent());
     }
