@@ -15,6 +15,7 @@ holds() {
     without-file:*) [[ ! -e ${1#without-file:} ]] ;;
     without-command:*) ! command -v "${1#without-command:}" >/dev/null ;;
     without-mounts) ! can_mount ;;
+    without-networks) ! can_make_network ;;
     without-cpu:*) ! grep -qw "${1#without-cpu:}" /proc/cpuinfo ;;
     *)
       echo "$expected: unknown condition $1" >&2
@@ -31,6 +32,10 @@ can_mount() {
   local status=$?
   rmdir "$at"
   return $status
+}
+
+can_make_network() {
+  ((EUID == 0)) && ip netns add "weft-try-$$" 2>/dev/null && ip netns delete "weft-try-$$"
 }
 
 declared() {

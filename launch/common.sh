@@ -10,12 +10,12 @@ fail() {
 # The comment at the beginning of the script that was called.
 say_usage() { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "launch/${0##*/}"; }
 
-# install_missing_packages [LIST]: installs the packages of the list (launch/packages.txt) that are missing, as root or
-# with sudo; does nothing where none is.
+# install_missing_packages [LIST...]: installs the packages of the lists (launch/packages.txt) that are missing, as root
+# or with sudo; does nothing where none is.
 install_missing_packages() {
-  local list=${1:-launch/packages.txt} name why missing=()
+  local lists=("${@:-launch/packages.txt}") name why missing=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-    echo "No apt here: what $list names must be there already; what needs it says so."
+    echo "No apt here: what ${lists[*]} names must be there already; what needs it says so."
     return
   fi
   while read -r name why; do
@@ -24,7 +24,7 @@ install_missing_packages() {
     ((${#missing[@]})) || say "Debian packages that are missing, and what they are for"
     printf '  %-20s %s\n' "$name" "$why"
     missing+=("$name")
-  done <"$list"
+  done < <(cat "${lists[@]}")
   ((${#missing[@]})) || return 0
   local root=()
   if ((EUID != 0)); then

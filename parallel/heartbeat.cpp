@@ -15,10 +15,13 @@ std::string_view name(RunPhase phase) {
   return kNames.at(index(phase));
 }
 
+void DeviceProgress::write(const Snapshot& from, State& to) {
+  to.device = from.device + 1;
+  for (size_t i = 0; i < kMeshAxes; ++i) to.queued[i] = from.queued[i], to.done[i] = from.done[i];
+}
+
 void DeviceProgress::move_to(State& to) {
-  const State& from = state();
-  to.device = from.device.load();
-  for (size_t i = 0; i < kMeshAxes; ++i) to.queued[i] = from.queued[i].load(), to.done[i] = from.done[i].load();
+  write(read(state()), to);
   state_.store(&to, std::memory_order_release);
 }
 
@@ -72,14 +75,17 @@ DeviceProgress::Snapshot DeviceProgress::read(const State& state) {
   return s;
 }
 
-void Heartbeat::move_to(State& to, std::shared_ptr<void> owner) {
-  const State& from = state();
-  to.progress_count = from.progress_count.load(), to.step = from.step.load(), to.phase = from.phase.load();
-  to.waiting = from.waiting.load(), to.axis = from.axis.load(), to.collective = from.collective.load();
-  to.number = from.number.load();
+void Heartbeat::write(const Snapshot& from, State& to) {
+  to.progress_count = from.progress_count, to.step = from.step, to.phase = from.phase;
+  to.waiting = from.waiting, to.axis = from.axis, to.collective = from.collective, to.number = from.number;
   for (size_t i = 0; i < kMeshAxes; ++i) {
-    to.begun[i] = from.begun[i].load(), to.group[i] = from.group[i].load(), to.ranks[i] = from.ranks[i].load();
+    to.begun[i] = from.begun[i], to.group[i] = from.group[i], to.ranks[i] = from.ranks[i];
   }
+  DeviceProgress::write(from.device, to.device);
+}
+
+void Heartbeat::move_to(State& to, std::shared_ptr<void> owner) {
+  write(read(), to);
   device_.move_to(to.device);
   state_.store(&to, std::memory_order_release);
   owner_ = std::move(owner);

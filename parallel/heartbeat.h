@@ -63,6 +63,7 @@ class DeviceProgress {
   // Of what was not done at the last look, the one that was queued first.
   std::optional<Awaited> awaited();
   static Snapshot read(const State& state);
+  static void write(const Snapshot& from, State& to);
 
  private:
   // The host runs ahead of its device by as much as the device's queue takes, which is about a thousand launches.
@@ -150,6 +151,7 @@ class Heartbeat {
   };
   static Snapshot read(const State& state);
   Snapshot read() const { return read(state()); }
+  static void write(const Snapshot& from, State& to);
 
  private:
   State& state() const { return *state_.load(std::memory_order_acquire); }

@@ -16,6 +16,7 @@
 #include "parallel/mpi_communicator.h"
 #include "parallel/mpi_node.h"
 #include "parallel/nccl_communicator.h"
+#include "parallel/watch/world_status.h"
 
 namespace weft {
 namespace {
@@ -117,9 +118,15 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoic
     world_size_ = mpi_->size();
     NodeRanks node = ranks_of_this_node();
     local = local_ranks(node);
-    if (watchdog_) watchdog_->join(rank_, node.rank, std::move(node.page));
+    start_logging(rank_, world_size_);
+    auto other_nodes = join_nodes(node);
+    if (watchdog_) {
+      watchdog_->join(rank_, node.rank, std::move(node.page));
+      watchdog_->tell_other_nodes(std::move(other_nodes));
+    }
+  } else {
+    start_logging(rank_, world_size_);
   }
-  start_logging(rank_, world_size_);
   if (launcher.present) warn_if_few_processors(local);
   const MeshLayout layout = layout_for(world_size_, tp);
   const Device mine =

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "parallel/watch/standstill.h"
 #include "parallel/watch/within.h"
+#include "parallel/watch/world_status.h"
 
 namespace weft {
 namespace {
@@ -57,6 +58,12 @@ void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodeStatus> page) 
   slot.rank = rank;
   note_progress();
   slot.pid = getpid();
+}
+
+void Watchdog::tell_other_nodes(std::unique_ptr<WorldStatus> world) {
+  const std::lock_guard lock(mutex_);
+  world_ = std::move(world);
+  if (page_ && world_) world_->look(*page_);
 }
 
 void Watchdog::set_budgets(const PhaseBudgets& budgets) {
@@ -118,6 +125,7 @@ void Watchdog::end(const std::string& report, bool mine, const std::function<voi
 }
 
 std::optional<std::string> Watchdog::look(double seconds_passed) {
+  if (page_ && world_) world_->look(*page_);
   if (page_) page_->slot(local_rank_).watchdog_ticks.fetch_add(1, std::memory_order_relaxed);
   auto found = hung(seconds_passed);
   const auto stopped = stopped_neighbour(seconds_passed);
@@ -140,10 +148,10 @@ std::optional<std::string> Watchdog::hung(double seconds_passed) {
   if (idle_ < budget) now.waiting = false;  // it is the device alone that stands still
   const auto at_work = [this](const NodeStatus::Entry& peer) {
     const double theirs = options_.budgets.of(peer.at.phase);
-    return theirs <= 0 || peer.idle_seconds() < theirs;
+    return !peer.silent() && (theirs <= 0 || peer.idle_seconds() < theirs);
   };
   const Standstill at = stands_at(now);
-  if (std::ranges::any_of(at.missing(), at_work)) return std::nullopt;
+  if (std::ranges::any_of(at.awaited_ranks(), at_work)) return std::nullopt;
   return report(now, at);
 }
 

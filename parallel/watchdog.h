@@ -14,6 +14,7 @@
 namespace weft {
 
 class Standstill;
+class WorldStatus;
 
 // Seconds without progress in each phase that are called a hang; 0 means never. A job's section `timeouts`.
 struct PhaseBudgets {
@@ -50,8 +51,9 @@ struct WatchdogOptions {
 // A thread of its own that ends a rank whose heartbeat has stopped for longer than its phase may take, so that no job
 // hangs in silence: under a launcher one rank's end ends all. It calls no MPI and takes no lock that another thread of
 // the process could hold for long.
-// A rank that waits in a collective while a rank of its node that has not come yet is still at work goes on waiting:
-// slow is not hung. (A rank of another node cannot be seen; there the budget must exceed the slowest rank's lag.)
+// A rank that waits in a collective while a rank that has not come yet is still at work goes on waiting: slow is not
+// hung. Ranks of other nodes are known by what their watchdogs say over the network; who is silent for a few words is
+// not at work. (Where nothing is heard from the start, the budget must exceed the slowest rank's lag.)
 // Where a rank computes on a device, what its main thread queues is a beat, and so is each collective that the device
 // has done; but a device that has collectives before it and does none of them for a phase's budget hangs, whatever is
 // queued meanwhile. A process of the node that was stopped as a whole is distinguished from one that works or waits
@@ -67,6 +69,8 @@ class Watchdog {
   // Who this is; from now on the heartbeat beats on the page, if there is one, and the others are read there.
   // For the main thread.
   void join(int rank, int local_rank, std::shared_ptr<NodeStatus> page);
+  // For the first rank of each node, after join(): from now on this watchdog keeps those of other nodes informed.
+  void tell_other_nodes(std::unique_ptr<WorldStatus> world);
   // Other budgets from now on: those of a checkpoint's job, once it is read.
   void set_budgets(const PhaseBudgets& budgets);
   // Before the process ends over a hang, after the report: lets go whoever hangs, so that devices are left in order.
@@ -98,6 +102,7 @@ class Watchdog {
   bool ending_ = false;
   int rank_ = 0, local_rank_ = 0;
   std::shared_ptr<NodeStatus> page_;
+  std::unique_ptr<WorldStatus> world_;
   uint64_t progress_count_ = 0;
   // Seconds in which this process ran: since the last beat of the host or of its device; since the device last did one
   // of the collectives that it has before it.

@@ -3,17 +3,47 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/config/writer.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "parallel/agree.h"
 #include "trainer/metrics.h"
 
 namespace weft {
+namespace {
+
+// File servers may show a new file a moment late.
+bool reads(const fs::path& file, const std::string& expected) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      if (read_file(file) == expected) return true;
+    } catch (const DataError&) {
+      // not there yet, or not for this rank
+    }
+    if (attempt == 20) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+// "rank 3 (node2), rank 7 (node4) and 12 others": of those whose text is not empty, the first few by name.
+std::string name_some(Communicator& world, std::string mine, int count) {
+  constexpr int kNamed = 4;
+  std::string names;
+  for (int i = 0; i < std::min(count, kNamed); ++i) {
+    const std::string one = first_text(world, mine);
+    if (one == mine) mine.clear();
+    names += (i == 0 ? "" : ", ") + one;
+  }
+  return names + (count > kNamed ? fmt::format(" and {} others", count - kNamed) : "");
+}
+
+}  // namespace
 
 RunDirectory::RunDirectory(fs::path path, Communicator& world)
     : path_(std::move(path)), checkpoints_(path_ / "checkpoints"), world_(world) {}
@@ -45,6 +75,29 @@ void RunDirectory::take(double wait_seconds) {
   std::string attempt;
   while (attempt.empty()) attempt = agree(world_, try_take);
   attempt_ = std::stoll(attempt);
+}
+
+void RunDirectory::require_visible() const {
+  if (world_.size() == 1) return;
+  const fs::path file = path_ / "run.visible";
+  const std::string token = agree(world_, [&] {
+    std::random_device random;
+    const std::string drawn = hash_hex((static_cast<uint64_t>(random()) << 32) | random());
+    write_file_atomically(file, drawn);
+    return drawn;
+  });
+  const bool seen = reads(file, token);
+  const auto unseen = static_cast<int>(world_.all_reduce_host(seen ? 0 : 1, ReduceOp::Sum));
+  if (world_.rank() == 0) {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+  }
+  if (unseen == 0) return;
+  const std::string names =
+      name_some(world_, seen ? "" : fmt::format("rank {} ({})", world_.rank(), host_name()), unseen);
+  throw DataError(fmt::format("{} is not the same directory for all ranks: what rank 0 writes there is not seen by {}",
+                              path_.string(), names),
+                  "set run_dir to a directory of a file system that all nodes share");
 }
 
 void RunDirectory::create() {

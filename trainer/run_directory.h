@@ -25,6 +25,9 @@ class RunDirectory {
   // another run owns it, waits for up to `wait_seconds`, all ranks with signs of life; then BusyError on every rank,
   // which names the owner. Collective.
   void take(double wait_seconds);
+  // That every rank reads what rank 0 writes there, before hours of work hang on it: a path may be a disk of each
+  // node's own. Otherwise DataError on every rank, which names those that do not see it. Once it is taken. Collective.
+  void require_visible() const;
   // Of the run in this directory, from 0: known to every rank once the directory is taken.
   int64_t attempt() const { return attempt_; }
 

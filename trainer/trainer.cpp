@@ -58,6 +58,7 @@ TrainResult Trainer::result() const {
 // What is written comes after all that can be wrong with a checkpoint: a run that cannot begin leaves nothing behind.
 void Trainer::begin(const ResumeChoice& choice) {
   directory_.take(job_.checkpoint.lock_wait_seconds);
+  directory_.require_visible();
   if (mesh_.world().rank() == 0) clear_unfinished(directory_.checkpoints());
   Resume resume(job_, data_, setup_, directory_, end_);
   const Beginning beginning = resume.begin(choice);

@@ -1,25 +1,17 @@
 #include "parallel/watch/standstill.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "base/log.h"
 
 namespace weft {
 namespace {
 
-// What the kernel says a process of this node is doing, as in the third field of /proc/PID/stat.
-char process_state(int32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string text;
-  std::getline(file, text);
-  const size_t name_end = text.rfind(')');
-  return name_end == std::string::npos || name_end + 2 >= text.size() ? 'X' : text[name_end + 2];
-}
-
-const char* words_for(char process_state) {
-  switch (process_state) {
+std::string words_for(const NodeStatus::Entry& e) {
+  if (e.silent()) return fmt::format("not heard of for {:.0f} s", e.silent_seconds());
+  switch (e.state()) {
     case 'R':
       return "running";
     case 'D':
@@ -65,8 +57,9 @@ std::string place_of(const Heartbeat::Snapshot& at) {
 
 std::string describe(const NodeStatus::Entry& e) {
   const std::string device = e.at.device.device < 0 ? "" : fmt::format("cuda:{}, ", e.at.device.device);
-  return fmt::format("rank {} ({}pid {}, {}; {}; {}: {}{}; last progress {:.0f} s ago)", e.rank, device, e.pid,
-                     words_for(process_state(e.pid)), place_of(e.at), e.at.waiting ? "waiting for" : "last collective",
+  const std::string host = e.host.empty() ? "" : e.host + ", ";
+  return fmt::format("rank {} ({}{}pid {}, {}; {}; {}: {}{}; last progress {:.0f} s ago)", e.rank, host, device, e.pid,
+                     words_for(e), place_of(e.at), e.at.waiting ? "waiting for" : "last collective",
                      collective_of(e.at), device_of(e.at.device), e.idle_seconds());
 }
 
@@ -88,9 +81,12 @@ Standstill::Standstill(const Heartbeat::Snapshot& now, const std::optional<Devic
   } else if (on_device) {
     waits_for_ = WaitsFor::Device, awaited_ = *on_device;
   }
-  if (page) here_ = page->read();
+  if (page) {
+    known_ = page->read();
+    std::ranges::move(page->others(), std::back_inserter(known_));
+  }
   const auto axis = static_cast<size_t>(awaited_.axis);
-  std::ranges::copy_if(here_, std::back_inserter(group_),
+  std::ranges::copy_if(known_, std::back_inserter(group_),
                        [&](const NodeStatus::Entry& e) { return e.at.group[axis] == now_.group[axis]; });
 }
 
@@ -106,6 +102,22 @@ std::vector<NodeStatus::Entry> Standstill::missing() const {
   return list;
 }
 
+std::vector<NodeStatus::Entry> Standstill::behind(const std::vector<NodeStatus::Entry>& absent) const {
+  const auto ranks = static_cast<size_t>(std::max(now_.ranks[static_cast<size_t>(awaited_.axis)], 0));
+  const bool whole = group_.size() >= ranks;  // who is not known of may be the one that is missing
+  if ((absent.empty() && whole) || !std::ranges::all_of(absent, &NodeStatus::Entry::waits)) return {};
+  std::vector<NodeStatus::Entry> cause = known_;
+  std::erase_if(cause, &NodeStatus::Entry::waits);
+  return cause;
+}
+
+std::vector<NodeStatus::Entry> Standstill::awaited_ranks() const {
+  if (waits_for_ == WaitsFor::Nothing) return {};
+  std::vector<NodeStatus::Entry> list = missing();
+  std::ranges::move(behind(list), std::back_inserter(list));
+  return list;
+}
+
 std::string Standstill::awaited_text() const {
   if (waits_for_ == WaitsFor::Host) return fmt::format("waiting for {}", collective_of(now_));
   return fmt::format("waiting for its device, which is at {} or on its way there", describe(awaited_));
@@ -115,13 +127,16 @@ std::string Standstill::nobody_missing() const {
   // A rank may have begun the collective and been stopped in the middle of it.
   std::vector<NodeStatus::Entry> stopped = group_;
   std::erase_if(stopped, [](const NodeStatus::Entry& e) {
-    const char state = process_state(e.pid);
+    const char state = e.state();
     return state == 'R' || state == 'S';
   });
   if (!stopped.empty()) return "arrived, but stopped in it:" + joined(stopped);
   const int ranks = now_.ranks[static_cast<size_t>(awaited_.axis)];
-  if (const auto here = static_cast<int>(group_.size()); here < ranks) {
-    return fmt::format("{} of {} ranks are of this node and have arrived, so one of another node has not", here, ranks);
+  if (const auto known = static_cast<int>(group_.size()); known < ranks) {
+    std::string text =
+        fmt::format("{} of {} ranks are known here and have arrived, so one of another node has not", known, ranks);
+    if (const auto cause = behind({}); !cause.empty()) text += "; in no collective:" + joined(cause);
+    return text;
   }
   if (waits_for_ == WaitsFor::Host) return "all ranks have arrived, so the message passing itself hangs";
   return "all ranks have queued it, so a device or what connects them hangs:" + joined(group_);
@@ -135,11 +150,7 @@ std::string Standstill::text() const {
   const std::vector<NodeStatus::Entry> absent = missing();
   if (absent.empty()) return awaited_text() + "; " + nobody_missing();
   const std::string text = awaited_text() + "; not arrived:" + joined(absent);
-  // Those that have not come may wait, on another axis, for one that waits for none.
-  const auto waits = [](const NodeStatus::Entry& e) { return e.at.waiting || e.at.device.busy(); };
-  if (!std::ranges::all_of(absent, waits)) return text;
-  std::vector<NodeStatus::Entry> cause = here_;
-  std::erase_if(cause, waits);
+  const std::vector<NodeStatus::Entry> cause = behind(absent);
   return cause.empty() ? text : text + "; in no collective:" + joined(cause);
 }
 

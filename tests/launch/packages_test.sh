@@ -25,11 +25,11 @@ lacks() { ! grep -q "$1" "$2"; }
 
 : >"$work/missing"
 : >"$work/calls"
-install_missing_packages >"$work/output"
+install_missing_packages launch/packages.txt tests/packages.txt >"$work/output"
 check "nothing is said or done when all is there" test ! -s "$work/output" -a ! -s "$work/calls"
 
 printf 'libdnnl-dev\nninja-build\n' >"$work/missing"
-install_missing_packages >"$work/output"
+install_missing_packages launch/packages.txt tests/packages.txt >"$work/output"
 check "it says what is missing and why" grep -q 'libdnnl-dev .*oneDNN' "$work/output"
 check "it says nothing of what is there" lacks 'zlib1g-dev' "$work/output"
 who=$( ((EUID == 0)) || echo 'sudo env .*')

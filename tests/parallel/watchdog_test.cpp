@@ -128,7 +128,7 @@ TEST(Watchdog, SaysWhenTheMissingRankIsOnAnotherNode) {
   ranks.second.heartbeat->begin(MeshAxis::Dp, Collective::AllReduce);
   ranks.first_waits();
   const std::string report = ranks.first.report.get();
-  EXPECT_TRUE(has(report, "2 of 4 ranks are of this node and have arrived")) << report;
+  EXPECT_TRUE(has(report, "2 of 4 ranks are known here and have arrived")) << report;
 }
 
 TEST(Watchdog, SlowIsNotHung) {

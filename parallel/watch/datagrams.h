@@ -1,0 +1,52 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+// Where a datagram comes from or goes to: IPv4, in the network's order of bytes.
+struct DatagramAddress {
+  uint32_t address = 0;
+  uint16_t port = 0;
+  auto operator<=>(const DatagramAddress&) const = default;
+};
+std::string describe(const DatagramAddress& address);  // "10.0.0.1:4711"
+
+// A network that this machine is in.
+struct Ipv4Network {
+  uint32_t address = 0, mask = 0;  // this machine's there, in the network's order of bytes
+  bool holds(uint32_t other) const { return (other & mask) == (address & mask); }
+};
+// Those whose interfaces are up, without the loopback. `chosen` are names of interfaces and networks
+// ("eth0,10.0.0.0/8", as in Open MPI's btl_tcp_if_include); those alone where it names some.
+std::vector<Ipv4Network> ipv4_networks(std::string_view chosen = {});
+
+// A UDP socket of one address that never waits: what cannot be sent at once is lost, as any datagram may be.
+class Datagrams {
+ public:
+  static constexpr size_t kMost = 1400;  // bytes of one, so that it is never cut into several
+  // On a port that the system chooses; nullptr if there can be none.
+  static std::unique_ptr<Datagrams> at(uint32_t address);
+  ~Datagrams();
+  Datagrams(const Datagrams&) = delete;
+  Datagrams& operator=(const Datagrams&) = delete;
+
+  const DatagramAddress& address() const { return address_; }
+  void send(std::string_view bytes, const DatagramAddress& to);
+  struct Received {
+    std::string bytes;
+    DatagramAddress from;
+  };
+  std::optional<Received> receive();  // nullopt: none is there; longer ones than kMost are passed over
+
+ private:
+  Datagrams(int descriptor, const DatagramAddress& address) : descriptor_(descriptor), address_(address) {}
+  int descriptor_;
+  DatagramAddress address_;
+};
+
+}  // namespace weft

@@ -1,0 +1,101 @@
+#include "parallel/watch/world_status.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+
+namespace weft {
+namespace {
+
+constexpr int64_t kBeat = 500'000'000;     // ns between words to rank 0
+constexpr int64_t kForgotten = 4 * kBeat;  // what rank 0 has not named for so long in its answers is not of note
+constexpr int kMostAtOnce = 1 << 14;       // datagrams at one look, whoever sends them
+
+// As others are told of them: with the host, and what its kernel says.
+std::vector<NodeStatus::Entry> ranks_here(const NodeStatus& page) {
+  std::vector<NodeStatus::Entry> ranks = page.read();
+  for (NodeStatus::Entry& e : ranks) {
+    e.process_state = e.state();
+    e.host = host_name();
+  }
+  return ranks;
+}
+
+}  // namespace
+
+WorldStatus::WorldStatus(std::unique_ptr<Datagrams> datagrams, std::optional<DatagramAddress> rank0,
+                         const RunToken& token, int world_size)
+    : datagrams_(std::move(datagrams)), rank0_(rank0), token_(token), world_size_(world_size) {}
+
+void WorldStatus::look(NodeStatus& page) {
+  if (rank0_) {
+    hear_rank0();
+    tell_rank0(page);
+  } else {
+    answer(page);
+  }
+  page.tell_of_others(notable(std::nullopt, {}));
+}
+
+void WorldStatus::answer(NodeStatus& page) {
+  std::set<DatagramAddress> senders;
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    const auto received = datagrams_->receive();
+    if (!received) break;
+    auto entries = from_datagram(received->bytes, token_, world_size_);
+    if (!entries) continue;
+    for (NodeStatus::Entry& e : *entries) e.heard_ns = NodeStatus::now_ns();  // it speaks of itself
+    know(*entries, received->from);
+    senders.insert(received->from);
+  }
+  if (senders.empty()) return;
+  const std::vector<NodeStatus::Entry> here = ranks_here(page);
+  for (const DatagramAddress& sender : senders) send(notable(sender, here), sender);
+}
+
+void WorldStatus::tell_rank0(NodeStatus& page) {
+  const int64_t now = NodeStatus::now_ns();
+  if (answered_ns_ != 0 && now - told_ns_ < kBeat) return;
+  told_ns_ = now;
+  send(ranks_here(page), *rank0_);
+}
+
+void WorldStatus::hear_rank0() {
+  for (int i = 0; i < kMostAtOnce; ++i) {
+    const auto received = datagrams_->receive();
+    if (!received) break;
+    if (received->from != *rank0_) continue;
+    const auto entries = from_datagram(received->bytes, token_, world_size_);
+    if (!entries) continue;
+    answered_ns_ = NodeStatus::now_ns();
+    know(*entries, received->from);
+  }
+  std::erase_if(known_, [this](const auto& k) { return answered_ns_ - k.second.received_ns > kForgotten; });
+}
+
+void WorldStatus::know(const std::vector<NodeStatus::Entry>& entries, const DatagramAddress& from) {
+  for (const NodeStatus::Entry& e : entries) {
+    known_[e.rank] = {.entry = e, .received_ns = NodeStatus::now_ns(), .from = from};
+  }
+}
+
+void WorldStatus::send(const std::vector<NodeStatus::Entry>& entries, const DatagramAddress& to) {
+  for (const std::string& bytes : to_datagrams(token_, entries)) datagrams_->send(bytes, to);
+}
+
+std::vector<NodeStatus::Entry> WorldStatus::notable(const std::optional<DatagramAddress>& without,
+                                                    std::vector<NodeStatus::Entry> with) const {
+  for (const auto& [rank, known] : known_) {
+    if (!without || known.from != *without) with.push_back(known.entry);
+  }
+  if (with.size() <= NodeStatus::kOthers) return with;
+  // Whoever keeps others waiting waits for none, or is silent.
+  const auto order = [](const NodeStatus::Entry& e) { return std::pair(e.waits() && !e.silent(), e.progressed_ns); };
+  std::ranges::partial_sort(with, with.begin() + NodeStatus::kOthers, {}, order);
+  with.resize(NodeStatus::kOthers);
+  return with;
+}
+
+}  // namespace weft

@@ -1,0 +1,232 @@
+#include "parallel/watch/world_status.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "parallel/watchdog.h"
+
+namespace weft {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr RunToken kToken = {11, 12};
+const uint32_t kHere = htonl(INADDR_LOOPBACK);
+
+NodeStatus::Entry rank_of(int rank, const std::string& host = "b") {
+  NodeStatus::Entry e{.pid = 100 + rank, .rank = rank, .progressed_ns = NodeStatus::now_ns()};
+  e.host = host, e.process_state = 'S', e.heard_ns = NodeStatus::now_ns();
+  e.at.step = 7, e.at.phase = RunPhase::Save, e.at.begun = {1, 2, 3};
+  return e;
+}
+
+TEST(WorldMessages, SayWhereRanksAre) {
+  std::vector<NodeStatus::Entry> ranks;
+  for (int i = 0; i < 20; ++i) ranks.push_back(rank_of(i));
+  ranks[3].progressed_ns -= 4'000'000'000;
+  ranks[3].heard_ns -= 2'000'000'000;
+  std::vector<NodeStatus::Entry> heard;
+  for (const std::string& bytes : to_datagrams(kToken, ranks)) {
+    EXPECT_LE(bytes.size(), Datagrams::kMost);
+    const auto part = from_datagram(bytes, kToken, 20);
+    ASSERT_TRUE(part);
+    heard.insert(heard.end(), part->begin(), part->end());
+  }
+  ASSERT_EQ(heard.size(), 20U);
+  EXPECT_EQ(heard[19].rank, 19);
+  EXPECT_EQ(heard[19].pid, 119);
+  EXPECT_EQ(heard[19].host, "b");
+  EXPECT_EQ(heard[19].at.step, 7);
+  EXPECT_EQ(heard[19].at.phase, RunPhase::Save);
+  EXPECT_EQ(heard[19].at.begun, ranks[19].at.begun);
+  EXPECT_NEAR(heard[3].idle_seconds(), 4, 1);
+  EXPECT_NEAR(heard[3].silent_seconds(), 2, 1);
+  EXPECT_EQ(to_datagrams(kToken, {}).size(), 1U);
+}
+
+// Whoever can reach a port can send to it.
+TEST(WorldMessages, OnlyThoseOfThisRunAreHeard) {
+  const std::vector<NodeStatus::Entry> one = {rank_of(3)};
+  const std::string bytes = to_datagrams(kToken, one).at(0);
+  ASSERT_TRUE(from_datagram(bytes, kToken, 4));
+  EXPECT_FALSE(from_datagram(bytes, {11, 13}, 4));
+  EXPECT_FALSE(from_datagram(bytes, kToken, 3)) << "no such rank";
+  EXPECT_FALSE(from_datagram(bytes + "x", kToken, 4));
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(from_datagram(bytes.substr(0, length), kToken, 4)) << length;
+  }
+  std::vector<NodeStatus::Entry> bad(8, rank_of(1));
+  bad[0].rank = -1, bad[1].pid = 0, bad[2].at.phase = RunPhase{kPhases}, bad[3].at.axis = MeshAxis{kMeshAxes};
+  bad[4].at.collective = Collective{kCollectives}, bad[5].host = "a\x1b[2J", bad[6].host = "",
+  bad[7].process_state = '\n';
+  for (const auto& entry : bad) {
+    EXPECT_FALSE(from_datagram(to_datagrams(kToken, {{entry}}).at(0), kToken, 4)) << &entry - bad.data();
+  }
+}
+
+// Any byte of one may be any other: it is refused, or says what can be.
+TEST(WorldMessages, BytesThatChangeOnTheirWayDoNoHarm) {
+  const std::vector<NodeStatus::Entry> one = {rank_of(3)};
+  const std::string bytes = to_datagrams(kToken, one).at(0);
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (const int value : {0, 1, 0x7f, 0x80, 0xff}) {
+      std::string changed = bytes;
+      changed[at] = static_cast<char>(value);
+      const auto heard = from_datagram(changed, kToken, 4);
+      if (!heard) continue;
+      ASSERT_EQ(heard->size(), 1U);
+      EXPECT_LT(static_cast<int>(heard->at(0).at.phase), kPhases);
+      EXPECT_GE(heard->at(0).idle_seconds(), 0);
+      EXPECT_GE(heard->at(0).silent_seconds(), 0);
+      EXPECT_LT(heard->at(0).host.size(), 63U);
+    }
+  }
+}
+
+TEST(NodeStatus, HoldsRanksOfOtherNodes) {
+  const auto page = NodeStatus::create(2);
+  std::vector<NodeStatus::Entry> ranks = {rank_of(5), rank_of(6, "c")};
+  page->tell_of_others(ranks);
+  auto others = page->others();
+  ASSERT_EQ(others.size(), 2U);
+  EXPECT_EQ(others[1].rank, 6);
+  EXPECT_EQ(others[1].host, "c");
+  EXPECT_EQ(others[1].at.step, 7);
+  EXPECT_TRUE(page->read().empty());
+  ranks.resize(1);
+  page->tell_of_others(ranks);
+  EXPECT_EQ(page->others().size(), 1U);
+}
+
+// Nodes of a rank each, whose watchdogs talk over the loopback.
+struct Node {
+  std::shared_ptr<NodeStatus> page = NodeStatus::create(1);
+  std::unique_ptr<WorldStatus> status;
+  DatagramAddress address;
+  Node(int rank, std::optional<DatagramAddress> rank0, int world) {
+    auto datagrams = Datagrams::at(kHere);
+    address = datagrams->address();
+    status = std::make_unique<WorldStatus>(std::move(datagrams), rank0, kToken, world);
+    page->slot(0).rank = rank, page->slot(0).pid = getpid();
+    page->slot(0).progressed_ns = NodeStatus::now_ns();
+  }
+};
+
+TEST(WorldStatus, EveryNodeHearsOfTheOthers) {
+  Node a(0, std::nullopt, 3), b(1, a.address, 3), c(2, a.address, 3);
+  b.page->slot(0).state.step = 41;
+  for (int i = 0; i < 3; ++i) {
+    for (Node* node : {&b, &c, &a, &b, &c}) node->status->look(*node->page);
+  }
+  for (Node* node : {&a, &b, &c}) {
+    auto others = node->page->others();
+    ASSERT_EQ(others.size(), 2U);
+    for (const auto& e : others) {
+      EXPECT_NE(e.rank, node->page->slot(0).rank);
+      EXPECT_EQ(e.at.step, e.rank == 1 ? 41 : 0);
+      EXPECT_EQ(e.pid, getpid());
+      EXPECT_FALSE(e.silent());
+    }
+  }
+}
+
+TEST(WorldStatus, StrangersAreNotHeard) {
+  Node a(0, std::nullopt, 3), b(1, a.address, 3);
+  const auto stranger = Datagrams::at(kHere);
+  const std::vector<NodeStatus::Entry> lie = {rank_of(2, "nowhere")};
+  stranger->send(to_datagrams({0, 0}, lie).at(0), a.address);
+  stranger->send(std::string(2000, 'x'), a.address);
+  stranger->send("", a.address);
+  stranger->send(to_datagrams(kToken, lie).at(0), b.address);  // not from rank 0's node
+  for (Node* node : {&b, &a, &b}) node->status->look(*node->page);
+  ASSERT_EQ(a.page->others().size(), 1U);
+  EXPECT_EQ(a.page->others()[0].rank, 1);
+  ASSERT_EQ(b.page->others().size(), 1U);
+  EXPECT_EQ(b.page->others()[0].rank, 0);
+}
+
+// More ranks than a page has room for: it holds those that keep others waiting.
+TEST(WorldStatus, OfManyThoseThatKeepOthersWaitingAreKnown) {
+  constexpr int kWorld = 300;
+  Node a(0, std::nullopt, kWorld), b(1, a.address, kWorld);
+  const auto others = Datagrams::at(kHere);
+  std::vector<NodeStatus::Entry> ranks;
+  for (int i = 2; i < kWorld; ++i) {
+    ranks.push_back(rank_of(i));
+    ranks.back().at.waiting = i != 177;
+  }
+  for (const std::string& bytes : to_datagrams(kToken, ranks)) others->send(bytes, a.address);
+  for (Node* node : {&b, &a, &b}) node->status->look(*node->page);
+  for (Node* node : {&a, &b}) {
+    const auto known = node->page->others();
+    EXPECT_EQ(known.size(), NodeStatus::kOthers);
+    EXPECT_EQ(std::ranges::count(known, 177, &NodeStatus::Entry::rank), 1);
+  }
+}
+
+// Two watchdogs of ranks on two nodes. The first one's report comes here.
+struct TwoNodes {
+  std::shared_ptr<Heartbeat> first = std::make_shared<Heartbeat>(), second = std::make_shared<Heartbeat>();
+  std::shared_ptr<NodeStatus> page = NodeStatus::create(1), theirs = NodeStatus::create(1);
+  std::mutex mutex;
+  std::string report;
+  std::unique_ptr<Watchdog> a, b;
+
+  explicit TwoNodes(const PhaseBudgets& budgets) {
+    a = std::make_unique<Watchdog>(
+        first, WatchdogOptions{.budgets = budgets, .poll_seconds = 0.01, .on_hang = [this](const std::string& text) {
+                                 const std::lock_guard lock(mutex);
+                                 report = text;
+                               }});
+    b = std::make_unique<Watchdog>(
+        second, WatchdogOptions{.budgets = {.init_seconds = 0, .step_seconds = 0}, .poll_seconds = 0.01});
+    for (const auto& heartbeat : {first, second}) heartbeat->place(MeshAxis::Dp, 0, 2);
+    a->join(0, 0, page);
+    b->join(1, 0, theirs);
+    auto mine = Datagrams::at(kHere);
+    const DatagramAddress rank0 = mine->address();
+    a->tell_other_nodes(std::make_unique<WorldStatus>(std::move(mine), std::nullopt, kToken, 2));
+    b->tell_other_nodes(std::make_unique<WorldStatus>(Datagrams::at(kHere), rank0, kToken, 2));
+    while (page->others().empty()) std::this_thread::sleep_for(milliseconds(1));
+    first->wait_for(MeshAxis::Dp, Collective::AllReduce, first->begin(MeshAxis::Dp, Collective::AllReduce));
+  }
+  std::string reported() {
+    const std::lock_guard lock(mutex);
+    return report;
+  }
+  std::string wait_for_report() {
+    for (int i = 0; i < 6000 && reported().empty(); ++i) std::this_thread::sleep_for(milliseconds(10));
+    return reported();
+  }
+};
+
+TEST(WatchdogOfNodes, SlowOnAnotherNodeIsNotHung) {
+  TwoNodes nodes({.init_seconds = 2.5});
+  for (int i = 0; i < 400; ++i) {
+    nodes.second->beat();  // computes for longer than the budget
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_EQ(nodes.reported(), "");
+  EXPECT_THAT(nodes.wait_for_report(), HasSubstr("not arrived: rank 1 ("));  // and now it stands still
+}
+
+// Its last words were of a phase that may take for ever; that it says no more shows that it does not work.
+TEST(WatchdogOfNodes, WhoIsSilentIsNotAtWork) {
+  TwoNodes nodes({.init_seconds = 0.2, .save_seconds = 0});
+  const Heartbeat::Scope saving(*nodes.second, RunPhase::Save);
+  const auto at_phase = [&] { return nodes.page->others().at(0).at.phase; };
+  while (at_phase() != RunPhase::Save) std::this_thread::sleep_for(milliseconds(1));
+  std::this_thread::sleep_for(milliseconds(1000));
+  EXPECT_EQ(nodes.reported(), "");
+  nodes.b.reset();
+  EXPECT_THAT(nodes.wait_for_report(), HasSubstr("pid " + std::to_string(getpid()) + ", not heard of for "));
+}
+
+}  // namespace
+}  // namespace weft
