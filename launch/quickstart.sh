@@ -16,7 +16,7 @@ run=runs/sample-translation
 weft=build/cpu/weft
 started=$SECONDS
 
-install_missing_packages launch/packages.txt
+install_missing_packages
 
 say "Building weft in build/cpu"
 build cpu weft
