@@ -19,6 +19,7 @@ enum class Kind : char {
   Memory = 'm',
   Peer = 'p',
   Busy = 'b',
+  NoProgress = 'r',
   Other = 'i'
 };
 
@@ -30,6 +31,7 @@ Kind kind_of(const std::exception& error) {
   if (dynamic_cast<const MemoryError*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) return Kind::Memory;
   if (dynamic_cast<const PeerError*>(&error)) return Kind::Peer;
   if (dynamic_cast<const BusyError*>(&error)) return Kind::Busy;
+  if (dynamic_cast<const NoProgressError*>(&error)) return Kind::NoProgress;
   return Kind::Other;
 }
 
@@ -47,6 +49,8 @@ Kind kind_of(const std::exception& error) {
       throw PeerError(text, hint);
     case Kind::Busy:
       throw BusyError(text, hint);
+    case Kind::NoProgress:
+      throw NoProgressError(text, hint);
     default:
       throw InternalError(text, hint);
   }

@@ -52,7 +52,7 @@ TrainResult Trainer::result() const {
           .max_steps = end_.max_steps,
           .last_checkpoint = saves_.last_checkpoint(),
           .best_loss = state_.best_loss,
-          .out_of_time = stop_ && time_limit_.up()};
+          .out_of_time = out_of_time_};
 }
 
 // What is written comes after all that can be wrong with a checkpoint: a run that cannot begin leaves nothing behind.
@@ -181,7 +181,7 @@ void Trainer::count_step(const StepBatches& batches, const StepReport& report) {
   state_.target_tokens += report.target_tokens;
   state_.skips += report.skipped;
   state_.skips_in_row = report.skipped ? state_.skips_in_row + 1 : 0;
-  stop_ = report.stop;
+  note_stop(report.stop);
   save_due_now_ = report.save_due;
 }
 
@@ -190,8 +190,13 @@ bool Trainer::stop_asked() const { return signals_.stop_asked() || time_limit_.u
 bool Trainer::agree_to_stop() {
   std::array<double, 1> asked{stop_asked() ? 1.0 : 0.0};
   mesh_.world().all_reduce_host(asked, ReduceOp::Sum);
-  stop_ = stop_ || asked[0] > 0;
+  note_stop(asked[0] > 0);
   return stop_;
+}
+
+void Trainer::note_stop(bool stop) {
+  if (stop && !stop_) out_of_time_ = time_limit_.up();
+  stop_ = stop_ || stop;
 }
 
 // Every rank finds the same: what it looks at comes from control all-reduces. A run that is asked to stop saves as it

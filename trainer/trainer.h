@@ -59,6 +59,7 @@ class Trainer {
   bool stop_asked() const;
   // Whether any rank is asked to stop; remembered. Collective.
   bool agree_to_stop();
+  void note_stop(bool stop);
   bool must_roll_back() const;
   void roll_back();
   bool evaluation_due() const;
@@ -83,6 +84,7 @@ class Trainer {
   Saves saves_;
   AlgorithmsFile algorithms_file_;
   bool stop_ = false;          // some rank was asked to
+  bool out_of_time_ = false;   // by this rank's clock, when stop_ was set
   bool save_due_now_ = false;  // by rank 0's clock
   int64_t evaluated_step_ = -1;
   bool samples_failed_ = false;  // and the user was told

@@ -44,6 +44,7 @@ TEST(Agree, AnErrorIsTheSameOnEveryRank) {
   expect_thrown_everywhere(MemoryError("a tensor"));
   expect_thrown_everywhere(PeerError("a rank"));
   expect_thrown_everywhere(BusyError("a directory", "wait"));
+  expect_thrown_everywhere(NoProgressError("a run", "look at its log"));
   expect_thrown_everywhere(InternalError("a bug"));
 }
 

@@ -83,7 +83,7 @@ TEST(Stopping, TimeIsUpForAllRanksAtOnce) {
                             .seconds = [&clock, rank] { return clock[static_cast<size_t>(rank)].load(); }};
         },
         [&](int rank, int64_t step) {
-          if (rank == ahead && step == 4) clock[static_cast<size_t>(rank)] = 999;
+          if (rank == ahead && step == 4) clock[static_cast<size_t>(rank)] = 1001;
         });
     for (const TrainResult& result : results) {
       EXPECT_EQ(result.exit, ExitCode::Preempted);
@@ -171,9 +171,9 @@ TEST(Stopping, SamplesThatFailAreToldOnceAndStopNothing) {
   SmallRun run(scratch);
   run.job().log.generations = {.every_steps = 2, .prompts = {""}, .temperatures = {0}, .max_tokens = 3};
   run.job().model.max_length = 8;
-  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();  // where messages go until a program starts its log
   const TrainResult result = run.train();
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string said = testing::internal::GetCapturedStdout();
   EXPECT_EQ(result.step, 8);
   const std::string warning = "nothing can be generated, and training goes on without";
   const size_t at = said.find(warning);
