@@ -59,7 +59,8 @@ std::vector<int64_t> taken(const std::vector<Plan>& plans, Position at) {
   const auto dp = static_cast<int64_t>(plans.size());
   for (int64_t rank = 0; rank < dp; ++rank) {
     const PlannedStep step = plans[rank]->step(at.epoch, at.step);
-    for (int64_t place : slice_all(step, dp)[rank]) result.push_back(step.sequences[place].index);
+    const auto slice = slice_all(step, dp)[rank];
+    for (int64_t place : slice) result.push_back(step.sequences[place].index);
   }
   return result;
 }

@@ -60,7 +60,7 @@ TEST(MpiChain, SumsMessagesOfAnyLength) {
   Context context;
   const auto c = communicator(kSmallChunks);
   for (const DType dtype : {DType::F32, DType::F64, DType::I32, DType::I64}) {
-    for (const int64_t elements : {1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 500}) {
+    for (const int64_t elements : {1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 255, 256, 257, 1500}) {
       check_reductions(context, *c, dtype, elements);
     }
   }

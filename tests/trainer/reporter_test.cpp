@@ -13,7 +13,7 @@ namespace {
 
 // Of two ranks, one of which waits; a line every four steps and one after the last of ten.
 TEST(Reporter, GathersTimesOnlyForALineOfMetrics) {
-  const Scratch scratch;
+  const test::Scratch scratch;
   test::SmallRun run(scratch);
   run.job().log.every_steps = 4;
   run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {

@@ -30,13 +30,13 @@ Allocated& allocated() {
 
 }  // namespace
 
-void* operator new(size_t bytes) {
+[[gnu::noinline]] void* operator new(size_t bytes) {
   allocated().calls += 1, allocated().bytes += static_cast<int64_t>(bytes);
   if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace weft {
 namespace {
@@ -160,7 +160,8 @@ TEST(Scale, ARankOpensTheShardsThatItReads) {
       for (int64_t s = 0; s < std::min<int64_t>(3, plan->steps_per_epoch(0)); ++s) {
         const PlannedStep step = plan->step(0, s);
         read_step(step, *reader, rank, ranks, 0);
-        for (const int64_t place : slice_all(step, ranks)[static_cast<size_t>(rank)]) {
+        const auto slice = slice_all(step, ranks)[static_cast<size_t>(rank)];
+        for (const int64_t place : slice) {
           const int64_t first = step.sequences[place].index, last = first + step.sequences[place].input_tokens;
           for (int64_t shard = first / kShardTokens; shard <= last / kShardTokens; ++shard) read.insert(shard);
         }

@@ -12,7 +12,7 @@ using test::error_of;
 // The one shard of each split is in rank 0's share: the other rank is told.
 TEST(TrainingData, ADamagedShardIsRefusedByAllRanksBeforeAnythingIsWritten) {
   for (const char* shard : {"train-00000.h5", "valid-00000.h5"}) {
-    const Scratch scratch;
+    const test::Scratch scratch;
     test::SmallRun run(scratch);
     const fs::path path = fs::path(run.job().data.directory) / shard;
     fs::resize_file(path, fs::file_size(path) - 1);
