@@ -9,7 +9,7 @@
 #   ./launch/test.sh --long          everything, and then all longer proof: about two hours on two cores. What it found
 #                                    is kept in bench/results/long-*.json
 #   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, nccl,
-#                                    cuda-mutations, mutations, matrix, kills, fuzz or python (tests/long/run.sh --help says what they are)
+#                                    cuda-mutations, mutations, matrix, kills, chaos, fuzz or python (tests/long/run.sh --help says what they are)
 #
 # A test that skips fails the run unless tests/expected_skips.txt declares it.
 set -euo pipefail

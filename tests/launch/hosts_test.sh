@@ -51,6 +51,11 @@ wait_for_steps() {
   done
   fail "no step $1"
 }
+# The hosts have told each other by then where their ranks are.
+in_full_run() {
+  wait_for_steps 5
+  sleep 3
+}
 # ranks: the processes of this run; rank_pid RANK: that one of them.
 ranks() {
   local host process
@@ -110,7 +115,7 @@ case $case in
     ;;
   stop)
     start
-    wait_for_steps 5
+    in_full_run
     stopped=$(rank_pid 1)
     kill -STOP "$stopped"
     ends_within 60
@@ -119,7 +124,7 @@ case $case in
     ;;
   stop_first)
     start
-    wait_for_steps 5
+    in_full_run
     stopped=$(rank_pid 0)
     kill -STOP "$stopped"
     ends_within 60
@@ -128,7 +133,7 @@ case $case in
     ;;
   cut)
     start
-    wait_for_steps 5
+    in_full_run
     cut_link
     ranks_end_within 60
     says 0 "no progress for .* rank 1 \($prefix-b, pid [0-9]+, not heard of for"

@@ -10,6 +10,8 @@
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
 #   kills           checkpoints while they are written: a process killed at 400 instants, one of two ranks at 20 (3 min)
+#   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each gone on from to the same bits; then
+#                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
 #   fuzz            libFuzzer on what parses (10 min); needs clang++-19
 #   python          texts, logits and losses beside those of transformers and peft, which it needs (5 min)
 #
@@ -22,7 +24,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix kills fuzz python)
+all=(seeds nccl cuda-mutations mutations matrix kills chaos fuzz python)
 case ${1:-} in
   -h | --help)
     sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"

@@ -174,11 +174,13 @@ TEST(WorldStatus, OfManyThoseThatKeepOthersWaitingAreKnown) {
 struct TwoNodes {
   std::shared_ptr<Heartbeat> first = std::make_shared<Heartbeat>(), second = std::make_shared<Heartbeat>();
   std::shared_ptr<NodeStatus> page = NodeStatus::create(1), theirs = NodeStatus::create(1);
+  Heartbeat::Scope second_is_at;
   std::mutex mutex;
   std::string report;
   std::unique_ptr<Watchdog> a, b;
 
-  explicit TwoNodes(const PhaseBudgets& budgets) {
+  explicit TwoNodes(const PhaseBudgets& budgets, RunPhase of_second = RunPhase::Init)
+      : second_is_at(*second, of_second) {
     a = std::make_unique<Watchdog>(
         first, WatchdogOptions{.budgets = budgets, .poll_seconds = 0.01, .on_hang = [this](const std::string& text) {
                                  const std::lock_guard lock(mutex);
@@ -218,10 +220,7 @@ TEST(WatchdogOfNodes, SlowOnAnotherNodeIsNotHung) {
 
 // Its last words were of a phase that may take for ever; that it says no more shows that it does not work.
 TEST(WatchdogOfNodes, WhoIsSilentIsNotAtWork) {
-  TwoNodes nodes({.init_seconds = 0.2, .save_seconds = 0});
-  const Heartbeat::Scope saving(*nodes.second, RunPhase::Save);
-  const auto at_phase = [&] { return nodes.page->others().at(0).at.phase; };
-  while (at_phase() != RunPhase::Save) std::this_thread::sleep_for(milliseconds(1));
+  TwoNodes nodes({.init_seconds = 0.2, .save_seconds = 0}, RunPhase::Save);
   std::this_thread::sleep_for(milliseconds(1000));
   EXPECT_EQ(nodes.reported(), "");
   nodes.b.reset();

@@ -1,0 +1,283 @@
+// Preloaded into the ranks of a run (LD_PRELOAD): knows by the paths and the metrics of its calls what a rank is about,
+// and at one of them kills, stops or signals a rank, or lets the call fail or write half. tests/chaos/chaos.py drives
+// it:
+//   WEFT_FAULT=PHASE:NTH:RANK:ACTION:VICTIM:MILLISECONDS   at the NTH call of PHASE that RANK makes, ACTION, so much
+//   later WEFT_FAULT_FOLDER   where ranks leave their process ids, and a file `hit` says where the fault came
+// PHASE: start, load, step, evaluation, snapshot, write, commit, retention. ACTION: a signal's number, which VICTIM
+// gets; or the name of an errno (ENOSPC, EIO, EROFS), or cut, of RANK's own call.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace {
+
+template <class Function>
+Function real(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+std::string text_of(const char* variable) {
+  const char* text = getenv(variable);
+  return text ? text : "";
+}
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+// In one write(2), so that a kill leaves all of it or nothing.
+void leave(const std::string& path, const std::string& text) {
+  using Open = int (*)(const char*, int, ...);
+  using Write = ssize_t (*)(int, const void*, size_t);
+  const int file = real<Open>("open")(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return;
+  [[maybe_unused]] const ssize_t written = real<Write>("write")(file, text.data(), text.size());
+  close(file);
+}
+
+struct Plan {
+  std::string phase, action, rank, victim, folder;
+  int nth = 0, milliseconds = 0;
+  bool mine = false;
+
+  Plan() : folder(text_of("WEFT_FAULT_FOLDER")) {
+    std::vector<std::string> words(1);
+    for (const char c : text_of("WEFT_FAULT")) {
+      if (c == ':') {
+        words.emplace_back();
+      } else {
+        words.back() += c;
+      }
+    }
+    const std::string me = text_of("OMPI_COMM_WORLD_RANK");
+    if (words.size() != 6 || me.empty()) return;
+    phase = words[0], nth = atoi(words[1].c_str()), rank = words[2], action = words[3], victim = words[4];
+    milliseconds = atoi(words[5].c_str());
+    mine = me == rank;
+    leave(folder + "/rank-" + me, std::to_string(getpid()));
+  }
+};
+
+const Plan& plan() {
+  static const Plan made;
+  return made;
+}
+
+std::atomic<int> seen{0};
+std::atomic<bool> trained{false};
+
+void signal_victim(int number) {
+  std::array<char, 32> text{};
+  FILE* file = fopen((plan().folder + "/rank-" + plan().victim).c_str(), "r");
+  if (!file) return;
+  const size_t size = fread(text.data(), 1, text.size() - 1, file);
+  fclose(file);
+  pid_t process = 0;
+  std::from_chars(text.data(), text.data() + size, process);
+  if (process > 0) kill(process, number);
+}
+
+enum class Verdict { Go, Fail, Half };
+
+// A call of a phase is about to be made, or has been where that is what begins the phase.
+Verdict at(std::string_view phase, const char* call, const std::string& path) {
+  const Plan& p = plan();
+  if (!p.mine || phase != p.phase || seen.fetch_add(1) + 1 != p.nth) return Verdict::Go;
+  leave(p.folder + "/hit", std::string(phase) + " " + call + " " + path);
+  if (p.action == "cut") return Verdict::Half;
+  const int number = atoi(p.action.c_str());
+  if (number == 0) {
+    errno = p.action == "ENOSPC" ? ENOSPC : p.action == "EROFS" ? EROFS : EIO;
+    return Verdict::Fail;
+  }
+  if (p.milliseconds == 0) {
+    signal_victim(number);
+  } else {
+    std::thread([number] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(plan().milliseconds));
+      signal_victim(number);
+    }).detach();
+  }
+  return Verdict::Go;
+}
+
+std::string path_of(int descriptor) {
+  std::array<char, 4096> target{};
+  const ssize_t size =
+      readlink(("/proc/self/fd/" + std::to_string(descriptor)).c_str(), target.data(), target.size() - 1);
+  return size > 0 ? std::string(target.data(), static_cast<size_t>(size)) : "";
+}
+
+std::string path_at(int folder, const char* path) {
+  return folder == AT_FDCWD || path[0] == '/' ? path : path_of(folder) + "/" + path;
+}
+
+// Of a path below checkpoints/: step-7 is committed, step-7.2.tmp is being written by attempt 2, step-7.tmp is going.
+enum class Of { Elsewhere, Committed, Unfinished, Doomed };
+Of checkpoint_of(std::string_view path, std::string_view& rest) {
+  constexpr std::string_view kBegins = "checkpoints/step-", kDigits = "0123456789", kTmp = ".tmp";
+  const size_t begins = path.find(kBegins);
+  if (begins == std::string_view::npos) return Of::Elsewhere;
+  rest = path.substr(begins + kBegins.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(kDigits), rest.size()));
+  Of of = Of::Committed;
+  if (rest.starts_with(kTmp)) {
+    of = Of::Doomed;
+  } else if (rest.starts_with(".")) {
+    of = Of::Unfinished;
+  }
+  rest.remove_prefix(std::min(rest.find('/'), rest.size()));
+  return of;
+}
+
+// What a rank is about when it opens, renames or removes `path`; "" where that says nothing.
+std::string_view phase_of(std::string_view call, const std::string& path) {
+  std::string_view inside;
+  switch (checkpoint_of(path, inside)) {
+    case Of::Doomed:
+      return "retention";
+    case Of::Committed:
+      if (call == "rename" || call == "unlink") return "retention";
+      return call == "open" && !trained ? "load" : "";
+    case Of::Unfinished:
+      if (call == "mkdir") return "snapshot";
+      if (has(inside, "manifest.json") || call == "unlink" || (call == "rename" && inside.size() <= 1)) return "commit";
+      return inside.size() <= 1 ? "" : "write";
+    case Of::Elsewhere:
+      break;
+  }
+  if (call != "open" || trained) return "";
+  return has(path, "run.lock") || has(path, "/data/") || path.starts_with("data/") ? "start" : "";
+}
+
+Verdict before(const char* call, const std::string& path) {
+  const std::string_view phase = phase_of(call, path);
+  return phase.empty() ? Verdict::Go : at(phase, call, path);
+}
+
+// A line of the metrics begins what comes after it.
+bool says_step(std::string_view line) { return has(line, "\"event\":\"train\""); }
+bool before_evaluation(std::string_view line) {
+  static const int every = std::max(atoi(text_of("WEFT_FAULT_EVALUATES").c_str()), 1);
+  const size_t at = line.find("\"step\":");
+  return at != std::string_view::npos && atoi(line.data() + at + 7) % every == 0;
+}
+
+template <class Write>
+ssize_t written(int descriptor, const void* bytes, size_t size, const char* call, Write&& write) {
+  if (!plan().mine || size == 0) return write(size);
+  const std::string path = path_of(descriptor);
+  const std::string_view text(static_cast<const char*>(bytes), size);
+  if (has(path, "metrics.jsonl") && says_step(text)) {
+    trained = true;
+    const bool evaluates = before_evaluation(text);
+    if (evaluates && plan().phase == "evaluation") {
+      const ssize_t result = write(size);
+      at("evaluation", call, path);
+      return result;
+    }
+    const Verdict verdict = at("step", call, path);
+    return verdict == Verdict::Fail ? -1 : write(verdict == Verdict::Half ? size / 2 : size);
+  }
+  const Verdict verdict = before(call, path);
+  return verdict == Verdict::Fail ? -1 : write(verdict == Verdict::Half ? (size + 1) / 2 : size);
+}
+
+int opened(int folder, const char* path, int flags, mode_t mode) {
+  using Openat = int (*)(int, const char*, int, ...);
+  static const auto openat_ = real<Openat>("openat");
+  if (plan().mine && before("open", path_at(folder, path)) == Verdict::Fail) return -1;
+  return openat_(folder, path, flags, mode);
+}
+
+mode_t mode_of(int flags, va_list arguments) {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+}
+
+template <class Call>
+int done(const char* call, const std::string& path, Call&& make) {
+  return plan().mine && before(call, path) == Verdict::Fail ? -1 : make();
+}
+
+}  // namespace
+
+extern "C" {
+
+#define OPENS(name, folder, ...)                   \
+  int name(__VA_ARGS__, int flags, ...) {          \
+    va_list arguments;                             \
+    va_start(arguments, flags);                    \
+    const mode_t mode = mode_of(flags, arguments); \
+    va_end(arguments);                             \
+    return opened(folder, path, flags, mode);      \
+  }
+OPENS(open, AT_FDCWD, const char* path)
+OPENS(open64, AT_FDCWD, const char* path)
+OPENS(openat, folder, int folder, const char* path)
+OPENS(openat64, folder, int folder, const char* path)
+#undef OPENS
+
+ssize_t write(int descriptor, const void* bytes, size_t size) {
+  static const auto next = real<ssize_t (*)(int, const void*, size_t)>("write");
+  return written(descriptor, bytes, size, "write", [&](size_t n) { return next(descriptor, bytes, n); });
+}
+ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t offset) {
+  static const auto next = real<ssize_t (*)(int, const void*, size_t, off_t)>("pwrite");
+  return written(descriptor, bytes, size, "pwrite", [&](size_t n) { return next(descriptor, bytes, n, offset); });
+}
+ssize_t pwrite64(int descriptor, const void* bytes, size_t size, off64_t offset) {
+  static const auto next = real<ssize_t (*)(int, const void*, size_t, off64_t)>("pwrite64");
+  return written(descriptor, bytes, size, "pwrite", [&](size_t n) { return next(descriptor, bytes, n, offset); });
+}
+int fsync(int descriptor) {
+  static const auto next = real<int (*)(int)>("fsync");
+  return done("fsync", plan().mine ? path_of(descriptor) : "", [&] { return next(descriptor); });
+}
+int fdatasync(int descriptor) {
+  static const auto next = real<int (*)(int)>("fdatasync");
+  return done("fsync", plan().mine ? path_of(descriptor) : "", [&] { return next(descriptor); });
+}
+int mkdir(const char* path, mode_t mode) {
+  static const auto next = real<int (*)(const char*, mode_t)>("mkdir");
+  return done("mkdir", path, [&] { return next(path, mode); });
+}
+int rename(const char* from, const char* to) {
+  static const auto next = real<int (*)(const char*, const char*)>("rename");
+  return done("rename", from, [&] { return next(from, to); });
+}
+int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {
+  static const auto next = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
+  return done("rename", from, [&] { return next(from_folder, from, to_folder, to, flags); });
+}
+int unlink(const char* path) {
+  static const auto next = real<int (*)(const char*)>("unlink");
+  return done("unlink", path, [&] { return next(path); });
+}
+int unlinkat(int folder, const char* path, int flags) {
+  static const auto next = real<int (*)(int, const char*, int)>("unlinkat");
+  return done("unlink", plan().mine ? path_at(folder, path) : "", [&] { return next(folder, path, flags); });
+}
+int remove(const char* path) {
+  static const auto next = real<int (*)(const char*)>("remove");
+  return done("unlink", path, [&] { return next(path); });
+}
+
+}  // extern "C"
+
+// The process id is known before anything is done.
+__attribute__((constructor)) static void begin() { plan(); }
