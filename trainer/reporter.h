@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "checkpoint/writer.h"
 #include "evaluate/loss_evaluation.h"
 #include "job/job.h"
 #include "job/run_state.h"
@@ -26,8 +27,8 @@ class Reporter {
   void stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds, bool last);
   void skipped(const RunState& state, const StepReport& report, Position at);
   void evaluated(const RunState& state, const LossReport& report, bool better);
-  // `seconds`: that the run was kept waiting, by the snapshot and the commit.
-  void saved(int64_t step, const fs::path& path, double seconds);
+  // `stall_seconds`: that the save kept the run waiting.
+  void saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds);
   void save_failed(int64_t step, const DataError& error);
   // Ends the console's line in place, so that something else can be printed.
   void clear() { progress_.clear(); }

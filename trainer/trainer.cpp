@@ -108,7 +108,7 @@ void Trainer::train(const StepObserver& after_step) {
     if (save_due() && !end_.reached(state_)) save();
   }
   if (!stop_ && !evaluation_due()) evaluate();
-  save(true);
+  save();
   saves_.commit(true);
   reporter_.clear();
 }
@@ -120,11 +120,10 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   step.dropout_key = dropout_key(job_.seed, state_.step);
   const StepReport report = setup_.step().run(
       batches, step, state_.updates, data_seconds,
-      {.stop_asked = StopSignals::stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()},
-      next);
+      {.stop_asked = StopSignals::stop_asked(), .save = saves_.states(), .save_due = saves_.due_by_clock()}, next);
   const double seconds = seconds_since(began) + data_seconds;
   count_step(batches, report);
-  if (report.save_written) saves_.commit();
+  saves_.stepped(report.save, report.copy_wait_seconds);
   if (report.skipped) reporter_.skipped(state_, report, {batches.epoch, batches.step_in_epoch});
   if (state_.skips_in_row > job_.train.max_nonfinite_steps) {
     throw DivergenceError(
@@ -177,10 +176,10 @@ void Trainer::print_samples() {
   sample_writer_(setup_.model(), state_.step);
 }
 
-void Trainer::save(bool last) {
+void Trainer::save() {
   state_.next_learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   algorithms_file_.keep();
-  saves_.start(last);
+  saves_.start();
 }
 
 }  // namespace weft

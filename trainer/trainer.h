@@ -46,7 +46,7 @@ class Trainer {
   bool save_due() const;
   void evaluate();
   void print_samples();
-  void save(bool last = false);
+  void save();
 
   Mesh& mesh_;
   const JobConfig& job_;
