@@ -71,6 +71,18 @@ void File::sync() {
   if (::fsync(descriptor_) != 0) throw_errno("fsync", path_);
 }
 
+void File::write_back(uint64_t offset, uint64_t bytes, unsigned flags) {
+  if (::sync_file_range(descriptor_, static_cast<off64_t>(offset), static_cast<off64_t>(bytes), flags) == 0) return;
+  if (errno != ENOSYS && errno != EINVAL && errno != EOPNOTSUPP) throw_errno("write back", path_);
+  if (::fdatasync(descriptor_) != 0) throw_errno("fdatasync", path_);
+}
+
+void File::start_writing_back(uint64_t offset, uint64_t bytes) { write_back(offset, bytes, SYNC_FILE_RANGE_WRITE); }
+
+void File::finish_writing_back(uint64_t offset, uint64_t bytes) {
+  write_back(offset, bytes, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 std::string read_file(const fs::path& path) {
   const File file(path, File::Mode::Read);
   if (fs::is_directory(path)) throw DataError(path.string() + " is a directory, not a file");
@@ -100,6 +112,14 @@ void sync_directory(const fs::path& directory) {
   const bool failed = ::fsync(descriptor) != 0;
   ::close(descriptor);
   if (failed) throw_errno("fsync", target);
+}
+
+void create_directories_durably(const fs::path& directory) {
+  if (directory.empty() || fs::is_directory(directory)) return;
+  create_directories_durably(directory.parent_path());
+  if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) throw_errno("create", directory);
+  require<DataError>(fs::is_directory(directory), "create {}: it is there, and no directory", directory.string());
+  sync_directory(directory.parent_path());
 }
 
 void rename_durably(const fs::path& from, const fs::path& to) {

@@ -41,20 +41,23 @@ std::string describe(std::span<const Prediction> predictions, const DeviceSpec& 
       fmt::format("Predicted for {}, not measured: {} parameters, {} target tokens a step; a step in ms:\n",
                   device.title, first.parameters, first.target_tokens);
   const auto add_line = [&](const auto&... columns) {
-    text += fmt::format("{:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11} {:>6}", columns...);
+    text += fmt::format("{:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11} {:>6}", columns...);
   };
-  add_line("dp x tp", "peak GiB", "products", "attention", "memory", "tp waits", "dp waits", "host", "step", "tokens/s",
-           "MFU");
+  add_line("dp x tp", "peak GiB", "+ host GiB", "products", "attention", "memory", "tp waits", "dp waits", "host",
+           "step", "tokens/s", "MFU");
   text += "\n";
   for (const Prediction& p : predictions) {
     add_line(fmt::format("{} x {}", p.plan.layout.dp, p.plan.layout.tp),
-             fmt::format("{:.1f}", static_cast<double>(p.plan.peak_bytes) / (1 << 30)), milliseconds(p.step.products),
-             milliseconds(p.step.attention), milliseconds(p.step.memory), milliseconds(p.step.shards),
-             milliseconds(p.step.replicas), milliseconds(p.step.host), milliseconds(p.step.seconds()),
-             fmt::format("{:.0f}", p.tokens_per_second()), fmt::format("{:.1f}%", 100 * p.utilisation(device)));
+             fmt::format("{:.1f}", static_cast<double>(p.plan.peak_bytes) / (1 << 30)),
+             fmt::format("{:.1f}", static_cast<double>(p.plan.snapshot_bytes) / (1 << 30)),
+             milliseconds(p.step.products), milliseconds(p.step.attention), milliseconds(p.step.memory),
+             milliseconds(p.step.shards), milliseconds(p.step.replicas), milliseconds(p.step.host),
+             milliseconds(p.step.seconds()), fmt::format("{:.0f}", p.tokens_per_second()),
+             fmt::format("{:.1f}%", 100 * p.utilisation(device)));
     text += p.fits ? "\n" : "  does not fit\n";
   }
   const Reach reach;
+  text += "Host: the copy of what a save writes. ";
   text += fmt::format(
       "MFU: useful FLOPs over {:.0f} TFLOP/s a device. Assumed: {:.0f} % of that in products, {:.0f} % of {:.0f} "
       "TFLOP/s "

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "bench/model_flops.h"
+#include "checkpoint/parameters.h"
 #include "data/batch_plan_pairs.h"
 #include "data/batch_plan_windows.h"
 #include "job/dataset_checks.h"
@@ -109,6 +110,8 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   if (parameters.flat_gradient() && parameters.layout().sharded()) {
     plan.gradient_bytes += parameters.flat_gradient().bytes();
   }
+
+  plan.snapshot_bytes = largest_part_bytes(parameters, setup.checkpoint_buffers());
 
   const auto batches = planned_batches(job);
   const PlannedStep largest = batches->step(0, batches->largest_step(0));

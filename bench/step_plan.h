@@ -23,6 +23,7 @@ struct StepPlan {
   size_t optimizer_bytes = 0;
   size_t activation_bytes = 0;  // that the forward pass of the largest micro-batch leaves for its backward
   size_t peak_bytes = 0;        // of all tensors at once: the above and workspace
+  size_t snapshot_bytes = 0;    // besides, in the host's memory: the copy of what a save writes, of the rank with most
   double flops = 0;             // of the step, on this rank
   double model_flops = 0;       // of the step, over all ranks: bench/model_flops.h
   int64_t target_tokens = 0;    // of the step, over all ranks

@@ -33,17 +33,19 @@ std::string describe(std::span<const StepPlan> plans, const RankCapacity& rank) 
   std::string text = fmt::format("{} parameters, {} target tokens a step; of each rank, in MiB:\n", plans[0].parameters,
                                  plans[0].target_tokens);
   const auto add_line = [&](const auto&... columns) {
-    text += fmt::format("{:>9} {:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>9} {:>10} {:>10} {:>10}", columns...);
+    text +=
+        fmt::format("{:>9} {:>10} {:>10} {:>10} {:>11} {:>10} {:>10} {:>10} {:>9} {:>10} {:>10} {:>10}", columns...);
   };
-  add_line("dp x tp", "weights", "gradients", "optimizer", "activations", "workspace", "peak", "TFLOP", "dp moves",
-           "tp moves", "seconds");
+  add_line("dp x tp", "weights", "gradients", "optimizer", "activations", "workspace", "peak", "save copy", "TFLOP",
+           "dp moves", "tp moves", "seconds");
   text += "\n";
   for (const StepPlan& p : plans) {
-    const bool fits = rank.memory_gib <= 0 || static_cast<double>(p.peak_bytes) <= rank.memory_gib * (1 << 30);
+    const bool fits =
+        rank.memory_gib <= 0 || static_cast<double>(p.peak_bytes + p.snapshot_bytes) <= rank.memory_gib * (1 << 30);
     const auto seconds = step_seconds(p, rank);
     add_line(fmt::format("{} x {}", p.layout.dp, p.layout.tp), mib(p.weight_bytes), mib(p.gradient_bytes),
              mib(p.optimizer_bytes), mib(p.activation_bytes), mib(p.workspace_bytes()), mib(p.peak_bytes),
-             fmt::format("{:.4g}", p.flops / 1e12), mib(p.moved("dp")), mib(p.moved("tp")),
+             mib(p.snapshot_bytes), fmt::format("{:.4g}", p.flops / 1e12), mib(p.moved("dp")), mib(p.moved("tp")),
              seconds ? fmt::format("{:.4g}", *seconds) : "n/a");
     text += fits ? "\n" : "  does not fit\n";
   }
@@ -64,6 +66,7 @@ Json to_json(const StepPlan& plan, const RankCapacity& rank) {
           {"activation_bytes", plan.activation_bytes},
           {"workspace_bytes", plan.workspace_bytes()},
           {"peak_bytes", plan.peak_bytes},
+          {"snapshot_bytes", plan.snapshot_bytes},
           {"flops", plan.flops},
           {"target_tokens", plan.target_tokens},
           {"micro_batches", plan.micro_batches},

@@ -58,15 +58,17 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
   require<ConfigError>(!paths.empty(), "no checkpoint to average");
   require<DataError>(!fs::exists(out), "{}: exists already", out.string());
   Context context;
-  const Checkpoint last = Checkpoint::open(paths.back());
-  for (const fs::path& path : paths) check_same_model(Checkpoint::open(path), last);
+  std::vector<Checkpoint> all;
+  for (const fs::path& path : paths) all.push_back(Checkpoint::open(path));
+  const Checkpoint& last = all.back();
+  for (const Checkpoint& one : all) check_same_model(one, last);
   std::vector<TensorBox> mean;
   for (const auto& [name, shape] : last.tensors("master")) {
     const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
     mean.push_back({"master", name, shape, origin, context.empty(shape, DType::F32)});
     std::vector<double> sum(static_cast<size_t>(shape.elements()), 0);
-    for (const fs::path& path : paths) {
-      const Tensor one = Checkpoint::open(path).read_whole(context, name, shape);
+    for (const Checkpoint& checkpoint : all) {
+      const Tensor one = checkpoint.read_whole(context, name, shape);
       const float* x = one.data<float>();
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += x[i];
     }
@@ -80,7 +82,7 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
   try {
     CheckpointWriter writer(scratch, context, *world);
     writer.start(header, mean);
-    rename_durably(writer.finish(), out);
+    rename_durably(writer.finish().path, out);
     fs::remove(scratch);
   } catch (...) {
     std::error_code ignored;

@@ -164,16 +164,26 @@ std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest
   throw DataError(fmt::format("{}: the checkpoint has no {}", checkpoint.string(), name));
 }
 
-void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
-                       const std::function<void()>& on_progress) {
+void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& manifest) {
+  for (const CheckpointAttachment& a : manifest.attachments) read_attachment(checkpoint, manifest, a.name);
+}
+
+void verify_slices(const fs::path& checkpoint, const CheckpointManifest& manifest,
+                   const std::function<void()>& on_progress, int reader, int readers) {
   const UsePiece count = [&](const std::byte*, const std::vector<int64_t>&, const Shape&) {
     if (on_progress) on_progress();
   };
-  for (const CheckpointAttachment& a : manifest.attachments) read_attachment(checkpoint, manifest, a.name);
-  for (const CheckpointFile& stored : manifest.files) {
+  for (auto i = static_cast<size_t>(reader); i < manifest.files.size(); i += static_cast<size_t>(readers)) {
+    const CheckpointFile& stored = manifest.files[i];
     const File file(checkpoint / stored.name, File::Mode::Read);
     for (const CheckpointSlice& s : stored.slices) read_slice(file, s, count);
   }
+}
+
+void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
+                       const std::function<void()>& on_progress) {
+  verify_attachments(checkpoint, manifest);
+  verify_slices(checkpoint, manifest, on_progress);
 }
 
 }  // namespace weft

@@ -69,8 +69,12 @@ CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint);
 // The text of an attachment, its checksum compared; DataError if there is none of that name.
 std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name);
 
-// Reads every slice and attachment and compares its hash; DataError naming the file and tensor. `on_progress` is called
-// after every few megabytes.
+// Reads what there is besides tensors, or every slice, and compares checksums; DataError naming the file and tensor.
+// `on_progress` is called after every few megabytes. Of several `readers` each reads the slices of some of the files.
+void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& manifest);
+void verify_slices(const fs::path& checkpoint, const CheckpointManifest& manifest,
+                   const std::function<void()>& on_progress = {}, int reader = 0, int readers = 1);
+// Both.
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
                        const std::function<void()>& on_progress = {});
 

@@ -1,5 +1,7 @@
 #include "checkpoint/parameters.h"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -39,18 +41,38 @@ std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<
   return boxes;
 }
 
-std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
-  const Mesh& mesh = registry.mesh();
-  const int64_t dp = mesh.dp().size(), total = registry.layout().elements;
+namespace {
+
+std::vector<TensorBox> owned_by(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers, int dp_rank,
+                                int tp_rank) {
+  const int64_t dp = registry.mesh().dp().size(), total = registry.layout().elements;
   std::vector<TensorBox> boxes;
   for (const auto& p : registry.parameters()) {
     // A tensor that tp replicates is written by its first tp rank.
-    if (p->spec().tp_dim < 0 && mesh.tp().rank() != 0) continue;
-    const bool my_turn = p->flat_offset() * dp / total == mesh.dp().rank();
-    if (!registry.layout().sharded() && !my_turn) continue;
+    if (p->spec().tp_dim < 0 && tp_rank != 0) continue;
+    const bool its_turn = p->flat_offset() * dp / total == dp_rank;
+    if (!registry.layout().sharded() && !its_turn) continue;
     for (const NamedBuffer& buffer : buffers) append(boxes, boxes_of(registry, *p, buffer));
   }
   return boxes;
+}
+
+}  // namespace
+
+std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
+  return owned_by(registry, buffers, registry.mesh().dp().rank(), registry.mesh().tp().rank());
+}
+
+// Where replicas divide the buffers all own as much, but for padding.
+uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
+  uint64_t most = 0;
+  const int replicas = registry.layout().sharded() ? 1 : registry.mesh().dp().size();
+  for (int replica = 0; replica < replicas; ++replica) {
+    uint64_t bytes = 0;
+    for (const TensorBox& box : owned_by(registry, buffers, replica, 0)) bytes += box.data.bytes();
+    most = std::max(most, bytes);
+  }
+  return most;
 }
 
 }  // namespace weft

@@ -20,4 +20,7 @@ std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<
 // size.
 std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
+// Bytes of those of the rank that writes most: what the copy of a save takes there.
+uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
+
 }  // namespace weft

@@ -1,5 +1,7 @@
 #include "checkpoint/part.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hdf5.h"
@@ -41,15 +43,41 @@ CheckpointFile lay_out(const fs::path& path, std::vector<CheckpointSlice> slices
 
 }  // namespace
 
-CheckpointPart::CheckpointPart(const fs::path& path, std::vector<CheckpointSlice> slices)
-    : stored_(lay_out(path, std::move(slices))), file_(path, File::Mode::ReadWrite) {}
+CheckpointPart::CheckpointPart(const fs::path& path, std::vector<CheckpointSlice> slices, std::function<void()> between)
+    : stored_(lay_out(path, std::move(slices))), file_(path, File::Mode::ReadWrite), between_(std::move(between)) {}
 
 void CheckpointPart::write(size_t slice, std::span<const std::byte> bytes) {
   CheckpointSlice& stored = stored_.slices[slice];
   require<InternalError>(bytes.size() == stored.bytes(), "{} bytes for {}, which takes {}", bytes.size(), stored.name,
                          stored.bytes());
-  file_.write_at(stored.offset, bytes.data(), bytes.size());
-  stored.hash = hash64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  constexpr uint64_t kCached = 1 << 20;  // is written while the processor's cache has it from hashing
+  Hasher hasher;
+  uint64_t told = 0;
+  for (uint64_t at = 0; at < bytes.size();) {
+    const auto piece = bytes.subspan(at, std::min<uint64_t>(kCached, bytes.size() - at));
+    hasher.update(piece.data(), piece.size());
+    file_.write_at(stored.offset + at, piece.data(), piece.size());
+    at += piece.size();
+    if (at - told < kPiece && at < bytes.size()) continue;
+    written(stored.offset + told, stored.offset + at);
+    told = at;
+  }
+  stored.hash = hasher.digest();
+}
+
+void CheckpointPart::written(uint64_t begin, uint64_t end) {
+  if (gathered_.size() == 0) gathered_ = {begin, end};
+  gathered_ = {std::min(gathered_.begin, begin), std::max(gathered_.end, end)};
+  if (gathered_.size() >= kPiece) write_back();
+  if (between_) between_();
+}
+
+// Two pieces at most are not on the disk.
+void CheckpointPart::write_back() {
+  file_.start_writing_back(gathered_.begin, gathered_.size());
+  if (on_its_way_.size() > 0) file_.finish_writing_back(on_its_way_.begin, on_its_way_.size());
+  on_its_way_ = gathered_;
+  gathered_ = {};
 }
 
 CheckpointFile CheckpointPart::finish() {

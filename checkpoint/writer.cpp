@@ -1,73 +1,43 @@
 #include "checkpoint/writer.h"
 
-#include <fcntl.h>
-#include <stdio.h>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/clock.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "checkpoint/part.h"
-#include "checkpoint/reader.h"
-#include "kernels/transfer.h"
 #include "parallel/agree.h"
+#include "parallel/gather_texts.h"
 
 namespace weft {
 namespace {
 
-// Gives each the other's name. Where the file system cannot do that at once (NFS), clear_unfinished() repairs what a
-// kill in between leaves.
-void exchange_durably(const fs::path& one, const fs::path& other) {
-  if (::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0) {
-    return sync_directory(other.parent_path());
+using Clock = std::chrono::steady_clock;
+
+uint64_t bytes_of(std::span<const TensorBox> boxes) {
+  uint64_t bytes = 0;
+  for (const TensorBox& box : boxes) bytes += box.data.bytes();
+  return bytes;
+}
+
+std::vector<CheckpointSlice> slices_of(std::span<const TensorBox> boxes) {
+  std::vector<CheckpointSlice> slices;
+  for (const TensorBox& box : boxes) {
+    slices.push_back({.buffer = box.buffer,
+                      .name = box.name,
+                      .dtype = box.data.dtype(),
+                      .shape = box.shape,
+                      .origin = box.origin,
+                      .extent = box.data.shape()});
   }
-  const fs::path aside = one.string() + std::string(kUnfinished);
-  fs::rename(other, aside);
-  fs::rename(one, other);
-  fs::rename(aside, one);
-  sync_directory(other.parent_path());
+  return slices;
 }
 
 }  // namespace
-
-std::string part_name(int rank) { return fmt::format("rank-{:05}", rank); }
-
-void write_manifest(const fs::path& directory, const CheckpointHeader& header, std::vector<CheckpointFile> parts) {
-  CheckpointManifest manifest{.step = header.step,
-                              .sequence = header.sequence,
-                              .attempt = header.attempt,
-                              .state = header.state,
-                              .job = header.job,
-                              .fingerprint = header.fingerprint,
-                              .provenance = header.provenance,
-                              .files = std::move(parts)};
-  for (const auto& [attached, text] : header.attachments) {
-    write_file_atomically(directory / attached, text);
-    manifest.attachments.push_back({attached, text.size(), hash64(text)});
-  }
-  write_file_atomically(manifest_path(directory), checkpoint_manifest_text(manifest));
-}
-
-CheckpointHeader header_of(const fs::path& checkpoint, const CheckpointManifest& manifest) {
-  CheckpointHeader header{.step = manifest.step,
-                          .sequence = manifest.sequence,
-                          .attempt = manifest.attempt,
-                          .state = manifest.state,
-                          .job = manifest.job,
-                          .fingerprint = manifest.fingerprint,
-                          .provenance = manifest.provenance};
-  for (const CheckpointAttachment& a : manifest.attachments) {
-    header.attachments.emplace_back(a.name, read_attachment(checkpoint, manifest, a.name));
-  }
-  return header;
-}
-
-fs::path checkpoint_path(const fs::path& directory, int64_t step) {
-  return directory / fmt::format("step-{:08}", step);
-}
-
-fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt) {
-  return fmt::format("{}.{}{}", checkpoint.string(), attempt, kUnfinished);
-}
 
 CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communicator& world)
     : directory_(std::move(directory)),
@@ -75,49 +45,45 @@ CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communi
       world_(world),
       host_(std::make_shared<MemoryPool>(snapshot_memory(context))) {}
 
-CheckpointWriter::~CheckpointWriter() {
-  if (thread_.joinable()) thread_.join();
+CheckpointWriter::~CheckpointWriter() { cancelled_ = true; }
+
+// All of it into one block: pinned memory is made in pages, and slowly. The pages are there once they are written to,
+// and a system without so many says so now.
+void CheckpointWriter::reserve(std::span<const TensorBox> owned) {
+  const uint64_t bytes = bytes_of(owned);
+  if (memory_ && bytes <= part_bytes_) return;
+  memory_.reset();
+  memory_ = host_->allocate(bytes);
+  part_bytes_ = bytes;
+  constexpr uint64_t kPiece = uint64_t{64} << 20;
+  const Tensor all(memory_, 0, {static_cast<int64_t>(bytes / sizeof(float))}, DType::F32);
+  for (uint64_t at = 0; at < all.bytes(); at += kPiece) {
+    std::memset(all.raw() + at, 0, std::min(kPiece, all.bytes() - at));
+    context_.note_progress();
+  }
 }
 
-bool CheckpointWriter::written() const { return written_; }
-
-void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBox>& owned) {
+void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBox>& owned,
+                             std::function<void()> after_commit) {
   require<InternalError>(!busy(), "a save is under way");
-  const fs::path temporary = unfinished_path(checkpoint_path(directory_, header.step), header.attempt);
-  agree(world_, [&] {
-    std::error_code error;
-    fs::remove_all(temporary, error);
-    if (!error) fs::create_directories(temporary, error);
-    if (!error) return std::string();
-    throw DataError(fmt::format("create {}: {}", temporary.string(), error.message()),
-                    "check the path and the free space of the run directory");
-  });
+  const auto began = Clock::now();
+  reserve(owned);
   copy(owned);
   header_ = std::move(header);
-  written_ = false;
-  failure_.clear();
-  thread_ = std::thread([this, temporary] {
-    try {
-      write_part(temporary);
-    } catch (const std::exception& error) {
-      failure_ = fmt::format("rank {} on {}: {}{}", world_.rank(), host_name(), describe(error), space_text(temporary));
-    }
-    written_ = true;
-  });
+  after_commit_ = std::move(after_commit);
+  cancelled_ = false;
+  phase_ = Phase::Writing;
+  job_.start([this, began, directory = temporary()] { work([&] { write_part(directory, began); }, directory); });
 }
 
-// All of it into one block: pinned memory is made in pages, and slowly.
-void CheckpointWriter::copy(const std::vector<TensorBox>& owned) {
-  part_bytes_ = 0;
-  for (const TensorBox& box : owned) part_bytes_ += box.data.bytes();
-  const std::shared_ptr<Storage> memory = host_->allocate(part_bytes_);
-  boxes_ = owned;
+void CheckpointWriter::copy(std::span<const TensorBox> owned) {
+  boxes_.assign(owned.begin(), owned.end());
   std::vector<Tensor> from;
   std::vector<std::span<std::byte>> to;
   int64_t begin = 0;
   for (TensorBox& box : boxes_) {
     from.push_back(box.data);
-    box.data = {memory, begin, box.data.shape(), box.data.dtype()};
+    box.data = {memory_, begin, box.data.shape(), box.data.dtype()};
     to.emplace_back(box.data.raw(), box.data.bytes());
     begin += static_cast<int64_t>(box.data.bytes());
   }
@@ -127,71 +93,151 @@ void CheckpointWriter::copy(const std::vector<TensorBox>& owned) {
 // Both numbers of a save that may have failed for want of room.
 std::string CheckpointWriter::space_text(const fs::path& directory) const {
   std::error_code error;
-  const auto space = fs::space(directory, error);
-  return fmt::format("\n  this rank's part needs {} bytes; {} bytes are free in {}", part_bytes_,
+  const auto space = fs::space(fs::exists(directory, error) ? directory : directory.parent_path(), error);
+  return fmt::format("\n  this rank's part needs {} bytes; {} bytes are free in {}", bytes_of(boxes_),
                      error ? error.message() : fmt::format("{}", space.available), directory.string());
 }
 
-// What the part holds is left in a small file beside it for rank 0 to put into the manifest.
-void CheckpointWriter::write_part(const fs::path& directory) {
-  std::vector<CheckpointSlice> slices;
-  for (const TensorBox& box : boxes_) {
-    slices.push_back({.buffer = box.buffer,
-                      .name = box.name,
-                      .dtype = box.data.dtype(),
-                      .shape = box.shape,
-                      .origin = box.origin,
-                      .extent = box.data.shape()});
+// A job's errors carry what a reader of the log needs to know of this rank.
+void CheckpointWriter::work(const std::function<void()>& body, const fs::path& directory) {
+  try {
+    body();
+  } catch (const Cancelled&) {
+  } catch (const std::exception& error) {
+    throw DataError(
+        fmt::format("rank {} on {}: {}{}", world_.rank(), host_name(), describe(error), space_text(directory)));
   }
-  CheckpointPart part(directory / (part_name(world_.rank()) + ".h5"), std::move(slices));
+}
+
+// Between two pieces of work.
+void CheckpointWriter::look_around() {
+  context_.note_progress();
+  ++pieces_;
+  if (cancelled_) throw Cancelled();
+}
+
+// Every rank makes the directory, if no other was before it.
+void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point began) {
+  create_directories_durably(directory);
+  CheckpointPart part(directory / (part_name(world_.rank()) + ".h5"), slices_of(boxes_), [this] { look_around(); });
   snapshot_->wait();
-  for (size_t i = 0; i < boxes_.size(); ++i) {
-    part.write(i, {boxes_[i].data.raw(), boxes_[i].data.bytes()});
-    context_.note_progress();
-  }
-  write_file_atomically(directory / (part_name(world_.rank()) + ".json"), file_to_json(part.finish()).dump());
+  part_.copy_seconds = seconds_since(began);
+  const auto copied = Clock::now();
+  look_around();
+  for (size_t i = 0; i < boxes_.size(); ++i) part.write(i, {boxes_[i].data.raw(), boxes_[i].data.bytes()});
+  part_.file = part.finish();
+  sync_directory(directory);
+  part_.write_seconds = seconds_since(copied);
 }
 
-// For rank 0, once every rank has written its part.
-void CheckpointWriter::commit(const CheckpointHeader& header, const fs::path& temporary, const fs::path& target) const {
-  std::vector<CheckpointFile> parts;
-  for (int rank = 0; rank < world_.size(); ++rank) {
-    const fs::path part = temporary / (part_name(rank) + ".json");
-    parts.push_back(file_from_json(nlohmann::ordered_json::parse(read_file(part))));
-    fs::remove(part);
-  }
-  write_manifest(temporary, header, std::move(parts));
-  if (!fs::exists(target)) return rename_durably(temporary, target);
-  // One of the same step, left by a resume from before it, perhaps the only one there is: it stays until the new one
-  // has its name.
-  exchange_durably(temporary, target);
-  fs::remove_all(temporary);
+SaveStates CheckpointWriter::states() const {
+  if (!busy() || (phase_ == Phase::Committing && world_.rank() != 0) || !job_.ended()) return {};
+  if (!job_.failure().empty()) return {.failed = 1};
+  return phase_ == Phase::Writing ? SaveStates{.written = 1} : SaveStates{.committed = 1};
 }
 
-fs::path CheckpointWriter::finish() {
-  require<InternalError>(busy(), "no save is under way");
-  thread_.join();
-  const CheckpointHeader header = std::move(*header_);
-  header_.reset();
-  fs::path target = checkpoint_path(directory_, header.step);
-  const fs::path temporary = unfinished_path(target, header.attempt);
+std::optional<SavedCheckpoint> CheckpointWriter::advance(const SaveStates& sums) {
+  if (!busy()) return std::nullopt;
+  if (sums.failed > 0) fail();
+  if (phase_ == Phase::Writing && sums.written == world_.size()) {
+    begin_commit();
+  } else if (phase_ == Phase::Committing && sums.committed > 0) {
+    saved_.path = target();
+    end();
+    return saved_;
+  }
+  return std::nullopt;
+}
+
+std::vector<CheckpointWriter::Part> CheckpointWriter::gather_parts() const {
+  using Json = nlohmann::ordered_json;
+  const Json mine = {{"file", file_to_json(part_.file)}, {"copy", part_.copy_seconds}, {"write", part_.write_seconds}};
+  std::vector<Part> parts;
+  for (const std::string& text : gather_texts(world_, mine.dump())) {
+    if (world_.rank() != 0) continue;
+    const Json part = Json::parse(text);
+    parts.push_back({.file = file_from_json(part.at("file")),
+                     .copy_seconds = part.at("copy").get<double>(),
+                     .write_seconds = part.at("write").get<double>()});
+  }
+  return parts;
+}
+
+void CheckpointWriter::begin_commit() {
+  snapshot_.reset();
+  std::vector<Part> parts = gather_parts();
+  phase_ = Phase::Committing;
+  if (world_.rank() != 0) return;
+  job_.start([this, parts = std::move(parts), directory = temporary()] { work([&] { commit(parts); }, directory); });
+}
+
+void CheckpointWriter::commit(std::vector<Part> parts) {
+  const auto began = Clock::now();
+  saved_ = {};
+  std::vector<CheckpointFile> files;
+  for (Part& part : parts) {
+    saved_.bytes += static_cast<double>(part.file.bytes);
+    saved_.copy_seconds = std::max(saved_.copy_seconds, part.copy_seconds);
+    saved_.write_seconds = std::max(saved_.write_seconds, part.write_seconds);
+    files.push_back(std::move(part.file));
+  }
+  commit_checkpoint(temporary(), target(), header_, std::move(files));
+  look_around();
+  try {
+    if (after_commit_) after_commit_();
+  } catch (const std::exception& error) {
+    log_warning("after the commit of {}: {}", target().string(), describe(error));
+  }
+  saved_.commit_seconds = seconds_since(began);
+}
+
+// Every rank's job has ended before rank 0 removes what they wrote.
+void CheckpointWriter::fail() {
+  cancelled_ = true;
+  job_.wait();
+  const std::string problem = first_text(world_, job_.failure());
+  if (world_.rank() == 0) {
+    std::error_code error;
+    fs::remove_all(temporary(), error);
+    if (error) log_warning("{} was not removed: {}", temporary().string(), error.message());
+  }
+  const fs::path path = target();
+  end();
+  throw DataError(fmt::format("checkpoint {} was not saved: {}", path.string(), problem),
+                  "the checkpoints saved before are untouched; make room, then run the same command again");
+}
+
+void CheckpointWriter::end() {
+  phase_ = Phase::Idle;
   snapshot_.reset();
   boxes_.clear();
-  const std::string problem = first_text(world_, failure_);
-  agree(world_, [&] {
-    try {
-      if (!problem.empty()) throw DataError(problem);
-      commit(header, temporary, target);
-      return std::string();
-    } catch (const std::exception& error) {
-      const std::string why = problem.empty() ? describe(error) + space_text(temporary) : problem;
-      std::error_code ignored;
-      fs::remove_all(temporary, ignored);
-      throw DataError(fmt::format("checkpoint {} was not saved: {}", target.string(), why),
-                      "the checkpoints saved before are untouched; make room, then run the same command again");
-    }
-  });
-  return target;
+  after_commit_ = {};
+}
+
+// A second at most, so that a rank that waits for others shows that it is alive: but one whose own disk has stood still
+// for long gives no more signs, so that its watchdog, and those of the ranks that wait for it, can tell.
+void CheckpointWriter::wait_for_job() {
+  constexpr std::chrono::milliseconds kPoll{1000};
+  constexpr int kPatience = 60;
+  if (phase_ == Phase::Committing && world_.rank() != 0) return;
+  const uint64_t before = pieces_;
+  if (job_.wait_for(kPoll) || pieces_ != before) {
+    still_ = 0;
+  } else if (++still_ > kPatience) {
+    job_.wait();
+  }
+}
+
+SavedCheckpoint CheckpointWriter::finish() {
+  require<InternalError>(busy(), "no save is under way");
+  still_ = 0;
+  for (;;) {
+    wait_for_job();
+    const SaveStates mine = states();
+    std::array<double, 3> sums = {mine.written, mine.failed, mine.committed};
+    world_.all_reduce_host(sums, ReduceOp::Sum);
+    if (auto saved = advance({.written = sums[0], .failed = sums[1], .committed = sums[2]})) return *saved;
+  }
 }
 
 }  // namespace weft

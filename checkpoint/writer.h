@@ -1,73 +1,102 @@
 #pragma once
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <thread>
+#include <span>
 
+#include "checkpoint/background_job.h"
 #include "checkpoint/box.h"
-#include "checkpoint/manifest.h"
+#include "checkpoint/header.h"
 #include "kernels/transfer.h"
 #include "parallel/communicator.h"
 
 namespace weft {
 
-// What a checkpoint holds besides tensors; the same on every rank.
-struct CheckpointHeader {
-  int64_t step = 0;
-  int64_t sequence = 0;  // in the order of saves of the run directory
-  int64_t attempt = 0;   // of the run
-  nlohmann::ordered_json state;
-  std::string job;
-  nlohmann::ordered_json fingerprint;
-  nlohmann::ordered_json provenance;
-  std::vector<std::pair<std::string, std::string>> attachments;  // name, text
+// Of the save under way, summed over the ranks: what each brings to the control all-reduce of a step, and what all
+// learn from it.
+struct SaveStates {
+  double written = 0;    // ranks that have written their part
+  double failed = 0;     // ranks that could not, or rank 0 could not commit
+  double committed = 0;  // rank 0 has committed
 };
 
-// rank-00000, of the file of a rank's slices without its ending.
-std::string part_name(int rank);
-// Attachments and manifest of a checkpoint in `directory` whose parts are written: what makes it one.
-void write_manifest(const fs::path& directory, const CheckpointHeader& header, std::vector<CheckpointFile> parts);
+// A committed checkpoint, and on rank 0 what it took: seconds of the slowest rank, bytes of all parts.
+struct SavedCheckpoint {
+  fs::path path;
+  double copy_seconds = 0;    // until the copy of what is saved was there
+  double write_seconds = 0;   // hashing, writing and syncing it
+  double commit_seconds = 0;  // manifest, names, and what was done after the commit
+  double bytes = 0;
+};
 
-// That of a committed checkpoint, for one that is made of it.
-CheckpointHeader header_of(const fs::path& checkpoint, const CheckpointManifest& manifest);
-
-fs::path checkpoint_path(const fs::path& directory, int64_t step);  // DIR/step-00001000
-// Where attempt 2 writes it: DIR/step-00001000.2.tmp, a name that no other attempt writes to.
-fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt);
-
-// Writes checkpoints of all ranks in two phases. start() has the boxes that this rank owns copied, beside what its
-// device does next, and returns; before they are written to, await_snapshots() is called. A thread waits for the copy,
-// writes it to DIR/step-N.ATTEMPT.tmp/rank-R.h5 and syncs. finish() is collective: once every rank has written, rank 0
-// writes the manifest and renames the directory; if one failed, the .tmp directory goes and the error says why, and
-// what was there before stays. One save at a time; the boxes' tensors stay until it has finished.
+// Writes checkpoints of all ranks in two phases, beside the training. start() has the boxes that this rank owns copied,
+// and returns; before they are written to, await_snapshots() is called. A thread of each rank waits for the copy,
+// writes it to DIR/step-N.ATTEMPT.tmp/rank-R.h5 in pieces and syncs them. Once every rank has written, rank 0's thread
+// writes the manifest and renames the directory. Who has written, failed or committed goes from rank to rank in sums,
+// which the caller makes: advance(). If a rank fails the others stop, the .tmp directory goes, and the error says why;
+// what was there before stays. One save at a time; the boxes' tensors stay until it has ended. The destructor gives up
+// what is under way within a piece.
 class CheckpointWriter {
  public:
   CheckpointWriter(fs::path directory, Context& context, Communicator& world);
   ~CheckpointWriter();
+  CheckpointWriter(const CheckpointWriter&) = delete;
+  CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  void start(CheckpointHeader header, const std::vector<TensorBox>& owned);
-  bool busy() const { return header_.has_value(); }
-  bool written() const;  // this rank's part is written, or failed
-  // Waits for all ranks and commits. Returns the checkpoint's path; throws the same DataError on every rank.
-  fs::path finish();
+  // Takes the memory of the copies of such boxes, which is kept from one save to the next. MemoryError if it is not
+  // there.
+  void reserve(std::span<const TensorBox> owned);
+  // `after_commit` runs on rank 0's thread; what it throws is a warning.
+  void start(CheckpointHeader header, const std::vector<TensorBox>& owned, std::function<void()> after_commit = {});
+  bool busy() const { return phase_ != Phase::Idle; }
+  SaveStates states() const;
+  // Collective: goes on with the save as the sums of all ranks' states() allow, which are the same on every rank. The
+  // checkpoint, once it is committed; the same DataError on every rank if it failed.
+  std::optional<SavedCheckpoint> advance(const SaveStates& sums);
+  // Collective: the same until the save has ended, with sums of its own.
+  SavedCheckpoint finish();
 
  private:
-  void copy(const std::vector<TensorBox>& owned);
-  void write_part(const fs::path& directory);
-  void commit(const CheckpointHeader& header, const fs::path& temporary, const fs::path& target) const;
+  enum class Phase : uint8_t { Idle, Writing, Committing };
+  class Cancelled {};
+  // What rank 0 must know of a rank's part.
+  struct Part {
+    CheckpointFile file;
+    double copy_seconds = 0, write_seconds = 0;
+  };
+  void copy(std::span<const TensorBox> owned);
+  void work(const std::function<void()>& body, const fs::path& directory);
+  void look_around();
+  void write_part(const fs::path& directory, std::chrono::steady_clock::time_point began);
+  std::vector<Part> gather_parts() const;
+  void begin_commit();
+  void commit(std::vector<Part> parts);
+  [[noreturn]] void fail();
+  void end();
+  void wait_for_job();
+  fs::path target() const { return checkpoint_path(directory_, header_.step); }
+  fs::path temporary() const { return unfinished_path(target(), header_.attempt); }
   std::string space_text(const fs::path& directory) const;
 
   fs::path directory_;
   Context& context_;
   Communicator& world_;
-  std::optional<CheckpointHeader> header_;
-  std::shared_ptr<MemoryPool> host_;  // keeps the memory of one save for the next
-  std::vector<TensorBox> boxes_;      // in that memory
+  std::shared_ptr<MemoryPool> host_;
+  std::shared_ptr<Storage> memory_;  // of the copies
+  Phase phase_ = Phase::Idle;
+  CheckpointHeader header_;
+  std::function<void()> after_commit_;
+  std::vector<TensorBox> boxes_;  // in that memory
   std::unique_ptr<Snapshot> snapshot_;
   uint64_t part_bytes_ = 0;
-  std::thread thread_;  // the first to go
-  std::atomic<bool> written_{false};
-  std::string failure_;  // of this rank's part; read once the thread is joined
+  Part part_;              // once it is written
+  SavedCheckpoint saved_;  // rank 0, once it is committed
+  std::atomic<bool> cancelled_{false};
+  std::atomic<uint64_t> pieces_{0};  // that the job has got through
+  int still_ = 0;                    // seconds that finish() has seen none
+  BackgroundJob job_;                // the first to go
 };
 
 }  // namespace weft

@@ -35,8 +35,9 @@ class UploadAhead {
   Tensor tensor_;
 };
 
-// Tensors of a device as they are when the work queued so far is done, copied to the host beside what is queued later.
-// Before that writes to one of them, await_snapshots() is called. The tensors and `context` stay until this has gone.
+// Tensors of a device as they are when the work queued so far is done, copied to the host beside what is queued later:
+// by the device, or where that is the host's processor by whoever waits for it. Before what is queued writes to one of
+// them, await_snapshots() is called. The tensors and `context` stay until this has gone.
 class Snapshot {
  public:
   // to[i] = from[i], each in memory of snapshot_memory(context). Each counts as a "snapshot_copy".
@@ -53,7 +54,7 @@ class Snapshot {
 // Host memory that a device copies to on its own: pinned, where that is a thing. It takes long to make, so it is kept.
 std::shared_ptr<Allocator> snapshot_memory(Context& context);
 // What is queued from here on comes after the copies of all snapshots: for all that writes weights or moments. The host
-// does not wait.
+// does not wait for a device; the processor itself waits, and helps.
 void await_snapshots(Context& context);
 
 template <class T>

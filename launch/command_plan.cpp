@@ -90,10 +90,10 @@ void add_plan_command(CLI::App& app, Action& action) {
   command->footer(
       "weft plan configs/gpt/gpt2-124m.yaml --sweep 8 --memory 80\n"
       "weft plan --model gpt2-1558m --set train.precision=bf16 --set batch.sequences=512 --device h100 --nodes 8\n"
-      "Peak is the most that all tensors of a rank take at once. Activations are what a micro-batch's forward pass "
-      "leaves\n"
-      "for its backward; workspace is what comes and goes meanwhile, gradients of activations included. The seconds\n"
-      "are those of computing and of sending one after the other: what overlaps comes off.");
+      "Peak is the most that all tensors of a rank take at once, but for the copy of weights and moments that a\n"
+      "save writes from. Activations are what a micro-batch's forward pass leaves for its backward; workspace is\n"
+      "what comes and goes meanwhile, gradients of activations included. The seconds are those of computing and of\n"
+      "sending one after the other: what overlaps comes off.");
   command->callback([=, &action] { action = [=] { return plan(*a); }; });
 }
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "kernels/transfer.h"
 #include "parallel/parameter_patterns.h"
 
 namespace weft {
@@ -82,13 +81,7 @@ void Optimizer::update_range(size_t owned, const StepState& state) {
                          .step = state});
 }
 
-// A checkpoint's copy of the state before may still be under way.
 void Optimizer::update(const StepState& state) {
-  await_snapshots(context_);
-  queue_update(state);
-}
-
-void Optimizer::queue_update(const StepState& state) {
   for (size_t i = 0; i < registry_.layout().trained_owned; ++i) {
     update_range(i, state);
     registry_.start_weight_gather(i);

@@ -15,10 +15,9 @@ class Optimizer {
  public:
   // ConfigError if a pattern of config.groups matches no parameter.
   Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config);
-  // Reads learning rate, clip, bias corrections and skip from the state; then refreshes the compute values.
+  // Reads learning rate, clip, bias corrections and skip from the state; then refreshes the compute values. The caller
+  // has awaited what copies the state before (await_snapshots()).
   void update(const StepState& state);
-  // The same without the wait for snapshots: what a graph holds of it.
-  void queue_update(const StepState& state);
   // Sets the bias corrections for update number `update` (from 1; skipped steps do not count).
   void correct_bias(StepState& state, int64_t update) const;
   // Moments (moment1, moment2 or momentum), laid out as the parameters; of what this rank owns and trains.

@@ -119,8 +119,14 @@ void Reporter::rolled_back(const RunState& state, int64_t from) {
   write("roll_back", state.step, {{"from_step", from}, {"rollbacks", state.rollbacks}});
 }
 
-void Reporter::saved(int64_t step, const fs::path& path, double seconds) {
-  write("save", step, {{"path", path.string()}, {"save_ms", 1e3 * seconds}});
+void Reporter::saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds) {
+  write("save", step,
+        {{"path", saved.path.string()},
+         {"stall_ms", 1e3 * stall_seconds},
+         {"snapshot_ms", 1e3 * saved.copy_seconds},
+         {"write_ms", 1e3 * saved.write_seconds},
+         {"commit_ms", 1e3 * saved.commit_seconds},
+         {"bytes_per_second", saved.bytes / std::max(saved.write_seconds, 1e-9)}});
 }
 
 void Reporter::save_failed(int64_t step, const DataError& error) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "checkpoint/writer.h"
 #include "evaluate/loss_evaluation.h"
 #include "job/job.h"
 #include "job/run_state.h"
@@ -28,8 +29,8 @@ class Reporter {
   void evaluated(const RunState& state, const LossReport& report, bool better);
   // The run, which diverged at step `from`, goes on from `state`.
   void rolled_back(const RunState& state, int64_t from);
-  // `seconds`: that the run was kept waiting, by the snapshot and the commit.
-  void saved(int64_t step, const fs::path& path, double seconds);
+  // `stall_seconds`: that the save kept the run waiting.
+  void saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds);
   void save_failed(int64_t step, const DataError& error);
   // Ends the console's line in place, so that something else can be printed.
   void clear() { progress_.clear(); }

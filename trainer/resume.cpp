@@ -1,5 +1,6 @@
 #include "trainer/resume.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -29,28 +30,29 @@ std::string new_run_id() {
   return hash_hex((static_cast<uint64_t>(device()) << 32) | device());
 }
 
-// The checkpoint to go on from, "" for none.
-std::string resume_path(const ResumeChoice& resume, const fs::path& checkpoints,
-                        const std::function<void()>& on_progress) {
+// A checkpoint that some rank cannot read as it was written.
+class DamageError : public DataError {
+ public:
+  using DataError::DataError;
+};
+
+// The checkpoints to go on from, the one that is tried first comes first; none for a run that begins.
+std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::path& checkpoints) {
   if (resume.kind == ResumeChoice::Kind::Path) {
     const bool run = !has_manifest(resume.path) && fs::is_directory(resume.path / "checkpoints");
     if (run) {
       throw DataError(fmt::format("{} is a run's directory, not a checkpoint", resume.path.string()),
                       fmt::format("give one of {}", (resume.path / "checkpoints" / "step-*").string()));
     }
-    verify_checkpoint(resume.path, Checkpoint::open(resume.path).manifest(), on_progress);
-    return resume.path.string();
+    return {resume.path};
   }
-  const std::vector<fs::path> all = committed_directories(checkpoints);
-  if (all.empty()) return "";
-  if (resume.kind == ResumeChoice::Kind::Never) {
+  std::vector<fs::path> all = list_checkpoints(checkpoints);
+  if (!all.empty() && resume.kind == ResumeChoice::Kind::Never) {
     throw DataError(fmt::format("{} holds checkpoints of an earlier run", checkpoints.string()),
                     "choose another run_dir, or remove that directory if it is no longer needed");
   }
-  const auto latest = latest_valid(checkpoints, on_progress);
-  if (latest) return latest->path().string();
-  throw DataError(fmt::format("none of the {} checkpoints in {} is intact", all.size(), checkpoints.string()),
-                  "restore one from a copy, or choose another run_dir to begin anew");
+  std::ranges::reverse(all);
+  return all;
 }
 
 }  // namespace
@@ -60,15 +62,43 @@ Resume::Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& se
     : job_(job), data_(data), setup_(setup), directory_(directory), end_(end) {}
 
 Beginning Resume::begin(const ResumeChoice& choice) {
-  const auto path = find(choice);
-  return path ? restore(*path) : start_anew();
+  const std::vector<fs::path> all = candidates(choice);
+  if (all.empty()) return start_anew();
+  for (const fs::path& path : all) {
+    try {
+      return restore(path);
+    } catch (const DamageError& error) {
+      if (choice.kind == ResumeChoice::Kind::Path) throw;
+      log_warning("{} is passed over: {}", path.string(), error.what());
+    }
+  }
+  throw DataError(
+      fmt::format("none of the {} checkpoints in {} is intact", all.size(), directory_.checkpoints().string()),
+      "restore one from a copy, or choose another run_dir to begin anew");
 }
 
 // Rank 0 decides for the others: they may see the file system at another moment.
-std::optional<fs::path> Resume::find(const ResumeChoice& choice) {
-  const std::string found =
-      agree(directory_.world(), [&] { return resume_path(choice, directory_.checkpoints(), note_progress()); });
-  return found.empty() ? std::nullopt : std::optional<fs::path>(found);
+std::vector<fs::path> Resume::candidates(const ResumeChoice& choice) {
+  const std::string found = agree(directory_.world(), [&] {
+    std::string text;
+    for (const fs::path& path : found_checkpoints(choice, directory_.checkpoints())) text += path.string() + '\0';
+    return text;
+  });
+  std::vector<fs::path> paths;
+  for (size_t at = 0; at < found.size(); at += paths.back().string().size() + 1) paths.emplace_back(&found[at]);
+  return paths;
+}
+
+// Every rank reads its own; what is wrong for one is wrong for all. DamageError, the same on every rank.
+void Resume::require_intact(const std::function<void()>& read) const {
+  std::string wrong;
+  try {
+    read();
+  } catch (const DataError& error) {
+    wrong = fmt::format("rank {}: {}", directory_.world().rank(), error.what());
+  }
+  wrong = first_text(directory_.world(), wrong);
+  if (!wrong.empty()) throw DamageError(wrong, "`weft inspect DIR --verify` lists what is damaged");
 }
 
 Beginning Resume::start_anew() {
@@ -84,7 +114,12 @@ std::function<void()> Resume::note_progress() const {
 }
 
 Beginning Resume::restore(const fs::path& path) {
-  const Checkpoint checkpoint = Checkpoint::open(path);
+  std::optional<Checkpoint> opened;
+  require_intact([&] {
+    opened = Checkpoint::open(path);
+    if (directory_.world().rank() == 0) verify_attachments(path, opened->manifest());
+  });
+  const Checkpoint& checkpoint = *opened;
   const CheckpointManifest& manifest = checkpoint.manifest();
   const auto before = parse_stored_job(manifest.job, manifest_path(path).string());
   const ResumeChanges changes = resume_changes(before, job_);
@@ -96,12 +131,17 @@ Beginning Resume::restore(const fs::path& path) {
   Beginning beginning{.state = run_state_from(manifest.state, path.string()), .checkpoint = path};
   RunState& state = beginning.state;
   if (manifest.provenance.is_object()) beginning.init_from = manifest.provenance.value("init_from", Json());
-  if (end_.reached(state)) return beginning;  // nothing is trained, so nothing can be trained wrongly
+  if (end_.reached(state)) {  // nothing is trained, so nothing can be trained wrongly
+    const Communicator& world = directory_.world();
+    require_intact([&] { verify_slices(path, manifest, note_progress(), world.rank(), world.size()); });
+    return beginning;
+  }
   refuse_changes(changes.refused, path.string());
   check_dataset(checkpoint);
   take_algorithms(checkpoint);
   log_other_numerics(manifest, before);
-  checkpoint.read(setup_.context(), local_boxes(setup_.parameters(), setup_.checkpoint_buffers()), note_progress());
+  const std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), setup_.checkpoint_buffers());
+  require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress()); });
   setup_.parameters().sync_compute_weights();
   state.position = position_now(before, state.position);
   log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
@@ -176,7 +216,7 @@ Json Resume::load_initial_weights() {
   const std::vector<NamedBuffer> master = {{"master", setup_.parameters().master()}};
   std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), master);
   std::erase_if(boxes, [](const TensorBox& box) { return is_adapter(box.name); });
-  checkpoint.read(setup_.context(), boxes, note_progress());
+  require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress()); });
   setup_.parameters().sync_compute_weights();
   log_info("weights from {}", path.string());
   const CheckpointManifest& manifest = checkpoint.manifest();

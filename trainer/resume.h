@@ -1,5 +1,7 @@
 #pragma once
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "checkpoint/reader.h"
 #include "job/changes.h"
@@ -25,7 +27,8 @@ struct Beginning {
 };
 
 // Begins a run: finds the checkpoint to go on from, checks that it fits the job and the dataset, and fills the weights
-// and moments of `setup`; or initialises them. All ranks do this together; rank 0 chooses the checkpoint.
+// and moments of `setup`; or initialises them. All ranks do this together: rank 0 says which checkpoints there are,
+// each rank compares the checksums of what it reads, and one that is damaged for any of them is passed over by all.
 class Resume {
  public:
   Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
@@ -34,8 +37,9 @@ class Resume {
   Beginning begin(const ResumeChoice& choice);
 
  private:
-  std::optional<fs::path> find(const ResumeChoice& choice);
+  std::vector<fs::path> candidates(const ResumeChoice& choice);
   Beginning restore(const fs::path& path);
+  void require_intact(const std::function<void()>& read) const;
   Beginning start_anew();
   nlohmann::ordered_json load_initial_weights();
   void check_dataset(const Checkpoint& checkpoint) const;

@@ -102,11 +102,12 @@ void RunDirectory::require_visible() const {
 
 void RunDirectory::create() {
   agree(world_, [&] {
-    std::error_code error;
-    fs::create_directories(checkpoints_, error);
-    if (!error) return std::string();
-    throw DataError(fmt::format("create {}: {}", checkpoints_.string(), error.message()),
-                    "set run_dir to a directory that can be written");
+    try {
+      create_directories_durably(checkpoints_);
+      return std::string();
+    } catch (const DataError& error) {
+      throw DataError(error.what(), "set run_dir to a directory that can be written");
+    }
   });
 }
 

@@ -53,6 +53,7 @@ void Saves::begin() {
     log_info("the best checkpoint so far, {}, is not there: the next evaluation counts as the best", best.string());
     return_to_committed_best();
   }
+  writer_.reserve(owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()));
   last_save_ = Clock::now();
 }
 
@@ -64,12 +65,18 @@ void Saves::check_space(bool evaluates) const {
         parameters.global_elements(), parameters.precision() == Precision::Fp64 ? 8 : 4,
         static_cast<int64_t>(setup_.checkpoint_buffers().size()), static_cast<int64_t>(parameters.parameters().size()));
     const bool once = c.every_steps == 0 && c.every_minutes == 0 && c.every_epochs == 0 && !evaluates;
+    const auto pinned = [&](int64_t step) {
+      return step > state_.step || has_manifest(checkpoint_path(directory_.checkpoints(), step));
+    };
     const auto there = static_cast<int64_t>(committed_directories(directory_.checkpoints()).size());
-    const int64_t copies = once ? 1 : std::max<int64_t>(1, c.keep_last + 1 - there);
+    const int64_t kept =
+        c.keep_last + c.keep_epochs + (c.keep_best && evaluates ? 1 : 0) + std::ranges::count_if(c.keep_steps, pinned);
+    const int64_t copies = once ? 1 : std::max<int64_t>(1, kept + 1 - there);
     try {
       require_space(directory_.checkpoints(), one * static_cast<uint64_t>(copies),
-                    fmt::format("{} more checkpoint{} of {} bytes (checkpoint.keep_last {})", copies,
-                                copies == 1 ? "" : "s", one, c.keep_last));
+                    fmt::format("{} more checkpoint{} of {} bytes ({} that checkpoint.keep_* keep, and one that is "
+                                "written before another goes)",
+                                copies, copies == 1 ? "" : "s", one, kept));
     } catch (const DataError& error) {
       if (c.on_failure == OnFailure::Stop) throw;
       log_warning("{}", describe(error));
@@ -83,7 +90,7 @@ bool Saves::due_by_clock() const {
   return seconds_since(last_save_) >= 60 * job_.checkpoint.every_minutes;
 }
 
-void Saves::start(bool last) {
+void Saves::start() {
   if (saved_step_ == state_.step) {
     // Saved when a stop came before its evaluation, and found the best only now.
     if (!writer_.busy() && state_.best_step == state_.step) {
@@ -93,22 +100,17 @@ void Saves::start(bool last) {
   }
   const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
   commit();
+  const auto began = Clock::now();
   // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
   require_equal_replicas(setup_.parameters(), state_.step);
-  const auto began = Clock::now();
   header_.step = state_.step;
   header_.state = to_json(state_);
-  try {
-    writer_.start(header_now(), owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()));
-    saved_step_ = state_.step;
-  } catch (const DataError& error) {
-    failed(state_.step, error, last);
-  }
+  under_way_ = {.step = state_.step, .best = {.step = state_.best_step, .loss = state_.best_loss}};
+  writer_.start(header_now(), owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()), retention());
+  saved_step_ = state_.step;
   header_.sequence += 1;
   last_save_ = Clock::now();
-  under_way_ = {.step = header_.step,
-                .best = {.step = state_.best_step, .loss = state_.best_loss},
-                .seconds = seconds_since(began)};
+  under_way_.stall = seconds_since(began);
 }
 
 // With what the device has measured until now: the fingerprint names it, and whoever resumes needs it.
@@ -121,39 +123,59 @@ CheckpointHeader Saves::header_now() const {
   return header;
 }
 
+bool Saves::stepped(const SaveStates& sums, double copy_wait_seconds) {
+  if (!writer_.busy()) return false;
+  const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
+  under_way_.stall += copy_wait_seconds;
+  try {
+    const auto saved = writer_.advance(sums);
+    if (saved) committed(*saved);
+    return saved.has_value();
+  } catch (const DataError& error) {
+    failed(error, false);
+    return false;
+  }
+}
+
 void Saves::commit(bool last) {
   if (!writer_.busy()) return;
   const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
   const auto began = Clock::now();
   try {
-    last_checkpoint_ = writer_.finish();
+    const SavedCheckpoint saved = writer_.finish();
+    under_way_.stall += seconds_since(began);
+    committed(saved);
   } catch (const DataError& error) {
-    return failed(under_way_.step, error, last);
+    failed(error, last);
   }
-  if (under_way_.best.step == under_way_.step) committed_best_ = under_way_.best;
-  reporter_.saved(under_way_.step, *last_checkpoint_, under_way_.seconds + seconds_since(began));
-  if (directory_.world().rank() == 0) remove_superseded();
-  // Removing old checkpoints may take longer than a step may: the others wait for it here, in this phase.
-  directory_.world().barrier();
 }
 
-void Saves::remove_superseded() const {
+// Once a checkpoint is committed, old ones go: of the best, that which was committed before, unless this one is better.
+// state_ may by then name one that still has to be saved.
+std::function<void()> Saves::retention() const {
   const CheckpointConfig& c = job_.checkpoint;
-  const int64_t best = committed_best_.step;  // not state_'s, which may still have to be saved
-  apply_retention(directory_.checkpoints(), {.keep_last = c.keep_last,
-                                             .keep_epochs = c.keep_epochs,
-                                             .best_step = c.keep_best && best >= 0 ? std::optional(best) : std::nullopt,
-                                             .keep_steps = c.keep_steps});
+  const int64_t best = under_way_.best.step == under_way_.step ? under_way_.step : committed_best_.step;
+  return [directory = directory_.checkpoints(),
+          rule = RetentionRule{.keep_last = c.keep_last,
+                               .keep_epochs = c.keep_epochs,
+                               .best_step = c.keep_best && best >= 0 ? std::optional(best) : std::nullopt,
+                               .keep_steps = c.keep_steps}] { apply_retention(directory, rule); };
+}
+
+void Saves::committed(const SavedCheckpoint& saved) {
+  last_checkpoint_ = saved.path;
+  if (under_way_.best.step == under_way_.step) committed_best_ = under_way_.best;
+  reporter_.saved(under_way_.step, saved, under_way_.stall);
 }
 
 // The writer throws on every rank alike. A run that ends without its last save has lost what came since the one
 // before, so that is never passed over.
-void Saves::failed(int64_t step, const DataError& error, bool last) {
+void Saves::failed(const DataError& error, bool last) {
   saved_step_ = -1;
   if (last || job_.checkpoint.on_failure == OnFailure::Stop) throw error;
-  reporter_.save_failed(step, error);
+  reporter_.save_failed(under_way_.step, error);
   // A best step without a checkpoint would keep later, worse ones from being saved as the best.
-  if (job_.checkpoint.keep_best && state_.best_step == step) return_to_committed_best();
+  if (job_.checkpoint.keep_best && state_.best_step == under_way_.step) return_to_committed_best();
 }
 
 void Saves::return_to_committed_best() {

@@ -1,4 +1,5 @@
 #pragma once
+#include "checkpoint/writer.h"
 #include "parallel/communicator.h"
 #include "trainer/stragglers.h"
 
@@ -11,7 +12,7 @@ struct ControlSums {
   double tokens = 0;         // source and target tokens, those that are only fed included
   double squared_norm = 0;   // of the gradients, before clipping
   double stop_asked = 0;     // ranks that were asked to stop
-  double save_written = 0;   // ranks that have written their part of the save under way
+  SaveStates save;           // of the save under way
   double save_due = 0;       // ranks by whose clock a save is due (rank 0 alone has one)
   double unagreed = 0;       // ranks that have measured algorithms which the others do not know
 };

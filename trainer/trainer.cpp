@@ -124,7 +124,7 @@ void Trainer::train(const StepObserver& after_step) {
   if (state_.evaluation_left) evaluate();
   while (!run_steps(after_step)) roll_back();
   if (!stop_ && evaluated_step_ != state_.step) evaluate();
-  save(true);
+  save();
   commit_save(true);
   reporter_.clear();
 }
@@ -162,13 +162,13 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
   StepState step;
   step.learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   step.dropout_key = dropout_key(job_.seed, state_.step);
-  const StepReport report = setup_.step().run(
-      batches, step, state_.updates, data_seconds,
-      {.stop_asked = stop_asked(), .save_written = saves_.written(), .save_due = saves_.due_by_clock()}, next);
+  const StepReport report =
+      setup_.step().run(batches, step, state_.updates, data_seconds,
+                        {.stop_asked = stop_asked(), .save = saves_.states(), .save_due = saves_.due_by_clock()}, next);
   const double seconds = seconds_since(began) + data_seconds;
   time_limit_.stepped(seconds);
   count_step(batches, report);
-  if (report.save_written) commit_save();
+  if (saves_.stepped(report.save, report.copy_wait_seconds)) time_limit_.save_committed();
   if (report.skipped) reporter_.skipped(state_, report, {batches.epoch, batches.step_in_epoch});
   reporter_.stepped(state_, report, step.learning_rate, seconds, end_.reached(state_) || stop_);
 }
@@ -288,11 +288,11 @@ void Trainer::print_samples() {
   }
 }
 
-void Trainer::save(bool last) {
+void Trainer::save() {
   state_.next_learning_rate = learning_rate(job_.schedule, state_.step, end_.max_steps);
   algorithms_file_.keep();
   time_limit_.save_begun();
-  saves_.start(last);
+  saves_.start();
 }
 
 void Trainer::commit_save(bool last) {

@@ -67,7 +67,7 @@ class Trainer {
   void evaluate();
   void print_samples();
   LossReport evaluate_loss_now();
-  void save(bool last = false);
+  void save();
   void commit_save(bool last = false);
 
   Mesh& mesh_;

@@ -47,6 +47,7 @@ TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepO
       options_(options),
       buckets_(model.parameters()),
       waits_(make_device_stopwatch(model.context())),
+      copies_(make_device_stopwatch(model.context())),
       counted_gradients_(counted_gradients(model.parameters())),
       sums_(model.context().empty({3}, DType::F64)) {
   if (options.graphs && has_graphs(model.context())) graphs_ = std::make_unique<StepGraphs>(model);
@@ -165,6 +166,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   std::array<double, 3> sums{};
   download(context, sums_, std::span<double>(sums));
   if (waits_) times.exposed = waits_->take();
+  const double copy_wait = copies_ ? copies_->take() : 0;
   const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
   const ControlSums control =
       reduce_control(mesh.world(), {.loss = mine * sums[0],
@@ -172,7 +174,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
                                     .tokens = mine * static_cast<double>(counts.rows),
                                     .squared_norm = sums[2],
                                     .stop_asked = requests.stop_asked ? 1.0 : 0.0,
-                                    .save_written = requests.save_written ? 1.0 : 0.0,
+                                    .save = requests.save,
                                     .save_due = requests.save_due ? 1.0 : 0.0,
                                     .unagreed = has_unagreed_algorithms(context, mesh.world()) ? 1.0 : 0.0});
   StepReport report;
@@ -181,11 +183,12 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   report.nll = control.nll * state.inverse_divisor;
   report.rows = static_cast<int64_t>(control.tokens);
   report.stop = control.stop_asked > 0;
-  report.save_written = control.save_written == static_cast<double>(mesh.world().size());
+  report.save = control.save;
   report.save_due = control.save_due > 0;
   report.unagreed = control.unagreed > 0;
   report.target_tokens = batches.step_target_tokens;
   report.activation_bytes = counts.activation_bytes;
+  report.copy_wait_seconds = copy_wait;
   report.times = times;
   report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);
   return report;
@@ -222,6 +225,7 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
   state.skip = step.skipped;
   state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (step.gradient_norm + 1e-6)) : 1.0;
   optimizer_.correct_bias(state, updates + 1);
+  step.copy_wait_seconds += await_copies();
   update(state);
   if (!step.skipped) ++updates;
   post_reduce_time_ = timer.read();
@@ -229,10 +233,18 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
   return step;
 }
 
+// The copy of a save under way is made of what the update changes. Returns the host's wait; a device's is read later.
+double TrainingStep::await_copies() {
+  const auto began = std::chrono::steady_clock::now();
+  if (copies_) copies_->start();
+  await_snapshots(model_.context());
+  if (copies_) copies_->stop();
+  return copies_ ? 0 : seconds_since(began);
+}
+
 void TrainingStep::update(const StepState& state) {
   if (!graphs_ || model_.context().timed()) return optimizer_.update(state);
-  await_snapshots(model_.context());
-  graphs_->update(state, [this](const StepState& mirrored) { optimizer_.queue_update(mirrored); });
+  graphs_->update(state, [this](const StepState& mirrored) { optimizer_.update(mirrored); });
 }
 
 }  // namespace weft

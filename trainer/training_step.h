@@ -30,26 +30,28 @@ uint64_t dropout_key(int64_t seed, int64_t step);
 
 // What all ranks know after the one control all-reduce of a step.
 struct StepReport {
-  double loss = 0;              // mean over the step's target tokens, label smoothing included, nats
-  double nll = 0;               // the same without smoothing
-  int64_t target_tokens = 0;    // of the whole step
-  int64_t rows = 0;             // source and target rows of the whole step
-  double gradient_norm = 0;     // before clipping
-  bool replayed = false;        // forward and backward were launched as a graph
-  bool skipped = false;         // loss or norm was not finite somewhere: nothing changed
-  bool stop = false;            // some rank was asked to stop
-  bool save_written = false;    // every rank has written its part of the save under way
-  bool save_due = false;        // by rank 0's clock
-  bool unagreed = false;        // ranks may have computed with other algorithms: the step is to be done again
-  StepTimes times;              // of this rank, for this step's forward and backward and the last step's update
-  double update_seconds = 0;    // of this rank: gradient norm and update, without waiting for others
+  double loss = 0;            // mean over the step's target tokens, label smoothing included, nats
+  double nll = 0;             // the same without smoothing
+  int64_t target_tokens = 0;  // of the whole step
+  int64_t rows = 0;           // source and target rows of the whole step
+  double gradient_norm = 0;   // before clipping
+  bool replayed = false;      // forward and backward were launched as a graph
+  bool skipped = false;       // loss or norm was not finite somewhere: nothing changed
+  bool stop = false;          // some rank was asked to stop
+  SaveStates save;            // of the save under way, summed over the ranks
+  bool save_due = false;      // by rank 0's clock
+  bool unagreed = false;      // ranks may have computed with other algorithms: the step is to be done again
+  StepTimes times;            // of this rank, for this step's forward and backward and the last step's update
+  double update_seconds = 0;  // of this rank: gradient norm and update, without waiting for others
+  // That an update waited for the copy of a save: this one's, or on a device the last one's.
+  double copy_wait_seconds = 0;
   size_t activation_bytes = 0;  // of this rank: the most that a micro-batch's forward pass left for its backward
 };
 
 // What a rank brings to the control all-reduce besides its sums.
 struct StepRequests {
   bool stop_asked = false;
-  bool save_written = false;
+  SaveStates save;
   bool save_due = false;
 };
 
@@ -82,6 +84,7 @@ class TrainingStep {
     std::function<void()> end;
   };
   StepCounts queue_gradients(const MicroBatches& batches, const StepState& state);
+  double await_copies();
   void update(const StepState& state);
 
   // A micro-batch that is on its way to the device while the ones before it compute.
@@ -116,7 +119,8 @@ class TrainingStep {
   Optimizer& optimizer_;
   StepOptions options_;
   GradientBuckets buckets_;
-  std::unique_ptr<DeviceStopwatch> waits_;  // for gradients, where the device waits and not the host
+  std::unique_ptr<DeviceStopwatch> waits_;   // for gradients, where the device waits and not the host
+  std::unique_ptr<DeviceStopwatch> copies_;  // for those of saves, likewise
   std::vector<Tensor> counted_gradients_;
   Tensor sums_;                         // f64[3]: loss, nll, squared norm of the step
   std::vector<Ahead> ahead_;            // sent

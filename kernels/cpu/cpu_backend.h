@@ -1,5 +1,6 @@
 #pragma once
 #include "kernels/backend/backend.h"
+#include "kernels/cpu/host_copies.h"
 #include "kernels/cpu/matmul.h"
 
 namespace weft::cpu {
@@ -16,6 +17,7 @@ class CpuBackend : public Backend {
   void upload(std::span<const std::byte> from, const Tensor& to) override;
   void download(const Tensor& from, std::span<std::byte> to) override;
   size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const override;
+  CopyQueue* snapshots() override { return &snapshots_; }
   MatmulEngine& matmul() { return matmul_; }
 
   using Backend::run;
@@ -74,6 +76,7 @@ class CpuBackend : public Backend {
   int threads_;
   std::shared_ptr<Allocator> allocator_;
   MatmulEngine matmul_;
+  HostCopies snapshots_;
 };
 
 }  // namespace weft::cpu

@@ -71,5 +71,8 @@ if command -v python3 >/dev/null; then
     --threads 2 --out replicas.json
   [[ $(grep -c '"dp": 2' replicas.json) == 1 && $(grep -c '"dp": 1' replicas.json) == 1 ]]
   ! grep -q "$PWD" replicas.json # no folder of this machine
+  expect 0 "of dd's rate" python3 -B "$root/bench/cpu/saves.py" --weft "$weft" --model tiny --every 3 --repeats 2 --out saves.json
+  [[ $(grep -c '"snapshot_ms"' saves.json) == 2 ]]
+  ! grep -q "$PWD" saves.json
 fi
 echo "bench: all as expected"

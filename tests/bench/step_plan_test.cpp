@@ -84,6 +84,21 @@ TEST(StepPlan, TellsWhatMemoryIsFor) {
   EXPECT_NEAR(static_cast<double>(one.optimizer_bytes), share * 8 / 8, 0.06 * share);
 }
 
+// Masters and two moments of each parameter, in fp32. Replicas that divide them write as much of them each; those that
+// all hold them write about as much each, by whole tensors, so that one of them writes the largest.
+TEST(StepPlan, CountsTheCopyThatASaveWritesFrom) {
+  const JobConfig job = unprepared("gpt3/125m.yaml"), whole = unprepared("gpt3/125m.yaml", {"parallel.zero_stage=0"});
+  const auto copy = [](const JobConfig& j, int dp) {
+    return static_cast<double>(plan_step(j, {.dp = dp}).snapshot_bytes);
+  };
+  const auto all = static_cast<double>(12 * plan_step(job, {.dp = 1}).parameters);
+  EXPECT_NEAR(copy(job, 1), all, 0.01 * all);
+  EXPECT_NEAR(copy(job, 8), all / 8, 0.05 * all / 8);
+  EXPECT_NEAR(copy(whole, 1), all, 0.01 * all);
+  EXPECT_GE(copy(whole, 8), all / 8);
+  EXPECT_LT(copy(whole, 8), all / 2);
+}
+
 // The same step with what CUDA's operations work in; no device is needed for it.
 TEST(StepPlan, ACudaDeviceNeedNotBeThere) {
   const JobConfig job = unprepared("gpt3/125m.yaml");

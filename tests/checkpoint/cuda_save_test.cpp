@@ -54,12 +54,12 @@ TEST_F(CudaSave, WhatChangesRightAfterItBeganIsNotInTheFile) {
   Context cpu, cuda(Device{DeviceKind::Cuda});
   Saved expected(cpu, directory_ / "cpu"), found(cuda, directory_ / "cuda");
   expected.start(1);
-  const fs::path of_cpu = expected.writer.finish();
+  const fs::path of_cpu = expected.writer.finish().path;
   found.start(1);
   found.change();
-  EXPECT_EQ(hashes(found.writer.finish()), hashes(of_cpu));
+  EXPECT_EQ(hashes(found.writer.finish().path), hashes(of_cpu));
   found.start(2);
-  EXPECT_NE(hashes(found.writer.finish()), hashes(of_cpu));
+  EXPECT_NE(hashes(found.writer.finish().path), hashes(of_cpu));
 }
 
 // The run ended by an error while a save was under way: its model, and the memory that is copied to, are gone at once.

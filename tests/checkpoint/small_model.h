@@ -64,8 +64,9 @@ inline fs::path save(const fs::path& directory, const MeshLayout& layout, int64_
                   .attachments = {{"tokenizer.json", "{}"}}},
                  owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}, {"moment1", moment}}));
     // What changes right after start() is not in the file.
+    await_snapshots(context);
     for (float& x : registry.master().data.span<float>()) x = -1;
-    const fs::path path = writer.finish();
+    const fs::path path = writer.finish().path;
     if (rank == 0) saved = path;
   });
   return saved;

@@ -34,23 +34,21 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
-// The thread that saves `step` has written all of it, whether or not it has its name yet.
-void wait_until_written(const SmallRun& run, int64_t step) {
-  const fs::path part = unfinished_path(run.checkpoint(step), 0) / "rank-00000.json";
-  while (!fs::exists(part) && !fs::exists(run.checkpoint(step))) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-}
-
-// Saves every 3 of `steps` steps. Once the save of step `last_good` is written, files may not grow beyond 16 KiB, which
-// a checkpoint is and the metrics are not; where `recovers`, that ends with the first failure that the run has told.
+// Saves every 10 of `steps` steps. Once the save of step `last_good` is committed, files may not grow beyond 16 KiB,
+// which a checkpoint is and the metrics are not; where `recovers`, that ends with the first failure that the run has
+// told. A save goes on beside the steps: they wait for it, the longer the nearer the next one is.
 std::string train_with_limit(SmallRun& run, OnFailure policy, int64_t steps, int64_t last_good, bool recovers) {
   run.job().train.max_steps = steps;
-  run.job().checkpoint.on_failure = policy;
-  bool over = false;
+  run.job().checkpoint.on_failure = policy, run.job().checkpoint.every_steps = 10;
+  bool limited = false, over = false;
   const auto limiter = [&](int64_t step) {
-    if (step == last_good + 2) wait_until_written(run, last_good), limit_file_size(16 << 10);
-    if (step <= last_good + 2 || !recovers || over) return;
+    if (step > last_good && !limited) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(4 * (step - last_good) * (step - last_good)));
+      limited = !read_metrics(run.directory(), "save").empty() &&
+                read_metrics(run.directory(), "save").back()["step"] == last_good;
+      if (limited) limit_file_size(16 << 10);
+    }
+    if (!limited || !recovers || over) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     over = !read_metrics(run.directory(), "save_failed").empty();
     if (over) limit_file_size(RLIM_INFINITY);
@@ -62,47 +60,52 @@ TEST(SavePolicy, StopEndsTheRunAndKeepsWhatWasSaved) {
   const Scratch scratch;
   SmallRun run(scratch);
   const auto result = in_child([&] {
-    const std::string error = train_with_limit(run, OnFailure::Stop, 12, 3, false);
+    const std::string error = train_with_limit(run, OnFailure::Stop, 40, 10, false);
     EXPECT_THAT(error,
-                AllOf(HasSubstr("step-00000006 was not saved"), HasSubstr("File too large"), HasSubstr("untouched")));
-    EXPECT_EQ(names_in(run.directory() / "checkpoints"), std::vector<std::string>{"step-00000003"});
+                AllOf(HasSubstr("step-00000020 was not saved"), HasSubstr("File too large"), HasSubstr("untouched")));
+    EXPECT_EQ(names_in(run.directory() / "checkpoints"), std::vector<std::string>{"step-00000010"});
     return ChildResult::Passed;
   });
   EXPECT_EQ(result, ChildResult::Passed);
-  run.job().train.max_steps = 12;
-  EXPECT_EQ(run.train().step, 12);  // it goes on from there
+  run.job().train.max_steps = 40;
+  EXPECT_EQ(run.train().step, 40);  // it goes on from there
 }
 
 TEST(SavePolicy, ContinueTriesAgainAtTheNextSave) {
   const Scratch scratch;
   SmallRun run(scratch), straight(scratch, "straight");
   run.job().checkpoint.keep_last = straight.job().checkpoint.keep_last = 100;
-  straight.job().train.max_steps = 30;
+  straight.job().train.max_steps = 100, straight.job().checkpoint.every_steps = 10;
   straight.train();
   const auto result = in_child([&] {
-    EXPECT_EQ(train_with_limit(run, OnFailure::Continue, 30, 3, true), "no error");
+    EXPECT_EQ(train_with_limit(run, OnFailure::Continue, 100, 10, true), "no error");
     return ChildResult::Passed;
   });
   EXPECT_EQ(result, ChildResult::Passed);
   const auto failures = read_metrics(run.directory(), "save_failed");
   ASSERT_GE(failures.size(), 1u);
   EXPECT_THAT(failures[0]["error"].get<std::string>(), HasSubstr("File too large"));
-  EXPECT_FALSE(fs::exists(run.checkpoint(6)));
-  EXPECT_EQ(tensor_hashes(run.checkpoint(3)), tensor_hashes(straight.checkpoint(3)));
-  EXPECT_EQ(tensor_hashes(run.checkpoint(30)), tensor_hashes(straight.checkpoint(30)));
+  EXPECT_FALSE(fs::exists(run.checkpoint(20)));
+  EXPECT_EQ(tensor_hashes(run.checkpoint(10)), tensor_hashes(straight.checkpoint(10)));
+  EXPECT_EQ(tensor_hashes(run.checkpoint(100)), tensor_hashes(straight.checkpoint(100)));
   EXPECT_EQ(names_in(run.directory() / "checkpoints").size() + failures.size(), 10u);
-  for (const auto& line : read_metrics(run.directory(), "save")) EXPECT_GE(line["save_ms"].get<double>(), 0);
+  for (const auto& line : read_metrics(run.directory(), "save")) {
+    for (const char* time : {"stall_ms", "snapshot_ms", "write_ms", "commit_ms"}) {
+      EXPECT_GE(line[time].get<double>(), 0) << time;
+    }
+    EXPECT_GT(line["bytes_per_second"].get<double>(), 0);
+  }
 }
 
 TEST(SavePolicy, ARunWhoseLastSaveFailsHasFailed) {
   const Scratch scratch;
   SmallRun run(scratch);
   const auto result = in_child([&] {
-    EXPECT_THAT(train_with_limit(run, OnFailure::Continue, 12, 6, false), HasSubstr("step-00000012 was not saved"));
+    EXPECT_THAT(train_with_limit(run, OnFailure::Continue, 40, 20, false), HasSubstr("step-00000040 was not saved"));
     return ChildResult::Passed;
   });
   EXPECT_EQ(result, ChildResult::Passed);
-  EXPECT_EQ(names_in(run.directory() / "checkpoints"), (std::vector<std::string>{"step-00000003", "step-00000006"}));
+  EXPECT_EQ(names_in(run.directory() / "checkpoints"), (std::vector<std::string>{"step-00000010", "step-00000020"}));
 }
 
 TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
@@ -113,8 +116,8 @@ TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
     fill_disk(run.directory(), 350 << 10);
     const std::string error = error_of([&] { run.train(); });
     EXPECT_THAT(error,
-                AllOf(HasSubstr((run.directory() / "checkpoints").string()), HasSubstr(" bytes are free, but 11 "),
-                      HasSubstr("checkpoint.keep_last 10"), HasSubstr("lower checkpoint.keep_last")));
+                AllOf(HasSubstr((run.directory() / "checkpoints").string()), HasSubstr(" bytes are free, but 12 "),
+                      HasSubstr("11 that checkpoint.keep_* keep"), HasSubstr("lower checkpoint.keep_last")));
     EXPECT_FALSE(fs::exists(run.directory() / "metrics.jsonl"));
     // Asked to continue it tells the same and goes as far as it can.
     run.job().checkpoint.on_failure = OnFailure::Continue;

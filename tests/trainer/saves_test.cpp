@@ -76,7 +76,7 @@ TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
   save(3);
   found_best(8, 1.0);
   saves_.start();
-  while (!saves_.written()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (saves_.states().written == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   fs::remove_all(unfinished_path(run_.checkpoint(8), 0));
   saves_.commit();
   EXPECT_FALSE(is_there(8));
@@ -101,6 +101,42 @@ TEST_F(RunSaves, NumbersGoUp) {
   const CheckpointManifest manifest = read_checkpoint_manifest(run_.checkpoint(10));
   EXPECT_EQ(manifest.sequence, 2);
   EXPECT_EQ(manifest.attempt, 0);
+}
+
+// Nothing but the update changes what a save copies, so nothing but the update waits for the copy.
+TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
+  const Tensor& master = setup_.parameters().master().data;
+  const std::vector<float> before(master.data<float>(), master.data<float>() + master.elements());
+  const Tensor copy = context_.zeros(master.shape(), master.dtype());
+  const std::span<std::byte> place(copy.raw(), copy.bytes());
+  Snapshot snapshot(context_, {&master, 1}, {&place, 1});
+  Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train));
+  int64_t updates = 0;
+  const StepReport report = setup_.step().run(*loader.next(), {.learning_rate = 1e-2}, updates, 0, {});
+  EXPECT_GT(report.copy_wait_seconds, 0);
+  snapshot.wait();
+  EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
+  EXPECT_FALSE(std::ranges::equal(master.span<float>(), before));
+}
+
+// A save that is still under way when the next is due is waited for, and both are what they are in a run without haste.
+TEST(SlowSaves, OneMayTakeLongerThanTheStepsToTheNext) {
+  const Scratch scratch;
+  SmallRun run(scratch), slow(scratch, "slow");
+  run.job().checkpoint.every_steps = slow.job().checkpoint.every_steps = 1;
+  run.train();
+  Context context(Device{}, 1);
+  const std::thread::id owner = std::this_thread::get_id();
+  context.on_progress([owner] {
+    if (std::this_thread::get_id() != owner) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  slow.train_on(context);
+  for (int64_t step = 1; step <= 8; ++step) {
+    EXPECT_EQ(tensor_hashes(slow.checkpoint(step)), tensor_hashes(run.checkpoint(step))) << step;
+  }
+  const auto lines = read_metrics(slow.directory(), "save");
+  ASSERT_EQ(lines.size(), 8u);
+  EXPECT_GT(lines[0]["stall_ms"].get<double>(), 0);
 }
 
 // A run goes back to an earlier checkpoint with another learning rate, is killed on the new branch, and is started

@@ -132,7 +132,7 @@ TEST(Scale, TheControlVectorIsOfOneSize) {
         world = mesh.world().traffic();
       });
       EXPECT_EQ(world.total().calls, 1) << "the one control all-reduce";
-      EXPECT_EQ(world[Collective::AllReduce].bytes, 64);
+      EXPECT_EQ(world[Collective::AllReduce].bytes, 80);
       EXPECT_LE(world.total().bytes, 1024);
       if (ranks == kWorlds[0] && zero == ZeroStage::Whole) of_64 = all.bytes;
       expect_near_linear(ranks, all.bytes, of_64, "a step's and its set-up's tables");

@@ -15,7 +15,7 @@ TEST(Control, SumsWhatEveryRankBrings) {
                                                            .tokens = 100 * mine,
                                                            .squared_norm = 0.5 * mine,
                                                            .stop_asked = rank == 2 ? 1.0 : 0.0,
-                                                           .save_written = 1,
+                                                           .save = {.written = 1, .failed = mine, .committed = 0},
                                                            .save_due = rank == 0 ? 1.0 : 0.0,
                                                            .unagreed = rank > 0 ? 1.0 : 0.0});
     EXPECT_EQ(sums.loss, 6);
@@ -23,10 +23,12 @@ TEST(Control, SumsWhatEveryRankBrings) {
     EXPECT_EQ(sums.tokens, 600);
     EXPECT_EQ(sums.squared_norm, 3);
     EXPECT_EQ(sums.stop_asked, 1);
-    EXPECT_EQ(sums.save_written, 3);
+    EXPECT_EQ(sums.save.written, 3);
+    EXPECT_EQ(sums.save.failed, 6);
+    EXPECT_EQ(sums.save.committed, 0);
     EXPECT_EQ(sums.save_due, 1);
     EXPECT_EQ(sums.unagreed, 2);
-    EXPECT_EQ(mesh.world().traffic().total().bytes, 64);
+    EXPECT_EQ(mesh.world().traffic().total().bytes, 80);
   });
 }
 

@@ -1,0 +1,45 @@
+#include "checkpoint/background_job.h"
+
+#include "base/error.h"
+
+namespace weft {
+
+BackgroundJob::~BackgroundJob() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundJob::start(std::function<void()> work) {
+  wait();
+  if (thread_.joinable()) thread_.join();
+  ended_ = false;
+  failure_.clear();
+  thread_ = std::thread([this, work = std::move(work)] {
+    std::string failure;
+    try {
+      work();
+    } catch (const std::exception& error) {
+      failure = describe(error);
+    }
+    const std::lock_guard lock(mutex_);
+    failure_ = std::move(failure);
+    ended_ = true;
+    changed_.notify_all();
+  });
+}
+
+bool BackgroundJob::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+void BackgroundJob::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ended_; });
+}
+
+bool BackgroundJob::wait_for(std::chrono::milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, time, [this] { return ended_; });
+}
+
+}  // namespace weft

@@ -1,0 +1,224 @@
+// Saves go on beside the work of the ranks: what is written is of the moment at which a save began, nothing is
+// committed before all have written, and what is under way can be given up.
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "kernels/elementwise.h"
+#include "tests/checkpoint/small_model.h"
+#include "tests/support/error_of.h"
+#include "tests/support/small_disk.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using testing::HasSubstr;
+
+// A disk that takes nothing until it is told to: stands in the way of all threads but the one that makes it.
+class HeldDisk {
+ public:
+  explicit HeldDisk(Context& context) {
+    context.on_progress([this] { pass(); });
+  }
+  void release() {
+    const std::lock_guard lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+  }
+  void await_someone() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return waiting_ > 0; });
+  }
+
+ private:
+  void pass() {
+    if (std::this_thread::get_id() == owner_) return;
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return released_; });
+  }
+  const std::thread::id owner_ = std::this_thread::get_id();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int waiting_ = 0;
+  bool released_ = false;
+};
+
+// A rank with a model and a writer of it.
+struct SavingRank {
+  SavingRank(Mesh& mesh, const fs::path& directory)
+      : registry(context, mesh), writer(directory, context, mesh.world()) {
+    declare(registry);
+    registry.initialise(5);
+  }
+  void start(int64_t step, std::function<void()> after_commit = {}) {
+    writer.start({.step = step, .state = {{"epoch_end", false}}},
+                 owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}}),
+                 std::move(after_commit));
+  }
+  // The control all-reduce of a step.
+  std::optional<SavedCheckpoint> step(Communicator& world) {
+    const SaveStates mine = writer.states();
+    std::array<double, 3> sums = {mine.written, mine.failed, mine.committed};
+    world.all_reduce_host(sums, ReduceOp::Sum);
+    return writer.advance({.written = sums[0], .failed = sums[1], .committed = sums[2]});
+  }
+
+  Context context;
+  ParameterRegistry registry;
+  CheckpointWriter writer;
+};
+
+class SaveBeside : public CheckpointTest {};
+
+// Nobody has begun to copy when what is copied is about to change: whoever changes it makes the copy first.
+TEST(Snapshots, WhoeverAwaitsThemMakesThem) {
+  Context context;
+  const int64_t elements = 3 << 20;
+  const Tensor x = context.zeros({elements}, DType::F32), copy = context.zeros({elements}, DType::F32);
+  fill(context, x, 7);
+  const std::span<std::byte> to(copy.raw(), copy.bytes());
+  Snapshot snapshot(context, {&x, 1}, {&to, 1});
+  await_snapshots(context);
+  fill(context, x, 1);
+  snapshot.wait();
+  for (const float value : copy.span<float>()) ASSERT_EQ(value, 7);
+}
+
+TEST_F(SaveBeside, NothingIsCommittedBeforeEveryRankHasWritten) {
+  run_in_process({3, 1}, [&](Mesh& mesh, int rank) {
+    SavingRank me(mesh, directory_);
+    std::optional<HeldDisk> disk;
+    if (rank == 1) disk.emplace(me.context);
+    me.start(4);
+    if (disk) disk->await_someone();
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_FALSE(me.step(mesh.world())) << "committed without a part";
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_TRUE(committed_directories(directory_).empty());
+    mesh.world().barrier();
+    if (disk) disk->release();
+    std::optional<SavedCheckpoint> saved;
+    while (!saved) saved = me.step(mesh.world());
+    EXPECT_EQ(saved->path, checkpoint_path(directory_, 4));
+    EXPECT_FALSE(me.writer.busy());
+    EXPECT_TRUE(rank != 0 || saved->bytes > 4 * (29 * 8 + 5 * 16 + 7 + 120));
+    mesh.world().barrier();
+    if (rank == 1) me.context.on_progress({});
+  });
+  verify_checkpoint(checkpoint_path(directory_, 4), read_checkpoint_manifest(checkpoint_path(directory_, 4)));
+}
+
+TEST_F(SaveBeside, AllRanksFinishTogether) {
+  run_in_process({4, 1}, [&](Mesh& mesh, int rank) {
+    SavingRank me(mesh, directory_);
+    for (const int64_t step : {1, 2}) {
+      me.start(step);
+      if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_EQ(me.writer.finish().path, checkpoint_path(directory_, step));
+      EXPECT_TRUE(has_manifest(checkpoint_path(directory_, step)));
+      mesh.world().barrier();
+    }
+  });
+}
+
+// The lowest rank that failed speaks for all, and the others' parts go with its own.
+TEST_F(SaveBeside, OneThatFailsEndsTheSaveOfAll) {
+  run_in_process({3, 1}, [&](Mesh& mesh, int rank) {
+    SavingRank me(mesh, directory_);
+    auto boxes = owned_boxes(me.registry, std::vector<NamedBuffer>{{"master", me.registry.master()}});
+    if (rank > 0) boxes.at(0).data = me.context.zeros(boxes.at(0).data.shape(), DType::I32);  // cannot be stored
+    me.writer.start({.step = 6}, boxes);
+    const std::string error = error_of([&] {
+      while (!me.step(mesh.world())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    EXPECT_THAT(error, HasSubstr("step-00000006 was not saved: rank 1 on "));
+    EXPECT_FALSE(me.writer.busy());
+    mesh.world().barrier();
+    EXPECT_TRUE(fs::is_empty(directory_));
+    mesh.world().barrier();
+    me.start(7);
+    EXPECT_EQ(me.writer.finish().path, checkpoint_path(directory_, 7));
+  });
+}
+
+// What comes after a commit, retention, neither comes before it nor keeps the rank from its work.
+TEST_F(SaveBeside, WhatComesAfterTheCommitRunsBesideTheRank) {
+  Mesh mesh = Mesh::single();
+  SavingRank me(mesh, directory_);
+  std::optional<bool> was_there;
+  std::thread::id thread;
+  me.start(3, [&] {
+    was_there = has_manifest(checkpoint_path(directory_, 3));
+    thread = std::this_thread::get_id();
+    throw DataError("this is a warning");
+  });
+  EXPECT_EQ(me.writer.finish().path, checkpoint_path(directory_, 3));
+  EXPECT_EQ(was_there, true);
+  EXPECT_NE(thread, std::this_thread::get_id());
+}
+
+// A run that ends by an error does not wait for its save: of a hundred tensors, that a slow disk takes one by one, most
+// are never written, and what there is of them looks like no checkpoint.
+TEST_F(SaveBeside, OneThatIsGivenUpEndsAtOnce) {
+  constexpr int kTensors = 200;
+  std::atomic<int> written = 0;
+  {
+    Context context;
+    const auto world = single_communicator(MeshAxis::World);
+    const std::thread::id owner = std::this_thread::get_id();
+    context.on_progress([&] {
+      if (std::this_thread::get_id() == owner) return;
+      ++written;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    });
+    const Tensor x = context.zeros({16}, DType::F32);
+    std::vector<TensorBox> boxes;
+    for (int i = 0; i < kTensors; ++i) boxes.push_back({"master", std::to_string(i), {16}, {0}, x});
+    CheckpointWriter writer(directory_, context, *world);
+    writer.start({.step = 1}, boxes);
+    while (written == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_LT(written, kTensors / 2);
+  EXPECT_TRUE(committed_directories(directory_).empty());
+}
+
+// So that a run that has begun does not end for want of it.
+TEST_F(SaveBeside, TheMemoryOfCopiesIsTakenBeforeTheFirstSave) {
+  const auto resident = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss << 10;
+  };
+  const auto result = in_child([&] {
+    Context context;
+    const auto world = single_communicator(MeshAxis::World);
+    const Shape shape{10240, 1024};
+    const Tensor x = context.zeros(shape, DType::F32);
+    const std::vector<TensorBox> boxes = {{"master", "x", shape, {0, 0}, x}};
+    CheckpointWriter writer(directory_, context, *world);
+    const int64_t before = resident();
+    writer.reserve(boxes);
+    const int64_t reserved = resident();
+    EXPECT_GE(reserved - before, static_cast<int64_t>(x.bytes()) * 9 / 10);
+    for (int64_t step = 1; step <= 3; ++step) {
+      writer.start({.step = step}, boxes);
+      writer.finish();
+    }
+    EXPECT_LE(resident() - reserved, static_cast<int64_t>(x.bytes()) / 4);
+    return ChildResult::Passed;
+  });
+  EXPECT_EQ(result, ChildResult::Passed);
+}
+
+}  // namespace
+}  // namespace weft
