@@ -100,7 +100,7 @@ case $case in
     kill -STOP "$stopped"
     ends_within 45
     ((code == 5)) || fail "exit $code"
-    says_once "error: \[rank 0 .* no progress for .* s in phase step, step [0-9]+; waiting for all_reduce number [0-9]+ over (dp|world); (not arrived|arrived, but stopped in it): rank 1 \(pid $stopped, stopped by a signal"
+    says_once "error: \[rank 0 .* no progress for .* s in phase step, step [0-9]+; waiting for (all_reduce|all_gather) number [0-9]+ over (dp|world); (not arrived|arrived, but stopped in it): rank 1 \(pid $stopped, stopped by a signal"
     ;;
   suspend)
     # A job that is suspended as a whole for longer than its budget goes on afterwards.
