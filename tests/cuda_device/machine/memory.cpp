@@ -191,8 +191,7 @@ std::byte* Memory::write(uint64_t address, size_t bytes, const std::string& what
   return reach(address, bytes, Touch::Write, what);
 }
 
-void Memory::for_each_written(
-    const std::function<void(size_t, std::span<const std::byte>)>& visit) const {
+void Memory::for_each_written(const std::function<void(size_t, std::span<const std::byte>)>& visit) const {
   for (const auto& [address, a] : allocations_) {
     if (a->freed) continue;
     a->shadow.take_written(accessor_.launch, [&, a = a.get()](size_t offset, size_t bytes) {

@@ -23,9 +23,9 @@ class Results {
 
   // Appends a line for each name of an operation, at once, so that several processes may share the file:
   //   COMMAND LINE <tab> OPERATION <tab> how many there were <tab> bytes written <tab> hash
-  // The hash is a sum over all pieces of 256 bytes that were written, of the bytes and of where in the piece they lie. It
-  // does not depend on the order in which operations ran, nor on which memory an allocator with blocks of its own gave
-  // them: where threads share a device, that is the host's timing.
+  // The hash is a sum over all pieces of 256 bytes that were written, of the bytes and of where in the piece they lie.
+  // It does not depend on the order in which operations ran, nor on which memory an allocator with blocks of its own
+  // gave them: where threads share a device, that is the host's timing.
   void write() const;
 
  private:
