@@ -1,11 +1,12 @@
 #pragma once
+#include <string_view>
 
 namespace weft {
 
-// Where $WEFT_EXIT_FILE names a file, the first process of a job that calls this writes the code there; later ones
-// leave it as it is. For scripts around a launcher that returns another rank's code, as srun --kill-on-bad-exit does
-// (143, of a rank that it ended itself). Call it before anything that makes the launcher end this process. 0 is never
-// written.
-void write_exit_file(int code) noexcept;
+// Where $WEFT_EXIT_FILE names a file, the first process of a job that calls this writes there a line with the code, and
+// behind it why, at most 4 KiB of it; later ones leave it as it is. For scripts around a launcher that returns another
+// rank's code, as srun --kill-on-bad-exit does (143, of a rank that it ended itself) and may lose what a rank said
+// last. Call it before anything that makes the launcher end this process. 0 is never written.
+void write_exit_file(int code, std::string_view why = {}) noexcept;
 
 }  // namespace weft

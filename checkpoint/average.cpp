@@ -81,7 +81,7 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
   const fs::path scratch = out.string() + ".parts";
   try {
     CheckpointWriter writer(scratch, context, *world);
-    writer.start(header, mean);
+    writer.start(header, arrays_of(mean));
     rename_durably(writer.finish().path, out);
     fs::remove(scratch);
   } catch (...) {

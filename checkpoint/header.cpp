@@ -57,6 +57,7 @@ void write_manifest(const fs::path& directory, const CheckpointHeader& header, s
                               .job = header.job,
                               .fingerprint = header.fingerprint,
                               .provenance = header.provenance,
+                              .layout = header.layout,
                               .files = std::move(parts)};
   for (const auto& [attached, text] : header.attachments) {
     write_file_atomically(directory / attached, text);

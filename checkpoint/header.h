@@ -16,6 +16,7 @@ struct CheckpointHeader {
   std::string job;
   nlohmann::ordered_json fingerprint;
   nlohmann::ordered_json provenance;
+  MeshLayout layout;                                             // of the ranks that write
   std::vector<std::pair<std::string, std::string>> attachments;  // name, text
 };
 

@@ -2,21 +2,12 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "checkpoint/slice_reader.h"
+#include "checkpoint/array_reader.h"
 
 namespace weft {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::vector<int64_t> dims_of(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
-
-Shape shape_from(const Json& json) {
-  const auto dims = json.get<std::vector<int64_t>>();
-  require<DataError>(dims.size() <= Shape::kMaxRank, "a shape of {} dims", dims.size());
-  for (const int64_t d : dims) require<DataError>(d >= 0 && d <= (int64_t{1} << 40), "a dimension of {}", d);
-  return Shape(dims);
-}
 
 std::string plain_name(const Json& json) {
   auto name = json.get<std::string>();
@@ -25,44 +16,30 @@ std::string plain_name(const Json& json) {
   return name;
 }
 
-uint64_t hash_from(const Json& json) {
-  const auto text = json.get<std::string>();
-  const bool hex = text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-  require<DataError>(hex, "checksum '{}'", text);
-  return std::stoull(text, nullptr, 16);
-}
-
-CheckpointSlice slice_from_json(const Json& json) {
-  CheckpointSlice s;
-  s.buffer = json.at("buffer").get<std::string>();
-  s.name = json.at("name").get<std::string>();
-  const auto dtype = json.at("dtype").get<std::string>();
-  require<DataError>(dtype == "f32" || dtype == "f64", "dtype {} of {}", dtype, s.name);
-  s.dtype = dtype == "f32" ? DType::F32 : DType::F64;
-  s.shape = shape_from(json.at("shape"));
-  s.origin = json.at("origin").get<std::vector<int64_t>>();
-  s.extent = shape_from(json.at("extent"));
-  s.offset = json.at("offset").get<uint64_t>();
-  s.hash = hash_from(json.at("hash"));
-  return s;
-}
-
-void check_slice(const CheckpointSlice& s, const CheckpointFile& file) {
-  const auto rank = s.shape.rank();
-  require<DataError>(static_cast<int>(s.origin.size()) == rank && s.extent.rank() == rank, "{}: ranks of {} disagree",
-                     file.name, s.name);
-  for (int d = 0; d < rank; ++d) {
-    require<DataError>(s.origin[d] >= 0 && s.origin[d] + s.extent[d] <= s.shape[d], "{}: slice of {} leaves the tensor",
-                       file.name, s.name);
+CheckpointFile file_from_json(const Json& json, int version) {
+  CheckpointFile file{.name = plain_name(json.at("name")), .bytes = json.at("bytes").get<uint64_t>()};
+  if (version == 1) {
+    file.listed = std::make_shared<const PartIndex>(parse_slices(json.at("slices"), file.bytes));
+    return file;
   }
-  require<DataError>(s.offset <= file.bytes && s.bytes() <= file.bytes - s.offset, "{}: slice of {} leaves the file",
-                     file.name, s.name);
+  const Json& index = json.at("index");
+  file.index = {.offset = index.at("offset").get<uint64_t>(),
+                .bytes = index.at("bytes").get<uint64_t>(),
+                .hash = hash_from(index.at("hash"))};
+  const bool inside = file.index.offset <= file.bytes && file.index.bytes <= file.bytes - file.index.offset;
+  require<DataError>(inside, "{}: its index leaves the file", file.name);
+  return file;
 }
 
-CheckpointManifest parse_checkpoint_manifest(const Json& json) {
+MeshLayout layout_from(const Json& body) {
+  if (!body.contains("layout")) return {.dp = 0, .tp = 0};
+  return {.dp = body["layout"].at("dp").get<int>(), .tp = body["layout"].at("tp").get<int>()};
+}
+
+CheckpointManifest manifest_from_json(const Json& json) {
   const int version = json.at("version").get<int>();
-  require<DataError>(version == CheckpointManifest::kVersion, "format version {}; this build reads version {}", version,
-                     CheckpointManifest::kVersion);
+  require<DataError>(version >= 1 && version <= CheckpointManifest::kVersion,
+                     "format version {}; this build reads versions up to {}", version, CheckpointManifest::kVersion);
   CheckpointManifest m;
   m.step = json.at("step").get<int64_t>();
   m.sequence = json.value("sequence", int64_t{0});
@@ -71,7 +48,8 @@ CheckpointManifest parse_checkpoint_manifest(const Json& json) {
   m.job = json.at("job").get<std::string>();
   m.fingerprint = json.at("fingerprint");
   m.provenance = json.value("provenance", Json());
-  for (const Json& file : json.at("files")) m.files.push_back(file_from_json(file));
+  m.layout = layout_from(json);
+  for (const Json& file : json.at("files")) m.files.push_back(file_from_json(file, version));
   for (const Json& a : json.at("attachments")) {
     m.attachments.push_back({plain_name(a.at("name")), a.at("bytes").get<uint64_t>(), hash_from(a.at("hash"))});
   }
@@ -80,36 +58,13 @@ CheckpointManifest parse_checkpoint_manifest(const Json& json) {
 
 }  // namespace
 
-Json file_to_json(const CheckpointFile& file) {
-  Json slices = Json::array();
-  for (const CheckpointSlice& s : file.slices) {
-    slices.push_back({{"buffer", s.buffer},
-                      {"name", s.name},
-                      {"dtype", std::string(name(s.dtype))},
-                      {"shape", dims_of(s.shape)},
-                      {"origin", s.origin},
-                      {"extent", dims_of(s.extent)},
-                      {"offset", s.offset},
-                      {"hash", hash_hex(s.hash)}});
-  }
-  return {{"name", file.name}, {"bytes", file.bytes}, {"slices", slices}};
-}
-
-CheckpointFile file_from_json(const Json& json) {
-  CheckpointFile file;
-  file.name = plain_name(json.at("name"));
-  file.bytes = json.at("bytes").get<uint64_t>();
-  for (const Json& slice : json.at("slices")) {
-    file.slices.push_back(slice_from_json(slice));
-    check_slice(file.slices.back(), file);
-  }
-  return file;
-}
-
 // The body and a hash of it, so that a damaged manifest is not mistaken for a smaller one.
 std::string checkpoint_manifest_text(const CheckpointManifest& m) {
   Json files = Json::array();
-  for (const CheckpointFile& file : m.files) files.push_back(file_to_json(file));
+  for (const CheckpointFile& f : m.files) {
+    const Json index = {{"offset", f.index.offset}, {"bytes", f.index.bytes}, {"hash", hash_hex(f.index.hash)}};
+    files.push_back({{"name", f.name}, {"bytes", f.bytes}, {"index", index}});
+  }
   Json attachments = Json::array();
   for (const CheckpointAttachment& a : m.attachments) {
     attachments.push_back({{"name", a.name}, {"bytes", a.bytes}, {"hash", hash_hex(a.hash)}});
@@ -122,6 +77,7 @@ std::string checkpoint_manifest_text(const CheckpointManifest& m) {
                      {"job", m.job},
                      {"fingerprint", m.fingerprint},
                      {"provenance", m.provenance},
+                     {"layout", {{"dp", m.layout.dp}, {"tp", m.layout.tp}}},
                      {"files", files},
                      {"attachments", attachments}};
   const std::string text = body.dump();
@@ -132,24 +88,55 @@ fs::path manifest_path(const fs::path& checkpoint) { return checkpoint / kCheckp
 
 bool has_manifest(const fs::path& checkpoint) { return fs::exists(manifest_path(checkpoint)); }
 
-CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint) {
-  const fs::path path = manifest_path(checkpoint);
-  require<DataError>(fs::exists(path), "{}: not a committed checkpoint (no manifest.json)", checkpoint.string());
+namespace {
+
+constexpr const char* kUseAnother =
+    "use another checkpoint of the run; `weft inspect DIR --verify` lists what is damaged";
+
+}  // namespace
+
+std::string read_manifest_text(const fs::path& checkpoint) {
+  require<DataError>(has_manifest(checkpoint), "{}: not a committed checkpoint (no {})", checkpoint.string(),
+                     kCheckpointManifest);
+  return read_file(manifest_path(checkpoint));
+}
+
+CheckpointManifest parse_checkpoint_manifest(std::string_view text, const fs::path& path) {
   try {
-    const Json json = Json::parse(read_file(path));
+    const Json json = Json::parse(text);
     const Json& body = json.at("weft_checkpoint");
     require<DataError>(json.at("hash").get<std::string>() == hash_hex(hash64(body.dump())), "its hash does not fit");
-    CheckpointManifest manifest = parse_checkpoint_manifest(body);
-    for (const CheckpointFile& file : manifest.files) {
-      std::error_code error;
-      const uint64_t bytes = fs::file_size(checkpoint / file.name, error);
-      require<DataError>(!error && bytes == file.bytes, "{} has {} bytes, {} were written", file.name,
-                         error ? 0 : bytes, file.bytes);
-    }
-    return manifest;
+    return manifest_from_json(body);
   } catch (const std::exception& error) {
-    throw DataError(fmt::format("{}: {}", path.string(), error.what()),
-                    "use another checkpoint of the run; `weft inspect DIR --verify` lists what is damaged");
+    throw DataError(fmt::format("{}: {}", path.string(), error.what()), kUseAnother);
+  }
+}
+
+CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint) {
+  return parse_checkpoint_manifest(read_manifest_text(checkpoint), manifest_path(checkpoint));
+}
+
+void check_files(const fs::path& checkpoint, const CheckpointManifest& manifest) {
+  for (const CheckpointFile& file : manifest.files) {
+    std::error_code error;
+    const uint64_t bytes = fs::file_size(checkpoint / file.name, error);
+    if (!error && bytes == file.bytes) continue;
+    throw DataError(fmt::format("{}: {} has {} bytes, {} were written", manifest_path(checkpoint).string(), file.name,
+                                error ? 0 : bytes, file.bytes),
+                    kUseAnother);
+  }
+}
+
+std::shared_ptr<const PartIndex> read_index(const fs::path& checkpoint, const CheckpointFile& stored) {
+  if (stored.listed) return stored.listed;
+  const File file(checkpoint / stored.name, File::Mode::Read);
+  std::string text(stored.index.bytes, '\0');
+  file.read_at(stored.index.offset, text.data(), text.size());
+  try {
+    require<DataError>(hash64(text) == stored.index.hash, "its index is damaged (its checksum differs)");
+    return std::make_shared<const PartIndex>(parse_index(text, stored.bytes));
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", file.path().string(), error.what()), kUseAnother);
   }
 }
 
@@ -168,22 +155,19 @@ void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& ma
   for (const CheckpointAttachment& a : manifest.attachments) read_attachment(checkpoint, manifest, a.name);
 }
 
-void verify_slices(const fs::path& checkpoint, const CheckpointManifest& manifest,
+void verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
                    const std::function<void()>& on_progress, int reader, int readers) {
-  const UsePiece count = [&](const std::byte*, const std::vector<int64_t>&, const Shape&) {
-    if (on_progress) on_progress();
-  };
   for (auto i = static_cast<size_t>(reader); i < manifest.files.size(); i += static_cast<size_t>(readers)) {
-    const CheckpointFile& stored = manifest.files[i];
-    const File file(checkpoint / stored.name, File::Mode::Read);
-    for (const CheckpointSlice& s : stored.slices) read_slice(file, s, count);
+    const auto index = read_index(checkpoint, manifest.files[i]);
+    const File file(checkpoint / manifest.files[i].name, File::Mode::Read);
+    for (const StoredArray& array : index->arrays) verify_array(file, array, index->block_bytes, on_progress);
   }
 }
 
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
                        const std::function<void()>& on_progress) {
   verify_attachments(checkpoint, manifest);
-  verify_slices(checkpoint, manifest, on_progress);
+  verify_arrays(checkpoint, manifest, on_progress);
 }
 
 }  // namespace weft

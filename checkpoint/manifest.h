@@ -1,32 +1,26 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/files.h"
-#include "kernels/tensor.h"
+#include "checkpoint/part_index.h"
+#include "parallel/mesh.h"
 
 namespace weft {
 
-// A slice as it lies in a file: a contiguous array of dtype, row-major.
-struct CheckpointSlice {
-  std::string buffer, name;
-  DType dtype = DType::F32;  // F32 or F64
-  Shape shape;               // global
-  std::vector<int64_t> origin;
-  Shape extent;
-  uint64_t offset = 0;  // of its first byte in the file
-  uint64_t hash = 0;    // XXH3 of its bytes
-  uint64_t bytes() const { return static_cast<uint64_t>(extent.elements()) * size_of(dtype); }
-};
-
+// The file of one rank's arrays, and where in it the index of what they hold lies.
 struct CheckpointFile {
   std::string name;  // rank-00000.h5, within the checkpoint's directory
   uint64_t bytes = 0;
-  std::vector<CheckpointSlice> slices;
+  struct {
+    uint64_t offset = 0, bytes = 0, hash = 0;
+  } index;
+  std::shared_ptr<const PartIndex> listed;  // format 1, whose manifest holds it
 };
 
 // A small file that travels with the checkpoint: a tokenizer.
@@ -41,9 +35,10 @@ fs::path manifest_path(const fs::path& checkpoint);
 // Whether a directory is a committed checkpoint: its manifest is there, read or not.
 bool has_manifest(const fs::path& checkpoint);
 
-// The manifest, written last: a directory without it is not a checkpoint.
+// The manifest, written last: a directory without it is not a checkpoint. It grows by a line a rank: what lies in a
+// rank's file, the file's own index says.
 struct CheckpointManifest {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
   int64_t step = 0;
   // The order of saves in a run directory: higher than of any that was there when this one was begun. 0 in checkpoints
   // of builds that did not store it.
@@ -53,26 +48,31 @@ struct CheckpointManifest {
   std::string job;                     // the resolved job, YAML
   nlohmann::ordered_json fingerprint;  // of the run's numerics
   nlohmann::ordered_json provenance;   // what wrote it: revision, libraries, overrides; null in older checkpoints
+  MeshLayout layout;                   // of the ranks that wrote the files, in their order; 0 x 0 where it is not known
   std::vector<CheckpointFile> files;
   std::vector<CheckpointAttachment> attachments;
 };
 
-nlohmann::ordered_json file_to_json(const CheckpointFile& file);
-CheckpointFile file_from_json(
-    const nlohmann::ordered_json& json);  // throws nlohmann or weft errors; see read_checkpoint_manifest
 std::string checkpoint_manifest_text(const CheckpointManifest& manifest);
-
-// Reads and checks a checkpoint's manifest: version, its own hash, sizes of the files, slices inside their files and
-// tensors. DataError with the path and what is wrong.
+// Of the manifest at `path`: its version, its own hash, and that what it names is possible. DataError with the path and
+// what is wrong.
+CheckpointManifest parse_checkpoint_manifest(std::string_view text, const fs::path& path);
 CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint);
+// Its text; DataError if the directory is no checkpoint.
+std::string read_manifest_text(const fs::path& checkpoint);
+// The files are there, as large as they were written. DataError.
+void check_files(const fs::path& checkpoint, const CheckpointManifest& manifest);
+
+// The index of a file of the checkpoint, its checksum compared; DataError with the path.
+std::shared_ptr<const PartIndex> read_index(const fs::path& checkpoint, const CheckpointFile& file);
 
 // The text of an attachment, its checksum compared; DataError if there is none of that name.
 std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name);
 
-// Reads what there is besides tensors, or every slice, and compares checksums; DataError naming the file and tensor.
-// `on_progress` is called after every few megabytes. Of several `readers` each reads the slices of some of the files.
+// Reads what there is besides tensors, or every array, and compares checksums; DataError naming the file and tensor.
+// `on_progress` is called after every few megabytes. Of several `readers` each reads some of the files.
 void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& manifest);
-void verify_slices(const fs::path& checkpoint, const CheckpointManifest& manifest,
+void verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
                    const std::function<void()>& on_progress = {}, int reader = 0, int readers = 1);
 // Both.
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,

@@ -1,34 +1,23 @@
 #include "checkpoint/parameters.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 namespace weft {
 namespace {
 
-// The boxes of the parameter's part in a buffer; none if that part is empty.
-std::vector<TensorBox> boxes_of(const ParameterRegistry& registry, const Parameter& p, const NamedBuffer& buffer) {
-  const std::vector<int64_t> corner = registry.local_origin(p);
+// Of a parameter's part in a buffer the pieces that lie in one range that this rank owns, and where they begin.
+std::vector<std::pair<int64_t, OwnedArray::Piece>> pieces_of(const ParameterRegistry& registry, const Parameter& p,
+                                                             const FlatBuffer& flat) {
   const int64_t begin = p.flat_offset();
-  std::vector<TensorBox> boxes;
-  for (const FlatRange& part : buffer.flat.parts({begin, begin + p.extent().elements()})) {
-    const Tensor data = buffer.flat.piece(part);
-    int64_t at = 0;
-    for (const Box& box : cut_flat(p.extent(), part.begin - begin, part.end - begin)) {
-      std::vector<int64_t> origin = corner;
-      for (size_t d = 0; d < origin.size(); ++d) origin[d] += box.origin[d];
-      boxes.push_back({.buffer = buffer.name,
-                       .name = p.spec().name,
-                       .shape = p.spec().shape,
-                       .origin = std::move(origin),
-                       .data = data.flat(at, box.extent)});
-      at += box.extent.elements();
-    }
+  std::vector<std::pair<int64_t, OwnedArray::Piece>> pieces;
+  for (const FlatRange& part : flat.parts({begin, begin + p.extent().elements()})) {
+    const Stretch place{p.spec().name, p.spec().shape,     registry.local_origin(p),
+                        p.extent(),    part.begin - begin, part.end - begin};
+    pieces.push_back({part.begin, {place, flat.piece(part)}});
   }
-  return boxes;
-}
-
-void append(std::vector<TensorBox>& all, std::vector<TensorBox> more) {
-  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return pieces;
 }
 
 }  // namespace
@@ -36,30 +25,58 @@ void append(std::vector<TensorBox>& all, std::vector<TensorBox> more) {
 std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
   std::vector<TensorBox> boxes;
   for (const NamedBuffer& buffer : buffers) {
-    for (const auto& p : registry.parameters()) append(boxes, boxes_of(registry, *p, buffer));
+    for (const auto& p : registry.parameters()) {
+      for (const auto& [begin, piece] : pieces_of(registry, *p, buffer.flat)) {
+        int64_t at = 0;
+        for (const Box& box : boxes_of(piece.place, 0, piece.place.elements())) {
+          boxes.push_back({.buffer = buffer.name,
+                           .name = piece.place.name,
+                           .shape = piece.place.shape,
+                           .origin = box.origin,
+                           .data = piece.data.flat(at, box.extent)});
+          at += box.extent.elements();
+        }
+      }
+    }
   }
   return boxes;
 }
 
 namespace {
 
-std::vector<TensorBox> owned_by(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers, int dp_rank,
-                                int tp_rank) {
-  const int64_t dp = registry.mesh().dp().size(), total = registry.layout().elements;
-  std::vector<TensorBox> boxes;
-  for (const auto& p : registry.parameters()) {
-    // A tensor that tp replicates is written by its first tp rank.
-    if (p->spec().tp_dim < 0 && tp_rank != 0) continue;
-    const bool its_turn = p->flat_offset() * dp / total == dp_rank;
-    if (!registry.layout().sharded() && !its_turn) continue;
-    for (const NamedBuffer& buffer : buffers) append(boxes, boxes_of(registry, *p, buffer));
+// The owned range of the layout that an element lies in.
+size_t range_of(const FlatLayout& layout, int64_t element) {
+  const auto at = std::ranges::find_if(
+      layout.owned, [&](const FlatRange& owned) { return owned.begin <= element && element < owned.end; });
+  return static_cast<size_t>(at - layout.owned.begin());
+}
+
+std::vector<OwnedArray> owned_by(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers, int dp_rank,
+                                 int tp_rank) {
+  const FlatLayout& layout = registry.layout();
+  const int64_t dp = registry.mesh().dp().size();
+  std::vector<OwnedArray> arrays;
+  for (const NamedBuffer& buffer : buffers) {
+    std::map<size_t, OwnedArray> by_range;
+    for (const auto& p : registry.parameters()) {
+      // A tensor that tp replicates is written by its first tp rank.
+      if (p->spec().tp_dim < 0 && tp_rank != 0) continue;
+      const bool its_turn = p->flat_offset() * dp / layout.elements == dp_rank;
+      if (!layout.sharded() && !its_turn) continue;
+      for (auto& [begin, piece] : pieces_of(registry, *p, buffer.flat)) {
+        OwnedArray& array = by_range[range_of(layout, begin)];
+        array.buffer = buffer.name, array.dtype = piece.data.dtype();
+        array.pieces.push_back(std::move(piece));
+      }
+    }
+    for (auto& [range, array] : by_range) arrays.push_back(std::move(array));
   }
-  return boxes;
+  return arrays;
 }
 
 }  // namespace
 
-std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
+std::vector<OwnedArray> owned_arrays(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
   return owned_by(registry, buffers, registry.mesh().dp().rank(), registry.mesh().tp().rank());
 }
 
@@ -68,9 +85,7 @@ uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const N
   uint64_t most = 0;
   const int replicas = registry.layout().sharded() ? 1 : registry.mesh().dp().size();
   for (int replica = 0; replica < replicas; ++replica) {
-    uint64_t bytes = 0;
-    for (const TensorBox& box : owned_by(registry, buffers, replica, 0)) bytes += box.data.bytes();
-    most = std::max(most, bytes);
+    most = std::max(most, bytes_of(owned_by(registry, buffers, replica, 0)));
   }
   return most;
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include "checkpoint/box.h"
+#include "checkpoint/stretch.h"
 #include "parallel/parameter.h"
 
 namespace weft {
@@ -16,9 +16,9 @@ struct NamedBuffer {
 // what this one owns.
 std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
-// The boxes that this rank writes: of buffers that every dp replica holds whole, each writes a share of about equal
-// size.
-std::vector<TensorBox> owned_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
+// What this rank writes: of each buffer one array for each range that it owns, a bucket's share where the replicas
+// divide it. Of buffers that every dp replica holds whole, each writes parameters of about equal size.
+std::vector<OwnedArray> owned_arrays(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
 // Bytes of those of the rank that writes most: what the copy of a save takes there.
 uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);

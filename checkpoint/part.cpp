@@ -15,54 +15,56 @@ Hdf5Type hdf5_type(DType dtype) {
   return dtype == DType::F32 ? Hdf5Type::F32 : Hdf5Type::F64;
 }
 
-std::vector<std::string> write_structure(const fs::path& path, const std::vector<CheckpointSlice>& slices) {
+// Creates the file with room for all arrays and for their index. Sets where the arrays lie; returns where the index
+// does.
+uint64_t lay_out(const fs::path& path, PartIndex& index) {
   Hdf5File file = Hdf5File::create(path);
   file.set_attribute("/", "weft_checkpoint_part", int64_t{CheckpointManifest::kVersion});
-  std::vector<std::string> arrays;
-  for (const CheckpointSlice& slice : slices) {
-    const std::string buffer = "/" + slice.buffer, tensor = buffer + "/" + slice.name;
+  for (StoredArray& array : index.arrays) {
+    const std::string buffer = "/" + array.buffer;
     if (!file.exists(buffer)) file.create_group(buffer);
-    if (!file.exists(tensor)) file.create_group(tensor);
-    const std::string array = fmt::format("{}/{}", tensor, file.children(tensor).size());
-    file.create_array(array, hdf5_type(slice.dtype), slice.extent.dims());
-    file.set_attribute(array, "shape", slice.shape.text());
-    file.set_attribute(array, "origin", Shape(slice.origin).text());
-    arrays.push_back(array);
+    const std::string place = fmt::format("{}/{}", buffer, file.children(buffer).size());
+    file.create_array(place, hdf5_type(array.dtype), std::vector{array.elements()});
+    array.offset = file.array(place).offset;
   }
+  file.create_array("/index", Hdf5Type::U8, std::vector{std::ssize(index_text(index))});
+  const uint64_t offset = file.array("/index").offset;
   file.close();
-  return arrays;
-}
-
-// Creates the file with room for all slices, and says where they lie.
-CheckpointFile lay_out(const fs::path& path, std::vector<CheckpointSlice> slices) {
-  const std::vector<std::string> arrays = write_structure(path, slices);
-  const Hdf5File structure = Hdf5File::open(path);
-  for (size_t i = 0; i < slices.size(); ++i) slices[i].offset = structure.array(arrays[i]).offset;
-  return {.name = path.filename(), .slices = std::move(slices)};
+  return offset;
 }
 
 }  // namespace
 
-CheckpointPart::CheckpointPart(const fs::path& path, std::vector<CheckpointSlice> slices, std::function<void()> between)
-    : stored_(lay_out(path, std::move(slices))), file_(path, File::Mode::ReadWrite), between_(std::move(between)) {}
+std::vector<StoredArray> stored_arrays(std::span<const OwnedArray> owned) {
+  std::vector<StoredArray> arrays;
+  for (const OwnedArray& array : owned) {
+    StoredArray& stored = arrays.emplace_back(StoredArray{.buffer = array.buffer, .dtype = array.dtype});
+    for (const OwnedArray::Piece& piece : array.pieces) stored.stretches.push_back(piece.place);
+  }
+  return arrays;
+}
 
-void CheckpointPart::write(size_t slice, std::span<const std::byte> bytes) {
-  CheckpointSlice& stored = stored_.slices[slice];
-  require<InternalError>(bytes.size() == stored.bytes(), "{} bytes for {}, which takes {}", bytes.size(), stored.name,
-                         stored.bytes());
-  constexpr uint64_t kCached = 1 << 20;  // is written while the processor's cache has it from hashing
-  Hasher hasher;
+CheckpointPart::CheckpointPart(const fs::path& path, std::vector<StoredArray> arrays, std::function<void()> between)
+    : path_(path),
+      index_{.arrays = std::move(arrays)},
+      index_offset_(lay_out(path, index_)),
+      file_(path, File::Mode::ReadWrite),
+      between_(std::move(between)) {}
+
+// A block is written while the processor's cache has it from hashing.
+void CheckpointPart::write(size_t array, std::span<const std::byte> bytes) {
+  StoredArray& stored = index_.arrays[array];
+  require<InternalError>(bytes.size() == stored.bytes(), "{} bytes for an array of {}", bytes.size(), stored.bytes());
   uint64_t told = 0;
   for (uint64_t at = 0; at < bytes.size();) {
-    const auto piece = bytes.subspan(at, std::min<uint64_t>(kCached, bytes.size() - at));
-    hasher.update(piece.data(), piece.size());
-    file_.write_at(stored.offset + at, piece.data(), piece.size());
-    at += piece.size();
+    const auto block = bytes.subspan(at, std::min<uint64_t>(PartIndex::kBlock, bytes.size() - at));
+    stored.hashes.push_back(hash64({reinterpret_cast<const char*>(block.data()), block.size()}));
+    file_.write_at(stored.offset + at, block.data(), block.size());
+    at += block.size();
     if (at - told < kPiece && at < bytes.size()) continue;
     written(stored.offset + told, stored.offset + at);
     told = at;
   }
-  stored.hash = hasher.digest();
 }
 
 void CheckpointPart::written(uint64_t begin, uint64_t end) {
@@ -81,9 +83,12 @@ void CheckpointPart::write_back() {
 }
 
 CheckpointFile CheckpointPart::finish() {
+  const std::string text = index_text(index_);
+  file_.write_at(index_offset_, text.data(), text.size());
   file_.sync();
-  stored_.bytes = file_.size();
-  return stored_;
+  return {.name = path_.filename(),
+          .bytes = file_.size(),
+          .index = {.offset = index_offset_, .bytes = text.size(), .hash = hash64(text)}};
 }
 
 }  // namespace weft

@@ -7,19 +7,23 @@
 
 namespace weft {
 
-// The file in which one process keeps its slices of a checkpoint. HDF5 lays it out: /buffer/tensor/slice, with the
-// slice's place in the tensor as attributes. The payload goes past HDF5, which has one lock for the whole process.
+// What is to be stored of arrays that a rank owns.
+std::vector<StoredArray> stored_arrays(std::span<const OwnedArray> owned);
+
+// The file in which one process keeps its arrays of a checkpoint. HDF5 lays it out: /master/0, /moment1/0, ..., and at
+// its end /index, which says what lies in them (checkpoint/part_index.h). The bytes go past HDF5, which has one lock
+// for the whole process.
 class CheckpointPart {
  public:
-  // Creates the file. Of the slices, offset and hash are found out here. `between` is called after every piece of at
+  // Creates the file. Of the arrays, offsets and hashes are found out here. `between` is called after every piece of at
   // most kPiece that was written; what it throws ends the work.
-  CheckpointPart(const fs::path& path, std::vector<CheckpointSlice> slices, std::function<void()> between = {});
+  CheckpointPart(const fs::path& path, std::vector<StoredArray> arrays, std::function<void()> between = {});
   static constexpr uint64_t kPiece = uint64_t{64} << 20;
 
-  // All of its elements. Slices are written in the order in which they lie in the file, each piece behind the one
-  // before it on its way to the disk: neither does a sync at the end take long, nor do written pages fill the memory.
-  void write(size_t slice, std::span<const std::byte> bytes);
-  CheckpointFile finish();  // syncs; once every slice is written
+  // All of an array. Arrays are written in their order, each piece behind the one before it on its way to the disk:
+  // neither does a sync at the end take long, nor do written pages fill the memory.
+  void write(size_t array, std::span<const std::byte> bytes);
+  CheckpointFile finish();  // writes the index and syncs; once every array is written
 
  private:
   struct Stretch {
@@ -29,7 +33,9 @@ class CheckpointPart {
   void written(uint64_t begin, uint64_t end);
   void write_back();
 
-  CheckpointFile stored_;
+  fs::path path_;
+  PartIndex index_;
+  uint64_t index_offset_ = 0;  // in the file
   File file_;
   std::function<void()> between_;
   Stretch gathered_, on_its_way_;  // bytes in the system's memory, and those that the disk is being given

@@ -6,8 +6,10 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "checkpoint/slice_reader.h"
+#include "checkpoint/array_reader.h"
+#include "checkpoint/reading_order.h"
 #include "kernels/transfer.h"
+#include "parallel/agree.h"
 
 namespace weft {
 
@@ -70,10 +72,17 @@ int64_t next_sequence(const fs::path& directory) {
 
 Checkpoint Checkpoint::open(const fs::path& path) {
   require<DataError>(fs::is_directory(path), "{}: no such checkpoint directory", path.string());
-  Checkpoint checkpoint;
-  checkpoint.path_ = path;
-  checkpoint.manifest_ = read_checkpoint_manifest(path);
+  Checkpoint checkpoint(path, read_checkpoint_manifest(path));
+  check_files(path, checkpoint.manifest_);
   return checkpoint;
+}
+
+Checkpoint Checkpoint::open(const fs::path& path, Communicator& world) {
+  const std::string text = agree(world, [&] {
+    open(path);
+    return read_manifest_text(path);
+  });
+  return {path, parse_checkpoint_manifest(text, manifest_path(path))};
 }
 
 Tensor Checkpoint::read_whole(Context& context, const std::string& name, const Shape& shape) const {
@@ -86,8 +95,10 @@ Tensor Checkpoint::read_whole(Context& context, const std::string& name, const S
 std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string& buffer) const {
   std::map<std::string, Shape> found;
   for (const CheckpointFile& file : manifest_.files) {
-    for (const CheckpointSlice& s : file.slices) {
-      if (s.buffer == buffer) found[s.name] = s.shape;
+    const auto index = read_index(path_, file);
+    for (const StoredArray& array : index->arrays) {
+      if (array.buffer != buffer) continue;
+      for (const Stretch& stretch : array.stretches) found[stretch.name] = stretch.shape;
     }
   }
   return {found.begin(), found.end()};
@@ -102,11 +113,12 @@ class Filling {
   Filling(Context& context, const TensorBox& box) : context_(context), box_(box) {}
   const TensorBox& box() const { return box_; }
   int64_t filled() const { return filled_; }
+  bool full() const { return filled_ == box_.data.elements(); }
 
-  void take(const std::byte* bytes, const std::vector<int64_t>& origin, const Shape& extent) {
+  void take(const std::byte* bytes, const Box& from) {
     const bool here = box_.data.device().kind == DeviceKind::Cpu;
     if (!here && staged_.empty()) staged_.resize(box_.data.bytes());
-    filled_ += copy_overlap(bytes, origin, extent, box_, here ? box_.data.raw() : staged_.data());
+    filled_ += copy_overlap(bytes, from.origin, from.extent, box_, here ? box_.data.raw() : staged_.data());
     if (here || filled_ < box_.data.elements()) return;
     upload_bytes(context_, staged_, box_.data);
     staged_ = {};
@@ -119,44 +131,81 @@ class Filling {
   std::vector<std::byte> staged_;
 };
 
-}  // namespace
-
-uint64_t Checkpoint::read(Context& context, const std::vector<TensorBox>& boxes,
-                          const std::function<void()>& on_progress) const {
-  await_snapshots(context);
-  std::vector<Filling> fillings;
-  fillings.reserve(boxes.size());
-  std::map<std::pair<std::string, std::string>, std::vector<Filling*>> wanted;
-  for (const TensorBox& box : boxes) wanted[{box.buffer, box.name}].push_back(&fillings.emplace_back(context, box));
-  uint64_t bytes_read = 0;
-  for (const CheckpointFile& stored : manifest_.files) {
-    std::optional<File> file;  // opened if something in it is needed
-    for (const CheckpointSlice& s : stored.slices) {
-      const auto at = wanted.find({s.buffer, s.name});
-      if (at == wanted.end()) continue;
-      std::vector<Filling*> needing;
-      for (Filling* filling : at->second) {
-        const TensorBox& box = filling->box();
-        require<DataError>(s.shape == box.shape && s.dtype == box.data.dtype(),
-                           "{}: {} is {}{} in the checkpoint and {}{} in the model", path_.string(), s.name,
-                           name(s.dtype), s.shape, name(box.data.dtype()), box.shape);
-        if (overlaps(s.origin, s.extent, box)) needing.push_back(filling);
-      }
-      if (needing.empty()) continue;
-      if (!file) file.emplace(path_ / stored.name, File::Mode::Read);
-      bytes_read +=
-          read_slice(*file, s, [&](const std::byte* bytes, const std::vector<int64_t>& origin, const Shape& extent) {
-            for (Filling* filling : needing) filling->take(bytes, origin, extent);
-            if (on_progress) on_progress();
-          });
+// The boxes being read, found by the tensors of stretches.
+class Wanted {
+ public:
+  Wanted(Context& context, const std::vector<TensorBox>& boxes) {
+    fillings_.reserve(boxes.size());
+    for (const TensorBox& box : boxes) {
+      by_tensor_[{box.buffer, box.name}].push_back(&fillings_.emplace_back(context, box));
     }
   }
-  for (const Filling& filling : fillings) {
-    const TensorBox& box = filling.box();
-    require<DataError>(filling.filled() == box.data.elements(), "{}: {} of {} has {} of {} elements in the checkpoint",
-                       path_.string(), box.buffer, box.name, filling.filled(), box.data.elements());
+  const std::vector<Filling>& fillings() const { return fillings_; }
+  bool all_full() const { return std::ranges::all_of(fillings_, &Filling::full); }
+
+  // work(filling) for what shares elements with a box of a stretch; until it returns true. Whether it did.
+  template <class Do>
+  bool any(const std::string& buffer, const Stretch& of, const Box& box, const Do& work) {
+    const auto at = by_tensor_.find({buffer, of.name});
+    if (at == by_tensor_.end()) return false;
+    return std::ranges::any_of(at->second, [&](Filling* filling) {
+      return overlaps(box.origin, box.extent, filling->box()) && work(*filling);
+    });
   }
-  return bytes_read;
+
+  // Whether something of the array is of a wanted tensor, which must then be of the same shape and dtype.
+  bool in(const StoredArray& array, const fs::path& checkpoint) const {
+    bool any = false;
+    for (const Stretch& s : array.stretches) {
+      const auto at = by_tensor_.find({array.buffer, s.name});
+      if (at == by_tensor_.end()) continue;
+      const TensorBox& box = at->second.front()->box();
+      require<DataError>(s.shape == box.shape && array.dtype == box.data.dtype(),
+                         "{}: {} is {}{} in the checkpoint and {}{} in the model", checkpoint.string(), s.name,
+                         name(array.dtype), s.shape, name(box.data.dtype()), box.shape);
+      any = true;
+    }
+    return any;
+  }
+
+ private:
+  std::vector<Filling> fillings_;
+  std::map<std::pair<std::string, std::string>, std::vector<Filling*>> by_tensor_;
+};
+
+}  // namespace
+
+Checkpoint::Read Checkpoint::read(Context& context, const std::vector<TensorBox>& boxes,
+                                  const std::function<void()>& on_progress, const Mesh* mesh) const {
+  await_snapshots(context);
+  Wanted wanted(context, boxes);
+  Read read;
+  for (const size_t i : reading_order(manifest_, mesh)) {
+    if (wanted.all_full()) break;
+    const CheckpointFile& stored = manifest_.files[i];
+    const auto index = read_index(path_, stored);
+    ++read.files;
+    const File file(path_ / stored.name, File::Mode::Read);
+    for (const StoredArray& array : index->arrays) {
+      if (!wanted.in(array, path_)) continue;
+      const NeedBox needs = [&](const Stretch& of, const Box& box) {
+        return wanted.any(array.buffer, of, box, [](const Filling&) { return true; });
+      };
+      const UseBox use = [&](const Stretch& of, const Box& box, const std::byte* bytes) {
+        wanted.any(array.buffer, of, box, [&](Filling& filling) {
+          filling.take(bytes, box);
+          return false;
+        });
+      };
+      read.bytes += read_array(file, array, index->block_bytes, needs, use, on_progress);
+    }
+  }
+  for (const Filling& filling : wanted.fillings()) {
+    const TensorBox& box = filling.box();
+    require<DataError>(filling.full(), "{}: {} of {} has {} of {} elements in the checkpoint", path_.string(),
+                       box.buffer, box.name, filling.filled(), box.data.elements());
+  }
+  return read;
 }
 
 std::optional<Checkpoint> latest_valid(const fs::path& directory, const std::function<void()>& on_progress) {

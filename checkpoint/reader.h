@@ -9,6 +9,7 @@
 #include "checkpoint/box.h"
 #include "checkpoint/manifest.h"
 #include "kernels/context.h"
+#include "parallel/mesh.h"
 
 namespace weft {
 
@@ -37,26 +38,34 @@ int64_t next_sequence(const fs::path& directory);
 class Checkpoint {
  public:
   static Checkpoint open(const fs::path& path);
+  // Collective: rank 0 reads the manifest and looks at the files, for all. What it throws all throw.
+  static Checkpoint open(const fs::path& path, Communicator& world);
   const fs::path& path() const { return path_; }
   const CheckpointManifest& manifest() const { return manifest_; }
 
-  // Fills the boxes from whatever slices the checkpoint holds, on any layout. Slices that lie in none of the boxes are
-  // not read; one that does is read whole, piece by piece, and its checksum compared. DataError if a tensor
-  // is missing, has another shape or dtype, or is damaged. Returns the bytes of slices that were read.
-  // `on_progress` is called after every few megabytes.
-  uint64_t read(Context& context, const std::vector<TensorBox>& boxes,
-                const std::function<void()>& on_progress = {}) const;
+  // What was read of the files.
+  struct Read {
+    uint64_t bytes = 0;  // of arrays
+    int files = 0;       // whose index was read
+  };
+  // Fills the boxes from whatever arrays the checkpoint holds, on any layout. Blocks that hold nothing of the boxes
+  // are not read; of one that does the checksum is compared. Files are looked into in the order in which they are
+  // likely to hold what the rank of `mesh` needs, until it has all. DataError if a tensor is missing, has another
+  // shape or dtype, or is damaged. `on_progress` is called after every few megabytes.
+  Read read(Context& context, const std::vector<TensorBox>& boxes, const std::function<void()>& on_progress = {},
+            const Mesh* mesh = nullptr) const;
   // A whole tensor of the master weights, fp32 on the host.
   Tensor read_whole(Context& context, const std::string& name, const Shape& shape) const;
-  // The global shape of every tensor of a buffer, by name.
+  // The global shape of every tensor of a buffer, by name. Reads every file's index.
   std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer) const;
 
  private:
+  Checkpoint(fs::path path, CheckpointManifest manifest) : path_(std::move(path)), manifest_(std::move(manifest)) {}
   fs::path path_;
   CheckpointManifest manifest_;
 };
 
-// The newest checkpoint whose every slice is intact; damaged ones are logged and passed over. Nothing if none is.
+// The newest checkpoint whose every array is intact; damaged ones are logged and passed over. Nothing if none is.
 std::optional<Checkpoint> latest_valid(const fs::path& directory, const std::function<void()>& on_progress = {});
 
 }  // namespace weft

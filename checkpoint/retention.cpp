@@ -59,10 +59,11 @@ std::string name_in_the_end(std::string name) {
   return is_step_name(name) ? name : "";
 }
 
-// Has a manifest that can be read. Of an unfinished one: a kill came between the manifest and the rename.
+// Has a manifest that can be read, and the files that it names. Of an unfinished one: a kill came between the manifest
+// and the rename.
 bool is_complete(const fs::path& directory) {
   try {
-    read_checkpoint_manifest(directory);
+    check_files(directory, read_checkpoint_manifest(directory));
     return true;
   } catch (const DataError&) {
     return false;

@@ -1,13 +1,17 @@
 #include "checkpoint/space.h"
 
 #include "base/error.h"
+#include "checkpoint/part_index.h"
 
 namespace weft {
 
-uint64_t checkpoint_bytes(int64_t elements, int64_t element_bytes, int64_t buffers, int64_t tensors) {
-  // A tensor of a buffer: some 300 bytes of manifest and 2 KiB of HDF5 groups, attributes and headers.
-  constexpr int64_t kDescription = 2500, kFixed = 64 << 10;
-  return static_cast<uint64_t>(buffers * (elements * element_bytes + tensors * kDescription) + kFixed);
+uint64_t checkpoint_bytes(int64_t elements, int64_t element_bytes, int64_t buffers, int64_t tensors, int64_t parts) {
+  // A part: what HDF5 needs for its structure, and its line in the manifest. A tensor: its box in the index of some
+  // part and its stretches there; where tensors are cut between parts, each has a few more.
+  constexpr int64_t kPart = 8 << 10, kTensor = 400, kFixed = 32 << 10;
+  const int64_t hashes = elements * element_bytes / static_cast<int64_t>(PartIndex::kBlock) * 20;
+  return static_cast<uint64_t>(buffers * (elements * element_bytes + hashes + tensors * kTensor) + parts * kPart +
+                               kFixed);
 }
 
 void require_space(const fs::path& directory, uint64_t needed, const std::string& what) {

@@ -10,15 +10,16 @@ namespace {
 
 CheckpointFile write_tensors(const fs::path& path, const std::vector<WholeTensor>& tensors,
                              const std::function<void(const WholeTensor&, std::span<float>)>& fill) {
-  std::vector<CheckpointSlice> slices;
+  std::vector<StoredArray> arrays;
   for (const WholeTensor& t : tensors) {
-    slices.push_back({.buffer = "master",
-                      .name = t.name,
+    const Stretch all{.name = t.name,
                       .shape = t.shape,
                       .origin = std::vector<int64_t>(static_cast<size_t>(t.shape.rank()), 0),
-                      .extent = t.shape});
+                      .extent = t.shape,
+                      .end = t.shape.elements()};
+    arrays.push_back({.buffer = "master", .stretches = {all}});
   }
-  CheckpointPart part(path, std::move(slices));
+  CheckpointPart part(path, std::move(arrays));
   for (size_t i = 0; i < tensors.size(); ++i) {
     std::vector<float> values(static_cast<size_t>(tensors[i].shape.elements()));
     fill(tensors[i], values);
@@ -39,7 +40,7 @@ void write_whole_checkpoint(const fs::path& out, const CheckpointHeader& header,
   fs::remove_all(temporary);
   fs::create_directories(temporary);
   try {
-    require_space(temporary, checkpoint_bytes(elements, sizeof(float), 1, std::ssize(tensors)), "the weights");
+    require_space(temporary, checkpoint_bytes(elements, sizeof(float), 1, std::ssize(tensors), 1), "the weights");
     const CheckpointFile part = write_tensors(temporary / (part_name(0) + ".h5"), tensors, fill);
     write_manifest(temporary, header, {part});
     rename_durably(temporary, out);

@@ -5,36 +5,25 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/part.h"
 #include "parallel/agree.h"
-#include "parallel/gather_texts.h"
 
 namespace weft {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-uint64_t bytes_of(std::span<const TensorBox> boxes) {
-  uint64_t bytes = 0;
-  for (const TensorBox& box : boxes) bytes += box.data.bytes();
-  return bytes;
+// A 64-bit value as two doubles, each of which has the half exactly.
+std::array<double, 2> halves(uint64_t value) {
+  return {static_cast<double>(value >> 32), static_cast<double>(value & 0xffffffffU)};
 }
-
-std::vector<CheckpointSlice> slices_of(std::span<const TensorBox> boxes) {
-  std::vector<CheckpointSlice> slices;
-  for (const TensorBox& box : boxes) {
-    slices.push_back({.buffer = box.buffer,
-                      .name = box.name,
-                      .dtype = box.data.dtype(),
-                      .shape = box.shape,
-                      .origin = box.origin,
-                      .extent = box.data.shape()});
-  }
-  return slices;
+uint64_t from_halves(const double* halves) {
+  return (static_cast<uint64_t>(halves[0]) << 32) | static_cast<uint64_t>(halves[1]);
 }
 
 }  // namespace
@@ -49,7 +38,7 @@ CheckpointWriter::~CheckpointWriter() { cancelled_ = true; }
 
 // All of it into one block: pinned memory is made in pages, and slowly. The pages are there once they are written to,
 // and a system without so many says so now.
-void CheckpointWriter::reserve(std::span<const TensorBox> owned) {
+void CheckpointWriter::reserve(std::span<const OwnedArray> owned) {
   const uint64_t bytes = bytes_of(owned);
   if (memory_ && bytes <= part_bytes_) return;
   memory_.reset();
@@ -63,7 +52,7 @@ void CheckpointWriter::reserve(std::span<const TensorBox> owned) {
   }
 }
 
-void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBox>& owned,
+void CheckpointWriter::start(CheckpointHeader header, const std::vector<OwnedArray>& owned,
                              std::function<void()> after_commit) {
   require<InternalError>(!busy(), "a save is under way");
   const auto began = Clock::now();
@@ -76,16 +65,18 @@ void CheckpointWriter::start(CheckpointHeader header, const std::vector<TensorBo
   job_.start([this, began, directory = temporary()] { work([&] { write_part(directory, began); }, directory); });
 }
 
-void CheckpointWriter::copy(std::span<const TensorBox> owned) {
-  boxes_.assign(owned.begin(), owned.end());
+void CheckpointWriter::copy(std::span<const OwnedArray> owned) {
+  arrays_ = stored_arrays(owned);
   std::vector<Tensor> from;
   std::vector<std::span<std::byte>> to;
   int64_t begin = 0;
-  for (TensorBox& box : boxes_) {
-    from.push_back(box.data);
-    box.data = {memory_, begin, box.data.shape(), box.data.dtype()};
-    to.emplace_back(box.data.raw(), box.data.bytes());
-    begin += static_cast<int64_t>(box.data.bytes());
+  for (const OwnedArray& array : owned) {
+    for (const OwnedArray::Piece& piece : array.pieces) {
+      from.push_back(piece.data);
+      const Tensor copy(memory_, begin, piece.data.shape(), piece.data.dtype());
+      to.emplace_back(copy.raw(), copy.bytes());
+      begin += static_cast<int64_t>(copy.bytes());
+    }
   }
   snapshot_ = std::make_unique<Snapshot>(context_, from, to);
 }
@@ -94,7 +85,9 @@ void CheckpointWriter::copy(std::span<const TensorBox> owned) {
 std::string CheckpointWriter::space_text(const fs::path& directory) const {
   std::error_code error;
   const auto space = fs::space(fs::exists(directory, error) ? directory : directory.parent_path(), error);
-  return fmt::format("\n  this rank's part needs {} bytes; {} bytes are free in {}", bytes_of(boxes_),
+  return fmt::format("\n  this rank's part needs {} bytes; {} bytes are free in {}",
+                     std::accumulate(arrays_.begin(), arrays_.end(), uint64_t{0},
+                                     [](uint64_t sum, const StoredArray& array) { return sum + array.bytes(); }),
                      error ? error.message() : fmt::format("{}", space.available), directory.string());
 }
 
@@ -119,12 +112,15 @@ void CheckpointWriter::look_around() {
 // Every rank makes the directory, if no other was before it.
 void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point began) {
   create_directories_durably(directory);
-  CheckpointPart part(directory / (part_name(world_.rank()) + ".h5"), slices_of(boxes_), [this] { look_around(); });
+  CheckpointPart part(directory / (part_name(world_.rank()) + ".h5"), arrays_, [this] { look_around(); });
   snapshot_->wait();
   part_.copy_seconds = seconds_since(began);
   const auto copied = Clock::now();
   look_around();
-  for (size_t i = 0; i < boxes_.size(); ++i) part.write(i, {boxes_[i].data.raw(), boxes_[i].data.bytes()});
+  const Tensor all(memory_, 0, {static_cast<int64_t>(part_bytes_ / sizeof(float))}, DType::F32);
+  uint64_t at = 0;
+  for (size_t i = 0; i < arrays_.size(); at += arrays_[i++].bytes())
+    part.write(i, {all.raw() + at, arrays_[i].bytes()});
   part_.file = part.finish();
   sync_directory(directory);
   part_.write_seconds = seconds_since(copied);
@@ -149,16 +145,23 @@ std::optional<SavedCheckpoint> CheckpointWriter::advance(const SaveStates& sums)
   return std::nullopt;
 }
 
+// 80 bytes a rank.
 std::vector<CheckpointWriter::Part> CheckpointWriter::gather_parts() const {
-  using Json = nlohmann::ordered_json;
-  const Json mine = {{"file", file_to_json(part_.file)}, {"copy", part_.copy_seconds}, {"write", part_.write_seconds}};
+  const CheckpointFile& file = part_.file;
+  std::vector<double> mine;
+  for (const uint64_t value : {file.bytes, file.index.offset, file.index.bytes, file.index.hash}) {
+    for (const double half : halves(value)) mine.push_back(half);
+  }
+  mine.insert(mine.end(), {part_.copy_seconds, part_.write_seconds});
+  const std::vector<double> all = world_.gather_host(mine);
   std::vector<Part> parts;
-  for (const std::string& text : gather_texts(world_, mine.dump())) {
-    if (world_.rank() != 0) continue;
-    const Json part = Json::parse(text);
-    parts.push_back({.file = file_from_json(part.at("file")),
-                     .copy_seconds = part.at("copy").get<double>(),
-                     .write_seconds = part.at("write").get<double>()});
+  for (size_t at = 0; at < all.size(); at += mine.size()) {
+    const double* its = &all[at];
+    parts.push_back({.file = {.name = part_name(static_cast<int>(parts.size())) + ".h5",
+                              .bytes = from_halves(its),
+                              .index = {from_halves(its + 2), from_halves(its + 4), from_halves(its + 6)}},
+                     .copy_seconds = its[8],
+                     .write_seconds = its[9]});
   }
   return parts;
 }
@@ -210,7 +213,7 @@ void CheckpointWriter::fail() {
 void CheckpointWriter::end() {
   phase_ = Phase::Idle;
   snapshot_.reset();
-  boxes_.clear();
+  arrays_.clear();
   after_commit_ = {};
 }
 

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "checkpoint/background_job.h"
-#include "checkpoint/box.h"
 #include "checkpoint/header.h"
+#include "checkpoint/stretch.h"
 #include "kernels/transfer.h"
 #include "parallel/communicator.h"
 
@@ -31,13 +31,13 @@ struct SavedCheckpoint {
   double bytes = 0;
 };
 
-// Writes checkpoints of all ranks in two phases, beside the training. start() has the boxes that this rank owns copied,
-// and returns; before they are written to, await_snapshots() is called. A thread of each rank waits for the copy,
-// writes it to DIR/step-N.ATTEMPT.tmp/rank-R.h5 in pieces and syncs them. Once every rank has written, rank 0's thread
-// writes the manifest and renames the directory. Who has written, failed or committed goes from rank to rank in sums,
-// which the caller makes: advance(). If a rank fails the others stop, the .tmp directory goes, and the error says why;
-// what was there before stays. One save at a time; the boxes' tensors stay until it has ended. The destructor gives up
-// what is under way within a piece.
+// Writes checkpoints of all ranks in two phases, beside the training. start() has the arrays that this rank owns
+// copied, and returns; before they are written to, await_snapshots() is called. A thread of each rank waits for the
+// copy, writes it to DIR/step-N.ATTEMPT.tmp/rank-R.h5 in pieces and syncs them. Once every rank has written, rank 0's
+// thread writes the manifest and renames the directory. Who has written, failed or committed goes from rank to rank in
+// sums, which the caller makes: advance(). If a rank fails the others stop, the .tmp directory goes, and the error says
+// why; what was there before stays. One save at a time; the arrays' tensors stay until it has ended. The destructor
+// gives up what is under way within a piece.
 class CheckpointWriter {
  public:
   CheckpointWriter(fs::path directory, Context& context, Communicator& world);
@@ -45,11 +45,11 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Takes the memory of the copies of such boxes, which is kept from one save to the next. MemoryError if it is not
+  // Takes the memory of the copies of such arrays, which is kept from one save to the next. MemoryError if it is not
   // there.
-  void reserve(std::span<const TensorBox> owned);
+  void reserve(std::span<const OwnedArray> owned);
   // `after_commit` runs on rank 0's thread; what it throws is a warning.
-  void start(CheckpointHeader header, const std::vector<TensorBox>& owned, std::function<void()> after_commit = {});
+  void start(CheckpointHeader header, const std::vector<OwnedArray>& owned, std::function<void()> after_commit = {});
   bool busy() const { return phase_ != Phase::Idle; }
   SaveStates states() const;
   // Collective: goes on with the save as the sums of all ranks' states() allow, which are the same on every rank. The
@@ -66,7 +66,7 @@ class CheckpointWriter {
     CheckpointFile file;
     double copy_seconds = 0, write_seconds = 0;
   };
-  void copy(std::span<const TensorBox> owned);
+  void copy(std::span<const OwnedArray> owned);
   void work(const std::function<void()>& body, const fs::path& directory);
   void look_around();
   void write_part(const fs::path& directory, std::chrono::steady_clock::time_point began);
@@ -88,7 +88,7 @@ class CheckpointWriter {
   Phase phase_ = Phase::Idle;
   CheckpointHeader header_;
   std::function<void()> after_commit_;
-  std::vector<TensorBox> boxes_;  // in that memory
+  std::vector<StoredArray> arrays_;  // whose bytes lie in that memory, end to end
   std::unique_ptr<Snapshot> snapshot_;
   uint64_t part_bytes_ = 0;
   Part part_;              // once it is written

@@ -64,7 +64,7 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   loaded.model->allocate(loaded.job.train.precision, false);
   loaded.model->packed_weights().set_format(weights);
   const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
-  checkpoint.read(loaded.model->context(), local_boxes(loaded.model->parameters(), master), on_progress);
+  checkpoint.read(loaded.model->context(), local_boxes(loaded.model->parameters(), master), on_progress, &mesh);
   loaded.model->parameters().sync_compute_weights();
   return loaded;
 }

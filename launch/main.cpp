@@ -40,7 +40,7 @@ void wait_for_rank0_error() {
 int fail(ExitCode code, const std::string& text) {
   wait_for_rank0_error();
   log_error("{}", text);
-  write_exit_file(static_cast<int>(code));
+  write_exit_file(static_cast<int>(code), text);
   int initialised = 0, finalised = 0;
   MPI_Initialized(&initialised);
   MPI_Finalized(&finalised);

@@ -174,7 +174,7 @@ void Session::fail(ExitCode code, const std::string& text) {
   // If several ranks fail, of one cause or as a consequence, the first one's report counts; its end ends the others.
   if (watchdog_ && !watchdog_->first_to_report()) std::this_thread::sleep_for(std::chrono::seconds(3));
   log_error("{}{}", rank_ == 0 ? fmt::format("[rank 0 {}] ", host_name()) : "", text);
-  write_exit_file(static_cast<int>(code));
+  write_exit_file(static_cast<int>(code), fmt::format("rank {} on {}: {}", rank_, host_name(), text));
   MpiEnvironment::abort(static_cast<int>(code));
 }
 

@@ -116,7 +116,7 @@ std::function<void()> Resume::note_progress() const {
 Beginning Resume::restore(const fs::path& path) {
   std::optional<Checkpoint> opened;
   require_intact([&] {
-    opened = Checkpoint::open(path);
+    opened = Checkpoint::open(path, directory_.world());
     if (directory_.world().rank() == 0) verify_attachments(path, opened->manifest());
   });
   const Checkpoint& checkpoint = *opened;
@@ -133,7 +133,7 @@ Beginning Resume::restore(const fs::path& path) {
   if (manifest.provenance.is_object()) beginning.init_from = manifest.provenance.value("init_from", Json());
   if (end_.reached(state)) {  // nothing is trained, so nothing can be trained wrongly
     const Communicator& world = directory_.world();
-    require_intact([&] { verify_slices(path, manifest, note_progress(), world.rank(), world.size()); });
+    require_intact([&] { verify_arrays(path, manifest, note_progress(), world.rank(), world.size()); });
     return beginning;
   }
   refuse_changes(changes.refused, path.string());
@@ -141,7 +141,7 @@ Beginning Resume::restore(const fs::path& path) {
   take_algorithms(checkpoint);
   log_other_numerics(manifest, before);
   const std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), setup_.checkpoint_buffers());
-  require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress()); });
+  require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress(), &setup_.mesh()); });
   setup_.parameters().sync_compute_weights();
   state.position = position_now(before, state.position);
   log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
@@ -211,12 +211,12 @@ void Resume::log_learning_rate_change(const RunState& state, bool allowed) const
 // Rank 0 says which checkpoint of a run is the latest. Adapters stay as they were drawn.
 Json Resume::load_initial_weights() {
   const fs::path path = agree(directory_.world(), [&] { return initial_checkpoint(job_.train.init_from).string(); });
-  const Checkpoint checkpoint = Checkpoint::open(path);
+  const Checkpoint checkpoint = Checkpoint::open(path, directory_.world());
   check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
   const std::vector<NamedBuffer> master = {{"master", setup_.parameters().master()}};
   std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), master);
   std::erase_if(boxes, [](const TensorBox& box) { return is_adapter(box.name); });
-  require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress()); });
+  require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress(), &setup_.mesh()); });
   setup_.parameters().sync_compute_weights();
   log_info("weights from {}", path.string());
   const CheckpointManifest& manifest = checkpoint.manifest();

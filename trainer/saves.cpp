@@ -53,7 +53,7 @@ void Saves::begin() {
     log_info("the best checkpoint so far, {}, is not there: the next evaluation counts as the best", best.string());
     return_to_committed_best();
   }
-  writer_.reserve(owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()));
+  writer_.reserve(owned_arrays(setup_.parameters(), setup_.checkpoint_buffers()));
   last_save_ = Clock::now();
 }
 
@@ -61,9 +61,10 @@ void Saves::check_space(bool evaluates) const {
   agree(directory_.world(), [&] {
     const CheckpointConfig& c = job_.checkpoint;
     const ParameterRegistry& parameters = setup_.parameters();
-    const uint64_t one = checkpoint_bytes(
-        parameters.global_elements(), parameters.precision() == Precision::Fp64 ? 8 : 4,
-        static_cast<int64_t>(setup_.checkpoint_buffers().size()), static_cast<int64_t>(parameters.parameters().size()));
+    const uint64_t one =
+        checkpoint_bytes(parameters.global_elements(), parameters.precision() == Precision::Fp64 ? 8 : 4,
+                         static_cast<int64_t>(setup_.checkpoint_buffers().size()),
+                         static_cast<int64_t>(parameters.parameters().size()), directory_.world().size());
     const bool once = c.every_steps == 0 && c.every_minutes == 0 && c.every_epochs == 0 && !evaluates;
     const auto pinned = [&](int64_t step) {
       return step > state_.step || has_manifest(checkpoint_path(directory_.checkpoints(), step));
@@ -106,7 +107,7 @@ void Saves::start() {
   header_.step = state_.step;
   header_.state = to_json(state_);
   under_way_ = {.step = state_.step, .best = {.step = state_.best_step, .loss = state_.best_loss}};
-  writer_.start(header_now(), owned_boxes(setup_.parameters(), setup_.checkpoint_buffers()), retention());
+  writer_.start(header_now(), owned_arrays(setup_.parameters(), setup_.checkpoint_buffers()), retention());
   saved_step_ = state_.step;
   header_.sequence += 1;
   last_save_ = Clock::now();
@@ -116,6 +117,7 @@ void Saves::start() {
 // With what the device has measured until now: the fingerprint names it, and whoever resumes needs it.
 CheckpointHeader Saves::header_now() const {
   CheckpointHeader header = header_;
+  header.layout = {.dp = setup_.mesh().dp().size(), .tp = setup_.mesh().tp().size()};
   header.fingerprint = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
   if (std::string text = tuned(setup_.context()); !text.empty()) {
     header.attachments.emplace_back(kAlgorithmsAttachment, std::move(text));

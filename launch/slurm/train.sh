@@ -17,8 +17,9 @@ training() {
   command=("$weft" train "$1" --set "train.max_restarts=${WEFT_MAX_RESTARTS:-3}" "${@:2}")
 }
 
-# run COMMAND...: sets code to the exit code of the first rank that failed, or else to the launcher's. The two differ:
-# srun --kill-on-bad-exit returns 143, of a rank that it ended itself. on_signal is called with a signal that this
+# run COMMAND...: sets code to the exit code of the first rank that failed, and why to its last words; or code to the
+# launcher's. The two differ: srun --kill-on-bad-exit returns 143, of a rank that it ended itself, and a rank that ends
+# all others may be gone before srun has read what it said. on_signal is called with a signal that this
 # script gets meanwhile, and the launcher's process.
 run() {
   local signal pid
@@ -37,7 +38,8 @@ run() {
     wait "$pid" || code=$?
   done
   trap '' USR1 TERM
-  [[ ! -s $WEFT_EXIT_FILE ]] || code=$(<"$WEFT_EXIT_FILE")
+  why=
+  [[ ! -s $WEFT_EXIT_FILE ]] || { read -r code; why=$(cat); } <"$WEFT_EXIT_FILE"
   rm -f "$WEFT_EXIT_FILE"
 }
 
@@ -48,7 +50,7 @@ on_signal() { echo "$(date -Is) job $SLURM_JOB_ID: SIG$1"; }
 # to (75), hung (5), or was killed (more than 128). What a restart does not mend ends the job: a wrong configuration,
 # bad data, divergence, restarts without progress.
 end() {
-  echo "$(date -Is) job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)): exit code $code"
+  echo "$(date -Is) job $SLURM_JOB_ID, start $((${SLURM_RESTART_COUNT:-0} + 1)): exit code $code${why:+: $why}"
   if ((code == 75 || code == 5 || code > 128)); then
     if ((${SLURM_RESTART_COUNT:-0} < ${WEFT_MAX_REQUEUES:-100})); then
       scontrol requeue "$SLURM_JOB_ID" || echo "this script cannot requeue it: submit it again, and it goes on"

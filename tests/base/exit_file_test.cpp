@@ -11,15 +11,21 @@ namespace {
 
 using namespace test;
 
-TEST(ExitFile, KeepsTheFirstCode) {
+TEST(ExitFile, KeepsTheFirstCodeAndWhy) {
   const Scratch scratch;
   const fs::path path = scratch / "exit";
   setenv("WEFT_EXIT_FILE", path.c_str(), 1);
   write_exit_file(0);
   EXPECT_FALSE(fs::exists(path));
-  write_exit_file(2);
-  write_exit_file(143);
-  EXPECT_EQ(read_file(path), "2\n");
+  write_exit_file(2, "a key of the job is wrong");
+  write_exit_file(143, "ended by another");
+  EXPECT_EQ(read_file(path), "2\na key of the job is wrong\n");
+  fs::remove(path);
+  write_exit_file(75);
+  EXPECT_EQ(read_file(path), "75\n");
+  fs::remove(path);
+  write_exit_file(3, std::string(10000, 'x'));
+  EXPECT_EQ(read_file(path), "3\n" + std::string(4096, 'x') + "\n");
   setenv("WEFT_EXIT_FILE", (scratch / "nowhere" / "exit").c_str(), 1);
   write_exit_file(2);  // no such folder: nothing happens
   unsetenv("WEFT_EXIT_FILE");

@@ -74,27 +74,44 @@ TEST(CutFlat, PiecesHoldTheirElementsInOrder) {
   EXPECT_EQ(cut_flat(Shape{}, 0, 1).size(), 1u);
 }
 
-// Of what lies in other ranks' slices, nothing is read.
-TEST_F(CheckpointTest, EachRankReadsItsOwnSlicesAlone) {
-  const fs::path path = save(directory_, {1, 2}, 1, 77);
+uint64_t bytes_of(const std::vector<TensorBox>& boxes) {
+  uint64_t bytes = 0;
+  for (const TensorBox& box : boxes) bytes += box.data.bytes();
+  return bytes;
+}
+
+// On the layout that saved it, a rank looks into its own file and into that which has what tp replicates.
+TEST_F(CheckpointTest, EachRankLooksIntoItsOwnFile) {
+  const fs::path path = save(directory_, {2, 2}, 1, 77, {}, true);
   run_in_process({2, 2}, [&](Mesh& mesh, int) {
     Context context;
     ParameterRegistry registry(context, mesh);
-    declare(registry);
-    const auto boxes = local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
-    uint64_t mine = 0;
-    for (const TensorBox& box : boxes) mine += box.data.bytes();
-    EXPECT_EQ(Checkpoint::open(path).read(context, boxes), mine);
+    declare(registry, small_buckets(true));
+    const auto boxes = local_boxes(registry, std::vector<NamedBuffer>{{"moment1", registry.make_state()}});
+    const auto read = Checkpoint::open(path).read(context, boxes, {}, &mesh);
+    EXPECT_LE(read.files, mesh.tp().rank() == 0 ? 1 : 2);
+    EXPECT_GE(read.bytes, bytes_of(boxes));
+    EXPECT_LE(Checkpoint::open(path).read(context, boxes, {}, &mesh).bytes, 4u * (29 * 8 + 5 * 16 + 7 + 120));
   });
-  // From another layout, a slice that is needed in part is read whole, for its checksum.
-  const fs::path whole = save(directory_, {1, 1}, 2, 77);
-  run_in_process({1, 2}, [&](Mesh& mesh, int) {
-    Context context;
-    ParameterRegistry registry(context, mesh);
-    declare(registry);
-    const auto boxes = local_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
-    EXPECT_EQ(Checkpoint::open(whole).read(context, boxes), 4u * (29 * 8 + 5 * 16 + 7 + 120));
-  });
+}
+
+// Of an array that another layout wrote, the blocks around what is needed are read, and their checksums compared.
+TEST_F(CheckpointTest, OfAnArrayTheBlocksAroundWhatIsNeededAreRead) {
+  const Shape shape{8192, 1024};  // 32 MiB
+  Context context;
+  const auto world = single_communicator(MeshAxis::World);
+  const Tensor x = context.zeros(shape, DType::F32);
+  for (int64_t i = 0; i < x.elements(); ++i) x.data<float>()[i] = static_cast<float>(i % 65521);
+  const TensorBox all{"master", "x", shape, {0, 0}, x};
+  CheckpointWriter writer(directory_, context, *world);
+  writer.start({.step = 1}, arrays_of({&all, 1}));
+  const Checkpoint checkpoint = Checkpoint::open(writer.finish().path);
+  const Tensor rows = context.zeros({100, 1024}, DType::F32);
+  EXPECT_EQ(checkpoint.read(context, {{"master", "x", shape, {1000, 0}, rows}}).bytes, uint64_t{2} << 20);
+  EXPECT_EQ(std::memcmp(rows.raw(), x.data<float>() + 1000 * 1024, rows.bytes()), 0);
+  const Tensor column = context.zeros({8192, 1}, DType::F32);
+  EXPECT_EQ(checkpoint.read(context, {{"master", "x", shape, {0, 5}, column}}).bytes, uint64_t{32} << 20);
+  for (int64_t i = 0; i < 8192; ++i) ASSERT_EQ(column.data<float>()[i], x.data<float>()[i * 1024 + 5]);
 }
 
 // A watchdog must see that long reading and writing gets on.
@@ -108,26 +125,28 @@ TEST_F(CheckpointTest, LongWorkShowsProgress) {
   const Tensor x = context.zeros(shape, DType::F32);
   CheckpointWriter writer(directory_, context, *world);
   signs = 0;
-  writer.start({.step = 1}, {{"master", "x", shape, {0, 0}, x}, {"master", "y", shape, {0, 0}, x}});
+  writer.start({.step = 1},
+               arrays_of(std::vector<TensorBox>{{"master", "x", shape, {0, 0}, x}, {"master", "y", shape, {0, 0}, x}}));
   const fs::path path = writer.finish().path;
   // One when the memory of the copies is there, one for each tensor that is queued, one when they are copied, one for
   // each that is written, and one at the commit.
   EXPECT_EQ(signs, 1 + 2 + 1 + 2 + 1);
   signs = 0;
   Checkpoint::open(path).read(context, {{"master", "x", shape, {0, 0}, x}}, count);
-  EXPECT_EQ(signs, 8);  // one a piece of 4 MiB
+  EXPECT_EQ(signs, 32);  // one a MiB
   EXPECT_TRUE(latest_valid(directory_, count));
-  EXPECT_EQ(signs, 8 + 16);
+  EXPECT_EQ(signs, 32 + 64);
 }
 
-// Memory beyond the state itself is one piece of a slice, here 4 of 40 MiB.
+// Memory beyond the state itself is one piece of an array, here 1 of 40 MiB.
 TEST_F(CheckpointTest, ReadingTakesLittleMemory) {
   const Shape shape{10240, 1024};
   in_child([&] {
     Context context;
     const auto world = single_communicator(MeshAxis::World);
     CheckpointWriter writer(directory_, context, *world);
-    writer.start({.step = 1}, {{"master", "x", shape, {0, 0}, context.zeros(shape, DType::F32)}});
+    const TensorBox x{"master", "x", shape, {0, 0}, context.zeros(shape, DType::F32)};
+    writer.start({.step = 1}, arrays_of({&x, 1}));
     writer.finish();
     return ChildResult::Passed;
   });
@@ -168,20 +187,21 @@ TEST_F(CheckpointTest, DamageIsFoundAndTheOneBeforeIsTaken) {
   const fs::path older = save(directory_, {2, 1}, 5, 1), newer = save(directory_, {2, 1}, 6, 2);
   EXPECT_EQ(latest_valid(directory_)->path(), newer);
   const CheckpointManifest manifest = read_checkpoint_manifest(newer);
-  const CheckpointSlice& slice = manifest.files[1].slices[0];
+  const auto index = read_index(newer, manifest.files[1]);
+  const StoredArray& array = index->arrays.at(0);
   {
     File file(newer / manifest.files[1].name, File::Mode::ReadWrite);
     char byte = 0;
-    file.read_at(slice.offset + 3, &byte, 1);
+    file.read_at(array.offset + 3, &byte, 1);
     byte = static_cast<char>(byte ^ 16);
-    file.write_at(slice.offset + 3, &byte, 1);
+    file.write_at(array.offset + 3, &byte, 1);
   }
   try {
     verify_checkpoint(newer, manifest);
     FAIL();
   } catch (const DataError& error) {
     EXPECT_NE(std::string(error.what()).find("rank-00001.h5"), std::string::npos) << error.what();
-    EXPECT_NE(std::string(error.what()).find(slice.name), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(array.stretches.at(0).name), std::string::npos) << error.what();
   }
   EXPECT_EQ(latest_valid(directory_)->path(), older);
   fs::resize_file(older / "rank-00000.h5", 100);
@@ -230,9 +250,9 @@ TEST_F(CheckpointTest, AFailureOnOneRankLosesNothing) {
     ParameterRegistry registry(context, mesh);
     declare(registry);
     CheckpointWriter writer(directory_, context, mesh.world());
-    auto boxes = owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
-    if (rank == 1) boxes.at(0).data = context.zeros(boxes.at(0).data.shape(), DType::I32);  // cannot be stored
-    writer.start({.step = 6}, boxes);
+    auto arrays = owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}});
+    if (rank == 1) arrays.at(0).dtype = DType::I32;  // cannot be stored
+    writer.start({.step = 6}, arrays);
     try {
       writer.finish();
       ADD_FAILURE() << "rank " << rank;

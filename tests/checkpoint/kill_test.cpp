@@ -30,7 +30,7 @@ void save_for_ever(const fs::path& directory, int committed) {
     for (int64_t step = first;; ++step) {
       for (float& x : registry.master().data.span<float>()) x = static_cast<float>(step);
       writer.start({.step = step, .state = {{"epoch_end", false}}, .attachments = {{"tokenizer.json", "{}"}}},
-                   owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}}));
+                   owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}));
       writer.finish();
       if (rank != 0) continue;
       if (write(committed, &step, sizeof step) != sizeof step) _exit(1);

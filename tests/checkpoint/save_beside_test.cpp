@@ -61,7 +61,7 @@ struct SavingRank {
   }
   void start(int64_t step, std::function<void()> after_commit = {}) {
     writer.start({.step = step, .state = {{"epoch_end", false}}},
-                 owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}}),
+                 owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}),
                  std::move(after_commit));
   }
   // The control all-reduce of a step.
@@ -135,9 +135,9 @@ TEST_F(SaveBeside, AllRanksFinishTogether) {
 TEST_F(SaveBeside, OneThatFailsEndsTheSaveOfAll) {
   run_in_process({3, 1}, [&](Mesh& mesh, int rank) {
     SavingRank me(mesh, directory_);
-    auto boxes = owned_boxes(me.registry, std::vector<NamedBuffer>{{"master", me.registry.master()}});
-    if (rank > 0) boxes.at(0).data = me.context.zeros(boxes.at(0).data.shape(), DType::I32);  // cannot be stored
-    me.writer.start({.step = 6}, boxes);
+    auto arrays = owned_arrays(me.registry, std::vector<NamedBuffer>{{"master", me.registry.master()}});
+    if (rank > 0) arrays.at(0).dtype = DType::I32;  // cannot be stored
+    me.writer.start({.step = 6}, arrays);
     const std::string error = error_of([&] {
       while (!me.step(mesh.world())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
@@ -185,7 +185,7 @@ TEST_F(SaveBeside, OneThatIsGivenUpEndsAtOnce) {
     std::vector<TensorBox> boxes;
     for (int i = 0; i < kTensors; ++i) boxes.push_back({"master", std::to_string(i), {16}, {0}, x});
     CheckpointWriter writer(directory_, context, *world);
-    writer.start({.step = 1}, boxes);
+    writer.start({.step = 1}, arrays_of(boxes));
     while (written == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_LT(written, kTensors / 2);
@@ -208,11 +208,11 @@ TEST_F(SaveBeside, TheMemoryOfCopiesIsTakenBeforeTheFirstSave) {
     const std::vector<TensorBox> boxes = {{"master", "x", shape, {0, 0}, x}};
     CheckpointWriter writer(directory_, context, *world);
     const int64_t before = resident();
-    writer.reserve(boxes);
+    writer.reserve(arrays_of(boxes));
     const int64_t reserved = resident();
     EXPECT_GE(reserved - before, static_cast<int64_t>(x.bytes()) * 9 / 10);
     for (int64_t step = 1; step <= 3; ++step) {
-      writer.start({.step = step}, boxes);
+      writer.start({.step = step}, arrays_of(boxes));
       writer.finish();
     }
     EXPECT_LE(resident() - reserved, static_cast<int64_t>(x.bytes()) / 4);

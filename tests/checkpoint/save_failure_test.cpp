@@ -92,9 +92,7 @@ TEST(SaveFailure, ADirectoryBelowAFileIsTold) {
 TEST(SaveFailure, AStepThatIsSavedAgainReplacesTheOld) {
   const Scratch scratch;
   save(scratch.path(), {1, 1}, 1, 1);
-  const auto hash = [&] {
-    return read_checkpoint_manifest(checkpoint_path(scratch.path(), 1)).files[0].slices[0].hash;
-  };
+  const auto hash = [&] { return read_checkpoint_manifest(checkpoint_path(scratch.path(), 1)).files[0].index.hash; };
   const uint64_t before = hash();
   save(scratch.path(), {1, 1}, 1, 2);
   EXPECT_NE(hash(), before);
@@ -114,7 +112,7 @@ TEST(Space, AnEstimateIsALittleMoreThanWhatIsWritten) {
   const fs::path path = save(scratch.path(), {1, 1}, 1, 1);
   uint64_t written = 0;
   for (const auto& entry : fs::directory_iterator(path)) written += entry.file_size();
-  const uint64_t estimate = checkpoint_bytes(29 * 8 + 5 * 16 + 7 + 120, 4, 2, 4);
+  const uint64_t estimate = checkpoint_bytes(29 * 8 + 5 * 16 + 7 + 120, 4, 2, 4, 1);
   EXPECT_GE(estimate, written);
   EXPECT_LE(estimate, written + (100 << 10));
 }

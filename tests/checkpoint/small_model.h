@@ -8,6 +8,7 @@
 #include "checkpoint/writer.h"
 #include "parallel/in_process.h"
 #include "tests/support/scratch.h"
+#include "tests/support/stored_tensors.h"
 
 namespace weft::test {
 
@@ -61,8 +62,9 @@ inline fs::path save(const fs::path& directory, const MeshLayout& layout, int64_
                   .state = state,
                   .job = "name: test\n",
                   .fingerprint = {{"dp", layout.dp}},
+                  .layout = layout,
                   .attachments = {{"tokenizer.json", "{}"}}},
-                 owned_boxes(registry, std::vector<NamedBuffer>{{"master", registry.master()}, {"moment1", moment}}));
+                 owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}, {"moment1", moment}}));
     // What changes right after start() is not in the file.
     await_snapshots(context);
     for (float& x : registry.master().data.span<float>()) x = -1;

@@ -95,7 +95,7 @@ TEST_F(Gpt2Export, AnyLayoutGivesTheSame) {
                       .state = manifest.state,
                       .job = manifest.job,
                       .attachments = {attachment("source-tokenizer.json"), attachment("target-tokenizer.json")}},
-                     owned_boxes(model->parameters(), master));
+                     owned_arrays(model->parameters(), master));
         writer.finish();
       });
       EXPECT_EQ(exported(checkpoint_path(scratch / "run", 7)), expected) << layout.dp << " x " << layout.tp;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "tests/fuzz/checkpoint_fuzz.h"
 #include "tests/fuzz/safetensors_fuzz.h"
 #include "tests/support/source_dir.h"
 
@@ -17,45 +18,61 @@ struct Seed {
   std::vector<uint8_t> bytes;
 };
 
-std::vector<Seed> seeds() {
-  std::vector<Seed> all;
-  for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "tests/fuzz/safetensors")) {
-    const std::string bytes = read_file(entry.path());
-    all.push_back({entry.path().filename(), {bytes.begin(), bytes.end()}});
+// A target's seeds, and what it makes of bytes.
+struct Target {
+  const char* name;
+  bool (*reads)(std::span<const uint8_t>);
+  int whole, damaged;  // seeds, at least
+  std::vector<Seed> seeds() const {
+    std::vector<Seed> all;
+    for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "tests/fuzz" / name)) {
+      const std::string bytes = read_file(entry.path());
+      all.push_back({entry.path().filename(), {bytes.begin(), bytes.end()}});
+    }
+    return all;
   }
-  return all;
+};
+
+class FuzzCorpus : public testing::TestWithParam<Target> {
+ protected:
+  const Target& target_ = GetParam();
+};
+
+TEST_P(FuzzCorpus, WholeFilesAreReadAndDamagedOnesRefused) {
+  const std::vector<Seed> all = target_.seeds();
+  EXPECT_GE(std::ranges::count_if(all, [](const Seed& s) { return s.name.starts_with("whole_"); }), target_.whole);
+  EXPECT_GE(std::ranges::count_if(all, [](const Seed& s) { return s.name.starts_with("damaged_"); }), target_.damaged);
+  for (const Seed& seed : all) EXPECT_EQ(target_.reads(seed.bytes), seed.name.starts_with("whole_")) << seed.name;
 }
 
-TEST(SafetensorsCorpus, WholeFilesAreReadAndDamagedOnesRefused) {
-  const std::vector<Seed> all = seeds();
-  EXPECT_GE(std::ranges::count_if(all, [](const Seed& s) { return s.name.starts_with("whole_"); }), 6);
-  EXPECT_GE(std::ranges::count_if(all, [](const Seed& s) { return s.name.starts_with("damaged_"); }), 7);
-  for (const Seed& seed : all) EXPECT_EQ(reads_safetensors(seed.bytes), seed.name.starts_with("whole_")) << seed.name;
-}
-
-TEST(SafetensorsCorpus, EveryShorterFileIsRefused) {
-  for (const Seed& seed : seeds()) {
+TEST_P(FuzzCorpus, EveryShorterFileIsRefused) {
+  for (const Seed& seed : target_.seeds()) {
     for (size_t size = 0; size < seed.bytes.size(); ++size) {
-      EXPECT_FALSE(reads_safetensors(std::span(seed.bytes).first(size))) << seed.name << " cut to " << size;
+      EXPECT_FALSE(target_.reads(std::span(seed.bytes).first(size))) << seed.name << " cut to " << size;
     }
   }
 }
 
 // Whatever one byte becomes, the file is read or refused, and never more than that.
-TEST(SafetensorsCorpus, AnyOneByteMayBeWrong) {
+TEST_P(FuzzCorpus, AnyOneByteMayBeWrong) {
   size_t refused = 0;
-  for (Seed seed : seeds()) {
+  for (Seed seed : target_.seeds()) {
     for (uint8_t& byte : seed.bytes) {
       const uint8_t right = byte;
       for (const int wrong : {0x00, 0x20, 0x22, 0x2c, 0x30, 0x39, 0x5b, 0x5d, 0x7b, 0x7d, 0x7f, 0xff, right ^ 1}) {
         byte = static_cast<uint8_t>(wrong);
-        refused += reads_safetensors(seed.bytes) ? 0 : 1;
+        refused += target_.reads(seed.bytes) ? 0 : 1;
       }
       byte = right;
     }
   }
   EXPECT_GT(refused, 1000u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpus,
+                         testing::Values(Target{"checkpoint", reads_checkpoint, 3, 4},
+                                         Target{"safetensors", reads_safetensors, 6, 7}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace weft

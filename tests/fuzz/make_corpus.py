@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seeds of safetensors_fuzz into safetensors/ beside this script: small files, whole and damaged."""
+"""Writes the seeds of the fuzz targets into the folders beside this script: small files, whole and damaged."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ def tensor(dtype, shape, begin, end):
     return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
 
 
-WHOLE = {
+SAFETENSORS = {
     "empty": file_of({}),
     "f32": file_of({"a": tensor("F32", [2], 0, 8)}, b"\0\0\x80?\0\0\0@"),
     "halves": file_of({"a": tensor("BF16", [1, 2], 0, 4), "b": tensor("F16", [2], 4, 8)}, b"\x80?\0@\0<\xff\x83"),
@@ -23,8 +23,8 @@ WHOLE = {
     "no_elements": file_of({"a": tensor("F32", [0, 7], 0, 0), "b": tensor("I64", [], 0, 8)}, b"12345678"),
     "padded": file_of(b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}   ', b"x"),
 }
-DAMAGED = {
-    "cut": WHOLE["f32"][:-1],
+DAMAGED_SAFETENSORS = {
+    "cut": SAFETENSORS["f32"][:-1],
     "deep": file_of(b"[" * 40),
     "gap": file_of({"a": tensor("F32", [1], 4, 8)}, b"\0" * 8),
     "huge": file_of({"a": tensor("F32", [2**40, 2**40, 2**40], 0, 0)}),
@@ -33,8 +33,43 @@ DAMAGED = {
     "twice": file_of(b'{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},"a":{}}', b"\0" * 4),
 }
 
-folder = pathlib.Path(__file__).parent / "safetensors"
-folder.mkdir(exist_ok=True)
-for kind, files in (("whole", WHOLE), ("damaged", DAMAGED)):
-    for name, content in files.items():
-        (folder / f"{kind}_{name}").write_bytes(content)
+def text_of(value):
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+BOX = {"name": "w", "shape": [3, 4], "origin": [1, 0], "extent": [2, 4]}
+SLICE = {"buffer": "master", **BOX, "dtype": "f32", "offset": 80, "hash": "0123456789abcdef"}
+INDEX = {
+    "block_bytes": 16,
+    "tensors": [BOX, {"name": "s", "shape": [], "origin": [], "extent": []}],
+    "arrays": [{"buffer": "master", "dtype": "f32", "offset": 64, "stretches": [[0, 1, 7], [1, 0, 1]],
+                "hashes": ["0123456789abcdef", "0000000000000000"]}],
+}
+BODY = {"version": 2, "step": 4, "sequence": 1, "attempt": 2, "state": {"epoch_end": False}, "job": "name: x\n",
+        "fingerprint": {}, "provenance": None, "layout": {"dp": 1, "tp": 1},
+        "files": [{"name": "rank-00000.h5", "bytes": 900,
+                   "index": {"offset": 100, "bytes": 300, "hash": "0123456789abcdef"}}],
+        "attachments": [{"name": "t.json", "bytes": 2, "hash": "fedcba9876543210"}]}
+CHECKPOINT = {
+    "index": text_of(INDEX),
+    "manifest": text_of(BODY),
+    "manifest_of_version_1": text_of({**BODY, "version": 1, "files": [
+        {"name": "rank-00000.h5", "bytes": 900, "slices": [SLICE]}]}),
+}
+DAMAGED_CHECKPOINT = {
+    "box": text_of({**INDEX, "tensors": [{**BOX, "origin": [2, 0]}]}),
+    "climbs": text_of({**BODY, "files": [{**BODY["files"][0], "name": "../rank-00000.h5"}]}),
+    "huge": text_of({**INDEX, "tensors": [{**BOX, "shape": [2**40, 2**40], "extent": [2**40, 2**40]}]}),
+    "index_leaves": text_of({**BODY, "files": [{**BODY["files"][0], "bytes": 350}]}),
+    "later": text_of({**BODY, "version": 3}),
+    "slice_leaves": text_of({**BODY, "version": 1, "files": [
+        {"name": "rank-00000.h5", "bytes": 100, "slices": [SLICE]}]}),
+}
+
+for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT),
+                               ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS)):
+    folder = pathlib.Path(__file__).parent / target
+    folder.mkdir(exist_ok=True)
+    for kind, files in (("whole", whole), ("damaged", damaged)):
+        for name, content in files.items():
+            (folder / f"{kind}_{name}").write_bytes(content)

@@ -6,10 +6,14 @@ scratch=$1 seconds=600
 command -v clang++-19 >/dev/null || { echo "clang++-19 is not here"; exit 77; }
 cmake --preset fuzz >"$scratch/configure" || { cat "$scratch/configure"; exit 1; }
 cmake --build --preset fuzz >"$scratch/build" || { tail -n 40 "$scratch/build"; exit 1; }
-mkdir "$scratch/inputs"
-build/fuzz/tests/fuzz/safetensors_fuzz -max_total_time=$seconds -print_final_stats=1 -artifact_prefix="$scratch/" \
-  "$scratch/inputs" tests/fuzz/safetensors >"$scratch/fuzz" 2>&1 || { tail -n 60 "$scratch/fuzz"; exit 1; }
-runs=$(sed -nE 's/^stat::number_of_executed_units: *([0-9]+)/\1/p' "$scratch/fuzz")
-((runs > 0)) || { echo "nothing was run"; exit 1; }
-echo "inputs $runs" >&3
-echo "$runs inputs, none of which breaks anything"
+total=0
+for target in checkpoint safetensors; do
+  mkdir "$scratch/inputs-$target"
+  "build/fuzz/tests/fuzz/${target}_fuzz" -max_total_time=$seconds -print_final_stats=1 -artifact_prefix="$scratch/" \
+    "$scratch/inputs-$target" "tests/fuzz/$target" >"$scratch/fuzz" 2>&1 || { tail -n 60 "$scratch/fuzz"; exit 1; }
+  runs=$(sed -nE 's/^stat::number_of_executed_units: *([0-9]+)/\1/p' "$scratch/fuzz")
+  ((runs > 0)) || { echo "$target: nothing was run"; exit 1; }
+  echo "$target $runs" >&3
+  total=$((total + runs))
+done
+echo "$total inputs, none of which breaks anything"

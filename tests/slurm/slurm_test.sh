@@ -133,8 +133,8 @@ ended_all() {
 until_so "all of them end" ended_all "$asked" "$preempted" "$dying" "$broken" "$first"
 ends "$asked" COMPLETED 0:0 1 'exit code 75' 'exit code 0'
 ends "$preempted" COMPLETED 0:0 1 'exit code 0'
-ends "$broken" FAILED 2:0 0 'exit code 2'
-ends "$dying" FAILED 7:0 2 'exit code 137' 'exit code 7'
+ends "$broken" FAILED 2:0 0 'exit code 2: .*heads'
+ends "$dying" FAILED 7:0 2 'exit code 137' 'exit code 7: rank 0 on .*restart'
 echo "asked, preempted, broken, dying: each as it should"
 
 # Two nodes: one is drained, the run is asked to leave it, and goes on on the other. Meanwhile mpirun does the rest.

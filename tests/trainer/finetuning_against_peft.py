@@ -47,14 +47,21 @@ def weft(build, *words):
 
 
 def stored_tensor(checkpoint, name):
-    """A tensor of a checkpoint of one rank: its manifest says where the bytes lie."""
+    """A tensor of a checkpoint of one rank: the index of the file says where the bytes lie."""
     manifest = json.loads((checkpoint / "manifest.json").read_text())["weft_checkpoint"]
     for file in manifest["files"]:
-        for piece in file["slices"]:
-            if (piece["buffer"], piece["name"]) == ("master", name):
-                values = numpy.fromfile(checkpoint / file["name"], numpy.float32, int(numpy.prod(piece["shape"])),
-                                        offset=piece["offset"])
-                return torch.from_numpy(values.reshape(piece["shape"]))
+        place = file["index"]
+        with open(checkpoint / file["name"], "rb") as stored:
+            stored.seek(place["offset"])
+            index = json.loads(stored.read(place["bytes"]))
+        for array in index["arrays"]:
+            at = array["offset"]
+            for tensor, begin, end in array["stretches"]:
+                box = index["tensors"][tensor]
+                if (array["buffer"], box["name"]) == ("master", name):
+                    values = numpy.fromfile(checkpoint / file["name"], numpy.float32, end - begin, offset=at)
+                    return torch.from_numpy(values.reshape(box["shape"]))
+                at += 4 * (end - begin)
     sys.exit(f"{checkpoint} has no {name}")
 
 

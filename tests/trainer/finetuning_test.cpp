@@ -20,17 +20,6 @@ using namespace test;
 
 using Json = nlohmann::ordered_json;
 
-// The checksum of every tensor of a checkpoint of one rank, by buffer and name.
-std::map<std::string, uint64_t> hashes_of(const fs::path& checkpoint, const std::string& buffer) {
-  std::map<std::string, uint64_t> hashes;
-  for (const CheckpointFile& file : read_checkpoint_manifest(checkpoint).files) {
-    for (const CheckpointSlice& slice : file.slices) {
-      if (slice.buffer == buffer) hashes[slice.name] = slice.hash;
-    }
-  }
-  return hashes;
-}
-
 TrainResult train(const JobConfig& job, const ResumeChoice& resume = {}) {
   Context context(Device{}, 1);
   Mesh mesh = Mesh::single();
@@ -93,7 +82,7 @@ TEST_F(Finetuning, TakesModelAndTokenizerOverAndBeginsItsStepsAnew) {
   still.schedule.learning_rate = 1e-20;
   const TrainResult result = train(still);
   EXPECT_EQ(result.step, 6);
-  EXPECT_EQ(hashes_of(saved(still, 6), "master"), hashes_of(initial(), "master"));
+  EXPECT_EQ(hashes_by_name(saved(still, 6), "master"), hashes_by_name(initial(), "master"));
   const CheckpointManifest manifest = read_checkpoint_manifest(saved(still, 6));
   EXPECT_EQ(manifest.state["updates"], 6);
   EXPECT_EQ(manifest.provenance["init_from"]["checkpoint"], initial().string());
@@ -105,7 +94,7 @@ TEST_F(Finetuning, GoesOnWithoutTheOriginal) {
   const JobConfig job = tuned();
   train(job);
   const auto straight = tensor_hashes(saved(job, 6));
-  EXPECT_NE(hashes_of(saved(job, 6), "master"), hashes_of(initial(), "master"));
+  EXPECT_NE(hashes_by_name(saved(job, 6), "master"), hashes_by_name(initial(), "master"));
   fs::remove_all(pretrained_.directory());
   const JobConfig again = unprepared({}, "tuned");
   EXPECT_EQ(to_yaml(again), to_yaml(job));
@@ -150,8 +139,8 @@ TEST_F(Finetuning, RefusesADatasetOfAnotherTokenizer) {
 TEST_F(Finetuning, FrozenParametersKeepTheirBitsAndHaveNoMoments) {
   const JobConfig job = tuned({"train.freeze=[decoder.embedding.*, \"*norm*\"]"});
   train(job);
-  const auto before = hashes_of(initial(), "master"), after = hashes_of(saved(job, 6), "master"),
-             moments = hashes_of(saved(job, 6), "moment1");
+  const auto before = hashes_by_name(initial(), "master"), after = hashes_by_name(saved(job, 6), "master"),
+             moments = hashes_by_name(saved(job, 6), "moment1");
   ASSERT_EQ(before.size(), after.size());
   int frozen = 0;
   for (const auto& [name, hash] : before) {
@@ -193,9 +182,9 @@ TEST_F(Finetuning, AdaptersLearnAloneGoOnAndMerge) {
   const std::vector<std::string> overrides = {"lora={rank: 4, alpha: 8, dropout: 0.1, targets: [attention.*, ffn.*]}"};
   const JobConfig job = tuned(overrides);
   train(job);
-  const auto before = hashes_of(initial(), "master"), after = hashes_of(saved(job, 6), "master");
+  const auto before = hashes_by_name(initial(), "master"), after = hashes_by_name(saved(job, 6), "master");
   for (const auto& [name, hash] : before) EXPECT_EQ(after.at(name), hash) << name;
-  for (const auto& [name, hash] : hashes_of(saved(job, 6), "moment1")) EXPECT_TRUE(is_adapter(name)) << name;
+  for (const auto& [name, hash] : hashes_by_name(saved(job, 6), "moment1")) EXPECT_TRUE(is_adapter(name)) << name;
   EXPECT_EQ(after.size(), before.size() + 8);
   EXPECT_LT(loss_of(saved(job, 6), job), loss_of(initial(), job));
 
@@ -206,7 +195,7 @@ TEST_F(Finetuning, AdaptersLearnAloneGoOnAndMerge) {
   const fs::path merged = scratch_ / "merged";
   merge_adapters(saved(job, 6), merged);
   EXPECT_NEAR(loss_of(merged, job), loss_of(saved(job, 6), job), 1e-6);
-  EXPECT_EQ(hashes_of(merged, "master").size(), before.size());
+  EXPECT_EQ(hashes_by_name(merged, "master").size(), before.size());
   EXPECT_EQ(read_checkpoint_manifest(merged).provenance["merged_from"], saved(job, 6).string());
   const std::string from = "train.init_from=";
   EXPECT_NO_THROW(tuned({from + merged.string()}, "from-merged"));

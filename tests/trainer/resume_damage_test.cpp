@@ -34,9 +34,9 @@ class ResumeDamage : public testing::Test {
   // Turns a bit of what rank 1 alone reads: its part of a moment.
   void damage(int64_t step) const {
     const CheckpointManifest manifest = read_checkpoint_manifest(run_.checkpoint(step));
-    const auto& slices = manifest.files.at(1).slices;
-    const auto moment = std::ranges::find(slices, "moment1", &CheckpointSlice::buffer);
-    ASSERT_NE(moment, slices.end());
+    const auto index = read_index(run_.checkpoint(step), manifest.files.at(1));
+    const auto moment = std::ranges::find(index->arrays, "moment1", &StoredArray::buffer);
+    ASSERT_NE(moment, index->arrays.end());
     File file(run_.checkpoint(step) / manifest.files[1].name, File::Mode::ReadWrite);
     char byte = 0;
     file.read_at(moment->offset, &byte, 1);

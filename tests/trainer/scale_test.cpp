@@ -7,6 +7,10 @@
 #include <new>
 #include <set>
 
+#include "checkpoint/header.h"
+#include "checkpoint/parameters.h"
+#include "checkpoint/part.h"
+#include "checkpoint/reading_order.h"
 #include "data/batch_plan_slice.h"
 #include "data/batch_plan_windows.h"
 #include "data/loader.h"
@@ -137,6 +141,39 @@ TEST(Scale, TheControlVectorIsOfOneSize) {
       if (ranks == kWorlds[0] && zero == ZeroStage::Whole) of_64 = all.bytes;
       expect_near_linear(ranks, all.bytes, of_64, "a step's and its set-up's tables");
     }
+  }
+}
+
+// A rank's file describes its own arrays alone, one for each bucket that it owns a share of, and the manifest has a
+// line for it.
+TEST(Scale, ACheckpointGrowsByALineARank) {
+  size_t index_of_64 = 0;
+  for (const int64_t ranks : kWorlds) {
+    Context context({.kind = DeviceKind::Meta});
+    const MeshLayout layout{.dp = static_cast<int>(ranks / 8), .tp = 8};
+    Mesh mesh = dry_mesh(layout, context, static_cast<int>(ranks) - 1);
+    ModelConfig config = test::small_config(false);
+    config.layers = 24, config.width = 512, config.heads = 8;
+    const auto model = make_model(context, mesh, config, test::small_vocabularies(false));
+    const ParameterRegistry& registry = model->parameters();
+    model->allocate(Precision::Fp32, true, {.zero = ZeroStage::Optimizer, .bucket_bytes = 1 << 20});
+    const auto owned = owned_arrays(registry, std::vector<NamedBuffer>{{"moment1", registry.make_state()}});
+    EXPECT_LE(owned.size(), registry.layout().owned.size());
+    const std::string index = index_text({.arrays = stored_arrays(owned)});
+    if (ranks == kWorlds[0]) index_of_64 = index.size();
+    EXPECT_LE(index.size(), index_of_64) << ranks << " ranks";
+
+    CheckpointManifest manifest{.job = std::string(8192, 'j'), .layout = layout};
+    for (int rank = 0; rank < ranks; ++rank) {
+      manifest.files.push_back({.name = part_name(rank) + ".h5",
+                                .bytes = uint64_t{1} << 34,
+                                .index = {.offset = uint64_t{1} << 33, .bytes = index.size(), .hash = ~uint64_t{0}}});
+    }
+    const std::string text = checkpoint_manifest_text(manifest);
+    EXPECT_LE(text.size(), 16384 + static_cast<size_t>(ranks) * 160);
+    EXPECT_LE(text.size(), size_t{2} << 20);
+    const CheckpointManifest read = parse_checkpoint_manifest(text, "manifest.json");
+    EXPECT_EQ(reading_order(read, &mesh).front(), static_cast<size_t>(ranks) - 1) << "its own file comes first";
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "data/prepare/prepare.h"
 #include "tests/support/scratch.h"
+#include "tests/support/stored_tensors.h"
 #include "trainer/trainer.h"
 
 namespace weft::test {
@@ -62,14 +63,5 @@ class SmallRun {
 
   JobConfig job_;
 };
-
-// The checksums of everything that a checkpoint holds.
-inline std::vector<uint64_t> tensor_hashes(const fs::path& checkpoint) {
-  std::vector<uint64_t> hashes;
-  for (const CheckpointFile& file : read_checkpoint_manifest(checkpoint).files) {
-    for (const CheckpointSlice& slice : file.slices) hashes.push_back(slice.hash);
-  }
-  return hashes;
-}
 
 }  // namespace weft::test
