@@ -13,6 +13,7 @@
 #include "checkpoint/writer.h"
 #include "parallel/in_process.h"
 #include "tests/checkpoint/small_model.h"
+#include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"
 
 namespace weft {
@@ -206,6 +207,26 @@ TEST_F(CheckpointTest, DamageIsFoundAndTheOneBeforeIsTaken) {
   EXPECT_EQ(latest_valid(directory_)->path(), older);
   fs::resize_file(older / "rank-00000.h5", 100);
   EXPECT_FALSE(latest_valid(directory_));
+}
+
+// Every byte of it: a digit that became another one may still make sense.
+TEST_F(CheckpointTest, ADamagedIndexIsNamed) {
+  const fs::path path = save(directory_, {1, 1}, 5, 1);
+  const CheckpointFile stored = read_checkpoint_manifest(path).files.at(0);
+  for (uint64_t at = 0; at < stored.index.bytes; ++at) {
+    const auto flip = [&] {
+      File file(path / stored.name, File::Mode::ReadWrite);
+      char byte = 0;
+      file.read_at(stored.index.offset + at, &byte, 1);
+      byte = static_cast<char>(byte ^ 1);
+      file.write_at(stored.index.offset + at, &byte, 1);
+    };
+    flip();
+    const std::string error = error_of([&] { read_index(path, stored); });
+    EXPECT_NE(error.find("rank-00000.h5: its index is damaged"), std::string::npos) << at << ": " << error;
+    flip();
+  }
+  EXPECT_EQ(error_of([&] { read_index(path, stored); }), "no error");
 }
 
 TEST_F(CheckpointTest, MutatedManifestsAreDataErrors) {
