@@ -18,7 +18,7 @@ using namespace test;
 using Json = nlohmann::ordered_json;
 
 // golden/checkpoint-vN were saved at the same step of the same run, by two replicas of two shards that divide masters
-// and moments (golden/make.sh); golden/tensors.json has a hash of each of their tensors.
+// and moments (golden/make.sh); golden/tensors.json has a hash of each of their tensors (golden/tensors.py).
 class GoldenCheckpoint : public testing::TestWithParam<int> {
  protected:
   const fs::path golden_ = source_dir() / "tests" / "checkpoint" / "golden";

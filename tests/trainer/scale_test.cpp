@@ -152,9 +152,8 @@ TEST(Scale, ACheckpointGrowsByALineARank) {
     Context context({.kind = DeviceKind::Meta});
     const MeshLayout layout{.dp = static_cast<int>(ranks / 8), .tp = 8};
     Mesh mesh = dry_mesh(layout, context, static_cast<int>(ranks) - 1);
-    ModelConfig config = test::small_config(false);
-    config.layers = 24, config.width = 512, config.heads = 8;
-    const auto model = make_model(context, mesh, config, test::small_vocabularies(false));
+    const auto model =
+        make_model(context, mesh, {.layers = 24, .width = 512, .heads = 8}, test::small_vocabularies(false));
     const ParameterRegistry& registry = model->parameters();
     model->allocate(Precision::Fp32, true, {.zero = ZeroStage::Optimizer, .bucket_bytes = 1 << 20});
     const auto owned = owned_arrays(registry, std::vector<NamedBuffer>{{"moment1", registry.make_state()}});
