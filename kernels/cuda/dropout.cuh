@@ -35,7 +35,7 @@ struct DropoutMask {
     __device__ uint32_t operator[](int lane) const { return (words[lane / 2] >> (16 * (lane % 2))) & 0xffffu; }
   };
   __device__ Draws draws(uint32_t block, uint32_t position, uint32_t sequence, uint32_t head) const {
-    return {Philox(step ? key ^ step->dropout_key : key)({block, position, sequence, head})};
+    return {Philox(key ^ (step ? step->dropout_key : 0))({block, position, sequence, head})};
   }
   // 0 or the scale, for one element of a row of this tensor. Neighbours share a call: prefer multiply().
   __device__ float multiplier(int64_t row, int64_t channel) const {

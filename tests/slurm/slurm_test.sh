@@ -134,7 +134,7 @@ until_so "all of them end" ended_all "$asked" "$preempted" "$dying" "$broken" "$
 ends "$asked" COMPLETED 0:0 1 'exit code 75' 'exit code 0'
 ends "$preempted" COMPLETED 0:0 1 'exit code 0'
 ends "$broken" FAILED 2:0 0 'exit code 2: .*heads'
-ends "$dying" FAILED 7:0 2 'exit code 137' 'exit code 7: rank 0 on .*restart'
+ends "$dying" FAILED 7:0 2 'exit code 137' 'exit code 7: runs/dying: .*restarts'
 echo "asked, preempted, broken, dying: each as it should"
 
 # Two nodes: one is drained, the run is asked to leave it, and goes on on the other. Meanwhile mpirun does the rest.

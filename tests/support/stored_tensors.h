@@ -15,7 +15,8 @@ namespace weft::test {
 inline std::vector<uint64_t> tensor_hashes(const fs::path& checkpoint) {
   std::vector<uint64_t> hashes;
   for (const CheckpointFile& file : read_checkpoint_manifest(checkpoint).files) {
-    for (const StoredArray& array : read_index(checkpoint, file)->arrays) {
+    const auto index = read_index(checkpoint, file);
+    for (const StoredArray& array : index->arrays) {
       hashes.insert(hashes.end(), array.hashes.begin(), array.hashes.end());
     }
   }
