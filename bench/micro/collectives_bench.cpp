@@ -1,4 +1,5 @@
-// Sums of gradients over MPI: weft's chain beside MPI's own calls, in turn. Rank 0 prints a line of JSON a way:
+// Sums of gradients over MPI: weft's chain beside MPI's own calls and, where it was found, Gloo, in turn. Rank 0 prints
+// a line of JSON a way:
 //   mpirun -np 4 collectives_bench MIB
 // With the name of a way it does that once, and prints nothing: for a monitor that counts the bytes.
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/mpi.h"
+#include "bench/micro/gloo_sums.h"
 #include "kernels/context.h"
 #include "parallel/mpi_communicator.h"
 
@@ -55,19 +57,19 @@ void run(int64_t mib, const std::string& once) {
     MPI_Iallreduce(from, out.device_raw(), static_cast<int>(elements), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   };
-  const std::vector<Way> ways = {{"all-reduce: chain", [&] { chain->all_reduce(out); }},
-                                 {"all-reduce: MPI in place", [&] { all_reduce(MPI_IN_PLACE); }},
-                                 {"all-reduce: MPI", [&] { all_reduce(in.device_raw()); }},
-                                 {"reduce-scatter: chain", [&] { chain->reduce_scatter(in, mine); }},
-                                 {"reduce-scatter: MPI",
-                                  [&] {
-                                    MPI_Request request = MPI_REQUEST_NULL;
-                                    MPI_Ireduce_scatter_block(in.device_raw(), mine.device_raw(),
-                                                              static_cast<int>(share), MPI_FLOAT, MPI_SUM,
-                                                              MPI_COMM_WORLD, &request);
-                                    MPI_Wait(&request, MPI_STATUS_IGNORE);
-                                  }},
-                                 {"all-gather: MPI", [&] { chain->all_gather(mine, out); }}};
+  std::vector<Way> ways = {{"all-reduce: chain", [&] { chain->all_reduce(out); }},
+                           {"all-reduce: MPI in place", [&] { all_reduce(MPI_IN_PLACE); }},
+                           {"all-reduce: MPI", [&] { all_reduce(in.device_raw()); }},
+                           {"reduce-scatter: chain", [&] { chain->reduce_scatter(in, mine); }},
+                           {"reduce-scatter: MPI",
+                            [&] {
+                              MPI_Request request = MPI_REQUEST_NULL;
+                              MPI_Ireduce_scatter_block(in.device_raw(), mine.device_raw(), static_cast<int>(share),
+                                                        MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+                              MPI_Wait(&request, MPI_STATUS_IGNORE);
+                            }},
+                           {"all-gather: MPI", [&] { chain->all_gather(mine, out); }}};
+  if (auto gloo = gloo_all_reduce(*chain, out)) ways.push_back({"all-reduce: Gloo", std::move(gloo)});
   if (once.empty()) return measure(*chain, ways, mib);
   for (const Way& way : ways) {
     if (way.name == once) way.call();
