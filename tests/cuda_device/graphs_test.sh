@@ -20,11 +20,11 @@ on() {
 # said RUN: losses, norms and what the checkpoint holds.
 said() {
   grep -oE '"(loss|nll|grad_norm)":[^,}]*' "$1/metrics.jsonl"
-  grep -ohE '"offset": ?[0-9]+, ?"hash": ?"[0-9a-f]+"' "$1"/checkpoints/step-*/manifest.json
+  checksums "$1"/checkpoints/step-*
 }
 same() {
   grep -q simulated log || fail "not on the simulated device"
-  [[ $(said "$1" | wc -l) -gt 20 ]] || fail "$1: too little to compare"
+  [[ $(said "$1" | wc -l) -gt 20 && $(said "$1") == *'"buffer":"moment2"'* ]] || fail "$1: too little to compare"
   diff <(said "$1") <(said "$2") || fail "$2 differs from $1"
 }
 

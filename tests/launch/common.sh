@@ -25,6 +25,14 @@ of_rank() {
 # says_in FILE PATTERN: whether the file says it, however it broke the lines.
 says_in() { grep -qzE "$2" <(tr '\n' ' ' <"$1"); }
 
+# checksums CHECKPOINT...: of what its files hold, a line a buffer's array and one with the checksums of its blocks.
+checksums() {
+  local checkpoint
+  for checkpoint in "$@"; do
+    LC_ALL=C grep -aohE '"buffer":"[^"]*"|"hashes":\[[^]]*\]' "$checkpoint"/rank-*.h5
+  done
+}
+
 # Jobs in the background end with the script that began them: whoever reads its output would wait for theirs.
 end_jobs() {
   local job

@@ -108,7 +108,7 @@ case $case in
     [[ -f run/checkpoints/step-00000012/manifest.json ]] || fail "nothing is saved"
     ;;
   resume)
-    sums() { grep -oE '"hash":"[0-9a-f]{16}"' "$1/checkpoints/step-00000400/manifest.json" | head -n -1; }
+    sums() { checksums "$1/checkpoints/step-00000400"; }
     on_ranks 2 "$weft" train job.yaml --set run_dir=straight --set train.max_steps=400 2>straight.log || fail "one machine"
     start --set train.max_steps=400
     wait_for_checkpoint

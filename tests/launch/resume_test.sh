@@ -31,8 +31,7 @@ train straight
 final=checkpoints/step-00000120
 [[ -d straight/$final ]] || { echo "the straight run did not end"; cat straight.log; exit 1; }
 
-# What a checkpoint's tensors are: the checksums in its manifest.
-sums() { grep -oE '"hash":"[0-9a-f]{16}"' "$1/$final/manifest.json" | head -n -1; }
+sums() { checksums "$1/$final"; }
 
 # The processes that process $1 has started.
 children() { cat "/proc/$1/task/"*/children 2>/dev/null || true; echo; }
