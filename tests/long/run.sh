@@ -5,8 +5,8 @@
 #   seeds           all tests on the simulated CUDA device, each with five schedules: every byte that each kernel leaves
 #                   is the same; and whole training runs (30 min)
 #   nccl            losses of 50 steps of ranks over NCCL, beside one rank on the CPU, each layout with five schedules
-#                   (60 min)
-#   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names notices (20 min)
+#                   (two hours, of one processor)
+#   cuda-mutations  every patch of tests/mutations/cuda breaks device code, and the test that it names notices (60 min)
 #   mutations       the same for the other patches of tests/mutations (30 min)
 #   matrix          losses of 50 steps of every layout x model x knob (5 min)
 #   kills           checkpoints while they are written: a process killed at 400 instants, one of two ranks at 20 (3 min)
