@@ -12,7 +12,7 @@
 #   kills           checkpoints while they are written: a process killed at 400 instants, one of two ranks at 20 (3 min)
 #   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each gone on from to the same bits; then
 #                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
-#   fuzz            libFuzzer on what parses (10 min); needs clang++-19
+#   fuzz            libFuzzer on what parses (20 min); needs clang++-19
 #   python          texts, logits and losses beside those of transformers and peft, which it needs (5 min)
 #
 # The times are of two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
