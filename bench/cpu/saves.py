@@ -43,19 +43,18 @@ def parse(arguments):
 
 
 def write_job(options, folder):
-    """A job whose vocabulary has the model's size without any file of a tokenizer: bytes, and names for the rest."""
+    """A job whose vocabulary has the model's size without any file of a tokenizer: a text of so many words."""
     shape = MODELS[options.model]
-    names = ", ".join(f"<{i}>" for i in range(shape["vocabulary"] - 256))
     rows = options.ranks
     with open(os.path.join(folder, "text.txt"), "w", encoding="ascii") as text:
-        for i in range(shape["context"] * rows * 3):
-            text.write(f"the {i * 7919 % 100003} boats went by\n")
+        for _ in range(1 + shape["context"] * rows * 3 // shape["vocabulary"]):
+            text.write(" ".join(f"w{i}" for i in range(shape["vocabulary"])) + "\n")
     # The first save and the last do not count: the one finds cold files, the other is waited for.
     steps = options.every * (options.repeats + 2)
     with open(os.path.join(folder, "job.yaml"), "w", encoding="ascii") as job:
         job.write(f"""name: saves
 data: {{directory: data, document_delimiter: file, train: {{files: [text.txt]}}}}
-tokenizer: {{kind: bytes, specials: [{names}]}}
+tokenizer: {{kind: words, min_frequency: 1, vocabulary: 0}}
 model: {{layers: {shape['layers']}, width: {shape['width']}, heads: {shape['heads']}, max_length: {shape['context']}}}
 batch: {{sequences: {rows}, context_length: {shape['context']}}}
 schedule: {{kind: constant, learning_rate: 1e-4}}

@@ -26,7 +26,8 @@ def parse(arguments):
 
 
 def printed(command, threads=1):
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                   "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, timeout=600).stdout
 
 
