@@ -10,6 +10,15 @@
 
 namespace weft::test {
 
+// Turns these bits of a byte of a file.
+inline void flip_bits(const fs::path& path, uint64_t offset, unsigned bits) {
+  File file(path, File::Mode::ReadWrite);
+  unsigned char byte = 0;
+  file.read_at(offset, &byte, 1);
+  byte = static_cast<unsigned char>(byte ^ bits);
+  file.write_at(offset, &byte, 1);
+}
+
 // The checksums of everything that a checkpoint holds, as its files have them: equal layouts of equal tensors have
 // equal ones.
 inline std::vector<uint64_t> tensor_hashes(const fs::path& checkpoint) {

@@ -37,11 +37,7 @@ class ResumeDamage : public testing::Test {
     const auto index = read_index(run_.checkpoint(step), manifest.files.at(1));
     const auto moment = std::ranges::find(index->arrays, "moment1", &StoredArray::buffer);
     ASSERT_NE(moment, index->arrays.end());
-    File file(run_.checkpoint(step) / manifest.files[1].name, File::Mode::ReadWrite);
-    char byte = 0;
-    file.read_at(moment->offset, &byte, 1);
-    byte = static_cast<char>(byte ^ 4);
-    file.write_at(moment->offset, &byte, 1);
+    flip_bits(run_.checkpoint(step) / manifest.files[1].name, moment->offset, 4);
   }
   int64_t went_on_from() const { return read_metrics(run_.directory(), "start").back()["step"].get<int64_t>(); }
 
