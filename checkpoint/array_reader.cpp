@@ -10,12 +10,6 @@ namespace {
 
 constexpr uint64_t kPiece = PartIndex::kBlock;
 
-// Bytes [begin, end) of an array.
-struct Bytes {
-  uint64_t begin = 0, end = 0;
-  uint64_t size() const { return end - begin; }
-};
-
 class ArrayReader {
  public:
   ArrayReader(const File& file, const StoredArray& array, uint64_t block_bytes)
@@ -31,18 +25,18 @@ class ArrayReader {
   void for_each_block(const Do& work) const {
     for (size_t i = 0; i < array_.hashes.size(); ++i) {
       const uint64_t begin = i * block_bytes_;
-      work(i, Bytes{begin, begin + std::min(block_bytes_, bytes_ - begin)});
+      work(i, ByteRange{begin, begin + std::min(block_bytes_, bytes_ - begin)});
     }
   }
 
   template <class Do>
-  static void for_each_piece(const Bytes& block, const Do& work) {
-    for (uint64_t at = block.begin; at < block.end; at += kPiece) work(Bytes{at, std::min(at + kPiece, block.end)});
+  static void for_each_piece(const ByteRange& block, const Do& work) {
+    for (uint64_t at = block.begin; at < block.end; at += kPiece) work(ByteRange{at, std::min(at + kPiece, block.end)});
   }
 
   // work(stretch, box, the box's first byte in the array); until it returns true. Whether it did.
   template <class Do>
-  bool any_box(const Bytes& bytes, const Do& work) const {
+  bool any_box(const ByteRange& bytes, const Do& work) const {
     const auto begin = static_cast<int64_t>(bytes.begin / width_), end = static_cast<int64_t>(bytes.end / width_);
     const auto after = std::ranges::upper_bound(begins_, begin);
     for (auto i = static_cast<size_t>(after - begins_.begin()) - 1; i < begins_.size() && begins_[i] < end; ++i) {
@@ -57,9 +51,9 @@ class ArrayReader {
     return false;
   }
 
-  bool needed(const Bytes& block, const NeedBox& needs) const {
+  bool needed(const ByteRange& block, const NeedBox& needs) const {
     bool found = false;
-    for_each_piece(block, [&](const Bytes& piece) {
+    for_each_piece(block, [&](const ByteRange& piece) {
       found = found || any_box(piece, [&](const Stretch& s, const Box& box, uint64_t) { return needs(s, box); });
     });
     return found;
@@ -67,9 +61,9 @@ class ArrayReader {
 
   // Reads a block, calls use(piece, its bytes) and compares the checksum.
   template <class Do>
-  void read(size_t block, const Bytes& bytes, const Do& use) {
+  void read(size_t block, const ByteRange& bytes, const Do& use) {
     Hasher hasher;
-    for_each_piece(bytes, [&](const Bytes& piece) {
+    for_each_piece(bytes, [&](const ByteRange& piece) {
       memory_.resize(piece.size());
       file_.read_at(array_.offset + piece.begin, memory_.data(), memory_.size());
       hasher.update(memory_.data(), memory_.size());
@@ -79,7 +73,7 @@ class ArrayReader {
   }
 
  private:
-  [[noreturn]] void refuse(const Bytes& block) const {
+  [[noreturn]] void refuse(const ByteRange& block) const {
     std::string names;
     any_box(block, [&](const Stretch& s, const Box&, uint64_t) {
       if (!names.ends_with(s.name)) names += (names.empty() ? "" : ", ") + s.name;
@@ -102,9 +96,9 @@ uint64_t read_array(const File& file, const StoredArray& array, uint64_t block_b
                     const UseBox& use, const std::function<void()>& on_progress) {
   ArrayReader reader(file, array, block_bytes);
   uint64_t bytes_read = 0;
-  reader.for_each_block([&](size_t block, const Bytes& bytes) {
+  reader.for_each_block([&](size_t block, const ByteRange& bytes) {
     if (!reader.needed(bytes, needs)) return;
-    reader.read(block, bytes, [&](const Bytes& piece, const std::byte* from) {
+    reader.read(block, bytes, [&](const ByteRange& piece, const std::byte* from) {
       reader.any_box(piece, [&](const Stretch& stretch, const Box& box, uint64_t at) {
         use(stretch, box, from + (at - piece.begin));
         return false;
@@ -119,8 +113,8 @@ uint64_t read_array(const File& file, const StoredArray& array, uint64_t block_b
 void verify_array(const File& file, const StoredArray& array, uint64_t block_bytes,
                   const std::function<void()>& on_progress) {
   ArrayReader reader(file, array, block_bytes);
-  reader.for_each_block([&](size_t block, const Bytes& bytes) {
-    reader.read(block, bytes, [&](const Bytes&, const std::byte*) {
+  reader.for_each_block([&](size_t block, const ByteRange& bytes) {
+    reader.read(block, bytes, [&](const ByteRange&, const std::byte*) {
       if (on_progress) on_progress();
     });
   });

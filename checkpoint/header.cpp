@@ -47,7 +47,7 @@ fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt) {
   return fmt::format("{}.{}{}", checkpoint.string(), attempt, kUnfinished);
 }
 
-std::string part_name(int rank) { return fmt::format("rank-{:05}", rank); }
+std::string part_name(int rank) { return fmt::format("rank-{:05}.h5", rank); }
 
 void write_manifest(const fs::path& directory, const CheckpointHeader& header, std::vector<CheckpointFile> parts) {
   CheckpointManifest manifest{.step = header.step,

@@ -26,7 +26,7 @@ CheckpointHeader header_of(const fs::path& checkpoint, const CheckpointManifest&
 fs::path checkpoint_path(const fs::path& directory, int64_t step);  // DIR/step-00001000
 // Where attempt 2 writes it: DIR/step-00001000.2.tmp, a name that no other attempt writes to.
 fs::path unfinished_path(const fs::path& checkpoint, int64_t attempt);
-// rank-00000, of the file of a rank's slices without its ending.
+// rank-00000.h5, the file of a rank's arrays.
 std::string part_name(int rank);
 
 // Attachments and manifest of a checkpoint in `directory` whose parts are written: what makes it one.

@@ -9,6 +9,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* kUseAnother =
+    "use another checkpoint of the run; `weft inspect DIR --verify` lists what is damaged";
+
 std::string plain_name(const Json& json) {
   auto name = json.get<std::string>();
   const bool plain = !name.empty() && name.find('/') == std::string::npos && name[0] != '.';
@@ -88,13 +91,6 @@ fs::path manifest_path(const fs::path& checkpoint) { return checkpoint / kCheckp
 
 bool has_manifest(const fs::path& checkpoint) { return fs::exists(manifest_path(checkpoint)); }
 
-namespace {
-
-constexpr const char* kUseAnother =
-    "use another checkpoint of the run; `weft inspect DIR --verify` lists what is damaged";
-
-}  // namespace
-
 std::string read_manifest_text(const fs::path& checkpoint) {
   require<DataError>(has_manifest(checkpoint), "{}: not a committed checkpoint (no {})", checkpoint.string(),
                      kCheckpointManifest);
@@ -128,8 +124,11 @@ void check_files(const fs::path& checkpoint, const CheckpointManifest& manifest)
 }
 
 std::shared_ptr<const PartIndex> read_index(const fs::path& checkpoint, const CheckpointFile& stored) {
+  return read_index(File(checkpoint / stored.name, File::Mode::Read), stored);
+}
+
+std::shared_ptr<const PartIndex> read_index(const File& file, const CheckpointFile& stored) {
   if (stored.listed) return stored.listed;
-  const File file(checkpoint / stored.name, File::Mode::Read);
   std::string text(stored.index.bytes, '\0');
   file.read_at(stored.index.offset, text.data(), text.size());
   try {
@@ -158,8 +157,8 @@ void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& ma
 void verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
                    const std::function<void()>& on_progress, int reader, int readers) {
   for (auto i = static_cast<size_t>(reader); i < manifest.files.size(); i += static_cast<size_t>(readers)) {
-    const auto index = read_index(checkpoint, manifest.files[i]);
     const File file(checkpoint / manifest.files[i].name, File::Mode::Read);
+    const auto index = read_index(file, manifest.files[i]);
     for (const StoredArray& array : index->arrays) verify_array(file, array, index->block_bytes, on_progress);
   }
 }

@@ -64,7 +64,8 @@ std::string read_manifest_text(const fs::path& checkpoint);
 void check_files(const fs::path& checkpoint, const CheckpointManifest& manifest);
 
 // The index of a file of the checkpoint, its checksum compared; DataError with the path.
-std::shared_ptr<const PartIndex> read_index(const fs::path& checkpoint, const CheckpointFile& file);
+std::shared_ptr<const PartIndex> read_index(const File& file, const CheckpointFile& stored);
+std::shared_ptr<const PartIndex> read_index(const fs::path& checkpoint, const CheckpointFile& stored);
 
 // The text of an attachment, its checksum compared; DataError if there is none of that name.
 std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name);

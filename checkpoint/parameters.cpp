@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 namespace weft {
 namespace {
 
-// Of a parameter's part in a buffer the pieces that lie in one range that this rank owns, and where they begin.
-std::vector<std::pair<int64_t, OwnedArray::Piece>> pieces_of(const ParameterRegistry& registry, const Parameter& p,
-                                                             const FlatBuffer& flat) {
+// A parameter's part in a buffer, in pieces that each lie in one range that this rank owns.
+std::vector<OwnedArray::Piece> pieces_of(const ParameterRegistry& registry, const Parameter& p,
+                                         const FlatBuffer& flat) {
   const int64_t begin = p.flat_offset();
-  std::vector<std::pair<int64_t, OwnedArray::Piece>> pieces;
+  std::vector<OwnedArray::Piece> pieces;
   for (const FlatRange& part : flat.parts({begin, begin + p.extent().elements()})) {
     const Stretch place{p.spec().name, p.spec().shape,     registry.local_origin(p),
                         p.extent(),    part.begin - begin, part.end - begin};
-    pieces.push_back({part.begin, {place, flat.piece(part)}});
+    pieces.push_back({place, flat.piece(part)});
   }
   return pieces;
 }
@@ -26,14 +25,14 @@ std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<
   std::vector<TensorBox> boxes;
   for (const NamedBuffer& buffer : buffers) {
     for (const auto& p : registry.parameters()) {
-      for (const auto& [begin, piece] : pieces_of(registry, *p, buffer.flat)) {
+      for (const auto& [place, data] : pieces_of(registry, *p, buffer.flat)) {
         int64_t at = 0;
-        for (const Box& box : boxes_of(piece.place, 0, piece.place.elements())) {
+        for (const Box& box : boxes_of(place, 0, place.elements())) {
           boxes.push_back({.buffer = buffer.name,
-                           .name = piece.place.name,
-                           .shape = piece.place.shape,
+                           .name = place.name,
+                           .shape = place.shape,
                            .origin = box.origin,
-                           .data = piece.data.flat(at, box.extent)});
+                           .data = data.flat(at, box.extent)});
           at += box.extent.elements();
         }
       }
@@ -63,8 +62,8 @@ std::vector<OwnedArray> owned_by(const ParameterRegistry& registry, std::span<co
       if (p->spec().tp_dim < 0 && tp_rank != 0) continue;
       const bool its_turn = p->flat_offset() * dp / layout.elements == dp_rank;
       if (!layout.sharded() && !its_turn) continue;
-      for (auto& [begin, piece] : pieces_of(registry, *p, buffer.flat)) {
-        OwnedArray& array = by_range[range_of(layout, begin)];
+      for (OwnedArray::Piece& piece : pieces_of(registry, *p, buffer.flat)) {
+        OwnedArray& array = by_range[range_of(layout, p->flat_offset() + piece.place.begin)];
         array.buffer = buffer.name, array.dtype = piece.data.dtype();
         array.pieces.push_back(std::move(piece));
       }

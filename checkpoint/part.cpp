@@ -45,8 +45,7 @@ std::vector<StoredArray> stored_arrays(std::span<const OwnedArray> owned) {
 }
 
 CheckpointPart::CheckpointPart(const fs::path& path, std::vector<StoredArray> arrays, std::function<void()> between)
-    : path_(path),
-      index_{.arrays = std::move(arrays)},
+    : index_{.arrays = std::move(arrays)},
       index_offset_(lay_out(path, index_)),
       file_(path, File::Mode::ReadWrite),
       between_(std::move(between)) {}
@@ -86,7 +85,7 @@ CheckpointFile CheckpointPart::finish() {
   const std::string text = index_text(index_);
   file_.write_at(index_offset_, text.data(), text.size());
   file_.sync();
-  return {.name = path_.filename(),
+  return {.name = file_.path().filename(),
           .bytes = file_.size(),
           .index = {.offset = index_offset_, .bytes = text.size(), .hash = hash64(text)}};
 }

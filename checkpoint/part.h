@@ -26,19 +26,14 @@ class CheckpointPart {
   CheckpointFile finish();  // writes the index and syncs; once every array is written
 
  private:
-  struct Stretch {
-    uint64_t begin = 0, end = 0;
-    uint64_t size() const { return end - begin; }
-  };
   void written(uint64_t begin, uint64_t end);
   void write_back();
 
-  fs::path path_;
   PartIndex index_;
   uint64_t index_offset_ = 0;  // in the file
   File file_;
   std::function<void()> between_;
-  Stretch gathered_, on_its_way_;  // bytes in the system's memory, and those that the disk is being given
+  ByteRange gathered_, on_its_way_;  // bytes in the system's memory, and those that the disk is being given
 };
 
 }  // namespace weft

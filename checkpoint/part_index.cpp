@@ -59,6 +59,9 @@ Stretch stretch_from(const Json& json, const std::vector<Stretch>& boxes) {
   return stretch;
 }
 
+// Blocks are of any size: no sum with theirs is made.
+uint64_t blocks_in(uint64_t bytes, uint64_t block_bytes) { return bytes == 0 ? 0 : 1 + (bytes - 1) / block_bytes; }
+
 // The elements are counted piece by piece, so that no sum of them runs over.
 void check_array(const StoredArray& array, uint64_t file_bytes, uint64_t block_bytes) {
   uint64_t room = file_bytes;
@@ -108,8 +111,6 @@ int64_t StoredArray::elements() const {
   for (const Stretch& stretch : stretches) elements += stretch.elements();
   return elements;
 }
-
-uint64_t blocks_in(uint64_t bytes, uint64_t block_bytes) { return bytes == 0 ? 0 : 1 + (bytes - 1) / block_bytes; }
 
 uint64_t hash_from(const Json& json) {
   const auto text = json.get<std::string>();

@@ -19,6 +19,12 @@ struct StoredArray {
   uint64_t bytes() const { return static_cast<uint64_t>(elements()) * size_of(dtype); }
 };
 
+// Bytes [begin, end) of an array or a file.
+struct ByteRange {
+  uint64_t begin = 0, end = 0;
+  uint64_t size() const { return end - begin; }
+};
+
 // What lies where in the file of a checkpoint's part. Each block of `block_bytes` of an array has a checksum of its
 // own, the last one may be shorter: whoever needs a piece of an array reads the blocks around it.
 struct PartIndex {
@@ -26,9 +32,6 @@ struct PartIndex {
   uint64_t block_bytes = kBlock;  // a multiple of 8
   std::vector<StoredArray> arrays;
 };
-
-// Blocks of so many bytes in so many.
-uint64_t blocks_in(uint64_t bytes, uint64_t block_bytes);
 
 // JSON. Of the same length whatever the checksums are: there is room for it before they are known.
 std::string index_text(const PartIndex& index);

@@ -70,19 +70,29 @@ int64_t next_sequence(const fs::path& directory) {
   return last + 1;
 }
 
+namespace {
+
+std::string manifest_text_in(const fs::path& directory) {
+  require<DataError>(fs::is_directory(directory), "{}: no such checkpoint directory", directory.string());
+  return read_manifest_text(directory);
+}
+
+}  // namespace
+
 Checkpoint Checkpoint::open(const fs::path& path) {
-  require<DataError>(fs::is_directory(path), "{}: no such checkpoint directory", path.string());
-  Checkpoint checkpoint(path, read_checkpoint_manifest(path));
+  Checkpoint checkpoint(path, parse_checkpoint_manifest(manifest_text_in(path), manifest_path(path)));
   check_files(path, checkpoint.manifest_);
   return checkpoint;
 }
 
 Checkpoint Checkpoint::open(const fs::path& path, Communicator& world) {
-  const std::string text = agree(world, [&] {
-    open(path);
-    return read_manifest_text(path);
+  const std::string text = agree(world, [&] { return manifest_text_in(path); });
+  Checkpoint checkpoint(path, parse_checkpoint_manifest(text, manifest_path(path)));
+  agree(world, [&] {
+    check_files(path, checkpoint.manifest_);
+    return std::string();
   });
-  return {path, parse_checkpoint_manifest(text, manifest_path(path))};
+  return checkpoint;
 }
 
 Tensor Checkpoint::read_whole(Context& context, const std::string& name, const Shape& shape) const {
@@ -183,9 +193,9 @@ Checkpoint::Read Checkpoint::read(Context& context, const std::vector<TensorBox>
   for (const size_t i : reading_order(manifest_, mesh)) {
     if (wanted.all_full()) break;
     const CheckpointFile& stored = manifest_.files[i];
-    const auto index = read_index(path_, stored);
-    ++read.files;
     const File file(path_ / stored.name, File::Mode::Read);
+    const auto index = read_index(file, stored);
+    ++read.files;
     for (const StoredArray& array : index->arrays) {
       if (!wanted.in(array, path_)) continue;
       const NeedBox needs = [&](const Stretch& of, const Box& box) {

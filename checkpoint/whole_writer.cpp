@@ -41,7 +41,7 @@ void write_whole_checkpoint(const fs::path& out, const CheckpointHeader& header,
   fs::create_directories(temporary);
   try {
     require_space(temporary, checkpoint_bytes(elements, sizeof(float), 1, std::ssize(tensors), 1), "the weights");
-    const CheckpointFile part = write_tensors(temporary / (part_name(0) + ".h5"), tensors, fill);
+    const CheckpointFile part = write_tensors(temporary / part_name(0), tensors, fill);
     write_manifest(temporary, header, {part});
     rename_durably(temporary, out);
   } catch (...) {

@@ -45,12 +45,13 @@ void CheckpointWriter::reserve(std::span<const OwnedArray> owned) {
   memory_ = host_->allocate(bytes);
   part_bytes_ = bytes;
   constexpr uint64_t kPiece = uint64_t{64} << 20;
-  const Tensor all(memory_, 0, {static_cast<int64_t>(bytes / sizeof(float))}, DType::F32);
-  for (uint64_t at = 0; at < all.bytes(); at += kPiece) {
-    std::memset(all.raw() + at, 0, std::min(kPiece, all.bytes() - at));
+  for (uint64_t at = 0; at < bytes; at += kPiece) {
+    std::memset(memory() + at, 0, std::min(kPiece, bytes - at));
     context_.note_progress();
   }
 }
+
+std::byte* CheckpointWriter::memory() const { return Tensor(memory_, 0, {0}, DType::F32).raw(); }
 
 void CheckpointWriter::start(CheckpointHeader header, const std::vector<OwnedArray>& owned,
                              std::function<void()> after_commit) {
@@ -69,13 +70,12 @@ void CheckpointWriter::copy(std::span<const OwnedArray> owned) {
   arrays_ = stored_arrays(owned);
   std::vector<Tensor> from;
   std::vector<std::span<std::byte>> to;
-  int64_t begin = 0;
+  std::byte* next = memory();
   for (const OwnedArray& array : owned) {
     for (const OwnedArray::Piece& piece : array.pieces) {
       from.push_back(piece.data);
-      const Tensor copy(memory_, begin, piece.data.shape(), piece.data.dtype());
-      to.emplace_back(copy.raw(), copy.bytes());
-      begin += static_cast<int64_t>(copy.bytes());
+      to.emplace_back(next, piece.data.bytes());
+      next += piece.data.bytes();
     }
   }
   snapshot_ = std::make_unique<Snapshot>(context_, from, to);
@@ -112,15 +112,16 @@ void CheckpointWriter::look_around() {
 // Every rank makes the directory, if no other was before it.
 void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point began) {
   create_directories_durably(directory);
-  CheckpointPart part(directory / (part_name(world_.rank()) + ".h5"), arrays_, [this] { look_around(); });
+  CheckpointPart part(directory / part_name(world_.rank()), arrays_, [this] { look_around(); });
   snapshot_->wait();
   part_.copy_seconds = seconds_since(began);
   const auto copied = Clock::now();
   look_around();
-  const Tensor all(memory_, 0, {static_cast<int64_t>(part_bytes_ / sizeof(float))}, DType::F32);
-  uint64_t at = 0;
-  for (size_t i = 0; i < arrays_.size(); at += arrays_[i++].bytes())
-    part.write(i, {all.raw() + at, arrays_[i].bytes()});
+  const std::byte* from = memory();
+  for (size_t i = 0; i < arrays_.size(); ++i) {
+    part.write(i, {from, arrays_[i].bytes()});
+    from += arrays_[i].bytes();
+  }
   part_.file = part.finish();
   sync_directory(directory);
   part_.write_seconds = seconds_since(copied);
@@ -157,7 +158,7 @@ std::vector<CheckpointWriter::Part> CheckpointWriter::gather_parts() const {
   std::vector<Part> parts;
   for (size_t at = 0; at < all.size(); at += mine.size()) {
     const double* its = &all[at];
-    parts.push_back({.file = {.name = part_name(static_cast<int>(parts.size())) + ".h5",
+    parts.push_back({.file = {.name = part_name(static_cast<int>(parts.size())),
                               .bytes = from_halves(its),
                               .index = {from_halves(its + 2), from_halves(its + 4), from_halves(its + 6)}},
                      .copy_seconds = its[8],

@@ -66,6 +66,7 @@ class CheckpointWriter {
     CheckpointFile file;
     double copy_seconds = 0, write_seconds = 0;
   };
+  std::byte* memory() const;
   void copy(std::span<const OwnedArray> owned);
   void work(const std::function<void()>& body, const fs::path& directory);
   void look_around();
