@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/strict_json.h"
 #include "checkpoint/array_reader.h"
 
 namespace weft {
@@ -20,14 +21,14 @@ std::string plain_name(const Json& json) {
 }
 
 CheckpointFile file_from_json(const Json& json, int version) {
-  CheckpointFile file{.name = plain_name(json.at("name")), .bytes = json.at("bytes").get<uint64_t>()};
+  CheckpointFile file{.name = plain_name(json.at("name")), .bytes = integer_from<uint64_t>(json.at("bytes"))};
   if (version == 1) {
     file.listed = std::make_shared<const PartIndex>(parse_slices(json.at("slices"), file.bytes));
     return file;
   }
   const Json& index = json.at("index");
-  file.index = {.offset = index.at("offset").get<uint64_t>(),
-                .bytes = index.at("bytes").get<uint64_t>(),
+  file.index = {.offset = integer_from<uint64_t>(index.at("offset")),
+                .bytes = integer_from<uint64_t>(index.at("bytes")),
                 .hash = hash_from(index.at("hash"))};
   const bool inside = file.index.offset <= file.bytes && file.index.bytes <= file.bytes - file.index.offset;
   require<DataError>(inside, "{}: its index leaves the file", file.name);
@@ -36,17 +37,17 @@ CheckpointFile file_from_json(const Json& json, int version) {
 
 MeshLayout layout_from(const Json& body) {
   if (!body.contains("layout")) return {.dp = 0, .tp = 0};
-  return {.dp = body["layout"].at("dp").get<int>(), .tp = body["layout"].at("tp").get<int>()};
+  return {.dp = integer_from<int>(body["layout"].at("dp")), .tp = integer_from<int>(body["layout"].at("tp"))};
 }
 
 CheckpointManifest manifest_from_json(const Json& json) {
-  const int version = json.at("version").get<int>();
+  const int version = integer_from<int>(json.at("version"));
   require<DataError>(version >= 1 && version <= CheckpointManifest::kVersion,
                      "format version {}; this build reads versions up to {}", version, CheckpointManifest::kVersion);
   CheckpointManifest m;
-  m.step = json.at("step").get<int64_t>();
-  m.sequence = json.value("sequence", int64_t{0});
-  m.attempt = json.value("attempt", int64_t{0});
+  m.step = integer_from<int64_t>(json.at("step"));
+  m.sequence = integer_or<int64_t>(json, "sequence", 0);
+  m.attempt = integer_or<int64_t>(json, "attempt", 0);
   m.state = json.at("state");
   m.job = json.at("job").get<std::string>();
   m.fingerprint = json.at("fingerprint");
@@ -54,7 +55,7 @@ CheckpointManifest manifest_from_json(const Json& json) {
   m.layout = layout_from(json);
   for (const Json& file : json.at("files")) m.files.push_back(file_from_json(file, version));
   for (const Json& a : json.at("attachments")) {
-    m.attachments.push_back({plain_name(a.at("name")), a.at("bytes").get<uint64_t>(), hash_from(a.at("hash"))});
+    m.attachments.push_back({plain_name(a.at("name")), integer_from<uint64_t>(a.at("bytes")), hash_from(a.at("hash"))});
   }
   return m;
 }

@@ -2,10 +2,10 @@
 
 #include <limits>
 #include <map>
-#include <tuple>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/strict_json.h"
 
 namespace weft {
 namespace {
@@ -14,9 +14,16 @@ using Json = nlohmann::ordered_json;
 
 std::vector<int64_t> dims_of(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
 
+std::vector<int64_t> integers_from(const Json& json) {
+  require<DataError>(json.is_array(), "{} is no list", json_excerpt(json));
+  std::vector<int64_t> integers;
+  for (const Json& value : json) integers.push_back(integer_from<int64_t>(value));
+  return integers;
+}
+
 Shape shape_from(const Json& json) {
   constexpr int64_t kMost = int64_t{1} << 50;  // elements
-  const auto dims = json.get<std::vector<int64_t>>();
+  const std::vector<int64_t> dims = integers_from(json);
   require<DataError>(dims.size() <= Shape::kMaxRank, "a shape of {} dims", dims.size());
   int64_t elements = 1;
   for (const int64_t d : dims) {
@@ -36,7 +43,7 @@ DType dtype_from(const Json& json) {
 Stretch box_from(const Json& json) {
   Stretch box{.name = json.at("name").get<std::string>(),
               .shape = shape_from(json.at("shape")),
-              .origin = json.at("origin").get<std::vector<int64_t>>(),
+              .origin = integers_from(json.at("origin")),
               .extent = shape_from(json.at("extent"))};
   const int rank = box.shape.rank();
   require<DataError>(static_cast<int>(box.origin.size()) == rank && box.extent.rank() == rank, "ranks of {} disagree",
@@ -50,7 +57,8 @@ Stretch box_from(const Json& json) {
 }
 
 Stretch stretch_from(const Json& json, const std::vector<Stretch>& boxes) {
-  const auto [box, begin, end] = json.get<std::tuple<uint64_t, int64_t, int64_t>>();
+  const auto box = integer_from<uint64_t>(json.at(0));
+  const auto begin = integer_from<int64_t>(json.at(1)), end = integer_from<int64_t>(json.at(2));
   require<DataError>(box < boxes.size(), "a stretch of tensor {}, of {}", box, boxes.size());
   Stretch stretch = boxes[box];
   require<DataError>(begin >= 0 && begin < end && end <= stretch.end, "elements {} to {} of {}, which has {}", begin,
@@ -79,7 +87,7 @@ void check_array(const StoredArray& array, uint64_t file_bytes, uint64_t block_b
 StoredArray array_from(const Json& json, const std::vector<Stretch>& boxes) {
   StoredArray array{.buffer = json.at("buffer").get<std::string>(),
                     .dtype = dtype_from(json.at("dtype")),
-                    .offset = json.at("offset").get<uint64_t>()};
+                    .offset = integer_from<uint64_t>(json.at("offset"))};
   for (const Json& stretch : json.at("stretches")) array.stretches.push_back(stretch_from(stretch, boxes));
   for (const Json& hash : json.at("hashes")) array.hashes.push_back(hash_from(hash));
   return array;
@@ -140,7 +148,7 @@ std::string index_text(const PartIndex& index) {
 PartIndex parse_index(std::string_view text, uint64_t file_bytes) {
   try {
     const Json json = Json::parse(text);
-    PartIndex index{.block_bytes = json.at("block_bytes").get<uint64_t>()};
+    PartIndex index{.block_bytes = integer_from<uint64_t>(json.at("block_bytes"))};
     require<DataError>(index.block_bytes >= 8 && index.block_bytes % 8 == 0, "blocks of {} bytes", index.block_bytes);
     std::vector<Stretch> boxes;
     for (const Json& box : json.at("tensors")) boxes.push_back(box_from(box));
@@ -160,7 +168,7 @@ PartIndex parse_slices(const Json& slices, uint64_t file_bytes) {
     StoredArray array{.buffer = slice.at("buffer").get<std::string>(),
                       .dtype = dtype_from(slice.at("dtype")),
                       .stretches = {box_from(slice)},
-                      .offset = slice.at("offset").get<uint64_t>()};
+                      .offset = integer_from<uint64_t>(slice.at("offset"))};
     if (array.stretches[0].elements() > 0) array.hashes = {hash_from(slice.at("hash"))};
     check_array(array, file_bytes, index.block_bytes);
     index.arrays.push_back(std::move(array));

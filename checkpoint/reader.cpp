@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/strict_json.h"
 #include "checkpoint/array_reader.h"
 #include "checkpoint/reading_order.h"
 #include "kernels/transfer.h"
@@ -26,7 +27,7 @@ constexpr int64_t kUnreadable = std::numeric_limits<int64_t>::max();
 int64_t sequence_of(const fs::path& checkpoint) {
   try {
     const auto manifest = nlohmann::ordered_json::parse(read_file(manifest_path(checkpoint)));
-    return manifest.at("weft_checkpoint").value("sequence", int64_t{0});
+    return integer_or<int64_t>(manifest.at("weft_checkpoint"), "sequence", 0);
   } catch (const std::exception&) {
     return kUnreadable;
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/strict_json.h"
 
 namespace weft {
 
@@ -31,19 +32,19 @@ RunState run_state_from(const Json& json, const std::string& where) {
   try {
     RunState s;
     s.run = json.at("run").get<std::string>();
-    s.step = json.at("step").get<int64_t>();
-    s.updates = json.at("updates").get<int64_t>();
-    s.position = {json.at("epoch").get<int64_t>(), json.at("step_in_epoch").get<int64_t>()};
-    s.target_tokens = json.at("target_tokens").get<int64_t>();
-    s.skips = json.at("skips").get<int64_t>();
-    s.skips_in_row = json.at("skips_in_row").get<int64_t>();
+    s.step = integer_from<int64_t>(json.at("step"));
+    s.updates = integer_from<int64_t>(json.at("updates"));
+    s.position = {integer_from<int64_t>(json.at("epoch")), integer_from<int64_t>(json.at("step_in_epoch"))};
+    s.target_tokens = integer_from<int64_t>(json.at("target_tokens"));
+    s.skips = integer_from<int64_t>(json.at("skips"));
+    s.skips_in_row = integer_from<int64_t>(json.at("skips_in_row"));
     if (!json.at("best_loss").is_null()) s.best_loss = json.at("best_loss").get<double>();
-    s.best_step = json.at("best_step").get<int64_t>();
-    s.evaluations_since_best = json.at("without_gain").get<int64_t>();
+    s.best_step = integer_from<int64_t>(json.at("best_step"));
+    s.evaluations_since_best = integer_from<int64_t>(json.at("without_gain"));
     s.epoch_end = json.at("epoch_end").get<bool>();
     // Checkpoints of the first builds have none of these.
     s.evaluation_left = json.value("evaluation_left", false);
-    s.rollbacks = json.value("rollbacks", int64_t{0});
+    s.rollbacks = integer_or<int64_t>(json, "rollbacks", 0);
     const Json rate = json.value("next_learning_rate", Json());
     if (!rate.is_null()) s.next_learning_rate = rate.get<double>();
     const bool sane =

@@ -67,6 +67,10 @@ TEST(PartIndex, WhatCannotBeIsRefused) {
   EXPECT_THAT(error_with("[6,5]", "[6,5]", 55), HasSubstr("larger than the file"));
   EXPECT_THAT(error_with("\"block_bytes\":32", "\"block_bytes\":0"), HasSubstr("blocks of 0 bytes"));
   EXPECT_THAT(error_with("\"block_bytes\":32", "\"block_bytes\":12"), HasSubstr("blocks of 12 bytes"));
+  EXPECT_THAT(error_with("\"block_bytes\":32", "\"block_bytes\":1e28"), HasSubstr("1e+28 is no whole number"));
+  EXPECT_THAT(error_with("[6,5]", "[6.5,5]"), HasSubstr("6.5 is no whole number"));
+  EXPECT_THAT(error_with("[0,2,15]", "[0,2,15.0]"), HasSubstr("15.0 is no whole number"));
+  EXPECT_THAT(error_with("[0,2,15]", "[0,2]"), HasSubstr("out of range"));
   EXPECT_THAT(error_with("\"f32\"", "\"i32\""), HasSubstr("dtype i32"));
   EXPECT_THAT(error_with(hash_hex(7), "x" + hash_hex(7).substr(1)), HasSubstr("checksum 'x"));
   EXPECT_THAT(error_with("\"arrays\"", "\"array\""), HasSubstr("arrays"));
