@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <queue>
-#include <tuple>
 
 #include "base/error.h"
+#include "data/balanced_parts.h"
 
 namespace weft {
 namespace {
@@ -18,26 +17,6 @@ constexpr int64_t kLinearCost = 2048;
 int64_t sequence_cost(const PlannedSequence& s) {
   const int64_t source = s.source_tokens, target = s.input_tokens;
   return source * (kLinearCost + source) + target * (kLinearCost + target + source);
-}
-
-std::vector<std::vector<int64_t>> balanced_parts(std::span<const int64_t> costs, int64_t parts) {
-  require<InternalError>(parts > 0, "balanced_parts: {} parts", parts);
-  std::vector<int64_t> order(costs.size());
-  std::iota(order.begin(), order.end(), int64_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return costs[a] > costs[b]; });
-
-  using Load = std::tuple<int64_t, int64_t>;  // cost, part: ties go to the lower part
-  std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
-  for (int64_t part = 0; part < parts; ++part) loads.emplace(0, part);
-  std::vector<std::vector<int64_t>> result(parts);
-  for (int64_t index : order) {
-    const auto [cost, part] = loads.top();
-    loads.pop();
-    result[part].push_back(index);
-    loads.emplace(cost + costs[index], part);
-  }
-  for (auto& part : result) std::sort(part.begin(), part.end());
-  return result;
 }
 
 std::vector<std::vector<int64_t>> slice_all(const PlannedStep& step, int64_t size) {

@@ -10,11 +10,6 @@ namespace weft {
 // Arithmetic of one sequence in the model, relative: linear in its tokens, and the square for attention.
 int64_t sequence_cost(const PlannedSequence& sequence);
 
-// Splits [0, costs.size()) into `parts` lists of ascending indices whose summed costs are near each other: the
-// costliest first, each to the part with least so far (Graham 1969). The costliest part exceeds the mean by less than
-// the largest cost; equal costs give sizes that differ by one at most. Lists may be empty. Deterministic.
-std::vector<std::vector<int64_t>> balanced_parts(std::span<const int64_t> costs, int64_t parts);
-
 // Places in step.sequences that each of `size` replicas takes: all together are all places once. One cut for them all,
 // in time and memory that grow with sequences and replicas.
 std::vector<std::vector<int64_t>> slice_all(const PlannedStep& step, int64_t size);

@@ -15,16 +15,6 @@ namespace {
 
 using namespace test;
 
-TEST(Slices, TakeTheDearestFirst) {
-  using Parts = std::vector<std::vector<int64_t>>;
-  const std::vector<int64_t> costs = {1, 1, 1, 1, 4};
-  EXPECT_EQ(balanced_parts(costs, 2), (Parts{{4}, {0, 1, 2, 3}}));
-  EXPECT_EQ(balanced_parts(costs, 1), (Parts{{0, 1, 2, 3, 4}}));
-  EXPECT_EQ(balanced_parts(costs, 7), (Parts{{4}, {0}, {1}, {2}, {3}, {}, {}}));
-  EXPECT_EQ(balanced_parts({}, 2), (Parts{{}, {}}));
-  EXPECT_THROW(balanced_parts(costs, 0), InternalError);
-}
-
 TEST(Slices, AreBalanced) {
   const auto plan =
       make_pair_plan({.tokens = 4096, .order = BatchOrder::Bucketed, .buckets_per_step = 2}, ragged_lengths(1003), 1);
