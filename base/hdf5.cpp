@@ -159,10 +159,11 @@ size_t element_bytes(Hdf5Type type) {
   throw InternalError("no such HDF5 element type");
 }
 
-Hdf5File Hdf5File::create(const fs::path& path) {
+Hdf5File Hdf5File::create(const fs::path& path, uint64_t alignment) {
   const Quiet quiet;
   const auto access = checked<Properties>(H5Pcreate(H5P_FILE_ACCESS), path, "create properties");
   check(H5Pset_file_locking(access.get(), false, true), path, "switch locking off");
+  check(H5Pset_alignment(access.get(), alignment, alignment), path, "align arrays");
   const auto creation = untimed(H5P_FILE_CREATE, path);
   return {path, checked<FileHandle>(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), path,
                                     "create the file")};

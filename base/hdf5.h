@@ -58,8 +58,9 @@ struct Hdf5Array {
 // One open file. Paths within it are absolute ("/", "/source/tokens"). Use one object from one thread at a time.
 class Hdf5File {
  public:
-  static Hdf5File create(const fs::path& path);  // replaces what is there
-  static Hdf5File open(const fs::path& path);    // read-only, not locked
+  // Replaces what is there. Arrays of that many bytes or more begin at multiples of `alignment`.
+  static Hdf5File create(const fs::path& path, uint64_t alignment = 1);
+  static Hdf5File open(const fs::path& path);  // read-only, not locked
 
   void create_group(const std::string& group);
   // Contiguous, its space allocated now and not filled: write its bytes at array(path).offset after close().

@@ -84,7 +84,7 @@ uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const N
   uint64_t most = 0;
   const int replicas = registry.layout().sharded() ? 1 : registry.mesh().dp().size();
   for (int replica = 0; replica < replicas; ++replica) {
-    most = std::max(most, bytes_of(owned_by(registry, buffers, replica, 0)));
+    most = std::max(most, bytes_in_pages(owned_by(registry, buffers, replica, 0)));
   }
   return most;
 }

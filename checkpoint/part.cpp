@@ -18,7 +18,7 @@ Hdf5Type hdf5_type(DType dtype) {
 // Creates the file with room for all arrays and for their index. Sets where the arrays lie; returns where the index
 // does.
 uint64_t lay_out(const fs::path& path, PartIndex& index) {
-  Hdf5File file = Hdf5File::create(path);
+  Hdf5File file = Hdf5File::create(path, DirectFile::kPage);
   file.set_attribute("/", "weft_checkpoint_part", int64_t{CheckpointManifest::kVersion});
   for (StoredArray& array : index.arrays) {
     const std::string buffer = "/" + array.buffer;
@@ -48,29 +48,31 @@ CheckpointPart::CheckpointPart(const fs::path& path, std::vector<StoredArray> ar
     : index_{.arrays = std::move(arrays)},
       index_offset_(lay_out(path, index_)),
       file_(path, File::Mode::ReadWrite),
+      direct_(path),
       between_(std::move(between)) {}
 
-// A block is written while the processor's cache has it from hashing.
 void CheckpointPart::write(size_t array, std::span<const std::byte> bytes) {
   StoredArray& stored = index_.arrays[array];
   require<InternalError>(bytes.size() == stored.bytes(), "{} bytes for an array of {}", bytes.size(), stored.bytes());
-  uint64_t told = 0;
-  for (uint64_t at = 0; at < bytes.size();) {
-    const auto block = bytes.subspan(at, std::min<uint64_t>(PartIndex::kBlock, bytes.size() - at));
-    stored.hashes.push_back(hash64({reinterpret_cast<const char*>(block.data()), block.size()}));
-    file_.write_at(stored.offset + at, block.data(), block.size());
-    at += block.size();
-    if (at - told < kPiece && at < bytes.size()) continue;
-    written(stored.offset + told, stored.offset + at);
-    told = at;
+  for (uint64_t at = 0; at < bytes.size(); at += kPiece) {
+    const auto piece = bytes.subspan(at, std::min<uint64_t>(kPiece, bytes.size() - at));
+    for (uint64_t block = 0; block < piece.size(); block += PartIndex::kBlock) {
+      const auto hashed = piece.subspan(block, std::min<uint64_t>(PartIndex::kBlock, piece.size() - block));
+      stored.hashes.push_back(hash64({reinterpret_cast<const char*>(hashed.data()), hashed.size()}));
+    }
+    write_piece(stored.offset + at, piece);
+    if (between_) between_();
   }
 }
 
-void CheckpointPart::written(uint64_t begin, uint64_t end) {
+void CheckpointPart::write_piece(uint64_t offset, std::span<const std::byte> piece) {
+  const size_t direct = direct_.write_at(offset, piece.data(), piece.size());
+  if (direct == piece.size()) return;
+  const uint64_t begin = offset + direct, end = offset + piece.size();
+  file_.write_at(begin, piece.data() + direct, end - begin);
   if (gathered_.size() == 0) gathered_ = {begin, end};
   gathered_ = {std::min(gathered_.begin, begin), std::max(gathered_.end, end)};
-  if (gathered_.size() >= kPiece) write_back();
-  if (between_) between_();
+  if (gathered_.size() >= kWrittenBack) write_back();
 }
 
 // Two pieces at most are not on the disk.

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "base/direct_file.h"
 #include "checkpoint/manifest.h"
 
 namespace weft {
@@ -18,20 +19,23 @@ class CheckpointPart {
   // Creates the file. Of the arrays, offsets and hashes are found out here. `between` is called after every piece of at
   // most kPiece that was written; what it throws ends the work.
   CheckpointPart(const fs::path& path, std::vector<StoredArray> arrays, std::function<void()> between = {});
-  static constexpr uint64_t kPiece = uint64_t{64} << 20;
+  static constexpr uint64_t kPiece = uint64_t{8} << 20;
 
-  // All of an array. Arrays are written in their order, each piece behind the one before it on its way to the disk:
-  // neither does a sync at the end take long, nor do written pages fill the memory.
+  // All of an array. Arrays are written in their order, past the system's memory where that can be; elsewhere each
+  // piece behind the one before it on its way to the disk: neither does a sync at the end take long, nor do written
+  // pages fill the memory.
   void write(size_t array, std::span<const std::byte> bytes);
   CheckpointFile finish();  // writes the index and syncs; once every array is written
 
  private:
-  void written(uint64_t begin, uint64_t end);
+  static constexpr uint64_t kWrittenBack = uint64_t{64} << 20;
+  void write_piece(uint64_t offset, std::span<const std::byte> piece);
   void write_back();
 
   PartIndex index_;
   uint64_t index_offset_ = 0;  // in the file
   File file_;
+  DirectFile direct_;
   std::function<void()> between_;
   ByteRange gathered_, on_its_way_;  // bytes in the system's memory, and those that the disk is being given
 };

@@ -1,5 +1,7 @@
 #include "checkpoint/stretch.h"
 
+#include "base/direct_file.h"
+
 namespace weft {
 
 std::vector<Box> boxes_of(const Stretch& stretch, int64_t begin, int64_t end) {
@@ -19,6 +21,12 @@ uint64_t OwnedArray::bytes() const {
 uint64_t bytes_of(std::span<const OwnedArray> arrays) {
   uint64_t bytes = 0;
   for (const OwnedArray& array : arrays) bytes += array.bytes();
+  return bytes;
+}
+
+uint64_t bytes_in_pages(std::span<const OwnedArray> arrays) {
+  uint64_t bytes = 0;
+  for (const OwnedArray& array : arrays) bytes += DirectFile::in_pages(array.bytes());
   return bytes;
 }
 

@@ -34,6 +34,8 @@ struct OwnedArray {
   uint64_t bytes() const;
 };
 uint64_t bytes_of(std::span<const OwnedArray> arrays);
+// The same of copies of which each begins on a page, as they are written (base/direct_file.h).
+uint64_t bytes_in_pages(std::span<const OwnedArray> arrays);
 
 // Each box as an array of its own.
 std::vector<OwnedArray> arrays_of(std::span<const TensorBox> boxes);

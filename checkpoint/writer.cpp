@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/clock.h"
+#include "base/direct_file.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/part.h"
@@ -39,7 +40,7 @@ CheckpointWriter::~CheckpointWriter() { cancelled_ = true; }
 // All of it into one block: pinned memory is made in pages, and slowly. The pages are there once they are written to,
 // and a system without so many says so now.
 void CheckpointWriter::reserve(std::span<const OwnedArray> owned) {
-  const uint64_t bytes = bytes_of(owned);
+  const uint64_t bytes = bytes_in_pages(owned);
   if (memory_ && bytes <= part_bytes_) return;
   memory_.reset();
   memory_ = host_->allocate(bytes);
@@ -70,8 +71,10 @@ void CheckpointWriter::copy(std::span<const OwnedArray> owned) {
   arrays_ = stored_arrays(owned);
   std::vector<Tensor> from;
   std::vector<std::span<std::byte>> to;
-  std::byte* next = memory();
+  std::byte* begin = memory();
   for (const OwnedArray& array : owned) {
+    std::byte* next = begin;
+    begin += DirectFile::in_pages(array.bytes());
     for (const OwnedArray::Piece& piece : array.pieces) {
       from.push_back(piece.data);
       to.emplace_back(next, piece.data.bytes());
@@ -120,7 +123,7 @@ void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point b
   const std::byte* from = memory();
   for (size_t i = 0; i < arrays_.size(); ++i) {
     part.write(i, {from, arrays_[i].bytes()});
-    from += arrays_[i].bytes();
+    from += DirectFile::in_pages(arrays_[i].bytes());
   }
   part_.file = part.finish();
   sync_directory(directory);

@@ -89,7 +89,7 @@ class CheckpointWriter {
   Phase phase_ = Phase::Idle;
   CheckpointHeader header_;
   std::function<void()> after_commit_;
-  std::vector<StoredArray> arrays_;  // whose bytes lie in that memory, end to end
+  std::vector<StoredArray> arrays_;  // whose bytes lie in that memory, each from a page on
   std::unique_ptr<Snapshot> snapshot_;
   uint64_t part_bytes_ = 0;
   Part part_;              // once it is written

@@ -17,9 +17,9 @@ struct Keyed {
   auto operator<=>(const Keyed&) const = default;
 };
 
-// Ascending by key; equal keys stay in their order. A pass for every 11 bits of the greatest key.
+// Ascending by key; equal keys stay in their order. A pass for every 12 bits of the greatest key.
 void radix_sort(std::vector<Keyed>& items, uint64_t greatest) {
-  constexpr int kBits = 11;
+  constexpr int kBits = 12;
   constexpr uint64_t kDigits = uint64_t{1} << kBits;
   std::vector<Keyed> sorted(items.size());
   for (int shift = 0; shift < 64 && (greatest >> shift) > 0; shift += kBits) {
