@@ -120,5 +120,15 @@ TEST_F(Hdf5Test, UnwritableTargetIsAnError) {
   EXPECT_NE(error_of([&] { Hdf5File::create(directory_ / "no" / "a.h5"); }).find("create the file"), std::string::npos);
 }
 
+TEST_F(Hdf5Test, LargeArraysBeginWhereTheyAreAskedTo) {
+  const fs::path path = directory_ / "aligned.h5";
+  Hdf5File file = Hdf5File::create(path, 4096);
+  const int64_t large[] = {5000}, small[] = {5};
+  for (const char* name : {"/a", "/b", "/c"}) file.create_array(name, Hdf5Type::U8, large);
+  file.create_array("/small", Hdf5Type::U8, small);
+  for (const char* name : {"/a", "/b", "/c"}) EXPECT_EQ(file.array(name).offset % 4096, 0u) << name;
+  EXPECT_LT(file.array("/small").offset, 4096u);
+}
+
 }  // namespace
 }  // namespace weft
