@@ -69,6 +69,7 @@ struct EvaluationOptions {
   int64_t step_tokens = 16384;  // tokens (source and target) of a step, at least one sequence; no result depends on it.
                                 // evaluate_loss() takes so many a replica
   int64_t max_sequences = 0;    // only the first so many windows or pairs; 0: all
+  bool document_mask = false;   // streams: ReadOptions::document_mask
 };
 std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset);
 

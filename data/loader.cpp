@@ -1,5 +1,7 @@
 #include "data/loader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -14,13 +16,23 @@ namespace {
 
 class StreamReader final : public SequenceReader {
  public:
-  explicit StreamReader(std::shared_ptr<const Dataset> dataset) : dataset_(std::move(dataset)) {}
+  StreamReader(std::shared_ptr<const Dataset> dataset, const ReadOptions& options) : dataset_(std::move(dataset)) {
+    if (!options.document_mask) return;
+    cut_before_ = dataset_->header().target.eos;
+    if (!cut_before_) {
+      throw DataError(fmt::format("data.document_mask: the documents of {} have no end token between them",
+                                  dataset_->directory().string()),
+                      "prepare it with a tokenizer that has an eos, or set data.document_mask to false");
+    }
+  }
   void read(const PlannedSequence& s, std::span<int32_t>, std::span<int32_t> target) const override {
     dataset_->read_tokens(s.index, target);
   }
+  std::optional<int32_t> cut_before() const override { return cut_before_; }
 
  private:
   std::shared_ptr<const Dataset> dataset_;
+  std::optional<int32_t> cut_before_;
 };
 
 class PairReader final : public SequenceReader {
@@ -49,14 +61,25 @@ class AnswerReader final : public SequenceReader {
   std::shared_ptr<const Dataset> dataset_;
 };
 
+// Has the sequence that lies behind the micro-batch's inputs begin anew at each `before` but its first input.
+void cut(MicroBatch& micro, std::span<const int32_t> inputs, int32_t before) {
+  const auto begin = static_cast<int32_t>(micro.input.tokens.size());
+  const int64_t id = micro.sequence_ids.back();
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    if (inputs[i] != before) continue;
+    micro.input.offsets.push_back(begin + static_cast<int32_t>(i));
+    micro.sequence_ids.push_back(id + static_cast<int64_t>(i));
+  }
+}
+
 MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> places, const SequenceReader& reader) {
   MicroBatch micro;
+  const int64_t longest_window = step.sequences.front().input_tokens;
   int64_t source_tokens = 0, input_tokens = 0;
   for (int64_t place : places) {
     source_tokens += step.sequences[place].source_tokens;
     input_tokens += step.sequences[place].input_tokens;
   }
-  micro.sequence_ids.assign(places.begin(), places.end());
   micro.source.tokens.resize(source_tokens);
   micro.input.tokens.reserve(input_tokens);
   micro.targets.reserve(input_tokens);
@@ -65,12 +88,15 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
 
   int64_t source_at = 0;
   std::vector<int32_t> tokens;
+  const std::optional<int32_t> cut_before = reader.cut_before();
   for (int64_t place : places) {
     const PlannedSequence& s = step.sequences[place];
+    micro.sequence_ids.push_back(cut_before ? place * longest_window : place);
     tokens.resize(s.input_tokens + 1);
     reader.read(s, std::span(micro.source.tokens).subspan(source_at, s.source_tokens), tokens);
     source_at += s.source_tokens;
     if (source_tokens > 0) micro.source.offsets.push_back(static_cast<int32_t>(source_at));
+    if (cut_before) cut(micro, std::span(tokens).first(s.input_tokens), *cut_before);
     micro.input.tokens.insert(micro.input.tokens.end(), tokens.begin(), tokens.end() - 1);
     micro.input.offsets.push_back(static_cast<int32_t>(micro.input.tokens.size()));
     micro.targets.insert(micro.targets.end(), s.unscored, -1);
@@ -81,8 +107,8 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
 
 }  // namespace
 
-std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset) {
-  if (dataset->header().kind == DatasetKind::Stream) return std::make_shared<StreamReader>(std::move(dataset));
+std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset, const ReadOptions& options) {
+  if (dataset->header().kind == DatasetKind::Stream) return std::make_shared<StreamReader>(std::move(dataset), options);
   if (dataset->header().kind == DatasetKind::Answers) return std::make_shared<AnswerReader>(std::move(dataset));
   return std::make_shared<PairReader>(std::move(dataset));
 }

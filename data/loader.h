@@ -22,11 +22,20 @@ class SequenceReader {
   virtual ~SequenceReader() = default;
   // Fills `source` (source_tokens) and `target` (input_tokens + 1).
   virtual void read(const PlannedSequence& sequence, std::span<int32_t> source, std::span<int32_t> target) const = 0;
+  // An input that nothing before it in its sequence is seen from: there the sequence is cut.
+  virtual std::optional<int32_t> cut_before() const { return std::nullopt; }
 };
 
-std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset);
+struct ReadOptions {
+  // Streams: the end token of a document begins the next one, as where a text is generated from nothing, and nothing is
+  // seen across it. DataError if documents have no end token.
+  bool document_mask = false;
+};
+std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset,
+                                                  const ReadOptions& options = {});
 
-// The micro-batches of one rank for one step, read now: input i is token i of the target, target i is token i + 1.
+// The micro-batches of one rank for one step, read now: input i is token i of the target, target i is token i + 1. A
+// sequence that is cut becomes several, with the same inputs and targets.
 StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
                       int64_t micro_batch_tokens);
 

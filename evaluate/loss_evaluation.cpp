@@ -20,7 +20,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   EvaluationOptions of_all = options;
   of_all.step_tokens *= mesh.dp().size();
   Loader loader({.plan = make_evaluation_plan(of_all, *dataset),
-                 .reader = make_reader(dataset),
+                 .reader = make_reader(dataset, {.document_mask = options.document_mask}),
                  .dp_rank = mesh.dp().rank(),
                  .dp_size = mesh.dp().size(),
                  .micro_batch_tokens = options.step_tokens,

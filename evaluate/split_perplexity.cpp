@@ -43,9 +43,12 @@ PerplexityReport split_perplexity(const LoadedModel& loaded, const std::shared_p
   const int64_t context = loaded.job.batch.context_length;
   Heartbeat& heartbeat = loaded.model->parameters().mesh().heartbeat();
   const Heartbeat::Scope evaluating(heartbeat, RunPhase::Evaluate);
-  const LossReport loss =
-      evaluate_loss(*loaded.model, split,
-                    {.context_length = context, .stride = options.stride, .max_sequences = options.max_sequences}, 0);
+  const LossReport loss = evaluate_loss(*loaded.model, split,
+                                        {.context_length = context,
+                                         .stride = options.stride,
+                                         .max_sequences = options.max_sequences,
+                                         .document_mask = loaded.job.data.document_mask},
+                                        0);
   PerplexitySums sums{.nll = loss.nll, .tokens = loss.targets};
   if (options.max_sequences == 0) {
     const TextSize size = text_size(*split, *loaded.target_tokenizer, [&] { heartbeat.beat(); });

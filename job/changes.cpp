@@ -22,10 +22,11 @@ bool changes_training(const std::string& key) {
   // micro_batch_tokens is a memory limit; the way weights were first drawn no longer matters.
   static constexpr std::array<std::string_view, 3> kHarmless = {"batch.micro_batch_tokens", "model.init",
                                                                 "model.init_std"};
-  static constexpr std::array<std::string_view, 14> kMatters = {"task",
+  static constexpr std::array<std::string_view, 15> kMatters = {"task",
                                                                 "seed",
                                                                 "model",
                                                                 "lora",
+                                                                "data.document_mask",
                                                                 "batch",
                                                                 "optimizer",
                                                                 "schedule",

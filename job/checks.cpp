@@ -82,6 +82,10 @@ void check_graphs(const JobConfig& job, Problems& problems) {
   problems.add_if(
       job.is_translation() || job.data.is_pairs(),
       "train.graphs: a graph is of one shape, and steps of pairs have a new one each time; set it to false");
+  problems.add_if(
+      job.data.document_mask,
+      "train.graphs: a graph is of one shape, and data.document_mask cuts each step's windows elsewhere; set "
+      "one of them to false");
   problems.add_if(job.train.attention == AttentionChoice::Cudnn,
                   "train.graphs: what cuDNN queues has not been tried in a graph; set it to false, or train.attention "
                   "to own");

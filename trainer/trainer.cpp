@@ -130,7 +130,8 @@ void Trainer::train(const StepObserver& after_step) {
 }
 
 bool Trainer::run_steps(const StepObserver& after_step) {
-  Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train), state_.position);
+  Loader loader = make_loader(job_, mesh_, data_.plan,
+                              make_reader(data_.train, {.document_mask = job_.data.document_mask}), state_.position);
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
     const auto batches = loader.next();
@@ -265,7 +266,8 @@ void Trainer::evaluate() {
 // Again where ranks measured other algorithms meanwhile.
 LossReport Trainer::evaluate_loss_now() {
   const EvaluationOptions options{.context_length = job_.batch.context_length,
-                                  .max_sequences = job_.evaluation.max_sequences};
+                                  .max_sequences = job_.evaluation.max_sequences,
+                                  .document_mask = job_.data.document_mask};
   LossReport report;
   do {
     report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing,

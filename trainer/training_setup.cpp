@@ -92,8 +92,9 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
         "lower batch.micro_batch_tokens, or set train.recompute: block");
   };
   try {
-    setup.step().probe_largest_step(
-        read_step(largest, *make_reader(data.train), mesh.dp().rank(), mesh.dp().size(), job.batch.micro_batch_tokens));
+    setup.step().probe_largest_step(read_step(largest,
+                                              *make_reader(data.train, {.document_mask = job.data.document_mask}),
+                                              mesh.dp().rank(), mesh.dp().size(), job.batch.micro_batch_tokens));
   } catch (const MemoryError&) {
     throw does_not_fit();
   } catch (const std::bad_alloc&) {

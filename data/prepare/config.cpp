@@ -54,6 +54,9 @@ void DataConfig::check() const {
   require<ConfigError>(separated == !separator.empty(), "data: `separator` is {}, but document_delimiter is {}",
                        separator.empty() ? "not set" : "set", enum_name(document_delimiter));
   require<ConfigError>(format != TextFormat::Jsonl || !json_field.empty(), "data: `json_field` is empty");
+  require<ConfigError>(!document_mask || !is_pairs(),
+                       "data: document_mask is for streams of documents; format {} has none, set it to false",
+                       enum_name(format));
   require<ConfigError>(format != TextFormat::PromptAnswer || (!prompt_field.empty() && !answer_field.empty()),
                        "data: `prompt_field` or `answer_field` is empty");
   require<ConfigError>(source_column >= 1 && target_column >= 1, "data: columns are counted from 1, not {} and {}",

@@ -107,6 +107,7 @@ struct DataConfig {
   int64_t shard_tokens = int64_t{1} << 26;
   std::string tokenizer_file;
   std::string target_tokenizer_file;
+  bool document_mask = false;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -154,6 +155,10 @@ struct DataConfig {
     v.field("tokenizer_file", tokenizer_file,
             "A tokenizer that weft saved, to use as it is; the job's tokenizer section is not read then.");
     v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, if it has its own.");
+    v.field(
+        "document_mask", document_mask,
+        "Training and evaluation see nothing across the borders of documents (format text, jsonl): attention begins "
+        "anew at each, and so do positions. Changes no prepared dataset.");
   }
 
   bool is_translation() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }

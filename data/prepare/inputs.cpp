@@ -64,7 +64,8 @@ std::map<std::string, std::string> prepare_settings(const DataConfig& data, cons
                                                     const std::optional<TokenizerConfig>& target_tokenizer) {
   std::map<std::string, std::string> settings;
   write_settings("data", data, settings);
-  settings.erase("data.directory");
+  for (const char* other : {"data.directory", "data.document_mask"})
+    settings.erase(other);  // of what is read, not made
   if (!data.tokenizer_file.empty()) return settings;
   write_settings("tokenizer", tokenizer, settings);
   if (target_tokenizer) write_settings("target_tokenizer", *target_tokenizer, settings);

@@ -31,7 +31,9 @@ class FakeReader final : public SequenceReader {
     for (size_t i = 0; i < target.size(); ++i) target[i] = static_cast<int32_t>(s.index * 1000 + 500 + i);
   }
   int64_t reads() const { return reads_; }
+  std::optional<int32_t> cut_before() const override { return cut_before_; }
 
+  std::optional<int32_t> cut_before_;
   int64_t fail_at_ = 0;  // the read, counted from 1, that throws
   std::chrono::milliseconds pause_{0};
 
@@ -74,6 +76,47 @@ TEST(ReadStep, AWindowOfOneMoreTokenGivesInputsAndTheNextTokens) {
     }
     ASSERT_EQ(micro.targets.size(), micro.input.tokens.size());
     for (size_t row = 0; row < micro.targets.size(); ++row) EXPECT_EQ(micro.targets[row], micro.input.tokens[row] + 1);
+  }
+}
+
+// Inputs and targets are those of the whole windows; what changes is where sequences begin, and so their ids.
+TEST(ReadStep, AWindowIsCutWhereADocumentBegins) {
+  const PlannedStep step{.sequences = {{.index = 10, .input_tokens = 8}, {.index = 13, .input_tokens = 8}}};
+  FakeReader reader;
+  const MicroBatch whole = read_step(step, reader, 0, 1, 0).micro.at(0);
+  const auto cut_before = [&](int32_t token) {
+    reader.cut_before_ = token;
+    MicroBatch cut = read_step(step, reader, 0, 1, 0).micro.at(0);
+    EXPECT_EQ(cut.input.tokens, whole.input.tokens);
+    EXPECT_EQ(cut.targets, whole.targets);
+    return cut;
+  };
+  using Ids = std::vector<int64_t>;
+  using Offsets = std::vector<int32_t>;
+  EXPECT_EQ(cut_before(16).input.offsets, (Offsets{0, 6, 8, 11, 16}));
+  EXPECT_EQ(cut_before(16).sequence_ids, (Ids{0, 6, 8, 11}));
+  EXPECT_EQ(cut_before(13).input.offsets, (Offsets{0, 3, 8, 16})) << "the second begins there anyhow";
+  EXPECT_EQ(cut_before(18).input.offsets, (Offsets{0, 8, 13, 16})) << "the first has it as its last target";
+  EXPECT_EQ(cut_before(99).input.offsets, whole.input.offsets);
+  EXPECT_EQ(cut_before(99).sequence_ids, (Ids{0, 8}));
+}
+
+TEST(ReadStep, CutSequencesHaveTheSameIdsOnAnyLayout) {
+  FakeReader reader;
+  reader.cut_before_ = 77;
+  std::map<int64_t, std::vector<int32_t>> alone;
+  for (const int64_t dp : {1, 3, 5}) {
+    std::map<int64_t, std::vector<int32_t>> sequences;
+    for (int64_t rank = 0; rank < dp; ++rank) {
+      for (const MicroBatch& micro : read_step(windows()->step(0, 1), reader, rank, dp, 16).micro) {
+        for (int64_t i = 0; i < micro.sequences(); ++i) {
+          const auto begin = micro.input.tokens.begin();
+          sequences[micro.sequence_ids[i]].assign(begin + micro.input.offsets[i], begin + micro.input.offsets[i + 1]);
+        }
+      }
+    }
+    if (dp == 1) alone = sequences;
+    EXPECT_EQ(sequences, alone) << dp;
   }
 }
 

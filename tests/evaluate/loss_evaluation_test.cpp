@@ -8,6 +8,7 @@
 
 #include "job/vocabularies.h"
 #include "parallel/in_process.h"
+#include "tests/data/dataset_builder.h"
 #include "tests/support/guarded_context.h"
 #include "tests/trainer/small_run.h"
 
@@ -105,6 +106,40 @@ TEST_F(LossEvaluation, OverlappingWindowsScoreEachTargetOnce) {
   const LossReport some = evaluate(2, {.context_length = 8, .max_sequences = 5});
   EXPECT_EQ(some.sequences, 5);
   EXPECT_EQ(some.targets, 40);
+}
+
+// With the mask a stream costs what its documents cost apart, each but the first after the end token before it.
+TEST_F(LossEvaluation, MaskedDocumentsSeeNothingOfEachOther) {
+  const std::vector<Ids> documents = {{5, 6, 7, 2}, {8, 9, 2}, {5, 5, 5, 10, 11, 2}, {6, 2}};
+  const auto evaluate_stream = [&](const std::vector<Ids>& stream, bool mask, int64_t step_tokens) {
+    const Scratch here;
+    DatasetBuilder{.directory = here.path(), .vocabulary = 12}.stream(stream, "valid");
+    Context context;
+    Mesh mesh = Mesh::single();
+    const auto dataset = std::make_shared<const Dataset>(Dataset::open(here.path(), "valid"));
+    const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
+    model->allocate(Precision::Fp32, false);
+    model->parameters().initialise(4);
+    return evaluate_loss(*model, dataset, {.context_length = 8, .step_tokens = step_tokens, .document_mask = mask}, 0);
+  };
+  double apart = 0;
+  int64_t targets = 0;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    Ids alone = documents[i];
+    if (i > 0) alone.insert(alone.begin(), 2);
+    const LossReport report = evaluate_stream({alone}, false, 8);
+    apart += report.nll, targets += report.targets;
+  }
+  for (const int64_t step_tokens : {8, 64}) {
+    const LossReport masked = evaluate_stream(documents, true, step_tokens);
+    EXPECT_EQ(masked.targets, targets);
+    // The 14 inputs are windows of 8 and 6, whose border lies in the third document.
+    const LossReport begin = evaluate_stream({{2, 5, 5}}, false, 8),
+                     rest = evaluate_stream({{5, 5, 10, 11, 2}}, false, 8);
+    const LossReport third = evaluate_stream({{2, 5, 5, 5, 10, 11, 2}}, false, 8);
+    EXPECT_NEAR(masked.nll, apart - third.nll + begin.nll + rest.nll, 1e-5 * apart);
+    EXPECT_GT(std::abs(evaluate_stream(documents, false, step_tokens).nll - masked.nll), 1e-4 * apart);
+  }
 }
 
 TEST_F(LossEvaluation, SmoothingIsInTheLossAlone) {

@@ -149,6 +149,11 @@ TEST(Job, GraphsAreOfStepsThatHaveOneShape) {
   EXPECT_NE(with_override(job, "device=cpu").find("train.graphs: the CPU has none"), std::string::npos);
   EXPECT_NE(with_override(job, "train.attention=cudnn").find("train.graphs: what cuDNN queues"), std::string::npos);
   EXPECT_NE(with_override(pairs, "device=auto").find("train.graphs: a graph is of one shape"), std::string::npos);
+  EXPECT_NE(with_override(job, "data.document_mask=true").find("data.document_mask cuts each step's windows"),
+            std::string::npos);
+  EXPECT_NE(with_override(pairs, "data.document_mask=true").find("document_mask is for streams of documents"),
+            std::string::npos);
+  EXPECT_TRUE(changes_training("data.document_mask"));
   EXPECT_FALSE(changes_training("train.graphs"));
 }
 

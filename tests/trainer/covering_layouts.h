@@ -26,6 +26,7 @@ inline std::vector<Cell> covering() {
   const LayoutCase sinusoidal{.positions = Positions::Sinusoidal, .scale_embedding = true, .bias = false};
   LayoutCase projected = sinusoidal, sinusoidal_seq2seq = sinusoidal;
   projected.embedding_width = 40, sinusoidal_seq2seq.seq2seq = true;
+  const LayoutCase documents{.document_mask = true};
   const ZeroStage optimizer = ZeroStage::Optimizer, gradients = ZeroStage::Gradients;
   const Recompute attention = Recompute::Attention, block = Recompute::Block;
   // Adapters on every kind of product; what is not frozen in a third of the model, at rates of its own.
@@ -53,6 +54,9 @@ inline std::vector<Cell> covering() {
       {"GptGrouped", grouped, {.dp = 1, .tp = 2}},
       {"GptGrouped", grouped, {.dp = 2, .tp = 2, .sequence = true, .recompute = attention}},
       {"Seq2SeqGrouped", grouped_seq2seq, {.dp = 1, .tp = 4, .sequence = true, .recompute = block}},
+      {"GptDocuments", documents, {.dp = 1, .tp = 2}},
+      {"GptDocuments", documents, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true, .recompute = attention}},
+      {"GptDocuments", documents, {.dp = 4, .tp = 1, .zero = gradients, .micro_rows = 40}},
       {"GptSinusoidal", sinusoidal, {.dp = 1, .tp = 2}},
       {"GptSinusoidal", sinusoidal, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true}},
       {"Seq2SeqSinusoidal", sinusoidal_seq2seq, {.dp = 1, .tp = 4, .sequence = true}},

@@ -18,10 +18,11 @@
 
 namespace weft::test {
 
-// Sequences made of their index: a short pattern that a small model learns.
+// Sequences made of their index: a short pattern that a small model learns. With a mask, documents begin at every 7.
 class PatternReader : public SequenceReader {
  public:
-  explicit PatternReader(int64_t vocabulary) : vocabulary_(vocabulary) {}
+  PatternReader(int64_t vocabulary, bool document_mask) : vocabulary_(vocabulary), document_mask_(document_mask) {}
+  std::optional<int32_t> cut_before() const override { return document_mask_ ? std::optional(7) : std::nullopt; }
   void read(const PlannedSequence& s, std::span<int32_t> source, std::span<int32_t> target) const override {
     for (size_t i = 0; i < source.size(); ++i) source[i] = token(s.index, i);
     for (size_t i = 0; i < target.size(); ++i) target[i] = token(s.index, 2 * i);
@@ -33,6 +34,7 @@ class PatternReader : public SequenceReader {
                                 std::min<int64_t>(vocabulary_, 20));
   }
   int64_t vocabulary_;
+  bool document_mask_;
 };
 
 // How a run is divided: what must not change its losses.
@@ -66,6 +68,7 @@ struct LayoutCase {
   LoraConfig lora = {};
   std::vector<std::string> freeze = {};
   std::vector<ParameterGroup> groups = {};
+  bool document_mask = false;
   bool probe_largest_step = false;  // try the largest step before the first and after the second
 
   TransformerConfig config() const {
@@ -122,7 +125,7 @@ class LayoutModel {
         step_(*model_, optimizer_,
               {.label_smoothing = 0.1, .clip_norm = 1.0, .recompute = layout.recompute, .graphs = layout.graphs}),
         plan_(c.plan()),
-        reader_(c.vocabulary) {}
+        reader_(c.vocabulary, c.document_mask) {}
 
   Transformer& model() { return *model_; }
   StepReport step(const StepState& state) {

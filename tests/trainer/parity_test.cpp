@@ -51,10 +51,10 @@ Deviation deviation(const LayoutRun& run, const LayoutRun& from) {
 // One rank's run without any option.
 const LayoutRun& reference(const LayoutCase& c) {
   static std::map<std::string, LayoutRun> known;
-  const std::string key =
-      fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
-                  static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width, c.heads, c.kv_heads,
-                  static_cast<int>(c.positions), c.scale_embedding, c.bias, c.lora.rank, c.freeze.size());
+  const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
+                                      static_cast<int>(c.precision), static_cast<int>(c.norm), c.embedding_width,
+                                      c.heads, c.kv_heads, static_cast<int>(c.positions), c.scale_embedding, c.bias,
+                                      c.lora.rank, c.freeze.size(), c.document_mask);
   const auto at = known.find(key);
   return at != known.end() ? at->second : known.emplace(key, train(c, {})[0]).first->second;
 }
@@ -199,7 +199,7 @@ TEST(Parity, NonFiniteStepsAreSkippedByAll) {
     Optimizer optimizer(context, model->parameters(), {});
     TrainingStep step(*model, optimizer, {.clip_norm = 1.0});
     const auto plan = make_window_plan({.sequences = 4, .context_length = 8}, 200, 1);
-    const test::PatternReader reader(50);
+    const test::PatternReader reader(50, false);
     const auto batches = read_step(plan->step(0, 0), reader, mesh.dp().rank(), 2, 0);
     int64_t updates = 0;
     StepState state{.learning_rate = 1e-2};

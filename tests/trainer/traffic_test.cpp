@@ -65,7 +65,7 @@ Sizes sizes_of(const LayoutCase& c, const Layout& layout) {
     }
   }
   const auto batches =
-      read_step(c.plan()->step(0, 0), test::PatternReader(c.vocabulary), 0, layout.dp, layout.micro_rows);
+      read_step(c.plan()->step(0, 0), test::PatternReader(c.vocabulary, c.document_mask), 0, layout.dp, layout.micro_rows);
   for (const MicroBatch& m : batches.micro) s.rows.push_back(static_cast<double>(m.input.num_tokens()));
   s.rounds = static_cast<double>(batches.most_micro);
   return s;
