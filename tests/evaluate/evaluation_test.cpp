@@ -152,7 +152,8 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   for (const char c : texts) c == '\n' ? lines.emplace_back() : lines.back() += std::string(1, c);
   lines.pop_back();
   EXPECT_EQ(lines[2], "") << "of an empty source";
-  const BleuScore own = corpus_bleu(lines, {{"ba", "ab", "b", "b b b b b b b b b b"}}, {});
+  const std::vector<std::vector<std::string>> references = {{"ba", "ab", "b", "b b b b b b b b b b"}};
+  const BleuScore own = corpus_bleu(lines, references, {});
   EXPECT_EQ(own.reference_length, 13);
   EXPECT_EQ(report.translation->bleu.reference_length, 13) << "the text, and not what was left of it";
   EXPECT_EQ(report.translation->bleu.score, own.score);
