@@ -163,9 +163,12 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
 }
 
 TEST_F(TranslationEvaluation, ADatasetThatDoesNotFitTheModelIsRefused) {
+  const std::string own = (scratch / "data" / "tokenizer.json").string();
+  job.data.directory = (scratch / "letters").string();
+  job.data.train.files = {scratch.write("other.tsv", "qx\tba\nxq\tab\n")}, job.data.valid = job.data.train;
+  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  job.data.tokenizer_file = job.data.directory + "/tokenizer.json", job.data.target_tokenizer_file = own;
   job.data.directory = (scratch / "other").string();
-  job.target_tokenizer = job.tokenizer;
-  job.data.train.files = {scratch.write("other.tsv", "qx\tba\nxq\tab\n")};
   prepare(job.data, job.tokenizer, job.target_tokenizer);
   EvaluateOptions other = options();
   other.overrides = {"data.directory=" + job.data.directory};
