@@ -61,6 +61,7 @@ void read_everything(const Dataset& dataset) {
     dataset.read_source(pair, ids);
     ids.resize(static_cast<size_t>(dataset.target_length(pair)));
     dataset.read_target(pair, ids);
+    if (dataset.header().references) dataset.read_reference(pair);
   }
 }
 
@@ -78,6 +79,7 @@ std::string describe_splits(const Manifest& manifest) {
     if (pairs) {
       text += fmt::format("; dropped {} without text and {} too long, truncated {}", split.dropped_empty,
                           split.dropped_long, split.truncated);
+      if (split.references) text += "; with the text of its references";
     }
     text += '\n';
     text += describe_counts(pairs ? "source " : "", split.source, split.records);

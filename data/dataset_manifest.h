@@ -12,7 +12,8 @@ namespace weft {
 // dataset.json: what a prepared directory holds. Written last, so that a directory without it holds no dataset
 // (docs/formats.md "Dataset").
 constexpr const char* kManifestName = "dataset.json";
-constexpr int kDatasetVersion = 1;
+constexpr int kDatasetVersion = 2;       // what is written
+constexpr int kFirstDatasetVersion = 1;  // what is still read: without texts of references
 constexpr int64_t kMaxU16Vocabulary = 65536;
 
 // The ids of one side in one shard: a contiguous array in its file.
@@ -28,7 +29,8 @@ struct ShardEntry {
   uint64_t structure_checksum = 0;  // of the file without its token arrays
   int64_t records = 0;              // documents that begin in it, or pairs
   ShardTokens source;
-  ShardTokens target;  // pairs
+  ShardTokens target;      // pairs
+  ShardTokens references;  // where the split holds texts of references: their bytes
 };
 
 // Counts of one side of one split. Entropy is that of single tokens, in bits, specials left out.
@@ -37,6 +39,7 @@ struct SideCounts {
   int64_t longest = 0;  // pairs: tokens of the longest sequence
   int64_t unknown = 0;
   int64_t text_tokens = 0;  // tokens less the specials that preparation added
+  int64_t text_bytes = 0;   // of the text as the files hold it, of truncated sequences too; 0 in version 1
   double entropy = 0;
 };
 
@@ -45,6 +48,7 @@ struct SplitEntry {
   int64_t dropped_empty = 0;  // pairs with a side without text
   int64_t dropped_long = 0;
   int64_t truncated = 0;
+  bool references = false;  // shards hold the target's text of each pair
   SideCounts source;
   SideCounts target;
   std::vector<ShardEntry> shards;
@@ -69,8 +73,12 @@ struct Manifest {
   std::map<std::string, std::string> settings;  // "data.format": "text", ...
 };
 
+// A split keeps the text of its targets if translations are scored against it: held-out pairs of sentences.
+bool holds_references(DatasetKind kind, std::string_view split);
+
 std::string manifest_text(const Manifest& manifest);
 // DataError if it is absent, damaged, foreign, of a later version, or states what cannot be.
 Manifest read_manifest(const fs::path& directory);
+Manifest parse_manifest(std::string_view text, const std::string& where);
 
 }  // namespace weft

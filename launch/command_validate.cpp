@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/config/writer.h"
@@ -7,6 +8,7 @@
 #include "bench/step_plan.h"
 #include "data/batch_plan.h"
 #include "data/tokenizer/tokenizer.h"
+#include "evaluate/text_generator.h"
 #include "job/dataset_checks.h"
 #include "job/initial_model.h"
 #include "launch/commands.h"
@@ -16,19 +18,24 @@ namespace weft {
 namespace {
 
 // What else can be checked before any rank starts: the dataset if it is prepared, the run directory.
-void check_surroundings(const JobConfig& job, int ranks) {
+void check_surroundings(const JobConfig& job, const JobArguments& arguments, int ranks) {
   const MeshLayout layout = layout_for(ranks, static_cast<int>(job.parallel.tp));
   const fs::path dataset = job.data.directory;
   if (!is_prepared(dataset)) {
     log_info("dataset: {} is not prepared yet (weft prepare)", dataset.string());
   } else {
     const Dataset train = Dataset::open(dataset, "train");
+    check_prepared_as(job, arguments.path, arguments.overrides);
     check_job_against(job, train.header());
     check_answers(job, train);
+    const auto splits = Dataset::splits(dataset);
+    if (std::ranges::find(splits, "valid") != splits.end()) {
+      check_validation(job, Dataset::open(dataset, "valid"), true);
+    }
     if (const fs::path from = job.train.init_from; !from.empty() && fs::exists(from)) {
       check_tokenizers(Checkpoint::open(initial_checkpoint(from)), train.header(), dataset);
     }
-    train.load_source_tokenizer(), train.load_target_tokenizer();
+    check_prompts(job, *train.load_source_tokenizer(), *train.load_target_tokenizer());
     const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
     log_info("{}", describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens));
   }
@@ -74,7 +81,7 @@ void add_validate_command(CLI::App& app, Action& action) {
     action = [=] {
       const JobConfig job = load_job(arguments->path, arguments->overrides);
       std::printf("%s", to_yaml(job).c_str());
-      check_surroundings(job, *ranks);
+      check_surroundings(job, *arguments, *ranks);
       print_memory(job, *ranks);
       log_info("{}: nothing wrong found", arguments->path);
       return ExitCode::Done;

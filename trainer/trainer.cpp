@@ -10,6 +10,7 @@
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "checkpoint/retention.h"
+#include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "parallel/agree.h"
 #include "trainer/restarts.h"
@@ -265,9 +266,7 @@ void Trainer::evaluate() {
 
 // Again where ranks measured other algorithms meanwhile.
 LossReport Trainer::evaluate_loss_now() {
-  const EvaluationOptions options{.context_length = job_.batch.context_length,
-                                  .max_sequences = job_.evaluation.max_sequences,
-                                  .document_mask = job_.data.document_mask};
+  const EvaluationOptions options = validation_options(job_);
   LossReport report;
   do {
     report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing,

@@ -27,7 +27,7 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   });
   check_job_against(job, data.train->header());
   check_answers(job, *data.train);
-  if (data.valid) check_answers(job, *data.valid);
+  if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
   data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
                      {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
   data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));

@@ -56,12 +56,22 @@ struct EnumNames<SplitRule> {
   });
 };
 
-enum class OverlongPairs { Drop, Truncate };
+enum class OverlongPairs { Drop, Truncate, Keep };
 template <>
 struct EnumNames<OverlongPairs> {
   static constexpr auto kNames = std::to_array<std::pair<std::string_view, OverlongPairs>>({
       {"drop", OverlongPairs::Drop},
       {"truncate", OverlongPairs::Truncate},
+      {"keep", OverlongPairs::Keep},
+  });
+};
+
+enum class EmptyPairs { Drop, Keep };
+template <>
+struct EnumNames<EmptyPairs> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, EmptyPairs>>({
+      {"drop", EmptyPairs::Drop},
+      {"keep", EmptyPairs::Keep},
   });
 };
 
@@ -103,6 +113,8 @@ struct DataConfig {
   int64_t max_source_tokens = 0;
   int64_t max_target_tokens = 0;
   OverlongPairs overlong_pairs = OverlongPairs::Drop;
+  OverlongPairs heldout_overlong_pairs = OverlongPairs::Keep;
+  EmptyPairs heldout_empty_pairs = EmptyPairs::Keep;
   double max_unknown_fraction = 0.05;
   int64_t shard_tokens = int64_t{1} << 26;
   std::string tokenizer_file;
@@ -145,7 +157,11 @@ struct DataConfig {
     v.field("max_target_tokens", max_target_tokens,
             "Tokens of a target sequence or answer at most, specials included; 0: any.", Range{.min = 0});
     v.field("overlong_pairs", overlong_pairs,
-            "What happens to pairs with more tokens than that: drop, or truncate its text.");
+            "What happens to training pairs with more tokens than that: drop, truncate their text, or keep.");
+    v.field("heldout_overlong_pairs", heldout_overlong_pairs,
+            "The same for pairs of valid and test; what is dropped or truncated there changes what is scored.");
+    v.field("heldout_empty_pairs", heldout_empty_pairs,
+            "What happens to pairs of valid and test with a side without text: keep, or drop as in the training text.");
     v.field("max_unknown_fraction", max_unknown_fraction,
             "Preparation fails if more than this share of a split's tokens is unk.", Range{.min = 0, .max = 1});
     v.field("shard_tokens", shard_tokens,

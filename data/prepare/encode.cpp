@@ -35,7 +35,10 @@ void check_text(const TextRecord& record, bool target, std::string_view tokenize
 
 SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
     : pairs_(config.is_pairs()),
+      translation_(config.is_translation()),
       overlong_pairs_(config.overlong_pairs),
+      heldout_overlong_pairs_(config.heldout_overlong_pairs),
+      heldout_empty_pairs_(config.heldout_empty_pairs),
       source_{.tokenizer = std::move(source), .longest = config.max_source_tokens},
       target_{.tokenizer = std::move(target), .longest = config.max_target_tokens} {
   if (!pairs_) {
@@ -53,7 +56,7 @@ SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, 
 
 // Appends the sequence; the caller takes it back if it does not fit.
 SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
-                                                  std::vector<int32_t>& ids) const {
+                                                  OverlongPairs overlong, std::vector<int32_t>& ids) const {
   const size_t begin = ids.size();
   if (side.specials.bos) ids.push_back(*side.specials.bos);
   const size_t text_begin = ids.size();
@@ -62,15 +65,17 @@ SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRe
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", place_of(record, target, 0), error.what()), error.hint());
   }
-  if (ids.size() == text_begin) return Fit::Empty;
-  const auto [least, most] = std::minmax_element(ids.begin() + static_cast<ptrdiff_t>(text_begin), ids.end());
-  require<DataError>(*least >= 0 && *most < side.tokenizer->vocabulary(),
-                     "{}: the tokenizer gave id {}, outside its vocabulary of {}", place_of(record, target, 0),
-                     *least < 0 ? *least : *most, side.tokenizer->vocabulary());
-  Fit fit = Fit::Whole;
+  Fit fit = Fit::Empty;
+  if (ids.size() > text_begin) {
+    const auto [least, most] = std::minmax_element(ids.begin() + static_cast<ptrdiff_t>(text_begin), ids.end());
+    require<DataError>(*least >= 0 && *most < side.tokenizer->vocabulary(),
+                       "{}: the tokenizer gave id {}, outside its vocabulary of {}", place_of(record, target, 0),
+                       *least < 0 ? *least : *most, side.tokenizer->vocabulary());
+    fit = Fit::Whole;
+  }
   const size_t room = side.longest == 0 ? SIZE_MAX : static_cast<size_t>(side.longest) - (side.specials.eos ? 1 : 0);
-  if (ids.size() - begin > room) {
-    if (overlong_pairs_ == OverlongPairs::Drop) return Fit::Long;
+  if (ids.size() - begin > room && overlong != OverlongPairs::Keep) {
+    if (overlong == OverlongPairs::Drop) return Fit::Long;
     ids.resize(begin + room);
     fit = Fit::Truncated;
   }
@@ -85,16 +90,22 @@ void SequenceEncoder::encode_pair(const TextRecord& record, DataSplit split, Enc
     ++count[s];
     batch.ids.resize(begin);
   };
-  if (only_white(record.source) || only_white(record.target)) return give_up(batch.dropped_empty);
-  const Fit source = encode_side(source_, record, false, batch.ids);
+  const bool heldout = split != DataSplit::Train;
+  const bool keep_empty = heldout && heldout_empty_pairs_ == EmptyPairs::Keep;
+  if (!keep_empty && (only_white(record.source) || only_white(record.target))) return give_up(batch.dropped_empty);
+  const OverlongPairs overlong = heldout ? heldout_overlong_pairs_ : overlong_pairs_;
+  const Fit source = encode_side(source_, record, false, overlong, batch.ids);
   const size_t source_end = batch.ids.size();
-  const Fit target = encode_side(target_, record, true, batch.ids);
-  if (source == Fit::Empty || target == Fit::Empty) return give_up(batch.dropped_empty);
+  const Fit target = encode_side(target_, record, true, overlong, batch.ids);
+  if (!keep_empty && (source == Fit::Empty || target == Fit::Empty)) return give_up(batch.dropped_empty);
   if (source == Fit::Long || target == Fit::Long) return give_up(batch.dropped_long);
   batch.records.push_back({.split = split,
                            .source_end = source_end,
                            .target_end = batch.ids.size(),
-                           .truncated = source == Fit::Truncated || target == Fit::Truncated});
+                           .truncated = source == Fit::Truncated || target == Fit::Truncated,
+                           .source_bytes = record.source.size(),
+                           .target_bytes = record.target.size(),
+                           .reference = heldout && translation_ ? record.target : std::string()});
 }
 
 EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
@@ -109,14 +120,25 @@ EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
       encode_pair(record, split, batch);
       continue;
     }
-    if (encode_side(source_, record, false, batch.ids) == Fit::Empty) continue;
+    const size_t begin = batch.ids.size();
+    if (encode_side(source_, record, false, OverlongPairs::Keep, batch.ids) == Fit::Empty) {
+      batch.ids.resize(begin);
+      continue;
+    }
     const size_t end = batch.ids.size();
-    batch.records.push_back({.split = split, .source_end = end, .target_end = end, .truncated = false});
+    batch.records.push_back({.split = split,
+                             .source_end = end,
+                             .target_end = end,
+                             .truncated = false,
+                             .source_bytes = record.source.size(),
+                             .target_bytes = 0,
+                             .reference = {}});
   }
   return batch;
 }
 
-void TokenStats::add(std::span<const int32_t> sequence, int specials) {
+void TokenStats::add(std::span<const int32_t> sequence, int specials, size_t text_bytes) {
+  text_bytes_ += static_cast<int64_t>(text_bytes);
   for (const int32_t id : sequence) ++counts_[static_cast<size_t>(id)];
   tokens_ += static_cast<int64_t>(sequence.size());
   longest_ = std::max(longest_, static_cast<int64_t>(sequence.size()));
@@ -124,7 +146,10 @@ void TokenStats::add(std::span<const int32_t> sequence, int specials) {
 }
 
 SideCounts TokenStats::counts(const Tokenizer& tokenizer, bool pairs) const {
-  SideCounts result{.tokens = tokens_, .longest = pairs ? longest_ : 0, .text_tokens = tokens_ - specials_};
+  SideCounts result{.tokens = tokens_,
+                    .longest = pairs ? longest_ : 0,
+                    .text_tokens = tokens_ - specials_,
+                    .text_bytes = text_bytes_};
   if (unk_) result.unknown = counts_[static_cast<size_t>(*unk_)];
   double total = 0;
   const auto counted = [&](size_t id) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@ struct EncodedBatch {
         source_end;  // index into ids of the end of its source (or document), which begins where the last record ended
     size_t target_end;
     bool truncated;
+    size_t source_bytes, target_bytes;  // of text
+    std::string reference;              // held-out translations: the target's text as it is
   };
   std::vector<int32_t> ids;
   std::vector<Record> records;
@@ -52,11 +55,13 @@ class SequenceEncoder {
     SideSpecials specials = {};
   };
   enum class Fit { Whole, Truncated, Empty, Long };
-  Fit encode_side(const Side& side, const TextRecord& record, bool target, std::vector<int32_t>& ids) const;
+  Fit encode_side(const Side& side, const TextRecord& record, bool target, OverlongPairs overlong,
+                  std::vector<int32_t>& ids) const;
   void encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
 
-  bool pairs_;
-  OverlongPairs overlong_pairs_;
+  bool pairs_, translation_;
+  OverlongPairs overlong_pairs_, heldout_overlong_pairs_;
+  EmptyPairs heldout_empty_pairs_;
   Side source_, target_;
 };
 
@@ -64,13 +69,13 @@ class SequenceEncoder {
 class TokenStats {
  public:
   TokenStats(int64_t vocabulary, std::optional<int32_t> unk) : counts_(static_cast<size_t>(vocabulary)), unk_(unk) {}
-  void add(std::span<const int32_t> sequence, int specials);
+  void add(std::span<const int32_t> sequence, int specials, size_t text_bytes);
   SideCounts counts(const Tokenizer& tokenizer, bool pairs) const;
 
  private:
   std::vector<int64_t> counts_;
   std::optional<int32_t> unk_;
-  int64_t tokens_ = 0, longest_ = 0, specials_ = 0;
+  int64_t tokens_ = 0, longest_ = 0, specials_ = 0, text_bytes_ = 0;
 };
 
 }  // namespace weft

@@ -92,25 +92,28 @@ void hash_inputs(std::vector<InputEntry>& inputs) {
   for (InputEntry& input : inputs) input.checksum = hash_file(input.path);
 }
 
-std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
-                       const std::vector<InputEntry>& inputs) {
-  std::map<std::string, std::string> before;
-  for (const auto& [name, value] : manifest.settings) {
-    before.emplace(renamed_key(kRenamedDataKeys, name).value_or(name), value);
-  }
+std::string settings_difference(const Manifest& manifest, const std::map<std::string, std::string>& settings) {
+  // An earlier version had fewer keys, and did what their defaults say.
   std::map<std::string, std::string> defaults;
   write_settings("data", DataConfig{}, defaults);
-  for (const auto& [name, value] : settings) {
-    const auto old = before.find(name);
-    // An earlier version had no such key, and did what its default says.
-    const auto unsaid = defaults.find(name);
-    if (old == before.end() && unsaid != defaults.end() && unsaid->second == value) continue;
-    if (old == before.end()) return fmt::format("{} is new", name);
-    if (old->second != value) return fmt::format("{} was \"{}\" and is now \"{}\"", name, old->second, value);
+  write_settings("tokenizer", TokenizerConfig{}, defaults);
+  write_settings("target_tokenizer", TokenizerConfig{}, defaults);
+  std::map<std::string, std::string> before = defaults, now = defaults;
+  for (const auto& [name, value] : manifest.settings) {
+    before[renamed_key(kRenamedDataKeys, name).value_or(name)] = value;
   }
+  for (const auto& [name, value] : settings) now[name] = value;
   for (const auto& [name, value] : before) {
-    if (!settings.contains(name)) return fmt::format("{} was \"{}\" and is gone", name, value);
+    const auto other = now.find(name);
+    if (other == now.end()) return fmt::format("{} was \"{}\" and is gone", name, value);
+    if (other->second != value) return fmt::format("{} was \"{}\" and is now \"{}\"", name, value, other->second);
   }
+  return {};
+}
+
+std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
+                       const std::vector<InputEntry>& inputs) {
+  if (std::string differs = settings_difference(manifest, settings); !differs.empty()) return differs;
   if (inputs.size() != manifest.inputs.size()) {
     return fmt::format("it was made from {} files, now there are {}", manifest.inputs.size(), inputs.size());
   }

@@ -20,6 +20,10 @@ std::vector<InputEntry> stat_inputs(const std::vector<fs::path>& paths);
 // Adds the checksums, reading every file once.
 void hash_inputs(std::vector<InputEntry>& inputs);
 
+// The first setting that differs, as "data.KEY was "A" and is now "B""; empty if none does. Keys at their default count
+// as absent.
+std::string settings_difference(const Manifest& manifest, const std::map<std::string, std::string>& settings);
+
 // What differs between a dataset and what is now asked for; empty if nothing does. Files whose time changed are
 // hashed: the same text under a new time is the same.
 std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,

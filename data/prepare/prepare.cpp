@@ -99,6 +99,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifes
                                       ShardIdentity{.kind = manifest.kind,
                                                     .split = std::string(split_name(split)),
                                                     .token_bytes = manifest.token_bytes,
+                                                    .references = holds_references(manifest.kind, split_name(split)),
                                                     .source = manifest.source,
                                                     .target = manifest.target},
                                       data_.shard_tokens);
@@ -137,10 +138,10 @@ void Preparation::take(const EncodedBatch& batch) {
     begin = record.target_end;
     ++entries_[s].records;
     entries_[s].truncated += record.truncated;
-    source_stats_[s].add(source, source_specials_);
+    source_stats_[s].add(source, source_specials_, record.source_bytes);
     if (data_.is_pairs()) {
-      target_stats_[s].add(target, target_specials_);
-      writers_[s]->add_pair(source, target);
+      target_stats_[s].add(target, target_specials_, record.target_bytes);
+      writers_[s]->add_pair(source, target, record.reference);
     } else {
       writers_[s]->add_document(source);
     }
@@ -176,6 +177,7 @@ void Preparation::finish_split(DataSplit split, const Tokenizers& tokenizers, Ma
     entry.target = target_stats_[s].counts(*tokenizers.target, true);
     check_unknown(split, entry.target, " (target)");
   }
+  entry.references = holds_references(manifest.kind, split_name(split));
   entry.shards = writers_[s]->finish();
   manifest.splits.emplace(split_name(split), std::move(entry));
 }
@@ -238,6 +240,9 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
     try {
       report.manifest = read_manifest(report.directory);
       differs = difference(report.manifest, settings, inputs);
+      if (differs.empty() && options.force && report.manifest.version < kDatasetVersion) {
+        differs = fmt::format("its format is of version {}", report.manifest.version);
+      }
     } catch (const DataError& error) {
       if (!options.force) throw;
       differs = error.what();
@@ -260,6 +265,29 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
   preparation.release();
   report.seconds = seconds_since(begin);
   return report;
+}
+
+std::string prepared_otherwise(const fs::path& directory, const DataConfig& data, const TokenizerConfig& tokenizer,
+                               const std::optional<TokenizerConfig>& target_tokenizer) {
+  Manifest manifest = read_manifest(directory);
+  auto settings = prepare_settings(data, tokenizer, target_tokenizer);
+  for (const char* free : {"data.shard_tokens", "data.max_unknown_fraction", "data.max_unknown"}) {
+    manifest.settings.erase(free), settings.erase(free);
+  }
+  const auto is_file_of = [](const std::string& file, const DatasetSide& side) {
+    return !file.empty() && (!fs::exists(file) || Tokenizer::load(file)->hash() == side.tokenizer_hash);
+  };
+  const auto settle_file = [&](const char* key, const std::string& file, const DatasetSide& side) {
+    if (manifest.settings.contains(key) && is_file_of(file, side)) settings[key] = manifest.settings[key];
+  };
+  if (is_file_of(data.tokenizer_file, manifest.source)) {  // however it came about
+    std::erase_if(manifest.settings, [](const auto& setting) {
+      return setting.first.starts_with("tokenizer.") || setting.first.starts_with("target_tokenizer.");
+    });
+  }
+  settle_file("data.tokenizer_file", data.tokenizer_file, manifest.source);
+  settle_file("data.target_tokenizer_file", data.target_tokenizer_file, manifest.target);
+  return settings_difference(manifest, settings);
 }
 
 std::string describe(const PrepareReport& report) {

@@ -51,6 +51,13 @@ struct PrepareReport {
 PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
                       const std::optional<TokenizerConfig>& target_tokenizer = {}, const PrepareOptions& options = {});
 
+// The first setting that says otherwise than what a dataset was made with, as "data.KEY was "A" and is now "B""; empty
+// if none does. Keys at their default are as good as absent; those that change no id (shard_tokens,
+// max_unknown_fraction) may differ, and a tokenizer's file may lie elsewhere if it is the same tokenizer. DataError as
+// Dataset::open().
+std::string prepared_otherwise(const fs::path& directory, const DataConfig& data, const TokenizerConfig& tokenizer,
+                               const std::optional<TokenizerConfig>& target_tokenizer);
+
 // A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy.
 std::string describe(const PrepareReport& report);
 

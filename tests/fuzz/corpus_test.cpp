@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "tests/fuzz/checkpoint_fuzz.h"
+#include "tests/fuzz/dataset_fuzz.h"
 #include "tests/fuzz/safetensors_fuzz.h"
 #include "tests/support/source_dir.h"
 
@@ -71,6 +72,7 @@ TEST_P(FuzzCorpus, AnyOneByteMayBeWrong) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, FuzzCorpus,
                          testing::Values(Target{"checkpoint", reads_checkpoint, 3, 4},
+                                         Target{"dataset", reads_dataset, 3, 7},
                                          Target{"safetensors", reads_safetensors, 6, 7}),
                          [](const auto& info) { return info.param.name; });
 

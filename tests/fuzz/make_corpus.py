@@ -66,7 +66,52 @@ DAMAGED_CHECKPOINT = {
         {"name": "rank-00000.h5", "bytes": 100, "slices": [SLICE]}]}),
 }
 
-for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT),
+SIDE = {"tokenizer_file": "tokenizer.json", "tokenizer_hash": "0123456789abcdef", "vocabulary": 300, "bos": 256, "eos": 257}
+COUNTS = {"tokens": 10, "longest": 6, "unknown": 1, "text_tokens": 7, "entropy": 2.5, "text_bytes": 9}
+SHARD = {"file": "test-00000.h5", "bytes": 4096, "checksum": "0123456789abcdef", "structure_checksum": "fedcba9876543210",
+         "records": 2, "source": {"count": 10, "offset": 2048}, "target": {"count": 10, "offset": 2068},
+         "references": {"count": 9, "offset": 2088}}
+SPLIT = {"records": 2, "dropped_empty": 0, "dropped_long": 1, "truncated": 0, "references": True, "source": COUNTS,
+         "target": COUNTS, "shards": [SHARD]}
+DATASET_BODY = {"format": "weft dataset", "version": 2, "kind": "pairs", "token_bytes": 2, "source": SIDE, "target": SIDE,
+                "settings": {"data.format": "tsv"}, "splits": {"test": SPLIT},
+                "inputs": [{"path": "t.tsv", "bytes": 20, "modified": 1, "checksum": "0123456789abcdef"}]}
+
+
+def dataset(split=None, shard=None, **body):
+    changed = {**SPLIT, **(split or {}), "shards": [{**SHARD, **(shard or {})}]}
+    return text_of({**DATASET_BODY, "splits": {"test": changed}, **body})
+
+
+def nested(levels):
+    return [nested(levels - 1)] if levels > 1 else []
+
+
+def without(value, *keys):
+    return {key: of for key, of in value.items() if key not in keys}
+
+
+DATASET = {
+    "answers": dataset(kind="answers"),
+    "pairs": dataset(),
+    "pairs_of_version_1": text_of({**DATASET_BODY, "version": 1, "splits": {"test": {
+        **without(SPLIT, "references"), "shards": [without(SHARD, "references")]}}}),
+    "stream": dataset({"references": False}, kind="stream", splits={"test": {
+        **without(SPLIT, "target"), "references": False, "shards": [without(SHARD, "target", "references")]}}),
+}
+DAMAGED_DATASET = {
+    "climbs": dataset(shard={"file": "../test-00000.h5"}),
+    "deep": dataset(deep=nested(40)),
+    "flag": dataset({"references": 1}),
+    "huge": dataset(shard={"source": {"count": 2**62, "offset": 0}}),
+    "later": dataset(version=3),
+    "leaves": dataset(shard={"references": {"count": 9, "offset": 4090}}),
+    "records": dataset({"records": 2**50}, {"records": 2**50}),
+    "special": dataset(source={**SIDE, "eos": 300}),
+    "sums": dataset({"records": 3}),
+}
+
+for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("dataset", DATASET, DAMAGED_DATASET),
                                ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS)):
     folder = pathlib.Path(__file__).parent / target
     folder.mkdir(exist_ok=True)

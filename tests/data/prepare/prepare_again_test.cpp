@@ -76,7 +76,7 @@ TEST_F(PrepareAgain, AKeyThatCameLaterCountsAsItsDefault) {
   write_file_atomically(fs::path(data_.directory) / kManifestName, manifest_text(manifest));
   EXPECT_TRUE(again().already_prepared);
   data_.answer_field = "reply";
-  EXPECT_THAT(refusal(), HasSubstr("data.answer_field is new"));
+  EXPECT_THAT(refusal(), HasSubstr("data.answer_field was \"answer\" and is now \"reply\""));
 }
 
 TEST_F(PrepareAgain, ForcingRemovesShardsThatAreNoLongerPartOfIt) {
@@ -141,7 +141,7 @@ TEST_F(PrepareAgain, VerifyNamesEveryDamagedShard) {
 
 TEST_F(PrepareAgain, DescriptionHasCountsAndHashes) {
   const std::string text = describe_dataset(data_.directory);
-  EXPECT_THAT(text, HasSubstr("version 1, stream, ids of 2 bytes"));
+  EXPECT_THAT(text, HasSubstr("version 2, stream, ids of 2 bytes"));
   EXPECT_THAT(text, HasSubstr("tokenizer: tokenizer.json, vocabulary 6, hash "));
   EXPECT_THAT(text, HasSubstr("train: 2 documents in 2 shards"));
   EXPECT_THAT(text, HasSubstr("a.txt, 8 bytes"));
