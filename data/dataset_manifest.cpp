@@ -30,6 +30,14 @@ Json to_json(const SideCounts& counts) {
 
 Json to_json(const ShardTokens& tokens) { return {{"count", tokens.count}, {"offset", tokens.offset}}; }
 
+// Counts of a split that are stated where they are not 0.
+constexpr std::pair<const char*, int64_t SplitEntry::*> kRareCounts[] = {
+    {"invalid_utf8", &SplitEntry::invalid_utf8},
+    {"duplicates", &SplitEntry::duplicates},
+    {"in_train", &SplitEntry::in_train},
+    {"dropped_duplicate", &SplitEntry::dropped_duplicate},
+};
+
 Json to_json(const SplitEntry& split, bool pairs) {
   Json shards = Json::array();
   for (const ShardEntry& shard : split.shards) {
@@ -48,6 +56,9 @@ Json to_json(const SplitEntry& split, bool pairs) {
                {"source", to_json(split.source)},    {"shards", std::move(shards)},
                {"references", split.references}};
   if (pairs) json["target"] = to_json(split.target);
+  for (const auto& [name, count] : kRareCounts) {
+    if (split.*count > 0) json[name] = split.*count;
+  }
   return json;
 }
 
@@ -58,9 +69,13 @@ Json to_json(const Manifest& manifest) {
                {"source", to_json(manifest.source)}, {"settings", manifest.settings}};
   if (pairs) json["target"] = to_json(manifest.target);
   for (const auto& [name, split] : manifest.splits) json["splits"][name] = to_json(split, pairs);
+  if (manifest.skipped.count() > 0) {
+    json["skipped"] = {{"reasons", manifest.skipped.reasons}, {"first", manifest.skipped.first}};
+  }
   json["inputs"] = Json::array();
   for (const InputEntry& input : manifest.inputs) {
-    json["inputs"].push_back({{"path", input.path},
+    json["inputs"].push_back({{"role", input.role},
+                              {"path", input.path},
                               {"bytes", input.bytes},
                               {"modified", input.modified},
                               {"checksum", hash_hex(input.checksum)}});
@@ -173,6 +188,9 @@ SplitEntry parse_split(const Node& node, bool pairs, int token_bytes) {
                    .source = parse_counts(node.at("source"))};
   if (pairs) split.target = parse_counts(node.at("target"));
   require<DataError>(pairs || !split.references, "{}: only pairs have references", node.where());
+  for (const auto& [name, count] : kRareCounts) {
+    if (node.has(name)) split.*count = node.at(name).count();
+  }
   int64_t records = 0, source = 0, target = 0;
   for (const Node& item : node.at("shards").items()) {
     ShardEntry shard{.file = item.at("file").file_name(),
@@ -213,10 +231,16 @@ Manifest parse(const Json& json, const std::string& where) {
     manifest.splits.emplace(name, parse_split(node, pairs, manifest.token_bytes));
   }
   for (const Node& item : root.at("inputs").items()) {
-    manifest.inputs.push_back({.path = item.at("path").text(),
+    manifest.inputs.push_back({.role = item.has("role") ? item.at("role").text() : "",
+                               .path = item.at("path").text(),
                                .bytes = static_cast<uint64_t>(item.at("bytes").count()),
                                .modified = item.at("modified").count(INT64_MAX),
                                .checksum = item.at("checksum").checksum()});
+  }
+  if (root.has("skipped")) {
+    const Node skipped = root.at("skipped");
+    for (const auto& [reason, n] : skipped.at("reasons").members()) manifest.skipped.reasons[reason] = n.count();
+    for (const Node& item : skipped.at("first").items()) manifest.skipped.first.push_back(item.text());
   }
   for (const auto& [name, node] : root.at("settings").members()) manifest.settings.emplace(name, node.text());
   return manifest;

@@ -49,17 +49,33 @@ struct SplitEntry {
   int64_t dropped_long = 0;
   int64_t truncated = 0;
   bool references = false;  // shards hold the target's text of each pair
+  int64_t invalid_utf8 = 0;       // records that are not valid UTF-8, kept byte for byte
+  int64_t duplicates = 0;         // records that are equal to an earlier one of this split (data.duplicates)
+  int64_t in_train = 0;           // held-out records that the training text holds too
+  int64_t dropped_duplicate = 0;  // training records left out for either
   SideCounts source;
   SideCounts target;
   std::vector<ShardEntry> shards;
 };
 
 struct InputEntry {
+  std::string role;  // the key that names it: "data.train.files"; empty in datasets of earlier versions
   std::string path;
   uint64_t bytes = 0;
   int64_t modified = 0;  // nanoseconds since 1970
   uint64_t checksum = 0;
   bool operator==(const InputEntry&) const = default;
+};
+
+// Records that could not be taken and were left out.
+struct SkippedRecords {
+  std::map<std::string, int64_t> reasons;  // how many
+  std::vector<std::string> first;          // a few of them: what was wrong, with file and line
+  int64_t count() const {
+    int64_t sum = 0;
+    for (const auto& [reason, n] : reasons) sum += n;
+    return sum;
+  }
 };
 
 struct Manifest {
@@ -69,6 +85,7 @@ struct Manifest {
   DatasetSide source;  // its counts (num_tokens, longest) are each split's
   DatasetSide target;
   std::map<std::string, SplitEntry> splits;
+  SkippedRecords skipped;
   std::vector<InputEntry> inputs;
   std::map<std::string, std::string> settings;  // "data.format": "text", ...
 };

@@ -4,13 +4,23 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
 
 namespace weft {
 
 namespace {
 
-bool only_white(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos; }
+// Of any script: U+00A0 and U+3000 too.
+bool only_white(const std::string& text) {
+  const char* end = text.data() + text.size();
+  for (const char* p = text.data(); p < end;) {
+    const Utf8Char c = utf8_at(p, end);
+    if (!c.valid() || (character_properties(c.code_point) & kSpace) == 0) return false;
+    p += c.length;
+  }
+  return true;
+}
 
 void check_utf8(const TextRecord& record, bool target, std::string_view kind) {
   const std::string& text = target ? record.target : record.source;
@@ -18,10 +28,12 @@ void check_utf8(const TextRecord& record, bool target, std::string_view kind) {
   for (const char* p = text.data(); p < end;) {
     const Utf8Char c = utf8_at(p, end);
     if (!c.valid()) {
-      throw DataError(fmt::format("{}: byte 0x{:02x} is not valid UTF-8, and a tokenizer of kind {} takes nothing else",
-                                  place_of(record, target, static_cast<size_t>(p - text.data())),
-                                  static_cast<unsigned char>(*p), kind),
-                      "convert the text to UTF-8, or choose kind bpe or bytes, which keep any bytes");
+      throw BadRecordError(
+          BadRecord::NotUtf8,
+          fmt::format("{}: byte 0x{:02x} is not valid UTF-8, and a tokenizer of kind {} takes nothing else",
+                      place_of(record, target, static_cast<size_t>(p - text.data())), static_cast<unsigned char>(*p),
+                      kind),
+          "convert the text to UTF-8, or choose kind bpe or bytes, which keep any bytes");
     }
     p += c.length;
   }
@@ -36,6 +48,7 @@ void check_text(const TextRecord& record, bool target, std::string_view tokenize
 SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
     : pairs_(config.is_pairs()),
       translation_(config.is_translation()),
+      skip_bad_(config.bad_records == BadRecordPolicy::Skip),
       overlong_pairs_(config.overlong_pairs),
       heldout_overlong_pairs_(config.heldout_overlong_pairs),
       heldout_empty_pairs_(config.heldout_empty_pairs),
@@ -79,7 +92,7 @@ SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRe
     ids.resize(begin + room);
     fit = Fit::Truncated;
   }
-  if (side.specials.eos) ids.push_back(*side.specials.eos);
+  if (side.specials.eos && record.ends) ids.push_back(*side.specials.eos);
   return fit;
 }
 
@@ -108,15 +121,26 @@ void SequenceEncoder::encode_pair(const TextRecord& record, DataSplit split, Enc
                            .reference = heldout && translation_ ? record.target : std::string()});
 }
 
+bool SequenceEncoder::is_bad(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
+  try {
+    check_text(record, false, source_.tokenizer->kind());
+    if (pairs_) check_text(record, true, target_.tokenizer->kind());
+  } catch (const BadRecordError& error) {
+    batch.bad.meet(error);
+    return true;
+  }
+  if (!is_utf8(record.source) || !is_utf8(record.target)) ++batch.invalid_utf8[static_cast<size_t>(split)];
+  return false;
+}
+
 EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
-  EncodedBatch batch;
+  EncodedBatch batch{.bad = BadRecords(skip_bad_)};
   size_t most = 0;  // ids: tokens hold a byte or more, and a pair has four specials at most
   for (const auto& [split, record] : input) most += record.source.size() + record.target.size() + 4;
   batch.ids.reserve(most);
   for (const auto& [split, record] : input) {
-    check_text(record, false, source_.tokenizer->kind());
+    if (is_bad(record, split, batch)) continue;
     if (pairs_) {
-      check_text(record, true, target_.tokenizer->kind());
       encode_pair(record, split, batch);
       continue;
     }

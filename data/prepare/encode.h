@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/dataset_manifest.h"
+#include "data/prepare/bad_records.h"
 #include "data/prepare/config.h"
 #include "data/prepare/specials.h"
 #include "data/prepare/split.h"
@@ -35,9 +36,11 @@ struct EncodedBatch {
   std::vector<Record> records;
   std::array<int64_t, 3> dropped_empty{};  // by split
   std::array<int64_t, 3> dropped_long{};
+  std::array<int64_t, 3> invalid_utf8{};
+  BadRecords bad;
 };
 
-// DataError with file and line if the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
+// BadRecordError with file and line if the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
 // (chars, words) takes nothing else.
 void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind);
 
@@ -57,9 +60,11 @@ class SequenceEncoder {
   enum class Fit { Whole, Truncated, Empty, Long };
   Fit encode_side(const Side& side, const TextRecord& record, bool target, OverlongPairs overlong,
                   std::vector<int32_t>& ids) const;
+  bool is_bad(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
   void encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
 
   bool pairs_, translation_;
+  bool skip_bad_;
   OverlongPairs overlong_pairs_, heldout_overlong_pairs_;
   EmptyPairs heldout_empty_pairs_;
   Side source_, target_;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzz targets into the folders beside this script: small files, whole and damaged."""
 
+import gzip
 import json
 import pathlib
 import struct
@@ -110,9 +111,49 @@ DAMAGED_DATASET = {
     "special": dataset(source={**SIDE, "eos": 300}),
     "sums": dataset({"records": 3}),
 }
+JSONL = {
+    "escapes": rb'{"text": "one\ntwo \u00fc \ud83d\ude00 \" \\ \/"}' + b"\n",
+    "others": b'{"id": 1, "a": [1, {"text": "no"}, []], "text": "yes", "n": -1.5e3, "z": null, "t": true}\n',
+    "python": rb'{"score": NaN, "text": "half \ud83d a pair", "b": -Infinity}' + b"\n",
+    "several": b'{"text": "one"}\n\n{"text": "two"}\r\n{"text": ""}\n{"text": "three"}',
+}
+DAMAGED_JSONL = {
+    "array": b'[{"text": "no"}]\n',
+    "comma": b'{"text": "one",}\n',
+    "deep": b'{"a": ' + b"[" * 60,
+    "nul": b'{"text": "a\\u0000"}\n',
+    "number": b'{"text": 3}\n',
+    "open": b'{"text": "one\n',
+}
+TSV = {"columns": "go\tva !\tCC-BY\r\nrun\tcours\n".encode(), "empty": b"a\tb\n\n\t\nc\td"}
+DAMAGED_TSV = {"column": b"a\tb\nc\nd\te\n", "nul": b"a\tb\nc\0\td\n"}
+TEXT = "one\ntwo\nthree äöü\n".encode()
+MEMBER = gzip.compress(TEXT, mtime=0)
+GZIP = {"member": MEMBER, "members": MEMBER + gzip.compress(b"four", 0, mtime=0)}
+DAMAGED_GZIP = {"checksum": MEMBER[:-6] + b"\0" + MEMBER[-5:], "cut": MEMBER[:-1], "garbage": MEMBER + b"more",
+                "second": MEMBER + b"\x1f" + b"\x8a" + MEMBER[2:]}
+# "one\ntwo\n" by `zstd`.
+FRAME = bytes.fromhex("28b52ffd0458410000") + b"one\ntwo\n" + bytes.fromhex("e6a60e40")
+ZSTD = {"frame": FRAME, "frames": FRAME + bytes.fromhex("502a4d1803000000") + b"xyz" + FRAME}
+DAMAGED_ZSTD = {"checksum": FRAME[:-1] + b"\0", "cut": FRAME[:-1], "garbage": FRAME + b"more"}
+YAML = {
+    "anchor": b"model: {layers: &n 2, heads: *n, width: 64}\n",
+    "lists": b"data:\n  train: {files: [a.txt, 'b c.txt', \"d\\n.txt\"]}\n  directory: out\nallow_changes: [optimizer]\n",
+    "numbers": b"seed: 7\nmodel: {width: 0x40, dropout: {attention: 1e-1}}\ntrain: {max_steps: 10, max_time: 3h45m}\n",
+    "text": "name: \"2024\"\ndata: {separator: \"ä\\t\\u20ac\"}\ntarget_tokenizer: null\n".encode(),
+}
+DAMAGED_YAML = {
+    "deep": b"a: " + b"[" * 60,
+    "key": b"modle: {width: 64}\n",
+    "merge": b"model: &m {width: 64}\nlora: {<<: *m}\n",
+    "tag": b"name: !!binary aGk=\n",
+    "twice": b"seed: 1\nseed: 2\n",
+    "type": b"model: {width: wide}\n",
+}
 
 for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("dataset", DATASET, DAMAGED_DATASET),
-                               ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS)):
+                               ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),
+                               ("tsv", TSV, DAMAGED_TSV), ("yaml", YAML, DAMAGED_YAML), ("zstd", ZSTD, DAMAGED_ZSTD)):
     folder = pathlib.Path(__file__).parent / target
     folder.mkdir(exist_ok=True)
     for kind, files in (("whole", whole), ("damaged", damaged)):

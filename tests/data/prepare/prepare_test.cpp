@@ -38,12 +38,24 @@ TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
   EXPECT_EQ(Dataset::splits(data.directory), std::vector<std::string>{"train"});
 }
 
-TEST(Prepare, WithoutEosNothingIsPutBetweenDocuments) {
+// A document that the split cuts ends where it ends, not where it is cut.
+TEST(Prepare, ACutThroughADocumentIsNotItsEnd) {
   const Scratch scratch;
-  const DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\nc\n")});
-  prepare(data, {.kind = TokenizerKind::Chars});
-  const Dataset dataset = Dataset::open(data.directory, "train");
-  EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_tokens(dataset)), "abc");
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\ncdefgh\n")});
+  data.split = SplitRule::Characters, data.valid_fraction = 0.5;
+  prepare(data, bytes_tokenizer());
+  const auto text = [&](const char* split) {
+    const Dataset dataset = Dataset::open(data.directory, split);
+    return dataset.load_source_tokenizer()->decode(all_tokens(dataset), {.show_specials = true});
+  };
+  EXPECT_EQ(text("train"), "ab</s>cd");
+  EXPECT_EQ(text("valid"), "efgh</s>");
+}
+
+TEST(Prepare, PairsOfBlanksOfAnyScriptHaveNoText) {
+  const Scratch scratch;
+  const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb\n\u00A0 \tx\ny\t\u3000\n")});
+  EXPECT_EQ(prepare(data, bytes_tokenizer()).manifest.splits.at("train").dropped_empty, 2);
 }
 
 TEST(Prepare, BytesThatAreNoUtf8AreKeptByByteLevelTokenizers) {
@@ -58,7 +70,8 @@ TEST(Prepare, BytesThatAreNoUtf8AreKeptByByteLevelTokenizers) {
 TEST(Prepare, CharsAndWordsRefuseWhatIsNoUtf8) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "fine\nba\xff-\n")});
-  for (const TokenizerConfig& config : {TokenizerConfig{.kind = TokenizerKind::Chars}, words_tokenizer()}) {
+  const TokenizerConfig chars = {.kind = TokenizerKind::Chars, .specials = {"</s>"}, .eos = "</s>"};
+  for (const TokenizerConfig& config : {chars, words_tokenizer()}) {
     EXPECT_THAT(error_of([&] { prepare(data, config); }),
                 testing::AllOf(HasSubstr("a.txt:2: byte 0xff is not valid UTF-8"), HasSubstr("bpe or bytes")));
   }
@@ -317,7 +330,8 @@ TEST(Prepare, UnknownTextWithoutUnkNamesItsLine) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\n")});
   data.test.files = {scratch.write("b.txt", "ab\nabz\n")};
-  EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Chars}); }), HasSubstr("b.txt:2: "));
+  const TokenizerConfig chars = {.kind = TokenizerKind::Chars, .specials = {"</s>"}, .eos = "</s>"};
+  EXPECT_THAT(error_of([&] { prepare(data, chars); }), HasSubstr("b.txt:2: "));
 }
 
 TEST(Prepare, ProgressRisesToTheWhole) {
