@@ -56,6 +56,12 @@ void write_settings(const char* prefix, T section, std::map<std::string, std::st
   section.fields(writer);
 }
 
+// The section with what is meant where it says nothing: a dataset that was made before its default was named so.
+TokenizerConfig as_meant(TokenizerConfig config) {
+  if (config.kind != TokenizerKind::Tiktoken) config.pattern = config.learnt_pattern();
+  return config;
+}
+
 uint64_t hash_file(const fs::path& path) { return file_checksum(File(path, File::Mode::Read)); }
 
 }  // namespace
@@ -66,8 +72,8 @@ std::map<std::string, std::string> prepare_settings(const DataConfig& data, cons
   write_settings("data", data, settings);
   settings.erase("data.directory");
   if (!data.tokenizer_file.empty()) return settings;
-  write_settings("tokenizer", tokenizer, settings);
-  if (target_tokenizer) write_settings("target_tokenizer", *target_tokenizer, settings);
+  write_settings("tokenizer", as_meant(tokenizer), settings);
+  if (target_tokenizer) write_settings("target_tokenizer", as_meant(*target_tokenizer), settings);
   return settings;
 }
 
@@ -99,6 +105,8 @@ std::string difference(const Manifest& manifest, const std::map<std::string, std
   }
   std::map<std::string, std::string> defaults;
   write_settings("data", DataConfig{}, defaults);
+  write_settings("tokenizer", TokenizerConfig{}, defaults);
+  write_settings("target_tokenizer", TokenizerConfig{}, defaults);
   for (const auto& [name, value] : settings) {
     const auto old = before.find(name);
     // An earlier version had no such key, and did what its default says.

@@ -57,8 +57,8 @@ void check_sizes(const TokenizerConfig& config) {
 void TokenizerConfig::check() const {
   check_files(*this);
   check_sizes(*this);
-  require<ConfigError>(!pattern.empty(), "tokenizer: `pattern` is empty (none: do not split)");
-  if (kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken) Pretokenizer{pattern};  // throws if it is wrong
+  const bool is_cut = kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken;
+  if (is_cut && !pattern.empty()) Pretokenizer{pattern};  // throws if it is wrong
   std::unordered_set<std::string_view> names;
   for (const std::string& name : specials) {
     require<ConfigError>(!name.empty(), "tokenizer: a special's name is empty");

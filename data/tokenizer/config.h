@@ -35,7 +35,7 @@ struct TokenizerConfig {
   TokenizerKind kind = TokenizerKind::Bpe;
   int64_t vocabulary = 0;
   int64_t merges = 0;
-  std::string pattern = "gpt4";
+  std::string pattern;
   int64_t min_frequency = 2;
   std::string vocab_file;
   std::string merges_file;
@@ -57,8 +57,8 @@ struct TokenizerConfig {
             Range{.min = 0, .max = 1 << 24});
     v.field(
         "pattern", pattern,
-        "What splits text into the pretokens that merges stay within (bpe, tiktoken): gpt2, gpt4, none, or a regular "
-        "expression (PCRE2).");
+        "What splits text into the pretokens that merges stay within (bpe, tiktoken): gpt2, gpt4, o200k, none, or a "
+        "regular expression (PCRE2). Empty: gpt4 where merges are learnt; that of a rank file that OpenAI published.");
     v.field("min_frequency", min_frequency, "A pair (bpe) or word (words) that is seen less often is not learnt.",
             Range{.min = 1});
     v.field("vocab_file", vocab_file, "vocab.json (gpt2).");
@@ -71,6 +71,9 @@ struct TokenizerConfig {
     v.field("unk", unk,
             "The special that stands for what chars and words do not know; empty: unknown text is an error.");
   }
+
+  // How text is cut where merges are learnt from it.
+  std::string learnt_pattern() const { return pattern.empty() ? "gpt4" : pattern; }
 
   // ConfigError if fields contradict each other or one that `kind` needs is missing.
   void check() const;
