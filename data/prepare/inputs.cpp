@@ -141,7 +141,7 @@ std::vector<fs::path> tokenizer_inputs(const DataConfig& data, const TokenizerCo
   add(data.tokenizer_file), add(data.target_tokenizer_file);
   if (!data.tokenizer_file.empty()) return paths;
   const auto add_section = [&](const TokenizerConfig& config) {
-    add(config.vocab_file), add(config.merges_file), add(config.ranks_file);
+    add(config.vocab_file), add(config.merges_file), add(config.ranks_file), add(config.model_file);
   };
   add_section(tokenizer);
   if (target_tokenizer) add_section(*target_tokenizer);

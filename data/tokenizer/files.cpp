@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/tokenizer/bpe_model.h"
 #include "data/tokenizer/json.h"
+#include "data/tokenizer/sentencepiece.h"
 #include "data/tokenizer/visible_bpe.h"
 
 namespace weft {
@@ -122,8 +123,12 @@ std::vector<VisibleMerge> read_merges_txt(const fs::path& path) {
 }  // namespace
 
 TokenizerParts read_gpt2(const fs::path& vocab_json, const fs::path& merges_txt) {
-  return parts_of_visible(read_vocab_json(vocab_json), read_merges_txt(merges_txt), "gpt2", vocab_json.string(),
-                          merges_txt.string());
+  return parts_of_visible(read_vocab_json(vocab_json), read_merges_txt(merges_txt), {.pattern = "gpt2"},
+                          vocab_json.string(), merges_txt.string());
+}
+
+TokenizerParts read_sentencepiece(const fs::path& model) {
+  return parts_of_sentencepiece(read_file(model), model.string());
 }
 
 TokenizerParts read_tiktoken(const fs::path& ranks, std::string_view pattern) {

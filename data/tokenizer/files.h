@@ -14,4 +14,13 @@ TokenizerParts read_gpt2(const fs::path& vocab_json, const fs::path& merges_txt)
 // there, is bos and eos.
 TokenizerParts read_tiktoken(const fs::path& ranks, std::string_view pattern);
 
+// A tokenizer.json of Hugging Face's tokenizers: byte-level BPE, cut as GPT-2 or by a regular expression. Its special
+// tokens become specials. What it puts around whole texts (its post-processor) is not taken over: the job says that.
+// DataError naming file and member if text would become other ids than there: another model, a normalizer, ...
+TokenizerParts read_hugging_face(const fs::path& tokenizer_json);
+
+// A SentencePiece model, by BPE or unigram. Its unknown and control pieces become specials; unk, bos, eos and pad are
+// as in the model. ConfigError in a build without libsentencepiece.
+TokenizerParts read_sentencepiece(const fs::path& model);
+
 }  // namespace weft

@@ -113,6 +113,12 @@ TokenizerParts TokenizerTrainer::State::make() {
     case TokenizerKind::Tiktoken:
       parts = read_tiktoken(config_.ranks_file, config_.pattern);
       break;
+    case TokenizerKind::HuggingFace:
+      parts = read_hugging_face(config_.model_file);
+      break;
+    case TokenizerKind::SentencePiece:
+      parts = read_sentencepiece(config_.model_file);
+      break;
     case TokenizerKind::Bytes:
       parts.model = std::make_unique<const BytesModel>();
       break;

@@ -142,7 +142,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(with("/format", "tiktoken"), "format is \"tiktoken\"");
   fails(with("/version", 2), "version 2, this weft reads version 1");
   fails(with("/version", "1"), "version \"1\"");
-  fails(with("/kind", "sentencepiece"), "\"sentencepiece\" is not bpe, bytes, chars or words");
+  fails(with("/kind", "unigram"), "\"unigram\" is not bpe, bytes, chars, words or sentencepiece");
   fails(with("/more", 1), "unknown member \"more\"");
   fails(without("pattern"), "\"pattern\" is missing");
   fails(with("/pattern", "("), "pattern \"(\"");
@@ -155,8 +155,8 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(with("/bytes/3", 2), "byte 3: id 2 is taken");
   fails(with("/merges/1", Json::array({1, 2})), "merges[1]: expected [left, right, id]");
   fails(with("/merges/1/0", "a"), "merges[1]: expected [left, right, id]");
-  fails(with("/merges/0/0", 258), "merge 0 (258");
-  fails(with("/merges/0/0", 999), "999 is neither a byte nor made by a merge before");
+  fails(with("/merges/0/0", 257), "merge 0 (257");  // of itself
+  fails(with("/merges/0/0", 999), "999 is neither a byte nor made by another merge");
   fails(with("/merges/1/2", 257), "id 257 is taken");
   fails(with("/merges/1", good["merges"][0]), "merge 0 is of the same pair");
   fails(with("/specials", 1), "specials: expected a list");
@@ -242,14 +242,14 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithGpt2sFiles) {
   fails("{", good.merges, {"v.json", "no valid JSON"});
   fails(vocab_with("zz", -3), good.merges, {"v.json", "\"zz\"", "expected an id"});
   fails(vocab_with("zz", "3"), good.merges, {"v.json", "\"zz\"", "expected an id"});
-  fails(vocab_with("zz", 258), good.merges, {"v.json", "261 tokens, but 256 bytes, 3 merges"});
+  fails(vocab_with("zz", 258), good.merges, {"v.json", "261 tokens, but the bytes, 3 merges"});
   fails(lacking.dump(), good.merges, {"v.json", "no token is the single byte 97"});
   fails(good.vocab, "t h\nh e\nth\n", {"m.txt:3", "expected two tokens"});
   fails(good.vocab, "t h e\n", {"m.txt:1", "expected two tokens"});
   fails(good.vocab, "t  h\n", {"m.txt:1", "expected two tokens"});
   fails(good.vocab, "t h\n\xFF e\n", {"m.txt:2", "expected two tokens"});
   fails(good.vocab, "a b\n", {"m.txt:1", "\"ab\" is not in", "v.json"});
-  fails(good.vocab, "th e\nt h\n", {"m.txt", "neither a byte nor made by a merge before"});
+  fails(good.vocab, "th e\nh e\n", {"m.txt", "neither a byte nor made by another merge"});
   fails(good.vocab, good.merges + "t h\n", {"m.txt", "same pair"});
   expect_error([&] { test::load_gpt2(folder_ / "none", folder_ / "m.txt"); }, {"none", "No such file"});
 }
