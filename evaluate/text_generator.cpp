@@ -64,7 +64,7 @@ std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts
 }
 
 std::vector<int32_t> TextGenerator::prompt(const std::string& text) const {
-  std::vector<int32_t> tokens = target_tokenizer.encode(text);
+  std::vector<int32_t> tokens = target_tokenizer.encode(text, prompts);
   // Documents are separated by the end token, so it also begins one.
   const auto eos = target_tokenizer.special(SpecialRole::Eos);
   if (tokens.empty() && eos) tokens = {*eos};
@@ -73,7 +73,7 @@ std::vector<int32_t> TextGenerator::prompt(const std::string& text) const {
 }
 
 std::string TextGenerator::text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings) const {
-  std::string text = target_tokenizer.decode(hypothesis.tokens);
+  std::string text = target_tokenizer.decode(hypothesis.tokens, {.continues = !job.is_translation()});
   if (hypothesis.ending == Ending::StopString) text.resize(first_stop(text, stop_strings));
   return text;
 }

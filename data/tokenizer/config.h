@@ -34,6 +34,9 @@ struct EnumNames<TokenizerKind> {
   });
 };
 
+// Whether this build reads SentencePiece models: not where libsentencepiece was not found.
+bool has_sentencepiece();
+
 // How a tokenizer is learned or loaded. check() reports what does not fit together; TokenizerTrainer calls it.
 struct TokenizerConfig {
   TokenizerKind kind = TokenizerKind::Bpe;

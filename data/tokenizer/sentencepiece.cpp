@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "data/tokenizer/bpe_vocabulary.h"
-#include "data/tokenizer/has_sentencepiece.h"
+#include "data/tokenizer/config.h"
 #include "data/tokenizer/json.h"
 #include "data/tokenizer/sentencepiece_proto.h"
 

@@ -1,6 +1,6 @@
 // Stands in for sentencepiece.cpp where libsentencepiece is not found.
 #include "base/error.h"
-#include "data/tokenizer/has_sentencepiece.h"
+#include "data/tokenizer/config.h"
 #include "data/tokenizer/sentencepiece.h"
 
 namespace weft {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/tokenizer/has_sentencepiece.h"
 #include "data/tokenizer/sentencepiece_proto.h"
 #include "tests/data/tokenizer/make_tokenizer.h"
 #include "tests/support/error_of.h"
