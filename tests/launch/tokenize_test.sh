@@ -24,7 +24,7 @@ printf 'ab ba\n\nab\n\nb a\n' >text.txt
 cat >stream.yaml <<'END'
 task: gpt
 name: stream
-data: {directory: stream, format: text, documents: blank_line, train: {files: [text.txt]}}
+data: {directory: stream, format: text, document_delimiter: blank_line, train: {files: [text.txt]}}
 tokenizer: {kind: chars, specials: [</s>], eos: </s>}
 model: {layers: 1, width: 8, heads: 1, max_length: 8}
 batch: {context_length: 2, sequences: 1}
@@ -81,14 +81,15 @@ fi
 
 # An answer to each line while the input is still open.
 coproc talk { "$weft" tokenize --tokenizer stream; }
-echo ab >&"${talk[1]}"
-read -r -t 60 answer <&"${talk[0]}"
+talker=$talk_PID in=${talk[1]} out=${talk[0]}
+echo ab >&"$in"
+read -r -t 60 answer <&"$out"
 same "the answer to the first line" "1 2" "$answer"
-echo b >&"${talk[1]}"
-read -r -t 60 answer <&"${talk[0]}"
+echo b >&"$in"
+read -r -t 60 answer <&"$out"
 same "the answer to the second line" "2" "$answer"
-exec {talk[1]}>&-
-wait "$talk_PID"
+exec {in}>&-
+wait "$talker"
 
 same "documents" 'train document 1 of 3
   text     "ab</s>"
