@@ -26,8 +26,9 @@ SearchTokens search_tokens(const Tokenizer& tokenizer, const SearchConfig& confi
   return tokens;
 }
 
-std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer) {
-  std::vector<int32_t> tokens = tokenizer.encode(text);
+std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer,
+                                   const EncodeOptions& options = {}) {
+  std::vector<int32_t> tokens = tokenizer.encode(text, options);
   // Documents are separated by the end token, so it also begins one.
   const auto eos = tokenizer.special(SpecialRole::Eos);
   if (tokens.empty() && eos) tokens = {*eos};
@@ -75,11 +76,11 @@ std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts
 }
 
 std::vector<int32_t> TextGenerator::prompt(const std::string& text) const {
-  return encode_prompt(text, target_tokenizer);
+  return encode_prompt(text, target_tokenizer, prompts);
 }
 
 std::string TextGenerator::text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings) const {
-  std::string text = target_tokenizer.decode(hypothesis.tokens);
+  std::string text = target_tokenizer.decode(hypothesis.tokens, {.continues = !job.is_translation()});
   if (hypothesis.ending == Ending::StopString) text.resize(first_stop(text, stop_strings));
   return text;
 }

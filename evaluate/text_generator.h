@@ -25,6 +25,7 @@ struct TextGenerator {
   const JobConfig& job;
   const Tokenizer& source_tokenizer;
   const Tokenizer& target_tokenizer;
+  EncodeOptions prompts = {};  // how texts to be continued are read
 
   std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
                               const SearchListener& listener = {}) const;

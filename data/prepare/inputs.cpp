@@ -57,6 +57,12 @@ void write_settings(const char* prefix, T section, std::map<std::string, std::st
   section.fields(writer);
 }
 
+// The section with what is meant where it says nothing: a dataset that was made before its default was named so.
+TokenizerConfig as_meant(TokenizerConfig config) {
+  if (config.kind != TokenizerKind::Tiktoken) config.pattern = config.learnt_pattern();
+  return config;
+}
+
 uint64_t hash_file(const TextFile& file) { return file_checksum(File(file.place(), File::Mode::Read)); }
 
 // Keys that say what to accept and not what comes out, and those that name files, whose content is compared.
@@ -64,7 +70,7 @@ bool changes_nothing(const std::string& key, bool inputs_are_compared) {
   if (key == "data.max_unknown_fraction" || key == "data.max_bad_fraction") return true;
   if (!inputs_are_compared) return false;
   static const std::regex kFiles(R"(data\.(train|valid|test)\.(files|source|target)|data\.(target_)?tokenizer_file|)"
-                                 R"((target_)?tokenizer\.(vocab|merges|ranks)_file)");
+                                 R"((target_)?tokenizer\.(vocab|merges|ranks|model)_file)");
   return std::regex_match(key, kFiles);
 }
 
@@ -80,8 +86,8 @@ std::string settings_difference(const Manifest& manifest, const std::map<std::st
                                 bool inputs_are_compared) {
   std::map<std::string, std::string> values;
   write_settings("data", DataConfig{}, values);
-  write_settings("tokenizer", TokenizerConfig{}, values);
-  write_settings("target_tokenizer", TokenizerConfig{}, values);
+  write_settings("tokenizer", as_meant({}), values);
+  write_settings("target_tokenizer", as_meant({}), values);
   const std::map<std::string, std::string> defaults = values;
   for (const auto& [name, value] : manifest.settings) {
     values[renamed_key(kRenamedDataKeys, name).value_or(name)] = value;
@@ -108,8 +114,8 @@ std::map<std::string, std::string> prepare_settings(const DataConfig& data, cons
   for (const char* other : {"data.directory", "data.document_mask"})
     settings.erase(other);  // of what is read, not made
   if (!data.tokenizer_file.empty()) return settings;
-  write_settings("tokenizer", tokenizer, settings);
-  if (target_tokenizer) write_settings("target_tokenizer", *target_tokenizer, settings);
+  write_settings("tokenizer", as_meant(tokenizer), settings);
+  if (target_tokenizer) write_settings("target_tokenizer", as_meant(*target_tokenizer), settings);
   return settings;
 }
 
@@ -174,6 +180,7 @@ std::vector<PrepareInput> tokenizer_inputs(const DataConfig& data, const Tokeniz
     add(section + ".vocab_file", config.vocab_file);
     add(section + ".merges_file", config.merges_file);
     add(section + ".ranks_file", config.ranks_file);
+    add(section + ".model_file", config.model_file);
   };
   add_section("tokenizer", tokenizer);
   if (target_tokenizer) add_section("target_tokenizer", *target_tokenizer);

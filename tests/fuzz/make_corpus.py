@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzz targets into the folders beside this script: small files, whole and damaged."""
 
+import base64
 import gzip
 import json
 import pathlib
@@ -159,3 +160,28 @@ for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), (
     for kind, files in (("whole", whole), ("damaged", damaged)):
         for name, content in files.items():
             (folder / f"{kind}_{name}").write_bytes(content)
+
+
+# Tokenizers: the small ones that the tests of tokenizers have (make_foreign_tokenizers.py), and those same tokens in
+# other files.
+HERE = pathlib.Path(__file__).parent
+FOREIGN = HERE.parent / "data/tokenizer/foreign"
+GPT2 = json.loads((FOREIGN / "gpt2.json").read_text())["model"]
+MERGES = "\n".join(" ".join(merge) for merge in GPT2["merges"])
+RANKS = [bytes([b]) for b in range(255)] + [b"th", b"he", b"the", b"\xff"]
+OWN = {"format": "weft-tokenizer", "version": 1, "specials": [{"name": "<unk>", "id": 0}], "roles": {"unk": "<unk>"}}
+TOKENIZERS = {
+    "tokenizer_json": {
+        "words": text_of({**OWN, "kind": "words", "tokens": [["the", 1], ["hat", 2]]}),
+        "bpe": text_of({**OWN, "kind": "bpe", "pattern": "gpt4", "rule": "merges", "bytes": list(range(1, 257)),
+                        "merges": [[117, 105, 257], [257, 102, 258]], "whole": True}),
+    },
+    "rank_file": {"bytes": b"\n".join(base64.b64encode(t) + b" %d" % i for i, t in enumerate(RANKS))},
+    "vocab_and_merges": {"gpt2": text_of(GPT2["vocab"]) + b"\0" + MERGES.encode()},
+    "hugging_face": {name: (FOREIGN / f"{name}.json").read_bytes() for name in ("gpt2", "llama3")},
+    "sentencepiece": {name: (FOREIGN / f"{name}.model").read_bytes() for name in ("unigram", "bpe")},
+}
+for target, files in TOKENIZERS.items():
+    (HERE / target).mkdir(exist_ok=True)
+    for name, content in files.items():
+        (HERE / target / f"whole_{name}").write_bytes(content)

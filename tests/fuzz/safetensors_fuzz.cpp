@@ -5,7 +5,6 @@
 #include "tests/fuzz/memory_file.h"
 
 namespace weft::test {
-
 bool reads_safetensors(std::span<const uint8_t> bytes) {
   const MemoryFile memory(bytes);
   try {
