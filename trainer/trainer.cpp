@@ -131,8 +131,7 @@ void Trainer::train(const StepObserver& after_step) {
 }
 
 bool Trainer::run_steps(const StepObserver& after_step) {
-  Loader loader = make_loader(job_, mesh_, data_.plan,
-                              make_reader(data_.train, {.document_mask = job_.data.document_mask}), state_.position);
+  Loader loader = make_loader(job_, mesh_, data_.plan, data_.reader, state_.position);
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
     const auto batches = loader.next();
