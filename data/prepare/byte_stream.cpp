@@ -58,7 +58,7 @@ bool FileBytes::read_more() {
   ssize_t n = 0;
   do n = ::read(file_.descriptor(), buffer_.data() + end_, buffer_.size() - end_);
   while (n < 0 && errno == EINTR);
-  require<DataError>(n >= 0, "cannot be read: {}", std::strerror(errno));
+  if (n < 0) throw DataError(fmt::format("cannot be read: {}", std::strerror(errno)));
   end_ += static_cast<size_t>(n), read_ += static_cast<uint64_t>(n);
   return n > 0;
 }

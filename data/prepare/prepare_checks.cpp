@@ -16,7 +16,8 @@ namespace weft {
 namespace {
 
 void check_readable(const fs::path& path) {
-  require<DataError>(::access(path.c_str(), R_OK) == 0, "{}: cannot be read: {}", path.string(), std::strerror(errno));
+  if (::access(path.c_str(), R_OK) == 0) return;
+  throw DataError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
 }
 
 bool any_pipe(const std::array<TextFiles, 3>& splits) {
