@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "base/error.h"
 #include "data/permutation.h"
@@ -79,7 +80,7 @@ struct PairEpoch {
 class PairPlan final : public BatchPlan {
  public:
   PairPlan(const BatchConfig& config, PairLengths lengths, uint64_t seed)
-      : config_(config), lengths_(std::move(lengths)), seed_(seed) {
+      : config_(config), lengths_(std::move(lengths)), seed_(seed), mixture_(mixture_of(lengths_)) {
     const auto first = epoch(0);
     first_steps_ = first->steps;
     if (count_steps(*first) > 0) return;
@@ -88,7 +89,7 @@ class PairPlan final : public BatchPlan {
   }
 
   int64_t steps_per_epoch(int64_t e) const override { return same_steps() ? first_steps_ : epoch(e)->steps; }
-  int64_t sequences_per_epoch() const override { return static_cast<int64_t>(lengths_.source.size()); }
+  int64_t sequences_per_epoch() const override { return mixture_.records(); }
 
   PlannedStep step(int64_t e, int64_t step_in_epoch) const override { return step(*epoch(e), e, step_in_epoch); }
 
@@ -109,16 +110,23 @@ class PairPlan final : public BatchPlan {
   }
 
   std::string order_text() const override {
-    if (!bucketed()) return "pairs in random order, each once an epoch";
-    return fmt::format("pairs of similar length together, each once an epoch, {} group{} a step",
+    const std::string mixed =
+        mixture_.parts() == 1 ? "" : fmt::format(" of {} datasets mixed by weight", mixture_.parts());
+    if (!bucketed()) return fmt::format("pairs{} in random order, each once an epoch", mixed);
+    return fmt::format("pairs{} of similar length together, each once an epoch, {} group{} a step", mixed,
                        config_.buckets_per_step, config_.buckets_per_step == 1 ? "" : "s");
   }
 
  private:
   bool bucketed() const { return config_.order == BatchOrder::Bucketed; }
-  // Sorted pairs are cut at the same lengths in every epoch, and counts are counts. Only a random order under a token
-  // budget has to be made to know how many steps it has.
-  bool same_steps() const { return bucketed() || config_.sequences > 0; }
+  // Sorted pairs are cut at the same lengths in every epoch, unless epochs of a mixture take others, and counts are
+  // counts. Where a token budget cuts what differs, an epoch has to be made to know how many steps it has.
+  bool same_steps() const { return (bucketed() && mixture_.parts() == 1) || config_.sequences > 0; }
+
+  static MixtureOrder mixture_of(const PairLengths& lengths) {
+    const MixturePart all{.records = static_cast<int64_t>(lengths.source.size())};
+    return lengths.parts.empty() ? MixtureOrder({&all, 1}) : MixtureOrder(lengths.parts);
+  }
 
   template <class F>
   void for_each_group(const PairEpoch& index, int64_t s, F&& visit) const {
@@ -171,6 +179,7 @@ class PairPlan final : public BatchPlan {
     return full ? groups : groups - 1;
   }
 
+  std::vector<uint32_t> members(int64_t e) const;
   std::vector<uint32_t> order(int64_t e) const;
   std::vector<bool> left_out(int64_t e) const;
   std::vector<int64_t> cut(const std::vector<uint32_t>& order) const;
@@ -178,6 +187,7 @@ class PairPlan final : public BatchPlan {
   BatchConfig config_;
   PairLengths lengths_;
   uint64_t seed_;
+  MixtureOrder mixture_;
   int64_t first_steps_ = 0;  // of epoch 0
   mutable std::mutex mutex_;
   mutable std::map<int64_t, std::shared_ptr<const PairEpoch>> epochs_;
@@ -186,12 +196,31 @@ class PairPlan final : public BatchPlan {
 // With drop_last, groups of similar length and a fixed count, what does not fill a step is chosen at random, another
 // remainder every epoch: cutting the tail off would always lose the longest pairs.
 std::vector<bool> PairPlan::left_out(int64_t e) const {
-  const int64_t pairs = static_cast<int64_t>(lengths_.source.size());
+  const int64_t pairs = mixture_.records();
   std::vector<bool> out(pairs, false);
   if (!bucketed() || !config_.drop_last || config_.sequences == 0) return out;
   const Permutation chosen(pairs, derive_key(seed_, DataStream::PairRemainder, e));
   for (int64_t i = 0; i < pairs % config_.sequences; ++i) out[chosen(i)] = true;
   return out;
+}
+
+// The pairs of an epoch: of a mixture, those that each part gives, some of them perhaps several times.
+std::vector<uint32_t> PairPlan::members(int64_t e) const {
+  std::vector<uint32_t> pairs(mixture_.records());
+  if (mixture_.parts() == 1) {
+    std::iota(pairs.begin(), pairs.end(), 0);
+    return pairs;
+  }
+  std::vector<uint32_t> begins{0};
+  for (const MixturePart& part : lengths_.parts) begins.push_back(begins.back() + static_cast<uint32_t>(part.records));
+  std::map<std::pair<size_t, int64_t>, Permutation> orders;
+  for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
+    const auto [part, epoch, place] = mixture_.at(e, slot);
+    const uint64_t key = derive_key(seed_of_part(seed_, part), DataStream::MixtureOrder, epoch);
+    const auto order = orders.try_emplace({part, epoch}, lengths_.parts[part].records, key).first;
+    pairs[slot] = begins[part] + static_cast<uint32_t>(order->second(place));
+  }
+  return pairs;
 }
 
 std::vector<uint32_t> PairPlan::order(int64_t e) const {
@@ -202,11 +231,13 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
     auto operator<=>(const Key&) const = default;
   };
   const auto out = left_out(e);
+  const std::vector<uint32_t> pairs = members(e);
   const Philox noise(derive_key(seed_, DataStream::PairOrder, e));
   std::vector<Key> keys;
   keys.reserve(out.size());
-  for (uint32_t pair = 0; pair < out.size(); ++pair) {
-    if (out[pair]) continue;
+  for (uint32_t i = 0; i < out.size(); ++i) {
+    if (out[i]) continue;
+    const uint32_t pair = pairs[i];
     uint64_t lengths = 0;
     if (bucketed()) {
       lengths = static_cast<uint64_t>(planned(lengths_, pair).input_tokens) << 32;
@@ -215,7 +246,7 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
       const bool sources_count = config_.tokens > 0 && config_.token_count != TokenCount::Target;
       if (sources_count) lengths |= static_cast<uint32_t>(lengths_.source[pair]);
     }
-    keys.push_back({lengths, noise({pair, 0, 0, 0})[0], pair});
+    keys.push_back({lengths, noise({i, 0, 0, 0})[0], pair});
   }
   std::sort(keys.begin(), keys.end());
   std::vector<uint32_t> result(keys.size());
