@@ -18,12 +18,6 @@ uint64_t OwnedArray::bytes() const {
   return bytes;
 }
 
-uint64_t bytes_of(std::span<const OwnedArray> arrays) {
-  uint64_t bytes = 0;
-  for (const OwnedArray& array : arrays) bytes += array.bytes();
-  return bytes;
-}
-
 uint64_t bytes_in_pages(std::span<const OwnedArray> arrays) {
   uint64_t bytes = 0;
   for (const OwnedArray& array : arrays) bytes += DirectFile::in_pages(array.bytes());

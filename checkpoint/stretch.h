@@ -33,8 +33,7 @@ struct OwnedArray {
   std::vector<Piece> pieces;
   uint64_t bytes() const;
 };
-uint64_t bytes_of(std::span<const OwnedArray> arrays);
-// The same of copies of which each begins on a page, as they are written (base/direct_file.h).
+// Of copies of which each begins on a page, as they are written (base/direct_file.h).
 uint64_t bytes_in_pages(std::span<const OwnedArray> arrays);
 
 // Each box as an array of its own.

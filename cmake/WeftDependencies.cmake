@@ -1,5 +1,6 @@
 # What weft is built on. Each is found, then proven by a small program (cmake/WeftDependency.cmake).
 include(WeftDependency)
+include(WeftOptional)
 
 find_package(Threads REQUIRED)
 
@@ -36,6 +37,8 @@ weft_dependency(CLI11 HEADERS CLI/CLI.hpp)
 weft_dependency(PCRE2 HEADERS pcre2.h LIBRARIES pcre2-8)
 weft_dependency(xxHash HEADERS xxhash.h LIBRARIES xxhash)
 weft_dependency(zlib HEADERS zlib.h LIBRARIES z)
+weft_optional(WEFT_ZSTD "Read text that is compressed with zstd")
+weft_dependency(zstd OPTIONAL WEFT_ZSTD HEADERS zstd.h LIBRARIES zstd)
 if(WEFT_TESTS)
   weft_dependency(GoogleTest HEADERS gtest/gtest.h gmock/gmock.h LIBRARIES gtest_main gmock gtest)
 endif()

@@ -7,6 +7,8 @@
 # With HEADERS and LIBRARIES the place is found here: in -DNAME_ROOT=DIR where that is set, and then nowhere else, or
 # where compiler and CMAKE_PREFIX_PATH look. With TARGETS a find_package() before it has made them (or has not).
 # Packages are named from launch/packages.txt, whose second column is NAME.
+#
+# With OPTIONAL SETTING, which weft_optional() declares, it is done without where it is not found; SETTING_FOUND says so.
 set_property(GLOBAL PROPERTY WEFT_MISSING "")
 set_property(GLOBAL PROPERTY WEFT_MISSING_PACKAGES "")
 
@@ -22,6 +24,10 @@ endfunction()
 
 function(weft_missing name problem elsewhere)
   weft_packages_of(${name} packages)
+  if(DEP_OPTIONAL)
+    weft_without(${DEP_OPTIONAL} "without ${name}" "${problem}" "Install ${packages} (Debian), or ${elsewhere}")
+    return()
+  endif()
   message(NOTICE "weft needs ${name}: ${problem}; install ${packages} (Debian), or ${elsewhere}")
   set_property(GLOBAL APPEND PROPERTY WEFT_MISSING ${name})
   set_property(GLOBAL APPEND PROPERTY WEFT_MISSING_PACKAGES ${packages})
@@ -100,7 +106,11 @@ function(weft_prove name target key result)
 endfunction()
 
 function(weft_dependency name)
-  cmake_parse_arguments(DEP "" "ELSEWHERE" "TARGETS;HEADERS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(DEP "" "ELSEWHERE;OPTIONAL" "TARGETS;HEADERS;LIBRARIES" ${ARGN})
+  if(DEP_OPTIONAL AND "${${DEP_OPTIONAL}}" STREQUAL "OFF")
+    weft_without(${DEP_OPTIONAL} "without ${name}" "-D${DEP_OPTIONAL}=OFF" "")
+    return()
+  endif()
   set(elsewhere "${DEP_ELSEWHERE}")
   set(problem "")
   set(includes "")
@@ -126,5 +136,7 @@ function(weft_dependency name)
   weft_prove(${name} weft_dependency_${name} "${includes};${libraries};${CMAKE_CXX_COMPILER}" problem)
   if(problem)
     weft_missing(${name} "${problem}" "${elsewhere}")
+  elseif(DEP_OPTIONAL)
+    set(${DEP_OPTIONAL}_FOUND TRUE PARENT_SCOPE)
   endif()
 endfunction()

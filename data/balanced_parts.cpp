@@ -17,10 +17,15 @@ struct Keyed {
   auto operator<=>(const Keyed&) const = default;
 };
 
-// Ascending by key; equal keys stay in their order. A pass for every 12 bits of the greatest key.
-void radix_sort(std::vector<Keyed>& items, uint64_t greatest) {
+// Ascending by key, then by index, as equal keys come. By radix, with a pass for every 12 bits of the greatest key, or
+// by comparing where there are few items beside the counters of a pass.
+void sort_by_key(std::vector<Keyed>& items, uint64_t greatest) {
   constexpr int kBits = 12;
   constexpr uint64_t kDigits = uint64_t{1} << kBits;
+  if (items.size() < kDigits / 8) {
+    std::ranges::sort(items);
+    return;
+  }
   std::vector<Keyed> sorted(items.size());
   for (int shift = 0; shift < 64 && (greatest >> shift) > 0; shift += kBits) {
     const auto digit = [&](const Keyed& item) { return (item.key >> shift) % kDigits; };
@@ -42,7 +47,7 @@ std::vector<Keyed> in_order(std::span<const int64_t> costs) {
     require<InternalError>(cost >= 0, "balanced_parts: a cost of {}", cost);
     order.push_back({static_cast<uint64_t>(most - cost), std::ssize(order)});
   }
-  radix_sort(order, static_cast<uint64_t>(most));
+  sort_by_key(order, static_cast<uint64_t>(most));
   return order;
 }
 
@@ -80,7 +85,7 @@ class Dealer {
     std::vector<Keyed> parts;
     parts.reserve(loads_.size());
     for (const uint64_t load : loads_) parts.push_back({load - least, std::ssize(parts)});
-    radix_sort(parts, most - least);
+    sort_by_key(parts, most - least);
     uint64_t least_served = std::numeric_limits<uint64_t>::max();
     size_t dealt = 0;
     for (; dealt < std::min(items.size(), parts.size()) && parts[dealt].key < least_served; ++dealt) {

@@ -81,6 +81,12 @@ std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& o
   return make_pair_evaluation(options, lengths_of(dataset));
 }
 
+int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const EvaluationOptions& options) {
+  if (dataset.header().kind == DatasetKind::Stream) return 0;
+  const int64_t pairs = dataset.num_pairs(), most = options.max_sequences;
+  return (most > 0 ? std::min(most, pairs) : pairs) - evaluation.sequences_per_epoch();
+}
+
 std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
                           const std::function<void()>& beat) {
   constexpr int64_t kLooked = 16;

@@ -70,8 +70,12 @@ struct EvaluationOptions {
                                 // evaluate_loss() takes so many a replica
   int64_t max_sequences = 0;    // only the first so many windows or pairs; 0: all
   bool document_mask = false;   // streams: ReadOptions::document_mask
+  // Pairs: the model's positions; 0: any number. Pairs that need more are left out, and those without a source token.
+  int64_t max_length = 0;
 };
 std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset);
+// The pairs among the first max_sequences that this plan leaves out.
+int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const EvaluationOptions& options);
 
 // The figures that follow from a plan, in a few lines: steps an epoch, sequences and tokens a step, sequences a rank,
 // micro-batches a rank, what is left out. Figures over steps come from at most 16 steps of epoch 0;

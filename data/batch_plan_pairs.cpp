@@ -16,13 +16,17 @@
 namespace weft {
 namespace {
 
-void check_lengths(const PairLengths& lengths) {
+void check_count(const PairLengths& lengths) {
   const size_t pairs = lengths.source.size();
   require<InternalError>(pairs == lengths.target.size(), "batch plan: {} sources, {} targets", pairs,
                          lengths.target.size());
   require<DataError>(pairs > 0, "batch plan: the split has no pairs");
   require<DataError>(pairs < std::numeric_limits<uint32_t>::max(), "batch plan: {} pairs; at most 2^32 - 2 fit", pairs);
-  for (size_t i = 0; i < pairs; ++i) {
+}
+
+void check_lengths(const PairLengths& lengths) {
+  check_count(lengths);
+  for (size_t i = 0; i < lengths.source.size(); ++i) {
     require<DataError>(lengths.source[i] >= 1, "pair {}: its source is empty", i);
     if (lengths.joined) continue;
     require<DataError>(lengths.target[i] >= 2, "pair {}: its target has {} tokens; 2 are needed to predict one", i,
@@ -281,9 +285,14 @@ class PairEvaluation final : public BatchPlan {
   PairEvaluation(const EvaluationOptions& options, PairLengths lengths) : lengths_(std::move(lengths)) {
     int64_t pairs = static_cast<int64_t>(lengths_.source.size());
     if (options.max_sequences > 0) pairs = std::min(pairs, options.max_sequences);
-    int64_t tokens = 0, most = 0;
     for (int64_t i = 0; i < pairs; ++i) {
-      const int64_t more = planned(lengths_, i).tokens();
+      if (fits(i, options.max_length)) pairs_.push_back(static_cast<uint32_t>(i));
+    }
+    require<DataError>(!pairs_.empty(), "evaluation: none of {} pairs has a source and fits {} positions", pairs,
+                       options.max_length);
+    int64_t tokens = 0, most = 0;
+    for (int64_t i = 0; i < std::ssize(pairs_); ++i) {
+      const int64_t more = planned(lengths_, pairs_[i]).tokens();
       if (tokens + more > options.step_tokens && i > begin_.back()) {
         begin_.push_back(i);
         tokens = 0;
@@ -294,7 +303,7 @@ class PairEvaluation final : public BatchPlan {
         largest_ = static_cast<int64_t>(begin_.size()) - 1;
       }
     }
-    begin_.push_back(pairs);
+    begin_.push_back(std::ssize(pairs_));
   }
 
   int64_t steps_per_epoch(int64_t) const override { return static_cast<int64_t>(begin_.size()) - 1; }
@@ -305,12 +314,20 @@ class PairEvaluation final : public BatchPlan {
   PlannedStep step(int64_t e, int64_t s) const override {
     check_step(s, steps_per_epoch(e));
     PlannedStep result{.epoch = e, .step_in_epoch = s};
-    for (int64_t i = begin_[s]; i < begin_[s + 1]; ++i) result.sequences.push_back(planned(lengths_, i));
+    for (int64_t i = begin_[s]; i < begin_[s + 1]; ++i) result.sequences.push_back(planned(lengths_, pairs_[i]));
     return result;
   }
 
  private:
+  bool fits(int64_t pair, int64_t max_length) const {
+    const int32_t source = lengths_.source[pair], target = lengths_.target[pair];
+    if (source < 1 || target < (lengths_.joined ? 1 : 2)) return false;
+    const PlannedSequence sequence = planned(lengths_, pair);
+    return max_length == 0 || std::max(sequence.source_tokens, sequence.input_tokens) <= max_length;
+  }
+
   PairLengths lengths_;
+  std::vector<uint32_t> pairs_;  // that are evaluated
   std::vector<int64_t> begin_{0};
   int64_t largest_ = 0;
 };
@@ -324,7 +341,7 @@ std::shared_ptr<const BatchPlan> make_pair_plan(const BatchConfig& config, PairL
 }
 
 std::shared_ptr<const BatchPlan> make_pair_evaluation(const EvaluationOptions& options, PairLengths lengths) {
-  check_lengths(lengths);
+  check_count(lengths);
   return std::make_shared<PairEvaluation>(options, std::move(lengths));
 }
 

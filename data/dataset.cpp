@@ -35,12 +35,16 @@ DatasetHeader header_of(const Manifest& manifest, std::string_view split, const 
                        .target = manifest.target,
                        .token_bytes = manifest.token_bytes,
                        .num_tokens = entry.source.tokens + entry.target.tokens,
-                       .num_shards = static_cast<int64_t>(entry.shards.size())};
+                       .num_shards = static_cast<int64_t>(entry.shards.size()),
+                       .references = entry.references,
+                       .dropped_pairs = entry.dropped_empty + entry.dropped_long,
+                       .truncated_pairs = entry.truncated};
   const bool pairs = has_two_sides(manifest.kind);
   (pairs ? header.num_pairs : header.num_documents) = entry.records;
   const SideCounts& target = pairs ? entry.target : entry.source;
   header.source.num_tokens = entry.source.tokens, header.source.longest = entry.source.longest;
   header.target.num_tokens = target.tokens, header.target.longest = target.longest;
+  header.source.num_unknown = entry.source.unknown, header.target.num_unknown = target.unknown;
   Hasher content;
   for (const ShardEntry& shard : entry.shards) content.update(&shard.checksum, sizeof shard.checksum);
   header.content = content.digest();
@@ -71,9 +75,11 @@ Dataset::State::State(const fs::path& from, std::string_view split, const ShardS
                      listed(manifest));
   const SplitEntry& entry = found->second;
   header = header_of(manifest, split, entry);
-  ShardIdentity identity{.kind = manifest.kind,
+  ShardIdentity identity{.version = manifest.version,
+                         .kind = manifest.kind,
                          .split = header.split,
                          .token_bytes = manifest.token_bytes,
+                         .references = entry.references,
                          .source = manifest.source,
                          .target = manifest.target};
   int64_t tokens = 0, records = 0;
@@ -179,6 +185,13 @@ void Dataset::read_target(int64_t pair, std::span<int32_t> into) const {
   require<InternalError>(range.end - range.begin == static_cast<int64_t>(into.size()),
                          "target sequence {} has {} tokens, not {}", pair, range.end - range.begin, into.size());
   shard->read_target(range.begin, into);
+}
+
+std::string Dataset::read_reference(int64_t pair) const {
+  require<InternalError>(header().references, "{}, split {}: it holds no references", directory().string(),
+                         header().split);
+  const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
+  return state_->shards->open(i)->read_reference(pair - state_->records_before[i]);
 }
 
 std::shared_ptr<const Tokenizer> Dataset::load_source_tokenizer() const {

@@ -37,6 +37,7 @@ struct DatasetSide {
   int64_t vocabulary = 0;  // every id is in [0, vocabulary)
   std::optional<int32_t> bos, eos, pad, unk;
   int64_t num_tokens = 0;      // of this split, specials included
+  int64_t num_unknown = 0;     // of these, that stand for text that the tokenizer does not know
   int64_t longest = 0;         // Pairs, Answers: tokens in the longest sequence
   std::string tokenizer_file;  // within the dataset's directory
 };
@@ -53,7 +54,10 @@ struct DatasetHeader {
   int64_t num_documents = 0;  // Stream
   int64_t num_pairs = 0;      // Pairs, Answers
   int64_t num_shards = 0;
-  uint64_t content = 0;  // of the shards' checksums, in order: another text, split or order is another number
+  bool references = false;      // Pairs: the text of each target is there
+  int64_t dropped_pairs = 0;    // by preparation
+  int64_t truncated_pairs = 0;  // that have lost text
+  uint64_t content = 0;         // of the shards' checksums, in order: another text, split or order is another number
 };
 
 // The shards that one of several readers checks on opening: part, part + of, part + 2 of, ...
@@ -97,6 +101,8 @@ class Dataset {
   void all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
   void read_source(int64_t pair, std::span<int32_t> into) const;
   void read_target(int64_t pair, std::span<int32_t> into) const;
+  // Where header().references: the target's text as the file of text holds it, neither cut nor made of tokens.
+  std::string read_reference(int64_t pair) const;
 
   // The directory's own tokenizers; DataError if a file's hash is not the one that made the ids.
   std::shared_ptr<const Tokenizer> load_source_tokenizer() const;

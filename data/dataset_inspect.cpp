@@ -34,6 +34,27 @@ std::string describe_counts(const char* side, const SideCounts& counts, int64_t 
   return text + fmt::format(", unk {:.3f} %, entropy {:.3f} bits a token\n", share, counts.entropy);
 }
 
+// What a reader should look at, if there is any.
+std::string describe_odd(const SplitEntry& split, const char* records) {
+  std::string text;
+  const auto add = [&](int64_t count, const std::string& what) {
+    if (count > 0) text += fmt::format("  {} {} {}\n", count, records, what);
+  };
+  add(split.invalid_utf8, "are not valid UTF-8: is the text of another encoding?");
+  add(split.duplicates, "are equal to an earlier one");
+  add(split.in_train, "are in the training text too");
+  add(split.dropped_duplicate, "were left out: equal to an earlier one, or to one that is held out");
+  return text;
+}
+
+std::string describe_skipped(const SkippedRecords& skipped) {
+  if (skipped.count() == 0) return {};
+  std::string text = fmt::format("bad records left out: {}\n", skipped.count());
+  for (const auto& [reason, count] : skipped.reasons) text += fmt::format("  {} x {}\n", count, reason);
+  for (const std::string& first : skipped.first) text += fmt::format("  such as {}\n", first);
+  return text;
+}
+
 // Damage as a finding instead of an exception.
 template <class F>
 bool finds(std::vector<std::string>& findings, F&& check) {
@@ -61,6 +82,7 @@ void read_everything(const Dataset& dataset) {
     dataset.read_source(pair, ids);
     ids.resize(static_cast<size_t>(dataset.target_length(pair)));
     dataset.read_target(pair, ids);
+    if (dataset.header().references) dataset.read_reference(pair);
   }
 }
 
@@ -78,11 +100,14 @@ std::string describe_splits(const Manifest& manifest) {
     if (pairs) {
       text += fmt::format("; dropped {} without text and {} too long, truncated {}", split.dropped_empty,
                           split.dropped_long, split.truncated);
+      if (split.references) text += "; with the text of its references";
     }
     text += '\n';
+    text += describe_odd(split, pairs ? "pairs" : "documents");
     text += describe_counts(pairs ? "source " : "", split.source, split.records);
     if (pairs) text += describe_counts("target ", split.target, split.records);
   }
+  text += describe_skipped(manifest.skipped);
   return text;
 }
 

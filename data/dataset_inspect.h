@@ -14,6 +14,13 @@ std::string describe_dataset(const fs::path& directory);
 // A few lines on each split: records, tokens, what was dropped or truncated, unk rate, entropy.
 std::string describe_splits(const Manifest& manifest);
 
+struct ShownRecords {
+  int64_t from = 0, count = 0;  // of each split
+  int64_t tokens = 0;           // of each sequence at most; 0: all
+};
+// Documents or pairs of each split, numbered from 0, as text with specials visible and as ids.
+std::string show_records(const fs::path& directory, const ShownRecords& shown);
+
 // Re-reads every byte: checksums of all shards, every id against its vocabulary, every sequence, the tokenizers.
 // Returns what is wrong, one line a finding; empty if all is well. `tick` is called with bytes done and in all.
 // Throws DataError only if there is no manifest to check against.

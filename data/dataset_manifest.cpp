@@ -24,14 +24,19 @@ Json to_json(const DatasetSide& side) {
 }
 
 Json to_json(const SideCounts& counts) {
-  return {{"tokens", counts.tokens},
-          {"longest", counts.longest},
-          {"unknown", counts.unknown},
-          {"text_tokens", counts.text_tokens},
-          {"entropy", counts.entropy}};
+  return {{"tokens", counts.tokens},           {"longest", counts.longest},       {"unknown", counts.unknown},
+          {"text_tokens", counts.text_tokens}, {"text_bytes", counts.text_bytes}, {"entropy", counts.entropy}};
 }
 
 Json to_json(const ShardTokens& tokens) { return {{"count", tokens.count}, {"offset", tokens.offset}}; }
+
+// Counts of a split that are stated where they are not 0.
+constexpr std::pair<const char*, int64_t SplitEntry::*> kRareCounts[] = {
+    {"invalid_utf8", &SplitEntry::invalid_utf8},
+    {"duplicates", &SplitEntry::duplicates},
+    {"in_train", &SplitEntry::in_train},
+    {"dropped_duplicate", &SplitEntry::dropped_duplicate},
+};
 
 Json to_json(const SplitEntry& split, bool pairs) {
   Json shards = Json::array();
@@ -43,12 +48,17 @@ Json to_json(const SplitEntry& split, bool pairs) {
                  {"records", shard.records},
                  {"source", to_json(shard.source)}};
     if (pairs) json["target"] = to_json(shard.target);
+    if (split.references) json["references"] = to_json(shard.references);
     shards.push_back(std::move(json));
   }
   Json json = {{"records", split.records},           {"dropped_empty", split.dropped_empty},
                {"dropped_long", split.dropped_long}, {"truncated", split.truncated},
-               {"source", to_json(split.source)},    {"shards", std::move(shards)}};
+               {"source", to_json(split.source)},    {"shards", std::move(shards)},
+               {"references", split.references}};
   if (pairs) json["target"] = to_json(split.target);
+  for (const auto& [name, count] : kRareCounts) {
+    if (split.*count > 0) json[name] = split.*count;
+  }
   return json;
 }
 
@@ -59,9 +69,13 @@ Json to_json(const Manifest& manifest) {
                {"source", to_json(manifest.source)}, {"settings", manifest.settings}};
   if (pairs) json["target"] = to_json(manifest.target);
   for (const auto& [name, split] : manifest.splits) json["splits"][name] = to_json(split, pairs);
+  if (manifest.skipped.count() > 0) {
+    json["skipped"] = {{"reasons", manifest.skipped.reasons}, {"first", manifest.skipped.first}};
+  }
   json["inputs"] = Json::array();
   for (const InputEntry& input : manifest.inputs) {
-    json["inputs"].push_back({{"path", input.path},
+    json["inputs"].push_back({{"role", input.role},
+                              {"path", input.path},
                               {"bytes", input.bytes},
                               {"modified", input.modified},
                               {"checksum", hash_hex(input.checksum)}});
@@ -92,6 +106,10 @@ class Node {
     std::vector<std::pair<std::string, Node>> nodes;
     for (const auto& [key, value] : json_.items()) nodes.emplace_back(key, Node(value, where_ + ": " + key));
     return nodes;
+  }
+  bool flag() const {
+    require<DataError>(json_.is_boolean(), "{} is neither true nor false", where_);
+    return json_.get<bool>();
   }
   int64_t count(int64_t most = int64_t{1} << 60) const {
     const bool fits = json_.is_number_unsigned() && json_.get<uint64_t>() <= static_cast<uint64_t>(most);
@@ -146,6 +164,7 @@ SideCounts parse_counts(const Node& node) {
           .longest = node.at("longest").count(INT32_MAX),
           .unknown = node.at("unknown").count(),
           .text_tokens = node.at("text_tokens").count(),
+          .text_bytes = node.has("text_bytes") ? node.at("text_bytes").count() : 0,
           .entropy = node.at("entropy").number()};
 }
 
@@ -165,8 +184,13 @@ SplitEntry parse_split(const Node& node, bool pairs, int token_bytes) {
                    .dropped_empty = node.at("dropped_empty").count(),
                    .dropped_long = node.at("dropped_long").count(),
                    .truncated = node.at("truncated").count(),
+                   .references = node.has("references") && node.at("references").flag(),
                    .source = parse_counts(node.at("source"))};
   if (pairs) split.target = parse_counts(node.at("target"));
+  require<DataError>(pairs || !split.references, "{}: only pairs have references", node.where());
+  for (const auto& [name, count] : kRareCounts) {
+    if (node.has(name)) split.*count = node.at(name).count();
+  }
   int64_t records = 0, source = 0, target = 0;
   for (const Node& item : node.at("shards").items()) {
     ShardEntry shard{.file = item.at("file").file_name(),
@@ -176,6 +200,10 @@ SplitEntry parse_split(const Node& node, bool pairs, int token_bytes) {
                      .records = item.at("records").count()};
     shard.source = parse_tokens(item.at("source"), shard.bytes, token_bytes);
     if (pairs) shard.target = parse_tokens(item.at("target"), shard.bytes, token_bytes);
+    if (split.references) shard.references = parse_tokens(item.at("references"), shard.bytes, 1);
+    require<DataError>(static_cast<uint64_t>(shard.records) <= shard.bytes / sizeof(uint64_t),
+                       "{}: {} records are more than a file of {} bytes has room for", item.where(), shard.records,
+                       shard.bytes);
     records += shard.records, source += shard.source.count, target += shard.target.count;
     split.shards.push_back(std::move(shard));
   }
@@ -203,16 +231,26 @@ Manifest parse(const Json& json, const std::string& where) {
     manifest.splits.emplace(name, parse_split(node, pairs, manifest.token_bytes));
   }
   for (const Node& item : root.at("inputs").items()) {
-    manifest.inputs.push_back({.path = item.at("path").text(),
+    manifest.inputs.push_back({.role = item.has("role") ? item.at("role").text() : "",
+                               .path = item.at("path").text(),
                                .bytes = static_cast<uint64_t>(item.at("bytes").count()),
                                .modified = item.at("modified").count(INT64_MAX),
                                .checksum = item.at("checksum").checksum()});
+  }
+  if (root.has("skipped")) {
+    const Node skipped = root.at("skipped");
+    for (const auto& [reason, n] : skipped.at("reasons").members()) manifest.skipped.reasons[reason] = n.count();
+    for (const Node& item : skipped.at("first").items()) manifest.skipped.first.push_back(item.text());
   }
   for (const auto& [name, node] : root.at("settings").members()) manifest.settings.emplace(name, node.text());
   return manifest;
 }
 
 }  // namespace
+
+bool holds_references(DatasetKind kind, std::string_view split) {
+  return kind == DatasetKind::Pairs && split != "train";
+}
 
 std::string manifest_text(const Manifest& manifest) {
   Json json = to_json(manifest);
@@ -228,10 +266,18 @@ Manifest read_manifest(const fs::path& directory) {
     throw DataError(fmt::format("{} holds no prepared dataset: there is no {}", directory.string(), kManifestName),
                     "run `weft prepare` with the job that names this directory");
   }
-  const std::string where = path.string();
+  return parse_manifest(read_file(path), path.string());
+}
+
+Manifest parse_manifest(std::string_view text, const std::string& where) {
+  constexpr int kDeepest = 16;  // a manifest has 7 levels; printing takes a stack frame for each
+  const auto not_too_deep = [&](int depth, Json::parse_event_t, const Json&) {
+    require<DataError>(depth <= kDeepest, "{} is damaged: it is nested more than {} levels deep", where, kDeepest);
+    return true;
+  };
   Json json;
   try {
-    json = Json::parse(read_file(path));
+    json = Json::parse(text, not_too_deep);
   } catch (const Json::exception& error) {
     throw DataError(fmt::format("{} is damaged: {}", where, error.what()));
   }
@@ -239,15 +285,18 @@ Manifest read_manifest(const fs::path& directory) {
                      where);
   const Node root(json, where);
   const int64_t version = root.at("version").count();
-  if (version != kDatasetVersion) {
-    throw DataError(fmt::format("{} is of version {}; this weft reads version {}", where, version, kDatasetVersion),
+  if (version < kFirstDatasetVersion || version > kDatasetVersion) {
+    throw DataError(fmt::format("{} is of version {}; this weft reads versions {} to {}", where, version,
+                                kFirstDatasetVersion, kDatasetVersion),
                     "prepare the dataset anew, or use the weft that wrote it");
   }
   const uint64_t stated = root.at("checksum").checksum();
   Json body = json;
   body.erase("checksum");
   require<DataError>(hash64(dump(body)) == stated, "{} is damaged: its checksum does not fit its content", where);
-  return parse(json, where);
+  Manifest manifest = parse(json, where);
+  manifest.version = static_cast<int>(version);
+  return manifest;
 }
 
 }  // namespace weft

@@ -18,6 +18,8 @@ namespace {
 constexpr const char* kShardFormat = "weft dataset shard";
 constexpr const char* kStreamTokens = "/tokens";
 constexpr const char* kStreamDocuments = "/documents";
+constexpr const char* kReferences = "/target/references";
+constexpr const char* kReferenceOffsets = "/target/reference_offsets";
 
 template <class T>
 T load(const char* bytes, int64_t i) {
@@ -40,12 +42,13 @@ uint32_t widen(const char* from, std::span<int32_t> into) {
 
 // The integers that both the writer and the reader of a shard see, by name.
 std::vector<std::pair<std::string, int64_t>> stated_numbers(const ShardIdentity& identity, const ShardEntry& entry) {
-  std::vector<std::pair<std::string, int64_t>> numbers = {{"format_version", kDatasetVersion},
+  std::vector<std::pair<std::string, int64_t>> numbers = {{"format_version", identity.version},
                                                           {"token_bytes", identity.token_bytes},
                                                           {"num_source_tokens", entry.source.count}};
   const bool pairs = has_two_sides(identity.kind);
   numbers.emplace_back(pairs ? "num_pairs" : "num_documents", entry.records);
   if (pairs) numbers.emplace_back("num_target_tokens", entry.target.count);
+  if (identity.references) numbers.emplace_back("num_reference_bytes", entry.references.count);
   const auto add_side = [&](const std::string& name, const DatasetSide& side) {
     numbers.emplace_back(name + "_vocabulary", side.vocabulary);
     numbers.emplace_back(name + "_bos", side.bos.value_or(-1));
@@ -178,20 +181,25 @@ void SplitWriter::add_document(std::span<const int32_t> ids) {
   }
 }
 
-void SplitWriter::add_pair(std::span<const int32_t> source, std::span<const int32_t> target) {
+void SplitWriter::add_pair(std::span<const int32_t> source, std::span<const int32_t> target,
+                           std::string_view reference) {
   const auto tokens = static_cast<int64_t>(source.size() + target.size());
   if (!source_index_.empty() && source_.count() + target_.count() + tokens > shard_tokens_) flush();
   source_index_.push_back(static_cast<uint64_t>(source_.count()));
   target_index_.push_back(static_cast<uint64_t>(target_.count()));
   source_.append(source);
   target_.append(target);
+  if (!identity_.references) return;
+  reference_index_.push_back(references_.size());
+  references_ += reference;
 }
 
 void SplitWriter::flush() {
   ShardEntry entry{.file = fmt::format("{}-{:05}.h5", identity_.split, entries_.size()),
                    .records = static_cast<int64_t>(source_index_.size()),
                    .source = {.count = source_.count()},
-                   .target = {.count = target_.count()}};
+                   .target = {.count = target_.count()},
+                   .references = {.count = static_cast<int64_t>(references_.size())}};
   const Hdf5Type type = token_type(identity_.token_bytes);
   std::vector<Payload> payloads;
   if (pairs()) {
@@ -201,6 +209,11 @@ void SplitWriter::flush() {
                 {"/target/tokens", type, target_.bytes()},
                 {"/source/offsets", Hdf5Type::U64, bytes_of(source_index_)},
                 {"/target/offsets", Hdf5Type::U64, bytes_of(target_index_)}};
+    if (identity_.references) {
+      reference_index_.push_back(references_.size());
+      payloads.push_back({kReferences, Hdf5Type::U8, references_});
+      payloads.push_back({kReferenceOffsets, Hdf5Type::U64, bytes_of(reference_index_)});
+    }
   } else {
     payloads = {{kStreamTokens, type, source_.bytes()}, {kStreamDocuments, Hdf5Type::U64, bytes_of(source_index_)}};
   }
@@ -209,6 +222,7 @@ void SplitWriter::flush() {
   const std::vector<uint64_t> offsets = write_file(path, identity_, entry, payloads);
   entry.source.offset = offsets[0];
   if (pairs()) entry.target.offset = offsets[1];
+  if (identity_.references) entry.references.offset = offsets[4];
 
   const File written(path, File::Mode::Read);
   entry.bytes = written.size();
@@ -216,6 +230,7 @@ void SplitWriter::flush() {
   entry.structure_checksum = structure_checksum(written, entry, identity_.token_bytes);
   entries_.push_back(std::move(entry));
   source_.clear(), target_.clear(), source_index_.clear(), target_index_.clear();
+  references_.clear(), reference_index_.clear();
 }
 
 std::vector<ShardEntry> SplitWriter::finish() {
@@ -256,20 +271,24 @@ void Shard::check_structure(const ShardIdentity& identity) {
                        element_bytes(type));
     return array.offset;
   };
-  const auto place_tokens = [&](const std::string& name, const ShardTokens& tokens) {
-    const uint64_t offset = place(name, token_type(token_bytes_), tokens.count);
+  const auto place_elements = [&](const std::string& name, Hdf5Type type, const ShardTokens& tokens) {
+    const uint64_t offset = place(name, type, tokens.count);
     require<DataError>(tokens.count == 0 || offset == tokens.offset, "{}: array {} is at byte {}, not {}",
                        path_.string(), name, offset, tokens.offset);
   };
   const bool pairs = has_two_sides(identity.kind);
-  place_tokens(pairs ? "/source/tokens" : kStreamTokens, entry_.source);
+  const Hdf5Type ids = token_type(token_bytes_);
+  place_elements(pairs ? "/source/tokens" : kStreamTokens, ids, entry_.source);
   if (!pairs) {
     source_index_ = place(kStreamDocuments, Hdf5Type::U64, entry_.records);
     return;
   }
-  place_tokens("/target/tokens", entry_.target);
+  place_elements("/target/tokens", ids, entry_.target);
   source_index_ = place("/source/offsets", Hdf5Type::U64, entry_.records + 1);
   target_index_ = place("/target/offsets", Hdf5Type::U64, entry_.records + 1);
+  if (!identity.references) return;
+  place_elements(kReferences, Hdf5Type::U8, entry_.references);
+  reference_index_ = place(kReferenceOffsets, Hdf5Type::U64, entry_.records + 1);
 }
 
 // Narrow ids are read into the far half of `into` and widened in place: the i-th is written after it was read, and
@@ -290,6 +309,13 @@ void Shard::read_source(int64_t first, std::span<int32_t> into) const {
 
 void Shard::read_target(int64_t first, std::span<int32_t> into) const {
   read(entry_.target, target_vocabulary_, first, into);
+}
+
+std::string Shard::read_reference(int64_t pair) const {
+  const TokenRange at = range(reference_index_, entry_.references, pair);
+  std::string text(static_cast<size_t>(at.end - at.begin), '\0');
+  file_.read_at(entry_.references.offset + static_cast<uint64_t>(at.begin), text.data(), text.size());
+  return text;
 }
 
 int64_t Shard::document_begin(int64_t i) const {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
@@ -11,9 +12,11 @@ namespace weft {
 
 // What every shard of a split states about itself.
 struct ShardIdentity {
+  int version = kDatasetVersion;
   DatasetKind kind = DatasetKind::Stream;
   std::string split;
   int token_bytes = 2;
+  bool references = false;  // pairs: with the text of each target
   DatasetSide source;
   DatasetSide target;
 };
@@ -42,7 +45,8 @@ class SplitWriter {
   SplitWriter& operator=(const SplitWriter&) = delete;
 
   void add_document(std::span<const int32_t> ids);  // cut if a shard is full
-  void add_pair(std::span<const int32_t> source, std::span<const int32_t> target);
+  // `reference`: the target's text, kept if the identity says so.
+  void add_pair(std::span<const int32_t> source, std::span<const int32_t> target, std::string_view reference = {});
   std::vector<ShardEntry> finish();  // writes what is pending; entries name the files without .tmp
   void release() { written_.clear(); }
 
@@ -56,6 +60,8 @@ class SplitWriter {
   TokenBuffer source_, target_;
   std::vector<uint64_t> source_index_;  // stream: where documents begin; pairs: where sequences begin, and the end
   std::vector<uint64_t> target_index_;
+  std::string references_;
+  std::vector<uint64_t> reference_index_;
   std::vector<ShardEntry> entries_;
   std::vector<fs::path> written_;
 };
@@ -77,6 +83,7 @@ class Shard {
   };
   TokenRange source_range(int64_t pair) const { return range(source_index_, entry_.source, pair); }
   TokenRange target_range(int64_t pair) const { return range(target_index_, entry_.target, pair); }
+  std::string read_reference(int64_t pair) const;  // of a split that holds them
   // Lengths of all sequences, appended: one pass over each index.
   void append_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
 
@@ -94,9 +101,11 @@ class Shard {
   File file_;
   uint64_t source_index_ = 0;  // where the u64 of the index begin in the file
   uint64_t target_index_ = 0;
+  uint64_t reference_index_ = 0;
 };
 
-// hash64 of the file without its token arrays: all that HDF5 parses, and the indices.
+// hash64 of the file without its token arrays: all that HDF5 parses, the indices, and the references, whose bytes no
+// vocabulary checks.
 uint64_t structure_checksum(const File& file, const ShardEntry& entry, int token_bytes);
 // hash64 of all of it.
 uint64_t file_checksum(const File& file);

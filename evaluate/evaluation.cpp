@@ -5,15 +5,24 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "job/dataset_checks.h"
 
 namespace weft {
 namespace {
 
-void check_tokenizer(const Dataset& dataset, const LoadedModel& loaded) {
-  if (dataset.header().target.tokenizer_hash == loaded.target_tokenizer->hash()) return;
-  throw DataError(
-      fmt::format("{} was made with another tokenizer than {}", loaded.job.data.directory, loaded.path.string()),
-      "prepare the text again with data.tokenizer_file set to the checkpoint's target-tokenizer.json");
+std::string chosen_split(const EvaluateOptions& options, const fs::path& directory) {
+  if (!options.split.empty()) return options.split;
+  const auto splits = Dataset::splits(directory);
+  const auto held = [&](const char* split) { return std::ranges::find(splits, split) != splits.end(); };
+  if (held("test") || !held("valid")) return "test";
+  log_info("{} has no split test: this is valid", directory.string());
+  return "valid";
+}
+
+void check_dataset(const Dataset& dataset, const LoadedModel& loaded) {
+  check_kind(loaded.job, dataset.header());
+  check_tokenizers(loaded.path, *loaded.source_tokenizer, *loaded.target_tokenizer, dataset.header(),
+                   dataset.directory());
 }
 
 // Before anything takes time: the options fit the model, and the file for the translations can be written.
@@ -45,18 +54,23 @@ EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options
   const LoadedModel loaded = load_model(session.context(), session.mesh(), options.checkpoint, options.best,
                                         options.overrides, options.compute);
   session.set_budgets(loaded.job.timeouts);
-  const auto split = std::make_shared<const Dataset>(Dataset::open(loaded.job.data.directory, options.split));
-  check_tokenizer(*split, loaded);
+  const fs::path directory = loaded.job.data.directory;
+  const auto split = std::make_shared<const Dataset>(Dataset::open(directory, chosen_split(options, directory)));
+  check_dataset(*split, loaded);
   const TranslationOptions translation = checked(options, loaded, session.is_rank0());
-  log_info("{} on {} of {}", loaded.path.string(), options.split, loaded.job.data.directory);
+  log_info("{} on {} of {}", loaded.path.string(), split->header().split, directory.string());
+  const SplitPerplexity perplexity = split_perplexity(loaded, split, options.perplexity);
   EvaluationReport report{.checkpoint = loaded.path,
                           .step = loaded.state.step,
-                          .split = options.split,
-                          .perplexity = split_perplexity(loaded, split, options.perplexity)};
+                          .split = split->header().split,
+                          .perplexity = perplexity.report,
+                          .unknown = perplexity.unknown,
+                          .left_out = perplexity.left_out,
+                          .dataset = split->header()};
   PackedWeights& packed = loaded.model->packed_weights();
   if (report.weights = packed.format(); report.weights != WeightFormat::Own) {
     packed.set_format(WeightFormat::Own);
-    report.own_weights = split_perplexity(loaded, split, options.perplexity);
+    report.own_weights = split_perplexity(loaded, split, options.perplexity).report;
     packed.set_format(report.weights);
   }
   if (!loaded.job.is_translation()) return report;
@@ -76,6 +90,7 @@ std::string EvaluationReport::format() const {
     text += fmt::format("{} weights: perplexity {:.4f} per token, {:.4f} with the model's own: {:+.3f} %\n",
                         enum_name(weights), here, own, 100 * (here / own - 1));
   }
+  text += describe_left_out();
   if (!translation) return text;
   text += translation->bleu.format() + "\n" + translation->chrf.format() + "\n";
   for (const BaselineScore& baseline : translation->baselines) {
@@ -84,14 +99,45 @@ std::string EvaluationReport::format() const {
   return text;
 }
 
+// Whatever stands between the figures and the text of the split.
+std::string EvaluationReport::describe_left_out() const {
+  std::string text;
+  const auto note = [&]<class... Args>(int64_t count, fmt::format_string<Args...> what, Args&&... args) {
+    if (count > 0) text += fmt::format("note: {} ", count) + fmt::format(what, std::forward<Args>(args)...) + "\n";
+  };
+  note(dataset.dropped_pairs, "pairs of {} were dropped at preparation: no figure counts them", split);
+  note(dataset.truncated_pairs, "pairs of {} were truncated at preparation", split);
+  note(left_out, "pairs are left out of the perplexity: they do not fit the model, or have no source");
+  note(unknown, "scored tokens stand for text that the tokenizer does not know, so nothing is said per word and byte");
+  if (!translation) return text;
+  note(translation->cut_sources, "sources were cut, being longer than the model");
+  if (!translation->raw_references) {
+    text +=
+        fmt::format("note: references are made of tokens: a dataset of version {} keeps no text of the targets of {}\n",
+                    dataset.version, split);
+  }
+  return text;
+}
+
 void to_json(nlohmann::ordered_json& json, const EvaluationReport& report) {
+  const DatasetHeader& dataset = report.dataset;
   json = {{"checkpoint", report.checkpoint.string()}, {"step", report.step}, {"split", report.split}};
-  json.update(nlohmann::ordered_json(nlohmann::json(report.perplexity)));
+  json["dataset"] = {{"version", dataset.version},
+                     {"dropped_pairs", dataset.dropped_pairs},
+                     {"truncated_pairs", dataset.truncated_pairs},
+                     {"unknown_source_tokens", dataset.source.num_unknown},
+                     {"unknown_target_tokens", dataset.target.num_unknown}};
+  json["perplexity"] = nlohmann::json(report.perplexity);
+  json["perplexity"]["unknown_tokens"] = report.unknown;
+  json["perplexity"]["pairs_left_out"] = report.left_out;
   if (report.own_weights) {
     json["weights"] = enum_name(report.weights);
     json["own_weights"] = nlohmann::json(*report.own_weights);
   }
   if (!report.translation) return;
+  json["pairs"] = report.translation->pairs;
+  json["cut_sources"] = report.translation->cut_sources;
+  json["references"] = report.translation->raw_references ? "text" : "tokens";
   json["bleu"] = nlohmann::json(report.translation->bleu);
   json["chrf"] = nlohmann::json(report.translation->chrf);
   for (const BaselineScore& baseline : report.translation->baselines) {

@@ -16,7 +16,7 @@ struct EvaluateOptions {
   bool best = false;                   // of a run directory, the checkpoint with the lowest validation loss
   std::vector<std::string> overrides;  // "a.b=c": fields of the job that the checkpoint holds
   ComputeOptions compute;
-  std::string split = "test";
+  std::string split;  // empty: test, or valid where no other split is held out
   PerplexityOptions perplexity;
   std::optional<TranslationOptions> translation;  // only for translation; nothing: as SearchConfig and BleuConfig begin
 };
@@ -26,20 +26,28 @@ struct EvaluationReport {
   int64_t step = 0;
   std::string split;
   PerplexityReport perplexity;
+  int64_t unknown = 0;  // of the scored tokens
+  // Pairs that perplexity leaves out: the model has no positions for them, or they have no source.
+  int64_t left_out = 0;
+  DatasetHeader dataset;  // what preparation made of the split
   // Where weights of another format were asked for: which, and the perplexity of the model's own.
   WeightFormat weights = WeightFormat::Own;
   std::optional<PerplexityReport> own_weights;
   std::optional<TranslationScores> translation;  // of a translation model
 
   std::string format() const;  // a line for each figure
+
+ private:
+  std::string describe_left_out() const;
 };
 void to_json(nlohmann::ordered_json& json, const EvaluationReport& report);
 
 // Loads a checkpoint and evaluates it on a split of its job's dataset: perplexity; of a translation model also BLEU and
 // chrF of what the search finds. Collective; the same report on every rank but for the baselines. The session's time
 // limits become those of the checkpoint's job.
-// ConfigError if translation options are given for a language model; DataError if the dataset was made with another
-// tokenizer than the checkpoint, or if nothing can be written to translation.output (before anything takes time).
+// ConfigError if translation options are given for a language model or the dataset is of another kind; DataError if it
+// was made with other tokenizers than the checkpoint, or if nothing can be written to translation.output (before
+// anything takes time).
 EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options);
 
 }  // namespace weft

@@ -19,7 +19,8 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   // As many tokens a replica on any layout, so that none is idle.
   EvaluationOptions of_all = options;
   of_all.step_tokens *= mesh.dp().size();
-  Loader loader({.plan = make_evaluation_plan(of_all, *dataset),
+  const auto plan = make_evaluation_plan(of_all, *dataset);
+  Loader loader({.plan = plan,
                  .reader = make_reader(dataset, {.document_mask = options.document_mask}),
                  .dp_rank = mesh.dp().rank(),
                  .dp_size = mesh.dp().size(),
@@ -27,7 +28,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
                  .end_epoch = 1});
   const Tensor device_sums = context.zeros({2}, DType::F64);
   const LossSums loss{.loss = device_sums.slice(0, 1), .nll = device_sums.slice(1, 2)};
-  LossReport report;
+  LossReport report{.left_out = left_out_of(*plan, *dataset, options)};
   for (int64_t i = 0;; ++i) {
     report.given_up = give_up && i % kStepsBetweenQuestions == 0 && give_up();
     if (report.given_up) break;

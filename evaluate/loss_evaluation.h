@@ -14,7 +14,8 @@ struct LossReport {
   double loss = 0;  // with label smoothing, nats
   int64_t targets = 0;
   int64_t sequences = 0;
-  int64_t steps = 0;  // in which all replicas took part
+  int64_t left_out = 0;  // pairs that do not fit options.max_length, or have no source
+  int64_t steps = 0;     // in which all replicas took part
   double seconds = 0;
   bool given_up = false;  // the sums are of no use
   double mean_nll() const { return targets > 0 ? nll / static_cast<double>(targets) : 0; }

@@ -1,59 +1,88 @@
 #include "evaluate/split_perplexity.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "evaluate/loss_evaluation.h"
 
 namespace weft {
 
-TextSize text_size(const Dataset& split, const Tokenizer& tokenizer, const std::function<void()>& beat) {
-  TextSize size;
-  const auto unknown = tokenizer.special(SpecialRole::Unk);  // stands for text, the other specials end one
-  const auto ends_text = [&](int32_t id) { return tokenizer.is_special(id) && id != unknown; };
-  const auto add = [&](std::span<const int32_t> ids) {
-    beat();
+namespace {
+
+// Takes scored tokens in their order.
+class TextCounter {
+ public:
+  explicit TextCounter(const Tokenizer& tokenizer)
+      : tokenizer_(tokenizer), unknown_(tokenizer.special(SpecialRole::Unk)) {}
+
+  // Specials but the unknown one end a text.
+  void add(std::span<const int32_t> ids) {
+    const auto ends_text = [&](int32_t id) { return tokenizer_.is_special(id) && id != unknown_; };
+    if (unknown_) text_.unknown += std::ranges::count(ids, *unknown_);
     for (auto from = ids.begin(); from != ids.end();) {
       const auto to = std::find_if(from, ids.end(), ends_text);
-      size.add(tokenizer.decode({from, to}));
+      text_.size.add(tokenizer_.decode({from, to}));
       if (to == ids.end()) break;
-      size.end_text();
+      text_.size.end_text();
       from = to + 1;
     }
-  };
-  std::vector<int32_t> ids;
-  if (has_two_sides(split.header().kind)) {
-    for (int64_t i = 0; i < split.num_pairs(); ++i) {
-      ids.resize(static_cast<size_t>(split.target_length(i)));
-      split.read_target(i, ids);
-      add(ids);
-      size.end_text();
+  }
+  void end_text() { text_.size.end_text(); }
+  const ScoredText& text() const { return text_; }
+
+ private:
+  const Tokenizer& tokenizer_;
+  std::optional<int32_t> unknown_;
+  ScoredText text_;
+};
+
+}  // namespace
+
+ScoredText scored_text(const Dataset& split, const Tokenizer& tokenizer, const EvaluationOptions& options,
+                       const std::function<void()>& beat) {
+  const auto plan = make_evaluation_plan(options, split);
+  const bool stream = split.header().kind == DatasetKind::Stream;
+  TextCounter counter(tokenizer);
+  constexpr size_t kTokensAtOnce = 1 << 16;
+  std::vector<int32_t> ids;  // of a stream, whose windows score one token after another
+  for (int64_t step = 0; step < plan->steps_per_epoch(0); ++step) {
+    beat();
+    for (const PlannedSequence& s : plan->step(0, step).sequences) {
+      const size_t at = ids.size();
+      ids.resize(at + static_cast<size_t>(stream ? s.scored() : split.target_length(s.index)));
+      if (stream) {
+        split.read_tokens(s.index + 1 + s.unscored, std::span(ids).subspan(at));
+        continue;
+      }
+      split.read_target(s.index, ids);
+      counter.add(ids);
+      counter.end_text();
+      ids.clear();
     }
-    return size;
+    if (ids.size() < kTokensAtOnce) continue;
+    counter.add(ids);
+    ids.clear();
   }
-  for (int64_t at = 0; at < split.num_tokens(); at += 1 << 16) {
-    ids.resize(static_cast<size_t>(std::min<int64_t>(1 << 16, split.num_tokens() - at)));
-    split.read_tokens(at, ids);
-    add(ids);
-  }
-  return size;
+  counter.add(ids);
+  return counter.text();
 }
 
-PerplexityReport split_perplexity(const LoadedModel& loaded, const std::shared_ptr<const Dataset>& split,
-                                  const PerplexityOptions& options) {
+SplitPerplexity split_perplexity(const LoadedModel& loaded, const std::shared_ptr<const Dataset>& split,
+                                 const PerplexityOptions& options) {
   const int64_t context = loaded.job.batch.context_length;
   Heartbeat& heartbeat = loaded.model->parameters().mesh().heartbeat();
   const Heartbeat::Scope evaluating(heartbeat, RunPhase::Evaluate);
-  const LossReport loss = evaluate_loss(*loaded.model, split,
-                                        {.context_length = context,
-                                         .stride = options.stride,
-                                         .max_sequences = options.max_sequences,
-                                         .document_mask = loaded.job.data.document_mask},
-                                        0);
+  const EvaluationOptions evaluation{.context_length = context,
+                                     .stride = options.stride,
+                                     .max_sequences = options.max_sequences,
+                                     .document_mask = loaded.job.data.document_mask,
+                                     .max_length = loaded.job.model.max_length};
+  const LossReport loss = evaluate_loss(*loaded.model, split, evaluation, 0);
+  const ScoredText text = scored_text(*split, *loaded.target_tokenizer, evaluation, [&] { heartbeat.beat(); });
   PerplexitySums sums{.nll = loss.nll, .tokens = loss.targets};
-  if (options.max_sequences == 0) {
-    const TextSize size = text_size(*split, *loaded.target_tokenizer, [&] { heartbeat.beat(); });
-    sums.words = size.words(), sums.bytes = size.bytes();
-  }
+  if (text.unknown == 0) sums.words = text.size.words(), sums.bytes = text.size.bytes();
   // Targets of pairs have both ends; in a stream the specials between texts are targets like any other token.
   PerplexityProtocol protocol{.bos_fed = true, .eos_scored = true};
   if (split->header().kind == DatasetKind::Stream) {
@@ -62,7 +91,7 @@ PerplexityReport split_perplexity(const LoadedModel& loaded, const std::shared_p
                 .bos_fed = false,
                 .eos_scored = loaded.target_tokenizer->special(SpecialRole::Eos).has_value()};
   }
-  return perplexity_report(sums, protocol);
+  return {.report = perplexity_report(sums, protocol), .unknown = text.unknown, .left_out = loss.left_out};
 }
 
 }  // namespace weft

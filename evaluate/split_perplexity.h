@@ -1,6 +1,8 @@
 #pragma once
+#include <functional>
 #include <memory>
 
+#include "data/batch_plan.h"
 #include "data/dataset.h"
 #include "evaluate/loaded_model.h"
 #include "evaluate/metrics/perplexity.h"
@@ -9,15 +11,27 @@ namespace weft {
 
 struct PerplexityOptions {
   int64_t stride = 0;         // tokens from one window to the next (language models); 0: the context
-  int64_t max_sequences = 0;  // only the first windows or pairs; 0: all. Words and bytes are then not counted
+  int64_t max_sequences = 0;  // only the first windows or pairs; 0: all
 };
 
-// Perplexity of a model on a split, the same on every rank. Collective over the mesh; beats while it runs.
-PerplexityReport split_perplexity(const LoadedModel& loaded, const std::shared_ptr<const Dataset>& split,
-                                  const PerplexityOptions& options);
+struct SplitPerplexity {
+  PerplexityReport report;  // words and bytes are 0 where a scored token is unknown: what it stood for is not known
+  int64_t unknown = 0;      // of the scored tokens
+  int64_t left_out = 0;     // pairs that the model has no positions for, or that have no source
+};
 
-// Words and bytes of the text that a split's target tokens stand for, so that models with other tokenizers compare.
-// `beat` is called now and then.
-TextSize text_size(const Dataset& split, const Tokenizer& tokenizer, const std::function<void()>& beat);
+// Perplexity of a model on a split, the same on every rank. Collective over the mesh; beats while it runs. Pairs that
+// do not fit the model are left out and counted; DataError if none fits.
+SplitPerplexity split_perplexity(const LoadedModel& loaded, const std::shared_ptr<const Dataset>& split,
+                                 const PerplexityOptions& options);
+
+// Words and bytes of the text that scored tokens stand for, so that models with other tokenizers compare.
+struct ScoredText {
+  TextSize size;
+  int64_t unknown = 0;  // tokens
+};
+// Of what make_evaluation_plan() scores with the same options. `beat` is called now and then.
+ScoredText scored_text(const Dataset& split, const Tokenizer& tokenizer, const EvaluationOptions& options,
+                       const std::function<void()>& beat);
 
 }  // namespace weft

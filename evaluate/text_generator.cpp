@@ -26,6 +26,20 @@ SearchTokens search_tokens(const Tokenizer& tokenizer, const SearchConfig& confi
   return tokens;
 }
 
+std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer,
+                                   const EncodeOptions& options = {}) {
+  std::vector<int32_t> tokens = tokenizer.encode(text, options);
+  // Documents are separated by the end token, so it also begins one.
+  const auto eos = tokenizer.special(SpecialRole::Eos);
+  if (tokens.empty() && eos) tokens = {*eos};
+  require<DataError>(!tokens.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
+  return tokens;
+}
+
+std::vector<int32_t> encode_sentence(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data) {
+  return text.empty() ? std::vector<int32_t>{} : encode_source(text, tokenizer, data);
+}
+
 }  // namespace
 
 std::vector<NBest> TextGenerator::translate(std::vector<std::vector<int32_t>> sources,
@@ -50,9 +64,7 @@ std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts
                                            const SearchListener& listener) const {
   if (job.is_translation()) {
     std::vector<std::vector<int32_t>> sources;
-    for (const std::string& text : texts) {
-      sources.push_back(text.empty() ? std::vector<int32_t>{} : encode_source(text, source_tokenizer, job.data));
-    }
+    for (const std::string& text : texts) sources.push_back(encode_sentence(text, source_tokenizer, job.data));
     return translate(std::move(sources), search_config, listener);
   }
   std::vector<SearchInput> inputs;
@@ -64,16 +76,11 @@ std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts
 }
 
 std::vector<int32_t> TextGenerator::prompt(const std::string& text) const {
-  std::vector<int32_t> tokens = target_tokenizer.encode(text);
-  // Documents are separated by the end token, so it also begins one.
-  const auto eos = target_tokenizer.special(SpecialRole::Eos);
-  if (tokens.empty() && eos) tokens = {*eos};
-  require<DataError>(!tokens.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
-  return tokens;
+  return encode_prompt(text, target_tokenizer, prompts);
 }
 
 std::string TextGenerator::text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings) const {
-  std::string text = target_tokenizer.decode(hypothesis.tokens);
+  std::string text = target_tokenizer.decode(hypothesis.tokens, {.continues = !job.is_translation()});
   if (hypothesis.ending == Ending::StopString) text.resize(first_stop(text, stop_strings));
   return text;
 }
@@ -82,9 +89,29 @@ TextGenerator text_generator(const LoadedModel& loaded) {
   return {*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
 }
 
+void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenizer& target) {
+  if (job.log.generations.every_steps == 0) return;
+  const std::vector<std::string>& prompts = job.log.generations.prompts;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const std::string key = fmt::format("log.generations.prompts[{}]", i);
+    size_t tokens = 0;
+    try {
+      tokens = job.is_translation() ? encode_sentence(prompts[i], source, job.data).size()
+                                    : encode_prompt(prompts[i], target).size();
+    } catch (const DataError& error) {
+      throw ConfigError(fmt::format("{}: {}", key, error.what()), "change the prompt, or remove it");
+    }
+    if (static_cast<int64_t>(tokens) <= job.model.max_length) continue;
+    throw ConfigError(
+        fmt::format("{}: it has {} tokens, but model.max_length is {}", key, tokens, job.model.max_length),
+        "shorten the prompt");
+  }
+}
+
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
   const Dataset dataset = Dataset::open(job.data.directory, "train", ShardShare::none());
   auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
+  check_prompts(job, *source, *target);
   return [&job, is_rank0, source, target](Transformer& model, int64_t step, const std::function<bool()>& give_up) {
     const TextGenerator generator{model, job, *source, *target};
     for (const double temperature : job.log.generations.temperatures) {

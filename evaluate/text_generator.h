@@ -10,8 +10,12 @@ namespace weft {
 // Prints what a model writes, while it learns. `give_up` is asked on all ranks alike before each temperature.
 using SampleWriter = std::function<void(Transformer& model, int64_t step, const std::function<bool()>& give_up)>;
 
+// Every prompt of log.generations can be encoded and fits the model, if text is to be generated at all; ConfigError
+// naming the prompt.
+void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenizer& target);
+
 // Prints what the model makes of log.generations.prompts at each temperature. Every rank decodes (a replica each), rank
-// 0 prints.
+// 0 prints. Errors as check_prompts().
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
 
 // Texts that a model generates: continuations of prompts (gpt) or translations of sentences (translation), n_best for
@@ -21,6 +25,7 @@ struct TextGenerator {
   const JobConfig& job;
   const Tokenizer& source_tokenizer;
   const Tokenizer& target_tokenizer;
+  EncodeOptions prompts = {};  // how texts to be continued are read
 
   std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
                               const SearchListener& listener = {}) const;

@@ -44,16 +44,16 @@ bool ends_in_stop(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
   for (const std::string& stop : stop_strings) longest = std::max(longest, stop.size());
   if (longest == 0 || tokens.empty()) return false;
   // The last token and, before it, enough tokens for all but one byte of the longest.
-  const size_t last = tokenizer.decode(tokens.last(1)).size();
+  const size_t last = tokenizer.decode(tokens.last(1), {.continues = true}).size();
   for (size_t count = std::min(tokens.size(), longest + 1);; count = std::min(tokens.size(), 2 * count)) {
-    const std::string tail = tokenizer.decode(tokens.last(count));
+    const std::string tail = tokenizer.decode(tokens.last(count), {.continues = true});
     if (count < tokens.size() && tail.size() < last + longest - 1) continue;
     return first_stop(tail, stop_strings) != std::string::npos;
   }
 }
 
 std::string TextStream::grow(std::span<const int32_t> tokens) {
-  const std::string text = tokenizer_.decode(tokens);
+  const std::string text = tokenizer_.decode(tokens, {.continues = true});
   const size_t end = std::min(whole_characters(text), before_stop(text, stop_strings_));
   if (end <= shown_) return {};
   const std::string piece = text.substr(shown_, end - shown_);

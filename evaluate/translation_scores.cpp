@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -26,13 +27,41 @@ std::vector<std::string> interleave_lines(Communicator& axis, const std::vector<
   return all;
 }
 
-std::vector<std::vector<int32_t>> read_sources(const Dataset& split, int64_t pairs) {
-  std::vector<std::vector<int32_t>> sources(static_cast<size_t>(pairs));
+struct Sources {
+  std::vector<std::vector<int32_t>> rows;
+  int64_t cut = 0;
+};
+
+// As the model can take them: at most `max_length` tokens, the last of them the end token where the row has one;
+// nothing of a row without text.
+Sources read_sources(const Dataset& split, int64_t pairs, int64_t max_length) {
+  const DatasetSide& side = split.header().source;
+  Sources sources{.rows = std::vector<std::vector<int32_t>>(static_cast<size_t>(pairs))};
   for (int64_t i = 0; i < pairs; ++i) {
-    sources[i].resize(static_cast<size_t>(split.source_length(i)));
-    split.read_source(i, sources[i]);
+    std::vector<int32_t>& row = sources.rows[i];
+    row.resize(static_cast<size_t>(split.source_length(i)));
+    split.read_source(i, row);
+    if (std::ranges::all_of(row, [&](int32_t id) { return id == side.bos || id == side.eos; })) row.clear();
+    if (std::ssize(row) <= max_length) continue;
+    const int32_t last = row.back();
+    row.resize(static_cast<size_t>(max_length));
+    if (last == side.eos) row.back() = last;
+    ++sources.cut;
   }
   return sources;
+}
+
+std::vector<std::string> read_references(const Dataset& split, const Tokenizer& tokenizer, int64_t pairs) {
+  if (!split.header().references) return target_texts(split, tokenizer, pairs);
+  std::vector<std::string> references;
+  for (int64_t i = 0; i < pairs; ++i) references.push_back(split.read_reference(i));
+  return references;
+}
+
+// A file of translations has a line for each.
+void make_one_line(std::string& text) {
+  std::ranges::replace_if(
+      text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
 }
 
 }  // namespace
@@ -66,13 +95,18 @@ std::vector<std::string> translate_sentences(const LoadedModel& loaded,
 TranslationScores score_translations(const LoadedModel& loaded, const Dataset& split, int64_t pairs,
                                      const TranslationOptions& options) {
   const bool is_rank0 = loaded.model->parameters().mesh().world().rank() == 0;
-  const auto translations = translate_sentences(loaded, read_sources(split, pairs), options.search, is_rank0);
+  Sources sources = read_sources(split, pairs, loaded.job.model.max_length);
+  auto translations = translate_sentences(loaded, sources.rows, options.search, is_rank0);
+  for (std::string& text : translations) make_one_line(text);
   if (!options.output.empty() && is_rank0) {
     write_file_atomically(options.output, fmt::format("{}\n", fmt::join(translations, "\n")));
   }
-  const std::vector<std::vector<std::string>> references = {target_texts(split, *loaded.target_tokenizer, pairs)};
+  const std::vector<std::vector<std::string>> references = {read_references(split, *loaded.target_tokenizer, pairs)};
   TranslationScores scores{.bleu = corpus_bleu(translations, references, options.bleu),
-                           .chrf = corpus_chrf(translations, references)};
+                           .chrf = corpus_chrf(translations, references),
+                           .pairs = pairs,
+                           .cut_sources = sources.cut,
+                           .raw_references = split.header().references};
   if (const std::string warning = scores.bleu.warning(); !warning.empty()) log_warning("{}", warning);
   return scores;
 }
@@ -84,7 +118,7 @@ std::vector<BaselineScore> split_baselines(const LoadedModel& loaded, const Data
                           .source_tokenizer = *loaded.source_tokenizer,
                           .target_tokenizer = *loaded.target_tokenizer,
                           .sources = source_texts(split, *loaded.source_tokenizer, pairs),
-                          .references = target_texts(split, *loaded.target_tokenizer, pairs),
+                          .references = read_references(split, *loaded.target_tokenizer, pairs),
                           .bleu = bleu});
 }
 

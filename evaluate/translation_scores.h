@@ -21,6 +21,10 @@ struct TranslationOptions {
 struct TranslationScores {
   BleuScore bleu;
   ChrfScore chrf;
+  int64_t pairs = 0;
+  int64_t cut_sources = 0;  // that had more tokens than the model has positions: translated up to there
+  // The references are text as the file had it; false: made of tokens, where the dataset has none (version 1, train).
+  bool raw_references = true;
   std::vector<BaselineScore> baselines;  // on rank 0, if they were asked for
 };
 
@@ -31,8 +35,10 @@ std::vector<std::string> translate_sentences(const LoadedModel& loaded,
                                              const std::vector<std::vector<int32_t>>& sources,
                                              const SearchConfig& search, bool show_progress);
 
-// Translates the first `pairs` pairs of a split and scores the translations against its targets. Collective over the
-// mesh; rank 0 writes options.output. The baselines are left to split_baselines().
+// Translates the first `pairs` pairs of a split and scores the translations against the text of its targets. A source
+// that is too long for the model is cut, an empty one has an empty translation: every pair is scored, and has a line of
+// options.output (line ends within a translation become spaces). Collective over the mesh; rank 0 writes the file. The
+// baselines are left to split_baselines().
 TranslationScores score_translations(const LoadedModel& loaded, const Dataset& split, int64_t pairs,
                                      const TranslationOptions& options);
 

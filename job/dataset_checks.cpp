@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "base/config/value.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/log.h"
+#include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -15,7 +18,7 @@ void check_longest(int64_t longest, const JobConfig& job, const std::string& whe
       "raise model.max_length, or " + otherwise);
 }
 
-void check_job_against(const JobConfig& job, const DatasetHeader& header) {
+void check_kind(const JobConfig& job, const DatasetHeader& header) {
   const std::string& directory = job.data.directory;
   const bool pairs = header.kind == DatasetKind::Pairs;
   if (pairs != (job.task == Task::Translation)) {
@@ -23,14 +26,33 @@ void check_job_against(const JobConfig& job, const DatasetHeader& header) {
         fmt::format("{} holds {}, but task is {}", directory, enum_name(header.kind), enum_name(job.task)),
         "prepare another data.directory for this job");
   }
-  if (pairs) {
-    check_longest(std::max(header.source.longest, header.target.longest - 1), job, directory,
-                  "prepare again with data.max_source_tokens and data.max_target_tokens");
-    if (job.model.tying == Tying::All && header.source.tokenizer_hash != header.target.tokenizer_hash) {
-      throw ConfigError(fmt::format("model.tying is all, but {} has two tokenizers", directory),
-                        "use one tokenizer for both languages, or model.tying: output");
-    }
+  if (pairs && job.model.tying == Tying::All && header.source.tokenizer_hash != header.target.tokenizer_hash) {
+    throw ConfigError(fmt::format("model.tying is all, but {} has two tokenizers", directory),
+                      "use one tokenizer for both languages, or model.tying: output");
   }
+}
+
+void check_job_against(const JobConfig& job, const DatasetHeader& header) {
+  check_kind(job, header);
+  if (header.kind != DatasetKind::Pairs) return;
+  check_longest(std::max(header.source.longest, header.target.longest - 1), job, job.data.directory,
+                "prepare again with data.max_source_tokens and data.max_target_tokens");
+}
+
+EvaluationOptions validation_options(const JobConfig& job) {
+  return {.context_length = job.batch.context_length,
+          .max_sequences = job.evaluation.max_sequences,
+          .document_mask = job.data.document_mask,
+          .max_length = job.model.max_length};
+}
+
+void check_validation(const JobConfig& job, const Dataset& valid, bool tell) {
+  const EvaluationOptions options = validation_options(job);
+  const auto plan = make_evaluation_plan(options, valid);
+  const int64_t left_out = left_out_of(*plan, valid, options);
+  if (left_out == 0 || !tell) return;
+  log_warning("validation leaves {} of {} pairs out: they have no source, or more tokens than model.max_length, {}",
+              left_out, left_out + plan->sequences_per_epoch(), job.model.max_length);
 }
 
 void check_answers(const JobConfig& job, const Dataset& dataset) {
@@ -44,17 +66,54 @@ void check_answers(const JobConfig& job, const Dataset& dataset) {
 }
 
 void check_tokenizers(const Checkpoint& checkpoint, const DatasetHeader& header, const fs::path& dataset) {
-  const auto check_side = [&](const char* file, const DatasetSide& side) {
+  const auto load = [&](const char* file) {
     const std::string text = read_attachment(checkpoint.path(), checkpoint.manifest(), file);
-    const uint64_t hash = Tokenizer::from_json(text, (checkpoint.path() / file).string())->hash();
-    if (hash == side.tokenizer_hash) return;
+    return Tokenizer::from_json(text, (checkpoint.path() / file).string());
+  };
+  check_tokenizers(checkpoint.path(), *load("source-tokenizer.json"), *load("target-tokenizer.json"), header, dataset);
+}
+
+void check_tokenizers(const fs::path& path, const Tokenizer& source, const Tokenizer& target,
+                      const DatasetHeader& header, const fs::path& dataset) {
+  const auto check_side = [&](const char* file, const Tokenizer& tokenizer, const DatasetSide& side) {
+    if (tokenizer.hash() == side.tokenizer_hash) return;
     throw DataError(fmt::format("{} was made with another tokenizer (hash {}) than {} (hash {})", dataset.string(),
-                                hash_hex(side.tokenizer_hash), (checkpoint.path() / file).string(), hash_hex(hash)),
+                                hash_hex(side.tokenizer_hash), (path / file).string(), hash_hex(tokenizer.hash())),
                     fmt::format("prepare the text again with the checkpoint's {} as data.{}tokenizer_file", file,
                                 std::string_view(file).starts_with("target") ? "target_" : ""));
   };
-  check_side("source-tokenizer.json", header.source);
-  if (header.kind == DatasetKind::Pairs) check_side("target-tokenizer.json", header.target);
+  check_side("source-tokenizer.json", source, header.source);
+  if (header.kind == DatasetKind::Pairs) check_side("target-tokenizer.json", target, header.target);
+}
+
+namespace {
+
+// Where the job file, or what overrides it, says a key; nothing if neither does.
+std::string place_of_key(std::string_view key, const std::string& path, const std::vector<std::string>& overrides) {
+  ConfigProblems problems;
+  ConfigValue tree = load_config_tree(path, overrides, problems);
+  const ConfigValue* at = &tree;
+  std::string place;
+  for (size_t begin = 0; begin <= key.size();) {
+    const size_t end = std::min(key.find('.', begin), key.size());
+    const ConfigEntry* entry = at->find(key.substr(begin, end - begin));
+    if (entry == nullptr) break;
+    place = entry->location.text() + ": ";
+    at = &entry->value;
+    begin = end + 1;
+  }
+  return place;
+}
+
+}  // namespace
+
+void check_prepared_as(const JobConfig& job, const std::string& path, const std::vector<std::string>& overrides) {
+  const std::string differs = prepared_otherwise(job.data.directory, job.data, job.tokenizer, job.target_tokenizer);
+  if (differs.empty()) return;
+  const std::string key = differs.substr(0, differs.find(' '));
+  throw ConfigError(fmt::format("{}{}: {} was prepared otherwise: {}", place_of_key(key, path, overrides), key,
+                                job.data.directory, differs),
+                    "undo the change, or `weft prepare --force` and train anew");
 }
 
 }  // namespace weft

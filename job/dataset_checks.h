@@ -1,5 +1,6 @@
 #pragma once
 #include "checkpoint/reader.h"
+#include "data/batch_plan.h"
 #include "data/dataset.h"
 #include "job/job.h"
 
@@ -8,14 +9,30 @@ namespace weft {
 // The longest sequence of `where` fits the model's positions; ConfigError that advises to raise them, or `otherwise`.
 void check_longest(int64_t longest, const JobConfig& job, const std::string& where, const std::string& otherwise);
 
-// What only the prepared dataset shows: its kind fits the task, rows fit the positions, a shared table fits both
-// vocabularies. ConfigError or DataError with what to change.
+// The dataset's kind fits the task, and a shared table fits both vocabularies. ConfigError with what to change.
+void check_kind(const JobConfig& job, const DatasetHeader& header);
+
+// What only the prepared dataset shows: check_kind(), and rows fit the positions. ConfigError with what to change.
 void check_job_against(const JobConfig& job, const DatasetHeader& header);
+
+// What a run evaluates of its validation split: of pairs, those that fit the model's positions.
+EvaluationOptions validation_options(const JobConfig& job);
+
+// The validation split holds something to score; DataError otherwise. Warns (if `tell`) of pairs that do not fit.
+void check_validation(const JobConfig& job, const Dataset& valid, bool tell);
 
 // Every prompt fits the model's positions with its answer; nothing of other datasets.
 void check_answers(const JobConfig& job, const Dataset& dataset);
 
 // The dataset's ids are those of the tokenizers that the checkpoint's weights were trained with; DataError otherwise.
 void check_tokenizers(const Checkpoint& checkpoint, const DatasetHeader& header, const fs::path& dataset);
+// The same for a checkpoint at `path` whose tokenizers are loaded.
+void check_tokenizers(const fs::path& path, const Tokenizer& source, const Tokenizer& target,
+                      const DatasetHeader& header, const fs::path& dataset);
+
+// The dataset in job.data.directory was prepared as the job's data and tokenizer sections say, as far as that decides
+// what its ids are. ConfigError naming the first key that differs, where the job file or an override says it, and both
+// values. `path`, `overrides`: what the job was loaded from.
+void check_prepared_as(const JobConfig& job, const std::string& path, const std::vector<std::string>& overrides);
 
 }  // namespace weft

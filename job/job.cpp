@@ -11,13 +11,17 @@ JobConfig resolved(JobConfig job) {
   return job;
 }
 
-JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides) {
+JobConfig load_job_of_text(const std::string& path, const std::vector<std::string>& overrides) {
   ConfigProblems problems;
   ConfigValue tree = load_config_tree(path, overrides, problems);
   refuse_renamed_keys(renamed_job_keys(), tree, problems);
   JobConfig job = decode_config<JobConfig>(tree, std::move(problems));
   if (!job.train.init_from.empty()) job = with_initial_model(job, tree);
-  job = resolved(std::move(job));
+  return resolved(std::move(job));
+}
+
+JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides) {
+  JobConfig job = load_job_of_text(path, overrides);
   check_job(job);
   return job;
 }

@@ -81,6 +81,9 @@ JobConfig resolved(JobConfig job);
 // everything that does not fit together; DataError if that checkpoint cannot be read.
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides = {});
 
+// The same for who only prepares its text: what the other sections say is read and not checked, and may be missing.
+JobConfig load_job_of_text(const std::string& path, const std::vector<std::string>& overrides = {});
+
 // `defaults` changed by the overrides "a.b=value", resolved and not checked: for jobs that no file holds.
 JobConfig job_with(JobConfig defaults, const std::vector<std::string>& overrides);
 

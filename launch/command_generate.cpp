@@ -17,6 +17,7 @@ struct GenerateArguments {
   std::vector<std::string> prompts;
   std::string prompt_file;
   int64_t candidates = 0;
+  bool specials = false;
 };
 
 // A prompt a line. "-" is standard input.
@@ -44,7 +45,8 @@ ExitCode generate(const GenerateArguments& a) {
   const std::vector<std::string> prompts = prompts_of(a);
   Session session = Session::alone(a.text.device);
   const LoadedModel loaded = a.text.load(session.context(), session.mesh(), Task::Gpt);
-  const TextGenerator generator = text_generator(loaded);
+  TextGenerator generator = text_generator(loaded);
+  generator.prompts.recognise_specials = a.specials;
   const bool grows = search.method != SearchMethod::Beam && search.n_best == 1;
   if (a.candidates > 0) {
     print_next_tokens(generator, prompts, a.candidates, a.text.json);
@@ -73,6 +75,7 @@ void add_generate_command(CLI::App& app, Action& action) {
   CLI::Option* prompt =
       command->add_option("--prompt", a->prompts, "Text to continue (may be repeated); none begins a document");
   command->add_option("--prompts", a->prompt_file, "File with a prompt a line; - is standard input")->excludes(prompt);
+  command->add_flag("--specials", a->specials, "Names of special tokens in a prompt are those tokens");
   command
       ->add_option("--candidates", a->candidates, "Only show the N most probable next tokens, with their probabilities")
       ->check(CLI::PositiveNumber);

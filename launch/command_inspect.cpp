@@ -1,66 +1,50 @@
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/config/reader.h"
-#include "base/log.h"
 #include "bench/parameter_tree.h"
-#include "checkpoint/reader.h"
+#include "checkpoint/manifest.h"
 #include "data/dataset_inspect.h"
 #include "data/dataset_manifest.h"
-#include "data/tokenizer/tokenizer.h"
 #include "evaluate/loaded_model.h"
 #include "launch/commands.h"
-#include "trainer/provenance.h"
+#include "launch/inspect_output.h"
 
 namespace weft {
 namespace {
 
-void inspect_checkpoint(const fs::path& path, bool verify, bool with_job) {
-  const Checkpoint checkpoint = Checkpoint::open(path);
-  const CheckpointManifest& m = checkpoint.manifest();
-  std::printf("checkpoint %s: step %ld\nstate %s\nfingerprint %s\n", path.c_str(), static_cast<long>(m.step),
-              m.state.dump().c_str(), m.fingerprint.dump().c_str());
-  std::printf("%s", describe_provenance(m.provenance).c_str());
-  if (with_job) std::printf("job\n%s", m.job.c_str());
-  uint64_t bytes = 0;
-  for (const CheckpointFile& file : m.files) bytes += file.bytes;
-  std::printf("%zu files, %.1f MiB, %zu tensors\n", m.files.size(), static_cast<double>(bytes) / (1 << 20),
-              checkpoint.tensors("master").size());
-  for (const auto& [name, shape] : checkpoint.tensors("master")) {
-    std::printf("  %-48s %s\n", name.c_str(), shape.text().c_str());
+struct InspectArguments {
+  std::string path;
+  std::vector<std::string> overrides;
+  bool verify = false, with_job = false;
+  ShownRecords shown{.tokens = 200};
+};
+
+void inspect_dataset(const fs::path& path, const InspectArguments& a) {
+  if (a.shown.count > 0) {
+    std::printf("%s", show_records(path, a.shown).c_str());
+  } else {
+    std::printf("%s", describe_dataset(path).c_str());
   }
-  if (!verify) return;
-  verify_checkpoint(path, m);
-  std::printf("every checksum is right\n");
+  if (a.verify) print_verified(path);
 }
 
-void inspect_tokenizer(const fs::path& path) {
-  const auto tokenizer = Tokenizer::load(path);
-  std::printf("tokenizer %s: %s, %ld ids, hash %016lx\n", path.c_str(), tokenizer->kind().c_str(),
-              static_cast<long>(tokenizer->vocabulary()), static_cast<unsigned long>(tokenizer->hash()));
-  for (const SpecialToken& s : tokenizer->specials()) std::printf("  %8d  %s\n", s.id, s.name.c_str());
-}
-
-void verify_whole_dataset(const fs::path& path) {
-  const std::vector<std::string> findings = verify_dataset(path);
-  if (!findings.empty())
-    throw DataError(fmt::format("{}: {}", path.string(), fmt::join(findings, "\n  ")), "prepare it again");
-  std::printf("every checksum is right\n");
-}
-
-ExitCode inspect(const std::string& path, const std::vector<std::string>& overrides, bool verify, bool with_job) {
+ExitCode inspect(const InspectArguments& a) {
+  const auto& [path, overrides, verify, with_job, shown] = a;
   const fs::path p = path;
   require<DataError>(fs::exists(p), "{}: no such file or directory", path);
   if (p.extension() == ".h5" || p.filename() == kManifestName || p.filename() == kCheckpointManifest) {
     throw ConfigError(fmt::format("{} is a part of a dataset or checkpoint", path), "give the directory that holds it");
   }
+  if (shown.count > 0 && !is_prepared(p)) {
+    throw ConfigError(fmt::format("{} is no prepared dataset, whose records --show could show", path),
+                      "give the directory that weft prepare wrote (data.directory)");
+  }
   if (is_prepared(p)) {
-    std::printf("%s", describe_dataset(p).c_str());
-    if (verify) verify_whole_dataset(p);
+    inspect_dataset(p, a);
   } else if (fs::is_directory(p)) {
-    inspect_checkpoint(resolve_checkpoint(p, false), verify, with_job);
+    print_checkpoint(resolve_checkpoint(p, false), verify, with_job);
   } else if (p.extension() == ".json") {
-    inspect_tokenizer(p);
+    print_tokenizer(p);
   } else if (p.extension() != ".yaml" && p.extension() != ".yml") {
     throw ConfigError(fmt::format("{} is nothing that can be shown", path),
                       "give a dataset's, run's or checkpoint's directory, a tokenizer's .json, or a job's .yaml");
@@ -78,15 +62,26 @@ void add_inspect_command(CLI::App& app, Action& action) {
   command->footer(
       "  weft inspect job.yaml --set model.width=256\n"
       "  weft inspect prepared/my-text --verify\n"
+      "  weft inspect prepared/my-text --show 3 --from 100\n"
       "  weft inspect runs/NAME/checkpoints/step-00001000");
-  auto path = std::make_shared<std::string>();
-  auto overrides = std::make_shared<std::vector<std::string>>();
-  auto verify = std::make_shared<bool>(false), with_job = std::make_shared<bool>(false);
-  command->add_option("path", *path, "A dataset's or run's directory, a tokenizer's .json, a job's .yaml")->required();
-  command->add_option("--set", *overrides, "Change one field of the job")->type_name("KEY=VALUE");
-  command->add_flag("--verify", *verify, "Read everything and compare checksums");
-  command->add_flag("--job", *with_job, "Of a checkpoint, also the resolved job that it was trained with");
-  command->callback([=, &action] { action = [=] { return inspect(*path, *overrides, *verify, *with_job); }; });
+  auto a = std::make_shared<InspectArguments>();
+  command->add_option("path", a->path, "A dataset's or run's directory, a tokenizer's .json, a job's .yaml")
+      ->required();
+  command->add_option("--set", a->overrides, "Change one field of the job")->type_name("KEY=VALUE");
+  command->add_flag("--verify", a->verify, "Read everything and compare checksums");
+  command->add_flag("--job", a->with_job, "Of a checkpoint, also the resolved job that it was trained with");
+  CLI::Option* show = command->add_option("--show", a->shown.count, "Of a dataset, N documents or pairs of each split")
+                          ->check(CLI::PositiveNumber)
+                          ->type_name("N");
+  command->add_option("--from", a->shown.from, "The first record that --show shows; 0 is a split's first")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(show)
+      ->type_name("K");
+  command->add_option("--tokens", a->shown.tokens, "Tokens that --show shows of each text at most; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(show)
+      ->type_name("N");
+  command->callback([=, &action] { action = [=] { return inspect(*a); }; });
 }
 
 }  // namespace weft

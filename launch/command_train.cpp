@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "job/dataset_checks.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
 #include "launch/revision.h"
@@ -53,6 +54,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
 
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
+  if (is_prepared(job.data.directory)) check_prepared_as(job, arguments.path, arguments.overrides);
   std::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more is no reason to end
   const StopSignals signals;
   Session session(static_cast<int>(job.parallel.tp), job.timeouts, job.device, job.parallel.shared_devices());

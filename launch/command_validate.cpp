@@ -1,12 +1,15 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "bench/step_plan.h"
 #include "data/batch_plan.h"
+#include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
+#include "evaluate/text_generator.h"
 #include "job/dataset_checks.h"
 #include "job/initial_model.h"
 #include "launch/commands.h"
@@ -15,23 +18,31 @@
 namespace weft {
 namespace {
 
-// What else can be checked before any rank starts: the dataset if it is prepared, the run directory.
-void check_surroundings(const JobConfig& job, int ranks) {
+// The dataset if it is prepared, or else what it is to be made from; a line about it.
+std::string check_dataset(const JobConfig& job, const JobArguments& arguments, int ranks) {
   const MeshLayout layout = layout_for(ranks, static_cast<int>(job.parallel.tp));
   const fs::path dataset = job.data.directory;
   if (!is_prepared(dataset)) {
-    log_info("dataset: {} is not prepared yet (weft prepare)", dataset.string());
-  } else {
-    const Dataset train = Dataset::open(dataset, "train");
-    check_job_against(job, train.header());
-    check_answers(job, train);
-    if (const fs::path from = job.train.init_from; !from.empty() && fs::exists(from)) {
-      check_tokenizers(Checkpoint::open(initial_checkpoint(from)), train.header(), dataset);
-    }
-    train.load_source_tokenizer(), train.load_target_tokenizer();
-    const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
-    log_info("{}", describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens));
+    check_preparation(job.data, job.tokenizer, job.target_tokenizer);
+    return fmt::format("dataset: {} is not prepared yet (weft prepare); its text can be read", dataset.string());
   }
+  const Dataset train = Dataset::open(dataset, "train");
+  check_prepared_as(job, arguments.path, arguments.overrides);
+  check_job_against(job, train.header());
+  check_answers(job, train);
+  const auto splits = Dataset::splits(dataset);
+  if (std::ranges::find(splits, "valid") != splits.end()) {
+    check_validation(job, Dataset::open(dataset, "valid"), true);
+  }
+  if (const fs::path from = job.train.init_from; !from.empty() && fs::exists(from)) {
+    check_tokenizers(Checkpoint::open(initial_checkpoint(from)), train.header(), dataset);
+  }
+  check_prompts(job, *train.load_source_tokenizer(), *train.load_target_tokenizer());
+  const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
+  return describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens);
+}
+
+std::string check_run_directory(const JobConfig& job) {
   fs::path existing = fs::absolute(job.run_directory());
   while (!fs::exists(existing)) existing = existing.parent_path();
   // Permissions do not tell all (root, read-only mounts, special file systems): make something there and remove it.
@@ -43,43 +54,43 @@ void check_surroundings(const JobConfig& job, int ranks) {
                     "set run_dir to another directory");
   }
   fs::remove(trial, error);
-  log_info("run directory {}: {:.1f} GiB free", job.run_directory().string(),
-           static_cast<double>(free_bytes(existing)) / (1 << 30));
+  return fmt::format("run directory {}: {:.1f} GiB free", job.run_directory().string(),
+                     static_cast<double>(free_bytes(existing)) / (1 << 30));
 }
 
-void print_memory(const JobConfig& job, int ranks) {
+std::string memory_text(const JobConfig& job, int ranks) {
   if (!can_be_planned(job)) {
-    log_info("memory of a rank: not known before weft prepare, since the text decides how large the vocabulary is");
-    return;
+    return "memory of a rank: not known before weft prepare, since the text decides how large the vocabulary is";
   }
   const StepPlan plan =
       plan_step(job, layout_for(ranks, static_cast<int>(job.parallel.tp)), {.cuda = job.device == DeviceChoice::Cuda});
-  log_info("memory of a rank's tensors in the largest step: {:.1f} MiB (weft plan has the parts)",
-           static_cast<double>(plan.peak_bytes) / (1 << 20));
+  return fmt::format("memory of a rank's tensors in the largest step: {:.1f} MiB (weft plan has the parts)",
+                     static_cast<double>(plan.peak_bytes) / (1 << 20));
+}
+
+ExitCode validate_job(const JobArguments& arguments, int ranks, bool print) {
+  const JobConfig job = load_job(arguments.path, arguments.overrides);
+  const std::string found[] = {check_dataset(job, arguments, ranks), check_run_directory(job), memory_text(job, ranks)};
+  log_info("{}: nothing wrong found", arguments.path);
+  for (const std::string& line : found) log_info("{}", line);
+  if (print) std::printf("%s", to_yaml(job).c_str());
+  return ExitCode::Done;
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("validate", "Check a job without starting it; prints the job with everything resolved.");
+  CLI::App* command = app.add_subcommand("validate", "Check a job without starting it, and all files that it names.");
   command->footer(
       "Exit code 0: nothing wrong was found; 2: the job is wrong, every problem on a line of its own; 3: its data is.\n"
       "The keys of a job: weft keys [SECTION], docs/configuration.md.");
   auto arguments = std::make_shared<JobArguments>();
   auto ranks = std::make_shared<int>(1);
+  auto print = std::make_shared<bool>(false);
   arguments->add_to(*command);
   command->add_option("--ranks", *ranks, "Ranks that the job will be started with")->check(CLI::Range(1, 1 << 20));
-  command->callback([=, &action] {
-    action = [=] {
-      const JobConfig job = load_job(arguments->path, arguments->overrides);
-      std::printf("%s", to_yaml(job).c_str());
-      check_surroundings(job, *ranks);
-      print_memory(job, *ranks);
-      log_info("{}: nothing wrong found", arguments->path);
-      return ExitCode::Done;
-    };
-  });
+  command->add_flag("--print", *print, "Print the job with everything resolved, defaults too, to standard output");
+  command->callback([=, &action] { action = [=] { return validate_job(*arguments, *ranks, *print); }; });
 }
 
 }  // namespace weft

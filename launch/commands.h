@@ -20,6 +20,8 @@ void add_translate_command(CLI::App& app, Action& action);
 void add_generate_command(CLI::App& app, Action& action);
 void add_choose_command(CLI::App& app, Action& action);
 void add_embed_command(CLI::App& app, Action& action);
+void add_tokenize_command(CLI::App& app, Action& action);
+void add_detokenize_command(CLI::App& app, Action& action);
 void add_inspect_command(CLI::App& app, Action& action);
 void add_keys_command(CLI::App& app, Action& action);
 void add_import_command(CLI::App& app, Action& action);

@@ -10,6 +10,7 @@
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "checkpoint/retention.h"
+#include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "parallel/agree.h"
 #include "trainer/restarts.h"
@@ -130,8 +131,7 @@ void Trainer::train(const StepObserver& after_step) {
 }
 
 bool Trainer::run_steps(const StepObserver& after_step) {
-  Loader loader = make_loader(job_, mesh_, data_.plan,
-                              make_reader(data_.train, {.document_mask = job_.data.document_mask}), state_.position);
+  Loader loader = make_loader(job_, mesh_, data_.plan, data_.reader, state_.position);
   double waited = 0;
   while (!end_.reached(state_) && !stop_) {
     const auto batches = loader.next();
@@ -265,9 +265,7 @@ void Trainer::evaluate() {
 
 // Again where ranks measured other algorithms meanwhile.
 LossReport Trainer::evaluate_loss_now() {
-  const EvaluationOptions options{.context_length = job_.batch.context_length,
-                                  .max_sequences = job_.evaluation.max_sequences,
-                                  .document_mask = job_.data.document_mask};
+  const EvaluationOptions options = validation_options(job_);
   LossReport report;
   do {
     report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing,

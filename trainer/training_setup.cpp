@@ -27,10 +27,11 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   });
   check_job_against(job, data.train->header());
   check_answers(job, *data.train);
-  if (data.valid) check_answers(job, *data.valid);
+  if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
   data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
                      {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
   data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));
+  data.reader = make_reader(data.train, {.document_mask = job.data.document_mask});
   return data;
 }
 
@@ -92,9 +93,8 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
         "lower batch.micro_batch_tokens, or set train.recompute: block");
   };
   try {
-    setup.step().probe_largest_step(read_step(largest,
-                                              *make_reader(data.train, {.document_mask = job.data.document_mask}),
-                                              mesh.dp().rank(), mesh.dp().size(), job.batch.micro_batch_tokens));
+    setup.step().probe_largest_step(
+        read_step(largest, *data.reader, mesh.dp().rank(), mesh.dp().size(), job.batch.micro_batch_tokens));
   } catch (const MemoryError&) {
     throw does_not_fit();
   } catch (const std::bad_alloc&) {

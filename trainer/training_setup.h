@@ -17,6 +17,7 @@ struct TrainingData {
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> valid;  // null if there is no such split
   std::shared_ptr<const BatchPlan> plan;
+  std::shared_ptr<const SequenceReader> reader;                 // of what the plan takes of `train`
   std::vector<std::pair<std::string, std::string>> tokenizers;  // file name and text, as checkpoints carry them
 };
 // ConfigError or DataError, on all ranks, if the dataset is missing, damaged, or does not fit the job. The ranks check

@@ -31,6 +31,10 @@ void check_split(const DataConfig& config) {
       config.test_fraction);
   require<ConfigError>(config.split != SplitRule::Characters || !config.is_pairs(),
                        "data: split characters would cut records; use records, hash or files");
+  require<ConfigError>(config.split != SplitRule::Characters || config.duplicates == DuplicatePolicy::Keep,
+                       "data: split characters cuts documents, and `duplicates` {} compares them whole; use records, "
+                       "hash or files, or keep duplicates",
+                       enum_name(config.duplicates));
 }
 
 // A sequence needs room for its specials and one token of text.
@@ -68,6 +72,9 @@ void DataConfig::check() const {
   check_longest("max_target_tokens", max_target_tokens, 2);
   require<ConfigError>(max_unknown_fraction >= 0 && max_unknown_fraction <= 1,
                        "data: max_unknown_fraction {} is not in [0, 1]", max_unknown_fraction);
+  require<ConfigError>(max_bad_fraction >= 0 && max_bad_fraction <= 1, "data: max_bad_fraction {} is not in [0, 1]",
+                       max_bad_fraction);
+  require<ConfigError>(skip_lines >= 0, "data: skip_lines {} is negative", skip_lines);
   require<ConfigError>(
       target_tokenizer_file.empty() || (is_translation() && !tokenizer_file.empty()),
       "data: `target_tokenizer_file` needs `tokenizer_file` for the source, and format parallel or tsv");

@@ -56,16 +56,45 @@ struct EnumNames<SplitRule> {
   });
 };
 
-enum class OverlongPairs { Drop, Truncate };
+enum class OverlongPairs { Drop, Truncate, Keep };
 template <>
 struct EnumNames<OverlongPairs> {
   static constexpr auto kNames = std::to_array<std::pair<std::string_view, OverlongPairs>>({
       {"drop", OverlongPairs::Drop},
       {"truncate", OverlongPairs::Truncate},
+      {"keep", OverlongPairs::Keep},
   });
 };
 
-// The text of one split. Names may be globs (sorted by name); each file may be gzipped.
+enum class EmptyPairs { Drop, Keep };
+template <>
+struct EnumNames<EmptyPairs> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, EmptyPairs>>({
+      {"drop", EmptyPairs::Drop},
+      {"keep", EmptyPairs::Keep},
+  });
+};
+
+enum class BadRecordPolicy { Stop, Skip };
+template <>
+struct EnumNames<BadRecordPolicy> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, BadRecordPolicy>>({
+      {"stop", BadRecordPolicy::Stop},
+      {"skip", BadRecordPolicy::Skip},
+  });
+};
+
+enum class DuplicatePolicy { Keep, Count, Drop };
+template <>
+struct EnumNames<DuplicatePolicy> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DuplicatePolicy>>({
+      {"keep", DuplicatePolicy::Keep},
+      {"count", DuplicatePolicy::Count},
+      {"drop", DuplicatePolicy::Drop},
+  });
+};
+
+// The text of one split. Names are files, pipes, directories or patterns (file_names.h); each file may be compressed.
 struct SplitFiles {
   std::vector<std::string> files;
   std::vector<std::string> source;
@@ -73,9 +102,10 @@ struct SplitFiles {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("files", files, "Files or globs (format text, jsonl, tsv, prompt_answer), plain or gzipped.");
-    v.field("source", source, "Files or globs of the source language (format parallel).");
-    v.field("target", target, "Files or globs of the target language, as many (format parallel).");
+    v.field("files", files,
+            "Files, directories or patterns (format text, jsonl, tsv, prompt_answer); plain, gzip or zstd.");
+    v.field("source", source, "The same of the source language (format parallel).");
+    v.field("target", target, "The same of the target language, as many files (format parallel).");
   }
   bool empty() const { return files.empty() && source.empty() && target.empty(); }
 };
@@ -94,6 +124,10 @@ struct DataConfig {
   std::string answer_field = "answer";
   int64_t source_column = 1;
   int64_t target_column = 2;
+  int64_t skip_lines = 0;
+  BadRecordPolicy bad_records = BadRecordPolicy::Stop;
+  double max_bad_fraction = 0.05;
+  DuplicatePolicy duplicates = DuplicatePolicy::Keep;
   SplitRule split = SplitRule::Files;
   double valid_fraction = 0;
   double test_fraction = 0;
@@ -103,6 +137,8 @@ struct DataConfig {
   int64_t max_source_tokens = 0;
   int64_t max_target_tokens = 0;
   OverlongPairs overlong_pairs = OverlongPairs::Drop;
+  OverlongPairs heldout_overlong_pairs = OverlongPairs::Keep;
+  EmptyPairs heldout_empty_pairs = EmptyPairs::Keep;
   double max_unknown_fraction = 0.05;
   int64_t shard_tokens = int64_t{1} << 26;
   std::string tokenizer_file;
@@ -129,6 +165,18 @@ struct DataConfig {
             "The field that holds the answer, whose text follows the prompt's at once (format prompt_answer).");
     v.field("source_column", source_column, "Column of the source language, from 1 (format tsv).", Range{.min = 1});
     v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).", Range{.min = 1});
+    v.field("skip_lines", skip_lines, "Lines at the beginning of each file that are no text, such as a header.",
+            Range{.min = 0});
+    v.field(
+        "bad_records", bad_records,
+        "What happens at a record that cannot be taken (no JSON, a column or field that is not there, a NUL byte, no "
+        "UTF-8 where the tokenizer needs it): stop, or skip it and count it.");
+    v.field("max_bad_fraction", max_bad_fraction,
+            "Preparation fails if more than this share of all records is skipped (bad_records: skip).",
+            Range{.min = 0, .max = 1});
+    v.field("duplicates", duplicates,
+            "Records that are equal byte for byte: keep them, count them, or drop from the training text those that "
+            "come again or are held out.");
     v.field("split", split,
             "Who trains: files (as named), hash (each record drawn by split_seed), records or characters (the first "
             "train, the next validate, the last test).");
@@ -145,7 +193,11 @@ struct DataConfig {
     v.field("max_target_tokens", max_target_tokens,
             "Tokens of a target sequence or answer at most, specials included; 0: any.", Range{.min = 0});
     v.field("overlong_pairs", overlong_pairs,
-            "What happens to pairs with more tokens than that: drop, or truncate its text.");
+            "What happens to training pairs with more tokens than that: drop, truncate their text, or keep.");
+    v.field("heldout_overlong_pairs", heldout_overlong_pairs,
+            "The same for pairs of valid and test; what is dropped or truncated there changes what is scored.");
+    v.field("heldout_empty_pairs", heldout_empty_pairs,
+            "What happens to pairs of valid and test with a side without text: keep, or drop as in the training text.");
     v.field("max_unknown_fraction", max_unknown_fraction,
             "Preparation fails if more than this share of a split's tokens is unk.", Range{.min = 0, .max = 1});
     v.field("shard_tokens", shard_tokens,

@@ -4,13 +4,23 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
 
 namespace weft {
 
 namespace {
 
-bool only_white(const std::string& text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string::npos; }
+// Of any script: U+00A0 and U+3000 too.
+bool only_white(const std::string& text) {
+  const char* end = text.data() + text.size();
+  for (const char* p = text.data(); p < end;) {
+    const Utf8Char c = utf8_at(p, end);
+    if (!c.valid() || (character_properties(c.code_point) & kSpace) == 0) return false;
+    p += c.length;
+  }
+  return true;
+}
 
 void check_utf8(const TextRecord& record, bool target, std::string_view kind) {
   const std::string& text = target ? record.target : record.source;
@@ -18,10 +28,12 @@ void check_utf8(const TextRecord& record, bool target, std::string_view kind) {
   for (const char* p = text.data(); p < end;) {
     const Utf8Char c = utf8_at(p, end);
     if (!c.valid()) {
-      throw DataError(fmt::format("{}: byte 0x{:02x} is not valid UTF-8, and a tokenizer of kind {} takes nothing else",
-                                  place_of(record, target, static_cast<size_t>(p - text.data())),
-                                  static_cast<unsigned char>(*p), kind),
-                      "convert the text to UTF-8, or choose kind bpe or bytes, which keep any bytes");
+      throw BadRecordError(
+          BadRecord::NotUtf8,
+          fmt::format("{}: byte 0x{:02x} is not valid UTF-8, and a tokenizer of kind {} takes nothing else",
+                      place_of(record, target, static_cast<size_t>(p - text.data())), static_cast<unsigned char>(*p),
+                      kind),
+          "convert the text to UTF-8, or choose kind bpe or bytes, which keep any bytes");
     }
     p += c.length;
   }
@@ -35,7 +47,11 @@ void check_text(const TextRecord& record, bool target, std::string_view tokenize
 
 SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, TokenizerPtr target)
     : pairs_(config.is_pairs()),
+      translation_(config.is_translation()),
+      skip_bad_(config.bad_records == BadRecordPolicy::Skip),
       overlong_pairs_(config.overlong_pairs),
+      heldout_overlong_pairs_(config.heldout_overlong_pairs),
+      heldout_empty_pairs_(config.heldout_empty_pairs),
       source_{.tokenizer = std::move(source), .longest = config.max_source_tokens},
       target_{.tokenizer = std::move(target), .longest = config.max_target_tokens} {
   if (!pairs_) {
@@ -53,7 +69,7 @@ SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, 
 
 // Appends the sequence; the caller takes it back if it does not fit.
 SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRecord& record, bool target,
-                                                  std::vector<int32_t>& ids) const {
+                                                  OverlongPairs overlong, std::vector<int32_t>& ids) const {
   const size_t begin = ids.size();
   if (side.specials.bos) ids.push_back(*side.specials.bos);
   const size_t text_begin = ids.size();
@@ -62,19 +78,21 @@ SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRe
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", place_of(record, target, 0), error.what()), error.hint());
   }
-  if (ids.size() == text_begin) return Fit::Empty;
-  const auto [least, most] = std::minmax_element(ids.begin() + static_cast<ptrdiff_t>(text_begin), ids.end());
-  require<DataError>(*least >= 0 && *most < side.tokenizer->vocabulary(),
-                     "{}: the tokenizer gave id {}, outside its vocabulary of {}", place_of(record, target, 0),
-                     *least < 0 ? *least : *most, side.tokenizer->vocabulary());
-  Fit fit = Fit::Whole;
+  Fit fit = Fit::Empty;
+  if (ids.size() > text_begin) {
+    const auto [least, most] = std::minmax_element(ids.begin() + static_cast<ptrdiff_t>(text_begin), ids.end());
+    require<DataError>(*least >= 0 && *most < side.tokenizer->vocabulary(),
+                       "{}: the tokenizer gave id {}, outside its vocabulary of {}", place_of(record, target, 0),
+                       *least < 0 ? *least : *most, side.tokenizer->vocabulary());
+    fit = Fit::Whole;
+  }
   const size_t room = side.longest == 0 ? SIZE_MAX : static_cast<size_t>(side.longest) - (side.specials.eos ? 1 : 0);
-  if (ids.size() - begin > room) {
-    if (overlong_pairs_ == OverlongPairs::Drop) return Fit::Long;
+  if (ids.size() - begin > room && overlong != OverlongPairs::Keep) {
+    if (overlong == OverlongPairs::Drop) return Fit::Long;
     ids.resize(begin + room);
     fit = Fit::Truncated;
   }
-  if (side.specials.eos) ids.push_back(*side.specials.eos);
+  if (side.specials.eos && record.ends) ids.push_back(*side.specials.eos);
   return fit;
 }
 
@@ -85,38 +103,66 @@ void SequenceEncoder::encode_pair(const TextRecord& record, DataSplit split, Enc
     ++count[s];
     batch.ids.resize(begin);
   };
-  if (only_white(record.source) || only_white(record.target)) return give_up(batch.dropped_empty);
-  const Fit source = encode_side(source_, record, false, batch.ids);
+  const bool heldout = split != DataSplit::Train;
+  const bool keep_empty = heldout && heldout_empty_pairs_ == EmptyPairs::Keep;
+  if (!keep_empty && (only_white(record.source) || only_white(record.target))) return give_up(batch.dropped_empty);
+  const OverlongPairs overlong = heldout ? heldout_overlong_pairs_ : overlong_pairs_;
+  const Fit source = encode_side(source_, record, false, overlong, batch.ids);
   const size_t source_end = batch.ids.size();
-  const Fit target = encode_side(target_, record, true, batch.ids);
-  if (source == Fit::Empty || target == Fit::Empty) return give_up(batch.dropped_empty);
+  const Fit target = encode_side(target_, record, true, overlong, batch.ids);
+  if (!keep_empty && (source == Fit::Empty || target == Fit::Empty)) return give_up(batch.dropped_empty);
   if (source == Fit::Long || target == Fit::Long) return give_up(batch.dropped_long);
   batch.records.push_back({.split = split,
                            .source_end = source_end,
                            .target_end = batch.ids.size(),
-                           .truncated = source == Fit::Truncated || target == Fit::Truncated});
+                           .truncated = source == Fit::Truncated || target == Fit::Truncated,
+                           .source_bytes = record.source.size(),
+                           .target_bytes = record.target.size(),
+                           .reference = heldout && translation_ ? record.target : std::string()});
+}
+
+bool SequenceEncoder::is_bad(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
+  try {
+    check_text(record, false, source_.tokenizer->kind());
+    if (pairs_) check_text(record, true, target_.tokenizer->kind());
+  } catch (const BadRecordError& error) {
+    batch.bad.meet(error);
+    return true;
+  }
+  if (!is_utf8(record.source) || !is_utf8(record.target)) ++batch.invalid_utf8[static_cast<size_t>(split)];
+  return false;
 }
 
 EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
-  EncodedBatch batch;
+  EncodedBatch batch{.bad = BadRecords(skip_bad_)};
   size_t most = 0;  // ids: tokens hold a byte or more, and a pair has four specials at most
   for (const auto& [split, record] : input) most += record.source.size() + record.target.size() + 4;
   batch.ids.reserve(most);
   for (const auto& [split, record] : input) {
-    check_text(record, false, source_.tokenizer->kind());
+    if (is_bad(record, split, batch)) continue;
     if (pairs_) {
-      check_text(record, true, target_.tokenizer->kind());
       encode_pair(record, split, batch);
       continue;
     }
-    if (encode_side(source_, record, false, batch.ids) == Fit::Empty) continue;
+    const size_t begin = batch.ids.size();
+    if (encode_side(source_, record, false, OverlongPairs::Keep, batch.ids) == Fit::Empty) {
+      batch.ids.resize(begin);
+      continue;
+    }
     const size_t end = batch.ids.size();
-    batch.records.push_back({.split = split, .source_end = end, .target_end = end, .truncated = false});
+    batch.records.push_back({.split = split,
+                             .source_end = end,
+                             .target_end = end,
+                             .truncated = false,
+                             .source_bytes = record.source.size(),
+                             .target_bytes = 0,
+                             .reference = {}});
   }
   return batch;
 }
 
-void TokenStats::add(std::span<const int32_t> sequence, int specials) {
+void TokenStats::add(std::span<const int32_t> sequence, int specials, size_t text_bytes) {
+  text_bytes_ += static_cast<int64_t>(text_bytes);
   for (const int32_t id : sequence) ++counts_[static_cast<size_t>(id)];
   tokens_ += static_cast<int64_t>(sequence.size());
   longest_ = std::max(longest_, static_cast<int64_t>(sequence.size()));
@@ -124,7 +170,10 @@ void TokenStats::add(std::span<const int32_t> sequence, int specials) {
 }
 
 SideCounts TokenStats::counts(const Tokenizer& tokenizer, bool pairs) const {
-  SideCounts result{.tokens = tokens_, .longest = pairs ? longest_ : 0, .text_tokens = tokens_ - specials_};
+  SideCounts result{.tokens = tokens_,
+                    .longest = pairs ? longest_ : 0,
+                    .text_tokens = tokens_ - specials_,
+                    .text_bytes = text_bytes_};
   if (unk_) result.unknown = counts_[static_cast<size_t>(*unk_)];
   double total = 0;
   const auto counted = [&](size_t id) {

@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "data/dataset_manifest.h"
+#include "data/prepare/bad_records.h"
 #include "data/prepare/config.h"
 #include "data/prepare/specials.h"
 #include "data/prepare/split.h"
@@ -27,14 +29,18 @@ struct EncodedBatch {
         source_end;  // index into ids of the end of its source (or document), which begins where the last record ended
     size_t target_end;
     bool truncated;
+    size_t source_bytes, target_bytes;  // of text
+    std::string reference;              // held-out translations: the target's text as it is
   };
   std::vector<int32_t> ids;
   std::vector<Record> records;
   std::array<int64_t, 3> dropped_empty{};  // by split
   std::array<int64_t, 3> dropped_long{};
+  std::array<int64_t, 3> invalid_utf8{};
+  BadRecords bad;
 };
 
-// DataError with file and line if the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
+// BadRecordError with file and line if the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
 // (chars, words) takes nothing else.
 void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind);
 
@@ -52,11 +58,15 @@ class SequenceEncoder {
     SideSpecials specials = {};
   };
   enum class Fit { Whole, Truncated, Empty, Long };
-  Fit encode_side(const Side& side, const TextRecord& record, bool target, std::vector<int32_t>& ids) const;
+  Fit encode_side(const Side& side, const TextRecord& record, bool target, OverlongPairs overlong,
+                  std::vector<int32_t>& ids) const;
+  bool is_bad(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
   void encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
 
-  bool pairs_;
-  OverlongPairs overlong_pairs_;
+  bool pairs_, translation_;
+  bool skip_bad_;
+  OverlongPairs overlong_pairs_, heldout_overlong_pairs_;
+  EmptyPairs heldout_empty_pairs_;
   Side source_, target_;
 };
 
@@ -64,13 +74,13 @@ class SequenceEncoder {
 class TokenStats {
  public:
   TokenStats(int64_t vocabulary, std::optional<int32_t> unk) : counts_(static_cast<size_t>(vocabulary)), unk_(unk) {}
-  void add(std::span<const int32_t> sequence, int specials);
+  void add(std::span<const int32_t> sequence, int specials, size_t text_bytes);
   SideCounts counts(const Tokenizer& tokenizer, bool pairs) const;
 
  private:
   std::vector<int64_t> counts_;
   std::optional<int32_t> unk_;
-  int64_t tokens_ = 0, longest_ = 0, specials_ = 0;
+  int64_t tokens_ = 0, longest_ = 0, specials_ = 0, text_bytes_ = 0;
 };
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <regex>
 #include <type_traits>
 
 #include "base/error.h"
@@ -56,7 +57,53 @@ void write_settings(const char* prefix, T section, std::map<std::string, std::st
   section.fields(writer);
 }
 
-uint64_t hash_file(const fs::path& path) { return file_checksum(File(path, File::Mode::Read)); }
+// The section with what is meant where it says nothing: a dataset that was made before its default was named so.
+TokenizerConfig as_meant(TokenizerConfig config) {
+  if (config.kind != TokenizerKind::Tiktoken) config.pattern = config.learnt_pattern();
+  return config;
+}
+
+uint64_t hash_file(const TextFile& file) { return file_checksum(File(file.place(), File::Mode::Read)); }
+
+// Keys that say what to accept and not what comes out, and those that name files, whose content is compared.
+bool changes_nothing(const std::string& key, bool inputs_are_compared) {
+  if (key == "data.max_unknown_fraction" || key == "data.max_bad_fraction") return true;
+  if (!inputs_are_compared) return false;
+  static const std::regex kFiles(R"(data\.(train|valid|test)\.(files|source|target)|data\.(target_)?tokenizer_file|)"
+                                 R"((target_)?tokenizer\.(vocab|merges|ranks|model)_file)");
+  return std::regex_match(key, kFiles);
+}
+
+// A list as a message shows it.
+std::string shown(std::string value) {
+  if (!value.ends_with('\n')) return value;
+  value.pop_back();
+  for (size_t at = 0; (at = value.find('\n', at)) != std::string::npos;) value.replace(at, 1, ", ");
+  return "[" + value + "]";
+}
+
+std::string settings_difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
+                                bool inputs_are_compared) {
+  std::map<std::string, std::string> values;
+  write_settings("data", DataConfig{}, values);
+  write_settings("tokenizer", as_meant({}), values);
+  write_settings("target_tokenizer", as_meant({}), values);
+  const std::map<std::string, std::string> defaults = values;
+  for (const auto& [name, value] : manifest.settings) {
+    values[renamed_key(kRenamedDataKeys, name).value_or(name)] = value;
+  }
+  std::map<std::string, std::string> now = defaults;
+  for (const auto& [name, value] : settings) now[name] = value;
+  for (const auto& [name, value] : values) {
+    if (changes_nothing(name, inputs_are_compared)) continue;
+    const auto other = now.find(name);
+    if (other == now.end()) return fmt::format("{} was \"{}\" and is gone", name, shown(value));
+    if (other->second != value) {
+      return fmt::format("{} was \"{}\" and is now \"{}\"", name, shown(value), shown(other->second));
+    }
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -67,78 +114,77 @@ std::map<std::string, std::string> prepare_settings(const DataConfig& data, cons
   for (const char* other : {"data.directory", "data.document_mask"})
     settings.erase(other);  // of what is read, not made
   if (!data.tokenizer_file.empty()) return settings;
-  write_settings("tokenizer", tokenizer, settings);
-  if (target_tokenizer) write_settings("target_tokenizer", *target_tokenizer, settings);
+  write_settings("tokenizer", as_meant(tokenizer), settings);
+  if (target_tokenizer) write_settings("target_tokenizer", as_meant(*target_tokenizer), settings);
   return settings;
 }
 
-std::vector<InputEntry> stat_inputs(const std::vector<fs::path>& paths) {
+std::vector<InputEntry> stat_inputs(const std::vector<PrepareInput>& files) {
   std::vector<InputEntry> inputs;
-  for (const fs::path& path : paths) {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) throw_errno("stat", path);
-    require<DataError>(!S_ISDIR(info.st_mode), "{} is a directory, not a file", path.string());
-    require<DataError>(S_ISREG(info.st_mode), "{} is no regular file: preparation reads its input more than once",
-                       path.string());
-    inputs.push_back(
-        {.path = path.string(),
-         .bytes = static_cast<uint64_t>(info.st_size),
-         .modified = std::max(int64_t{0}, info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec)});
+  for (const auto& [role, file] : files) {
+    InputEntry entry{.role = role, .path = file.name().string()};
+    if (file.is_copied()) {
+      entry.bytes = file.size();
+      entry.checksum = hash_file(file);
+    } else {
+      struct stat info {};
+      if (::stat(file.name().c_str(), &info) != 0) throw_errno("stat", file.name());
+      require<DataError>(S_ISREG(info.st_mode), "{} is no regular file", file.name().string());
+      entry.bytes = static_cast<uint64_t>(info.st_size);
+      entry.modified = std::max(int64_t{0}, info.st_mtim.tv_sec * int64_t{1'000'000'000} + info.st_mtim.tv_nsec);
+    }
+    inputs.push_back(std::move(entry));
   }
   return inputs;
 }
 
-void hash_inputs(std::vector<InputEntry>& inputs) {
-  for (InputEntry& input : inputs) input.checksum = hash_file(input.path);
+void hash_inputs(const std::vector<PrepareInput>& files, std::vector<InputEntry>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!files[i].file.is_copied()) inputs[i].checksum = hash_file(files[i].file);
+  }
 }
 
 std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
-                       const std::vector<InputEntry>& inputs) {
-  std::map<std::string, std::string> before;
-  for (const auto& [name, value] : manifest.settings) {
-    before.emplace(renamed_key(kRenamedDataKeys, name).value_or(name), value);
-  }
-  std::map<std::string, std::string> defaults;
-  write_settings("data", DataConfig{}, defaults);
-  for (const auto& [name, value] : settings) {
-    const auto old = before.find(name);
-    // An earlier version had no such key, and did what its default says.
-    const auto unsaid = defaults.find(name);
-    if (old == before.end() && unsaid != defaults.end() && unsaid->second == value) continue;
-    if (old == before.end()) return fmt::format("{} is new", name);
-    if (old->second != value) return fmt::format("{} was \"{}\" and is now \"{}\"", name, old->second, value);
-  }
-  for (const auto& [name, value] : before) {
-    if (!settings.contains(name)) return fmt::format("{} was \"{}\" and is gone", name, value);
-  }
+                       const std::vector<PrepareInput>& files, const std::vector<InputEntry>& inputs) {
+  const bool roles = std::ranges::all_of(manifest.inputs, [](const InputEntry& i) { return !i.role.empty(); });
+  if (std::string differs = settings_difference(manifest, settings, roles); !differs.empty()) return differs;
   if (inputs.size() != manifest.inputs.size()) {
     return fmt::format("it was made from {} files, now there are {}", manifest.inputs.size(), inputs.size());
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const InputEntry &now = inputs[i], &then = manifest.inputs[i];
-    if (now.path != then.path) return fmt::format("{} was read where {} is now named", then.path, now.path);
-    if (now.bytes != then.bytes) return fmt::format("{} had {} bytes and has {}", now.path, then.bytes, now.bytes);
-    if (now.modified != then.modified && hash_file(now.path) != then.checksum) {
-      return fmt::format("{} has changed", now.path);
+    if (!then.role.empty() && now.role != then.role) {
+      return fmt::format("{} was read for {} where {} is now named for {}", then.path, then.role, now.path, now.role);
     }
+    if (now.bytes != then.bytes) return fmt::format("{} had {} bytes and has {}", now.path, then.bytes, now.bytes);
+    const bool untouched = now.path == then.path && now.modified == then.modified && !files[i].file.is_copied();
+    if (!untouched && hash_file(files[i].file) != then.checksum) return fmt::format("{} has changed", now.path);
   }
   return {};
 }
 
-std::vector<fs::path> tokenizer_inputs(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                       const std::optional<TokenizerConfig>& target_tokenizer) {
-  std::vector<fs::path> paths;
-  const auto add = [&](const std::string& name) {
-    if (!name.empty()) paths.emplace_back(name);
+std::string difference_of_settings(const Manifest& manifest, const std::map<std::string, std::string>& settings) {
+  return settings_difference(manifest, settings, false);
+}
+
+std::vector<PrepareInput> tokenizer_inputs(const DataConfig& data, const TokenizerConfig& tokenizer,
+                                           const std::optional<TokenizerConfig>& target_tokenizer) {
+  std::vector<PrepareInput> inputs;
+  const auto add = [&](std::string role, const std::string& name) {
+    if (!name.empty()) inputs.push_back({std::move(role), fs::path(name)});
   };
-  add(data.tokenizer_file), add(data.target_tokenizer_file);
-  if (!data.tokenizer_file.empty()) return paths;
-  const auto add_section = [&](const TokenizerConfig& config) {
-    add(config.vocab_file), add(config.merges_file), add(config.ranks_file);
+  add("data.tokenizer_file", data.tokenizer_file);
+  add("data.target_tokenizer_file", data.target_tokenizer_file);
+  if (!data.tokenizer_file.empty()) return inputs;
+  const auto add_section = [&](const std::string& section, const TokenizerConfig& config) {
+    add(section + ".vocab_file", config.vocab_file);
+    add(section + ".merges_file", config.merges_file);
+    add(section + ".ranks_file", config.ranks_file);
+    add(section + ".model_file", config.model_file);
   };
-  add_section(tokenizer);
-  if (target_tokenizer) add_section(*target_tokenizer);
-  return paths;
+  add_section("tokenizer", tokenizer);
+  if (target_tokenizer) add_section("target_tokenizer", *target_tokenizer);
+  return inputs;
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "data/dataset_manifest.h"
 #include "data/prepare/config.h"
+#include "data/prepare/split.h"
 #include "data/tokenizer/config.h"
 
 namespace weft {
@@ -15,18 +16,21 @@ namespace weft {
 std::map<std::string, std::string> prepare_settings(const DataConfig& data, const TokenizerConfig& tokenizer,
                                                     const std::optional<TokenizerConfig>& target_tokenizer);
 
-// Size and time of each file; checksums are not yet known (0).
-std::vector<InputEntry> stat_inputs(const std::vector<fs::path>& paths);
+// Size and time of each file; checksums are not yet known (0), but of pipes, whose bytes are all that can be compared.
+std::vector<InputEntry> stat_inputs(const std::vector<PrepareInput>& inputs);
 // Adds the checksums, reading every file once.
-void hash_inputs(std::vector<InputEntry>& inputs);
+void hash_inputs(const std::vector<PrepareInput>& files, std::vector<InputEntry>& inputs);
 
-// What differs between a dataset and what is now asked for; empty if nothing does. Files whose time changed are
-// hashed: the same text under a new time is the same.
+// What differs between a dataset and what is now asked for, in a way that changes what it holds; empty if nothing does.
+// A key that is not there counts as its default. The same text under another name or time is the same.
 std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
-                       const std::vector<InputEntry>& inputs);
+                       const std::vector<PrepareInput>& files, const std::vector<InputEntry>& inputs);
+
+// The same as far as it can be told without the text: settings, names of files among them.
+std::string difference_of_settings(const Manifest& manifest, const std::map<std::string, std::string>& settings);
 
 // The files that tokenizer sections read.
-std::vector<fs::path> tokenizer_inputs(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                       const std::optional<TokenizerConfig>& target_tokenizer);
+std::vector<PrepareInput> tokenizer_inputs(const DataConfig& data, const TokenizerConfig& tokenizer,
+                                           const std::optional<TokenizerConfig>& target_tokenizer);
 
 }  // namespace weft

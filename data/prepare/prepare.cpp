@@ -12,6 +12,7 @@
 #include "data/prepare/inputs.h"
 #include "data/prepare/output.h"
 #include "data/prepare/phase.h"
+#include "data/prepare/prepare_checks.h"
 #include "data/prepare/split.h"
 #include "data/prepare/tokenizers.h"
 #include "data/prepare/workers.h"
@@ -32,11 +33,14 @@ class Preparation {
               const PrepareOptions& options)
       : data_(data), tokenizer_(tokenizer), target_tokenizer_(target), options_(options), corpus_(data) {}
 
-  std::vector<fs::path> input_paths() const {
-    std::vector<fs::path> paths = corpus_.paths();
-    for (const fs::path& path : tokenizer_inputs(data_, tokenizer_, target_tokenizer_)) paths.push_back(path);
-    return paths;
+  std::vector<PrepareInput> inputs() const {
+    std::vector<PrepareInput> inputs = corpus_.inputs();
+    for (PrepareInput& input : tokenizer_inputs(data_, tokenizer_, target_tokenizer_)) {
+      inputs.push_back(std::move(input));
+    }
+    return inputs;
   }
+  Corpus& corpus() { return corpus_; }
   // Writes shards and tokenizers as .tmp into the directory and returns what commits them.
   Manifest write(OutputDirectory& directory);
   void release() {
@@ -49,6 +53,7 @@ class Preparation {
   void describe_sides(const Tokenizers& tokenizers, Manifest& manifest) const;
   void tokenise(const Tokenizers& tokenizers, const Manifest& manifest, const fs::path& directory);
   void take(const EncodedBatch& batch);
+  void read_ahead();
   void finish_split(DataSplit split, const Tokenizers& tokenizers, Manifest& manifest);
   void check_unknown(DataSplit split, const SideCounts& counts, const char* side) const;
   bool own_target() const { return has_own_target(data_, target_tokenizer_); }
@@ -63,6 +68,7 @@ class Preparation {
   std::array<std::unique_ptr<SplitWriter>, 3> writers_;
   std::array<SplitEntry, 3> entries_;
   std::vector<TokenStats> source_stats_, target_stats_;
+  BadRecords bad_{true};  // all that were left out
 };
 
 DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
@@ -99,6 +105,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifes
                                       ShardIdentity{.kind = manifest.kind,
                                                     .split = std::string(split_name(split)),
                                                     .token_bytes = manifest.token_bytes,
+                                                    .references = holds_references(manifest.kind, split_name(split)),
                                                     .source = manifest.source,
                                                     .target = manifest.target},
                                       data_.shard_tokens);
@@ -137,10 +144,10 @@ void Preparation::take(const EncodedBatch& batch) {
     begin = record.target_end;
     ++entries_[s].records;
     entries_[s].truncated += record.truncated;
-    source_stats_[s].add(source, source_specials_);
+    source_stats_[s].add(source, source_specials_, record.source_bytes);
     if (data_.is_pairs()) {
-      target_stats_[s].add(target, target_specials_);
-      writers_[s]->add_pair(source, target);
+      target_stats_[s].add(target, target_specials_, record.target_bytes);
+      writers_[s]->add_pair(source, target, record.reference);
     } else {
       writers_[s]->add_document(source);
     }
@@ -148,7 +155,9 @@ void Preparation::take(const EncodedBatch& batch) {
   for (size_t s = 0; s < entries_.size(); ++s) {
     entries_[s].dropped_empty += batch.dropped_empty[s];
     entries_[s].dropped_long += batch.dropped_long[s];
+    entries_[s].invalid_utf8 += batch.invalid_utf8[s];
   }
+  bad_.add(batch.bad.skipped());
 }
 
 void Preparation::check_unknown(DataSplit split, const SideCounts& counts, const char* side) const {
@@ -176,20 +185,40 @@ void Preparation::finish_split(DataSplit split, const Tokenizers& tokenizers, Ma
     entry.target = target_stats_[s].counts(*tokenizers.target, true);
     check_unknown(split, entry.target, " (target)");
   }
+  entry.references = holds_references(manifest.kind, split_name(split));
+  const Duplicates::Counts duplicates = corpus_.duplicates(split);
+  entry.duplicates = duplicates.repeated;
+  entry.in_train = duplicates.in_train;
+  if (split == DataSplit::Train) entry.dropped_duplicate = corpus_.dropped_duplicates();
   entry.shards = writers_[s]->finish();
   manifest.splits.emplace(split_name(split), std::move(entry));
 }
 
-Manifest Preparation::write(OutputDirectory& directory) {
+// What the split of a record depends on.
+void Preparation::read_ahead() {
   if (corpus_.needs_size()) {
     PhaseProgress phase(options_, "measuring the text", corpus_.total_bytes());
     corpus_.measure([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
     phase.done();
   }
+  if (corpus_.needs_comparison()) {
+    PhaseProgress phase(options_, "comparing records", corpus_.total_bytes());
+    corpus_.find_duplicates([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
+    phase.done();
+  }
+}
+
+Manifest Preparation::write(OutputDirectory& directory) {
+  read_ahead();
   const Tokenizers tokenizers = make_tokenizers(data_, tokenizer_, target_tokenizer_, corpus_, options_);
   Manifest manifest;
   describe_sides(tokenizers, manifest);
   tokenise(tokenizers, manifest, directory.path());
+  bad_.add(corpus_.skipped());
+  int64_t good = 0;
+  for (const SplitEntry& entry : entries_) good += entry.records + entry.dropped_empty + entry.dropped_long;
+  bad_.check_share(good, data_.max_bad_fraction);
+  manifest.skipped = bad_.skipped();
   for (const DataSplit split : kSplits) finish_split(split, tokenizers, manifest);
   directory.stage(manifest.source.tokenizer_file, tokenizers.source->to_json());
   if (own_target()) directory.stage(manifest.target.tokenizer_file, tokenizers.target->to_json());
@@ -216,28 +245,47 @@ std::string reason_to_replace(const fs::path& directory, const Manifest& manifes
   return {};
 }
 
+// Does a dataset that was made with these settings lie there whole?
+bool holds(const fs::path& directory, const std::map<std::string, std::string>& settings) {
+  if (!is_prepared(directory)) return false;
+  try {
+    const Manifest manifest = read_manifest(directory);
+    return reason_to_replace(directory, manifest, difference_of_settings(manifest, settings), true).empty();
+  } catch (const DataError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
                       const std::optional<TokenizerConfig>& target_tokenizer, const PrepareOptions& options) {
   const Clock::time_point begin = Clock::now();
-  data.check();
-  if (data.tokenizer_file.empty()) tokenizer.check();
-  if (target_tokenizer) {
-    require<ConfigError>(data.is_translation(), "target_tokenizer: format {} has one side only",
-                         enum_name(data.format));
-    target_tokenizer->check();
+  const auto settings = prepare_settings(data, tokenizer, target_tokenizer);
+  Tokenizers known;
+  try {
+    known = check_before_reading(data, tokenizer, target_tokenizer);
+  } catch (const DataError& error) {
+    if (options.force || !holds(data.directory, settings)) throw;
+    return {.already_prepared = true,
+            .not_compared = error.what(),
+            .directory = data.directory,
+            .manifest = read_manifest(data.directory)};
   }
   Preparation preparation(data, tokenizer, target_tokenizer, options);
-  const auto settings = prepare_settings(data, tokenizer, target_tokenizer);
-  std::vector<InputEntry> inputs = stat_inputs(preparation.input_paths());
+  check_documents_are_kept_apart(data, *known.source, preparation.corpus());
+  const std::vector<PrepareInput> files = preparation.inputs();
+  std::vector<InputEntry> inputs = stat_inputs(files);
 
   PrepareReport report{.directory = data.directory};
   if (is_prepared(report.directory)) {
     std::string differs;
     try {
       report.manifest = read_manifest(report.directory);
-      differs = difference(report.manifest, settings, inputs);
+      differs = difference(report.manifest, settings, files, inputs);
+      if (differs.empty() && options.force && report.manifest.version < kDatasetVersion) {
+        differs = fmt::format("its format is of version {}", report.manifest.version);
+      }
     } catch (const DataError& error) {
       if (!options.force) throw;
       differs = error.what();
@@ -249,11 +297,11 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
 
   OutputDirectory directory(report.directory);
   report.manifest = preparation.write(directory);
-  const std::vector<InputEntry> after = stat_inputs(preparation.input_paths());
+  const std::vector<InputEntry> after = stat_inputs(files);
   for (size_t i = 0; i < inputs.size(); ++i) {
     require<DataError>(inputs[i] == after[i], "{} changed while it was read", inputs[i].path);
   }
-  hash_inputs(inputs);
+  hash_inputs(files, inputs);
   report.manifest.inputs = std::move(inputs);
   report.manifest.settings = settings;
   directory.commit(report.manifest);
@@ -262,9 +310,35 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
   return report;
 }
 
+std::string prepared_otherwise(const fs::path& directory, const DataConfig& data, const TokenizerConfig& tokenizer,
+                               const std::optional<TokenizerConfig>& target_tokenizer) {
+  Manifest manifest = read_manifest(directory);
+  auto settings = prepare_settings(data, tokenizer, target_tokenizer);
+  for (const char* free : {"data.shard_tokens", "data.max_unknown_fraction", "data.max_unknown"}) {
+    manifest.settings.erase(free), settings.erase(free);
+  }
+  const auto is_file_of = [](const std::string& file, const DatasetSide& side) {
+    return !file.empty() && (!fs::exists(file) || Tokenizer::load(file)->hash() == side.tokenizer_hash);
+  };
+  const auto settle_file = [&](const char* key, const std::string& file, const DatasetSide& side) {
+    if (manifest.settings.contains(key) && is_file_of(file, side)) settings[key] = manifest.settings[key];
+  };
+  if (is_file_of(data.tokenizer_file, manifest.source)) {  // however it came about
+    std::erase_if(manifest.settings, [](const auto& setting) {
+      return setting.first.starts_with("tokenizer.") || setting.first.starts_with("target_tokenizer.");
+    });
+  }
+  settle_file("data.tokenizer_file", data.tokenizer_file, manifest.source);
+  settle_file("data.target_tokenizer_file", data.target_tokenizer_file, manifest.target);
+  return difference_of_settings(manifest, settings);
+}
+
 std::string describe(const PrepareReport& report) {
   std::string text;
-  if (report.already_prepared) {
+  if (!report.not_compared.empty()) {
+    text = fmt::format("{} is prepared already with these settings; its text cannot be compared: {}\n",
+                       report.directory.string(), report.not_compared);
+  } else if (report.already_prepared) {
     text = fmt::format("{} is prepared already from this text with these settings: nothing to do\n",
                        report.directory.string());
   } else {

@@ -34,6 +34,7 @@ struct PrepareOptions {
 
 struct PrepareReport {
   bool already_prepared = false;  // the directory held this very dataset: nothing was written
+  std::string not_compared;       // already prepared, as far as can be told: why its text cannot be compared
   std::string replaced;           // why what was there was replaced; empty: nothing was there
   fs::path directory;
   Manifest manifest;
@@ -45,13 +46,27 @@ struct PrepareReport {
 // both sides together. Tokenizers learn from the training split alone.
 //
 // Where the directory already holds a dataset of the same settings and the same text (sizes and times, or failing
-// those checksums), returns at once. Where it holds another: DataError unless forced. Whatever stops it, readers find
-// the old dataset, the new one, or none; never a part. ConfigError and DataError state what is wrong with settings and
-// text, with file and line.
+// those checksums), returns at once; so it does where the text cannot be had any more, and the settings are the same,
+// names of files among them. Where it holds another: DataError unless forced. Whatever stops it, readers find the old
+// dataset, the new one, or none; never a part. ConfigError and DataError state what is wrong with settings and text,
+// with file and line.
 PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
                       const std::optional<TokenizerConfig>& target_tokenizer = {}, const PrepareOptions& options = {});
 
-// A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy.
+// The first setting that says otherwise than what a dataset was made with, as "data.KEY was "A" and is now "B""; empty
+// if none does. Keys at their default are as good as absent; those that change no id (shard_tokens,
+// max_unknown_fraction) may differ, and a tokenizer's file may lie elsewhere if it is the same tokenizer. DataError as
+// Dataset::open().
+std::string prepared_otherwise(const fs::path& directory, const DataConfig& data, const TokenizerConfig& tokenizer,
+                               const std::optional<TokenizerConfig>& target_tokenizer);
+
+// The errors of prepare() that can be known before any text is read, or but a little of it: what job files say of text
+// and tokenizers fits together, its files are there and can be read, and its tokenizers load and have the specials that
+// sequences need. Pipes are left alone.
+void check_preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
+                       const std::optional<TokenizerConfig>& target_tokenizer = {});
+
+// A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy; what was left out.
 std::string describe(const PrepareReport& report);
 
 }  // namespace weft

@@ -60,15 +60,25 @@ size_t byte_of_character(std::string_view text, int64_t n) {
   return text.size();
 }
 
-Corpus::Corpus(const DataConfig& config) : config_(config) {
+std::array<TextFiles, 3> files_of_splits(const DataConfig& config) {
+  return {resolve_files(config.train, config.format), resolve_files(config.valid, config.format),
+          resolve_files(config.test, config.format)};
+}
+
+Corpus::Corpus(const DataConfig& config) : config_(config), bad_(config.bad_records == BadRecordPolicy::Skip) {
   config_.check();
-  const SplitFiles* named[] = {&config_.train, &config_.valid, &config_.test};
-  for (size_t i = 0; i < files_.size(); ++i) {
-    files_[i] = resolve_files(*named[i], config_.format);
-    for (const auto* side : {&files_[i].source, &files_[i].target}) {
-      paths_.insert(paths_.end(), side->begin(), side->end());
+  files_ = files_of_splits(config_);
+  const bool two_sided = config_.format == TextFormat::Parallel;
+  for (const DataSplit split : kSplits) {
+    TextFiles& files = files_[static_cast<size_t>(split)];
+    for (auto* side : {&files.source, &files.target}) {
+      const char* key = !two_sided ? "files" : side == &files.source ? "source" : "target";
+      for (TextFile& file : *side) {
+        if (file.is_pipe()) file.copy_pipe(config_.directory);
+        inputs_.push_back({fmt::format("data.{}.{}", split_name(split), key), file});
+        total_bytes_ += file.size();
+      }
     }
-    total_bytes_ += weft::total_bytes(files_[i]);
   }
   rewind();
 }
@@ -81,35 +91,88 @@ bool Corpus::has(DataSplit split) const {
 
 bool Corpus::needs_size() const { return by_position(config_) && !measured_; }
 
-void Corpus::measure(const std::function<void(const Corpus&)>& tick) {
+bool Corpus::holds_several() {
+  for (const TextFiles& files : files_) {
+    const auto source = open_text_source(config_, files, bad_);
+    TextRecord record;
+    if (source->next(record) && source->next(record)) return true;
+  }
+  return false;
+}
+
+bool Corpus::needs_comparison() const { return config_.duplicates != DuplicatePolicy::Keep && !duplicates_; }
+
+Duplicates::Counts Corpus::duplicates(DataSplit split) const {
+  return duplicates_ ? duplicates_->counts(split) : Duplicates::Counts{};
+}
+
+void Corpus::walk(const std::function<void(const Corpus&)>& tick, const std::function<bool()>& step) {
   rewind();
-  size_ = {};
+  while (step()) {
+    if (records_ % kTickRecords == 0) tick(*this);
+  }
+  rewind();
+}
+
+void Corpus::measure(const std::function<void(const Corpus&)>& tick) {
+  CorpusSize size;
   DataSplit split;
   TextRecord record;
-  while (next_unsplit(split, record)) {
-    ++size_.records;
-    if (config_.split == SplitRule::Characters) size_.characters += count_characters(record.source);
-    if (size_.records % kTickRecords == 0) tick(*this);
-  }
-  measured_ = true;
-  rewind();
+  walk(tick, [&] {
+    if (!next_undivided(split, record)) return false;
+    ++size.records;
+    if (config_.split == SplitRule::Characters) size.characters += count_characters(record.source);
+    return true;
+  });
+  size_ = size, measured_ = true;
+}
+
+void Corpus::find_duplicates(const std::function<void(const Corpus&)>& tick) {
+  Duplicates found;
+  DataSplit split;
+  TextRecord record;
+  walk(tick, [&] {
+    if (!next_unsplit(split, record)) return false;
+    found.add(split, record);
+    return true;
+  });
+  found.finish();
+  duplicates_ = std::move(found);
 }
 
 void Corpus::rewind() {
   reading_ = 0;
   finished_ = 0;
+  records_ = 0;
+  dropped_ = 0;
   position_ = 0;
   pieces_.clear();
-  source_ = open_text_source(config_, files_[0]);
+  bad_.clear();
+  source_ = open_text_source(config_, files_[0], bad_);
 }
 
-bool Corpus::next_unsplit(DataSplit& split, TextRecord& record) {
+// The next record, and which split's files name it.
+bool Corpus::next_undivided(DataSplit& split, TextRecord& record) {
   while (!source_->next(record)) {
-    if (reading_ + 1 == files_.size()) return false;
+    if (reading_ + 1 == files_.size()) {
+      bad_.check_share(records_, config_.max_bad_fraction);
+      return false;
+    }
     finished_ += weft::total_bytes(files_[reading_]);
-    source_ = open_text_source(config_, files_[++reading_]);
+    source_ = open_text_source(config_, files_[++reading_], bad_);
   }
+  ++records_;
   split = static_cast<DataSplit>(reading_);
+  return true;
+}
+
+// The same with the split that it goes to, but where characters cut through it.
+bool Corpus::next_unsplit(DataSplit& split, TextRecord& record) {
+  if (!next_undivided(split, record)) return false;
+  if (config_.split == SplitRule::Records) split = split_at(position_++);
+  if (config_.split == SplitRule::Hash) {
+    split = hashed_split(config_.split_seed, position_++, config_.valid_fraction, config_.test_fraction);
+  }
   return true;
 }
 
@@ -136,8 +199,10 @@ void Corpus::cut(TextRecord&& record) {
     pieces_.emplace_back(split_at(position_), TextRecord{.source = std::string(rest.substr(0, bytes)),
                                                          .file = record.file,
                                                          .target_file = record.target_file,
-                                                         .line = line});
-    line += std::count(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(bytes), '\n');
+                                                         .line = line,
+                                                         .on_one_line = record.on_one_line,
+                                                         .ends = stop == end});
+    if (!record.on_one_line) line += std::count(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(bytes), '\n');
     rest.remove_prefix(bytes);
     position_ = stop;
   }
@@ -145,19 +210,17 @@ void Corpus::cut(TextRecord&& record) {
 
 bool Corpus::next(DataSplit& split, TextRecord& record) {
   require<InternalError>(!needs_size(), "a corpus that is split by position is to be measured first");
+  require<InternalError>(!needs_comparison(), "duplicates are to be found first");
   while (pieces_.empty()) {
     if (!next_unsplit(split, record)) return false;
-    if (config_.split == SplitRule::Files) return true;
-    const int64_t index = position_;
     if (config_.split == SplitRule::Characters) {
+      record.ends = true;
       cut(std::move(record));
       continue;
     }
-    ++position_;
-    split = config_.split == SplitRule::Records
-                ? split_at(index)
-                : hashed_split(config_.split_seed, index, config_.valid_fraction, config_.test_fraction);
-    return true;
+    const bool superfluous = config_.duplicates == DuplicatePolicy::Drop && duplicates_->is_superfluous(records_ - 1);
+    if (!superfluous) return true;
+    ++dropped_;
   }
   split = pieces_.front().first;
   record = std::move(pieces_.front().second);

@@ -4,15 +4,19 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "data/prepare/bad_records.h"
 #include "data/prepare/config.h"
+#include "data/prepare/duplicates.h"
 #include "data/prepare/text_source.h"
 
 namespace weft {
 
-enum class DataSplit { Train, Valid, Test };
 inline constexpr std::array kSplits = {DataSplit::Train, DataSplit::Valid, DataSplit::Test};
 std::string_view split_name(DataSplit split);
 
@@ -33,38 +37,61 @@ std::pair<int64_t, int64_t> position_cuts(int64_t total, double valid_fraction, 
 int64_t count_characters(std::string_view text);
 size_t byte_of_character(std::string_view text, int64_t n);
 
+// A file that preparation reads, and the key of the job that names it: "data.train.files".
+struct PrepareInput {
+  std::string role;
+  TextFile file;
+};
+
+// The files of each split as `config` names them.
+std::array<TextFiles, 3> files_of_splits(const DataConfig& config);
+
 // All text of a configuration, each record with its split, in an order that depends on the text alone.
 class Corpus {
  public:
+  // Copies pipes to the end (text_file.h).
   explicit Corpus(const DataConfig& config);
 
   bool has(DataSplit split) const;  // may hold records
-  bool needs_size() const;          // split by position: size() must come first
+  // Does a split hold more than one record? Reads no more than that.
+  bool holds_several();
+  bool needs_size() const;  // split by position: measure() must come first
   // Reads everything once; `tick` is called now and then.
   void measure(const std::function<void(const Corpus&)>& tick);
+  bool needs_comparison() const;  // duplicates are to be counted or dropped: find_duplicates() must come first
+  void find_duplicates(const std::function<void(const Corpus&)>& tick);
 
   void rewind();
-  // A record that the rule cuts comes as several. False at the end.
+  // A record that the rule cuts comes as several. False at the end; DataError there, if too many were bad.
   bool next(DataSplit& split, TextRecord& record);
+  const SkippedRecords& skipped() const { return bad_.skipped(); }  // since rewind()
+  int64_t dropped_duplicates() const { return dropped_; }           // since rewind()
+  Duplicates::Counts duplicates(DataSplit split) const;
   uint64_t consumed() const;  // of total_bytes(), since rewind()
   uint64_t total_bytes() const { return total_bytes_; }
-  const std::vector<fs::path>& paths() const { return paths_; }  // of every file, in order of reading
+  const std::vector<PrepareInput>& inputs() const { return inputs_; }  // every file, in order of reading
 
  private:
   DataSplit split_at(int64_t position) const;
   bool next_unsplit(DataSplit& split, TextRecord& record);
+  bool next_undivided(DataSplit& split, TextRecord& record);
+  void walk(const std::function<void(const Corpus&)>& tick, const std::function<bool()>& step);
   void cut(TextRecord&& record);
 
   const DataConfig config_;
   std::array<TextFiles, 3> files_;
-  std::vector<fs::path> paths_;
+  std::vector<PrepareInput> inputs_;
   uint64_t total_bytes_ = 0;
   CorpusSize size_;
   bool measured_ = false;
+  std::optional<Duplicates> duplicates_;
+  BadRecords bad_;
 
   std::unique_ptr<TextSource> source_;
   size_t reading_ = 0;  // index into files_ of source_
   uint64_t finished_ = 0;
+  int64_t records_ = 0;                                  // that were read and are good
+  int64_t dropped_ = 0;                                  // of them, training records that occur elsewhere
   int64_t position_ = 0;                                 // records or characters passed
   std::deque<std::pair<DataSplit, TextRecord>> pieces_;  // of a record that was cut
 };

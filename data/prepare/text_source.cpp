@@ -1,16 +1,19 @@
 #include "data/prepare/text_source.h"
 
-#include <glob.h>
-
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "data/prepare/file_names.h"
+#include "data/prepare/json_fields.h"
 #include "data/prepare/text_source_readers.h"
 
 namespace weft {
 
 namespace {
+
+BadRecordError nul_error(const std::string& where) {
+  return {BadRecord::Nul, where + ": a NUL byte: this is not text", "convert UTF-16 or UTF-32 to UTF-8 first"};
+}
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos; }
 
@@ -21,8 +24,8 @@ class WholeFiles : public FileSequence {
  protected:
   bool read(TextInput& input, TextRecord& record) override {
     record.source.clear();
+    record.line = input.line() + 1;
     input.read_rest(record.source);
-    record.line = 1;
     return !record.source.empty();
   }
 };
@@ -73,15 +76,15 @@ class Paragraphs : public FileSequence {
 // Whole files are held and cut: a separator may contain or cross line ends.
 class Separated : public FileSequence {
  public:
-  Separated(std::vector<fs::path> files, std::string separator)
-      : FileSequence(std::move(files)), separator_(std::move(separator)) {}
+  Separated(std::vector<TextFile> files, std::string separator, const ReadRules& rules)
+      : FileSequence(std::move(files), rules), separator_(std::move(separator)) {}
 
  protected:
   bool read(TextInput& input, TextRecord& record) override {
     if (!loaded_) {
       text_.clear();
       input.read_rest(text_);
-      at_ = 0, line_ = 1, loaded_ = true;
+      at_ = 0, line_ = input.line() + 1, loaded_ = true;
     }
     while (at_ < text_.size()) {
       const size_t end = std::min(text_.find(separator_, at_), text_.size());
@@ -104,44 +107,23 @@ class Separated : public FileSequence {
   bool loaded_ = false;
 };
 
-// A field of a line that holds one JSON object.
-std::string json_text(const nlohmann::json& object, const std::string& name, const std::string& where) {
-  const auto field = object.find(name);
-  require<DataError>(field != object.end(), "{}: the object has no field \"{}\"", where, name);
-  require<DataError>(field->is_string(), "{}: field \"{}\" is no string", where, name);
-  std::string text = field->get<std::string>();
-  require<DataError>(text.find('\0') == std::string::npos, "{}: field \"{}\" holds a NUL: this is not text", where,
-                     name);
-  return text;
-}
-
-nlohmann::json json_object(std::string_view line, const std::string& where) {
-  nlohmann::json object;
-  try {
-    object = nlohmann::json::parse(line);
-  } catch (const nlohmann::json::exception& error) {
-    throw DataError(fmt::format("{}: not a line of JSON: {}", where, error.what()));
-  }
-  require<DataError>(object.is_object(), "{}: the line is JSON, but no object", where);
-  return object;
-}
-
 // Documents of one field, or with a second one prompts and answers.
 class JsonLines : public FileSequence {
  public:
-  JsonLines(std::vector<fs::path> files, std::string field, std::string answer = {})
-      : FileSequence(std::move(files)), field_(std::move(field)), answer_(std::move(answer)) {}
+  JsonLines(std::vector<TextFile> files, const ReadRules& rules, std::string field, std::string answer = {})
+      : FileSequence(std::move(files), rules), field_(std::move(field)), answer_(std::move(answer)) {}
 
  protected:
   bool read(TextInput& input, TextRecord& record) override {
+    const JsonField fields[] = {{field_, &record.source}, {answer_, &record.target}};
     std::string_view line;
     while (input.next_line(line)) {
       if (is_blank(line)) continue;
       const std::string where = fmt::format("{}:{}", input.path().string(), input.line());
-      const nlohmann::json object = json_object(line, where);
-      record.source = json_text(object, field_, where);
-      if (!answer_.empty()) record.target = json_text(object, answer_, where);
+      if (line.find('\0') != std::string_view::npos) throw nul_error(where);
+      read_json_fields(line, where, std::span(fields).first(answer_.empty() ? 1 : 2));
       record.line = input.line();
+      record.on_one_line = true;
       if (!record.source.empty() || !answer_.empty()) return true;
     }
     return false;
@@ -151,27 +133,47 @@ class JsonLines : public FileSequence {
   std::string field_, answer_;
 };
 
-std::vector<fs::path> resolve(const std::vector<std::string>& names) {
-  std::vector<fs::path> paths;
+std::vector<TextFile> resolve(const std::vector<std::string>& names) {
+  std::vector<TextFile> files;
   for (const std::string& name : names) {
-    if (fs::exists(name) || name.find_first_of("*?[") == std::string::npos) {
-      require<DataError>(fs::exists(name), "{}: no such file", name);
-      require<DataError>(!fs::is_directory(name), "{} is a directory, not a text file", name);
-      paths.emplace_back(name);
-      continue;
-    }
-    glob_t found{};
-    const int code = ::glob(name.c_str(), GLOB_NOSORT, nullptr, &found);
-    std::vector<fs::path> matches(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
-    ::globfree(&found);
-    require<DataError>(!matches.empty(), "{}: no file matches", name);
-    std::sort(matches.begin(), matches.end());
-    paths.insert(paths.end(), matches.begin(), matches.end());
+    for (fs::path& path : files_named(name)) files.emplace_back(std::move(path));
   }
-  return paths;
+  return files;
 }
 
 }  // namespace
+
+void refuse_nul(const TextRecord& record) {
+  for (const bool target : {false, true}) {
+    const size_t nul = (target ? record.target : record.source).find('\0');
+    if (nul != std::string::npos) throw nul_error(place_of(record, target, nul));
+  }
+}
+
+bool FileSequence::next(TextRecord& record) {
+  while (true) {
+    if (!input_ && !advance()) return false;
+    try {
+      if (read(*input_, record)) {
+        record.file = record.target_file = shared_path_;
+        refuse_nul(record);
+        return true;
+      }
+    } catch (const BadRecordError& error) {
+      rules_.bad.meet(error);
+      continue;
+    }
+    finished_ += files_[index_ - 1].size();
+    input_.reset();
+  }
+}
+
+bool FileSequence::advance() {
+  if (index_ == files_.size()) return false;
+  shared_path_ = std::make_shared<const fs::path>(files_[index_].name());
+  rules_.open(input_, files_[index_++]);
+  return true;
+}
 
 TextFiles resolve_files(const SplitFiles& files, TextFormat format) {
   if (format != TextFormat::Parallel) return {.source = resolve(files.files), .target = {}};
@@ -182,28 +184,29 @@ TextFiles resolve_files(const SplitFiles& files, TextFormat format) {
   return resolved;
 }
 
-std::unique_ptr<TextSource> open_text_source(const DataConfig& config, const TextFiles& files) {
+std::unique_ptr<TextSource> open_text_source(const DataConfig& config, const TextFiles& files, BadRecords& bad) {
+  const ReadRules rules{.skip_lines = config.skip_lines, .bad = bad};
   switch (config.format) {
     case TextFormat::Jsonl:
-      return std::make_unique<JsonLines>(files.source, config.json_field);
+      return std::make_unique<JsonLines>(files.source, rules, config.json_field);
     case TextFormat::PromptAnswer:
-      return std::make_unique<JsonLines>(files.source, config.prompt_field, config.answer_field);
+      return std::make_unique<JsonLines>(files.source, rules, config.prompt_field, config.answer_field);
     case TextFormat::Tsv:
-      return read_columns(files.source, config.source_column, config.target_column);
+      return read_columns(files.source, config.source_column, config.target_column, rules);
     case TextFormat::Parallel:
-      return read_parallel(files);
+      return read_parallel(files, rules);
     case TextFormat::Text:
       break;
   }
   switch (config.document_delimiter) {
     case DocumentDelimiter::File:
-      return std::make_unique<WholeFiles>(files.source);
+      return std::make_unique<WholeFiles>(files.source, rules);
     case DocumentDelimiter::Line:
-      return std::make_unique<Lines>(files.source);
+      return std::make_unique<Lines>(files.source, rules);
     case DocumentDelimiter::BlankLine:
-      return std::make_unique<Paragraphs>(files.source);
+      return std::make_unique<Paragraphs>(files.source, rules);
     case DocumentDelimiter::Separator:
-      return std::make_unique<Separated>(files.source, config.separator);
+      return std::make_unique<Separated>(files.source, config.separator, rules);
   }
   throw InternalError("no such document rule");
 }
@@ -211,7 +214,7 @@ std::unique_ptr<TextSource> open_text_source(const DataConfig& config, const Tex
 uint64_t total_bytes(const TextFiles& files) {
   uint64_t bytes = 0;
   for (const auto* side : {&files.source, &files.target}) {
-    for (const fs::path& path : *side) bytes += fs::file_size(path);
+    for (const TextFile& file : *side) bytes += file.size();
   }
   return bytes;
 }
@@ -220,7 +223,7 @@ std::string place_of(const TextRecord& record, bool target, size_t offset) {
   const std::string& text = target ? record.target : record.source;
   const auto end = text.begin() + static_cast<ptrdiff_t>(std::min(offset, text.size()));
   return fmt::format("{}:{}", (target ? record.target_file : record.file)->string(),
-                     record.line + std::count(text.begin(), end, '\n'));
+                     record.line + (record.on_one_line ? 0 : std::count(text.begin(), end, '\n')));
 }
 
 }  // namespace weft

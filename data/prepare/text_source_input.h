@@ -5,17 +5,17 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.h"
+#include "data/prepare/text_file.h"
 
 namespace weft {
 
-// The text of one file as it streams in, gunzipped if its first bytes are those of gzip (several members, too).
-//  - A truncated or damaged gzip file, or a file named *.gz that is none, is a DataError.
-//  - A NUL byte is a DataError with file and line: such a file is not text (or it is UTF-16).
+// The text of one file as it streams in, decompressed if its first bytes are those of gzip (several members, too) or of
+// zstd, where weft is built with it.
+//  - A truncated or damaged file is a DataError, and one compressed otherwise, or named *.gz or *.zst without being so.
 //  - A byte order mark of UTF-8 at the beginning is left out. Other bytes pass as they are.
 class TextInput {
  public:
-  explicit TextInput(const fs::path& path);
+  explicit TextInput(const TextFile& file);
   ~TextInput();
   TextInput(TextInput&&) noexcept;
 
@@ -30,8 +30,8 @@ class TextInput {
 
  private:
   struct Stream;
-  bool fill();
-  void refuse_nul(std::string_view chunk);
+  bool fill();       // the buffer anew
+  bool fill_more();  // behind what it holds
 
   fs::path path_;
   std::unique_ptr<Stream> stream_;

@@ -9,14 +9,19 @@ namespace {
 
 class Columns : public FileSequence {
  public:
-  Columns(std::vector<fs::path> files, int64_t source, int64_t target)
-      : FileSequence(std::move(files)), source_(source), target_(target) {}
+  Columns(std::vector<TextFile> files, int64_t source, int64_t target, const ReadRules& rules)
+      : FileSequence(std::move(files), rules), source_(source), target_(target) {}
 
  protected:
   bool read(TextInput& input, TextRecord& record) override {
     std::string_view line;
     if (!input.next_line(line)) return false;
     strip_return(line);
+    record.line = input.line();
+    if (line.empty()) {  // a pair without text
+      record.source.clear(), record.target.clear();
+      return true;
+    }
     const int64_t needed = std::max(source_, target_);
     int64_t column = 0;
     for (size_t begin = 0; column < needed && begin <= line.size();) {
@@ -27,10 +32,10 @@ class Columns : public FileSequence {
       begin = end + 1;
     }
     if (column < needed) {
-      throw DataError(fmt::format("{}:{}: {} tab-separated column{}, but column {} is asked for", input.path().string(),
-                                  input.line(), column, column == 1 ? "" : "s", needed));
+      throw BadRecordError(BadRecord::TooFewColumns,
+                           fmt::format("{}:{}: {} tab-separated column{}, but column {} is asked for",
+                                       input.path().string(), input.line(), column, column == 1 ? "" : "s", needed));
     }
-    record.line = input.line();
     return true;
   }
 
@@ -40,9 +45,25 @@ class Columns : public FileSequence {
 
 class ParallelFiles : public TextSource {
  public:
-  explicit ParallelFiles(TextFiles files) : files_(std::move(files)) {}
+  ParallelFiles(TextFiles files, const ReadRules& rules) : files_(std::move(files)), rules_(rules) {}
 
   bool next(TextRecord& record) override {
+    while (read(record)) {
+      try {
+        refuse_nul(record);
+        return true;
+      } catch (const BadRecordError& error) {
+        rules_.bad.meet(error);
+      }
+    }
+    return false;
+  }
+  uint64_t consumed() const override {
+    return finished_ + (source_ ? source_->consumed() : 0) + (target_ ? target_->consumed() : 0);
+  }
+
+ private:
+  bool read(TextRecord& record) {
     std::string_view source, target;
     while (true) {
       if (!source_ && !advance()) return false;
@@ -50,7 +71,7 @@ class ParallelFiles : public TextSource {
       const bool has_target = target_->next_line(target);
       if (has_source != has_target) refuse_unequal();
       if (has_source) break;
-      finished_ += fs::file_size(source_->path()) + fs::file_size(target_->path());
+      finished_ += files_.source[index_ - 1].size() + files_.target[index_ - 1].size();
       source_.reset(), target_.reset();
     }
     strip_return(source), strip_return(target);
@@ -59,17 +80,12 @@ class ParallelFiles : public TextSource {
     record.line = source_->line();
     return true;
   }
-  uint64_t consumed() const override {
-    return finished_ + (source_ ? source_->consumed() : 0) + (target_ ? target_->consumed() : 0);
-  }
-
- private:
   bool advance() {
     if (index_ == files_.source.size()) return false;
-    source_path_ = std::make_shared<const fs::path>(files_.source[index_]);
-    target_path_ = std::make_shared<const fs::path>(files_.target[index_]);
-    source_.emplace(files_.source[index_]);
-    target_.emplace(files_.target[index_++]);
+    source_path_ = std::make_shared<const fs::path>(files_.source[index_].name());
+    target_path_ = std::make_shared<const fs::path>(files_.target[index_].name());
+    rules_.open(source_, files_.source[index_]);
+    rules_.open(target_, files_.target[index_++]);
     return true;
   }
   [[noreturn]] void refuse_unequal() {
@@ -81,6 +97,7 @@ class ParallelFiles : public TextSource {
   }
 
   TextFiles files_;
+  ReadRules rules_;
   size_t index_ = 0;
   std::optional<TextInput> source_, target_;
   std::shared_ptr<const fs::path> source_path_, target_path_;
@@ -89,10 +106,13 @@ class ParallelFiles : public TextSource {
 
 }  // namespace
 
-std::unique_ptr<TextSource> read_columns(std::vector<fs::path> files, int64_t source, int64_t target) {
-  return std::make_unique<Columns>(std::move(files), source, target);
+std::unique_ptr<TextSource> read_columns(std::vector<TextFile> files, int64_t source, int64_t target,
+                                         const ReadRules& rules) {
+  return std::make_unique<Columns>(std::move(files), source, target, rules);
 }
 
-std::unique_ptr<TextSource> read_parallel(TextFiles files) { return std::make_unique<ParallelFiles>(std::move(files)); }
+std::unique_ptr<TextSource> read_parallel(TextFiles files, const ReadRules& rules) {
+  return std::make_unique<ParallelFiles>(std::move(files), rules);
+}
 
 }  // namespace weft

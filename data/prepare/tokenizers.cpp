@@ -12,14 +12,16 @@ namespace {
 struct Learner {
   Learner(const TokenizerConfig& config, int threads) : trainer(config, threads), kind(enum_name(config.kind)) {}
   void add(const TextRecord& record, bool target) {
-    check_text(record, target, kind);
     if (trainer.needs_text()) trainer.add(target ? record.target : record.source);
   }
   TokenizerTrainer trainer;
   std::string_view kind;
 };
 
-void read_training_text(bool pairs, Corpus& corpus, const PrepareOptions& options, Learner& source, Learner& target) {
+void read_training_text(const DataConfig& data, Corpus& corpus, const PrepareOptions& options, Learner& source,
+                        Learner& target) {
+  const bool pairs = data.is_pairs();
+  BadRecords bad(data.bad_records == BadRecordPolicy::Skip);  // counted when they are met again, as text is encoded
   PhaseProgress phase(options, "reading text for the tokenizer", corpus.total_bytes());
   corpus.rewind();
   DataSplit split;
@@ -27,10 +29,23 @@ void read_training_text(bool pairs, Corpus& corpus, const PrepareOptions& option
   while (corpus.next(split, record)) {
     phase.tick(corpus.consumed());
     if (split != DataSplit::Train) continue;
+    try {
+      check_text(record, false, source.kind);
+      if (pairs) check_text(record, true, target.kind);
+    } catch (const BadRecordError& error) {
+      bad.meet(error);
+      continue;
+    }
     source.add(record, false);
     if (pairs) target.add(record, true);
   }
   phase.done();
+}
+
+Tokenizers load_tokenizers(const DataConfig& data) {
+  const TokenizerPtr source = Tokenizer::load(data.tokenizer_file);
+  return {.source = source,
+          .target = data.target_tokenizer_file.empty() ? source : Tokenizer::load(data.target_tokenizer_file)};
 }
 
 }  // namespace
@@ -39,22 +54,31 @@ bool has_own_target(const DataConfig& data, const std::optional<TokenizerConfig>
   return data.tokenizer_file.empty() ? target_tokenizer.has_value() : !data.target_tokenizer_file.empty();
 }
 
+Tokenizers tokenizers_without_text(const DataConfig& data, const TokenizerConfig& tokenizer,
+                                   const std::optional<TokenizerConfig>& target_tokenizer) {
+  if (!data.tokenizer_file.empty()) return load_tokenizers(data);
+  const auto make = [](const TokenizerConfig& config) {
+    TokenizerTrainer trainer(config, 1);
+    if (!trainer.needs_text()) return trainer.finish();
+    const TokenizerConfig stand_in = {
+        .kind = TokenizerKind::Bytes, .specials = config.specials, .bos = config.bos, .eos = config.eos};
+    return TokenizerTrainer(stand_in, 1).finish();
+  };
+  const TokenizerPtr source = make(tokenizer);
+  return {.source = source, .target = target_tokenizer ? make(*target_tokenizer) : source};
+}
+
 Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokenizer,
                            const std::optional<TokenizerConfig>& target_tokenizer, Corpus& corpus,
                            const PrepareOptions& options) {
-  const bool own_target = has_own_target(data, target_tokenizer);
+  if (!data.tokenizer_file.empty()) return load_tokenizers(data);
   Tokenizers made;
-  if (!data.tokenizer_file.empty()) {
-    made.source = Tokenizer::load(data.tokenizer_file);
-    made.target = own_target ? Tokenizer::load(data.target_tokenizer_file) : made.source;
-    return made;
-  }
   Learner source(tokenizer, options.threads);
   std::optional<Learner> own;
-  if (own_target) own.emplace(*target_tokenizer, options.threads);
+  if (target_tokenizer) own.emplace(*target_tokenizer, options.threads);
   Learner& target = own ? *own : source;
   if (source.trainer.needs_text() || target.trainer.needs_text()) {
-    read_training_text(data.is_pairs(), corpus, options, source, target);
+    read_training_text(data, corpus, options, source, target);
   }
   PhaseProgress phase(options, "learning the tokenizer", 0);
   made.source = source.trainer.finish();

@@ -17,6 +17,11 @@ struct Tokenizers {
 // Does the target language have a tokenizer of its own?
 bool has_own_target(const DataConfig& data, const std::optional<TokenizerConfig>& target_tokenizer);
 
+// The same with stand-ins for those that are learnt from text: they know bytes, and have
+// the bos and eos that they will have.
+Tokenizers tokenizers_without_text(const DataConfig& data, const TokenizerConfig& tokenizer,
+                                   const std::optional<TokenizerConfig>& target_tokenizer);
+
 // Loads what the configuration names, or learns from the corpus' training split.
 Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokenizer,
                            const std::optional<TokenizerConfig>& target_tokenizer, Corpus& corpus,

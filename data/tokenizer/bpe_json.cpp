@@ -10,11 +10,15 @@ constexpr std::string_view kMergesRule = "merges";
 constexpr std::string_view kRanksRule = "ranks";
 
 void read_merges(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
-  json_only_members(json, {"format", "version", "kind", "specials", "roles", "pattern", "rule", "bytes", "merges"},
-                    where);
+  json_only_members(
+      json, {"format", "version", "kind", "specials", "roles", "pattern", "rule", "bytes", "merges", "whole"}, where);
   const TokenizerJson& bytes = json_list(json_member(json, "bytes", where), where + ": bytes");
   require<DataError>(bytes.size() == 256, "{}: bytes: {} ids, expected 256", where, bytes.size());
   for (size_t b = 0; b < 256; ++b) vocabulary.byte_ids[b] = json_id(bytes[b], fmt::format("{}: bytes[{}]", where, b));
+  if (json.contains("whole")) {
+    require<DataError>(json["whole"].is_boolean(), "{}: whole: expected true or false", where);
+    vocabulary.keeps_whole = json["whole"];
+  }
   const TokenizerJson& merges = json_list(json_member(json, "merges", where), where + ": merges");
   vocabulary.merges.reserve(merges.size());
   for (size_t i = 0; i < merges.size(); ++i) {
@@ -72,6 +76,7 @@ void BpeModel::write_json(TokenizerJson& json) const {
   }
   json["rule"] = kMergesRule;
   json["bytes"] = vocabulary_.byte_ids;
+  if (vocabulary_.keeps_whole) json["whole"] = true;
   TokenizerJson& merges = json["merges"] = TokenizerJson::array();
   for (const BpeMerge& merge : vocabulary_.merges) {
     merges.push_back(TokenizerJson::array({merge.left, merge.right, merge.id}));

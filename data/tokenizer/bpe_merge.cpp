@@ -4,10 +4,18 @@
 #include <bit>
 #include <functional>
 
+#include "base/error.h"
+
 namespace weft {
 
 namespace {
 constexpr size_t kShort = 48;  // symbols; above it the heap is faster
+}
+
+uint32_t positions_of(size_t symbols) {
+  if (symbols < UINT32_MAX) return static_cast<uint32_t>(symbols);
+  throw DataError(fmt::format("a pretoken of {} bytes is longer than the {} that are merged", symbols, UINT32_MAX - 1),
+                  "cut the text into documents, or choose a pattern that cuts it");
 }
 
 MergeTable::MergeTable(const std::vector<BpeMerge>& merges, bool rank_is_id) {
@@ -63,7 +71,7 @@ void PretokenMerger::offer(const MergeTable& pairs, const std::vector<int32_t>& 
 }
 
 void PretokenMerger::merge_long(const MergeTable& pairs, std::vector<int32_t>& symbols) {
-  const auto count = static_cast<uint32_t>(symbols.size());
+  const uint32_t count = positions_of(symbols.size());
   constexpr uint32_t kNone = UINT32_MAX;
   found_.resize(count);
   next_.resize(count);

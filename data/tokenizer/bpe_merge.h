@@ -47,6 +47,9 @@ class MergeTable {
   int shift_ = 0;
 };
 
+// How many positions so many symbols have, of 32 bits each; DataError where that is too few.
+uint32_t positions_of(size_t symbols);
+
 // Merges the neighbours in one pretoken, always the earliest rank and of those the leftmost, until none merges. Short
 // pretokens are searched through at each turn; long ones go by a heap, O(n log n). Keeps its memory between pretokens.
 class PretokenMerger {

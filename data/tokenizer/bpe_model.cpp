@@ -78,6 +78,10 @@ BpeModel::BpeModel(BpeVocabulary vocabulary, const std::string& where)
   vocabulary_.pattern = pretokenizer_.pattern();
   if (vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
     for (const auto& [bytes, id] : vocabulary_.tokens) whole_.emplace(bytes, id);
+  } else if (vocabulary_.keeps_whole) {
+    for (int32_t id = 0; id < bytes_.size(); ++id) {
+      if (bytes_.knows(id)) whole_.emplace(bytes_[id], id);
+    }
   }
 }
 
@@ -167,6 +171,7 @@ void BpeModel::hash_into(Hasher& hasher) const {
     for (int32_t id : vocabulary_.byte_ids) add(id);
     add(static_cast<uint64_t>(vocabulary_.merges.size()));
     for (const BpeMerge& merge : vocabulary_.merges) add(merge);
+    if (vocabulary_.keeps_whole) add(true);
     return;
   }
   add(static_cast<uint64_t>(vocabulary_.tokens.size()));

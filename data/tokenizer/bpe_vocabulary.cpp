@@ -33,6 +33,70 @@ class CheckedTokens {
   TokenBytes tokens_;
 };
 
+std::string name_of(const std::vector<BpeMerge>& merges, size_t i) {
+  return fmt::format("merge {} ({} {} -> {})", i, merges[i].left, merges[i].right, merges[i].id);
+}
+
+void check_pairs(const std::vector<BpeMerge>& merges, const std::string& where) {
+  std::unordered_map<uint64_t, size_t> pairs;
+  pairs.reserve(merges.size());
+  for (size_t i = 0; i < merges.size(); ++i) {
+    const uint64_t pair = static_cast<uint64_t>(merges[i].left) << 32 | static_cast<uint32_t>(merges[i].right);
+    const auto [other, is_new] = pairs.emplace(pair, i);
+    require<DataError>(is_new, "{}: {}: merge {} is of the same pair", where, name_of(merges, i), other->second);
+  }
+}
+
+// The tokens that merges make of the bytes. Files that were converted from ranks list merges by what they make, so that
+// a part may be made by a merge further down: a merge waits until its parts are there.
+class MergedTokens {
+ public:
+  MergedTokens(const std::vector<BpeMerge>& merges, const std::string& where, CheckedTokens& checked)
+      : merges_(merges), where_(where), checked_(checked) {}
+
+  void add_all() {
+    for (size_t i = 0; i < merges_.size(); ++i) {
+      ready_.push_back(i);
+      while (!ready_.empty()) {
+        const size_t next = ready_.back();
+        ready_.pop_back();
+        add(next);
+      }
+    }
+    for (size_t i = 0; i < merges_.size(); ++i) {
+      for (const int32_t part : {merges_[i].left, merges_[i].right}) {
+        require<DataError>(checked_.tokens().knows(part), "{}: {}: {} is neither a byte nor made by another merge",
+                           where_, name_of(merges_, i), part);
+      }
+    }
+  }
+
+ private:
+  void add(size_t i) {
+    const auto& [left, right, id] = merges_[i];
+    for (const int32_t part : {left, right}) {
+      if (checked_.tokens().knows(part)) continue;
+      waiting_[part].push_back(i);
+      return;
+    }
+    joined_.assign(checked_.tokens()[left]);
+    joined_.append(checked_.tokens()[right]);
+    if (checked_.tokens().knows(id) && checked_.tokens()[id] == joined_) return;
+    checked_.add(id, joined_, name_of(merges_, i));
+    const auto waited = waiting_.find(id);
+    if (waited == waiting_.end()) return;
+    ready_.insert(ready_.end(), waited->second.begin(), waited->second.end());
+    waiting_.erase(waited);
+  }
+
+  const std::vector<BpeMerge>& merges_;
+  const std::string& where_;
+  CheckedTokens& checked_;
+  std::unordered_map<int32_t, std::vector<size_t>> waiting_;  // by the part that is missing
+  std::vector<size_t> ready_;
+  std::string joined_;
+};
+
 }  // namespace
 
 void TokenBytes::set(int32_t id, std::string_view bytes) {
@@ -64,23 +128,8 @@ TokenBytes BpeVocabulary::checked_bytes(const std::string& where) const {
     const char byte = static_cast<char>(b);
     checked.add(byte_ids[static_cast<size_t>(b)], {&byte, 1}, fmt::format("byte {}", b));
   }
-  std::unordered_map<uint64_t, size_t> pairs;
-  pairs.reserve(merges.size());
-  std::string joined;
-  for (size_t i = 0; i < merges.size(); ++i) {
-    const auto& [left, right, id] = merges[i];
-    const std::string what = fmt::format("merge {} ({} {} -> {})", i, left, right, id);
-    for (int32_t part : {left, right}) {
-      require<DataError>(checked.tokens().knows(part), "{}: {}: {} is neither a byte nor made by a merge before", where,
-                         what, part);
-    }
-    const uint64_t pair = static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
-    const auto [other, is_new] = pairs.emplace(pair, i);
-    require<DataError>(is_new, "{}: {}: merge {} is of the same pair", where, what, other->second);
-    joined.assign(checked.tokens()[left]);
-    joined.append(checked.tokens()[right]);
-    checked.add(id, joined, what);
-  }
+  check_pairs(merges, where);
+  MergedTokens(merges, where, checked).add_all();
   return checked.take();
 }
 

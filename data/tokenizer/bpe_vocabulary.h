@@ -45,8 +45,9 @@ struct BpeVocabulary {
 
   Rule rule = Rule::Merges;
   std::string pattern;
-  std::array<int32_t, 256> byte_ids{};                  // all different
-  std::vector<BpeMerge> merges;                         // Merges; each of two ids made before
+  std::array<int32_t, 256> byte_ids{};  // all different
+  std::vector<BpeMerge> merges;  // Merges; each of two bytes or tokens of other merges. Several may make one token
+  bool keeps_whole = false;      // Merges: a pretoken that is a token is that token, without merging
   std::vector<std::pair<std::string, int32_t>> tokens;  // Ranks; ascending ids, the single bytes among them
 
   // The bytes of each id, after checking everything above; DataError beginning with `where`.

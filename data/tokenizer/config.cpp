@@ -10,8 +10,7 @@ namespace weft {
 namespace {
 
 void check_role(const TokenizerConfig& config, const char* role, const std::string& name) {
-  const bool own_specials = config.kind != TokenizerKind::Gpt2 && config.kind != TokenizerKind::Tiktoken;
-  if (name.empty() || !own_specials) return;  // a file may bring the special itself: checked when it is loaded
+  if (name.empty() || config.is_loaded()) return;  // a file may bring the special itself: checked when it is loaded
   for (const std::string& special : config.specials) {
     if (special == name) return;
   }
@@ -20,15 +19,16 @@ void check_role(const TokenizerConfig& config, const char* role, const std::stri
 }
 
 void check_files(const TokenizerConfig& config) {
-  const bool gpt2 = config.kind == TokenizerKind::Gpt2;
-  const bool tiktoken = config.kind == TokenizerKind::Tiktoken;
-  const std::string_view kind = enum_name(config.kind);
-  require<ConfigError>(gpt2 == !config.vocab_file.empty(), "tokenizer: kind {} {} `vocab_file`", kind,
-                       gpt2 ? "needs" : "reads no");
-  require<ConfigError>(gpt2 == !config.merges_file.empty(), "tokenizer: kind {} {} `merges_file`", kind,
-                       gpt2 ? "needs" : "reads no");
-  require<ConfigError>(tiktoken == !config.ranks_file.empty(), "tokenizer: kind {} {} `ranks_file`", kind,
-                       tiktoken ? "needs" : "reads no");
+  const auto check = [&](const char* key, const std::string& file, bool needs) {
+    require<ConfigError>(needs == !file.empty(), "tokenizer: kind {} {} `{}`", enum_name(config.kind),
+                         needs ? "needs" : "reads no", key);
+  };
+  const bool is_gpt2 = config.kind == TokenizerKind::Gpt2;
+  check("vocab_file", config.vocab_file, is_gpt2);
+  check("merges_file", config.merges_file, is_gpt2);
+  check("ranks_file", config.ranks_file, config.kind == TokenizerKind::Tiktoken);
+  check("model_file", config.model_file,
+        config.kind == TokenizerKind::HuggingFace || config.kind == TokenizerKind::SentencePiece);
 }
 
 void check_sizes(const TokenizerConfig& config) {
@@ -57,8 +57,8 @@ void check_sizes(const TokenizerConfig& config) {
 void TokenizerConfig::check() const {
   check_files(*this);
   check_sizes(*this);
-  require<ConfigError>(!pattern.empty(), "tokenizer: `pattern` is empty (none: do not split)");
-  if (kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken) Pretokenizer{pattern};  // throws if it is wrong
+  const bool is_cut = kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken;
+  if (is_cut && !pattern.empty()) Pretokenizer{pattern};  // throws if it is wrong
   std::unordered_set<std::string_view> names;
   for (const std::string& name : specials) {
     require<ConfigError>(!name.empty(), "tokenizer: a special's name is empty");
@@ -73,8 +73,8 @@ void TokenizerConfig::check() const {
                       "set `unk` to one of `specials`, or min_frequency to 1 and vocabulary to 0");
   }
   const bool has_unknown = kind == TokenizerKind::Chars || kind == TokenizerKind::Words;
-  require<ConfigError>(unk.empty() || has_unknown, "tokenizer: kind {} knows every byte, but `unk` is \"{}\"",
-                       enum_name(kind), unk);
+  require<ConfigError>(unk.empty() || has_unknown, "tokenizer: kind {} {}, but `unk` is \"{}\"", enum_name(kind),
+                       kind == TokenizerKind::SentencePiece ? "has its own `unk`" : "knows every byte", unk);
 }
 
 }  // namespace weft

@@ -11,12 +11,14 @@
 namespace weft {
 
 enum class TokenizerKind {
-  Bpe,       // byte-level BPE, learnt from the text
-  Bytes,     // 256 ids, one a byte; nothing to learn
-  Chars,     // one id a code point, sorted by code point
-  Words,     // one id a whitespace-separated word
-  Gpt2,      // loaded from GPT-2's vocab.json + merges.txt
-  Tiktoken,  // loaded from a .tiktoken rank file
+  Bpe,            // byte-level BPE, learnt from the text
+  Bytes,          // 256 ids, one a byte; nothing to learn
+  Chars,          // one id a code point, sorted by code point
+  Words,          // one id a whitespace-separated word
+  Gpt2,           // loaded from GPT-2's vocab.json + merges.txt
+  Tiktoken,       // loaded from a .tiktoken rank file
+  HuggingFace,    // loaded from a tokenizer.json of Hugging Face's tokenizers: byte-level BPE
+  SentencePiece,  // loaded from a SentencePiece model: BPE or unigram
 };
 template <>
 struct EnumNames<TokenizerKind> {
@@ -27,19 +29,25 @@ struct EnumNames<TokenizerKind> {
       {"words", TokenizerKind::Words},
       {"gpt2", TokenizerKind::Gpt2},
       {"tiktoken", TokenizerKind::Tiktoken},
+      {"huggingface", TokenizerKind::HuggingFace},
+      {"sentencepiece", TokenizerKind::SentencePiece},
   });
 };
+
+// Whether this build reads SentencePiece models: not where libsentencepiece was not found.
+bool has_sentencepiece();
 
 // How a tokenizer is learned or loaded. check() reports what does not fit together; TokenizerTrainer calls it.
 struct TokenizerConfig {
   TokenizerKind kind = TokenizerKind::Bpe;
   int64_t vocabulary = 0;
   int64_t merges = 0;
-  std::string pattern = "gpt4";
+  std::string pattern;
   int64_t min_frequency = 2;
   std::string vocab_file;
   std::string merges_file;
   std::string ranks_file;
+  std::string model_file;
   std::vector<std::string> specials;
   std::string bos;
   std::string eos;
@@ -48,8 +56,7 @@ struct TokenizerConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("kind", kind,
-            "bpe, bytes, chars and words are made from the text; gpt2 and tiktoken are loaded from files.");
+    v.field("kind", kind, "bpe, bytes, chars and words are made from the text; the others are loaded from files.");
     v.field("vocabulary", vocabulary,
             "Ids at most, bytes and specials included (bpe, words). 0: as many as `merges` says, or no limit.",
             Range{.min = 0, .max = 1 << 24});
@@ -57,13 +64,14 @@ struct TokenizerConfig {
             Range{.min = 0, .max = 1 << 24});
     v.field(
         "pattern", pattern,
-        "What splits text into the pretokens that merges stay within (bpe, tiktoken): gpt2, gpt4, none, or a regular "
-        "expression (PCRE2).");
+        "What splits text into the pretokens that merges stay within (bpe, tiktoken): gpt2, gpt4, o200k, none, or a "
+        "regular expression (PCRE2). Empty: gpt4 where merges are learnt; that of a rank file that OpenAI published.");
     v.field("min_frequency", min_frequency, "A pair (bpe) or word (words) that is seen less often is not learnt.",
             Range{.min = 1});
     v.field("vocab_file", vocab_file, "vocab.json (gpt2).");
     v.field("merges_file", merges_file, "merges.txt (gpt2).");
     v.field("ranks_file", ranks_file, "The .tiktoken file (tiktoken).");
+    v.field("model_file", model_file, "tokenizer.json (huggingface), or the .model file (sentencepiece).");
     v.field("specials", specials, "Names of special tokens, in the order of their ids.");
     v.field("bos", bos, "The special that begins a text; empty: none.");
     v.field("eos", eos, "The special that ends a text or a document; empty: none.");
@@ -71,6 +79,10 @@ struct TokenizerConfig {
     v.field("unk", unk,
             "The special that stands for what chars and words do not know; empty: unknown text is an error.");
   }
+
+  bool is_loaded() const { return kind >= TokenizerKind::Gpt2; }
+  // How text is cut where merges are learnt from it.
+  std::string learnt_pattern() const { return pattern.empty() ? "gpt4" : pattern; }
 
   // ConfigError if fields contradict each other or one that `kind` needs is missing.
   void check() const;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/tokenizer/bpe_model.h"
 #include "data/tokenizer/json.h"
+#include "data/tokenizer/sentencepiece.h"
 #include "data/tokenizer/visible_bpe.h"
 
 namespace weft {
@@ -52,17 +53,55 @@ std::optional<std::string> read_base64(std::string_view text) {
   return bytes;
 }
 
-// The specials that go with the rank files that OpenAI published, known by their number of ranks.
-std::vector<SpecialToken> published_specials(size_t ranks) {
-  if (ranks == 50256) return {{"<|endoftext|>", 50256}};
-  if (ranks == 100256) {
-    return {{"<|endoftext|>", 100257},
-            {"<|fim_prefix|>", 100258},
-            {"<|fim_middle|>", 100259},
-            {"<|fim_suffix|>", 100260},
-            {"<|endofprompt|>", 100276}};
+// A rank file that OpenAI published: how text is cut before its ranks apply, and the tokens that are not in it.
+struct PublishedRanks {
+  size_t count;
+  int32_t highest;
+  std::string_view pattern;
+  std::vector<SpecialToken> specials;
+};
+
+const PublishedRanks* published_ranks(const BpeVocabulary& vocabulary) {
+  static const std::vector<PublishedRanks> known = {
+      {50256, 50255, "gpt2", {{"<|endoftext|>", 50256}}},  // r50k_base, GPT-2's
+      {50280, 50280, "gpt2", {{"<|endoftext|>", 50256}}},  // p50k_base: runs of blanks stand behind the special
+      {100256,
+       100255,
+       "gpt4",
+       {{"<|endoftext|>", 100257},
+        {"<|fim_prefix|>", 100258},
+        {"<|fim_middle|>", 100259},
+        {"<|fim_suffix|>", 100260},
+        {"<|endofprompt|>", 100276}}},                                                     // cl100k_base
+      {199998, 199997, "o200k", {{"<|endoftext|>", 199999}, {"<|endofprompt|>", 200018}}}  // o200k_base
+  };
+  const auto is_it = [&](const PublishedRanks& ranks) {
+    return ranks.count == vocabulary.tokens.size() && ranks.highest == vocabulary.tokens.back().second;
+  };
+  const auto found = std::ranges::find_if(known, is_it);
+  return found == known.end() ? nullptr : &*found;
+}
+
+// Some list the special that ends a text among the ranks, as the last. No text becomes it.
+void take_out_end_token(BpeVocabulary& vocabulary, SpecialTokens& specials) {
+  const auto& [bytes, rank] = vocabulary.tokens.back();
+  if (bytes != "<|endoftext|>") return;
+  specials.tokens.push_back({bytes, rank});
+  vocabulary.tokens.pop_back();
+}
+
+void fit_published(const std::string& where, BpeVocabulary& vocabulary, SpecialTokens& specials) {
+  const PublishedRanks* published = published_ranks(vocabulary);
+  if (published != nullptr) specials.tokens = published->specials;
+  if (!vocabulary.pattern.empty()) return;
+  if (published == nullptr) {
+    throw ConfigError(
+        fmt::format("tokenizer: {} has {} ranks up to {}, which is no file that OpenAI published: how it "
+                    "splits text must be said",
+                    where, vocabulary.tokens.size(), vocabulary.tokens.back().second),
+        "set `pattern` to gpt2, gpt4, o200k, none or a regular expression, as whoever made the file says");
   }
-  return {};
+  vocabulary.pattern = published->pattern;
 }
 
 VisibleIds read_vocab_json(const fs::path& path) {
@@ -84,8 +123,12 @@ std::vector<VisibleMerge> read_merges_txt(const fs::path& path) {
 }  // namespace
 
 TokenizerParts read_gpt2(const fs::path& vocab_json, const fs::path& merges_txt) {
-  return parts_of_visible(read_vocab_json(vocab_json), read_merges_txt(merges_txt), "gpt2", vocab_json.string(),
-                          merges_txt.string());
+  return parts_of_visible(read_vocab_json(vocab_json), read_merges_txt(merges_txt), {.pattern = "gpt2"},
+                          vocab_json.string(), merges_txt.string());
+}
+
+TokenizerParts read_sentencepiece(const fs::path& model) {
+  return parts_of_sentencepiece(read_file(model), model.string());
 }
 
 TokenizerParts read_tiktoken(const fs::path& ranks, std::string_view pattern) {
@@ -110,9 +153,10 @@ TokenizerParts read_tiktoken(const fs::path& ranks, std::string_view pattern) {
   require<DataError>(!vocabulary.tokens.empty(), "{}: no ranks", where);
   std::sort(vocabulary.tokens.begin(), vocabulary.tokens.end(),
             [](const auto& a, const auto& b) { return a.second < b.second; });
-  find_byte_ids(vocabulary, where);
   SpecialTokens specials;
-  specials.tokens = published_specials(vocabulary.tokens.size());
+  take_out_end_token(vocabulary, specials);
+  find_byte_ids(vocabulary, where);
+  fit_published(where, vocabulary, specials);
   auto model = std::make_unique<const BpeModel>(std::move(vocabulary), where);
   set_published_roles(specials);
   return {std::move(model), std::move(specials)};

@@ -89,7 +89,11 @@ void check_bpe(const TokenizerJson& model, const std::string& at) {
   check_unused(model, "continuing_subword_prefix", at, {""});
   check_unused(model, "end_of_word_suffix", at, {""});
   check_unused(model, "byte_fallback", at, {false});
-  check_unused(model, "ignore_merges", at, {false});
+}
+
+bool keeps_whole(const TokenizerJson& model) {
+  const auto found = model.find("ignore_merges");
+  return found != model.end() && *found == true;
 }
 
 // "left right" in older files, ["left", "right"] in newer ones.
@@ -144,21 +148,38 @@ void check_all_are_special(const SpecialTokens& specials, const std::vector<std:
                      added.empty() ? "" : *added.begin());
 }
 
-TokenizerParts read_tokenizer_json(const fs::path& path) {
-  const std::string where = path.string();
-  const TokenizerJson json = read_json_file(path);
+TokenizerParts parts_of_json(const TokenizerJson& json, const std::string& where) {
   check_unused(json, "normalizer", where, {});
-  check_post_processor(json, where);
   const TokenizerJson& model = json_member(json, "model", where);
   check_bpe(model, where + ": model");
   const TokenizerJson& vocab = json_member(model, "vocab", where + ": model");
   require<DataError>(vocab.is_object(), "{}: model: vocab: expected an object", where);
   VisibleIds ids = visible_ids(vocab, where + ": model: vocab");
   const std::vector<std::string> added = add_tokens(json, where, ids);
-  TokenizerParts parts =
-      parts_of_visible(ids, merges_from(model, where + ": model"), pattern_of(json, where), where, where);
+  TokenizerParts parts = parts_of_visible(ids, merges_from(model, where + ": model"),
+                                          {pattern_of(json, where), keeps_whole(model)}, where, where);
   check_all_are_special(parts.specials, added, where);
   return parts;
+}
+
+TokenizerParts read_tokenizer_json(const fs::path& path) {
+  const TokenizerJson json = read_json_file(path);
+  check_post_processor(json, path.string());
+  return parts_of_json(json, path.string());
+}
+
+// Tokens that plain text becomes although no merge makes them. weft finds names in text only where it is asked to.
+void check_added_are_special(const TokenizerJson& json, const std::string& where) {
+  const auto added = json.find("added_tokens");
+  if (added == json.end() || !added->is_array()) return;
+  for (size_t i = 0; i < added->size(); ++i) {
+    const TokenizerJson& token = (*added)[i];
+    if (!token.is_object() || !token.contains("special") || token["special"] == true) continue;
+    throw DataError(fmt::format("{}: added_tokens[{}]: {} is found in all text (\"special\": false), which cannot be "
+                                "represented",
+                                where, i, json_excerpt(token)),
+                    "weft finds added tokens in text only where it is asked to");
+  }
 }
 
 TokenizerParts read_vocab_and_merges(const fs::path& directory) {
@@ -209,6 +230,12 @@ void read_roles(const fs::path& directory, SpecialTokens& specials) {
 }
 
 }  // namespace
+
+TokenizerParts read_hugging_face(const fs::path& tokenizer_json) {
+  const TokenizerJson json = read_json_file(tokenizer_json);
+  check_added_are_special(json, tokenizer_json.string());
+  return parts_of_json(json, tokenizer_json.string());
+}
 
 std::shared_ptr<const Tokenizer> read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary) {
   const fs::path whole = directory / "tokenizer.json";

@@ -17,6 +17,7 @@ struct VisibleBpe {
   std::string pattern, expression;
   std::vector<std::pair<std::string, int32_t>> ids;  // ascending; without specials
   std::vector<std::pair<std::string, std::string>> merges;
+  bool keeps_whole = false;
 };
 
 VisibleBpe visible_bpe(const Tokenizer& tokenizer) {
@@ -35,6 +36,7 @@ VisibleBpe visible_bpe(const Tokenizer& tokenizer) {
   const auto model = BpeModel::read_json(json, "the tokenizer");
   const Pretokenizer pretokenizer(model->parts().pattern);
   bpe.pattern = pretokenizer.pattern(), bpe.expression = pretokenizer.portable_expression();
+  bpe.keeps_whole = model->parts().keeps_whole;
   const auto text = [&](int32_t id) { return visible.write(model->bytes(id)); };
   for (int32_t id = 0; id < model->vocabulary(); ++id) {
     if (model->knows(id)) bpe.ids.emplace_back(text(id), id);
@@ -97,10 +99,10 @@ std::string tokenizer_json(const VisibleBpe& bpe, const std::vector<SpecialToken
       R"({{"version":"1.0","truncation":null,"padding":null,"added_tokens":{},"normalizer":null,"pre_tokenizer":{},)"
       R"("post_processor":{},"decoder":{},"model":{{"type":"BPE","dropout":null,"unk_token":null,)"
       R"("continuing_subword_prefix":"","end_of_word_suffix":"","fuse_unk":false,"byte_fallback":false,)"
-      R"("ignore_merges":false,"vocab":{{{}}},"merges":[{}]}}}})"
+      R"("ignore_merges":{},"vocab":{{{}}},"merges":[{}]}}}})"
       "\n",
-      added.dump(), pre_tokenizer(bpe).dump(), post_processor(specials, frame).dump(), byte_level(true).dump(), vocab,
-      merges);
+      added.dump(), pre_tokenizer(bpe).dump(), post_processor(specials, frame).dump(), byte_level(true).dump(),
+      bpe.keeps_whole, vocab, merges);
 }
 
 std::string tokenizer_config(const Tokenizer& tokenizer, int64_t max_length) {

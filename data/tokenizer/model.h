@@ -22,6 +22,8 @@ class TokenizerModel {
   virtual bool knows(int32_t id) const = 0;
   virtual std::string_view bytes(int32_t id) const = 0;      // of an id that it knows
   virtual std::string_view separator() const { return {}; }  // decode puts it between tokens
+  // How many bytes at the beginning of a decoded text the model had put there when it encoded.
+  virtual size_t own_beginning(std::string_view) const { return 0; }
   virtual void hash_into(Hasher& hasher) const = 0;
   virtual void write_json(nlohmann::json& json) const = 0;
 };

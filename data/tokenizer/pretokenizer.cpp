@@ -15,6 +15,7 @@ constexpr auto kNames = std::to_array<std::pair<std::string_view, Rule>>({
     {"gpt2", Rule::Gpt2},
     {"gpt4", Rule::Gpt4},
     {"gpt4-classic", Rule::Gpt4Classic},
+    {"o200k", Rule::O200k},
     {"none", Rule::None},
     {"words", Rule::Words},
     {"chars", Rule::Chars},
@@ -35,6 +36,8 @@ constexpr auto kExpressions = std::to_array<std::pair<std::string_view, Rule>>({
      Rule::Gpt4Classic},
     {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
      Rule::Gpt4Classic},
+    {R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     Rule::O200k},
 });
 
 template <class Table>

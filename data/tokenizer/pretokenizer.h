@@ -11,15 +11,16 @@ namespace weft {
 
 class Regex;
 
-// Splits text into the pretokens that a tokenizer works within: by GPT-2's or GPT-4's pattern (own scanners), by a
+// Splits text into the pretokens that a tokenizer works within: by the pattern of GPT-2, GPT-4 or o200k (own
+// scanners), by a
 // regular expression that the user brings (PCRE2), into whitespace-separated words or characters, or not at all.
 class Pretokenizer {
  public:
-  enum class Rule { Gpt2, Gpt4, Gpt4Classic, None, Words, Chars, Custom };
+  enum class Rule { Gpt2, Gpt4, Gpt4Classic, O200k, None, Words, Chars, Custom };
 
   // Names: gpt2, gpt4 (as tiktoken has it today), gpt4-classic (as first published: it differs in white space that ends
-  // a text), none. The regular expressions that these stand for mean the same. Anything else is compiled: ConfigError
-  // if it is no regular expression.
+  // a text), o200k, none. The regular expressions that these stand for mean the same. Anything else is compiled:
+  // ConfigError if it is no regular expression.
   explicit Pretokenizer(const std::string& pattern);
   explicit Pretokenizer(Rule rule);  // any but Custom
 
@@ -65,6 +66,8 @@ void Pretokenizer::for_each(std::string_view text, Sink&& sink) const {
       return scan_pretokens(text, sink, [](auto p, auto end) { return next_gpt4<true>(p, end); });
     case Rule::Gpt4Classic:
       return scan_pretokens(text, sink, [](auto p, auto end) { return next_gpt4<false>(p, end); });
+    case Rule::O200k:
+      return scan_pretokens(text, sink, [](auto p, auto end) { return next_o200k(p, end); });
     case Rule::Chars:
       return scan_pretokens(text, sink, [](auto p, auto end) { return p + utf8_at(p, end).length; });
     case Rule::None:

@@ -45,7 +45,7 @@ Regex::Regex(const std::string& pattern) : pattern_(pattern) {
                           PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr));
   if (!code) {
     throw ConfigError(fmt::format("tokenizer: pattern \"{}\": {} at byte {}", pattern, message_of(error), offset),
-                      "use gpt2, gpt4, none or a regular expression that PCRE2 knows");
+                      "use gpt2, gpt4, o200k, none or a regular expression that PCRE2 knows");
   }
   pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // if it cannot, matching interprets
   compiled_ = std::make_unique<const Compiled>(Compiled{std::move(code)});

@@ -4,8 +4,8 @@
 #include "data/tokenizer/unicode_letters.h"
 #include "data/tokenizer/utf8.h"
 
-// Scanners for the patterns of GPT-2 and GPT-4: each next_*(p, end) returns the end of the pretoken that begins at p <
-// end. Pretokens cover the text without gaps. A byte that is not valid UTF-8 is a character of class Other.
+// Scanners for the patterns of GPT-2, GPT-4 and o200k: each next_*(p, end) returns the end of the pretoken that begins
+// at p < end. Pretokens cover the text without gaps. A byte that is not valid UTF-8 is a character of class Other.
 namespace weft {
 
 struct ScannedChar {
@@ -81,6 +81,25 @@ inline const char* next_gpt2(const char* p, const char* end) {
 
 inline bool is_newline(char c) { return c == '\n' || c == '\r'; }
 
+// What is left of \p{N}{1,3} behind its first digit.
+inline const char* skip_two_digits(const char* p, const char* end) {
+  for (int digits = 1; digits < 3 && p < end; ++digits) {
+    const ScannedChar digit = scan_char(p, end);
+    if (digit.kind != CharClass::Number) break;
+    p += digit.length;
+  }
+  return p;
+}
+
+// \s*[\r\n]|\s+(?!\S)|\s+ from the white space at p on.
+inline const char* next_space_or_lines(const char* p, const char* end) {
+  const char* run_end = skip_run(p, end, CharClass::Space);
+  for (const char* q = run_end; q > p; --q) {
+    if (is_newline(q[-1])) return q;
+  }
+  return run_end == end ? end : all_but_last_space(p, run_end);
+}
+
 // '(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+
 // kTrailingWhole: white space that ends the text is one pretoken (tiktoken's \s++$ before \s*[\r\n]).
 template <bool kTrailingWhole>
@@ -92,14 +111,7 @@ const char* next_gpt4(const char* p, const char* end) {
   const ScannedChar c = scan_char(p, end);
   const char* second = p + c.length;
   if (c.kind == CharClass::Letter) return skip_run(second, end, CharClass::Letter);
-  if (c.kind == CharClass::Number) {
-    for (int digits = 1; digits < 3 && second < end; ++digits) {
-      const ScannedChar digit = scan_char(second, end);
-      if (digit.kind != CharClass::Number) break;
-      second += digit.length;
-    }
-    return second;
-  }
+  if (c.kind == CharClass::Number) return skip_two_digits(second, end);
   const ScannedChar next = second < end ? scan_char(second, end) : ScannedChar{CharClass::Space, 0};
   if (next.kind == CharClass::Letter && !is_newline(*p)) return skip_run(second + next.length, end, CharClass::Letter);
   if (c.kind == CharClass::Other || (*p == ' ' && next.kind == CharClass::Other)) {
@@ -107,12 +119,69 @@ const char* next_gpt4(const char* p, const char* end) {
     while (after < end && is_newline(*after)) ++after;
     return after;
   }
-  const char* run_end = skip_run(second, end, CharClass::Space);
-  if (kTrailingWhole && run_end == end) return end;
-  for (const char* q = run_end; q > p; --q) {
-    if (is_newline(q[-1])) return q;
+  if (kTrailingWhole && skip_run(second, end, CharClass::Space) == end) return end;
+  return next_space_or_lines(p, end);
+}
+
+struct CasedChar {
+  LetterCase letter_case;
+  uint32_t length;
+};
+
+inline CasedChar scan_cased(const char* p, const char* end) {
+  const Utf8Char c = utf8_at(p, end);
+  return {c.valid() ? letter_case(c.code_point) : LetterCase::None, c.length};
+}
+
+// The end of the run of letters and marks from p on that have this case or either.
+inline const char* skip_cased(const char* p, const char* end, LetterCase kind) {
+  while (p < end) {
+    const CasedChar c = scan_cased(p, end);
+    if (c.letter_case != kind && c.letter_case != LetterCase::Either) break;
+    p += c.length;
   }
-  return run_end == end ? end : all_but_last_space(p, run_end);
+  return p;
+}
+
+// [upper or either]*[lower or either]+ from p on: its end, or p. Where no lower-case letter follows the first run, that
+// run gives back what stands behind the last of its characters that may be either.
+inline const char* cased_word(const char* p, const char* end) {
+  const char* ends = p;
+  for (const char* q = p; q < end;) {
+    const CasedChar c = scan_cased(q, end);
+    if (c.letter_case == LetterCase::Lower) return skip_cased(q, end, LetterCase::Lower);
+    if (c.letter_case == LetterCase::None) break;
+    q += c.length;
+    if (c.letter_case == LetterCase::Either) ends = q;
+  }
+  return ends;
+}
+
+inline const char* after_contraction(const char* p, const char* end) {
+  return p < end && *p == '\'' ? contraction<true>(p, end) : p;
+}
+
+// With U = [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}], L = [\p{Ll}\p{Lm}\p{Lo}\p{M}], C = (?i:'s|'t|'re|'ve|'m|'ll|'d):
+// [^\r\n\p{L}\p{N}]?U*L+C?|[^\r\n\p{L}\p{N}]?U+L*C?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+inline const char* next_o200k(const char* p, const char* end) {
+  const ScannedChar c = scan_char(p, end);
+  const char* second = p + c.length;
+  const bool leads = c.kind != CharClass::Letter && c.kind != CharClass::Number && !is_newline(*p);
+  const char* first = leads ? second : p;
+  for (const char* begin : {first, p}) {
+    const char* word = cased_word(begin, end);
+    if (word != begin) return after_contraction(word, end);
+  }
+  const char* capitals = skip_cased(first, end, LetterCase::Upper);
+  if (capitals != first) return after_contraction(capitals, end);
+  if (c.kind == CharClass::Number) return skip_two_digits(second, end);
+  const bool other_follows = second < end && scan_char(second, end).kind == CharClass::Other;
+  if (c.kind == CharClass::Other || (*p == ' ' && other_follows)) {
+    const char* after = skip_run(second, end, CharClass::Other);
+    while (after < end && (is_newline(*after) || *after == '/')) ++after;
+    return after;
+  }
+  return next_space_or_lines(p, end);
 }
 
 }  // namespace weft

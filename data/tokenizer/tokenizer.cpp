@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "data/tokenizer/bpe_model.h"
 #include "data/tokenizer/json.h"
+#include "data/tokenizer/sentencepiece.h"
 #include "data/tokenizer/symbol_models.h"
 
 namespace weft {
@@ -87,7 +88,8 @@ std::unique_ptr<const TokenizerModel> read_model(const TokenizerJson& json, cons
   if (kind == "bpe") return BpeModel::read_json(json, where);
   if (kind == "chars") return ListModel::read_json(json, Pretokenizer::Rule::Chars, unk, where);
   if (kind == "words") return ListModel::read_json(json, Pretokenizer::Rule::Words, unk, where);
-  require<DataError>(kind == "bytes", "{}: kind: \"{}\" is not bpe, bytes, chars or words", where, kind);
+  if (kind == "sentencepiece") return read_sentencepiece_json(json, specials, where);
+  require<DataError>(kind == "bytes", "{}: kind: \"{}\" is not bpe, bytes, chars, words or sentencepiece", where, kind);
   json_only_members(json, {"format", "version", "kind", "specials", "roles"}, where);
   return std::make_unique<const BytesModel>();
 }
@@ -152,6 +154,7 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, DecodeOptions option
     text.append(shown);
     is_first = false;
   }
+  if (!options.continues) text.erase(0, model_->own_beginning(text));
   return text;
 }
 
@@ -173,6 +176,8 @@ bool Tokenizer::is_special(int32_t id) const {
   return std::any_of(specials_.tokens.begin(), specials_.tokens.end(),
                      [id](const SpecialToken& token) { return token.id == id; });
 }
+
+bool Tokenizer::knows(int32_t id) const { return model_->knows(id) || is_special(id); }
 
 std::string Tokenizer::to_json() const {
   TokenizerJson json{{"format", kFormat}, {"version", kVersion}, {"kind", model_->kind()}};

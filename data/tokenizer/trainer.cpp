@@ -20,7 +20,7 @@ bool learns_from_text(TokenizerKind kind) {
 Pretokenizer pretokenizer_for(const TokenizerConfig& config) {
   if (config.kind == TokenizerKind::Chars) return Pretokenizer(Pretokenizer::Rule::Chars);
   if (config.kind == TokenizerKind::Words) return Pretokenizer(Pretokenizer::Rule::Words);
-  if (config.kind == TokenizerKind::Bpe) return Pretokenizer(config.pattern);
+  if (config.kind == TokenizerKind::Bpe) return Pretokenizer(config.learnt_pattern());
   return Pretokenizer(Pretokenizer::Rule::None);
 }
 
@@ -52,7 +52,7 @@ void set_roles(const TokenizerConfig& config, SpecialTokens& specials) {
 
 BpeVocabulary learn_bpe(const TokenizerConfig& config, const std::vector<CountedPretoken>& pretokens) {
   BpeVocabulary vocabulary;
-  vocabulary.pattern = config.pattern;
+  vocabulary.pattern = config.learnt_pattern();
   for (int32_t b = 0; b < 256; ++b) vocabulary.byte_ids[static_cast<size_t>(b)] = b;
   const auto first_id = static_cast<int32_t>(256 + config.specials.size());
   const int64_t room = kMaxTokenId - first_id;
@@ -112,6 +112,12 @@ TokenizerParts TokenizerTrainer::State::make() {
       break;
     case TokenizerKind::Tiktoken:
       parts = read_tiktoken(config_.ranks_file, config_.pattern);
+      break;
+    case TokenizerKind::HuggingFace:
+      parts = read_hugging_face(config_.model_file);
+      break;
+    case TokenizerKind::SentencePiece:
+      parts = read_sentencepiece(config_.model_file);
       break;
     case TokenizerKind::Bytes:
       parts.model = std::make_unique<const BytesModel>();

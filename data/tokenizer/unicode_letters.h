@@ -22,4 +22,20 @@ inline CharClass char_class(uint32_t code_point) {
   return static_cast<CharClass>((classes >> ((code_point & 31) * 2)) & 3);
 }
 
+// What o200k's pattern asks besides: whether a letter or mark begins words (upper or title case), goes on in them
+// (lower case), or either (no case, and all marks).
+enum class LetterCase : uint8_t { None = 0, Upper = 1, Lower = 2, Either = 3 };
+
+inline constexpr size_t kCaseBlocks = 3586;
+inline constexpr size_t kCaseDistinctBlocks = 132;
+extern const std::array<uint8_t, kCaseBlocks> kCaseBlockIndex;
+extern const std::array<uint64_t, kCaseDistinctBlocks * 8> kCaseBlockClasses;
+
+inline LetterCase letter_case(uint32_t code_point) {
+  const uint32_t block = code_point >> 8;
+  if (block >= kCaseBlocks) return LetterCase::None;
+  const uint64_t cases = kCaseBlockClasses[size_t{kCaseBlockIndex[block]} * 8 + ((code_point >> 5) & 7)];
+  return static_cast<LetterCase>((cases >> ((code_point & 31) * 2)) & 3);
+}
+
 }  // namespace weft

@@ -71,11 +71,12 @@ VisibleMerge visible_merge(std::string_view line, std::string at) {
   return {std::string(line.substr(0, space)), std::string(line.substr(space + 1)), std::move(at)};
 }
 
-TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, std::string pattern,
+TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, VisibleRule rule,
                                 const std::string& where_ids, const std::string& where_merges) {
   const VisibleBytes visible;
   BpeVocabulary vocabulary;
-  vocabulary.pattern = std::move(pattern);
+  vocabulary.pattern = std::move(rule.pattern);
+  vocabulary.keeps_whole = rule.keeps_whole;
   for (const auto& [left, right, at] : merges) {
     require<DataError>(visible.read(left) && visible.read(right), "{}: expected two tokens and one space between them",
                        at);
@@ -96,8 +97,9 @@ TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<Visible
     if (!model->knows(id)) specials.tokens.push_back({token, id});
   }
   std::sort(specials.tokens.begin(), specials.tokens.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
-  const auto used = static_cast<size_t>(256 + model->parts().merges.size() + specials.tokens.size());
-  require<DataError>(used == ids.size(), "{}: {} tokens, but 256 bytes, {} merges of {} and {} specials are {}",
+  size_t used = specials.tokens.size();
+  for (int32_t id = 0; id < model->vocabulary(); ++id) used += model->knows(id) ? 1 : 0;
+  require<DataError>(used == ids.size(), "{}: {} tokens, but the bytes, {} merges of {} and {} specials make {}",
                      where_ids, ids.size(), model->parts().merges.size(), where_merges, specials.tokens.size(), used);
   set_published_roles(specials);
   return {std::move(model), std::move(specials)};

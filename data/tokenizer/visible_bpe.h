@@ -43,7 +43,11 @@ VisibleMerge visible_merge(std::string_view line, std::string at);  // "left rig
 
 // A byte-level BPE of these tokens and merges. A token that is neither a byte nor made by a merge (`<|endoftext|>`) is
 // a special. DataError beginning with `where_ids` or `where_merges`.
-TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, std::string pattern,
+struct VisibleRule {
+  std::string pattern;
+  bool keeps_whole = false;  // BpeVocabulary
+};
+TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, VisibleRule rule,
                                 const std::string& where_ids, const std::string& where_merges);
 
 // `<|endoftext|>`, if it is there, begins and ends documents in all files that OpenAI published.

@@ -4,7 +4,7 @@
 #include "tests/data/prepare/prepare_fixture.h"
 #include "tests/support/source_dir.h"
 
-// Datasets of format version 1, kept as they were written: every later weft reads them.
+// Datasets of earlier format versions, kept as they were written: every later weft reads them.
 namespace weft {
 namespace {
 
@@ -26,6 +26,29 @@ DataConfig pairs_config() {
   return {.directory = "pairs", .format = TextFormat::Tsv, .train = {.files = {"pairs.tsv"}}, .source_bos = true};
 }
 
+const fs::path kGolden2 = source_dir() / "tests" / "data" / "golden" / "dataset-v2";
+
+// Made dataset-v2/pairs, in a folder with a copy of dataset-v1/pairs.tsv and heldout.tsv.
+TEST(GoldenDataset, DISABLED_MakeVersion2) {
+  DataConfig config = pairs_config();
+  config.max_target_tokens = 5;
+  config.max_unknown_fraction = 1;
+  config.test.files = {"heldout.tsv"};
+  prepare(config, words_tokenizer(), words_tokenizer());
+}
+
+TEST(GoldenDataset, PairsOfVersion2AreReadWithTheirText) {
+  EXPECT_TRUE(verify_dataset(kGolden2 / "pairs").empty());
+  const Dataset train = Dataset::open(kGolden2 / "pairs", "train"), test = Dataset::open(kGolden2 / "pairs", "test");
+  EXPECT_EQ(test.header().version, 2);
+  EXPECT_FALSE(train.header().references);
+  ASSERT_TRUE(test.header().references);
+  std::vector<std::string> texts;
+  for (int64_t i = 0; i < test.num_pairs(); ++i) texts.push_back(test.read_reference(i));
+  EXPECT_THAT(texts, ElementsAre("to  tråder", "", "tre fire fem seks tråder"));
+  EXPECT_EQ(test.header().target.num_unknown, 3);
+}
+
 // Made the folders stream/ and pairs/ from text.txt and pairs.tsv; run it in a copy of the folder:
 //   data_prepare_test --gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Make'
 TEST(GoldenDataset, DISABLED_Make) {
@@ -37,6 +60,7 @@ TEST(GoldenDataset, StreamOfVersion1IsRead) {
   EXPECT_TRUE(verify_dataset(kGolden / "stream").empty());
   const Dataset train = Dataset::open(kGolden / "stream", "train");
   EXPECT_EQ(train.header().version, 1);
+  EXPECT_FALSE(train.header().references);
   EXPECT_EQ(train.header().num_documents, 3);
   EXPECT_EQ(train.header().num_shards, 3);
   EXPECT_EQ(train.header().source.tokenizer_hash, 0x6b582afdc1314c63u);

@@ -395,7 +395,8 @@ TEST_F(ManifestDamage, TruncationIsFound) {
 }
 
 TEST_F(ManifestDamage, LaterVersionsAndForeignFilesAreNamed) {
-  EXPECT_THAT(error_after([](auto& json) { json["version"] = 2; }), HasSubstr("version 2; this weft reads version 1"));
+  EXPECT_THAT(error_after([](auto& json) { json["version"] = 3; }),
+              HasSubstr("version 3; this weft reads versions 1 to 2"));
   EXPECT_THAT(error_after([](auto& json) { json["format"] = "other"; }), HasSubstr("is not a weft dataset"));
 }
 

@@ -52,6 +52,19 @@ TEST(Evaluation, PairsComeOnceInOrder) {
   EXPECT_LE(most, 200);
 }
 
+TEST(Evaluation, PairsThatDoNotFitAreLeftOut) {
+  const PairLengths lengths{.source = {4, 0, 9, 5, 8}, .target = {5, 5, 5, 10, 9}};
+  const auto some = make_pair_evaluation({.max_length = 8}, lengths);
+  EXPECT_EQ(epoch_indices(*some, 0), (std::vector<int64_t>{0, 4})) << "no source, 9 source tokens, 9 inputs";
+  EXPECT_EQ(some->sequences_per_epoch(), 2);
+  EXPECT_EQ(epoch_indices(*make_pair_evaluation({}, lengths), 0), (std::vector<int64_t>{0, 2, 3, 4}));
+  EXPECT_EQ(epoch_indices(*make_pair_evaluation({.max_sequences = 4, .max_length = 8}, lengths), 0),
+            (std::vector<int64_t>{0}));
+  EXPECT_THROW(make_pair_evaluation({.max_length = 3}, lengths), DataError);
+  const PairLengths joined{.source = {4, 4}, .target = {5, 6}, .joined = true};
+  EXPECT_EQ(epoch_indices(*make_pair_evaluation({.max_length = 8}, joined), 0), (std::vector<int64_t>{0}));
+}
+
 TEST(Evaluation, MayBeLimited) {
   EXPECT_EQ(epoch_indices(*make_pair_evaluation({.max_sequences = 7}, ragged_lengths(103)), 0).size(), 7u);
   EXPECT_EQ(epoch_indices(*make_window_evaluation({.context_length = 8, .max_sequences = 3}, 100), 0).size(), 3u);

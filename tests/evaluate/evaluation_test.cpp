@@ -37,24 +37,41 @@ TEST_F(LanguageModelEvaluation, CountsTargetsWordsAndBytes) {
   const Dataset split = Dataset::open(run.job().data.directory, "valid");
   EXPECT_EQ(report.step, 8);
   EXPECT_EQ(report.perplexity.sums.tokens, split.num_tokens() - 1);
-  EXPECT_EQ(report.perplexity.sums.bytes, split.num_tokens());  // a character each, all of them ASCII
+  // A character each, all of them ASCII; the first has no prediction.
+  EXPECT_EQ(report.perplexity.sums.bytes, split.num_tokens() - 1);
   EXPECT_EQ(report.perplexity.protocol.context, 8);
   EXPECT_EQ(report.perplexity.protocol.stride, 8);
   EXPECT_FALSE(report.translation.has_value());
   EXPECT_EQ(report.format(), report.perplexity.format() + "\n");
   const nlohmann::ordered_json json = report;
   EXPECT_EQ(json["split"], "valid");
-  EXPECT_EQ(json["tokens"], report.perplexity.sums.tokens);
+  EXPECT_EQ(json["perplexity"]["tokens"], report.perplexity.sums.tokens);
   EXPECT_FALSE(json.contains("bleu"));
 }
 
-TEST_F(LanguageModelEvaluation, FewerWindowsAreNotHeldToTheWholeText) {
+TEST_F(LanguageModelEvaluation, OfSeveralSplitsTheOneThatIsHeldOutIsTaken) {
+  EvaluateOptions unsaid = options();
+  unsaid.split.clear();
+  EXPECT_EQ(evaluate(unsaid).split, "valid");
+  unsaid.split = "test";
+  EXPECT_THROW(evaluate(unsaid), DataError);
+}
+
+TEST_F(LanguageModelEvaluation, OverlappingWindowsScoreTheSameText) {
+  EvaluateOptions overlapping = options();
+  overlapping.perplexity.stride = 3;
+  const PerplexitySums sums = evaluate(overlapping).perplexity.sums, once = evaluate(options()).perplexity.sums;
+  EXPECT_EQ(sums.bytes, once.bytes);
+  EXPECT_EQ(sums.words, once.words);
+}
+
+TEST_F(LanguageModelEvaluation, FewerWindowsAreHeldToTheirOwnText) {
   EvaluateOptions few = options();
   few.perplexity.max_sequences = 3;
   const PerplexitySums sums = evaluate(few).perplexity.sums;
   EXPECT_EQ(sums.tokens, 3 * 8);
-  EXPECT_EQ(sums.words, 0);
-  EXPECT_EQ(sums.bytes, 0);
+  EXPECT_EQ(sums.bytes, 3 * 8);
+  EXPECT_GT(sums.words, 0);
 }
 
 TEST_F(LanguageModelEvaluation, OptionsOfTranslationAreRefused) {
@@ -107,6 +124,79 @@ TEST_F(TranslationEvaluation, ScoresTheTextsThatItWrites) {
   const nlohmann::ordered_json json = report;
   for (const char* key : {"bleu", "chrf", "baselines"}) EXPECT_TRUE(json.contains(key)) << key;
   EXPECT_TRUE(evaluate(options()).translation->baselines.empty());
+}
+
+// Lines of the test split of which a model of 12 positions, or a dataset of cut targets, holds a part only.
+TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
+  job.data.directory = (scratch / "more").string();
+  job.data.tokenizer_file = (scratch / "data" / "tokenizer.json").string();
+  const std::string longer = std::string(40, 'a') + "\tab\n";
+  job.data.test.files = {scratch.write("test.tsv", "a 1\tba\n" + longer + "\tb\nb 2\tb b b b b b b b b b\n")};
+  job.data.max_target_tokens = 6;
+  job.data.heldout_overlong_pairs = OverlongPairs::Truncate;
+  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  EvaluateOptions testing = options();
+  testing.split = "test";
+  testing.overrides = {"data.directory=" + job.data.directory};
+  testing.translation = TranslationOptions{.output = scratch / "texts"};
+  const EvaluationReport report = evaluate(testing);
+  const std::string texts = read_file(scratch / "texts");
+  EXPECT_EQ(std::ranges::count(texts, '\n'), 4);
+  EXPECT_EQ(report.translation->pairs, 4);
+  EXPECT_EQ(report.translation->cut_sources, 1);
+  EXPECT_TRUE(report.translation->raw_references);
+  EXPECT_EQ(report.left_out, 1) << "the long source";
+  EXPECT_EQ(report.dataset.truncated_pairs, 1);
+  EXPECT_EQ(report.perplexity.sums.tokens, 3 + 2 + 5);
+  std::vector<std::string> lines(1);
+  for (const char c : texts) c == '\n' ? lines.emplace_back() : lines.back() += std::string(1, c);
+  lines.pop_back();
+  EXPECT_EQ(lines[2], "") << "of an empty source";
+  const std::vector<std::vector<std::string>> references = {{"ba", "ab", "b", "b b b b b b b b b b"}};
+  const BleuScore own = corpus_bleu(lines, references, {});
+  EXPECT_EQ(own.reference_length, 13);
+  EXPECT_EQ(report.translation->bleu.reference_length, 13) << "the text, and not what was left of it";
+  EXPECT_EQ(report.translation->bleu.score, own.score);
+  const std::string said = report.format();
+  EXPECT_NE(said.find("note: 1 pairs are left out of the perplexity"), std::string::npos) << said;
+  EXPECT_NE(said.find("note: 1 sources were cut"), std::string::npos) << said;
+}
+
+TEST_F(TranslationEvaluation, ADatasetThatDoesNotFitTheModelIsRefused) {
+  const std::string own = (scratch / "data" / "tokenizer.json").string();
+  job.data.directory = (scratch / "letters").string();
+  job.data.train.files = {scratch.write("other.tsv", "qx\tba\nxq\tab\n")}, job.data.valid = job.data.train;
+  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  job.data.tokenizer_file = job.data.directory + "/tokenizer.json", job.data.target_tokenizer_file = own;
+  job.data.directory = (scratch / "other").string();
+  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  EvaluateOptions other = options();
+  other.overrides = {"data.directory=" + job.data.directory};
+  EXPECT_THROW(evaluate(other), DataError) << "another source tokenizer";
+  const SmallRun stream(scratch, "stream");
+  other.overrides = {"data.directory=" + (scratch / "stream-data").string()};
+  EXPECT_THROW(evaluate(other), ConfigError) << "no pairs";
+}
+
+TEST_F(TranslationEvaluation, PromptsAreCheckedBeforeTheFirstStep) {
+  const auto tokenizer = Dataset::open(job.data.directory, "valid").load_source_tokenizer();
+  const auto refused = [&](const std::string& prompt) {
+    job.log.generations.every_steps = 1, job.log.generations.prompts = {"ab", prompt};
+    std::string said;
+    try {
+      check_prompts(job, *tokenizer, *tokenizer);
+    } catch (const ConfigError& error) {
+      said = error.what();
+    }
+    return said;
+  };
+  EXPECT_EQ(refused("a 1"), "");
+  EXPECT_EQ(refused(""), "");
+  EXPECT_NE(refused("aaaaaaaaaaaaaaa").find("log.generations.prompts[1]: it has 17 tokens"), std::string::npos);
+  EXPECT_NE(refused("zebra").find("log.generations.prompts[1]: "), std::string::npos);
+  Context context(Device{}, 1);
+  Mesh mesh = Mesh::single();
+  EXPECT_THROW(Trainer(context, mesh, job, {}), ConfigError);
 }
 
 TEST_F(TranslationEvaluation, AFileThatCannotBeWrittenIsRefused) {

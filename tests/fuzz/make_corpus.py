@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzz targets into the folders beside this script: small files, whole and damaged."""
 
+import base64
+import gzip
 import json
 import pathlib
 import struct
@@ -66,10 +68,120 @@ DAMAGED_CHECKPOINT = {
         {"name": "rank-00000.h5", "bytes": 100, "slices": [SLICE]}]}),
 }
 
-for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT),
-                               ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS)):
+SIDE = {"tokenizer_file": "tokenizer.json", "tokenizer_hash": "0123456789abcdef", "vocabulary": 300, "bos": 256, "eos": 257}
+COUNTS = {"tokens": 10, "longest": 6, "unknown": 1, "text_tokens": 7, "entropy": 2.5, "text_bytes": 9}
+SHARD = {"file": "test-00000.h5", "bytes": 4096, "checksum": "0123456789abcdef", "structure_checksum": "fedcba9876543210",
+         "records": 2, "source": {"count": 10, "offset": 2048}, "target": {"count": 10, "offset": 2068},
+         "references": {"count": 9, "offset": 2088}}
+SPLIT = {"records": 2, "dropped_empty": 0, "dropped_long": 1, "truncated": 0, "references": True, "source": COUNTS,
+         "target": COUNTS, "shards": [SHARD]}
+DATASET_BODY = {"format": "weft dataset", "version": 2, "kind": "pairs", "token_bytes": 2, "source": SIDE, "target": SIDE,
+                "settings": {"data.format": "tsv"}, "splits": {"test": SPLIT},
+                "inputs": [{"path": "t.tsv", "bytes": 20, "modified": 1, "checksum": "0123456789abcdef"}]}
+
+
+def dataset(split=None, shard=None, **body):
+    changed = {**SPLIT, **(split or {}), "shards": [{**SHARD, **(shard or {})}]}
+    return text_of({**DATASET_BODY, "splits": {"test": changed}, **body})
+
+
+def nested(levels):
+    return [nested(levels - 1)] if levels > 1 else []
+
+
+def without(value, *keys):
+    return {key: of for key, of in value.items() if key not in keys}
+
+
+DATASET = {
+    "answers": dataset(kind="answers"),
+    "pairs": dataset(),
+    "pairs_of_version_1": text_of({**DATASET_BODY, "version": 1, "splits": {"test": {
+        **without(SPLIT, "references"), "shards": [without(SHARD, "references")]}}}),
+    "stream": dataset({"references": False}, kind="stream", splits={"test": {
+        **without(SPLIT, "target"), "references": False, "shards": [without(SHARD, "target", "references")]}}),
+}
+DAMAGED_DATASET = {
+    "climbs": dataset(shard={"file": "../test-00000.h5"}),
+    "deep": dataset(deep=nested(40)),
+    "flag": dataset({"references": 1}),
+    "huge": dataset(shard={"source": {"count": 2**62, "offset": 0}}),
+    "later": dataset(version=3),
+    "leaves": dataset(shard={"references": {"count": 9, "offset": 4090}}),
+    "records": dataset({"records": 2**50}, {"records": 2**50}),
+    "special": dataset(source={**SIDE, "eos": 300}),
+    "sums": dataset({"records": 3}),
+}
+JSONL = {
+    "escapes": rb'{"text": "one\ntwo \u00fc \ud83d\ude00 \" \\ \/"}' + b"\n",
+    "others": b'{"id": 1, "a": [1, {"text": "no"}, []], "text": "yes", "n": -1.5e3, "z": null, "t": true}\n',
+    "python": rb'{"score": NaN, "text": "half \ud83d a pair", "b": -Infinity}' + b"\n",
+    "several": b'{"text": "one"}\n\n{"text": "two"}\r\n{"text": ""}\n{"text": "three"}',
+}
+DAMAGED_JSONL = {
+    "array": b'[{"text": "no"}]\n',
+    "comma": b'{"text": "one",}\n',
+    "deep": b'{"a": ' + b"[" * 60,
+    "nul": b'{"text": "a\\u0000"}\n',
+    "number": b'{"text": 3}\n',
+    "open": b'{"text": "one\n',
+}
+TSV = {"columns": "go\tva !\tCC-BY\r\nrun\tcours\n".encode(), "empty": b"a\tb\n\n\t\nc\td"}
+DAMAGED_TSV = {"column": b"a\tb\nc\nd\te\n", "nul": b"a\tb\nc\0\td\n"}
+TEXT = "one\ntwo\nthree äöü\n".encode()
+MEMBER = gzip.compress(TEXT, mtime=0)
+GZIP = {"member": MEMBER, "members": MEMBER + gzip.compress(b"four", 0, mtime=0)}
+DAMAGED_GZIP = {"checksum": MEMBER[:-6] + b"\0" + MEMBER[-5:], "cut": MEMBER[:-1], "garbage": MEMBER + b"more",
+                "second": MEMBER + b"\x1f" + b"\x8a" + MEMBER[2:]}
+# "one\ntwo\n" by `zstd`.
+FRAME = bytes.fromhex("28b52ffd0458410000") + b"one\ntwo\n" + bytes.fromhex("e6a60e40")
+ZSTD = {"frame": FRAME, "frames": FRAME + bytes.fromhex("502a4d1803000000") + b"xyz" + FRAME}
+DAMAGED_ZSTD = {"checksum": FRAME[:-1] + b"\0", "cut": FRAME[:-1], "garbage": FRAME + b"more"}
+YAML = {
+    "anchor": b"model: {layers: &n 2, heads: *n, width: 64}\n",
+    "lists": b"data:\n  train: {files: [a.txt, 'b c.txt', \"d\\n.txt\"]}\n  directory: out\nallow_changes: [optimizer]\n",
+    "numbers": b"seed: 7\nmodel: {width: 0x40, dropout: {attention: 1e-1}}\ntrain: {max_steps: 10, max_time: 3h45m}\n",
+    "text": "name: \"2024\"\ndata: {separator: \"ä\\t\\u20ac\"}\ntarget_tokenizer: null\n".encode(),
+}
+DAMAGED_YAML = {
+    "deep": b"a: " + b"[" * 60,
+    "key": b"modle: {width: 64}\n",
+    "merge": b"model: &m {width: 64}\nlora: {<<: *m}\n",
+    "tag": b"name: !!binary aGk=\n",
+    "twice": b"seed: 1\nseed: 2\n",
+    "type": b"model: {width: wide}\n",
+}
+
+for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("dataset", DATASET, DAMAGED_DATASET),
+                               ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),
+                               ("tsv", TSV, DAMAGED_TSV), ("yaml", YAML, DAMAGED_YAML), ("zstd", ZSTD, DAMAGED_ZSTD)):
     folder = pathlib.Path(__file__).parent / target
     folder.mkdir(exist_ok=True)
     for kind, files in (("whole", whole), ("damaged", damaged)):
         for name, content in files.items():
             (folder / f"{kind}_{name}").write_bytes(content)
+
+
+# Tokenizers: the small ones that the tests of tokenizers have (make_foreign_tokenizers.py), and those same tokens in
+# other files.
+HERE = pathlib.Path(__file__).parent
+FOREIGN = HERE.parent / "data/tokenizer/foreign"
+GPT2 = json.loads((FOREIGN / "gpt2.json").read_text())["model"]
+MERGES = "\n".join(" ".join(merge) for merge in GPT2["merges"])
+RANKS = [bytes([b]) for b in range(255)] + [b"th", b"he", b"the", b"\xff"]
+OWN = {"format": "weft-tokenizer", "version": 1, "specials": [{"name": "<unk>", "id": 0}], "roles": {"unk": "<unk>"}}
+TOKENIZERS = {
+    "tokenizer_json": {
+        "words": text_of({**OWN, "kind": "words", "tokens": [["the", 1], ["hat", 2]]}),
+        "bpe": text_of({**OWN, "kind": "bpe", "pattern": "gpt4", "rule": "merges", "bytes": list(range(1, 257)),
+                        "merges": [[117, 105, 257], [257, 102, 258]], "whole": True}),
+    },
+    "rank_file": {"bytes": b"\n".join(base64.b64encode(t) + b" %d" % i for i, t in enumerate(RANKS))},
+    "vocab_and_merges": {"gpt2": text_of(GPT2["vocab"]) + b"\0" + MERGES.encode()},
+    "hugging_face": {name: (FOREIGN / f"{name}.json").read_bytes() for name in ("gpt2", "llama3")},
+    "sentencepiece": {name: (FOREIGN / f"{name}.model").read_bytes() for name in ("unigram", "bpe")},
+}
+for target, files in TOKENIZERS.items():
+    (HERE / target).mkdir(exist_ok=True)
+    for name, content in files.items():
+        (HERE / target / f"whole_{name}").write_bytes(content)

@@ -1,34 +1,10 @@
 #include "tests/fuzz/safetensors_fuzz.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "base/error.h"
 #include "checkpoint/safetensors.h"
+#include "tests/fuzz/memory_file.h"
 
 namespace weft::test {
-namespace {
-
-// A file in memory, with a path.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::span<const uint8_t> bytes) : descriptor_(memfd_create("safetensors", MFD_CLOEXEC)) {
-    require<InternalError>(descriptor_ >= 0, "no file in memory");
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    require<InternalError>(written == static_cast<ssize_t>(bytes.size()), "not written");
-  }
-  ~MemoryFile() { ::close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  fs::path path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
-
- private:
-  int descriptor_;
-};
-
-}  // namespace
-
 bool reads_safetensors(std::span<const uint8_t> bytes) {
   const MemoryFile memory(bytes);
   try {

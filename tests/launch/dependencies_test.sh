@@ -54,7 +54,7 @@ done
 # Whatever the list calls a library of weft's, cmake asks for.
 while IFS=: read -r entry _; do
   name=${entry##* }
-  case $name in C++ | CMake | Ninja | git) continue ;; esac
+  case $name in C++ | CMake | Ninja | git | zstd) continue ;; esac
   grep -q "^weft needs $name: " "$log" || fail "$name of launch/packages.txt is looked for"
 done < <(grep -E '^[a-z0-9]' launch/packages.txt)
 
@@ -73,6 +73,15 @@ configure 1 -U'*_ROOT' -U'CMAKE_DISABLE_FIND_PACKAGE_*' -DxxHash_ROOT=/nonexiste
 [[ $(missing) == 1 ]] || fail "one line where one is missing"
 grep -q '^weft needs xxHash: xxhash.h is not found in /nonexistent; ' "$log" || fail "the line says what was looked for, and where"
 configure 0 -UxxHash_ROOT
+
+# zstd: done without, and said so; insisted on, where it is not.
+configure 0 -Dzstd_ROOT=/nonexistent
+grep -q 'weft: without zstd (zstd.h is not found in /nonexistent)' "$log" || fail "a build without zstd says so"
+configure 1 -DWEFT_ZSTD=ON
+grep -q 'WEFT_ZSTD=ON, but zstd.h is not found in /nonexistent. Install libzstd-dev' "$log" || fail "a missing zstd is named"
+configure 0 -DWEFT_ZSTD=OFF -Uzstd_ROOT
+grep -q 'weft: without zstd (-DWEFT_ZSTD=OFF)' "$log" || fail "a choice against zstd is taken"
+configure 0 -UWEFT_ZSTD
 
 # CUDA: a choice that is none; without; and insisted on where there is no compiler for it.
 configure 1 -DWEFT_CUDA=perhaps

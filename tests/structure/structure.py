@@ -29,7 +29,7 @@ CONCEPTS = {
     "evaluation: loss over a split": r"\bevaluate_loss\(Transformer& model",
     "evaluation: translating a split": r"^std::vector<std::string> translate_(?:split|sentences)\(",
     "evaluation: loading a model": r"^LoadedModel load_model\(",
-    "evaluation: text of a split": r"^TextSize text_size\(",
+    "evaluation: text of a split": r"^ScoredText scored_text\(",
     "data: special tokens around a source": r"> (?:source_row|encode_source)\(const std::string& |^RowEncoder::Fit RowEncoder::encode_side\(",
     "benchmark: steps, synthetic data, peaks": r"^(?:BenchReport bench_steps|SyntheticData make_synthetic_data|\w+ measure_(?:ceiling|peak_gflops))\(",
     "planner's step": r"^\w+ plan_(?:layout|step)\(",

@@ -169,8 +169,8 @@ TEST(Stopping, SamplesAreLeft) {
 TEST(Stopping, SamplesThatFailAreToldOnceAndStopNothing) {
   const Scratch scratch;
   SmallRun run(scratch);
-  run.job().log.generations = {.every_steps = 2, .prompts = {""}, .temperatures = {0}, .max_tokens = 3};
-  run.job().model.max_length = 8;
+  run.job().log.generations = {.every_steps = 2, .prompts = {"the the "}, .temperatures = {0}, .max_tokens = 3};
+  run.job().model.max_length = 8;  // no room behind the prompt
   testing::internal::CaptureStdout();  // where messages go until a program starts its log
   const TrainResult result = run.train();
   const std::string said = testing::internal::GetCapturedStdout();

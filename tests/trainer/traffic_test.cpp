@@ -64,8 +64,8 @@ Sizes sizes_of(const LayoutCase& c, const Layout& layout) {
       s.partial += static_cast<double>(std::max<int64_t>(0, overlap(owned, p->range()).size()));
     }
   }
-  const auto batches =
-      read_step(c.plan()->step(0, 0), test::PatternReader(c.vocabulary, c.document_mask), 0, layout.dp, layout.micro_rows);
+  const auto batches = read_step(c.plan()->step(0, 0), test::PatternReader(c.vocabulary, c.document_mask), 0, layout.dp,
+                                 layout.micro_rows);
   for (const MicroBatch& m : batches.micro) s.rows.push_back(static_cast<double>(m.input.num_tokens()));
   s.rounds = static_cast<double>(batches.most_micro);
   return s;

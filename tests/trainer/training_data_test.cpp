@@ -25,5 +25,14 @@ TEST(TrainingData, ADamagedShardIsRefusedByAllRanksBeforeAnythingIsWritten) {
   }
 }
 
+// The characters' tokenizer has no end token that documents could be told apart by.
+TEST(TrainingData, ADocumentMaskWithoutAnEndTokenIsRefusedBeforeAnythingIsWritten) {
+  const test::Scratch scratch;
+  test::SmallRun run(scratch);
+  run.job().data.document_mask = true;
+  EXPECT_THAT(error_of([&] { run.train(); }), testing::HasSubstr("data.document_mask: the documents of"));
+  EXPECT_FALSE(fs::exists(run.directory()));
+}
+
 }  // namespace
 }  // namespace weft

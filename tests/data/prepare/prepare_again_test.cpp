@@ -23,6 +23,12 @@ class PrepareAgain : public testing::Test {
     before_ = contents(data_.directory);
   }
   PrepareReport again(bool force = false) { return prepare(data_, words_tokenizer(), {}, {.force = force}); }
+  template <class Change>
+  void change_manifest(Change&& change) {
+    Manifest manifest = read_manifest(data_.directory);
+    change(manifest);
+    write_file_atomically(fs::path(data_.directory) / kManifestName, manifest_text(manifest));
+  }
   std::string refusal() {
     return error_of([&] { again(); });
   }
@@ -63,7 +69,10 @@ TEST_F(PrepareAgain, WhatDiffersIsNamed) {
   EXPECT_THAT(refusal(), HasSubstr("data.shard_tokens was \"3\" and is now \"4\""));
   data_.shard_tokens = 3;
   data_.train.files.pop_back();
-  EXPECT_THAT(refusal(), HasSubstr("data.train.files was"));
+  EXPECT_THAT(refusal(), HasSubstr("it was made from 2 files, now there are 1"));
+  data_.valid.files = {(scratch_ / "b.txt").string()};
+  EXPECT_THAT(refusal(), HasSubstr("b.txt was read for data.train.files where"));
+  data_.valid.files = {};
   data_.train.files.push_back(scratch_.write("b.txt", "three four\n"));
   EXPECT_THAT(refusal(), HasSubstr("had 6 bytes and has 11"));
   EXPECT_THAT(error_of([&] { prepare(data_, bytes_tokenizer()); }), HasSubstr("tokenizer."));
@@ -71,12 +80,54 @@ TEST_F(PrepareAgain, WhatDiffersIsNamed) {
 
 // A dataset of a version that had no such key: it did what the key's default says.
 TEST_F(PrepareAgain, AKeyThatCameLaterCountsAsItsDefault) {
-  Manifest manifest = read_manifest(data_.directory);
-  ASSERT_EQ(manifest.settings.erase("data.answer_field"), 1u);
-  write_file_atomically(fs::path(data_.directory) / kManifestName, manifest_text(manifest));
+  change_manifest([](Manifest& manifest) {
+    EXPECT_EQ(manifest.settings.erase("data.answer_field"), 1u);
+    EXPECT_EQ(manifest.settings.erase("tokenizer.pattern"), 1u);
+    manifest.settings["data.a_later_key"] = "3";
+  });
+  EXPECT_THAT(refusal(), HasSubstr("data.a_later_key was \"3\" and is gone"));
+  change_manifest([](Manifest& manifest) { manifest.settings.erase("data.a_later_key"); });
   EXPECT_TRUE(again().already_prepared);
   data_.answer_field = "reply";
-  EXPECT_THAT(refusal(), HasSubstr("data.answer_field is new"));
+  EXPECT_THAT(refusal(), HasSubstr("data.answer_field was \"answer\" and is now \"reply\""));
+}
+
+TEST_F(PrepareAgain, WhatIsAcceptedChangesNothing) {
+  data_.max_unknown_fraction = 0.9;
+  data_.max_bad_fraction = 0.9;
+  EXPECT_TRUE(again().already_prepared);
+}
+
+TEST_F(PrepareAgain, TheSameTextUnderAnotherNameIsTheSame) {
+  fs::create_directory(scratch_ / "moved");
+  for (const char* name : {"a.txt", "b.txt"}) fs::copy_file(scratch_ / name, scratch_ / "moved" / name);
+  data_.train.files = {(scratch_ / "moved/*.txt").string()};
+  EXPECT_TRUE(again().already_prepared);
+  data_.train.files = {(scratch_ / "moved/../moved/a.txt").string(), (scratch_ / "b.txt").string()};
+  EXPECT_TRUE(again().already_prepared);
+  data_.train.files = {(scratch_ / "moved/b.txt").string(), (scratch_ / "moved/a.txt").string()};
+  EXPECT_THAT(refusal(), HasSubstr("b.txt had 8 bytes and has 6"));
+}
+
+TEST_F(PrepareAgain, TextMayGoOnceItIsPrepared) {
+  fs::remove(scratch_ / "a.txt");
+  const PrepareReport report = again();
+  EXPECT_TRUE(report.already_prepared);
+  EXPECT_THAT(describe(report), HasSubstr("its text cannot be compared: "));
+  EXPECT_THAT(error_of([&] { again(true); }), HasSubstr("a.txt: no such file"));
+  data_.shard_tokens = 4;
+  EXPECT_THAT(refusal(), HasSubstr("a.txt: no such file"));
+  EXPECT_EQ(contents(data_.directory), before_);
+}
+
+// Datasets of earlier versions do not say for which key a file was read: there the names themselves are compared.
+TEST_F(PrepareAgain, ListsAreShownAsLists) {
+  change_manifest([](Manifest& manifest) {
+    for (InputEntry& input : manifest.inputs) input.role.clear();
+  });
+  EXPECT_TRUE(again().already_prepared);
+  data_.train.files.pop_back();
+  EXPECT_THAT(refusal(), testing::ContainsRegex("data.train.files was \"\\[[^\n]*a.txt, [^\n]*b.txt\\]\" and is now "));
 }
 
 TEST_F(PrepareAgain, ForcingRemovesShardsThatAreNoLongerPartOfIt) {
@@ -141,7 +192,7 @@ TEST_F(PrepareAgain, VerifyNamesEveryDamagedShard) {
 
 TEST_F(PrepareAgain, DescriptionHasCountsAndHashes) {
   const std::string text = describe_dataset(data_.directory);
-  EXPECT_THAT(text, HasSubstr("version 1, stream, ids of 2 bytes"));
+  EXPECT_THAT(text, HasSubstr("version 2, stream, ids of 2 bytes"));
   EXPECT_THAT(text, HasSubstr("tokenizer: tokenizer.json, vocabulary 6, hash "));
   EXPECT_THAT(text, HasSubstr("train: 2 documents in 2 shards"));
   EXPECT_THAT(text, HasSubstr("a.txt, 8 bytes"));

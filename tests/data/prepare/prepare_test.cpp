@@ -38,12 +38,24 @@ TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
   EXPECT_EQ(Dataset::splits(data.directory), std::vector<std::string>{"train"});
 }
 
-TEST(Prepare, WithoutEosNothingIsPutBetweenDocuments) {
+// A document that the split cuts ends where it ends, not where it is cut.
+TEST(Prepare, ACutThroughADocumentIsNotItsEnd) {
   const Scratch scratch;
-  const DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\nc\n")});
-  prepare(data, {.kind = TokenizerKind::Chars});
-  const Dataset dataset = Dataset::open(data.directory, "train");
-  EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_tokens(dataset)), "abc");
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\ncdefgh\n")});
+  data.split = SplitRule::Characters, data.valid_fraction = 0.5;
+  prepare(data, bytes_tokenizer());
+  const auto text = [&](const char* split) {
+    const Dataset dataset = Dataset::open(data.directory, split);
+    return dataset.load_source_tokenizer()->decode(all_tokens(dataset), {.show_specials = true});
+  };
+  EXPECT_EQ(text("train"), "ab</s>cd");
+  EXPECT_EQ(text("valid"), "efgh</s>");
+}
+
+TEST(Prepare, PairsOfBlanksOfAnyScriptHaveNoText) {
+  const Scratch scratch;
+  const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb\n\u00A0 \tx\ny\t\u3000\n")});
+  EXPECT_EQ(prepare(data, bytes_tokenizer()).manifest.splits.at("train").dropped_empty, 2);
 }
 
 TEST(Prepare, BytesThatAreNoUtf8AreKeptByByteLevelTokenizers) {
@@ -58,7 +70,8 @@ TEST(Prepare, BytesThatAreNoUtf8AreKeptByByteLevelTokenizers) {
 TEST(Prepare, CharsAndWordsRefuseWhatIsNoUtf8) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "fine\nba\xff-\n")});
-  for (const TokenizerConfig& config : {TokenizerConfig{.kind = TokenizerKind::Chars}, words_tokenizer()}) {
+  const TokenizerConfig chars = {.kind = TokenizerKind::Chars, .specials = {"</s>"}, .eos = "</s>"};
+  for (const TokenizerConfig& config : {chars, words_tokenizer()}) {
     EXPECT_THAT(error_of([&] { prepare(data, config); }),
                 testing::AllOf(HasSubstr("a.txt:2: byte 0xff is not valid UTF-8"), HasSubstr("bpe or bytes")));
   }
@@ -127,6 +140,89 @@ TEST(Prepare, LongPairsAreDroppedOrTruncatedAndCounted) {
     EXPECT_EQ(tokenizer->decode(source), "ab");
   }
   EXPECT_THAT(describe(report), HasSubstr("dropped 2 without text and 0 too long, truncated 3"));
+}
+
+std::vector<std::string> references_of(const Dataset& dataset) {
+  std::vector<std::string> references;
+  for (int64_t i = 0; i < dataset.num_pairs(); ++i) references.push_back(dataset.read_reference(i));
+  return references;
+}
+
+TEST(Prepare, HeldOutPairsAreNeitherDroppedNorCutAndKeepTheirText) {
+  const Scratch scratch;
+  DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\nabc\tde\n")});
+  data.test.files = {scratch.write("t.tsv", "ab\tcd\nabc\td  \xff\u00e9f\n \tx\nx\t\n")};
+  data.max_source_tokens = 3;
+  data.max_target_tokens = 4;
+  data.shard_tokens = 12;  // texts of several shards
+  const PrepareReport report = prepare(data, bytes_tokenizer());
+  EXPECT_EQ(report.manifest.splits.at("train").records, 1);
+  EXPECT_FALSE(report.manifest.splits.at("train").references);
+  const SplitEntry& kept = report.manifest.splits.at("test");
+  EXPECT_EQ(kept.records, 4);
+  EXPECT_EQ(kept.dropped_empty + kept.dropped_long + kept.truncated, 0);
+  EXPECT_EQ(kept.target.text_bytes, 2 + 7 + 1 + 0);
+  EXPECT_GT(kept.shards.size(), 1u);
+  const Dataset test = Dataset::open(data.directory, "test");
+  EXPECT_EQ(test.header().version, 2);
+  EXPECT_THAT(references_of(test), ElementsAre("cd", "d  \xff\u00e9f", "x", ""));
+  EXPECT_EQ(test.target_length(1), 9) << "not cut either";
+  EXPECT_EQ(test.target_length(3), 2) << "bos and eos";
+  EXPECT_THAT(verify_dataset(data.directory), ElementsAre());
+}
+
+TEST(Prepare, HeldOutPairsAreDroppedOrCutWhereTheJobSaysSo) {
+  const Scratch scratch;
+  DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\n")});
+  data.test.files = {scratch.write("t.tsv", "ab\tcd\nabc\tdef\n \tx\n")};
+  data.max_source_tokens = 3;
+  data.max_target_tokens = 4;
+  data.heldout_empty_pairs = EmptyPairs::Drop;
+  data.heldout_overlong_pairs = OverlongPairs::Truncate;
+  const SplitEntry cut = prepare(data, bytes_tokenizer()).manifest.splits.at("test");
+  EXPECT_EQ(cut.records, 2);
+  EXPECT_EQ(cut.truncated, 1);
+  EXPECT_EQ(cut.dropped_empty, 1);
+  EXPECT_THAT(references_of(Dataset::open(data.directory, "test")), ElementsAre("cd", "def")) << "text is never cut";
+  data.heldout_overlong_pairs = OverlongPairs::Drop;
+  const SplitEntry dropped = prepare(data, bytes_tokenizer(), {}, {.force = true}).manifest.splits.at("test");
+  EXPECT_EQ(dropped.records, 1);
+  EXPECT_EQ(dropped.dropped_long, 1);
+}
+
+// A wrong byte of a reference would change a score, and no vocabulary tells.
+TEST(Prepare, ADamagedReferenceIsFoundOnOpening) {
+  const Scratch scratch;
+  DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\n")});
+  data.test.files = {scratch.write("t.tsv", "ab\tthe very words\n")};
+  prepare(data, bytes_tokenizer());
+  const fs::path shard = fs::path(data.directory) / "test-00000.h5";
+  std::string bytes = read_file(shard);
+  const size_t at = bytes.find("the very words");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = 'T';
+  write_file_atomically(shard, bytes);
+  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, "test"); }), HasSubstr("is damaged"));
+}
+
+TEST(Prepare, SettingsAreComparedWithWhatTheDatasetWasMadeWith) {
+  const Scratch scratch;
+  const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\n")});
+  prepare(data, bytes_tokenizer());
+  const auto otherwise = [&](auto change) {
+    DataConfig other = data;
+    TokenizerConfig tokenizer = bytes_tokenizer();
+    change(other, tokenizer);
+    return prepared_otherwise(data.directory, other, tokenizer, {});
+  };
+  EXPECT_EQ(otherwise([](auto&, auto&) {}), "");
+  EXPECT_EQ(otherwise([](DataConfig& d, auto&) { d.source_eos = false; }),
+            "data.source_eos was \"true\" and is now \"false\"");
+  EXPECT_EQ(otherwise([](auto&, TokenizerConfig& t) { t.kind = TokenizerKind::Chars; }),
+            "tokenizer.kind was \"bytes\" and is now \"chars\"");
+  EXPECT_EQ(otherwise([](DataConfig& d, auto&) { d.shard_tokens = 99, d.max_unknown_fraction = 1; }), "");
+  EXPECT_EQ(otherwise([](DataConfig& d, auto&) { d.tokenizer_file = d.directory + "/tokenizer.json"; }), "")
+      << "the same tokenizer, taken from its file";
 }
 
 TEST(Prepare, EachLanguageMayHaveItsOwnTokenizer) {
@@ -234,7 +330,8 @@ TEST(Prepare, UnknownTextWithoutUnkNamesItsLine) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\n")});
   data.test.files = {scratch.write("b.txt", "ab\nabz\n")};
-  EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Chars}); }), HasSubstr("b.txt:2: "));
+  const TokenizerConfig chars = {.kind = TokenizerKind::Chars, .specials = {"</s>"}, .eos = "</s>"};
+  EXPECT_THAT(error_of([&] { prepare(data, chars); }), HasSubstr("b.txt:2: "));
 }
 
 TEST(Prepare, ProgressRisesToTheWhole) {

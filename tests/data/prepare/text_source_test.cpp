@@ -21,7 +21,8 @@ struct Read {
 };
 
 Read read_all(const DataConfig& config) {
-  const auto source = open_text_source(config, resolve_files(config.train, config.format));
+  BadRecords bad(config.bad_records == BadRecordPolicy::Skip);
+  const auto source = open_text_source(config, resolve_files(config.train, config.format), bad);
   Read read;
   TextRecord record;
   while (source->next(record)) {
@@ -115,41 +116,6 @@ TEST(TextSource, GlobsAreSortedAndGzipIsRead) {
   EXPECT_THAT(read.sources, ElementsAre("one", "two", "ten"));
 }
 
-TEST(TextSource, GzipOfSeveralMembersIsOneText) {
-  const Scratch scratch;
-  const std::string first = read_file(write_gz(scratch, "1.gz", "one\nt"));
-  const std::string second = read_file(write_gz(scratch, "2.gz", "wo\n"));
-  const std::string both = scratch.write("both.gz", first + second);
-  EXPECT_THAT(read_all(text({both}, DocumentDelimiter::Line)).sources, ElementsAre("one", "two"));
-}
-
-TEST(TextSource, TruncatedGzipIsAnErrorWhereverItIsCut) {
-  const Scratch scratch;
-  std::string lines;
-  for (int i = 0; i < 5000; ++i) lines += fmt::format("line {}\n", i * 7919 % 5000);
-  const std::string whole = read_file(write_gz(scratch, "a.gz", lines));
-  for (const size_t size : {size_t{0}, size_t{1}, size_t{5}, size_t{12}, whole.size() / 2, whole.size() - 9,
-                            whole.size() - 8, whole.size() - 1}) {
-    const std::string cut = scratch.write("cut.gz", whole.substr(0, size));
-    const std::string error = error_of([&] { read_all(text({cut}, DocumentDelimiter::Line)); });
-    EXPECT_THAT(error, HasSubstr("cut.gz")) << size;
-  }
-}
-
-TEST(TextSource, DamagedGzipIsAnError) {
-  const Scratch scratch;
-  std::string whole = read_file(write_gz(scratch, "a.gz", std::string(100'000, 'a') + "b"));
-  whole[whole.size() - 6] ^= 1;  // its checksum
-  const std::string damaged = scratch.write("b.gz", whole);
-  EXPECT_THAT(error_of([&] { read_all(text({damaged}, DocumentDelimiter::File)); }), HasSubstr("b.gz: cannot be read"));
-}
-
-TEST(TextSource, PlainTextNamedGzipIsAnError) {
-  const Scratch scratch;
-  const std::string file = scratch.write("a.gz", "one\n");
-  EXPECT_THAT(error_of([&] { read_all(text({file}, DocumentDelimiter::Line)); }), HasSubstr("not a gzip file"));
-}
-
 TEST(TextSource, NulIsRefusedWithItsLine) {
   const Scratch scratch;
   std::string bytes;
@@ -170,7 +136,7 @@ TEST(TextSource, MissingFilesAreNamed) {
               HasSubstr("no.txt: no such file"));
   EXPECT_THAT(error_of([&] { read_all(text({(scratch / "*.txt").string()}, DocumentDelimiter::Line)); }),
               HasSubstr("*.txt: no file matches"));
-  EXPECT_THAT(error_of([&] { TextInput input(scratch.path()); }), HasSubstr("is a directory"));
+  EXPECT_THAT(error_of([&] { TextInput input{TextFile(scratch.path())}; }), HasSubstr("is a directory"));
 }
 
 TEST(TextSource, TsvTakesChosenColumnsAndIgnoresMore) {
@@ -181,6 +147,13 @@ TEST(TextSource, TsvTakesChosenColumnsAndIgnoresMore) {
   EXPECT_THAT(forward.targets, ElementsAre("va !", "cours", ""));
   const Read back = read_all(tsv({file}, 2, 1));
   EXPECT_THAT(back.sources, ElementsAre("va !", "cours", ""));
+}
+
+TEST(TextSource, AnEmptyLineOfTsvIsAPairWithoutText) {
+  const Scratch scratch;
+  const Read read = read_all(tsv({scratch.write("a.tsv", "go\tva !\n\nrun\tcours\n\r\n")}, 1, 2));
+  EXPECT_THAT(read.sources, ElementsAre("go", "", "run", ""));
+  EXPECT_THAT(read.targets, ElementsAre("va !", "", "cours", ""));
 }
 
 TEST(TextSource, TsvWithTooFewColumnsNamesTheLine) {
@@ -234,8 +207,29 @@ TEST(TextSource, BadJsonLinesNameTheLine) {
   EXPECT_THAT(error("[1]"), HasSubstr("a.jsonl:2: the line is JSON, but no object"));
   EXPECT_THAT(error("{\"body\": \"x\"}"), HasSubstr("a.jsonl:2: the object has no field \"text\""));
   EXPECT_THAT(error("{\"text\": 3}"), HasSubstr("a.jsonl:2: field \"text\" is no string"));
-  EXPECT_THAT(error("{\"text\": \"a\\u0000\"}"), HasSubstr("a.jsonl:2: field \"text\" holds a NUL"));
-  EXPECT_THAT(error("{\"text\": \"\xff\"}"), HasSubstr("a.jsonl:2: not a line of JSON"));
+  EXPECT_THAT(error("{\"text\": \"a\\u0000\"}"), HasSubstr("a.jsonl:2: a NUL byte"));
+  EXPECT_THAT(error("{\"text\": \"a\\n\\n\\u0000\"}"), HasSubstr("a.jsonl:2: a NUL byte"));
+}
+
+TEST(TextSource, HeadersAreLeftOutOfEachFile) {
+  const Scratch scratch;
+  const auto skipping = [](DataConfig config, int64_t lines) {
+    config.skip_lines = lines;
+    return config;
+  };
+  const std::string first = scratch.write("a.tsv", "en\tfr\ngo\tva\n"),
+                    second = scratch.write("b.tsv", "en\tfr\nrun\tcours");
+  const Read pairs = read_all(skipping(tsv({first, second}, 1, 2), 1));
+  EXPECT_THAT(pairs.sources, ElementsAre("go", "run"));
+  EXPECT_THAT(pairs.lines, ElementsAre(2, 2));
+  const std::string text_file = scratch.write("a.txt", "x\ny\nz\n\nend");
+  for (const DocumentDelimiter rule : {DocumentDelimiter::File, DocumentDelimiter::BlankLine}) {
+    EXPECT_THAT(read_all(skipping(text({text_file}, rule), 2)).lines[0], 3);
+  }
+  EXPECT_THAT(read_all(skipping(text({text_file}, DocumentDelimiter::Separator, "\n\n"), 2)).sources,
+              ElementsAre("z", "end"));
+  EXPECT_THAT(read_all(skipping(parallel({first}, {second}), 1)).targets, ElementsAre("run\tcours"));
+  EXPECT_THAT(read_all(skipping(tsv({first}, 1, 2), 7)).sources, ElementsAre());
 }
 
 TEST(DataConfigCheck, ContradictionsAreNamed) {
@@ -263,6 +257,10 @@ TEST(DataConfigCheck, ContradictionsAreNamed) {
               HasSubstr("counted from 1"));
   EXPECT_THAT(error([](DataConfig& c) { c.max_target_tokens = 2; }), HasSubstr("no room for 2 specials"));
   EXPECT_THAT(error([](DataConfig& c) { c.max_unknown_fraction = 1.5; }), HasSubstr("not in [0, 1]"));
+  EXPECT_THAT(error([](DataConfig& c) { c.max_bad_fraction = 2; }), HasSubstr("max_bad_fraction 2 is not in [0, 1]"));
+  EXPECT_THAT(error([](DataConfig& c) { c.skip_lines = -1; }), HasSubstr("skip_lines -1"));
+  EXPECT_THAT(error([](DataConfig& c) { c.split = SplitRule::Characters, c.duplicates = DuplicatePolicy::Drop; }),
+              HasSubstr("compares them whole"));
   EXPECT_THAT(error([](DataConfig& c) { c.shard_tokens = 0; }), HasSubstr("less than 1"));
   EXPECT_THAT(error([](DataConfig& c) { c.target_tokenizer_file = "t"; }), HasSubstr("needs `tokenizer_file`"));
 }

@@ -6,6 +6,8 @@
 #include <random>
 #include <sstream>
 
+#include "base/error.h"
+#include "data/tokenizer/bpe_merge.h"
 #include "data/tokenizer/tokenizer.h"
 #include "tests/support/shared_data.h"
 
@@ -187,6 +189,13 @@ TEST(BpeLearn, ReproducesTheQuixoteModel) {
       learn_merges({.pretokens = pretokens, .max_merges = static_cast<int64_t>(expected.size()), .first_id = 259});
   ASSERT_EQ(merges.size(), expected.size());
   for (size_t i = 0; i < merges.size(); ++i) ASSERT_EQ(merges[i], expected[i]) << "merge " << i;
+}
+
+// A text that nothing cuts (pattern none) may be longer than its positions count.
+TEST(BpeMerge, PretokensBeyond32BitsAreRefused) {
+  EXPECT_EQ(positions_of(UINT32_MAX - 1), UINT32_MAX - 1);
+  EXPECT_THROW(positions_of(UINT32_MAX), DataError);
+  EXPECT_THROW(positions_of((size_t{1} << 32) + 7), DataError);
 }
 
 }  // namespace

@@ -51,6 +51,13 @@ TEST(Pretokenizer, CutsAsGpt4Does) {
   EXPECT_EQ(split("gpt4", "'\u017Fx"), (Pretokens{"'\u017F", "x"}));  // long s is an s where case is ignored
 }
 
+TEST(Pretokenizer, CutsAsO200kDoes) {
+  EXPECT_EQ(split("o200k", "camelCase HTTPServer's don'T\n x/\n/y 1234"),
+            (Pretokens{"camel", "Case", " HTTPServer's", " don'T", "\n", " x", "/\n/", "y", " ", "123", "4"}));
+  EXPECT_EQ(split("o200k", "A\u3042B"), (Pretokens{"A\u3042", "B"}));  // a letter without case ends a word of capitals
+  EXPECT_EQ(split("o200k", "\u0301A"), (Pretokens{"\u0301", "A"}));
+}
+
 TEST(Pretokenizer, KnowsTheExpressionsThatItsScannersReplace) {
   EXPECT_EQ(Pretokenizer(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)").rule(),
             Pretokenizer::Rule::Gpt2);
@@ -68,10 +75,13 @@ TEST(Pretokenizer, ScannersEqualTheirExpressions) {
       {"gpt4",
        R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++\z|\s*[\r\n]|\s+(?!\S)|\s)"},
       {"gpt4-classic",
-       R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}};
-  const std::vector<std::string> parts = {" ", " ", "\n",     "\r",     "\t", "'",      "s",      "S",  "t",      "l",
-                                          "L", "v", "e",      "r",      "d",  "M",      "a",      "Z",  "0",      "9",
-                                          "!", "-", "\u00a0", "\u3000", "é",  "\u017F", "\u0663", "中", "\u0301", "😀"};
+       R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"},
+      {"o200k",
+       R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)"}};
+  const std::vector<std::string> parts = {" ",  " ",      "\n", "\r", "\t",     "'",      "s", "S",      "t",
+                                          "l",  "L",      "v",  "e",  "r",      "d",      "M", "a",      "Z",
+                                          "0",  "9",      "!",  "-",  "\u00a0", "\u3000", "é", "\u017F", "\u0663",
+                                          "中", "\u0301", "😀",  "/",  "É",      "\u01c5"};
   std::mt19937 random(3);
   for (const auto& [name, expression] : pairs) {
     const std::string compiled = "(?:)" + expression;
@@ -86,7 +96,7 @@ TEST(Pretokenizer, ScannersEqualTheirExpressions) {
 
 TEST(Pretokenizer, CoversAnyBytes) {
   std::mt19937 random(4);
-  for (const std::string pattern : {"gpt2", "gpt4", "gpt4-classic", "none", R"(\w+)", R"((?=a)|b\Kc|\s)"}) {
+  for (const std::string pattern : {"gpt2", "gpt4", "gpt4-classic", "o200k", "none", R"(\w+)", R"((?=a)|b\Kc|\s)"}) {
     for (int round = 0; round < 500; ++round) {
       std::string text;
       for (size_t n = random() % 40; n > 0; --n) {
@@ -112,11 +122,11 @@ TEST(Pretokenizer, TakesInvalidBytesAsCharactersOfNoClass) {
 
 TEST(Pretokenizer, CutsSafely) {
   std::mt19937 random(5);
-  for (const std::string name : {"gpt2", "gpt4", "gpt4-classic"}) {
+  for (const std::string name : {"gpt2", "gpt4", "gpt4-classic", "o200k"}) {
     const Pretokenizer pretokenizer(name);
     for (int round = 0; round < 2000; ++round) {
       std::string text;
-      for (size_t n = random() % 30; n > 0; --n) text += "a' \ns1!"[random() % 7];
+      for (size_t n = random() % 30; n > 0; --n) text += "a' \ns1!B/"[random() % 9];
       const size_t cut = pretokenizer.safe_split(text, random() % 10);
       Pretokens parts = split(name, std::string_view(text).substr(0, cut));
       for (std::string& pretoken : split(name, std::string_view(text).substr(cut))) parts.push_back(pretoken);

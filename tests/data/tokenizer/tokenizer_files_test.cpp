@@ -52,12 +52,7 @@ std::vector<TokenizerPtr> one_of_each(const fs::path& ranks) {
 }
 
 // 256 single bytes, then "th", "he", "the".
-std::string tiny_ranks() {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (int b = 0; b < 256; ++b) text += fmt::format("{}{}== {}\n", kDigits[b >> 2], kDigits[(b & 3) << 4], b);
-  return text + "dGg= 256\naGU= 257\ndGhl 258\n";
-}
+std::string tiny_ranks() { return test::ranks_of_bytes() + "dGg= 256\naGU= 257\ndGhl 258\n"; }
 
 struct Gpt2Files {
   std::string vocab;
@@ -147,7 +142,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(with("/format", "tiktoken"), "format is \"tiktoken\"");
   fails(with("/version", 2), "version 2, this weft reads version 1");
   fails(with("/version", "1"), "version \"1\"");
-  fails(with("/kind", "sentencepiece"), "\"sentencepiece\" is not bpe, bytes, chars or words");
+  fails(with("/kind", "unigram"), "\"unigram\" is not bpe, bytes, chars, words or sentencepiece");
   fails(with("/more", 1), "unknown member \"more\"");
   fails(without("pattern"), "\"pattern\" is missing");
   fails(with("/pattern", "("), "pattern \"(\"");
@@ -160,8 +155,8 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(with("/bytes/3", 2), "byte 3: id 2 is taken");
   fails(with("/merges/1", Json::array({1, 2})), "merges[1]: expected [left, right, id]");
   fails(with("/merges/1/0", "a"), "merges[1]: expected [left, right, id]");
-  fails(with("/merges/0/0", 258), "merge 0 (258");
-  fails(with("/merges/0/0", 999), "999 is neither a byte nor made by a merge before");
+  fails(with("/merges/0/0", 257), "merge 0 (257");  // of itself
+  fails(with("/merges/0/0", 999), "999 is neither a byte nor made by another merge");
   fails(with("/merges/1/2", 257), "id 257 is taken");
   fails(with("/merges/1", good["merges"][0]), "merge 0 is of the same pair");
   fails(with("/specials", 1), "specials: expected a list");
@@ -247,14 +242,14 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithGpt2sFiles) {
   fails("{", good.merges, {"v.json", "no valid JSON"});
   fails(vocab_with("zz", -3), good.merges, {"v.json", "\"zz\"", "expected an id"});
   fails(vocab_with("zz", "3"), good.merges, {"v.json", "\"zz\"", "expected an id"});
-  fails(vocab_with("zz", 258), good.merges, {"v.json", "261 tokens, but 256 bytes, 3 merges"});
+  fails(vocab_with("zz", 258), good.merges, {"v.json", "261 tokens, but the bytes, 3 merges"});
   fails(lacking.dump(), good.merges, {"v.json", "no token is the single byte 97"});
   fails(good.vocab, "t h\nh e\nth\n", {"m.txt:3", "expected two tokens"});
   fails(good.vocab, "t h e\n", {"m.txt:1", "expected two tokens"});
   fails(good.vocab, "t  h\n", {"m.txt:1", "expected two tokens"});
   fails(good.vocab, "t h\n\xFF e\n", {"m.txt:2", "expected two tokens"});
   fails(good.vocab, "a b\n", {"m.txt:1", "\"ab\" is not in", "v.json"});
-  fails(good.vocab, "th e\nt h\n", {"m.txt", "neither a byte nor made by a merge before"});
+  fails(good.vocab, "th e\nh e\n", {"m.txt", "neither a byte nor made by another merge"});
   fails(good.vocab, good.merges + "t h\n", {"m.txt", "same pair"});
   expect_error([&] { test::load_gpt2(folder_ / "none", folder_ / "m.txt"); }, {"none", "No such file"});
 }
@@ -262,7 +257,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithGpt2sFiles) {
 TEST_F(TokenizerFiles, SayWhatIsWrongWithRankFiles) {
   const auto fails = [&](const std::string& text, const std::vector<std::string>& parts) {
     const fs::path path = write("r.tiktoken", text);
-    expect_error([&] { test::load_tiktoken(path); }, parts);
+    expect_error([&] { test::load_tiktoken(path, "gpt4"); }, parts);
   };
   const std::string good = tiny_ranks();
   fails("", {"r.tiktoken", "no ranks"});
@@ -280,6 +275,51 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithRankFiles) {
   fails(good.substr(good.find('\n') + 1), {"r.tiktoken", "no token is the single byte 0"});
 }
 
+// So many ranks: the bytes, pairs of them, and so on; `skipped` is given to none.
+std::string many_ranks(int count, int skipped = -1) {
+  std::string text = test::ranks_of_bytes();
+  for (int i = 256, rank = 256; i < count; ++i, ++rank) {
+    if (rank == skipped) ++rank;
+    const int n = i - 256;
+    const std::string bytes = {static_cast<char>(n >> 16), static_cast<char>(n >> 8), static_cast<char>(n)};
+    text += test::base64(bytes) + fmt::format(" {}\n", rank);
+  }
+  return text;
+}
+
+TEST_F(TokenizerFiles, PublishedRankFilesBringTheirPatternAndSpecials) {
+  const auto pattern_of = [](const TokenizerPtr& tokenizer) { return Json::parse(tokenizer->to_json())["pattern"]; };
+  const auto r50k = test::load_tiktoken(write("r50k", many_ranks(50256)));
+  EXPECT_EQ(pattern_of(r50k), "gpt2");
+  EXPECT_EQ(r50k->special(SpecialRole::Eos), 50256);
+  const auto with_end = test::load_tiktoken(write("gpt2", many_ranks(50256) + "PHxlbmRvZnRleHR8Pg== 50256\n"));
+  EXPECT_EQ(with_end->hash(), r50k->hash());
+  const auto p50k = test::load_tiktoken(write("p50k", many_ranks(50280, 50256)));
+  EXPECT_EQ(pattern_of(p50k), "gpt2");
+  EXPECT_EQ(p50k->special("<|endoftext|>"), 50256);
+  EXPECT_EQ(p50k->vocabulary(), 50281);
+  const auto cl100k = test::load_tiktoken(write("cl100k", many_ranks(100256)));
+  EXPECT_EQ(pattern_of(cl100k), "gpt4");
+  EXPECT_EQ(cl100k->special("<|endofprompt|>"), 100276);
+  const auto o200k = test::load_tiktoken(write("o200k", many_ranks(199998)));
+  EXPECT_EQ(pattern_of(o200k), "o200k");
+  EXPECT_EQ(o200k->special(SpecialRole::Bos), 199999);
+  EXPECT_EQ(o200k->special("<|endofprompt|>"), 200018);
+  EXPECT_EQ(pattern_of(test::load_tiktoken(folder_ / "r50k", "none")), "none");  // what is said is done
+}
+
+TEST_F(TokenizerFiles, AnUnknownRankFileMustSayItsPattern) {
+  const fs::path path = write("own.tiktoken", tiny_ranks());
+  try {
+    test::load_tiktoken(path);
+    FAIL() << "no error";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("own.tiktoken has 259 ranks up to 258"), std::string::npos)
+        << error.what();
+    EXPECT_NE(error.hint().find("set `pattern` to gpt2, gpt4, o200k, none"), std::string::npos) << error.hint();
+  }
+}
+
 // Whatever is done to a file, it loads or is refused with a DataError; and what loads can encode and decode.
 TEST_F(TokenizerFiles, SurviveDamage) {
   const Gpt2Files gpt2 = tiny_gpt2();
@@ -288,7 +328,8 @@ TEST_F(TokenizerFiles, SurviveDamage) {
   for (const TokenizerPtr& tokenizer : one_of_each(write("r.tiktoken", ranks))) {
     readers.emplace_back(tokenizer->to_json(), [](const std::string& text) { return Tokenizer::from_json(text, "x"); });
   }
-  readers.emplace_back(ranks, [&](const std::string& text) { return test::load_tiktoken(write("r.tiktoken", text)); });
+  readers.emplace_back(ranks,
+                       [&](const std::string& text) { return test::load_tiktoken(write("r.tiktoken", text), "gpt4"); });
   readers.emplace_back(gpt2.vocab, [&](const std::string& text) {
     return test::load_gpt2(write("v.json", text), write("m.txt", gpt2.merges));
   });

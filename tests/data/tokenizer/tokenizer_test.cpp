@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "tests/data/tokenizer/make_tokenizer.h"
 #include "tests/data/tokenizer/tokenizer_golden.h"
+#include "tests/support/scratch.h"
 #include "tests/support/shared_data.h"
 
 namespace weft {
@@ -215,7 +216,6 @@ TEST(TokenizerConfig, SaysWhatDoesNotFit) {
   fails({.kind = Words, .merges = 30}, "learns no merges");
   fails({.kind = Words}, "leaves out rare words");
   fails({.kind = Bpe, .min_frequency = 0}, "min_frequency 0");
-  fails({.kind = Bpe, .pattern = ""}, "`pattern` is empty");
   fails({.kind = Bpe, .pattern = "("}, "pattern \"(\"");
   fails({.kind = Bpe, .specials = {"a", "a"}}, "\"a\" is listed twice");
   fails({.kind = Bpe, .specials = {""}}, "name is empty");
@@ -322,6 +322,25 @@ TEST(Gpt2, GivesTheIdsOfTiktoken) {
   EXPECT_EQ(tokenizer->vocabulary(), 50257);
   EXPECT_EQ(tokenizer->encode("a<|endoftext|>", {.recognise_specials = true}), (Ids{64, 50256}));
   EXPECT_EQ(tokenizer->encode("<|endoftext|>").size(), 7u);
+}
+
+// The rank file of the same tokens says nothing of how text is cut; its ids are the same.
+TEST(Gpt2, GivesTheSameIdsFromItsRankFile) {
+  if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << "no ../shared/data/gpt2";
+  const auto merges = test::load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"));
+  const Scratch scratch;
+  std::string text;
+  for (int32_t id = 0; id < 50256; ++id) text += test::base64(merges->decode(Ids{id})) + fmt::format(" {}\n", id);
+  write_file_atomically(scratch.path() / "r50k_base.tiktoken", text);
+  const auto ranks = test::load_tiktoken(scratch.path() / "r50k_base.tiktoken");
+  EXPECT_EQ(ranks->special(SpecialRole::Eos), 50256);
+  EXPECT_EQ(ranks->encode("1234567890 12 3.14"), merges->encode("1234567890 12 3.14"));
+  const auto& strings = tokenizer_golden()["strings"];
+  for (size_t i = 0; i < strings.size(); ++i) {
+    ASSERT_EQ(ranks->encode(strings[i].get<std::string>()),
+              tokenizer_golden()["encodings"]["gpt2"]["strings"][i].get<Ids>())
+        << strings[i];
+  }
 }
 
 TEST(Tiktoken, GivesTheIdsOfTiktoken) {

@@ -1,0 +1,2 @@
+#include <zstd.h>
+int main() { return ZSTD_versionNumber() == 0; }

@@ -1,0 +1,59 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/config/fields.h"
+#include "base/error.h"
+#include "data/dataset_manifest.h"
+
+namespace weft {
+
+// Why a record cannot be taken.
+enum class BadRecord { NotJson, NoObject, NoField, NoString, Nul, TooFewColumns, NotUtf8 };
+template <>
+struct EnumNames<BadRecord> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, BadRecord>>({
+      {"not a line of JSON", BadRecord::NotJson},
+      {"no JSON object", BadRecord::NoObject},
+      {"without the field", BadRecord::NoField},
+      {"a field that is no string", BadRecord::NoString},
+      {"a NUL byte", BadRecord::Nul},
+      {"too few columns", BadRecord::TooFewColumns},
+      {"not valid UTF-8", BadRecord::NotUtf8},
+  });
+};
+
+class BadRecordError : public DataError {
+ public:
+  BadRecordError(BadRecord reason, const std::string& what, std::string hint = {})
+      : DataError(what, std::move(hint)), reason_(reason) {}
+  BadRecord reason() const { return reason_; }
+
+ private:
+  BadRecord reason_;
+};
+
+// What becomes of bad records: the first ends the preparation, or all are left out and counted.
+class BadRecords {
+ public:
+  explicit BadRecords(bool skip) : skip_(skip) {}
+  // Throws the error on, unless such records are left out.
+  void meet(const BadRecordError& error);
+  void add(const SkippedRecords& more);
+  void clear() { skipped_ = {}; }
+  const SkippedRecords& skipped() const { return skipped_; }
+  // DataError if more than this share of all records was left out; `good` were not.
+  void check_share(int64_t good, double most) const;
+
+ private:
+  bool skip_;
+  SkippedRecords skipped_;
+};
+
+// Bytes of the input as a message shows them: 40 at most, none that a terminal would obey.
+std::string excerpt(std::string_view text);
+
+}  // namespace weft

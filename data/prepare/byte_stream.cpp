@@ -1,0 +1,86 @@
+#include "data/prepare/byte_stream.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace weft {
+
+namespace {
+
+constexpr size_t kBufferBytes = 256 * 1024;
+constexpr size_t kLongestMagic = 10;
+
+using namespace std::string_view_literals;
+constexpr auto kGzip = "\x1F\x8B"sv;
+constexpr auto kZstd = "\x28\xB5\x2F\xFD"sv;
+constexpr auto kXz = "\xFD\x37zXZ\0"sv;
+constexpr auto kBzip2End = "1AY&SY"sv;  // after BZh and a digit
+constexpr auto kLz4 = "\x04\x22\x4D\x18"sv;
+constexpr auto kZip = "PK\x03\x04"sv;
+
+bool is_zstd(std::string_view begin) {
+  const bool skippable = begin.size() >= 4 && (begin[0] & 0xF0) == 0x50 && begin.substr(1, 3) == "\x2A\x4D\x18"sv;
+  return begin.starts_with(kZstd) || skippable;
+}
+
+// The name of a compression that is not read here; empty if it is none.
+std::string_view foreign_compression(std::string_view begin) {
+  if (begin.starts_with(kXz)) return "xz";
+  if (begin.starts_with("BZh"sv) && begin.substr(4).starts_with(kBzip2End)) return "bzip2";
+  if (begin.starts_with(kLz4)) return "lz4";
+  if (begin.starts_with(kZip)) return "zip";
+  return {};
+}
+
+class Plain : public Decoder {
+ public:
+  size_t read(FileBytes& from, char* into, size_t most) override {
+    const std::string_view bytes = from.available().substr(0, most);
+    std::memcpy(into, bytes.data(), bytes.size());
+    from.take(bytes.size());
+    return bytes.size();
+  }
+};
+
+}  // namespace
+
+FileBytes::FileBytes(const fs::path& path) : file_(path, File::Mode::Read), buffer_(kBufferBytes) {}
+
+bool FileBytes::read_more() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_, begin_ = 0;
+  }
+  ssize_t n = 0;
+  do n = ::read(file_.descriptor(), buffer_.data() + end_, buffer_.size() - end_);
+  while (n < 0 && errno == EINTR);
+  require<DataError>(n >= 0, "cannot be read: {}", std::strerror(errno));
+  end_ += static_cast<size_t>(n), read_ += static_cast<uint64_t>(n);
+  return n > 0;
+}
+
+std::string_view FileBytes::available() { return at_least(1); }
+
+std::string_view FileBytes::at_least(size_t bytes) {
+  while (end_ - begin_ < bytes && read_more()) continue;
+  return {buffer_.data() + begin_, end_ - begin_};
+}
+
+std::unique_ptr<Decoder> make_decoder(FileBytes& from, const fs::path& path) {
+  const std::string_view begin = from.at_least(kLongestMagic).substr(0, kLongestMagic);
+  if (const std::string_view other = foreign_compression(begin); !other.empty()) {
+    throw DataError(fmt::format("compressed with {}, which weft does not read", other),
+                    "decompress it first, or compress it with gzip or zstd");
+  }
+  if (begin.starts_with(kGzip)) return make_gzip_decoder();
+  if (is_zstd(begin)) return make_zstd_decoder();
+  require<DataError>(path.extension() != ".gz", "not a gzip file, though its name says so");
+  require<DataError>(path.extension() != ".zst", "not a zstd file, though its name says so");
+  return std::make_unique<Plain>();
+}
+
+}  // namespace weft

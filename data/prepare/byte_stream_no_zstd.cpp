@@ -1,0 +1,11 @@
+#include "base/error.h"
+#include "data/prepare/byte_stream.h"
+
+namespace weft {
+
+std::unique_ptr<Decoder> make_zstd_decoder() {
+  throw DataError("compressed with zstd, and this weft is built without it",
+                  "decompress it first, or build weft where libzstd-dev is installed");
+}
+
+}  // namespace weft

@@ -1,0 +1,41 @@
+#include "data/prepare/text_file.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "data/prepare/byte_stream.h"
+
+namespace weft {
+
+fs::path TextFile::place() const {
+  return copy_ ? fs::path(fmt::format("/proc/self/fd/{}", copy_->descriptor())) : name_;
+}
+
+bool TextFile::is_pipe() const { return !fs::is_regular_file(name_); }
+
+uint64_t TextFile::size() const {
+  if (copy_) return copy_->size();
+  return is_pipe() ? 0 : fs::file_size(name_);
+}
+
+void TextFile::copy_pipe(const fs::path& directory) {
+  fs::path existing = fs::absolute(directory);
+  while (!fs::is_directory(existing)) existing = existing.parent_path();
+  std::string name = (existing / ".weft-pipe-XXXXXX").string();
+  const int made = ::mkstemp(name.data());
+  if (made < 0) throw_errno("make", name);
+  ::close(made);
+  auto copy = std::make_shared<File>(name, File::Mode::ReadWrite);
+  ::unlink(name.c_str());  // gone with the process, however that ends
+  try {
+    FileBytes bytes(name_);
+    for (std::string_view some; !(some = bytes.available()).empty(); bytes.take(some.size())) copy->append(some);
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: copying this pipe: {}", name_.string(), error.what()),
+                    "preparation reads its input more than once: make room, or write the text to a file first");
+  }
+  copy_ = std::move(copy);
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+#pragma once
+#include <memory>
+
+#include "base/files.h"
+
+namespace weft {
+
+// A file of text and where its bytes lie: a pipe can be read once, and preparation reads its input more often, so a
+// pipe's bytes are copied to a file without a name.
+class TextFile {
+ public:
+  TextFile(fs::path name) : name_(std::move(name)) {}  // NOLINT: a path is a file of text
+
+  const fs::path& name() const { return name_; }  // as messages call it
+  fs::path place() const;                         // what to open, any number of times
+  uint64_t size() const;                          // bytes on disk; 0 for a pipe that is not copied
+  bool is_pipe() const;                           // or another file that has no size and cannot be read twice
+  bool is_copied() const { return copy_ != nullptr; }
+  // Reads a pipe to its end, into a file without a name on the file system of `directory`, or of the part of it that is
+  // there. Waits for who writes into it. DataError if that file system has no room.
+  void copy_pipe(const fs::path& directory);
+
+ private:
+  fs::path name_;
+  std::shared_ptr<const File> copy_;
+};
+
+}  // namespace weft

@@ -1,0 +1,12 @@
+#pragma once
+#include "base/files.h"
+
+// What `weft inspect` prints on standard output.
+namespace weft {
+
+void print_checkpoint(const fs::path& path, bool verify, bool with_job);
+void print_tokenizer(const fs::path& path);
+// DataError with every finding if the dataset is damaged.
+void print_verified(const fs::path& dataset);
+
+}  // namespace weft

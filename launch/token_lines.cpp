@@ -1,0 +1,127 @@
+#include "launch/token_lines.h"
+
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/tokenizer/tokenizer.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Pieces and texts may hold parts of characters, which JSON cannot.
+std::string to_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+void print_line(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);  // whoever writes the input line by line waits for the answer
+}
+
+// Where a line stands, for messages: "corpus.txt:12".
+struct Place {
+  const std::string& file;
+  int64_t line;
+};
+
+using LineReader = std::function<void(const std::string& line, const Place& place)>;
+
+void for_each_line(std::istream& in, const std::string& name, const LineReader& read) {
+  int64_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (++number == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    read(line, {name, number});
+  }
+  require<DataError>(!in.bad(), "{}: cannot be read to its end", name);
+}
+
+void for_each_line(const std::vector<std::string>& files, const LineReader& read) {
+  if (files.empty()) return for_each_line(std::cin, "standard input", read);
+  for (const std::string& path : files) {
+    if (path == "-") {
+      for_each_line(std::cin, "standard input", read);
+      continue;
+    }
+    require<DataError>(!fs::is_directory(path), "{}: is a directory", path);
+    std::ifstream file(path);
+    require<DataError>(file.is_open(), "{}: cannot be read", path);
+    for_each_line(file, path, read);
+  }
+}
+
+Json pieces_of(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
+  Json pieces = Json::array();
+  for (const int32_t& id : ids)
+    pieces.push_back(tokenizer.decode({&id, 1}, {.show_specials = true, .continues = true}));
+  return pieces;
+}
+
+// Ids between blanks, each of which stands for a token.
+std::vector<int32_t> read_ids(const Tokenizer& tokenizer, std::string_view line, const Place& place) {
+  constexpr std::string_view kBlanks = " \t";
+  std::vector<int32_t> ids;
+  for (size_t at = line.find_first_not_of(kBlanks); at != std::string_view::npos;) {
+    const size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
+    const std::string_view word = line.substr(at, end - at);
+    int32_t id = -1;
+    const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+    const std::string where = fmt::format("{}:{}:{}", place.file, place.line, at + 1);
+    require<DataError>(error == std::errc{} && last == word.data() + word.size(),
+                       "{}: \"{}\" is no id: numbers between blanks are expected", where, word.substr(0, 60));
+    require<DataError>(tokenizer.knows(id), "{}: id {} stands for no token (vocabulary {})", where, id,
+                       tokenizer.vocabulary());
+    ids.push_back(id);
+    at = line.find_first_not_of(kBlanks, end);
+  }
+  return ids;
+}
+
+}  // namespace
+
+void TokenLines::add_to(CLI::App& command, const char* files_help) {
+  tokenizer.add_to(command);
+  command.add_option("files", files, files_help)->type_name("FILE");
+  command.add_flag("--json", json, "One JSON object a line, with text and ids");
+}
+
+void TokenLines::tokenize() const {
+  const TokenizerPtr with = tokenizer.load();
+  for_each_line(files, [&](const std::string& line, const Place& place) {
+    std::vector<int32_t> ids;
+    try {
+      ids = with->encode(line, {.recognise_specials = specials});
+    } catch (const DataError& error) {
+      throw DataError(fmt::format("{}:{}: {}", place.file, place.line, error.what()), error.hint());
+    }
+    if (json) {
+      Json object = {{"text", line}, {"ids", ids}};
+      if (pieces) object["pieces"] = pieces_of(*with, ids);
+      return print_line(to_line(object));
+    }
+    std::string shown;
+    const Json quoted = pieces ? pieces_of(*with, ids) : Json();
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (i > 0) shown += ' ';
+      shown += pieces ? to_line(quoted[i]) : std::to_string(ids[i]);
+    }
+    print_line(shown);
+  });
+}
+
+void TokenLines::detokenize() const {
+  const TokenizerPtr with = tokenizer.load();
+  for_each_line(files, [&](const std::string& line, const Place& place) {
+    const std::vector<int32_t> ids = read_ids(*with, line, place);
+    const std::string text = with->decode(ids, {.show_specials = specials});
+    print_line(json ? to_line({{"ids", ids}, {"text", text}}) : text);
+  });
+}
+
+}  // namespace weft

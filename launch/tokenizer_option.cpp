@@ -1,0 +1,66 @@
+#include "launch/tokenizer_option.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "checkpoint/writer.h"
+#include "data/dataset_manifest.h"
+#include "data/tokenizer/trainer.h"
+#include "evaluate/loaded_model.h"
+#include "launch/choice_option.h"
+
+namespace weft {
+namespace {
+
+// A file of another program, made a tokenizer as a job would.
+TokenizerPtr load_foreign(const TokenizerConfig& config) { return TokenizerTrainer(config, 1).finish(); }
+
+// weft's own, or that of Hugging Face's tokenizers, which says no format.
+TokenizerPtr load_json(const fs::path& path) {
+  const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
+  const bool is_own = !json.is_object() || json.contains("format") || !json.contains("model");
+  return is_own ? Tokenizer::load(path) : load_foreign({.kind = TokenizerKind::HuggingFace, .model_file = path});
+}
+
+TokenizerPtr load_file(const fs::path& path) {
+  const std::string extension = path.extension();
+  if (extension == ".json") return load_json(path);
+  if (extension == ".model") return load_foreign({.kind = TokenizerKind::SentencePiece, .model_file = path});
+  if (extension == ".tiktoken") return load_foreign({.kind = TokenizerKind::Tiktoken, .ranks_file = path});
+  throw ConfigError(
+      fmt::format("{} is no tokenizer", path.string()),
+      "give a tokenizer's .json, a .tiktoken or .model file, or the directory of a dataset, run or checkpoint");
+}
+
+TokenizerPtr load_from_dataset(const fs::path& directory, TokenizerSide side) {
+  const Manifest manifest = read_manifest(directory);
+  const DatasetSide& of_side = side == TokenizerSide::Source ? manifest.source : manifest.target;
+  return Tokenizer::load(directory / of_side.tokenizer_file);
+}
+
+TokenizerPtr load_from_checkpoint(const fs::path& path, TokenizerSide side) {
+  const fs::path directory = resolve_checkpoint(path, false);
+  const Checkpoint checkpoint = Checkpoint::open(directory);
+  const char* name = side == TokenizerSide::Source ? "source-tokenizer.json" : "target-tokenizer.json";
+  return Tokenizer::from_json(read_attachment(directory, checkpoint.manifest(), name), (directory / name).string());
+}
+
+}  // namespace
+
+void TokenizerArguments::add_to(CLI::App& command) {
+  command
+      .add_option(
+          "--tokenizer", path,
+          "A tokenizer's .json, a .tiktoken or .model file, or the directory of a dataset, a run or a checkpoint")
+      ->required();
+  add_choice_option(command, "--side", side, "Of a dataset or checkpoint with two tokenizers: source or target",
+                    "SIDE");
+}
+
+TokenizerPtr TokenizerArguments::load() const {
+  require<DataError>(fs::exists(path), "{}: no such file or directory", path);
+  if (!fs::is_directory(path)) return load_file(path);
+  return is_prepared(path) ? load_from_dataset(path, side) : load_from_checkpoint(path, side);
+}
+
+}  // namespace weft

@@ -1,0 +1,28 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <array>
+#include <string>
+
+#include "base/config/fields.h"
+#include "data/tokenizer/tokenizer.h"
+
+namespace weft {
+
+enum class TokenizerSide { Source, Target };
+template <>
+struct EnumNames<TokenizerSide> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, TokenizerSide>>(
+      {{"source", TokenizerSide::Source}, {"target", TokenizerSide::Target}});
+};
+
+// The tokenizer that a command works with: a file's, a dataset's or a checkpoint's.
+struct TokenizerArguments {
+  std::string path;
+  TokenizerSide side = TokenizerSide::Source;
+
+  void add_to(CLI::App& command);
+  // DataError that names the place; ConfigError where nothing there can hold a tokenizer.
+  TokenizerPtr load() const;
+};
+
+}  // namespace weft

@@ -1,0 +1,103 @@
+#include "data/prepare/duplicates.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+#include <sstream>
+
+#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/support/error_of.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using testing::HasSubstr;
+
+std::string words_of(const DataConfig& data, const char* split) {
+  const Dataset dataset = Dataset::open(data.directory, split);
+  return dataset.load_source_tokenizer()->decode(all_tokens(dataset));
+}
+
+// Lines that come again within a split and in the others.
+DataConfig three_splits(const Scratch& scratch, DuplicatePolicy policy) {
+  DataConfig data = text_config(scratch, {scratch.write("a.txt", "a\nb\na\nc\nd\na\n")});
+  data.valid.files = {scratch.write("b.txt", "b\nx\nx\nb\n")};
+  data.test.files = {scratch.write("c.txt", "x\nd\ny\n")};
+  data.duplicates = policy;
+  data.max_unknown_fraction = 1;
+  return data;
+}
+
+TEST(Duplicates, TheyAreKeptAndNotCountedByDefault) {
+  const Scratch scratch;
+  const DataConfig data = three_splits(scratch, DuplicatePolicy::Keep);
+  const PrepareReport report = prepare(data, words_tokenizer());
+  EXPECT_EQ(report.manifest.splits.at("train").records, 6);
+  EXPECT_EQ(report.manifest.splits.at("train").duplicates, 0);
+}
+
+TEST(Duplicates, TheyAreCountedWithinASplitAndBetweenSplits) {
+  const Scratch scratch;
+  const DataConfig data = three_splits(scratch, DuplicatePolicy::Count);
+  const PrepareReport report = prepare(data, words_tokenizer());
+  const Manifest manifest = read_manifest(data.directory);
+  const SplitEntry &train = manifest.splits.at("train"), &valid = manifest.splits.at("valid"),
+                   &test = manifest.splits.at("test");
+  EXPECT_EQ(train.records, 6);
+  EXPECT_EQ(train.duplicates, 2);
+  EXPECT_EQ(train.dropped_duplicate, 0);
+  EXPECT_EQ(valid.duplicates, 2);
+  EXPECT_EQ(valid.in_train, 2);
+  EXPECT_EQ(test.duplicates, 0);
+  EXPECT_EQ(test.in_train, 1);
+  EXPECT_THAT(describe(report), HasSubstr("1 documents are in the training text too"));
+}
+
+TEST(Duplicates, DroppedOnesLeaveTheTrainingTextAlone) {
+  const Scratch scratch;
+  const DataConfig data = three_splits(scratch, DuplicatePolicy::Drop);
+  const PrepareReport report = prepare(data, words_tokenizer());
+  EXPECT_EQ(words_of(data, "train"), "a c");
+  EXPECT_EQ(report.manifest.splits.at("train").dropped_duplicate, 4);
+  EXPECT_EQ(report.manifest.splits.at("valid").records, 4);
+  EXPECT_EQ(report.manifest.splits.at("test").records, 3);
+  EXPECT_EQ(Dataset::open(data.directory, "train").header().source.vocabulary, 5);  // learnt from what is left
+}
+
+TEST(Duplicates, NoTextIsOnBothSidesOfASplitByHashOrPosition) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += fmt::format("w{}\n", i * i % 997);
+  for (const SplitRule rule : {SplitRule::Hash, SplitRule::Records}) {
+    DataConfig data = text_config(scratch, {scratch.write("a.txt", text)});
+    data.split = rule, data.valid_fraction = 0.1, data.duplicates = DuplicatePolicy::Drop;
+    data.max_unknown_fraction = 1;
+    // One id for each word, so that equal ids are equal text.
+    TokenizerConfig bytes = bytes_tokenizer();
+    prepare(data, bytes, {}, {.force = true});
+    std::set<std::string> held_out;
+    std::istringstream valid(words_of(data, "valid")), train(words_of(data, "train"));
+    int64_t kept = 0;
+    for (std::string word; std::getline(valid, word, 'w');) held_out.insert(word);
+    std::set<std::string> seen;
+    for (std::string word; std::getline(train, word, 'w');) {
+      if (word.empty()) continue;
+      EXPECT_FALSE(held_out.contains(word)) << word;
+      EXPECT_TRUE(seen.insert(word).second) << word;
+      ++kept;
+    }
+    EXPECT_GT(kept, 50);
+  }
+}
+
+TEST(Duplicates, PairsAreEqualWhereBothSidesAre) {
+  const Scratch scratch;
+  DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb c\na b\tc\na\tb\na\tb c\nab\t c\n")});
+  data.duplicates = DuplicatePolicy::Drop;
+  EXPECT_EQ(prepare(data, bytes_tokenizer()).manifest.splits.at("train").records, 4);
+}
+
+}  // namespace
+}  // namespace weft

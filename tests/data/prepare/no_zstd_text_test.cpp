@@ -1,0 +1,23 @@
+// Where weft is built without zstd.
+#include <gmock/gmock.h>
+
+#include "data/prepare/text_source_input.h"
+#include "tests/data/prepare/zstd_text.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+TEST(NoZstdText, ItIsNamedAndWhatToDo) {
+  const Scratch scratch;
+  const std::string file = scratch.write("a.zst", kZstdText);
+  EXPECT_THAT(error_of([&] { TextInput input{TextFile(file)}; }),
+              testing::AllOf(testing::HasSubstr("a.zst: compressed with zstd, and this weft is built without it"),
+                             testing::HasSubstr("libzstd-dev")));
+}
+
+}  // namespace
+}  // namespace weft

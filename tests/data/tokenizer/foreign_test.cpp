@@ -1,0 +1,164 @@
+// Tokenizers of other programs give the ids that those programs give (make_foreign_tokenizers.py).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/tokenizer/sentencepiece_proto.h"
+#include "tests/data/tokenizer/make_tokenizer.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch.h"
+#include "tests/support/source_dir.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using Ids = std::vector<int32_t>;
+using Json = nlohmann::json;
+
+fs::path foreign(const std::string& name) { return fs::path(source_dir()) / "tests/data/tokenizer/foreign" / name; }
+
+const Json& golden() {
+  static const Json golden =
+      Json::parse(read_file(fs::path(source_dir()) / "tests/data/tokenizer/foreign_golden.json"));
+  return golden;
+}
+
+TokenizerPtr load_hugging_face(const fs::path& path) {
+  return train_tokenizer({.kind = TokenizerKind::HuggingFace, .model_file = path}, {}, 1);
+}
+TokenizerPtr load_sentencepiece(const fs::path& path) {
+  return train_tokenizer({.kind = TokenizerKind::SentencePiece, .model_file = path}, {}, 1);
+}
+
+class HuggingFaceFile : public testing::TestWithParam<std::string> {};
+
+TEST_P(HuggingFaceFile, GivesTheSameIds) {
+  const TokenizerPtr tokenizer = load_hugging_face(foreign(GetParam() + ".json"));
+  const TokenizerPtr copy = Tokenizer::from_json(tokenizer->to_json(), "copy");
+  EXPECT_EQ(copy->hash(), tokenizer->hash());
+  for (size_t i = 0; i < golden()["strings"].size(); ++i) {
+    const std::string text = golden()["strings"][i];
+    const Ids ids = tokenizer->encode(text, {.recognise_specials = true});
+    EXPECT_EQ(ids, golden()["ids"][GetParam()][i].get<Ids>()) << text;
+    EXPECT_EQ(copy->encode(text, {.recognise_specials = true}), ids) << text;
+    EXPECT_EQ(tokenizer->decode(ids, {.show_specials = true}), text);
+  }
+  EXPECT_EQ(tokenizer->special(SpecialRole::Eos), tokenizer->special("<|endoftext|>"));
+  EXPECT_TRUE(tokenizer->special("<pad>").has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, HuggingFaceFile, testing::Values("gpt2", "llama3"),
+                         [](const auto& info) { return info.param; });
+
+TEST(HuggingFaceFile, WhatCannotBeRepresentedIsRefusedByName) {
+  const Json good = Json::parse(read_file(foreign("gpt2.json")));
+  const Scratch scratch;
+  const auto fails = [&](const Json::json_pointer& at, const Json& value, const std::string& part) {
+    Json json = good;
+    json[at] = value;
+    const std::string message = error_of([&] { load_hugging_face(scratch.write("t.json", json.dump())); });
+    EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks: " << part;
+  };
+  using At = Json::json_pointer;
+  fails(At("/model/type"), "Unigram", "model: type: \"Unigram\" cannot be represented");
+  fails(At("/model/type"), "WordPiece", "model: type: \"WordPiece\" cannot be represented");
+  fails(At("/model/byte_fallback"), true, "model: byte_fallback: true cannot be represented");
+  fails(At("/normalizer"), {{"type", "NFC"}}, "normalizer: {\"type\":\"NFC\"} cannot be represented");
+  fails(At("/pre_tokenizer"), {{"type", "Metaspace"}}, "pre_tokenizer: {\"type\":\"Metaspace\"} cannot be represented");
+  fails(At("/pre_tokenizer/add_prefix_space"), true, "pre_tokenizer: add_prefix_space: true cannot be represented");
+  fails(At("/added_tokens/0/special"), false, "is found in all text");
+  fails(At("/added_tokens/0/lstrip"), true, "lstrip: true cannot be represented");
+}
+
+class SentencePieceFile : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!has_sentencepiece()) GTEST_SKIP() << "built without SentencePiece";
+  }
+};
+
+TEST_P(SentencePieceFile, GivesTheSameIdsAndTexts) {
+  const TokenizerPtr tokenizer = load_sentencepiece(foreign(GetParam() + ".model"));
+  const TokenizerPtr copy = Tokenizer::from_json(tokenizer->to_json(), "copy");  // without the model's file
+  EXPECT_EQ(copy->hash(), tokenizer->hash());
+  const auto unk = tokenizer->special(SpecialRole::Unk);
+  ASSERT_TRUE(unk.has_value());
+  for (size_t i = 0; i < golden()["strings"].size(); ++i) {
+    const std::string text = golden()["strings"][i];
+    const Ids ids = tokenizer->encode(text);
+    EXPECT_EQ(ids, golden()["ids"][GetParam()][i].get<Ids>()) << text;
+    EXPECT_EQ(copy->encode(text), ids) << text;
+    if (std::ranges::count(ids, *unk) > 0) continue;  // is shown by its name, not as U+2047
+    EXPECT_EQ(tokenizer->decode(ids), golden()["decoded"][GetParam()][i]) << text;
+  }
+}
+
+TEST_P(SentencePieceFile, HasTheModelsRoles) {
+  const TokenizerPtr tokenizer = load_sentencepiece(foreign(GetParam() + ".model"));
+  EXPECT_EQ(tokenizer->kind(), "sentencepiece");
+  EXPECT_EQ(tokenizer->special(SpecialRole::Unk), 0);
+  EXPECT_EQ(tokenizer->special(SpecialRole::Bos), 1);
+  EXPECT_EQ(tokenizer->special(SpecialRole::Eos), 2);
+  EXPECT_EQ(tokenizer->special(SpecialRole::Pad).has_value(), GetParam() == "unigram");
+  EXPECT_EQ(tokenizer->decode(Ids{1, 2}), "");
+  EXPECT_EQ(tokenizer->decode(Ids{1, 2}, {.show_specials = true}), "<s></s>");
+  const Ids word = tokenizer->encode("the");
+  EXPECT_EQ(tokenizer->decode(word), "the");
+  EXPECT_EQ(tokenizer->decode(word, {.continues = true}), " the");
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, SentencePieceFile, testing::Values("unigram", "bpe"),
+                         [](const auto& info) { return info.param; });
+
+// A message of protobuf's wire format.
+std::string bytes_field(int number, const std::string& value) {
+  std::string size;
+  for (size_t rest = value.size();; rest >>= 7) {
+    size += static_cast<char>((rest & 127) | (rest > 127 ? 128 : 0));
+    if (rest <= 127) break;
+  }
+  return std::string(1, static_cast<char>(number << 3 | 2)) + size + value;
+}
+std::string number_field(int number, char value) { return {static_cast<char>(number << 3), value}; }
+std::string piece(const std::string& text, char type, const std::string& score = {"\0\0\0\0", 4}) {
+  return bytes_field(1, bytes_field(1, text) + "\x15" + score + number_field(3, type));
+}
+
+TEST(SentencePieceProto, HostileModelsAreRefused) {
+  const auto fails = [](const std::string& bytes, const std::string& part) {
+    const std::string message = error_of([&] { read_sentencepiece_proto(bytes, "m"); });
+    EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks: " << part;
+  };
+  const std::string unk = piece("<unk>", 2);
+  EXPECT_EQ(read_sentencepiece_proto(unk + piece("a", 1), "m").pieces.size(), 2u);
+  fails("", "m: 0 unknown pieces");
+  fails("no model", "no SentencePiece model, or a damaged one");
+  fails(unk.substr(0, unk.size() - 1), "no SentencePiece model, or a damaged one");
+  fails(unk + unk, "m: 2 unknown pieces");
+  fails(unk + piece("", 1), "m: piece 1: its text is empty");
+  fails(unk + piece("\xFF", 1), "m: piece 1: its text is empty");
+  fails(unk + piece(std::string(1025, 'a'), 1), "longer than 1024 bytes");
+  fails(unk + piece("a", 7), "type 7 is unknown");
+  fails(unk + piece("a", 1, {"\0\0\xC0\x7F", 4}), "its score is nan");
+  fails(unk + bytes_field(2, number_field(3, 3)), "a model by words cannot be represented");
+  fails(unk + bytes_field(2, number_field(3, 4)), "a model by characters cannot be represented");
+  fails(unk + bytes_field(3, number_field(5, 0)), "escape_whitespaces: false cannot be represented");
+  fails(unk + bytes_field(5, bytes_field(2, "x")), "a denormaliser cannot be represented");
+  const auto with_table = [&](const std::string& table) { return unk + bytes_field(3, bytes_field(2, table)); };
+  const std::string one_unit = {"\4\0\0\0\0\0\0\0\0", 9};  // a root in a table too short for its 256 steps
+  fails(with_table("abc"), "the table of normalisation is damaged");
+  fails(with_table(one_unit), "the table of normalisation is damaged");
+  std::string table = std::string("\0\4\0\0", 4) + std::string(1024, '\0') + std::string(1, '\0');
+  EXPECT_NO_THROW(read_sentencepiece_proto(with_table(table), "m"));  // 256 units that match nothing
+  table[4 + 2] = '\4';                                                // the root leads 256 units on
+  fails(with_table(table), "the table of normalisation is damaged");
+  table[4 + 2] = '\0', table.back() = 'x';  // the last text has no end
+  fails(with_table(table), "the table of normalisation is damaged");
+}
+
+}  // namespace
+}  // namespace weft
