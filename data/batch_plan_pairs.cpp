@@ -1,6 +1,6 @@
 #include "data/batch_plan_pairs.h"
 
-// Plans over pairs of a source and a target: training by shuffled or bucketed groups, and evaluation in order.
+// Training plans over pairs of a source and a target, by shuffled or bucketed groups.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +14,8 @@
 #include "data/permutation.h"
 
 namespace weft {
-namespace {
 
-void check_count(const PairLengths& lengths) {
+void check_pair_count(const PairLengths& lengths) {
   const size_t pairs = lengths.source.size();
   require<InternalError>(pairs == lengths.target.size(), "batch plan: {} sources, {} targets", pairs,
                          lengths.target.size());
@@ -24,8 +23,19 @@ void check_count(const PairLengths& lengths) {
   require<DataError>(pairs < std::numeric_limits<uint32_t>::max(), "batch plan: {} pairs; at most 2^32 - 2 fit", pairs);
 }
 
+PlannedSequence planned_pair(const PairLengths& lengths, int64_t pair) {
+  if (lengths.joined) {
+    return {.index = pair,
+            .input_tokens = lengths.source[pair] + lengths.target[pair] - 1,
+            .unscored = lengths.source[pair] - 1};
+  }
+  return {.index = pair, .source_tokens = lengths.source[pair], .input_tokens = lengths.target[pair] - 1};
+}
+
+namespace {
+
 void check_lengths(const PairLengths& lengths) {
-  check_count(lengths);
+  check_pair_count(lengths);
   for (size_t i = 0; i < lengths.source.size(); ++i) {
     require<DataError>(lengths.source[i] >= 1, "pair {}: its source is empty", i);
     if (lengths.joined) continue;
@@ -34,13 +44,13 @@ void check_lengths(const PairLengths& lengths) {
   }
 }
 
-PlannedSequence planned(const PairLengths& lengths, int64_t pair) {
-  if (lengths.joined) {
-    return {.index = pair,
-            .input_tokens = lengths.source[pair] + lengths.target[pair] - 1,
-            .unscored = lengths.source[pair] - 1};
-  }
-  return {.index = pair, .source_tokens = lengths.source[pair], .input_tokens = lengths.target[pair] - 1};
+// The first `count` of [0, n) in random order (Fisher and Yates).
+std::vector<uint32_t> first_of_shuffled(uint32_t n, int64_t count, uint64_t key) {
+  std::vector<uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  const Philox draw(key);
+  for (uint32_t i = 0; i < count; ++i) std::swap(order[i], order[i + uniform_below(n - i, draw({i, 0, 0, 0}))]);
+  return order;
 }
 
 // What a group of pairs counts against its budget.
@@ -94,6 +104,7 @@ class PairPlan final : public BatchPlan {
 
   int64_t steps_per_epoch(int64_t e) const override { return same_steps() ? first_steps_ : epoch(e)->steps; }
   int64_t sequences_per_epoch() const override { return mixture_.records(); }
+  const MixtureOrder* mixture() const override { return &mixture_; }
 
   PlannedStep step(int64_t e, int64_t step_in_epoch) const override { return step(*epoch(e), e, step_in_epoch); }
 
@@ -103,7 +114,7 @@ class PairPlan final : public BatchPlan {
     for (int64_t s = 0; s < index->steps; ++s) {
       int64_t tokens = 0;
       for_each_group(*index, s, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) tokens += planned(lengths_, index->order[i]).tokens();
+        for (int64_t i = begin; i < end; ++i) tokens += planned_pair(lengths_, index->order[i]).tokens();
       });
       if (tokens > most) {
         most = tokens;
@@ -114,10 +125,11 @@ class PairPlan final : public BatchPlan {
   }
 
   std::string order_text() const override {
-    const std::string mixed =
-        mixture_.parts() == 1 ? "" : fmt::format(" of {} datasets mixed by weight", mixture_.parts());
-    if (!bucketed()) return fmt::format("pairs{} in random order, each once an epoch", mixed);
-    return fmt::format("pairs{} of similar length together, each once an epoch, {} group{} a step", mixed,
+    const bool alone = mixture_.parts() == 1;
+    const std::string mixed = alone ? "" : fmt::format(" of {} datasets mixed by weight", mixture_.parts());
+    const std::string once = alone ? "each once an epoch" : "each once an epoch of its dataset";
+    if (!bucketed()) return fmt::format("pairs{} in random order, {}", mixed, once);
+    return fmt::format("pairs{} of similar length together, {}, {} group{} a step", mixed, once,
                        config_.buckets_per_step, config_.buckets_per_step == 1 ? "" : "s");
   }
 
@@ -145,7 +157,7 @@ class PairPlan final : public BatchPlan {
     check_step(s, index.steps);
     PlannedStep result{.epoch = e, .step_in_epoch = s};
     for_each_group(index, s, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) result.sequences.push_back(planned(lengths_, index.order[i]));
+      for (int64_t i = begin; i < end; ++i) result.sequences.push_back(planned_pair(lengths_, index.order[i]));
     });
     return result;
   }
@@ -217,12 +229,18 @@ std::vector<uint32_t> PairPlan::members(int64_t e) const {
   }
   std::vector<uint32_t> begins{0};
   for (const MixturePart& part : lengths_.parts) begins.push_back(begins.back() + static_cast<uint32_t>(part.records));
-  std::map<std::pair<size_t, int64_t>, Permutation> orders;
+  // Of each part the order of its own epoch that it has come to.
+  std::vector<std::pair<int64_t, std::vector<uint32_t>>> orders(mixture_.parts(), {-1, {}});
   for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
     const auto [part, epoch, place] = mixture_.at(e, slot);
-    const uint64_t key = derive_key(seed_of_part(seed_, part), DataStream::MixtureOrder, epoch);
-    const auto order = orders.try_emplace({part, epoch}, lengths_.parts[part].records, key).first;
-    pairs[slot] = begins[part] + static_cast<uint32_t>(order->second(place));
+    auto& [current, order] = orders[part];
+    if (current != epoch) {
+      const int64_t all = mixture_.records(part), needed = (e + 1) * mixture_.taken(part) - epoch * all;
+      const uint64_t key = derive_key(seed_of_part(seed_, part), DataStream::MixtureOrder, epoch);
+      order = first_of_shuffled(static_cast<uint32_t>(all), std::min(all, needed), key);
+      current = epoch;
+    }
+    pairs[slot] = begins[part] + order[place];
   }
   return pairs;
 }
@@ -244,13 +262,15 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
     const uint32_t pair = pairs[i];
     uint64_t lengths = 0;
     if (bucketed()) {
-      lengths = static_cast<uint64_t>(planned(lengths_, pair).input_tokens) << 32;
+      lengths = static_cast<uint64_t>(planned_pair(lengths_, pair).input_tokens) << 32;
       // Where sources count against the budget they must be near each other too; otherwise chance decides among
       // equal targets, which mixes the groups more.
       const bool sources_count = config_.tokens > 0 && config_.token_count != TokenCount::Target;
       if (sources_count) lengths |= static_cast<uint32_t>(lengths_.source[pair]);
     }
-    keys.push_back({lengths, noise({i, 0, 0, 0})[0], pair});
+    // What a mixture deals is in random order of each dataset, and evenly dealt only as long as it stays so.
+    const bool as_dealt = !bucketed() && mixture_.parts() > 1;
+    keys.push_back({lengths, as_dealt ? i : noise({i, 0, 0, 0})[0], pair});
   }
   std::sort(keys.begin(), keys.end());
   std::vector<uint32_t> result(keys.size());
@@ -268,7 +288,7 @@ std::vector<int64_t> PairPlan::cut(const std::vector<uint32_t>& order) const {
     const int64_t budget = config_.tokens / config_.buckets_per_step;
     GroupSize size(config_.token_count);
     for (int64_t i = 0; i < pairs; ++i) {
-      const PlannedSequence s = planned(lengths_, order[i]);
+      const PlannedSequence s = planned_pair(lengths_, order[i]);
       if (size.with(s) > budget && i > begin.back()) {
         begin.push_back(i);
         size = GroupSize(config_.token_count);
@@ -280,69 +300,12 @@ std::vector<int64_t> PairPlan::cut(const std::vector<uint32_t>& order) const {
   return begin;
 }
 
-class PairEvaluation final : public BatchPlan {
- public:
-  PairEvaluation(const EvaluationOptions& options, PairLengths lengths) : lengths_(std::move(lengths)) {
-    int64_t pairs = static_cast<int64_t>(lengths_.source.size());
-    if (options.max_sequences > 0) pairs = std::min(pairs, options.max_sequences);
-    for (int64_t i = 0; i < pairs; ++i) {
-      if (fits(i, options.max_length)) pairs_.push_back(static_cast<uint32_t>(i));
-    }
-    require<DataError>(!pairs_.empty(), "evaluation: none of {} pairs has a source and fits {} positions", pairs,
-                       options.max_length);
-    int64_t tokens = 0, most = 0;
-    for (int64_t i = 0; i < std::ssize(pairs_); ++i) {
-      const int64_t more = planned(lengths_, pairs_[i]).tokens();
-      if (tokens + more > options.step_tokens && i > begin_.back()) {
-        begin_.push_back(i);
-        tokens = 0;
-      }
-      tokens += more;
-      if (tokens > most) {
-        most = tokens;
-        largest_ = static_cast<int64_t>(begin_.size()) - 1;
-      }
-    }
-    begin_.push_back(std::ssize(pairs_));
-  }
-
-  int64_t steps_per_epoch(int64_t) const override { return static_cast<int64_t>(begin_.size()) - 1; }
-  int64_t largest_step(int64_t) const override { return largest_; }
-  int64_t sequences_per_epoch() const override { return begin_.back(); }
-  std::string order_text() const override { return "evaluation pairs in order"; }
-
-  PlannedStep step(int64_t e, int64_t s) const override {
-    check_step(s, steps_per_epoch(e));
-    PlannedStep result{.epoch = e, .step_in_epoch = s};
-    for (int64_t i = begin_[s]; i < begin_[s + 1]; ++i) result.sequences.push_back(planned(lengths_, pairs_[i]));
-    return result;
-  }
-
- private:
-  bool fits(int64_t pair, int64_t max_length) const {
-    const int32_t source = lengths_.source[pair], target = lengths_.target[pair];
-    if (source < 1 || target < (lengths_.joined ? 1 : 2)) return false;
-    const PlannedSequence sequence = planned(lengths_, pair);
-    return max_length == 0 || std::max(sequence.source_tokens, sequence.input_tokens) <= max_length;
-  }
-
-  PairLengths lengths_;
-  std::vector<uint32_t> pairs_;  // that are evaluated
-  std::vector<int64_t> begin_{0};
-  int64_t largest_ = 0;
-};
-
 }  // namespace
 
 std::shared_ptr<const BatchPlan> make_pair_plan(const BatchConfig& config, PairLengths lengths, uint64_t seed) {
   config.check_for_pairs();
   check_lengths(lengths);
   return std::make_shared<PairPlan>(config, std::move(lengths), seed);
-}
-
-std::shared_ptr<const BatchPlan> make_pair_evaluation(const EvaluationOptions& options, PairLengths lengths) {
-  check_count(lengths);
-  return std::make_shared<PairEvaluation>(options, std::move(lengths));
 }
 
 }  // namespace weft

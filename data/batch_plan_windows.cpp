@@ -14,10 +14,11 @@
 namespace weft {
 namespace {
 
-void check_stream(int64_t num_tokens, int64_t context) {
+void check_stream(int64_t num_tokens, int64_t context, size_t part, size_t parts) {
   if (num_tokens > context) return;
+  const std::string which = parts == 1 ? "the stream" : fmt::format("dataset {} of {} that are mixed", part + 1, parts);
   throw DataError(
-      fmt::format("the stream has {} tokens; one window of {} inputs needs {}", num_tokens, context, context + 1),
+      fmt::format("{} has {} tokens; one window of {} inputs needs {}", which, num_tokens, context, context + 1),
       "prepare more text or lower batch.context_length");
 }
 
@@ -83,6 +84,7 @@ class WindowPlan final : public BatchPlan {
   int64_t steps_per_epoch(int64_t) const override { return steps_; }
   int64_t largest_step(int64_t) const override { return 0; }
   int64_t sequences_per_epoch() const override { return random() ? steps_ * per_step_ : windows(); }
+  const MixtureOrder* mixture() const override { return &mixture_; }
 
   PlannedStep step(int64_t epoch, int64_t step_in_epoch) const override {
     check_step(step_in_epoch, steps_);
@@ -98,9 +100,11 @@ class WindowPlan final : public BatchPlan {
   }
 
   std::string order_text() const override {
-    const std::string mixed = parts_.size() == 1 ? "" : fmt::format(" of {} datasets mixed by weight", parts_.size());
+    const bool alone = parts_.size() == 1;
+    const std::string mixed = alone ? "" : fmt::format(" of {} datasets mixed by weight", parts_.size());
     if (random()) return fmt::format("windows of {}{} drawn with replacement", config_.context_length, mixed);
-    return fmt::format("windows of {}{}, each once an epoch{}", config_.context_length, mixed,
+    return fmt::format("windows of {}{}, each once an epoch{}{}", config_.context_length, mixed,
+                       alone ? "" : " of its dataset",
                        config_.shift_windows ? ", from another offset every epoch" : "");
   }
 
@@ -125,28 +129,24 @@ class WindowPlan final : public BatchPlan {
     return windows;
   }
 
-  // With replacement: a dataset by weight, then any token of it.
+  // With replacement: any token of the dataset whose turn it is.
   std::vector<int64_t> drawn(int64_t epoch, int64_t first, int64_t count) const {
     const Philox draw(derive_key(seed_, DataStream::WindowDraw, epoch));
-    const Philox which(derive_key(seed_, DataStream::MixtureOrder, epoch));
     std::vector<int64_t> begins;
     for (int64_t i = first; i < first + count; ++i) {
       const Philox::Counter at{static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), 0, 0};
-      const size_t slot = parts_.size() == 1 ? 0 : uniform_below(windows(), which(at));
-      const StreamPart& part = parts_[mixture_.at(0, static_cast<int64_t>(slot)).part];
+      const StreamPart& part = parts_[mixture_.at(epoch, i % windows()).part];
       begins.push_back(part.begin +
                        static_cast<int64_t>(uniform_below(part.tokens - config_.context_length, draw(at))));
     }
     return begins;
   }
 
-  // The parts' shares of an epoch are in random order too.
   std::vector<int64_t> shuffled(int64_t epoch, int64_t first, int64_t count) const {
-    const Permutation slots(windows(), derive_key(seed_, DataStream::MixtureOrder, epoch));
     std::map<std::pair<size_t, int64_t>, ShuffledWindows::Epoch> epochs;
     std::vector<int64_t> begins;
     for (int64_t i = first; i < first + count; ++i) {
-      const auto [part, own_epoch, place] = mixture_.at(epoch, parts_.size() == 1 ? i : static_cast<int64_t>(slots(i)));
+      const auto [part, own_epoch, place] = mixture_.at(epoch, i);
       const auto own = epochs.try_emplace({part, own_epoch}, shuffled_[part], own_epoch).first;
       begins.push_back(parts_[part].begin + own->second(place));
     }
@@ -209,7 +209,7 @@ class WindowEvaluation final : public BatchPlan {
 std::shared_ptr<const BatchPlan> make_window_plan(const BatchConfig& config, std::span<const StreamPart> parts,
                                                   uint64_t seed) {
   config.check_for_windows();
-  for (const StreamPart& part : parts) check_stream(part.tokens, config.context_length);
+  for (size_t i = 0; i < parts.size(); ++i) check_stream(parts[i].tokens, config.context_length, i, parts.size());
   return std::make_shared<WindowPlan>(config, parts, seed);
 }
 

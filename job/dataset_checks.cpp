@@ -32,10 +32,11 @@ void check_kind(const JobConfig& job, const DatasetHeader& header) {
   }
 }
 
-void check_job_against(const JobConfig& job, const DatasetHeader& header) {
+void check_job_against(const JobConfig& job, const Dataset& dataset) {
+  const DatasetHeader& header = dataset.header();
   check_kind(job, header);
   if (header.kind != DatasetKind::Pairs) return;
-  check_longest(std::max(header.source.longest, header.target.longest - 1), job, job.data.directory,
+  check_longest(std::max(header.source.longest, header.target.longest - 1), job, dataset.name(),
                 "prepare again with data.max_source_tokens and data.max_target_tokens");
 }
 
@@ -61,7 +62,7 @@ void check_answers(const JobConfig& job, const Dataset& dataset) {
   dataset.all_lengths(prompts, answers);
   int64_t longest = 0;
   for (size_t i = 0; i < prompts.size(); ++i) longest = std::max<int64_t>(longest, prompts[i] + answers[i] - 1);
-  check_longest(longest, job, fmt::format("split {} of {}", dataset.header().split, job.data.directory),
+  check_longest(longest, job, fmt::format("split {} of {}", dataset.header().split, dataset.name()),
                 "prepare again with data.max_source_tokens and data.max_target_tokens, which together leave so many");
 }
 

@@ -1,7 +1,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/config/reader.h"
+#include "base/config/writer.h"
 #include "base/mpi.h"
 #include "evaluate/evaluation.h"
 #include "launch/commands.h"
@@ -50,6 +50,8 @@ ExitCode evaluate(const EvaluateArguments& a) {
     if (budgets) budgets = job.timeouts;
     if (device == DeviceChoice::Auto) device = job.device;
     options.overrides.push_back("data.directory=" + job.data.directory);
+    auto mixture = job.data.mixture;
+    options.overrides.push_back("data.mixture=" + value_on_one_line(encode_value(mixture)));
   }
   if (options.checkpoint.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
   Session session(a.tp, budgets, device);

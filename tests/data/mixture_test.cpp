@@ -1,7 +1,7 @@
 // What a mixture of datasets takes: shares by weight, each record of a part once in each of the part's own epochs.
 #include "data/mixture.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <map>
@@ -10,9 +10,13 @@
 #include "base/error.h"
 #include "data/batch_plan_pairs.h"
 #include "data/batch_plan_windows.h"
+#include "tests/support/error_of.h"
 
 namespace weft {
 namespace {
+
+using test::error_of;
+using testing::HasSubstr;
 
 TEST(MixtureOrder, GivesEachPartItsShareOfAnEpoch) {
   const std::vector<MixturePart> parts = {{100, 3}, {500, 1}, {7, 0.5}};
@@ -40,6 +44,35 @@ TEST(MixtureOrder, TakesEveryRecordOfAPartOnceInEachOfItsOwnEpochs) {
   }
   EXPECT_EQ((places[{0, 3}].size()), 10u);
   EXPECT_EQ((places[{1, 0}].size()), 50u);
+}
+
+// However far an epoch has come, each part has had its share of it, nearly.
+TEST(MixtureOrder, DealsEvenly) {
+  const std::vector<std::vector<MixturePart>> mixtures = {
+      {{900, 3}, {100, 1}},
+      {{400, 1}, {300, 1}, {300, 1}},
+      {{1000, 100}, {1000, 50}, {1000, 25}, {1000, 12}, {1000, 6}, {1000, 3}, {1000, 2}},
+      {{500, 0.02}, {500, 0.9}, {500, 0.03}, {500, 0.05}}};
+  for (const auto& parts : mixtures) {
+    const MixtureOrder order(parts);
+    const double bound = parts.size() == 2 ? 0.5 : 2;
+    std::vector<int64_t> had(parts.size());
+    for (int64_t slot = 0; slot < order.records(); ++slot) {
+      const auto [part, epoch, place] = order.at(0, slot);
+      EXPECT_EQ(epoch * parts[part].records + place, had[part]) << "in the part's own order";
+      ++had[part];
+      for (size_t i = 0; i < parts.size(); ++i) {
+        const double share = static_cast<double>(order.taken(i)) / static_cast<double>(order.records());
+        EXPECT_NEAR(static_cast<double>(had[i]), share * static_cast<double>(slot + 1), bound + 1e-9);
+      }
+    }
+    for (size_t i = 0; i < parts.size(); ++i) EXPECT_EQ(had[i], order.taken(i));
+  }
+}
+
+TEST(MixtureOrder, ADatasetWithoutRecordsIsRefused) {
+  const std::vector<MixturePart> parts = {{10, 1}, {0, 1}};
+  EXPECT_THAT(error_of([&] { MixtureOrder order(parts); }), HasSubstr("dataset 2 of 2 that are mixed has no records"));
 }
 
 TEST(MixtureOrder, WeightsMustBePositiveAndGiveSomething) {
@@ -74,12 +107,8 @@ TEST(MixedWindows, StayInTheirDatasetAndHaveItsShare) {
         }
       }
     }
-    if (order == BatchOrder::Shuffled) {
-      EXPECT_EQ(first, 20 * 25);
-      EXPECT_EQ(second, 20 * 25);
-    } else {
-      EXPECT_NEAR(static_cast<double>(first) / static_cast<double>(first + second), 0.5, 0.1);
-    }
+    EXPECT_EQ(first, 20 * plan->sequences_per_epoch() / 2);
+    EXPECT_EQ(second, first);
   }
 }
 
@@ -108,6 +137,40 @@ TEST(MixedWindows, OfOneDatasetAreThoseOfItAlone) {
   for (int64_t step = 0; step < alone->steps_per_epoch(1); ++step) {
     EXPECT_EQ(mixed->step(1, step).sequences, alone->step(1, step).sequences);
   }
+}
+
+// Every step has as much of each as its size allows.
+TEST(MixedWindows, AreDealtEvenlyOverTheSteps) {
+  for (const BatchOrder order : {BatchOrder::Shuffled, BatchOrder::Random}) {
+    const auto plan = make_window_plan(
+        {.sequences = 10, .order = order, .context_length = 10},
+        std::vector<StreamPart>{{.tokens = 401, .weight = 7}, {.begin = 401, .tokens = 101, .weight = 3}}, 7);
+    for (int64_t step = 0; step + 1 < plan->steps_per_epoch(0); ++step) {
+      const auto of_first =
+          std::ranges::count_if(plan->step(0, step).sequences, [&](const auto& s) { return within(s, kStreams[0]); });
+      EXPECT_NEAR(of_first, 7, 1) << step;
+    }
+  }
+}
+
+TEST(MixedWindows, AStreamThatIsTooShortIsNamed) {
+  const std::vector<StreamPart> parts = {{.tokens = 401}, {.begin = 401, .tokens = 10}};
+  EXPECT_THAT(error_of([&] { make_window_plan({.sequences = 1, .context_length = 10}, parts, 7); }),
+              HasSubstr("dataset 2 of 2 that are mixed has 10 tokens"));
+}
+
+TEST(MixedPairs, AreDealtEvenlyWhereTheirOrderIsRandom) {
+  PairLengths lengths{
+      .source = std::vector<int32_t>(50, 3), .target = std::vector<int32_t>(50, 4), .parts = {{40, 1}, {10, 4}}};
+  const auto plan = make_pair_plan({.sequences = 10}, lengths, 7);
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    for (int64_t step = 0; step < 5; ++step) {
+      const auto small =
+          std::ranges::count_if(plan->step(epoch, step).sequences, [](const auto& s) { return s.index >= 40; });
+      EXPECT_NEAR(small, 8, 1) << epoch << " " << step;
+    }
+  }
+  EXPECT_NE(plan->step(0, 0).sequences, plan->step(1, 0).sequences);
 }
 
 TEST(MixedPairs, HaveTheirShareOfEveryEpoch) {
