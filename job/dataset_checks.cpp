@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/config/value.h"
+#include "base/config/writer.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -38,6 +39,12 @@ void check_job_against(const JobConfig& job, const Dataset& dataset) {
   if (header.kind != DatasetKind::Pairs) return;
   check_longest(std::max(header.source.longest, header.target.longest - 1), job, dataset.name(),
                 "prepare again with data.max_source_tokens and data.max_target_tokens");
+}
+
+void override_dataset(const JobConfig& job, std::vector<std::string>& overrides) {
+  std::vector<MixtureSource> mixture = job.data.mixture;
+  overrides.push_back("data.directory=" + job.data.directory);
+  overrides.push_back("data.mixture=" + value_on_one_line(encode_value(mixture)));
 }
 
 EvaluationOptions validation_options(const JobConfig& job) {
