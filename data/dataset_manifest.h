@@ -48,7 +48,7 @@ struct SplitEntry {
   int64_t dropped_empty = 0;  // pairs with a side without text
   int64_t dropped_long = 0;
   int64_t truncated = 0;
-  bool references = false;  // shards hold the target's text of each pair
+  bool references = false;        // shards hold the target's text of each pair
   int64_t invalid_utf8 = 0;       // records that are not valid UTF-8, kept byte for byte
   int64_t duplicates = 0;         // records that are equal to an earlier one of this split (data.duplicates)
   int64_t in_train = 0;           // held-out records that the training text holds too

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/mpi.h"
+#include "data/prepare/byte_stream.h"
 #include "data/tokenizer/config.h"
 #include "kernels/context.h"
 #include "kernels/device/ids.h"
@@ -50,6 +51,7 @@ std::vector<InfoRow> build_rows() {
       {"cuDNN", cudnn_text()},
       {"NCCL", describe_nccl()},
       {"SentencePiece", has_sentencepiece() ? "yes" : "built without it: tokenizer.kind sentencepiece is refused"},
+      {"zstd", has_zstd() ? "yes" : "built without it: text that it compressed is refused"},
       {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread a rank for what is not a matrix product)"},
       {"matrix products", matmul_library()},
       {"bf16 products", emulates_bf16() ? "emulated by rounding: right, but slow" : "native"},

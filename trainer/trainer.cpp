@@ -282,18 +282,11 @@ LossReport Trainer::evaluate_loss_now() {
   return report;
 }
 
-// All ranks decode the same prompts, so all of them find the same prompt impossible.
+// What a prompt may be refused for was found before the first step (check_prompts).
 void Trainer::print_samples() {
   reporter_.clear();
   const Heartbeat::Scope sampling(mesh_.heartbeat(), RunPhase::Evaluate);
-  try {
-    sample_writer_(setup_.model(), state_.step, [this] { return agree_to_stop(); });
-  } catch (const DataError& error) {
-    if (!samples_failed_ && mesh_.world().rank() == 0) {
-      log_warning("nothing can be generated, and training goes on without: {}", describe(error));
-    }
-    samples_failed_ = true;
-  }
+  sample_writer_(setup_.model(), state_.step, [this] { return agree_to_stop(); });
 }
 
 void Trainer::save() {

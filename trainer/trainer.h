@@ -88,7 +88,6 @@ class Trainer {
   bool out_of_time_ = false;   // by this rank's clock, when stop_ was set
   bool save_due_now_ = false;  // by rank 0's clock
   int64_t evaluated_step_ = -1;
-  bool samples_failed_ = false;  // and the user was told
   SampleWriter sample_writer_;
 };
 

@@ -43,7 +43,8 @@ class Decoder {
 std::unique_ptr<Decoder> make_decoder(FileBytes& from, const fs::path& path);
 
 std::unique_ptr<Decoder> make_gzip_decoder();
-// Where weft is built without zstd: a DataError that says so.
+bool has_zstd();  // whether this build reads it
+// DataError where it does not.
 std::unique_ptr<Decoder> make_zstd_decoder();
 
 }  // namespace weft

@@ -3,6 +3,8 @@
 
 namespace weft {
 
+bool has_zstd() { return false; }
+
 std::unique_ptr<Decoder> make_zstd_decoder() {
   throw DataError("compressed with zstd, and this weft is built without it",
                   "decompress it first, or build weft where libzstd-dev is installed");

@@ -37,6 +37,8 @@ class Zstd : public Decoder {
 
 }  // namespace
 
+bool has_zstd() { return true; }
+
 std::unique_ptr<Decoder> make_zstd_decoder() { return std::make_unique<Zstd>(); }
 
 }  // namespace weft
