@@ -16,9 +16,10 @@ struct MixturePart {
 // one of its own epochs after the other: a part with a large weight is seen several times while another is seen in
 // part.
 //
-// The slots are dealt evenly: of the first n of an epoch a part has its share of n to within 2 records (two parts: to
-// within one). A binary tree halves the error on the way down, since each node deals by rounding and Huffman's tree
-// gives no inner node more than 2/3 of what is dealt above it; a look-up is O(depth), nothing is stored a record.
+// The slots are dealt evenly: of the first n of an epoch a part has its share of n to within 2 records (two parts: half
+// a record). Each node of a Huffman tree deals to its two children by rounding, so that a child's error is half a
+// record and its share of the error above it, and no inner node has more than 2/3 of what is dealt above it. A look-up
+// is O(depth), and nothing is stored for a record.
 class MixtureOrder {
  public:
   // ConfigError if a weight is not positive, or so small that its part would give no record.

@@ -179,18 +179,20 @@ void Resume::check_dataset(const Checkpoint& checkpoint) const {
   const Json& provenance = checkpoint.manifest().provenance;
   if (!provenance.is_object() || !provenance.contains("dataset")) return;
   const Json& stored = provenance["dataset"];
+  if (!stored.is_object()) return;
   const std::vector<DatasetPart>& parts = data_.train->parts();
   check_text(checkpoint, "data.directory", parts[0], stored);
-  const Json mixed = stored.value("mixture", Json::array());
-  for (size_t i = 0; i < mixed.size() && i + 1 < parts.size(); ++i) {
-    check_text(checkpoint, "data.mixture", parts[i + 1], mixed[i]);
+  const auto mixed = stored.find("mixture");
+  if (mixed == stored.end() || !mixed->is_array()) return;
+  for (size_t i = 0; i < mixed->size() && i + 1 < parts.size(); ++i) {
+    check_text(checkpoint, "data.mixture", parts[i + 1], mixed->at(i));
   }
 }
 
 void Resume::check_text(const Checkpoint& checkpoint, const char* key, const DatasetPart& part,
                         const Json& stored) const {
   const std::string now = hash_hex(part.content);
-  if (overrides(job_, key) || stored.value("train", now) == now) return;
+  if (overrides(job_, key) || !stored.is_object() || stored.value("train", now) == now) return;
   throw ConfigError(
       fmt::format("{} holds another training text than the one that {} was trained on ({})", part.directory.string(),
                   checkpoint.path().string(), stored.value("directory", std::string("?"))),

@@ -114,6 +114,7 @@ TEST_F(Commands, Mixtures) {
     });
   }
   expect({on("train", "[{directory: nowhere}]"), 3, {"nowhere holds no prepared dataset"}});
+  must(on("plan", "[{directory: more, weight: 0.5}]"));
   must(on("train", "[{directory: more, weight: 0.5}]"));
   // The held-out text of both, and of one of them.
   const auto targets = [&](const std::vector<std::string>& more) {
