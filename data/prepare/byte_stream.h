@@ -43,8 +43,7 @@ class Decoder {
 std::unique_ptr<Decoder> make_decoder(FileBytes& from, const fs::path& path);
 
 std::unique_ptr<Decoder> make_gzip_decoder();
-bool has_zstd();  // whether this build reads it
-// DataError where it does not.
+// DataError where weft is built without zstd.
 std::unique_ptr<Decoder> make_zstd_decoder();
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "data/prepare/byte_stream.h"
+#include "data/prepare/config.h"
 
 namespace weft {
 

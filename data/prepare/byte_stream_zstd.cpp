@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "data/prepare/byte_stream.h"
+#include "data/prepare/config.h"
 
 namespace weft {
 

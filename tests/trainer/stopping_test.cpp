@@ -169,8 +169,8 @@ TEST(Stopping, SamplesAreLeft) {
 TEST(Stopping, APromptThatCannotBeGeneratedFromIsRefusedBeforeTheFirstStep) {
   const Scratch scratch;
   SmallRun run(scratch);
-  run.job().log.generations = {.every_steps = 2, .prompts = {"the the "}, .temperatures = {0}, .max_tokens = 3};
-  run.job().model.max_length = 7;  // the prompt has 8 tokens
+  run.job().log.generations = {.every_steps = 2, .prompts = {"the the the"}, .temperatures = {0}, .max_tokens = 3};
+  run.job().model.max_length = 8;  // the prompt has 11 tokens
   try {
     run.train();
     ADD_FAILURE() << "it trained";
