@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace weft {
 struct SplitOfSource {
   DatasetSource source;
   Manifest manifest;
-  const SplitEntry& split(std::string_view name) const { return manifest.splits.find(std::string(name))->second; }
+  const SplitEntry& split(std::string_view name) const { return manifest.splits.at(std::string(name)); }
 };
 
 // Of each directory that has the split, in their order; every one must have `train`. DataError if none has it, or if

@@ -130,6 +130,24 @@ TEST_F(Commands, Mixtures) {
   expect({{"evaluate", "--checkpoint", "mixed", "--set", "data.directory=more"}, 2, {"more is mixed with itself"}});
 }
 
+TEST_F(Commands, MixturesOfPairs) {
+  prepare_both();
+  must({"prepare", "pairs.yaml", "--set", "data.directory=tmore", "--set", "data.train.files=[valid.tsv]", "--set",
+        "data.tokenizer_file=tdata/tokenizer.json"});
+  const std::string mixture = "data.mixture=[{directory: tmore, weight: 0.5}]";
+  must({"train", "pairs.yaml", "--set", mixture});
+  expect({{"train", "pairs.yaml", "--set", "data.mixture=[{directory: tmore, weight: 0.7}]", "--set",
+           "train.max_steps=3", "--set", "allow_changes=[train.max_steps]"},
+          2,
+          {"data.mixture: [", "weight: 0.5}] -> [", "weight: 0.7}]"}});
+  const Finished done = run_weft(
+      scratch_.path(), {"evaluate", "pairs.yaml", "--set", mixture, "--split", "valid", "--baselines", "--json"});
+  ASSERT_EQ(done.exit, 0) << done.err;
+  const auto report = nlohmann::json::parse(done.out);
+  EXPECT_EQ(report["pairs"], 4);  // two of each
+  EXPECT_EQ(report["references"], "text");
+}
+
 TEST_F(Commands, JobFiles) {
   scratch_.write("empty.yaml", "");
   scratch_.write("binary.yaml", std::string("name: \0x\n", 9));
