@@ -114,7 +114,7 @@ SyntheticData make_synthetic_data(const JobConfig& job, const SyntheticOptions& 
     data.lengths = options.lengths.string();
   } else if (dataset) {
     data.plan = make_batch_plan(batch, *dataset, seed);
-    data.lengths = job.data.directory;
+    data.lengths = dataset->name();
   } else if (job.is_translation()) {
     data.plan = make_pair_plan(batch, dice_lengths(seed, job.model.max_length), seed);
     data.lengths = "four dice, 14 source tokens on average";

@@ -41,7 +41,14 @@ PairLengths lengths_of(const Dataset& dataset) {
   PairLengths lengths;
   dataset.all_lengths(lengths.source, lengths.target);
   lengths.joined = dataset.header().kind == DatasetKind::Answers;
+  for (const DatasetPart& part : dataset.parts()) lengths.parts.push_back({part.num_records, part.weight});
   return lengths;
+}
+
+std::vector<StreamPart> stream_parts(const Dataset& dataset) {
+  std::vector<StreamPart> parts;
+  for (const DatasetPart& part : dataset.parts()) parts.push_back({part.first_token, part.num_tokens, part.weight});
+  return parts;
 }
 
 }  // namespace
@@ -72,7 +79,7 @@ void BatchPlan::check_step(int64_t step, int64_t steps) {
 }
 
 std::shared_ptr<const BatchPlan> make_batch_plan(const BatchConfig& config, const Dataset& dataset, uint64_t seed) {
-  if (dataset.header().kind == DatasetKind::Stream) return make_window_plan(config, dataset.num_tokens(), seed);
+  if (dataset.header().kind == DatasetKind::Stream) return make_window_plan(config, stream_parts(dataset), seed);
   return make_pair_plan(config, lengths_of(dataset), seed);
 }
 

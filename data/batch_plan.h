@@ -10,6 +10,7 @@
 namespace weft {
 
 class Dataset;
+class MixtureOrder;
 
 // One sequence that a step takes. A window has no source.
 struct PlannedSequence {
@@ -50,6 +51,7 @@ class BatchPlan {
   virtual int64_t largest_step(int64_t epoch) const = 0;                     // the step with most tokens
   virtual int64_t sequences_per_epoch() const = 0;                           // that the epoch's steps are cut from
   virtual std::string order_text() const = 0;                                // for describe_plan()
+  virtual const MixtureOrder* mixture() const { return nullptr; }            // of training plans: what is mixed
 
   Position after(Position position) const;       // of the next step
   Position normalised(Position position) const;  // (epoch, steps_per_epoch) is (epoch + 1, 0)

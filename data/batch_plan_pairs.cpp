@@ -1,6 +1,6 @@
 #include "data/batch_plan_pairs.h"
 
-// Plans over pairs of a source and a target: training by shuffled or bucketed groups, and evaluation in order.
+// Training plans over pairs of a source and a target, by shuffled or bucketed groups.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include "base/error.h"
 #include "data/permutation.h"
 
 namespace weft {
-namespace {
 
-void check_count(const PairLengths& lengths) {
+void check_pair_count(const PairLengths& lengths) {
   const size_t pairs = lengths.source.size();
   require<InternalError>(pairs == lengths.target.size(), "batch plan: {} sources, {} targets", pairs,
                          lengths.target.size());
@@ -23,8 +23,19 @@ void check_count(const PairLengths& lengths) {
   require<DataError>(pairs < std::numeric_limits<uint32_t>::max(), "batch plan: {} pairs; at most 2^32 - 2 fit", pairs);
 }
 
+PlannedSequence planned_pair(const PairLengths& lengths, int64_t pair) {
+  if (lengths.joined) {
+    return {.index = pair,
+            .input_tokens = lengths.source[pair] + lengths.target[pair] - 1,
+            .unscored = lengths.source[pair] - 1};
+  }
+  return {.index = pair, .source_tokens = lengths.source[pair], .input_tokens = lengths.target[pair] - 1};
+}
+
+namespace {
+
 void check_lengths(const PairLengths& lengths) {
-  check_count(lengths);
+  check_pair_count(lengths);
   for (size_t i = 0; i < lengths.source.size(); ++i) {
     require<DataError>(lengths.source[i] >= 1, "pair {}: its source is empty", i);
     if (lengths.joined) continue;
@@ -33,13 +44,13 @@ void check_lengths(const PairLengths& lengths) {
   }
 }
 
-PlannedSequence planned(const PairLengths& lengths, int64_t pair) {
-  if (lengths.joined) {
-    return {.index = pair,
-            .input_tokens = lengths.source[pair] + lengths.target[pair] - 1,
-            .unscored = lengths.source[pair] - 1};
-  }
-  return {.index = pair, .source_tokens = lengths.source[pair], .input_tokens = lengths.target[pair] - 1};
+// The first `count` of [0, n) in random order (Fisher and Yates).
+std::vector<uint32_t> first_of_shuffled(uint32_t n, int64_t count, uint64_t key) {
+  std::vector<uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  const Philox draw(key);
+  for (uint32_t i = 0; i < count; ++i) std::swap(order[i], order[i + uniform_below(n - i, draw({i, 0, 0, 0}))]);
+  return order;
 }
 
 // What a group of pairs counts against its budget.
@@ -83,7 +94,7 @@ struct PairEpoch {
 class PairPlan final : public BatchPlan {
  public:
   PairPlan(const BatchConfig& config, PairLengths lengths, uint64_t seed)
-      : config_(config), lengths_(std::move(lengths)), seed_(seed) {
+      : config_(config), lengths_(std::move(lengths)), seed_(seed), mixture_(mixture_of(lengths_)) {
     const auto first = epoch(0);
     first_steps_ = first->steps;
     if (count_steps(*first) > 0) return;
@@ -92,7 +103,8 @@ class PairPlan final : public BatchPlan {
   }
 
   int64_t steps_per_epoch(int64_t e) const override { return same_steps() ? first_steps_ : epoch(e)->steps; }
-  int64_t sequences_per_epoch() const override { return static_cast<int64_t>(lengths_.source.size()); }
+  int64_t sequences_per_epoch() const override { return mixture_.records(); }
+  const MixtureOrder* mixture() const override { return &mixture_; }
 
   PlannedStep step(int64_t e, int64_t step_in_epoch) const override { return step(*epoch(e), e, step_in_epoch); }
 
@@ -102,7 +114,7 @@ class PairPlan final : public BatchPlan {
     for (int64_t s = 0; s < index->steps; ++s) {
       int64_t tokens = 0;
       for_each_group(*index, s, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) tokens += planned(lengths_, index->order[i]).tokens();
+        for (int64_t i = begin; i < end; ++i) tokens += planned_pair(lengths_, index->order[i]).tokens();
       });
       if (tokens > most) {
         most = tokens;
@@ -113,16 +125,24 @@ class PairPlan final : public BatchPlan {
   }
 
   std::string order_text() const override {
-    if (!bucketed()) return "pairs in random order, each once an epoch";
-    return fmt::format("pairs of similar length together, each once an epoch, {} group{} a step",
+    const bool alone = mixture_.parts() == 1;
+    const std::string mixed = alone ? "" : fmt::format(" of {} datasets mixed by weight", mixture_.parts());
+    const std::string once = alone ? "each once an epoch" : "each once an epoch of its dataset";
+    if (!bucketed()) return fmt::format("pairs{} in random order, {}", mixed, once);
+    return fmt::format("pairs{} of similar length together, {}, {} group{} a step", mixed, once,
                        config_.buckets_per_step, config_.buckets_per_step == 1 ? "" : "s");
   }
 
  private:
   bool bucketed() const { return config_.order == BatchOrder::Bucketed; }
-  // Sorted pairs are cut at the same lengths in every epoch, and counts are counts. Only a random order under a token
-  // budget has to be made to know how many steps it has.
-  bool same_steps() const { return bucketed() || config_.sequences > 0; }
+  // Sorted pairs are cut at the same lengths in every epoch, unless epochs of a mixture take others, and counts are
+  // counts. Where a token budget cuts what differs, an epoch has to be made to know how many steps it has.
+  bool same_steps() const { return (bucketed() && mixture_.parts() == 1) || config_.sequences > 0; }
+
+  static MixtureOrder mixture_of(const PairLengths& lengths) {
+    const MixturePart all{.records = static_cast<int64_t>(lengths.source.size())};
+    return lengths.parts.empty() ? MixtureOrder({&all, 1}) : MixtureOrder(lengths.parts);
+  }
 
   template <class F>
   void for_each_group(const PairEpoch& index, int64_t s, F&& visit) const {
@@ -137,7 +157,7 @@ class PairPlan final : public BatchPlan {
     check_step(s, index.steps);
     PlannedStep result{.epoch = e, .step_in_epoch = s};
     for_each_group(index, s, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) result.sequences.push_back(planned(lengths_, index.order[i]));
+      for (int64_t i = begin; i < end; ++i) result.sequences.push_back(planned_pair(lengths_, index.order[i]));
     });
     return result;
   }
@@ -175,6 +195,7 @@ class PairPlan final : public BatchPlan {
     return full ? groups : groups - 1;
   }
 
+  std::vector<uint32_t> members(int64_t e) const;
   std::vector<uint32_t> order(int64_t e) const;
   std::vector<bool> left_out(int64_t e) const;
   std::vector<int64_t> cut(const std::vector<uint32_t>& order) const;
@@ -182,6 +203,7 @@ class PairPlan final : public BatchPlan {
   BatchConfig config_;
   PairLengths lengths_;
   uint64_t seed_;
+  MixtureOrder mixture_;
   int64_t first_steps_ = 0;  // of epoch 0
   mutable std::mutex mutex_;
   mutable std::map<int64_t, std::shared_ptr<const PairEpoch>> epochs_;
@@ -190,12 +212,37 @@ class PairPlan final : public BatchPlan {
 // With drop_last, groups of similar length and a fixed count, what does not fill a step is chosen at random, another
 // remainder every epoch: cutting the tail off would always lose the longest pairs.
 std::vector<bool> PairPlan::left_out(int64_t e) const {
-  const int64_t pairs = static_cast<int64_t>(lengths_.source.size());
+  const int64_t pairs = mixture_.records();
   std::vector<bool> out(pairs, false);
   if (!bucketed() || !config_.drop_last || config_.sequences == 0) return out;
   const Permutation chosen(pairs, derive_key(seed_, DataStream::PairRemainder, e));
   for (int64_t i = 0; i < pairs % config_.sequences; ++i) out[chosen(i)] = true;
   return out;
+}
+
+// The pairs of an epoch: of a mixture, those that each part gives, some of them perhaps several times.
+std::vector<uint32_t> PairPlan::members(int64_t e) const {
+  std::vector<uint32_t> pairs(mixture_.records());
+  if (mixture_.parts() == 1) {
+    std::iota(pairs.begin(), pairs.end(), 0);
+    return pairs;
+  }
+  std::vector<uint32_t> begins{0};
+  for (const MixturePart& part : lengths_.parts) begins.push_back(begins.back() + static_cast<uint32_t>(part.records));
+  // Of each part the order of its own epoch that it has come to.
+  std::vector<std::pair<int64_t, std::vector<uint32_t>>> orders(mixture_.parts(), {-1, {}});
+  for (int64_t slot = 0; slot < std::ssize(pairs); ++slot) {
+    const auto [part, epoch, place] = mixture_.at(e, slot);
+    auto& [current, order] = orders[part];
+    if (current != epoch) {
+      const int64_t all = mixture_.records(part), needed = (e + 1) * mixture_.taken(part) - epoch * all;
+      const uint64_t key = derive_key(seed_of_part(seed_, part), DataStream::MixtureOrder, epoch);
+      order = first_of_shuffled(static_cast<uint32_t>(all), std::min(all, needed), key);
+      current = epoch;
+    }
+    pairs[slot] = begins[part] + order[place];
+  }
+  return pairs;
 }
 
 std::vector<uint32_t> PairPlan::order(int64_t e) const {
@@ -206,20 +253,24 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
     auto operator<=>(const Key&) const = default;
   };
   const auto out = left_out(e);
+  const std::vector<uint32_t> pairs = members(e);
   const Philox noise(derive_key(seed_, DataStream::PairOrder, e));
   std::vector<Key> keys;
   keys.reserve(out.size());
-  for (uint32_t pair = 0; pair < out.size(); ++pair) {
-    if (out[pair]) continue;
+  for (uint32_t i = 0; i < out.size(); ++i) {
+    if (out[i]) continue;
+    const uint32_t pair = pairs[i];
     uint64_t lengths = 0;
     if (bucketed()) {
-      lengths = static_cast<uint64_t>(planned(lengths_, pair).input_tokens) << 32;
+      lengths = static_cast<uint64_t>(planned_pair(lengths_, pair).input_tokens) << 32;
       // Where sources count against the budget they must be near each other too; otherwise chance decides among
       // equal targets, which mixes the groups more.
       const bool sources_count = config_.tokens > 0 && config_.token_count != TokenCount::Target;
       if (sources_count) lengths |= static_cast<uint32_t>(lengths_.source[pair]);
     }
-    keys.push_back({lengths, noise({pair, 0, 0, 0})[0], pair});
+    // What a mixture deals is in random order of each dataset, and evenly dealt only as long as it stays so.
+    const bool as_dealt = !bucketed() && mixture_.parts() > 1;
+    keys.push_back({lengths, as_dealt ? i : noise({i, 0, 0, 0})[0], pair});
   }
   std::sort(keys.begin(), keys.end());
   std::vector<uint32_t> result(keys.size());
@@ -237,7 +288,7 @@ std::vector<int64_t> PairPlan::cut(const std::vector<uint32_t>& order) const {
     const int64_t budget = config_.tokens / config_.buckets_per_step;
     GroupSize size(config_.token_count);
     for (int64_t i = 0; i < pairs; ++i) {
-      const PlannedSequence s = planned(lengths_, order[i]);
+      const PlannedSequence s = planned_pair(lengths_, order[i]);
       if (size.with(s) > budget && i > begin.back()) {
         begin.push_back(i);
         size = GroupSize(config_.token_count);
@@ -249,69 +300,12 @@ std::vector<int64_t> PairPlan::cut(const std::vector<uint32_t>& order) const {
   return begin;
 }
 
-class PairEvaluation final : public BatchPlan {
- public:
-  PairEvaluation(const EvaluationOptions& options, PairLengths lengths) : lengths_(std::move(lengths)) {
-    int64_t pairs = static_cast<int64_t>(lengths_.source.size());
-    if (options.max_sequences > 0) pairs = std::min(pairs, options.max_sequences);
-    for (int64_t i = 0; i < pairs; ++i) {
-      if (fits(i, options.max_length)) pairs_.push_back(static_cast<uint32_t>(i));
-    }
-    require<DataError>(!pairs_.empty(), "evaluation: none of {} pairs has a source and fits {} positions", pairs,
-                       options.max_length);
-    int64_t tokens = 0, most = 0;
-    for (int64_t i = 0; i < std::ssize(pairs_); ++i) {
-      const int64_t more = planned(lengths_, pairs_[i]).tokens();
-      if (tokens + more > options.step_tokens && i > begin_.back()) {
-        begin_.push_back(i);
-        tokens = 0;
-      }
-      tokens += more;
-      if (tokens > most) {
-        most = tokens;
-        largest_ = static_cast<int64_t>(begin_.size()) - 1;
-      }
-    }
-    begin_.push_back(std::ssize(pairs_));
-  }
-
-  int64_t steps_per_epoch(int64_t) const override { return static_cast<int64_t>(begin_.size()) - 1; }
-  int64_t largest_step(int64_t) const override { return largest_; }
-  int64_t sequences_per_epoch() const override { return begin_.back(); }
-  std::string order_text() const override { return "evaluation pairs in order"; }
-
-  PlannedStep step(int64_t e, int64_t s) const override {
-    check_step(s, steps_per_epoch(e));
-    PlannedStep result{.epoch = e, .step_in_epoch = s};
-    for (int64_t i = begin_[s]; i < begin_[s + 1]; ++i) result.sequences.push_back(planned(lengths_, pairs_[i]));
-    return result;
-  }
-
- private:
-  bool fits(int64_t pair, int64_t max_length) const {
-    const int32_t source = lengths_.source[pair], target = lengths_.target[pair];
-    if (source < 1 || target < (lengths_.joined ? 1 : 2)) return false;
-    const PlannedSequence sequence = planned(lengths_, pair);
-    return max_length == 0 || std::max(sequence.source_tokens, sequence.input_tokens) <= max_length;
-  }
-
-  PairLengths lengths_;
-  std::vector<uint32_t> pairs_;  // that are evaluated
-  std::vector<int64_t> begin_{0};
-  int64_t largest_ = 0;
-};
-
 }  // namespace
 
 std::shared_ptr<const BatchPlan> make_pair_plan(const BatchConfig& config, PairLengths lengths, uint64_t seed) {
   config.check_for_pairs();
   check_lengths(lengths);
   return std::make_shared<PairPlan>(config, std::move(lengths), seed);
-}
-
-std::shared_ptr<const BatchPlan> make_pair_evaluation(const EvaluationOptions& options, PairLengths lengths) {
-  check_count(lengths);
-  return std::make_shared<PairEvaluation>(options, std::move(lengths));
 }
 
 }  // namespace weft

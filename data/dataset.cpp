@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "data/dataset_manifest.h"
+#include "data/dataset_parts.h"
 #include "data/open_shards.h"
 #include "data/tokenizer/tokenizer.h"
 
@@ -13,12 +13,13 @@ namespace weft {
 
 class Dataset::State {
  public:
-  State(const fs::path& directory, std::string_view split, const ShardShare& checked);
+  State(const std::vector<DatasetSource>& sources, std::string_view split, const ShardShare& checked);
 
   size_t shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total, const char* what) const;
+  std::string name() const;  // the directories
 
-  fs::path directory;
   DatasetHeader header;
+  std::vector<DatasetPart> parts;
   std::optional<OpenShards> shards;
   // What precedes each shard.
   std::vector<int64_t> tokens_before;
@@ -26,36 +27,6 @@ class Dataset::State {
 };
 
 namespace {
-
-DatasetHeader header_of(const Manifest& manifest, std::string_view split, const SplitEntry& entry) {
-  DatasetHeader header{.version = manifest.version,
-                       .kind = manifest.kind,
-                       .split = std::string(split),
-                       .source = manifest.source,
-                       .target = manifest.target,
-                       .token_bytes = manifest.token_bytes,
-                       .num_tokens = entry.source.tokens + entry.target.tokens,
-                       .num_shards = static_cast<int64_t>(entry.shards.size()),
-                       .references = entry.references,
-                       .dropped_pairs = entry.dropped_empty + entry.dropped_long,
-                       .truncated_pairs = entry.truncated};
-  const bool pairs = has_two_sides(manifest.kind);
-  (pairs ? header.num_pairs : header.num_documents) = entry.records;
-  const SideCounts& target = pairs ? entry.target : entry.source;
-  header.source.num_tokens = entry.source.tokens, header.source.longest = entry.source.longest;
-  header.target.num_tokens = target.tokens, header.target.longest = target.longest;
-  header.source.num_unknown = entry.source.unknown, header.target.num_unknown = target.unknown;
-  Hasher content;
-  for (const ShardEntry& shard : entry.shards) content.update(&shard.checksum, sizeof shard.checksum);
-  header.content = content.digest();
-  return header;
-}
-
-std::string listed(const Manifest& manifest) {
-  std::string names;
-  for (const auto& [name, entry] : manifest.splits) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
 
 std::shared_ptr<const Tokenizer> load_checked(const fs::path& directory, const DatasetSide& side) {
   const fs::path path = directory / side.tokenizer_file;
@@ -68,39 +39,47 @@ std::shared_ptr<const Tokenizer> load_checked(const fs::path& directory, const D
 
 }  // namespace
 
-Dataset::State::State(const fs::path& from, std::string_view split, const ShardShare& checked) : directory(from) {
-  const Manifest manifest = read_manifest(from);
-  const auto found = manifest.splits.find(std::string(split));
-  require<DataError>(found != manifest.splits.end(), "{} has no split \"{}\", only: {}", from.string(), split,
-                     listed(manifest));
-  const SplitEntry& entry = found->second;
-  header = header_of(manifest, split, entry);
-  ShardIdentity identity{.version = manifest.version,
-                         .kind = manifest.kind,
-                         .split = header.split,
-                         .token_bytes = manifest.token_bytes,
-                         .references = entry.references,
-                         .source = manifest.source,
-                         .target = manifest.target};
+Dataset::State::State(const std::vector<DatasetSource>& sources, std::string_view split, const ShardShare& checked) {
+  const std::vector<SplitOfSource> found = read_splits(sources, split);
+  header = header_of(found, split);
+  parts = parts_of(found, split);
+  std::vector<ShardFile> files;
   int64_t tokens = 0, records = 0;
-  for (const ShardEntry& shard : entry.shards) {
-    tokens_before.push_back(tokens);
-    records_before.push_back(records);
-    tokens += shard.source.count;
-    records += shard.records;
+  for (const auto& [source, manifest] : found) {
+    const SplitEntry& entry = manifest.splits.at(header.split);
+    const auto identity = std::make_shared<const ShardIdentity>(ShardIdentity{.version = manifest.version,
+                                                                              .kind = manifest.kind,
+                                                                              .split = header.split,
+                                                                              .token_bytes = manifest.token_bytes,
+                                                                              .references = entry.references,
+                                                                              .source = manifest.source,
+                                                                              .target = manifest.target});
+    for (const ShardEntry& shard : entry.shards) {
+      tokens_before.push_back(tokens);
+      records_before.push_back(records);
+      tokens += shard.source.count;
+      records += shard.records;
+      files.push_back({.directory = source.directory, .entry = shard, .identity = identity});
+    }
   }
-  shards.emplace(from, entry.shards, std::move(identity));
+  shards.emplace(std::move(files));
   if (checked.of == 0) return;
   for (auto i = static_cast<size_t>(checked.part); i < shards->count(); i += static_cast<size_t>(checked.of)) {
     shards->open(i);
   }
 }
 
+std::string Dataset::State::name() const {
+  std::string text;
+  for (const DatasetPart& part : parts) text += (text.empty() ? "" : ", ") + part.directory.string();
+  return text;
+}
+
 // The last shard that begins at or before `index`; empty ones (documents that began earlier) are passed over.
 size_t Dataset::State::shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total,
                                 const char* what) const {
   if (index < 0 || index >= total) {
-    throw InternalError(fmt::format("{}, split {}: {} {} of {}", directory.string(), header.split, what, index, total));
+    throw InternalError(fmt::format("{}, split {}: {} {} of {}", name(), header.split, what, index, total));
   }
   return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), index) - begins.begin()) - 1;
 }
@@ -111,7 +90,10 @@ Dataset::Dataset(Dataset&&) noexcept = default;
 Dataset& Dataset::operator=(Dataset&&) noexcept = default;
 
 Dataset Dataset::open(const fs::path& directory, std::string_view split, const ShardShare& checked) {
-  return Dataset(std::make_unique<const State>(directory, split, checked));
+  return open(std::vector<DatasetSource>{{.directory = directory}}, split, checked);
+}
+Dataset Dataset::open(const std::vector<DatasetSource>& sources, std::string_view split, const ShardShare& checked) {
+  return Dataset(std::make_unique<const State>(sources, split, checked));
 }
 
 bool is_prepared(const fs::path& directory) { return !directory.empty() && fs::exists(directory / kManifestName); }
@@ -122,8 +104,15 @@ std::vector<std::string> Dataset::splits(const fs::path& directory) {
   return names;
 }
 
+bool Dataset::has_split(const std::vector<DatasetSource>& sources, std::string_view split) {
+  return std::ranges::any_of(sources, [&](const DatasetSource& source) {
+    return read_manifest(source.directory).splits.contains(std::string(split));
+  });
+}
+
 const DatasetHeader& Dataset::header() const { return state_->header; }
-const fs::path& Dataset::directory() const { return state_->directory; }
+std::string Dataset::name() const { return state_->name(); }
+const std::vector<DatasetPart>& Dataset::parts() const { return state_->parts; }
 int64_t Dataset::opened_shards() const { return state_->shards->opened(); }
 int64_t Dataset::num_tokens() const { return state_->header.num_tokens; }
 int64_t Dataset::num_pairs() const { return state_->header.num_pairs; }
@@ -133,8 +122,8 @@ void Dataset::read_tokens(int64_t first, std::span<int32_t> into) const {
   const DatasetHeader& header = state_->header;
   const int64_t total = header.kind == DatasetKind::Stream ? header.num_tokens : 0;
   if (first < 0 || first > total || count > total - first) {
-    throw InternalError(fmt::format("{}, split {}: {} tokens from token {} on, in a stream of {}",
-                                    state_->directory.string(), header.split, count, first, total));
+    throw InternalError(fmt::format("{}, split {}: {} tokens from token {} on, in a stream of {}", name(), header.split,
+                                    count, first, total));
   }
   while (!into.empty()) {
     const size_t i = state_->shard_of(state_->tokens_before, first, header.num_tokens, "token");
@@ -188,17 +177,16 @@ void Dataset::read_target(int64_t pair, std::span<int32_t> into) const {
 }
 
 std::string Dataset::read_reference(int64_t pair) const {
-  require<InternalError>(header().references, "{}, split {}: it holds no references", directory().string(),
-                         header().split);
+  require<InternalError>(header().references, "{}, split {}: it holds no references", name(), header().split);
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
   return state_->shards->open(i)->read_reference(pair - state_->records_before[i]);
 }
 
 std::shared_ptr<const Tokenizer> Dataset::load_source_tokenizer() const {
-  return load_checked(directory(), header().source);
+  return load_checked(parts().front().directory, header().source);
 }
 std::shared_ptr<const Tokenizer> Dataset::load_target_tokenizer() const {
-  return load_checked(directory(), header().target);
+  return load_checked(parts().front().directory, header().target);
 }
 
 }  // namespace weft

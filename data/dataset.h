@@ -42,9 +42,9 @@ struct DatasetSide {
   std::string tokenizer_file;  // within the dataset's directory
 };
 
-// One split, as its manifest and its shards state it.
+// One split, as its manifest and its shards state it; of several directories their sums.
 struct DatasetHeader {
-  int version = 0;
+  int version = 0;  // the lowest
   DatasetKind kind = DatasetKind::Stream;
   std::string split;
   DatasetSide source;         // Stream: the only side
@@ -54,10 +54,28 @@ struct DatasetHeader {
   int64_t num_documents = 0;  // Stream
   int64_t num_pairs = 0;      // Pairs, Answers
   int64_t num_shards = 0;
-  bool references = false;      // Pairs: the text of each target is there
+  bool references = false;      // Pairs: the text of each target is there, in every directory
   int64_t dropped_pairs = 0;    // by preparation
   int64_t truncated_pairs = 0;  // that have lost text
-  uint64_t content = 0;         // of the shards' checksums, in order: another text, split or order is another number
+};
+
+// A prepared directory, and its weight where several are mixed (data/mixture.h).
+struct DatasetSource {
+  fs::path directory;
+  double weight = 1;
+};
+
+// ConfigError unless each is named once, since a dataset that is named twice would have two orders, and weights are
+// above 0. Touches no file.
+void check_sources(const std::vector<DatasetSource>& sources);
+
+// What one directory gives to a dataset: a stretch of its tokens and records.
+struct DatasetPart {
+  fs::path directory;
+  double weight = 1;
+  int64_t first_token = 0, num_tokens = 0;  // of both sides
+  int64_t first_record = 0, num_records = 0;
+  uint64_t content = 0;  // of the shards' checksums, in order: another text, split or order is another number
 };
 
 // The shards that one of several readers checks on opening: part, part + of, part + 2 of, ...
@@ -67,11 +85,12 @@ struct ShardShare {
   static ShardShare none() { return {0, 0}; }
 };
 
-// One split of a prepared directory (docs/formats.md "Dataset"), read-only: any number of processes may read it at
-// once, nothing is locked and nothing is written beside it. Sizes and the checksums of everything but the tokens are
-// checked before HDF5 sees a file: of a share of the shards on opening, of the others when they are first read; at most
-// 64 of them are open. verify_dataset() re-reads the tokens too. Every method may be called from many threads at once.
-// Bad arguments are InternalErrors; damage is a DataError that names the file.
+// One split of a prepared directory (docs/formats.md "Dataset"), or of several, one after the other as if they were
+// one, read-only: any number of processes may read it at once, nothing is locked and nothing is written beside it.
+// Sizes and the checksums of everything but the tokens are checked before HDF5 sees a file: of a share of the shards on
+// opening, of the others when they are first read; at most 64 of them are open. verify_dataset() re-reads the tokens
+// too. Every method may be called from many threads at once. Bad arguments are InternalErrors; damage is a DataError
+// that names the file.
 //
 // Sequences of Pairs are as the model sees them: the source with the specials that its preparation chose, the target as
 // bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos, their prompts text.
@@ -79,13 +98,19 @@ class Dataset {
  public:
   // `split`: train, valid or test.
   static Dataset open(const fs::path& directory, std::string_view split, const ShardShare& checked = {});
-  static std::vector<std::string> splits(const fs::path& directory);  // that the directory holds
+  // Of several directories those that have the split; all must have `train`. DataError if tokenizers, kinds or the
+  // conventions of source sequences differ: it names both directories, and what differs.
+  static Dataset open(const std::vector<DatasetSource>& sources, std::string_view split,
+                      const ShardShare& checked = {});
+  static std::vector<std::string> splits(const fs::path& directory);                         // that the directory holds
+  static bool has_split(const std::vector<DatasetSource>& sources, std::string_view split);  // one of them
   ~Dataset();
   Dataset(Dataset&&) noexcept;
   Dataset& operator=(Dataset&&) noexcept;
 
   const DatasetHeader& header() const;
-  const fs::path& directory() const;
+  std::string name() const;  // the directories, for messages
+  const std::vector<DatasetPart>& parts() const;
   int64_t opened_shards() const;  // so far, each as often as it was opened
 
   // Stream: all documents end to end, each followed by the tokenizer's eos if it has one.
@@ -104,7 +129,7 @@ class Dataset {
   // Where header().references: the target's text as the file of text holds it, neither cut nor made of tokens.
   std::string read_reference(int64_t pair) const;
 
-  // The directory's own tokenizers; DataError if a file's hash is not the one that made the ids.
+  // The (first) directory's own tokenizers; DataError if a file's hash is not the one that made the ids.
   std::shared_ptr<const Tokenizer> load_source_tokenizer() const;
   std::shared_ptr<const Tokenizer> load_target_tokenizer() const;
 

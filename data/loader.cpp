@@ -20,9 +20,9 @@ class StreamReader final : public SequenceReader {
     if (!options.document_mask) return;
     cut_before_ = dataset_->header().target.eos;
     if (!cut_before_) {
-      throw DataError(fmt::format("data.document_mask: the documents of {} have no end token between them",
-                                  dataset_->directory().string()),
-                      "prepare it with a tokenizer that has an eos, or set data.document_mask to false");
+      throw DataError(
+          fmt::format("data.document_mask: the documents of {} have no end token between them", dataset_->name()),
+          "prepare it with a tokenizer that has an eos, or set data.document_mask to false");
     }
   }
   void read(const PlannedSequence& s, std::span<int32_t>, std::span<int32_t> target) const override {

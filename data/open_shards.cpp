@@ -4,11 +4,8 @@
 
 namespace weft {
 
-OpenShards::OpenShards(fs::path directory, std::vector<ShardEntry> entries, ShardIdentity identity, size_t limit)
-    : directory_(std::move(directory)),
-      entries_(std::move(entries)),
-      identity_(std::move(identity)),
-      limit_(std::max<size_t>(1, limit)) {}
+OpenShards::OpenShards(std::vector<ShardFile> files, size_t limit)
+    : files_(std::move(files)), limit_(std::max<size_t>(1, limit)) {}
 
 std::shared_ptr<const Shard> OpenShards::open(size_t i) const {
   const std::lock_guard lock(mutex_);
@@ -17,7 +14,8 @@ std::shared_ptr<const Shard> OpenShards::open(size_t i) const {
     std::rotate(found, found + 1, kept_.end());
     return kept_.back().second;
   }
-  auto shard = std::make_shared<const Shard>(directory_ / entries_[i].file, entries_[i], identity_);
+  const auto& [directory, entry, identity] = files_[i];
+  auto shard = std::make_shared<const Shard>(directory / entry.file, entry, *identity);
   ++opened_;
   if (kept_.size() == limit_) kept_.erase(kept_.begin());
   kept_.emplace_back(i, shard);

@@ -7,7 +7,16 @@
 namespace weft {
 
 // What a random stream of the data path is for. Each (seed, purpose, epoch) has a Philox key of its own.
-enum class DataStream : uint32_t { WindowOrder = 1, WindowOffset, WindowDraw, PairOrder, PairRemainder, GroupOrder };
+enum class DataStream : uint32_t {
+  WindowOrder = 1,
+  WindowOffset,
+  WindowDraw,
+  PairOrder,
+  PairRemainder,
+  GroupOrder,
+  MixtureOrder,
+  MixturePart,
+};
 
 uint64_t derive_key(uint64_t seed, DataStream purpose, int64_t epoch);
 

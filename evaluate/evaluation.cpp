@@ -10,19 +10,16 @@
 namespace weft {
 namespace {
 
-std::string chosen_split(const EvaluateOptions& options, const fs::path& directory) {
+std::string chosen_split(const EvaluateOptions& options, const std::vector<DatasetSource>& sources) {
   if (!options.split.empty()) return options.split;
-  const auto splits = Dataset::splits(directory);
-  const auto held = [&](const char* split) { return std::ranges::find(splits, split) != splits.end(); };
-  if (held("test") || !held("valid")) return "test";
-  log_info("{} has no split test: this is valid", directory.string());
+  if (Dataset::has_split(sources, "test") || !Dataset::has_split(sources, "valid")) return "test";
+  log_info("{} has no split test: this is valid", sources.front().directory.string());
   return "valid";
 }
 
 void check_dataset(const Dataset& dataset, const LoadedModel& loaded) {
   check_kind(loaded.job, dataset.header());
-  check_tokenizers(loaded.path, *loaded.source_tokenizer, *loaded.target_tokenizer, dataset.header(),
-                   dataset.directory());
+  check_tokenizers(loaded.path, *loaded.source_tokenizer, *loaded.target_tokenizer, dataset.header(), dataset.name());
 }
 
 // Before anything takes time: the options fit the model, and the file for the translations can be written.
@@ -54,11 +51,11 @@ EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options
   const LoadedModel loaded = load_model(session.context(), session.mesh(), options.checkpoint, options.best,
                                         options.overrides, options.compute);
   session.set_budgets(loaded.job.timeouts);
-  const fs::path directory = loaded.job.data.directory;
-  const auto split = std::make_shared<const Dataset>(Dataset::open(directory, chosen_split(options, directory)));
+  const std::vector<DatasetSource> sources = loaded.job.data.sources();
+  const auto split = std::make_shared<const Dataset>(Dataset::open(sources, chosen_split(options, sources)));
   check_dataset(*split, loaded);
   const TranslationOptions translation = checked(options, loaded, session.is_rank0());
-  log_info("{} on {} of {}", loaded.path.string(), split->header().split, directory.string());
+  log_info("{} on {} of {}", loaded.path.string(), split->header().split, split->name());
   const SplitPerplexity perplexity = split_perplexity(loaded, split, options.perplexity);
   EvaluationReport report{.checkpoint = loaded.path,
                           .step = loaded.state.step,

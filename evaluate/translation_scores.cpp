@@ -113,7 +113,7 @@ TranslationScores score_translations(const LoadedModel& loaded, const Dataset& s
 
 std::vector<BaselineScore> split_baselines(const LoadedModel& loaded, const Dataset& split, int64_t pairs,
                                            const BleuConfig& bleu) {
-  const Dataset train = Dataset::open(loaded.job.data.directory, "train");
+  const Dataset train = Dataset::open(loaded.job.data.sources(), "train");
   return score_baselines({.train = train,
                           .source_tokenizer = *loaded.source_tokenizer,
                           .target_tokenizer = *loaded.target_tokenizer,

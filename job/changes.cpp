@@ -22,10 +22,12 @@ bool changes_training(const std::string& key) {
   // micro_batch_tokens is a memory limit; the way weights were first drawn no longer matters.
   static constexpr std::array<std::string_view, 3> kHarmless = {"batch.micro_batch_tokens", "model.init",
                                                                 "model.init_std"};
-  static constexpr std::array<std::string_view, 15> kMatters = {"task",
+  static constexpr std::array<std::string_view, 17> kMatters = {"task",
                                                                 "seed",
                                                                 "model",
                                                                 "lora",
+                                                                "data.weight",
+                                                                "data.mixture",
                                                                 "data.document_mask",
                                                                 "batch",
                                                                 "optimizer",
@@ -45,9 +47,23 @@ bool overrides(const JobConfig& job, const std::string& key) {
   return std::ranges::any_of(job.allow_changes, [&](const std::string& section) { return within(key, section); });
 }
 
+namespace {
+
+// As `job`, with the datasets that it mixes where `now` says that they lie: what they hold is compared, as that of
+// data.directory is (Resume), and not where. Alone, a dataset has no share.
+JobConfig with_directories_of(const JobConfig& now, JobConfig job) {
+  auto& mixture = job.data.mixture;
+  if (mixture.size() != now.data.mixture.size()) return job;
+  if (mixture.empty()) job.data.weight = now.data.weight;
+  for (size_t i = 0; i < mixture.size(); ++i) mixture[i].directory = now.data.mixture[i].directory;
+  return job;
+}
+
+}  // namespace
+
 ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now) {
   ResumeChanges changes;
-  for (ConfigChange& change : config_changes(checkpoint, now)) {
+  for (ConfigChange& change : config_changes(with_directories_of(now, checkpoint), now)) {
     if (change.key == "allow_changes") continue;
     auto& kind = !changes_training(change.key) ? changes.harmless
                  : overrides(now, change.key)  ? changes.allowed

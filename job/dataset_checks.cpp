@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/config/value.h"
+#include "base/config/writer.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
@@ -32,11 +33,18 @@ void check_kind(const JobConfig& job, const DatasetHeader& header) {
   }
 }
 
-void check_job_against(const JobConfig& job, const DatasetHeader& header) {
+void check_job_against(const JobConfig& job, const Dataset& dataset) {
+  const DatasetHeader& header = dataset.header();
   check_kind(job, header);
   if (header.kind != DatasetKind::Pairs) return;
-  check_longest(std::max(header.source.longest, header.target.longest - 1), job, job.data.directory,
+  check_longest(std::max(header.source.longest, header.target.longest - 1), job, dataset.name(),
                 "prepare again with data.max_source_tokens and data.max_target_tokens");
+}
+
+void override_dataset(const JobConfig& job, std::vector<std::string>& overrides) {
+  std::vector<MixtureSource> mixture = job.data.mixture;
+  overrides.push_back("data.directory=" + job.data.directory);
+  overrides.push_back("data.mixture=" + value_on_one_line(encode_value(mixture)));
 }
 
 EvaluationOptions validation_options(const JobConfig& job) {
@@ -61,7 +69,7 @@ void check_answers(const JobConfig& job, const Dataset& dataset) {
   dataset.all_lengths(prompts, answers);
   int64_t longest = 0;
   for (size_t i = 0; i < prompts.size(); ++i) longest = std::max<int64_t>(longest, prompts[i] + answers[i] - 1);
-  check_longest(longest, job, fmt::format("split {} of {}", dataset.header().split, job.data.directory),
+  check_longest(longest, job, fmt::format("split {} of {}", dataset.header().split, dataset.name()),
                 "prepare again with data.max_source_tokens and data.max_target_tokens, which together leave so many");
 }
 

@@ -13,7 +13,10 @@ void check_longest(int64_t longest, const JobConfig& job, const std::string& whe
 void check_kind(const JobConfig& job, const DatasetHeader& header);
 
 // What only the prepared dataset shows: check_kind(), and rows fit the positions. ConfigError with what to change.
-void check_job_against(const JobConfig& job, const DatasetHeader& header);
+void check_job_against(const JobConfig& job, const Dataset& dataset);
+
+// Appends what makes another job's dataset that of this one: its directory, and what is mixed with it.
+void override_dataset(const JobConfig& job, std::vector<std::string>& overrides);
 
 // What a run evaluates of its validation split: of pairs, those that fit the model's positions.
 EvaluationOptions validation_options(const JobConfig& job);

@@ -11,7 +11,8 @@ namespace weft {
 
 Vocabularies vocabularies_of(const DatasetHeader& header);
 
-// The job's prepared training split, checked against the job (job/dataset_checks.h); null if it is not prepared yet.
+// The job's prepared training split, checked against the job (job/dataset_checks.h); null if it, or one that is mixed
+// with it, is not prepared yet.
 std::shared_ptr<const Dataset> prepared_train_split(const JobConfig& job);
 
 // How many ids a tokenizer has, as far as its configuration alone decides that; at most as many for bpe and words,

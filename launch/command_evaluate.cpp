@@ -1,9 +1,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/config/reader.h"
 #include "base/mpi.h"
 #include "evaluate/evaluation.h"
+#include "job/dataset_checks.h"
 #include "launch/commands.h"
 #include "launch/device_option.h"
 #include "launch/help.h"
@@ -49,7 +49,7 @@ ExitCode evaluate(const EvaluateArguments& a) {
     if (options.checkpoint.empty()) options.checkpoint = job.run_directory();
     if (budgets) budgets = job.timeouts;
     if (device == DeviceChoice::Auto) device = job.device;
-    options.overrides.push_back("data.directory=" + job.data.directory);
+    override_dataset(job, options.overrides);
   }
   if (options.checkpoint.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
   Session session(a.tp, budgets, device);

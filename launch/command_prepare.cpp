@@ -23,6 +23,10 @@ ExitCode prepare_job(const JobArguments& arguments, int threads, bool force) {
   const PrepareReport report = prepare(job.data, job.tokenizer, job.target_tokenizer, options);
   console.clear();
   log_info("{}", describe(report));
+  for (const MixtureSource& other : job.data.mixture) {
+    if (is_prepared(other.directory)) continue;
+    log_info("{} of data.mixture is not prepared: that is for a job of its own", other.directory);
+  }
   return ExitCode::Done;
 }
 

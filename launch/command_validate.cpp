@@ -1,12 +1,11 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "bench/step_plan.h"
-#include "data/batch_plan.h"
+#include "data/mixture_report.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
 #include "evaluate/text_generator.h"
@@ -26,20 +25,24 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
     check_preparation(job.data, job.tokenizer, job.target_tokenizer);
     return fmt::format("dataset: {} is not prepared yet (weft prepare); its text can be read", dataset.string());
   }
-  const Dataset train = Dataset::open(dataset, "train");
-  check_prepared_as(job, arguments.path, arguments.overrides);
-  check_job_against(job, train.header());
-  check_answers(job, train);
-  const auto splits = Dataset::splits(dataset);
-  if (std::ranges::find(splits, "valid") != splits.end()) {
-    check_validation(job, Dataset::open(dataset, "valid"), true);
+  const std::vector<DatasetSource> sources = job.data.sources();
+  for (const DatasetSource& source : sources) {
+    if (is_prepared(source.directory)) continue;
+    return fmt::format("dataset: {} of data.mixture is not prepared yet (weft prepare, from a job of its own)",
+                       source.directory.string());
   }
+  const Dataset train = Dataset::open(sources, "train");
+  check_prepared_as(job, arguments.path, arguments.overrides);
+  check_job_against(job, train);
+  check_answers(job, train);
+  if (Dataset::has_split(sources, "valid")) check_validation(job, Dataset::open(sources, "valid"), true);
   if (const fs::path from = job.train.init_from; !from.empty() && fs::exists(from)) {
     check_tokenizers(Checkpoint::open(initial_checkpoint(from)), train.header(), dataset);
   }
   check_prompts(job, *train.load_source_tokenizer(), *train.load_target_tokenizer());
   const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
-  return describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens);
+  return describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens) +
+         describe_sources(source_reports(train, *plan), train.header().kind);
 }
 
 std::string check_run_directory(const JobConfig& job) {

@@ -14,18 +14,27 @@ namespace weft {
 
 using Json = nlohmann::ordered_json;
 
-Json run_provenance(const RunOrigin& origin, const JobConfig& job, const DatasetHeader& header) {
+namespace {
+
+Json dataset_provenance(const std::vector<DatasetPart>& parts) {
+  const auto told = [](const DatasetPart& part) {
+    return Json{{"directory", part.directory.string()}, {"train", hash_hex(part.content)}};
+  };
+  Json dataset = told(parts.front());
+  for (size_t i = 1; i < parts.size(); ++i) dataset["mixture"].push_back(told(parts[i]));
+  return dataset;
+}
+
+}  // namespace
+
+Json run_provenance(const RunOrigin& origin, const Dataset& train) {
   Json libraries = Json::object();
   for (const LibraryVersion& library : library_versions()) {
     libraries[library.name] = {{"compiled", library.compiled}, {"loaded", library.loaded}};
   }
   libraries["oneDNN"] = {{"compiled", compiled_matmul_library()}, {"loaded", matmul_library()}};
-  return {{"version", origin.version},
-          {"revision", origin.revision},
-          {"overrides", origin.overrides},
-          {"host", host_name()},
-          {"libraries", libraries},
-          {"dataset", {{"directory", job.data.directory}, {"train", hash_hex(header.content)}}}};
+  return {{"version", origin.version}, {"revision", origin.revision}, {"overrides", origin.overrides},
+          {"host", host_name()},       {"libraries", libraries},      {"dataset", dataset_provenance(train.parts())}};
 }
 
 Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context) {

@@ -18,7 +18,7 @@ struct RunOrigin {
 
 // Where a run comes from: origin, dataset, host, and libraries with the versions that they were compiled and are loaded
 // with. Stored in every checkpoint and in the run directory, shown by `weft inspect`.
-nlohmann::ordered_json run_provenance(const RunOrigin& origin, const JobConfig& job, const DatasetHeader& header);
+nlohmann::ordered_json run_provenance(const RunOrigin& origin, const Dataset& train);
 
 // What two runs must share to be bit-identical (docs/determinism.md).
 nlohmann::ordered_json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context);

@@ -111,6 +111,21 @@ void Reporter::evaluated(const RunState& state, const LossReport& report, bool b
          {"seconds", report.seconds}});
 }
 
+void Reporter::sources(const RunState& state, const std::vector<SourceReport>& sources) {
+  if (sources.empty()) return;
+  Json list = Json::array();
+  for (const SourceReport& s : sources) {
+    list.push_back({{"directory", s.directory},
+                    {"weight", s.weight},
+                    {"share", s.share},
+                    {"tokens", s.tokens},
+                    {"epochs", s.epochs}});
+  }
+  clear();
+  log_info("step {}: epochs of what is mixed: {}", state.step, describe_epochs(sources));
+  write("sources", state.step, {{"sources", std::move(list)}});
+}
+
 void Reporter::rolled_back(const RunState& state, int64_t from) {
   clear();
   window_ = {};

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "checkpoint/writer.h"
+#include "data/mixture_report.h"
 #include "evaluate/loss_evaluation.h"
 #include "job/job.h"
 #include "job/run_state.h"
@@ -27,6 +28,8 @@ class Reporter {
   void stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds, bool last);
   void skipped(const RunState& state, const StepReport& report, Position at);
   void evaluated(const RunState& state, const LossReport& report, bool better);
+  // What is mixed, and how often the run has gone through each; nothing for none.
+  void sources(const RunState& state, const std::vector<SourceReport>& sources);
   // The run, which diverged at step `from`, goes on from `state`.
   void rolled_back(const RunState& state, int64_t from);
   // `stall_seconds`: that the save kept the run waiting.

@@ -176,15 +176,29 @@ void Resume::log_other_numerics(const CheckpointManifest& manifest, const JobCon
 // was consumed is known.
 void Resume::check_dataset(const Checkpoint& checkpoint) const {
   check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
-  const Json& stored = checkpoint.manifest().provenance;
-  const std::string now = hash_hex(data_.train->header().content);
-  if (!stored.is_object() || !stored.contains("dataset") || overrides(job_, "data.directory")) return;
-  if (stored["dataset"].value("train", now) == now) return;
+  const Json& provenance = checkpoint.manifest().provenance;
+  if (!provenance.is_object() || !provenance.contains("dataset")) return;
+  const Json& stored = provenance["dataset"];
+  if (!stored.is_object()) return;
+  const std::vector<DatasetPart>& parts = data_.train->parts();
+  check_text(checkpoint, "data.directory", parts[0], stored);
+  const auto mixed = stored.find("mixture");
+  if (mixed == stored.end() || !mixed->is_array()) return;
+  for (size_t i = 0; i < mixed->size() && i + 1 < parts.size(); ++i) {
+    check_text(checkpoint, "data.mixture", parts[i + 1], mixed->at(i));
+  }
+}
+
+void Resume::check_text(const Checkpoint& checkpoint, const char* key, const DatasetPart& part,
+                        const Json& stored) const {
+  const std::string now = hash_hex(part.content);
+  if (overrides(job_, key) || !stored.is_object() || stored.value("train", now) == now) return;
   throw ConfigError(
-      fmt::format("{} holds another training text than the one that {} was trained on ({})", job_.data.directory,
-                  checkpoint.path().string(), stored["dataset"].value("directory", std::string("?"))),
-      "nothing was changed. To go on with the new text: --set 'allow_changes=[data.directory]'. To go on as "
-      "before, set data.directory back.");
+      fmt::format("{} holds another training text than the one that {} was trained on ({})", part.directory.string(),
+                  checkpoint.path().string(), stored.value("directory", std::string("?"))),
+      fmt::format("nothing was changed. To go on with the new text: --set 'allow_changes=[{0}]'. To go "
+                  "on as before, set {0} back.",
+                  key));
 }
 
 // With other batches an epoch has another number of steps: the run goes on after the same share of the epoch, which
@@ -192,7 +206,8 @@ void Resume::check_dataset(const Checkpoint& checkpoint) const {
 Position Resume::position_now(const JobConfig& before, Position position) const {
   const auto plan = make_batch_plan(before.batch, *data_.train, static_cast<uint64_t>(before.seed));
   const int64_t then = plan->steps_per_epoch(position.epoch), now = data_.plan->steps_per_epoch(position.epoch);
-  if (then == now) return data_.plan->normalised(position);
+  // Another text, where it is allowed, may be shorter.
+  if (then == now) return data_.plan->normalised({position.epoch, std::min(now, position.step)});
   const Position moved{position.epoch, std::min(now, position.step * now / then)};
   log_info("epoch {} has {} steps, not {}: step {} of it becomes step {}", position.epoch, now, then, position.step,
            moved.step);

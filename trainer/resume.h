@@ -43,6 +43,9 @@ class Resume {
   Beginning start_anew();
   nlohmann::ordered_json load_initial_weights();
   void check_dataset(const Checkpoint& checkpoint) const;
+  // ConfigError unless `part` holds what was `stored` of it, or `allow_changes` names its key.
+  void check_text(const Checkpoint& checkpoint, const char* key, const DatasetPart& part,
+                  const nlohmann::ordered_json& stored) const;
   void take_algorithms(const Checkpoint& checkpoint) const;
   void log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const;
   Position position_now(const JobConfig& before, Position position) const;

@@ -10,6 +10,7 @@
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "checkpoint/retention.h"
+#include "data/mixture_report.h"
 #include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "parallel/agree.h"
@@ -39,10 +40,9 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
       end_(run_end(job, *data_.plan)),
       directory_(job.run_directory(), mesh.world()),
       reporter_(job, context, mesh.world(), end_),
-      saves_(job, setup_, directory_, reporter_, state_,
-             {.job = to_yaml(job),
-              .provenance = run_provenance(origin_, job, data_.train->header()),
-              .attachments = data_.tokenizers}),
+      saves_(
+          job, setup_, directory_, reporter_, state_,
+          {.job = to_yaml(job), .provenance = run_provenance(origin_, *data_.train), .attachments = data_.tokenizers}),
       algorithms_file_(job, context, mesh.world()) {
   if (job.log.generations.every_steps > 0) sample_writer_ = make_sample_writer(job, mesh.world().rank() == 0);
 }
@@ -77,6 +77,8 @@ void Trainer::begin(const ResumeChoice& choice) {
   if (mesh_.world().rank() == 0) {
     log_info("{}", describe_plan(*data_.plan, mesh_.dp().size(), job_.batch.micro_batch_tokens,
                                  [this] { mesh_.heartbeat().beat(); }));
+    const auto sources = source_reports(*data_.train, *data_.plan, state_.position);
+    if (!sources.empty()) log_info("{}", describe_sources(sources, data_.train->header().kind));
   }
   saves_.check_space(data_.valid != nullptr);
   saves_.begin();
@@ -125,6 +127,7 @@ void Trainer::train(const StepObserver& after_step) {
   if (state_.evaluation_left) evaluate();
   while (!run_steps(after_step)) roll_back();
   if (!stop_ && evaluated_step_ != state_.step) evaluate();
+  if (evaluated_step_ != state_.step) report_sources();
   save();
   commit_save(true);
   reporter_.clear();
@@ -260,7 +263,12 @@ void Trainer::evaluate() {
   state_.evaluations_since_best = better ? 0 : state_.evaluations_since_best + 1;
   if (better) state_.best_loss = report.mean_nll(), state_.best_step = state_.step;
   reporter_.evaluated(state_, report, better);
+  report_sources();
   if (better && job_.checkpoint.keep_best && !end_.reached(state_)) save();
+}
+
+void Trainer::report_sources() {
+  reporter_.sources(state_, source_reports(*data_.train, *data_.plan, state_.position));
 }
 
 // Again where ranks measured other algorithms meanwhile.

@@ -65,6 +65,7 @@ class Trainer {
   bool evaluation_due() const;
   bool save_due() const;
   void evaluate();
+  void report_sources();
   void print_samples();
   LossReport evaluate_loss_now();
   void save();

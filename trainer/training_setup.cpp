@@ -20,12 +20,12 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   TrainingData data;
   const ShardShare share{.part = world.rank(), .of = world.size()};
   agree_each(world, [&] {
-    data.train = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "train", share));
-    const auto splits = Dataset::splits(job.data.directory);
-    if (std::ranges::find(splits, "valid") == splits.end()) return;
-    data.valid = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid", share));
+    const std::vector<DatasetSource> sources = job.data.sources();
+    data.train = std::make_shared<const Dataset>(Dataset::open(sources, "train", share));
+    if (!Dataset::has_split(sources, "valid")) return;
+    data.valid = std::make_shared<const Dataset>(Dataset::open(sources, "valid", share));
   });
-  check_job_against(job, data.train->header());
+  check_job_against(job, *data.train);
   check_answers(job, *data.train);
   if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
   data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},

@@ -45,8 +45,15 @@ void check_longest(const char* name, int64_t longest, int64_t specials) {
 
 }  // namespace
 
+std::vector<DatasetSource> DataConfig::sources() const {
+  std::vector<DatasetSource> all{{.directory = directory, .weight = weight}};
+  for (const MixtureSource& source : mixture) all.push_back({.directory = source.directory, .weight = source.weight});
+  return all;
+}
+
 void DataConfig::check() const {
   require<ConfigError>(!directory.empty(), "data: `directory` is not set");
+  check_sources(sources());
   require<ConfigError>(!train.empty(), "data: `train` names no files");
   check_files(*this, "train", train);
   check_files(*this, "valid", valid);

@@ -8,6 +8,7 @@
 
 #include "base/config/fields.h"
 #include "base/config/renamed_keys.h"
+#include "data/dataset.h"
 
 namespace weft {
 
@@ -110,9 +111,24 @@ struct SplitFiles {
   bool empty() const { return files.empty() && source.empty() && target.empty(); }
 };
 
+// Another prepared dataset to train on, beside that of data.directory.
+struct MixtureSource {
+  std::string directory;
+  double weight = 1;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("directory", directory, "Where the prepared dataset lies; of the same tokenizer as data.directory.");
+    v.field("weight", weight, "As data.weight, of this dataset.", kWeights);
+  }
+  static constexpr Range kWeights{.min = 1e-9, .max = 1e9};
+};
+
 // Which text becomes which dataset, and how. A record is a document or a pair of sentences.
 struct DataConfig {
   std::string directory;
+  double weight = 1;
+  std::vector<MixtureSource> mixture;
   TextFormat format = TextFormat::Text;
   SplitFiles train;
   SplitFiles valid;
@@ -148,6 +164,13 @@ struct DataConfig {
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("directory", directory, "Where the prepared dataset lies.");
+    v.field("weight", weight,
+            "Its share of the windows or pairs that are trained on, relative to those of data.mixture; changes nothing "
+            "where there is none.",
+            MixtureSource::kWeights);
+    v.field("mixture", mixture,
+            "More prepared datasets that are trained on with it, each with its weight (docs/batches.md); weft prepare "
+            "makes data.directory alone.");
     v.field("format", format,
             "text: plain text for a language model. jsonl: the same from a field of JSON lines. parallel: translation "
             "from two files. tsv: translation from two columns. prompt_answer: JSON lines with a prompt and an answer "
@@ -216,6 +239,8 @@ struct DataConfig {
   bool is_translation() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }
   // A record has two sides: source and target, or prompt and answer.
   bool is_pairs() const { return is_translation() || format == TextFormat::PromptAnswer; }
+  // What is read: the dataset of `directory`, then those of `mixture`.
+  std::vector<DatasetSource> sources() const;
   // ConfigError if fields contradict each other. Touches no file.
   void check() const;
 };

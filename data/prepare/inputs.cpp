@@ -6,6 +6,7 @@
 #include <regex>
 #include <type_traits>
 
+#include "base/config/reader.h"
 #include "base/error.h"
 #include "data/shard.h"
 
@@ -25,12 +26,22 @@ class SettingsWriter {
     if constexpr (Section<T>) {
       SettingsWriter inner(key, into_);
       value.fields(inner);
+    } else if constexpr (is_list_of_sections<T>()) {
+      for (size_t i = 0; i < value.size(); ++i) {
+        SettingsWriter inner(fmt::format("{}[{}]", key, i), into_);
+        value[i].fields(inner);
+      }
     } else {
       into_[key] = text(value);
     }
   }
 
  private:
+  template <class T>
+  static constexpr bool is_list_of_sections() {
+    if constexpr (IsVector<T>::value) return Section<typename T::value_type>;
+    return false;
+  }
   static std::string text(const std::string& value) { return value; }
   template <class T>
   static std::string text(const std::vector<T>& values) {
@@ -110,8 +121,10 @@ std::string settings_difference(const Manifest& manifest, const std::map<std::st
 std::map<std::string, std::string> prepare_settings(const DataConfig& data, const TokenizerConfig& tokenizer,
                                                     const std::optional<TokenizerConfig>& target_tokenizer) {
   std::map<std::string, std::string> settings;
-  write_settings("data", data, settings);
-  for (const char* other : {"data.directory", "data.document_mask"})
+  DataConfig made = data;
+  made.mixture.clear();  // of other datasets
+  write_settings("data", made, settings);
+  for (const char* other : {"data.directory", "data.weight", "data.document_mask"})
     settings.erase(other);  // of what is read, not made
   if (!data.tokenizer_file.empty()) return settings;
   write_settings("tokenizer", as_meant(tokenizer), settings);

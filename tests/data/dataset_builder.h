@@ -11,15 +11,19 @@ namespace weft::test {
 using Ids = std::vector<int32_t>;
 using IdPairs = std::vector<std::pair<Ids, Ids>>;
 
-// Prepared directories made of ids, without text or tokenizers.
+// Prepared directories made of ids, without text or tokenizers; a split is added to those that are there.
 struct DatasetBuilder {
   fs::path directory;
   int64_t vocabulary = 100;
   int64_t shard_tokens = 1 << 20;
+  uint64_t tokenizer_hash = 0x1234;
 
   Manifest manifest(DatasetKind kind) const {
-    const DatasetSide side{
-        .tokenizer_hash = 0x1234, .vocabulary = vocabulary, .bos = 1, .eos = 2, .tokenizer_file = "tokenizer.json"};
+    const DatasetSide side{.tokenizer_hash = tokenizer_hash,
+                           .vocabulary = vocabulary,
+                           .bos = 1,
+                           .eos = 2,
+                           .tokenizer_file = "tokenizer.json"};
     return {.kind = kind, .token_bytes = vocabulary <= kMaxU16Vocabulary ? 2 : 4, .source = side, .target = side};
   }
 
@@ -58,7 +62,8 @@ struct DatasetBuilder {
     entry.shards = writer.finish();
     writer.release();
     for (const ShardEntry& shard : entry.shards) fs::rename(directory / (shard.file + ".tmp"), directory / shard.file);
-    result.splits.emplace(split, entry);
+    if (is_prepared(directory)) result.splits = read_manifest(directory).splits;
+    result.splits.insert_or_assign(split, entry);
     write_file_atomically(directory / kManifestName, manifest_text(result));
   }
 };

@@ -288,14 +288,16 @@ struct OpenShardsTest : testing::Test {
   }
   OpenShards shards(size_t limit) const {
     const Manifest manifest = read_manifest(scratch.path());
-    return {scratch.path(),
-            manifest.splits.at("train").shards,
-            {.kind = manifest.kind,
-             .split = "train",
-             .token_bytes = manifest.token_bytes,
-             .source = manifest.source,
-             .target = manifest.target},
-            limit};
+    const auto identity = std::make_shared<const ShardIdentity>(ShardIdentity{.kind = manifest.kind,
+                                                                              .split = "train",
+                                                                              .token_bytes = manifest.token_bytes,
+                                                                              .source = manifest.source,
+                                                                              .target = manifest.target});
+    std::vector<ShardFile> files;
+    for (const ShardEntry& shard : manifest.splits.at("train").shards) {
+      files.push_back({scratch.path(), shard, identity});
+    }
+    return OpenShards(std::move(files), limit);
   }
   static Ids first_of(const Shard& shard) {
     Ids ids(2);
@@ -344,8 +346,8 @@ TEST(DatasetOpen, ContentIsOfTheShards) {
     const fs::path directory = scratch / std::to_string(from);
     fs::create_directories(directory);
     DatasetBuilder{.directory = directory}.stream({range(from, 50)});
-    const uint64_t first = Dataset::open(directory, "train").header().content;
-    EXPECT_EQ(Dataset::open(directory, "train").header().content, first);
+    const uint64_t first = Dataset::open(directory, "train").parts().at(0).content;
+    EXPECT_EQ(Dataset::open(directory, "train").parts().at(0).content, first);
     return first;
   };
   EXPECT_NE(content(5), content(6));

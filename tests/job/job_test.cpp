@@ -85,6 +85,8 @@ TEST(Job, ContradictionsSayWhatToChange) {
        {"batch.sequences=0", "batch"},
        {"tokenizer.kind=gpt2", "tokenizer: kind gpt2 needs `vocab_file`"},
        {"data.directory=\"\"", "data: `directory` is not set"},
+       {"data.mixture=[{weight: 2}]", "data: a dataset of `mixture` has no `directory`"},
+       {"data.mixture=[{directory: more}, {directory: more/}]", "data: more/ is mixed with itself"},
        {"train.max_steps=0", "so the run has no end; set one of them"},
        {"schedule.warmup_steps=101",
         "schedule.warmup_steps: 101 steps do not fit the 100 of train.max_steps; lower it"},

@@ -39,7 +39,8 @@ struct PreparedAs : testing::Test {
 
 TEST_F(PreparedAs, TheSameJobIsTaken) {
   EXPECT_NO_THROW(check_prepared_as(load_job(path), path, {}));
-  const std::vector<std::string> others = {"train.max_steps=9", "data.shard_tokens=77"};
+  const std::vector<std::string> others = {"train.max_steps=9", "data.shard_tokens=77", "data.weight=2",
+                                           "data.mixture=[{directory: more}]"};
   EXPECT_NO_THROW(check_prepared_as(load_job(path, others), path, others)) << "what changes no row";
 }
 

@@ -88,6 +88,66 @@ TEST_F(Commands, CommandLine) {
   });
 }
 
+// Two datasets, one of them prepared with the other's tokenizer, and what may be wrong with that.
+TEST_F(Commands, Mixtures) {
+  prepare_both();
+  must({"prepare", "gpt.yaml", "--set", "data.directory=more", "--set", "data.train.files=[valid.txt]", "--set",
+        "data.tokenizer_file=data/tokenizer.json"});
+  must({"prepare", "gpt.yaml", "--set", "data.directory=others", "--set", "tokenizer={specials: [<x>], eos: <x>}"});
+  const auto on = [&](const char* command, const std::string& mixture) {
+    return std::vector<std::string>{command, "gpt.yaml", "--set", "data.mixture=" + mixture, "--set", "run_dir=mixed"};
+  };
+  expect_all({
+      {on("validate", "[{directory: more, weight: 0.5}]"), 0, {"of 2 datasets mixed by weight", "more", "33.33 %"}},
+      {on("validate", "[{directory: nowhere}]"), 0, {"nowhere of data.mixture is not prepared yet"}},
+      {on("prepare", "[{directory: nowhere}]"), 0, {"nowhere of data.mixture is not prepared"}},
+      {on("validate", "[{directory: more, weight: 0}]"), 2, {"data.mixture.0.weight: expected a number from 1e-09"}},
+      {on("validate", "[{directory: more}, {directory: data}]"), 2, {"data: data is mixed with itself"}},
+      {on("validate", "[{directory: more, weight: 1e-6}]"), 2, {"data.mixture: a weight of 1e-06", "raise it"}},
+  });
+  for (const char* command : {"train", "validate"}) {
+    expect_all({
+        {on(command, "[{directory: others}]"),
+         3,
+         {"data and others cannot be mixed: they differ in tokenizer", "data.tokenizer_file: data/tokenizer.json"}},
+        {on(command, "[{directory: tdata}]"), 3, {"data and tdata cannot be mixed: they differ in kind"}},
+    });
+  }
+  expect({on("train", "[{directory: nowhere}]"), 3, {"nowhere holds no prepared dataset"}});
+  must(on("plan", "[{directory: more, weight: 0.5}]"));
+  must(on("train", "[{directory: more, weight: 0.5}]"));
+  // The held-out text of both, and of one of them.
+  const auto targets = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"evaluate", "--checkpoint", "mixed", "--split", "valid", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished done = run_weft(scratch_.path(), arguments);
+    EXPECT_EQ(done.exit, 0) << done.err;
+    return nlohmann::json::parse(done.out)["perplexity"]["tokens"].get<int64_t>();
+  };
+  const int64_t one = targets({"--set", "data.mixture=[]"});
+  EXPECT_EQ(targets({}), 2 * one + 1);  // both hold the same text out
+  EXPECT_EQ(targets({"--set", "data.directory=more", "--set", "data.mixture=[]"}), one);
+  expect({{"evaluate", "--checkpoint", "mixed", "--set", "data.directory=more"}, 2, {"more is mixed with itself"}});
+}
+
+TEST_F(Commands, MixturesOfPairs) {
+  prepare_both();
+  must({"prepare", "pairs.yaml", "--set", "data.directory=tmore", "--set", "data.train.files=[valid.tsv]", "--set",
+        "data.tokenizer_file=tdata/tokenizer.json"});
+  const std::string mixture = "data.mixture=[{directory: tmore, weight: 0.5}]";
+  must({"train", "pairs.yaml", "--set", mixture});
+  expect({{"train", "pairs.yaml", "--set", "data.mixture=[{directory: tmore, weight: 0.7}]", "--set",
+           "train.max_steps=3", "--set", "allow_changes=[train.max_steps]"},
+          2,
+          {"data.mixture: [", "weight: 0.5}] -> [", "weight: 0.7}]"}});
+  const Finished done = run_weft(
+      scratch_.path(), {"evaluate", "pairs.yaml", "--set", mixture, "--split", "valid", "--baselines", "--json"});
+  ASSERT_EQ(done.exit, 0) << done.err;
+  const auto report = nlohmann::json::parse(done.out);
+  EXPECT_EQ(report["pairs"], 4);  // two of each
+  EXPECT_EQ(report["references"], "text");
+}
+
 TEST_F(Commands, JobFiles) {
   scratch_.write("empty.yaml", "");
   scratch_.write("binary.yaml", std::string("name: \0x\n", 9));

@@ -31,7 +31,7 @@ TEST(ResumeChanges, KeysThatCannotMatterAreOnlyTold) {
   for (const char* key :
        {"seed", "task", "schedule.learning_rate", "schedule.kind", "batch.sequences", "batch.tokens", "train.max_steps",
         "train.max_epochs", "train.clip_norm", "train.label_smoothing", "train.precision", "optimizer.beta1",
-        "model.norm_placement", "model.dropout.residual", "model.initial"}) {
+        "model.norm_placement", "model.dropout.residual", "model.initial", "data.weight", "data.mixture"}) {
     EXPECT_TRUE(changes_training(key)) << key;
   }
 }
