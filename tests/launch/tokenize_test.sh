@@ -73,7 +73,7 @@ refused 3 'no committed checkpoint' "$weft" tokenize --tokenizer . </dev/null
 
 # Files of other programs.
 same "tokenizer.json of tokenizers" "the old man" "$(echo 'the old man' | tok "$foreign/gpt2.json" | detok "$foreign/gpt2.json")"
-if "$weft" doctor | grep -q '^SentencePiece  *yes'; then
+if grep -q '^SentencePiece  *yes' <("$weft" doctor); then
   same "a SentencePiece model" "the old man" "$(echo 'the old man' | tok "$foreign/unigram.model" | detok "$foreign/unigram.model")"
 else
   refused 2 'built without SentencePiece .*libsentencepiece-dev' "$weft" tokenize --tokenizer "$foreign/unigram.model" </dev/null
