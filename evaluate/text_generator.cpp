@@ -42,21 +42,22 @@ std::vector<int32_t> encode_sentence(const std::string& text, const Tokenizer& t
 
 }  // namespace
 
-std::vector<NBest> TextGenerator::translate(std::vector<std::vector<int32_t>> sources,
-                                            const SearchConfig& search_config, const SearchListener& listener,
-                                            int64_t first, int64_t step) const {
+std::vector<NBest> TextGenerator::translate(Sentences sentences, const SearchConfig& search_config,
+                                            const SearchListener& listener) const {
   std::vector<SearchInput> inputs;
   const int32_t bos = *target_specials(target_tokenizer).bos;
-  for (const std::vector<int32_t>& source : sources) {
-    const int64_t id = first + static_cast<int64_t>(inputs.size()) * step;
+  for (const std::vector<int32_t>& source : sentences.sources) {
+    const size_t i = inputs.size();
+    const int64_t id = sentences.first + static_cast<int64_t>(i) * sentences.step;
     if (static_cast<int64_t>(source.size()) > job.model.max_length) {
       throw DataError(
           fmt::format("text {} has {} tokens; the model's longest is {}", id + 1, source.size(), job.model.max_length),
           "cut it into sentences");
     }
     inputs.push_back({.id = id, .prompt = {bos}, .source_length = static_cast<int64_t>(source.size())});
+    if (!sentences.prefixes.empty()) inputs.back().forced = std::move(sentences.prefixes[i]);
   }
-  return search(inputs, decoder_factory(model, std::move(sources)), search_config,
+  return search(inputs, decoder_factory(model, std::move(sentences.sources)), search_config,
                 search_tokens(target_tokenizer, search_config), listener);
 }
 
@@ -65,7 +66,7 @@ std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts
   if (job.is_translation()) {
     std::vector<std::vector<int32_t>> sources;
     for (const std::string& text : texts) sources.push_back(encode_sentence(text, source_tokenizer, job.data));
-    return translate(std::move(sources), search_config, listener);
+    return translate({.sources = std::move(sources)}, search_config, listener);
   }
   std::vector<SearchInput> inputs;
   for (const std::string& text : texts) {

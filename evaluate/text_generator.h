@@ -18,6 +18,15 @@ void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenize
 // 0 prints. Errors as check_prompts().
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
 
+// Sentences to be translated, as the token ids that preparation makes of them (encode_source). An empty one has an
+// empty translation. Sentence i of these is input number first + i x step of the text that they are a part of: what is
+// sampled for it depends on that number, and not on how a text is divided.
+struct Sentences {
+  std::vector<std::vector<int32_t>> sources;
+  std::vector<std::vector<int32_t>> prefixes = {};  // tokens that each translation begins with; empty: no prefixes
+  int64_t first = 0, step = 1;
+};
+
 // Texts that a model generates: continuations of prompts (gpt) or translations of sentences (translation), n_best for
 // each input, in the order of the inputs.
 struct TextGenerator {
@@ -29,11 +38,9 @@ struct TextGenerator {
 
   std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
                               const SearchListener& listener = {}) const;
-  // Translations of sentences whose token ids preparation made (encode_source); an empty one has an empty translation.
-  // DataError if one is longer than the model's positions. Sentence i of these is input number first + i x step of the
-  // text that they are a part of: what is sampled for it depends on that number, and not on how a text is divided.
-  std::vector<NBest> translate(std::vector<std::vector<int32_t>> sources, const SearchConfig& search,
-                               const SearchListener& listener = {}, int64_t first = 0, int64_t step = 1) const;
+  // DataError if a source is longer than the model's positions.
+  std::vector<NBest> translate(Sentences sentences, const SearchConfig& search,
+                               const SearchListener& listener = {}) const;
   // Of a text that a stop string ended, what stands before it.
   std::string text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings = {}) const;
 

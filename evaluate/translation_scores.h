@@ -8,6 +8,7 @@
 #include "evaluate/metrics/bleu.h"
 #include "evaluate/metrics/chrf.h"
 #include "evaluate/search/config.h"
+#include "evaluate/text_generator.h"
 
 namespace weft {
 
@@ -28,12 +29,15 @@ struct TranslationScores {
   std::vector<BaselineScore> baselines;  // on rank 0, if they were asked for
 };
 
-// Translations of source sentences (token ids as preparation stores them) in their order, the same on every rank.
-// Collective over dp: every rank decodes its share, and a text does not depend on who decodes it. `show_progress`:
-// this rank prints how far its share is.
-std::vector<std::string> translate_sentences(const LoadedModel& loaded,
-                                             const std::vector<std::vector<int32_t>>& sources,
-                                             const SearchConfig& search, bool show_progress);
+// Sources of a split as a model of `max_length` positions can take them.
+struct SplitSources {
+  std::vector<std::vector<int32_t>> rows;
+  int64_t cut = 0;  // that were longer
+};
+// Those of pairs first, ..., last - 1; nothing of a row without text.
+SplitSources read_sources(const Dataset& split, int64_t first, int64_t last, int64_t max_length);
+// The targets of the first pairs: as the file had them, or made of tokens where the dataset has no such text.
+std::vector<std::string> read_references(const Dataset& split, const Tokenizer& tokenizer, int64_t pairs);
 
 // Translates the first `pairs` pairs of a split and scores the translations against the text of its targets. A source
 // that is too long for the model is cut, an empty one has an empty translation: every pair is scored, and has a line of

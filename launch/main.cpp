@@ -1,11 +1,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <thread>
 
 #include "base/config/value.h"
@@ -14,6 +12,7 @@
 #include "base/mpi.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
+#include "launch/text_output.h"
 
 namespace weft {
 namespace {
@@ -74,7 +73,7 @@ int run(int argc, char** argv) {
                          add_choose_command,     add_embed_command,    add_average_command,      add_merge_command,
                          add_import_command,     add_export_command,   add_inspect_command,      add_tokenize_command,
                          add_detokenize_command, add_bench_command,    add_bench_decode_command, add_keys_command,
-                         add_doctor_command}) {
+                         add_doctor_command,     add_rescore_command}) {
     add(app, action);
   }
   try {
@@ -85,9 +84,7 @@ int run(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
   }
   const ExitCode code = action();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw DataError(fmt::format("write standard output: {}", std::strerror(errno)), "what was printed is not complete");
-  }
+  flush_output();
   return static_cast<int>(code);
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/config/reader.h"
+#include "base/error.h"
 #include "launch/help.h"
 
 namespace weft {
@@ -45,6 +46,19 @@ bool SearchArguments::states(const std::string& key) const {
   return std::ranges::any_of(values_, [&](const std::string& value) { return value.starts_with(key + "="); });
 }
 
+void SearchArguments::refuse_unread(SearchMethod method) const {
+  const auto refuse = [&](std::initializer_list<const char*> keys, const char* hint) {
+    for (const char* key : keys) {
+      if (!states(key)) continue;
+      throw ConfigError(fmt::format("search: {} was given, which method {} does not read", key, enum_name(method)),
+                        fmt::format("leave it out, or {}", hint));
+    }
+  };
+  if (method != SearchMethod::Sample) refuse({"temperature", "top_k", "top_p", "seed"}, "set --search method=sample");
+  if (method == SearchMethod::Sample) refuse({"beam"}, "set --search method=beam");
+  if (method != SearchMethod::Beam) refuse({"stop"}, "set --search method=beam");
+}
+
 SearchConfig SearchArguments::config() const {
   SearchConfig config = read_options("--search", values_, defaults_);
   if (!states("method")) {
@@ -56,6 +70,7 @@ SearchConfig SearchArguments::config() const {
   }
   config.stop_strings.insert(config.stop_strings.end(), stop_strings_.begin(), stop_strings_.end());
   check(config);
+  refuse_unread(config.method);
   return config;
 }
 

@@ -19,7 +19,8 @@ class SearchArguments {
 
   bool given() const { return !values_.empty() || !stop_strings_.empty(); }
   // The defaults changed by what was given. If no method was given, a beam of more than one stands for beam search, a
-  // beam of one for greedy search, and an option of sampling for sampling. ConfigError if fields do not fit.
+  // beam of one for greedy search, and an option of sampling for sampling. ConfigError if fields do not fit, or if one
+  // was given that the method does not read.
   SearchConfig config() const;
 
   // "Fields of --search, with their defaults", for the end of a command's help.
@@ -27,6 +28,7 @@ class SearchArguments {
 
  private:
   bool states(const std::string& key) const;
+  void refuse_unread(SearchMethod method) const;
 
   SearchConfig defaults_;
   std::vector<std::string> values_;        // "key=value"

@@ -1,18 +1,22 @@
 #include "launch/text_output.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "evaluate/next_tokens.h"
+#include "evaluate/one_line.h"
 #include "evaluate/text_stream.h"
+#include "launch/json_line.h"
 
 namespace weft {
 namespace {
 
-// Texts may end within a character, which JSON cannot hold.
-template <class Json>
-std::string to_line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+void show_line(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
 }
 
 void show(const std::string& text) {
@@ -31,12 +35,39 @@ void print_texts(const TextGenerator& generator, const std::vector<std::string>&
       if (format.json) {
         nlohmann::json line = hypothesis;
         line["input"] = inputs[i], line["text"] = text;
-        std::printf("%s\n", to_line(line).c_str());
+        std::printf("%s\n", json_line(line).c_str());
       } else {
         std::printf("%s%s\n", format.with_input ? inputs[i].c_str() : "", text.c_str());
       }
     }
   }
+}
+
+void print_translations(const TextGenerator& generator, const LineBatch& batch, const std::vector<NBest>& found,
+                        const SearchConfig& search, bool json) {
+  for (size_t i = 0; i < found.size(); ++i) {
+    const int64_t index = batch.first + static_cast<int64_t>(i);
+    for (const Hypothesis& hypothesis : found[i]) {
+      const std::string text = generator.text(hypothesis, search.stop_strings);
+      std::string line;
+      if (json) {
+        nlohmann::json object = hypothesis;
+        object["index"] = index, object["input"] = batch.lines[i], object["text"] = text;
+        line = json_line(object);
+      } else if (search.n_best > 1) {
+        line = fmt::format("{} ||| {} ||| {:.6f}", index, one_line(text), hypothesis.score);
+      } else {
+        line = one_line(text);
+      }
+      show_line(line);
+    }
+  }
+  flush_output();
+}
+
+void flush_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw DataError(fmt::format("write standard output: {}", std::strerror(errno)), "what was printed is not complete");
 }
 
 void print_growing(const TextGenerator& generator, const std::string& prompt, const SearchConfig& search) {
@@ -56,9 +87,9 @@ void print_next_tokens(const TextGenerator& generator, const std::vector<std::st
       const nlohmann::ordered_json line = {
           {"input", prompts[i]}, {"token", next.token}, {"text", next.text}, {"probability", next.probability}};
       if (json) {
-        std::printf("%s\n", to_line(line).c_str());
+        std::printf("%s\n", json_line(line).c_str());
       } else {
-        std::printf("%9.5f %%  %7d  %s\n", 100 * next.probability, next.token, to_line(line["text"]).c_str());
+        std::printf("%9.5f %%  %7d  %s\n", 100 * next.probability, next.token, json_line(line["text"]).c_str());
       }
     }
   }

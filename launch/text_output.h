@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "evaluate/line_translation.h"
 #include "evaluate/text_generator.h"
 
 // What translate and generate print on standard output.
@@ -15,6 +16,15 @@ struct TextOutput {
 // Searches, then prints the texts of every input.
 void print_texts(const TextGenerator& generator, const std::vector<std::string>& inputs, const SearchConfig& search,
                  TextOutput format);
+
+// Prints the translations of some lines: a line each, whatever line ends are in them (evaluate/one_line.h); of more
+// than one for each, INDEX ||| TEXT ||| SCORE; or objects with an index. An index counts lines from 0. What was printed
+// is flushed, with flush_output().
+void print_translations(const TextGenerator& generator, const LineBatch& batch, const std::vector<NBest>& found,
+                        const SearchConfig& search, bool json);
+
+// DataError if standard output takes no more.
+void flush_output();
 
 // Prints a prompt and its continuation while that grows: whole characters, each as soon as no stop string can take it
 // back. One text, found greedily or by sampling.

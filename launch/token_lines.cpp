@@ -9,14 +9,12 @@
 
 #include "base/error.h"
 #include "data/tokenizer/tokenizer.h"
+#include "launch/json_line.h"
 
 namespace weft {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-// Pieces and texts may hold parts of characters, which JSON cannot.
-std::string to_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 void print_line(const std::string& line) {
   std::fwrite(line.data(), 1, line.size(), stdout);
@@ -103,13 +101,13 @@ void TokenLines::tokenize() const {
     if (json) {
       Json object = {{"text", line}, {"ids", ids}};
       if (pieces) object["pieces"] = pieces_of(*with, ids);
-      return print_line(to_line(object));
+      return print_line(json_line(object));
     }
     std::string shown;
     const Json quoted = pieces ? pieces_of(*with, ids) : Json();
     for (size_t i = 0; i < ids.size(); ++i) {
       if (i > 0) shown += ' ';
-      shown += pieces ? to_line(quoted[i]) : std::to_string(ids[i]);
+      shown += pieces ? json_line(quoted[i]) : std::to_string(ids[i]);
     }
     print_line(shown);
   });
@@ -120,7 +118,7 @@ void TokenLines::detokenize() const {
   for_each_line(files, [&](const std::string& line, const Place& place) {
     const std::vector<int32_t> ids = read_ids(*with, line, place);
     const std::string text = with->decode(ids, {.show_specials = specials});
-    print_line(json ? to_line({{"ids", ids}, {"text", text}}) : text);
+    print_line(json ? json_line({{"ids", ids}, {"text", text}}) : text);
   });
 }
 

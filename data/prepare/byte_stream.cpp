@@ -1,7 +1,9 @@
 #include "data/prepare/byte_stream.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -12,25 +14,48 @@ namespace weft {
 namespace {
 
 constexpr size_t kBufferBytes = 256 * 1024;
-constexpr size_t kLongestMagic = 10;
 
 using namespace std::string_view_literals;
 constexpr auto kGzip = "\x1F\x8B"sv;
 constexpr auto kZstd = "\x28\xB5\x2F\xFD"sv;
+constexpr auto kSkippableEnd = "\x2A\x4D\x18"sv;  // after 50 to 5F: a frame of zstd without text
 constexpr auto kXz = "\xFD\x37zXZ\0"sv;
-constexpr auto kBzip2End = "1AY&SY"sv;  // after BZh and a digit
+constexpr auto kBzip2 = "BZh"sv;
+constexpr auto kBzip2End = "1AY&SY"sv;  // after that and a digit
 constexpr auto kLz4 = "\x04\x22\x4D\x18"sv;
 constexpr auto kZip = "PK\x03\x04"sv;
 
+// Nothing says that the two differ: one of them may only be longer.
+bool may_be(std::string_view begin, std::string_view magic) {
+  const size_t known = std::min(begin.size(), magic.size());
+  return begin.substr(0, known) == magic.substr(0, known);
+}
+
+// As many of the first bytes as tell how a file is compressed, and no more: who types waits for the answer.
+std::string_view telling_bytes(FileBytes& from) {
+  constexpr size_t kLongest = 10;  // of bzip2
+  size_t wanted = 1;
+  const auto undecided = [](std::string_view begin) {
+    const bool skippable = (begin[0] & 0xF0) == 0x50 && may_be(begin.substr(1), kSkippableEnd);
+    const bool bzip2 = may_be(begin, kBzip2) && may_be(begin.substr(std::min<size_t>(4, begin.size())), kBzip2End);
+    return skippable || bzip2 || may_be(begin, kGzip) || may_be(begin, kZstd) || may_be(begin, kXz) ||
+           may_be(begin, kLz4) || may_be(begin, kZip);
+  };
+  std::string_view begin;
+  do begin = from.at_least(wanted).substr(0, kLongest);
+  while (begin.size() >= wanted && ++wanted <= kLongest && undecided(begin));
+  return begin;
+}
+
 bool is_zstd(std::string_view begin) {
-  const bool skippable = begin.size() >= 4 && (begin[0] & 0xF0) == 0x50 && begin.substr(1, 3) == "\x2A\x4D\x18"sv;
+  const bool skippable = begin.size() >= 4 && (begin[0] & 0xF0) == 0x50 && begin.substr(1, 3) == kSkippableEnd;
   return begin.starts_with(kZstd) || skippable;
 }
 
 // The name of a compression that is not read here; empty if it is none.
 std::string_view foreign_compression(std::string_view begin) {
   if (begin.starts_with(kXz)) return "xz";
-  if (begin.starts_with("BZh"sv) && begin.substr(4).starts_with(kBzip2End)) return "bzip2";
+  if (begin.starts_with(kBzip2) && begin.substr(4).starts_with(kBzip2End)) return "bzip2";
   if (begin.starts_with(kLz4)) return "lz4";
   if (begin.starts_with(kZip)) return "zip";
   return {};
@@ -48,7 +73,14 @@ class Plain : public Decoder {
 
 }  // namespace
 
-FileBytes::FileBytes(const fs::path& path) : file_(path, File::Mode::Read), buffer_(kBufferBytes) {}
+FileBytes::FileBytes(File file) : file_(std::move(file)), buffer_(kBufferBytes) {}
+
+File standard_input_file() {
+  File file("/dev/null", File::Mode::Read);
+  require<DataError>(::dup3(STDIN_FILENO, file.descriptor(), O_CLOEXEC) >= 0, "standard input cannot be read: {}",
+                     std::strerror(errno));
+  return file;
+}
 
 bool FileBytes::read_more() {
   if (begin_ > 0) {
@@ -71,7 +103,7 @@ std::string_view FileBytes::at_least(size_t bytes) {
 }
 
 std::unique_ptr<Decoder> make_decoder(FileBytes& from, const fs::path& path) {
-  const std::string_view begin = from.at_least(kLongestMagic).substr(0, kLongestMagic);
+  const std::string_view begin = telling_bytes(from);
   if (const std::string_view other = foreign_compression(begin); !other.empty()) {
     throw DataError(fmt::format("compressed with {}, which weft does not read", other),
                     "decompress it first, or compress it with gzip or zstd");

@@ -12,7 +12,7 @@ namespace weft {
 // The bytes of a file as they lie on disk, in order, some at a time. Errors lack the file's name: who reads adds it.
 class FileBytes {
  public:
-  explicit FileBytes(const fs::path& path);
+  explicit FileBytes(File file);
   // What was read and not yet taken; reads on where that is nothing. Empty at the end.
   std::string_view available();
   // The same, of `bytes` at least unless the file ends before.
@@ -28,6 +28,9 @@ class FileBytes {
   size_t begin_ = 0, end_ = 0;
   uint64_t read_ = 0;
 };
+
+// Standard input where it stands, whatever it is: opened by a name it would begin anew, and a socket could not be.
+File standard_input_file();
 
 // What a file holds once it is decompressed.
 class Decoder {

@@ -29,7 +29,7 @@ void TextFile::copy_pipe(const fs::path& directory) {
   auto copy = std::make_shared<File>(name, File::Mode::ReadWrite);
   ::unlink(name.c_str());  // gone with the process, however that ends
   try {
-    FileBytes bytes(name_);
+    FileBytes bytes{File(name_, File::Mode::Read)};
     for (std::string_view some; !(some = bytes.available()).empty(); bytes.take(some.size())) copy->append(some);
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: copying this pipe: {}", name_.string(), error.what()),

@@ -20,15 +20,27 @@ struct TextInput::Stream {
   bool at_end = false;
 };
 
-TextInput::TextInput(const TextFile& file) : path_(file.name()), buffer_(kBufferBytes) {
-  require<DataError>(!fs::is_directory(path_), "{} is a directory, not a text file", path_.string());
-  stream_ = std::make_unique<Stream>(Stream{FileBytes(file.place())});
+namespace {
+
+File opened(const TextFile& file) {
+  require<DataError>(!fs::is_directory(file.name()), "{} is a directory, not a text file", file.name().string());
+  return {file.place(), File::Mode::Read};
+}
+
+}  // namespace
+
+TextInput::TextInput(const TextFile& file) : TextInput(file.name(), opened(file)) {}
+
+TextInput TextInput::standard_input() { return {"standard input", standard_input_file()}; }
+
+TextInput::TextInput(fs::path name, File file) : path_(std::move(name)), buffer_(kBufferBytes) {
+  stream_ = std::make_unique<Stream>(Stream{FileBytes(std::move(file))});
   try {
     stream_->decoder = make_decoder(stream_->bytes, path_);
   } catch (const DataError& error) {
     throw DataError(fmt::format("{}: {}", path_.string(), error.what()), error.hint());
   }
-  while (pending_.size() < kByteOrderMark.size() && fill_more()) continue;
+  while (pending_.size() < kByteOrderMark.size() && kByteOrderMark.starts_with(pending_) && fill_more()) continue;
   if (pending_.starts_with(kByteOrderMark)) pending_.remove_prefix(kByteOrderMark.size());
 }
 

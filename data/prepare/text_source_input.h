@@ -16,6 +16,8 @@ namespace weft {
 class TextInput {
  public:
   explicit TextInput(const TextFile& file);
+  // What is left of it; a line comes as soon as it is there.
+  static TextInput standard_input();
   ~TextInput();
   TextInput(TextInput&&) noexcept;
 
@@ -30,6 +32,7 @@ class TextInput {
 
  private:
   struct Stream;
+  TextInput(fs::path name, File file);
   bool fill();       // the buffer anew
   bool fill_more();  // behind what it holds
 

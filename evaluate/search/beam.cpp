@@ -10,6 +10,7 @@ namespace {
 
 struct Living {
   std::vector<int32_t> text;
+  std::vector<double> token_log_probabilities;
   double log_probability = 0;
   double ranking = 0;  // the same after a repetition penalty
 };
@@ -27,14 +28,16 @@ struct Sentence {
 struct Continuation {
   double ranking;
   double log_probability;
+  double token_log_probability;
   int32_t row;  // within the sentence
   int32_t token;
 };
 
-// Complete texts come before cut ones; of two alike, the one found first.
-bool ranks_before(const Hypothesis& a, const Hypothesis& b) {
+// Of two alike, the one found first. A translation that was cut is none, so those that are complete come before it; a
+// text that a language model goes on with is cut somewhere, whatever it is.
+bool ranks_before(const SearchInput& input, const Hypothesis& a, const Hypothesis& b) {
   const bool a_complete = is_complete(a.ending), b_complete = is_complete(b.ending);
-  return a_complete != b_complete ? a_complete : a.score > b.score;
+  return input.source_length && a_complete != b_complete ? a_complete : a.score > b.score;
 }
 
 class BeamSearch {
@@ -100,7 +103,7 @@ class BeamSearch {
     std::vector<TokenQuestion> questions(rows.size());
     parallel_tasks(model_.threads(), static_cast<int64_t>(rows.size()), [&](int64_t r) {
       const Sentence& sentence = *rows[r].sentence;
-      questions[r] = question_of(config_, tokens_, sentence.input->prompt, sentence.living[rows[r].row].text, r);
+      questions[r] = question_of(config_, tokens_, *sentence.input, sentence.living[rows[r].row].text, r);
     });
     // Beams are compared by sums of log-probabilities, so it is these that a penalty strikes.
     const std::vector<TokenAnswer> answers =
@@ -123,6 +126,7 @@ class BeamSearch {
       const double log_probability = static_cast<double>(c.logit) - answer.log_sum;
       continuations.push_back({.ranking = living.ranking + (static_cast<double>(c.score) - origin),
                                .log_probability = living.log_probability + log_probability,
+                               .token_log_probability = log_probability,
                                .row = row,
                                .token = c.token});
     }
@@ -140,7 +144,9 @@ class BeamSearch {
     std::vector<int32_t> parents;
     for (size_t rank = 0; rank < all.size() && next.size() < beam; ++rank) {
       const Continuation& c = all[rank];
-      Living grown{sentence.living[c.row].text, c.log_probability, c.ranking};
+      Living grown = sentence.living[c.row];
+      grown.token_log_probabilities.push_back(c.token_log_probability);
+      grown.log_probability = c.log_probability, grown.ranking = c.ranking;
       if (tokens_.end && c.token == *tokens_.end) {
         if (rank < beam) end(sentence, std::move(grown), Ending::EndToken);
         continue;
@@ -162,9 +168,11 @@ class BeamSearch {
   }
 
   void end(Sentence& sentence, Living living, Ending ending) {
-    Hypothesis hypothesis =
-        make_hypothesis(config_, std::move(living.text), living.log_probability, living.ranking, ending);
-    const auto place = std::upper_bound(sentence.ended.begin(), sentence.ended.end(), hypothesis, ranks_before);
+    Hypothesis hypothesis = make_hypothesis(config_, std::move(living.text), std::move(living.token_log_probabilities),
+                                            living.log_probability, living.ranking, ending);
+    const auto place =
+        std::upper_bound(sentence.ended.begin(), sentence.ended.end(), hypothesis,
+                         [&](const Hypothesis& a, const Hypothesis& b) { return ranks_before(*sentence.input, a, b); });
     sentence.ended.insert(place, std::move(hypothesis));
     if (static_cast<int64_t>(sentence.ended.size()) > config_.beam) sentence.ended.pop_back();
   }
@@ -181,7 +189,8 @@ class BeamSearch {
 
   bool should_stop(const Sentence& sentence) const {
     const NBest& ended = sentence.ended;
-    if (static_cast<int64_t>(ended.size()) < config_.beam || !is_complete(ended.back().ending)) return false;
+    const bool all_complete = std::ranges::all_of(ended, [](const Hypothesis& h) { return is_complete(h.ending); });
+    if (static_cast<int64_t>(ended.size()) < config_.beam || !all_complete) return false;
     if (config_.stop == StopRule::Full) return true;
     // Log-probabilities only fall, penalised ones too, and no length penalty is larger than that of the longest text.
     for (const Living& living : sentence.living) {

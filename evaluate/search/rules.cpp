@@ -48,17 +48,18 @@ double length_normalized(const SearchConfig& config, double log_probability, int
 }
 
 int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int64_t max_length) {
-  const int64_t prompt = static_cast<int64_t>(input.prompt.size());
-  if (prompt > max_length) {
-    throw ConfigError(
-        fmt::format("search: input {} has {} tokens, the model {} positions", input.id, prompt, max_length),
-        "shorten the prompt, or use a model with more positions");
-  }
+  const int64_t prompt = static_cast<int64_t>(input.prompt.size()), forced = static_cast<int64_t>(input.forced.size());
   // The last token is never fed, so it needs no position.
   const int64_t room = max_length - prompt + 1;
+  if (prompt > max_length || forced > room) {
+    throw ConfigError(
+        fmt::format("search: input {} has {} tokens, the model {} positions", input.id, prompt + forced, max_length),
+        "shorten the prompt, or use a model with more positions");
+  }
   const double wanted = config.max_length_factor * static_cast<double>(input.source_length.value_or(0)) +
                         static_cast<double>(config.max_length_extra);
-  return wanted >= static_cast<double>(room) ? room : std::max<int64_t>(1, static_cast<int64_t>(wanted));
+  return wanted >= static_cast<double>(room) ? room
+                                             : std::max(std::min(forced + 1, room), static_cast<int64_t>(wanted));
 }
 
 namespace {
@@ -97,9 +98,15 @@ std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchToke
   return blocked;
 }
 
-TokenQuestion question_of(const SearchConfig& config, const SearchTokens& tokens, std::span<const int32_t> prompt,
+TokenQuestion question_of(const SearchConfig& config, const SearchTokens& tokens, const SearchInput& input,
                           std::span<const int32_t> text, int64_t row) {
-  TokenQuestion question{.row = static_cast<int32_t>(row), .blocked = blocked_tokens(config, tokens, prompt, text)};
+  const std::vector<int32_t>& prompt = input.prompt;
+  TokenQuestion question{.row = static_cast<int32_t>(row)};
+  if (text.size() < input.forced.size()) {
+    question.forced = input.forced[text.size()];
+  } else {
+    question.blocked = blocked_tokens(config, tokens, prompt, text);
+  }
   if (config.repetition_penalty == 1) return question;
   std::vector<int32_t>& repeated = question.repeated;
   repeated.assign(prompt.begin(), prompt.end());
@@ -108,10 +115,12 @@ TokenQuestion question_of(const SearchConfig& config, const SearchTokens& tokens
   return question;
 }
 
-Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text, double log_probability,
-                           double ranking, Ending ending) {
+Hypothesis make_hypothesis(const SearchConfig& config, std::vector<int32_t> text,
+                           std::vector<double> token_log_probabilities, double log_probability, double ranking,
+                           Ending ending) {
   const int64_t length = static_cast<int64_t>(text.size()) + (ending == Ending::EndToken ? 1 : 0);
   return {.tokens = std::move(text),
+          .token_log_probabilities = std::move(token_log_probabilities),
           .log_probability = log_probability,
           .score = length_normalized(config, ranking, length),
           .ending = ending};

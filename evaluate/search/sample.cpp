@@ -15,6 +15,7 @@ struct Text {
   const SearchInput* input = nullptr;
   int64_t max_new = 0;
   std::vector<int32_t> tokens;
+  std::vector<double> token_log_probabilities;
   double log_probability = 0;
 };
 
@@ -75,7 +76,8 @@ class SampleSearch {
 
   void finish(Text& text, Ending ending) {
     results_[text.index][text.sample] =
-        make_hypothesis(config_, std::move(text.tokens), text.log_probability, text.log_probability, ending);
+        make_hypothesis(config_, std::move(text.tokens), std::move(text.token_log_probabilities), text.log_probability,
+                        text.log_probability, ending);
     if (--unfinished_[text.index] > 0) return;
     --alive_, ++done_;
     if (listener_.progress) listener_.progress(done_);
@@ -85,7 +87,7 @@ class SampleSearch {
     std::vector<TokenQuestion> questions(texts_.size());
     parallel_tasks(model_.threads(), static_cast<int64_t>(texts_.size()), [&](int64_t i) {
       const Text& text = texts_[i];
-      questions[i] = question_of(config_, tokens_, text.input->prompt, text.tokens, rows[i]);
+      questions[i] = question_of(config_, tokens_, *text.input, text.tokens, rows[i]);
       questions[i].uniform =
           sampling_uniform(config_.seed, text.input->id, text.sample, static_cast<int64_t>(text.tokens.size()));
     });
@@ -95,6 +97,7 @@ class SampleSearch {
   std::optional<Ending> extend(Text& text, const SampledToken& choice) const {
     if (choice.token < 0) return Ending::Blocked;
     text.log_probability += choice.log_probability;
+    text.token_log_probabilities.push_back(choice.log_probability);
     if (tokens_.end && choice.token == *tokens_.end) return Ending::EndToken;
     text.tokens.push_back(choice.token);
     if (tokens_.stops && tokens_.stops(text.tokens)) return Ending::StopString;

@@ -12,6 +12,9 @@
 namespace weft {
 namespace {
 
+// Logits divided by less differ by more than exp() can hold, unless they are alike: there the best is all that is left,
+// and the sums that a draw needs would cancel.
+constexpr double kColdest = 1e-10;
 constexpr int64_t kFirstNucleus = 64;  // candidates that most nuclei fit in; looked for again in eight times as many
 
 SampledToken sampled(const TokenAnswer& answer, size_t index) {
@@ -43,7 +46,7 @@ std::optional<SampledToken> draw_among(const TokenAnswer& answer, bool all, doub
 // Of the whole distribution, or of the most probable token.
 std::vector<SampledToken> take_one(NextTokenModel& model, const std::vector<TokenQuestion>& questions,
                                    const SearchConfig& config) {
-  const bool draw = config.temperature > 0;
+  const bool draw = config.temperature >= kColdest;
   const auto answers = model.choose(
       questions, {.penalty = config.repetition_penalty, .scale = draw ? 1 / config.temperature : 1, .draw = draw});
   check_log_sums(answers);
@@ -68,7 +71,7 @@ double sampling_uniform(int64_t seed, int64_t input, int64_t sample, int64_t pos
 std::vector<SampledToken> sample_tokens(NextTokenModel& model, const std::vector<TokenQuestion>& questions,
                                         const SearchConfig& config) {
   const bool nucleus = config.top_k == 0;
-  if (config.temperature == 0 || (nucleus && config.top_p >= 1)) return take_one(model, questions, config);
+  if (config.temperature < kColdest || (nucleus && config.top_p >= 1)) return take_one(model, questions, config);
   std::vector<SampledToken> tokens(questions.size());
   std::vector<size_t> open(questions.size());  // still without a token
   std::iota(open.begin(), open.end(), 0);

@@ -20,7 +20,7 @@ struct SampledToken {
 // tokens have probability 0; the repetition penalty changes logits; they are divided by the temperature; top_k keeps
 // the k most probable (Fan et al. 2018); top_p keeps the fewest most probable whose share of what is left reaches p,
 // one at least (Holtzman et al. 2020). Of equally probable tokens the smaller one counts as more probable. Temperature
-// 0 takes the most probable token. DivergenceError if the model's logits are not finite.
+// 0, as any below 1e-10, takes the most probable token. DivergenceError if the model's logits are not finite.
 std::vector<SampledToken> sample_tokens(NextTokenModel& model, const std::vector<TokenQuestion>& questions,
                                         const SearchConfig& config);
 

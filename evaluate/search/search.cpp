@@ -20,7 +20,7 @@ int64_t texts_per_input(const SearchConfig& config) {
 }
 
 int64_t input_length(const SearchInput& input) {
-  return std::max(input.source_length.value_or(0), static_cast<int64_t>(input.prompt.size()));
+  return std::max(input.source_length.value_or(0), static_cast<int64_t>(input.prompt.size() + input.forced.size()));
 }
 
 // Positions that a row may come to hold.
@@ -68,7 +68,7 @@ std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactor
                           const SearchConfig& config, const SearchTokens& tokens, const SearchListener& listener) {
   check(config);
   check_inputs(inputs);
-  std::vector<NBest> results(inputs.size(), NBest{make_hypothesis(config, {}, 0, 0, Ending::EmptySource)});
+  std::vector<NBest> results(inputs.size(), NBest{make_hypothesis(config, {}, {}, 0, 0, Ending::EmptySource)});
   const std::vector<int64_t> order = order_by_length(inputs);
   const int64_t texts = texts_per_input(config);
   const auto fitting = [&](int64_t input) {
@@ -101,9 +101,21 @@ std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactor
 
 void to_json(nlohmann::json& json, const Hypothesis& hypothesis) {
   json = {{"tokens", hypothesis.tokens},
+          {"token_log_probabilities", hypothesis.token_log_probabilities},
           {"log_probability", hypothesis.log_probability},
           {"score", hypothesis.score},
           {"ending", enum_name(hypothesis.ending)}};
+}
+
+void from_json(const nlohmann::json& json, Hypothesis& hypothesis) {
+  json.at("tokens").get_to(hypothesis.tokens);
+  json.at("token_log_probabilities").get_to(hypothesis.token_log_probabilities);
+  json.at("log_probability").get_to(hypothesis.log_probability);
+  json.at("score").get_to(hypothesis.score);
+  const auto ending = json.at("ending").get<std::string>();
+  for (const auto& [name, value] : EnumNames<Ending>::kNames) {
+    if (name == ending) hypothesis.ending = value;
+  }
 }
 
 }  // namespace weft

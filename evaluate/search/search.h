@@ -16,6 +16,9 @@ struct SearchInput {
   int64_t id = 0;               // its random stream: samples depend on (seed, id, sample, position) and nothing else
   std::vector<int32_t> prompt;  // what the decoder is fed first: a start token, or a text to continue; not empty
   std::optional<int64_t> source_length;  // tokens of the source; none for language models. 0 gives an empty text.
+  // What the text begins with, by force: these tokens are counted and scored as those that the search chose, and no
+  // rule holds for them. An end token may be the last.
+  std::vector<int32_t> forced = {};
 };
 
 // The tokens that search treats specially.
@@ -52,12 +55,14 @@ struct EnumNames<Ending> {
 };
 
 struct Hypothesis {
-  std::vector<int32_t> tokens;  // without prompt and end token
-  double log_probability = 0;   // natural, of the tokens and the end token, under the model's full distribution
+  std::vector<int32_t> tokens;                  // without prompt and end token
+  std::vector<double> token_log_probabilities;  // natural, under the model's full distribution; then the end token's
+  double log_probability = 0;                   // their sum
   double score = 0;  // length_normalized(), of the penalised log-probability if there is a repetition_penalty
   Ending ending = Ending::EndToken;
 };
 void to_json(nlohmann::json& json, const Hypothesis& hypothesis);
+void from_json(const nlohmann::json& json, Hypothesis& hypothesis);
 
 // Texts of one input, the best first (samples: in the order of their numbers); n_best at most.
 using NBest = std::vector<Hypothesis>;

@@ -10,17 +10,31 @@ namespace weft {
 namespace {
 
 using Ints = std::vector<int32_t>;
-using List = Ints TokenQuestion::*;
 
 // Begins of each question's list, and the lists.
 struct Lists {
   Ints begins{0}, tokens;
+  void end_list() { begins.push_back(static_cast<int32_t>(tokens.size())); }
 };
-Lists lists_of(std::span<const TokenQuestion> questions, List list) {
+
+Lists repeated_of(std::span<const TokenQuestion> questions) {
   Lists lists;
   for (const TokenQuestion& question : questions) {
-    lists.tokens.insert(lists.tokens.end(), (question.*list).begin(), (question.*list).end());
-    lists.begins.push_back(static_cast<int32_t>(lists.tokens.size()));
+    lists.tokens.insert(lists.tokens.end(), question.repeated.begin(), question.repeated.end());
+    lists.end_list();
+  }
+  return lists;
+}
+
+// Where a token is forced, all others are blocked.
+Lists blocked_of(std::span<const TokenQuestion> questions, int64_t vocabulary) {
+  Lists lists;
+  for (const TokenQuestion& question : questions) {
+    if (!question.forced) lists.tokens.insert(lists.tokens.end(), question.blocked.begin(), question.blocked.end());
+    for (int32_t token = 0; question.forced && token < vocabulary; ++token) {
+      if (token != *question.forced) lists.tokens.push_back(token);
+    }
+    lists.end_list();
   }
   return lists;
 }
@@ -34,14 +48,17 @@ void check(const TokenQuestion& question, const Tensor& logits) {
     require<InternalError>(list->front() >= 0 && list->back() < logits.columns(),
                            "a question about tokens {} to {} of {}", list->front(), list->back(), logits.columns());
   }
+  const int32_t forced = question.forced.value_or(0);
+  require<InternalError>(forced >= 0 && forced < logits.columns(), "token {} is forced, of {}", forced,
+                         logits.columns());
 }
 
 // All of them in one message.
-TextRules upload_rules(Context& context, std::span<const TokenQuestion> questions) {
+TextRules upload_rules(Context& context, std::span<const TokenQuestion> questions, int64_t vocabulary) {
   Ints rows;
   for (const TokenQuestion& question : questions) rows.push_back(question.row);
-  const Lists blocked = lists_of(questions, &TokenQuestion::blocked);
-  const Lists repeated = lists_of(questions, &TokenQuestion::repeated);
+  const Lists blocked = blocked_of(questions, vocabulary);
+  const Lists repeated = repeated_of(questions);
   const std::array<const Ints*, 5> parts{&rows, &blocked.begins, &repeated.begins, &blocked.tokens, &repeated.tokens};
   Ints all;
   for (const Ints* part : parts) {
@@ -86,7 +103,7 @@ std::vector<TokenAnswer> ask(Context& context, const Tensor& logits, std::span<c
   const int64_t count = std::min(choice.count, logits.columns()), columns = 2 + 3 * count;
   const Tensor out = context.empty({texts, columns}, DType::F64);
   choose_tokens(context, {.logits = logits,
-                          .rules = upload_rules(context, questions),
+                          .rules = upload_rules(context, questions, logits.columns()),
                           .count = count,
                           .log_probabilities = choice.log_probabilities,
                           .penalty = choice.penalty,

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace weft {
 struct TokenQuestion {
   int32_t row = 0;
   std::vector<int32_t> blocked;   // never chosen
+  std::optional<int32_t> forced;  // the only one that may be chosen, whatever is blocked
   std::vector<int32_t> repeated;  // what the penalty applies to
   double uniform = 0;             // in (0, 1), where tokens are drawn
 };

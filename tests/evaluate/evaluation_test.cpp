@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "data/prepare/specials.h"
-#include "evaluate/text_generator.h"
+#include "evaluate/shared_translation.h"
 #include "parallel/in_process.h"
-#include "tests/trainer/small_run.h"
+#include "tests/evaluate/translation_run.h"
 
 namespace weft {
 namespace {
@@ -87,28 +87,8 @@ TEST_F(LanguageModelEvaluation, AnotherTokenizersDatasetIsRefused) {
   EXPECT_THROW(evaluate(mixed), DataError);
 }
 
-struct TranslationEvaluation : testing::Test {
-  void SetUp() override {
-    std::string pairs;
-    for (int i = 0; i < 30; ++i) pairs += "ab " + std::to_string(i) + "\tba\n";
-    const std::string yaml = "name: t\ntask: translation\nrun_dir: " + (scratch / "run").string() +
-                             "\ndata: {directory: " + (scratch / "data").string() +
-                             ", format: tsv, source_bos: true, train: {files: [" + scratch.write("train.tsv", pairs) +
-                             "]}, valid: {files: [" +
-                             scratch.write("valid.tsv", "a 1\tba\nb 2\tab\n12\tb\nba\ta\nab\tb\n") +
-                             "]}}\ntokenizer: {kind: chars, specials: [<s>, </s>], bos: <s>, eos: </s>}\n"
-                             "model: {encoder_layers: 1, layers: 1, width: 16, heads: 2, max_length: 12}\n"
-                             "batch: {sequences: 2}\ntrain: {max_steps: 2}\n";
-    job = load_job(scratch.write("job.yaml", yaml), {});
-    prepare(job.data, job.tokenizer, job.target_tokenizer);
-    Context context(Device{}, 1);
-    Mesh mesh = Mesh::single();
-    Trainer(context, mesh, job, {}).run({});
-  }
+struct TranslationEvaluation : TranslationRun {
   EvaluateOptions options() const { return {.checkpoint = job.run_directory(), .split = "valid"}; }
-
-  Scratch scratch;
-  JobConfig job;
 };
 
 TEST_F(TranslationEvaluation, ScoresTheTextsThatItWrites) {
@@ -226,7 +206,11 @@ TEST_F(TranslationEvaluation, RanksShareTheSentencesAndChangeNoText) {
     run_in_process({.dp = dp}, [&](Mesh& mesh, int) {
       Context context(Device{}, 1);
       const LoadedModel loaded = load_model(context, mesh, job.run_directory());
-      const auto texts = translate_sentences(loaded, sources, sampling, false);
+      const TextGenerator generator = text_generator(loaded);
+      std::vector<std::string> texts;
+      for (const NBest& best : translate_on_ranks(generator, {.sources = sources}, sampling)) {
+        texts.push_back(generator.text(best.at(0)));
+      }
       if (dp == 1) alone = texts;
       EXPECT_EQ(texts, alone) << "dp " << dp;
     });

@@ -378,8 +378,9 @@ TEST_F(Commands, TextToTranslateAndContinue) {
   };
   expect_all({
       {translate, 0, {}, ""},
-      {translate, 3, {"text 2 has ", "the model's longest is 12", "hint:"}, "ab 1\nab 1 ab 1 ab 1 ab 1\n"},
-      {translate, 3, {"unknown \"x\""}, "ab 1\nxyz\n"},
+      {translate, 0, {"line 2: it has ", "the model's longest is 12", "1 of 2 lines"}, "ab 1\nab 1 ab 1 ab 1 ab 1\n"},
+      {translate, 3, {"line 2: ", "unknown \"x\""}, "ab 1\nxyz\n"},
+      {with({"--beam", "2", "--temperature", "0.5"}), 2, {"temperature was given, which method beam"}, "ab\n"},
       {with({"--beam", "0"}), 2, {"--search beam=0: beam: expected an integer >= 1"}, "ab\n"},
       {with({"--top-p", "3"}), 2, {"top_p: expected a number from 0 to 1, got 3"}, "ab\n"},
       {with({"--temperature", "-1"}), 2, {"temperature: expected a number >= 0, got -1"}, "ab\n"},

@@ -27,7 +27,7 @@ MAX_FILES, MAX_LINES, MAX_COMMAND = 45, 5000, 100
 # What must live in one room: a concept, and a pattern of what defines it (not of what uses it).
 CONCEPTS = {
     "evaluation: loss over a split": r"\bevaluate_loss\(Transformer& model",
-    "evaluation: translating a split": r"^std::vector<std::string> translate_(?:split|sentences)\(",
+    "evaluation: translating a split": r"^std::vector<\w[\w:]*> translate_(?:split|sentences|on_ranks)\(",
     "evaluation: loading a model": r"^LoadedModel load_model\(",
     "evaluation: text of a split": r"^ScoredText scored_text\(",
     "data: special tokens around a source": r"> (?:source_row|encode_source)\(const std::string& |^RowEncoder::Fit RowEncoder::encode_side\(",

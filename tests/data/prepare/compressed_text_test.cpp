@@ -1,4 +1,9 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <future>
+#include <thread>
 
 #include "data/prepare/text_source_input.h"
 #include "tests/support/error_of.h"
@@ -26,6 +31,30 @@ std::string many_lines() {
   std::string lines;
   for (int i = 0; i < 5000; ++i) lines += fmt::format("line {}\n", i * 7919 % 5000);
   return lines;
+}
+
+// Whoever writes waits for the answer, so that nothing is asked for beyond the line, whatever it begins like.
+TEST(CompressedText, ALineIsThereAsSoonAsItIsWritten) {
+  const Scratch scratch;
+  const std::string pipe = (scratch / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string first : {"", "hi", "P", "Pk", "(", "BZ", "BZh9", "\xEF", "\xFD"}) {
+    std::promise<void> read;
+    std::thread writer([&] {
+      std::ofstream out(pipe);
+      out << first << "\n" << std::flush;
+      read.get_future().wait();
+      out << "next\n";
+    });
+    TextInput input{TextFile(pipe)};
+    std::string_view line;
+    EXPECT_TRUE(input.next_line(line));
+    EXPECT_EQ(line, first);
+    read.set_value();
+    EXPECT_TRUE(input.next_line(line));
+    EXPECT_EQ(line, "next");
+    writer.join();
+  }
 }
 
 TEST(CompressedText, GzipOfSeveralMembersIsOneText) {

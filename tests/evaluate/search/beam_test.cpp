@@ -193,17 +193,23 @@ TEST(BeamSearch, TiesGoToTheEarlierHypothesisAndTheSmallerToken) {
   EXPECT_EQ(found[0].ending, Ending::MaxLength);
 }
 
-TEST(BeamSearch, KeepsWhatEndedAndPrefersItToCutTexts) {
+TEST(BeamSearch, KeepsWhatEndedAndPrefersItToCutTranslations) {
   ToyLanguage language{.vocabulary = 4};
   language.forced = {{0, -4.f}, {1, 3.f}, {2, 2.f}, {3, 1.f}};  // the end is the least likely: texts run on
-  const std::vector<SearchInput> inputs{{.id = 0, .prompt = {1}}};
-  const SearchConfig config{.beam = 4, .n_best = 4, .max_length_extra = 2};
+  std::vector<SearchInput> inputs{{.id = 0, .prompt = {1}, .source_length = 1}};
+  const SearchConfig config{.beam = 4, .n_best = 4, .max_length_factor = 0, .max_length_extra = 2};
   const auto found = search(inputs, toy_factory(language), config, {.end = 0}).front();
   ASSERT_EQ(found.size(), 4u);
   EXPECT_EQ(found[0].ending, Ending::EndToken);
   EXPECT_TRUE(found[0].tokens.empty());
   EXPECT_LT(found[0].score, found[1].score);
   EXPECT_EQ(found[1].ending, Ending::MaxLength);
+  // What goes on from a prompt is cut somewhere anyway: its texts rank by their scores alone.
+  inputs[0].source_length.reset();
+  const auto continued = search(inputs, toy_factory(language), config, {.end = 0}).front();
+  ASSERT_EQ(continued.size(), 4u);
+  EXPECT_EQ(continued[0].ending, Ending::MaxLength);
+  for (size_t i = 1; i < continued.size(); ++i) EXPECT_GE(continued[i - 1].score, continued[i].score);
 }
 
 }  // namespace

@@ -110,6 +110,15 @@ TEST(SampleToken, Degenerate) {
   };
   EXPECT_EQ(at(0.99, kLogits, {.temperature = 0}), 2);
   EXPECT_EQ(at(0.99, kLogits, {.temperature = 0}, {2}), 5);
+  // However cold it is, something is drawn: the best.
+  for (const double temperature : {1e-12, 1e-20, 1e-310}) {
+    for (const SearchConfig& config :
+         {SearchConfig{.temperature = temperature}, SearchConfig{.temperature = temperature, .top_k = 3},
+          SearchConfig{.temperature = temperature, .top_p = 0.9}}) {
+      EXPECT_EQ(at(0.99, kLogits, config), 2) << temperature;
+      EXPECT_EQ(at(0.99, kLogits, config, {2}), 5) << temperature;
+    }
+  }
   for (const SearchConfig& config :
        {SearchConfig{}, SearchConfig{.top_k = 2}, SearchConfig{.top_p = 0.5}, SearchConfig{.temperature = 0}}) {
     EXPECT_EQ(at(0.5, {none, none}, config), -1);

@@ -230,12 +230,13 @@ TEST(Search, AnInputThatEndsMakesRoomForTheNext) {
 }
 
 TEST(Search, ARepetitionPenaltyAsksForWhatPromptAndTextHold) {
-  const std::vector<int32_t> prompt{4, 1, 4}, text{1, 2};
-  const TokenQuestion question = question_of({.repetition_penalty = 4}, {.suppressed = {3}}, prompt, text, 6);
+  const SearchInput input{.prompt = {4, 1, 4}};
+  const std::vector<int32_t> text{1, 2};
+  const TokenQuestion question = question_of({.repetition_penalty = 4}, {.suppressed = {3}}, input, text, 6);
   EXPECT_EQ(question.repeated, (std::vector<int32_t>{1, 2, 4}));
   EXPECT_EQ(question.blocked, std::vector<int32_t>{3});
   EXPECT_EQ(question.row, 6);
-  EXPECT_TRUE(question_of({}, {}, prompt, text, 0).repeated.empty());
+  EXPECT_TRUE(question_of({}, {}, input, text, 0).repeated.empty());
 }
 
 // A text's log-probability stays the model's own; the penalty only decides what is chosen.
@@ -343,9 +344,15 @@ TEST(Search, PenaltiesAreTheDocumentedFormulas) {
 }
 
 TEST(Search, HypothesesAsJson) {
-  const nlohmann::json json =
-      Hypothesis{.tokens = {4, 5}, .log_probability = -1.5, .score = -0.5, .ending = Ending::MaxLength};
-  EXPECT_EQ(json.dump(), R"({"ending":"max_length","log_probability":-1.5,"score":-0.5,"tokens":[4,5]})");
+  const nlohmann::json json = Hypothesis{.tokens = {4, 5},
+                                         .token_log_probabilities = {-1, -0.5},
+                                         .log_probability = -1.5,
+                                         .score = -0.5,
+                                         .ending = Ending::MaxLength};
+  EXPECT_EQ(
+      json.dump(),
+      R"({"ending":"max_length","log_probability":-1.5,"score":-0.5,"token_log_probabilities":[-1.0,-0.5],"tokens":[4,5]})");
+  EXPECT_EQ(nlohmann::json(json.get<Hypothesis>()), json);
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+#include <cstdio>
+
+#include "base/config/reader.h"
+#include "evaluate/rescoring.h"
+#include "launch/commands.h"
+#include "launch/json_line.h"
+#include "launch/line_files.h"
+#include "launch/text_options.h"
+#include "launch/text_output.h"
+#include "launch/weights_option.h"
+#include "parallel/agree.h"
+
+namespace weft {
+namespace {
+
+struct RescoreArguments {
+  TextArguments text;
+  std::string sources, translations;
+  LineArguments lines;
+};
+
+using Lines = std::vector<std::vector<std::string>>;  // of each file
+
+// Rank 0 reads, all know. Lines may be any bytes, which JSON cannot hold.
+Lines next_lines(Communicator& world, std::optional<ParallelLines>& files, const RescoreArguments& a, int64_t most) {
+  const std::string read = agree(world, [&] {
+    if (!files) files.emplace({a.sources, a.translations});
+    const auto bytes = nlohmann::json::to_msgpack(files->next(most));
+    return std::string(bytes.begin(), bytes.end());
+  });
+  return nlohmann::json::from_msgpack(read).get<Lines>();
+}
+
+void print(const RescoredPair& pair, int64_t index, bool json) {
+  if (json) {
+    nlohmann::json line = pair;
+    line["index"] = index;
+    std::printf("%s\n", json_line(line).c_str());
+  } else {
+    std::printf("%.6f\t%.6f\t%zu\n", pair.log_probability, pair.score, pair.tokens.size());
+  }
+}
+
+ExitCode rescore_files(const RescoreArguments& a) {
+  const SearchConfig config = a.text.search.config();
+  return a.lines.run(a.text, [&](Session& session, const LoadedModel& loaded) {
+    const TextGenerator generator = text_generator(loaded);
+    Communicator& world = session.mesh().world();
+    std::optional<ParallelLines> files;
+    int64_t index = 0;
+    for (Lines lines;
+         !(lines = next_lines(world, files, a, a.lines.batch_lines * session.mesh().dp().size()))[0].empty();) {
+      const auto scored = rescore(generator, lines[0], lines[1], config, index);
+      agree(world, [&] {
+        for (size_t i = 0; i < scored.size(); ++i) print(scored[i], index + static_cast<int64_t>(i), a.text.json);
+        flush_output();
+        return std::string();
+      });
+      index += std::ssize(scored);
+    }
+  });
+}
+
+}  // namespace
+
+void add_rescore_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "rescore",
+      "How probable a translation model finds given translations: a line of figures for each pair of lines.");
+  auto a = std::make_shared<RescoreArguments>();
+  a->text.search = SearchArguments({.method = SearchMethod::Greedy});
+  command->footer(
+      "  weft rescore source.txt translations.txt --checkpoint runs/NAME --length-penalty 0.6\n"
+      "Prints log P(translation | source) (natural), the score that a search would rank it by (the same over the "
+      "length\n"
+      "penalty, the end token counted) and the tokens of the translation, with tabs between; --json also the tokens\n"
+      "and the log-probability of each. An empty source has an empty translation, and no other.\n");
+  command->add_option("sources", a->sources, "Text, a sentence a line (may be gzipped); -: standard input")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("translations", a->translations, "Their translations, a line for each; -: standard input")
+      ->required()
+      ->type_name("FILE");
+  a->text.add_model_to(*command);
+  a->text.search.add_short_form(*command, "--length-penalty", "length_penalty", "alpha of the score's length penalty");
+  a->text.search.add_short_form(*command, "--penalty-form", "penalty_form",
+                                "power: score / len^alpha; gnmt: score / ((5 + len) / 6)^alpha");
+  a->lines.add_to(*command);
+  command->callback([=, &action] { action = [=] { return rescore_files(*a); }; });
+}
+
+}  // namespace weft

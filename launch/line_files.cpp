@@ -1,0 +1,45 @@
+#include "launch/line_files.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace weft {
+
+LineFile::LineFile(const std::string& path)
+    : input_(path == "-" ? TextInput::standard_input() : TextInput(TextFile(path))) {}
+
+bool LineFile::next(std::string& line) {
+  std::string_view view;
+  if (!input_.next_line(view)) return false;
+  if (view.ends_with('\r')) view.remove_suffix(1);
+  line = view;
+  return true;
+}
+
+ParallelLines::ParallelLines(const std::vector<std::string>& paths) {
+  require<ConfigError>(std::ranges::count(paths, "-") <= 1, "standard input cannot be two files at once");
+  for (const std::string& path : paths) files_.emplace_back(path);
+}
+
+bool ParallelLines::next_of_each(std::vector<std::string>& lines) {
+  size_t read = 0;
+  for (size_t i = 0; i < files_.size(); ++i) read += files_[i].next(lines[i]) ? 1 : 0;
+  if (read == files_.size() || read == 0) return read > 0;
+  const auto longer = std::ranges::max_element(files_, {}, &LineFile::line);
+  const auto shorter = std::ranges::min_element(files_, {}, &LineFile::line);
+  throw DataError(fmt::format("{} has {} lines, and {} has more", shorter->name().string(), shorter->line(),
+                              longer->name().string()),
+                  "a line of one belongs to the same line of the other");
+}
+
+std::vector<std::vector<std::string>> ParallelLines::next(int64_t most) {
+  std::vector<std::vector<std::string>> batch(files_.size());
+  std::vector<std::string> lines(files_.size());
+  for (int64_t i = 0; i < most && next_of_each(lines); ++i) {
+    for (size_t f = 0; f < files_.size(); ++f) batch[f].push_back(std::move(lines[f]));
+  }
+  return batch;
+}
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "data/prepare/text_source_input.h"
+
+namespace weft {
+
+// Lines of a file of text, or of standard input ("-") as they come. gzip and zstd are read through; a byte order mark
+// at the beginning and a carriage return at the end of a line are no part of them, as in preparation.
+class LineFile {
+ public:
+  explicit LineFile(const std::string& path);
+  bool next(std::string& line);
+  int64_t line() const { return input_.line(); }
+  const fs::path& name() const { return input_.path(); }
+
+ private:
+  TextInput input_;
+};
+
+// Files whose lines belong together.
+class ParallelLines {
+ public:
+  explicit ParallelLines(const std::vector<std::string>& paths);
+  // The next lines of each file, `most` at most; none at the end. DataError if one file ends before another.
+  std::vector<std::vector<std::string>> next(int64_t most);
+
+ private:
+  bool next_of_each(std::vector<std::string>& lines);
+
+  std::vector<LineFile> files_;
+};
+
+}  // namespace weft

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# weft translate and weft rescore as streams: line n of the output is of line n of the input, whoever writes it.
+# usage: translate_test.sh WEFT SCRATCH
+set -euo pipefail
+export LC_ALL=C  # what is translated here may be any bytes
+weft=$(realpath "$1")
+# shellcheck source=tests/launch/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+begin_in "$2"
+
+# same WHAT EXPECTED FOUND
+same() { [[ $2 == "$3" ]] || { printf 'not so: %s\nexpected: %s\nfound:    %s\n' "$1" "$2" "$3"; exit 1; }; }
+# refused STATUS PATTERN COMMAND...: standard input is handed on
+refused() {
+  local expected=$1 pattern=$2 status=0
+  shift 2
+  "$@" >out 2>err || status=$?
+  same "status of $*" "$expected" "$status"
+  says_in err "$pattern" || { echo "$* says no '$pattern'"; cat err; exit 1; }
+}
+
+for i in {1..40}; do printf 'ab %d\tb a\n' "$i"; done >train.tsv
+cat >job.yaml <<'END'
+name: t
+task: translation
+run_dir: run
+data: {directory: data, format: tsv, train: {files: [train.tsv]}}
+tokenizer: {kind: bytes, specials: [<s>, </s>], bos: <s>, eos: </s>}
+model: {encoder_layers: 1, layers: 1, width: 16, heads: 2, max_length: 24}
+batch: {sequences: 4}
+train: {max_steps: 2}
+END
+"$weft" prepare job.yaml 2>/dev/null
+"$weft" train job.yaml 2>/dev/null
+translate=("$weft" translate --checkpoint run)
+sample=(--temperature 1 --seed 4 --search max_length_extra=8)
+
+# A model that has learnt nothing writes any byte, line ends too: of every line comes one line.
+for i in {1..60}; do echo "ab $i"; done >lines
+"${translate[@]}" lines "${sample[@]}" >alone 2>err
+same "lines of output" 60 "$(wc -l <alone)"
+"${translate[@]}" lines "${sample[@]}" --json >objects 2>err
+grep -qE '"text":"[^"]*\\[nr]' objects || { echo "no translation holds a line end: nothing is tested"; exit 1; }
+same "index of the last" 59 "$(tail -1 objects | sed -E 's/.*"index":([0-9]+).*/\1/')"
+
+# Batches, replicas, compression and a way in through a pipe change nothing; the first line's place is that of its file.
+"${translate[@]}" "${sample[@]}" --batch-lines 7 <lines 2>err | cmp - alone
+gzip -k lines
+"${translate[@]}" lines.gz "${sample[@]}" 2>err | cmp - alone
+on_ranks 2 "${translate[@]}" lines "${sample[@]}" --batch-lines 5 2>err >shared
+cmp shared alone
+{ printf '\xef\xbb\xbf'; sed 's/$/\r/' lines; } | "${translate[@]}" "${sample[@]}" 2>err | cmp - alone
+
+# n-best: index, text and score; an empty line has one entry.
+printf 'ab 1\n \nab 2' | "${translate[@]}" --beam 3 --n-best 3 >best 2>err
+same "entries" "0 0 0 1 2 2 2" "$(awk -F' [|][|][|] ?' '{printf "%s%s", (NR > 1 ? " " : ""), $1}' best)"
+same "of the empty line" '1 |||  ||| 0.000000' "$(grep -a '^1 ' best)"
+grep -aqE '^2 \|\|\| .* \|\|\| -[0-9]+\.[0-9]{6}$' best || { echo "no score:"; cat best; exit 1; }
+
+# A line that is typed is answered before the next.
+coproc typed { "${translate[@]}" --interactive "${sample[@]}" 2>typed.err; }
+process=$typed_PID
+exec {answers}<&"${typed[0]}" {questions}>&"${typed[1]}" # bash forgets its own as soon as the process has ended
+exec {typed[1]}>&-
+for i in 1 2 3; do
+  echo "ab $i" >&"$questions"
+  IFS= read -r -t 60 answer <&"$answers" || { echo "line $i is not answered"; cat typed.err; exit 1; }
+  same "answer to line $i" "$(sed -n "${i}p" alone | tr -d '\0')" "$answer"
+done
+exec {questions}>&-
+wait "$process"
+
+# Long lines: each policy; what was translated before one that stops is printed.
+long="$(printf 'a%.0s' {1..40})"
+printf 'ab 1\n%s\nab 3\n' "$long" >long
+"${translate[@]}" long "${sample[@]}" >out 2>err
+same "lines" 3 "$(wc -l <out)"
+same "the third" "$(sed -n 3p alone)" "$(sed -n 3p out)"
+says_in err 'line 2: it has 41 tokens, the model.s longest is 24: translated up to there.*1 of 3 lines'
+same "left empty" "" "$("${translate[@]}" long "${sample[@]}" --long-lines empty 2>err | sed -n 2p)"
+refused 3 'line 2: it has 41 tokens.*--long-lines' "${translate[@]}" long --long-lines stop --batch-lines 1
+same "printed before" 1 "$(wc -l <out)"
+
+# Prefixes, and scores of what was found.
+for i in {1..60}; do echo 'b a'; done >prefixes
+"${translate[@]}" lines --prefix prefixes "${sample[@]}" >begun 2>err
+same "lines with their prefix" 60 "$(grep -ac '^b a' begun)"
+head -3 prefixes >few
+refused 3 'few has 3 lines, and lines has more' "${translate[@]}" lines --prefix few
+cat prefixes few >more
+refused 3 'lines has 60 lines, and more has more' "${translate[@]}" lines --prefix more
+cp prefixes given
+"$weft" rescore lines given --checkpoint run >scores 2>err
+same "pairs" 60 "$(grep -cE '^-[0-9]+\.[0-9]{6}	-[0-9]+\.[0-9]{6}	3$' scores)"
+on_ranks 2 "$weft" rescore lines given --checkpoint run --batch-lines 7 2>err | cmp - scores
+"$weft" rescore lines given --checkpoint run --json 2>err | sed -n 60p |
+  grep -q '"index":59,.*"token_log_probabilities":\[' || { echo "no such object"; exit 1; }
+refused 3 'given has 60 lines, and ' "$weft" rescore <(cat lines lines) given --checkpoint run
+
+# What does not go together, or is not there.
+refused 2 'temperature was given, which method beam does not read' "${translate[@]}" --beam 2 --temperature 0.5
+refused 2 'beam was given, which method sample does not read' "${translate[@]}" --search method=sample --beam 2
+refused 2 'standard input cannot be two files' "${translate[@]}" --prefix -
+refused 3 'nowhere' "${translate[@]}" nowhere
+refused 3 'is a directory' "${translate[@]}" data
+refused 2 'batch-lines' "${translate[@]}" --batch-lines 0
+echo "weft translate: done"
