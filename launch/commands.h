@@ -16,6 +16,7 @@ void add_prepare_command(CLI::App& app, Action& action);
 void add_plan_command(CLI::App& app, Action& action);
 void add_train_command(CLI::App& app, Action& action);
 void add_evaluate_command(CLI::App& app, Action& action);
+void add_score_command(CLI::App& app, Action& action);
 void add_translate_command(CLI::App& app, Action& action);
 void add_rescore_command(CLI::App& app, Action& action);
 void add_generate_command(CLI::App& app, Action& action);

@@ -1,5 +1,6 @@
 #include "evaluate/metrics/bleu.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -18,23 +19,13 @@ double smooth_value(const BleuConfig& config) {
   return config.smooth_value.value_or(config.smoothing == BleuSmoothing::Floor ? 0.1 : 1.0);
 }
 
-std::string signature(const BleuConfig& config, size_t num_references) {
-  std::string smooth(enum_name(config.smoothing));
-  if (config.smoothing == BleuSmoothing::Floor || config.smoothing == BleuSmoothing::AddK) {
-    smooth += fmt::format("[{:.2f}]", smooth_value(config));
-  }
-  return fmt::format("nrefs:{}|case:{}|eff:{}|tok:{}|smooth:{}|version:{}", num_references,
-                     config.lowercase ? "lc" : "mixed", config.effective_order ? "yes" : "no",
-                     enum_name(config.tokenizer), smooth, kMetricsVersion);
-}
-
 // One line of text: its length in tokens and its n-grams of every order.
 struct Line {
   int64_t length = 0;
   std::vector<NgramCounts> ngrams;
 };
 
-Line read_line(const std::string& text, const BleuConfig& config, WordIds& ids) {
+Line read_line(std::string_view text, const BleuConfig& config, WordIds& ids) {
   std::u32string characters = decode_utf8(text);
   if (config.lowercase) characters = to_lower(characters);
   const std::vector<uint32_t> tokens = ids(tokenize_for_bleu(config.tokenizer, characters));
@@ -49,19 +40,12 @@ bool closer(int64_t length, int64_t than, int64_t to) {
   return a < b || (a == b && length < than);
 }
 
-void add_line(BleuScore& sums, const Line& hypothesis, const std::vector<Line>& references) {
+int64_t closest_length(const std::vector<Line>& references, int64_t hypothesis) {
   int64_t closest = references.front().length;
   for (const Line& reference : references) {
-    if (closer(reference.length, closest, hypothesis.length)) closest = reference.length;
+    if (closer(reference.length, closest, hypothesis)) closest = reference.length;
   }
-  sums.hypothesis_length += hypothesis.length;
-  sums.reference_length += closest;
-  for (size_t n = 0; n < hypothesis.ngrams.size(); ++n) {
-    NgramCounts allowed = references.front().ngrams[n];
-    for (size_t k = 1; k < references.size(); ++k) allowed = merge_by_maximum(allowed, references[k].ngrams[n]);
-    sums.matches[n] += clipped_matches(hypothesis.ngrams[n], allowed);
-    sums.totals[n] += total_count(hypothesis.ngrams[n]);
-  }
+  return closest;
 }
 
 // Fills precisions, brevity penalty and score from the corpus's sums.
@@ -96,52 +80,83 @@ void finish(BleuScore& sums, const BleuConfig& config) {
   sums.score = sums.brevity_penalty * std::exp(log_sum / static_cast<double>(used_orders));
 }
 
-void check(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references) {
-  require<DataError>(!hypotheses.empty(), "BLEU: there is no hypothesis to score");
-  require<DataError>(!references.empty(), "BLEU: there is no reference to compare with");
-  for (size_t k = 0; k < references.size(); ++k) {
-    require<DataError>(references[k].size() == hypotheses.size(), "BLEU: reference {} has {} lines, the hypotheses {}",
-                       k + 1, references[k].size(), hypotheses.size());
+}  // namespace
+
+SignatureFields Bleu::settings() const {
+  std::string smooth(enum_name(config_.smoothing));
+  if (config_.smoothing == BleuSmoothing::Floor || config_.smoothing == BleuSmoothing::AddK) {
+    smooth += fmt::format("[{:.2f}]", smooth_value(config_));
   }
+  return {{"case", config_.lowercase ? "lc" : "mixed"},
+          {"eff", config_.effective_order ? "yes" : "no"},
+          {"tok", std::string(enum_name(config_.tokenizer))},
+          {"smooth", smooth}};
 }
 
-}  // namespace
+std::vector<double> Bleu::line_statistics(std::string_view hypothesis,
+                                          std::span<const std::string_view> references) const {
+  WordIds ids;
+  std::vector<Line> lines;
+  for (const std::string_view reference : references) lines.push_back(read_line(reference, config_, ids));
+  const Line line = read_line(hypothesis, config_, ids);
+  std::vector<double> row = {static_cast<double>(line.length), static_cast<double>(closest_length(lines, line.length))};
+  row.resize(num_statistics());
+  const size_t orders = line.ngrams.size();
+  for (size_t n = 0; n < orders; ++n) {
+    NgramCounts allowed = lines.front().ngrams[n];
+    for (size_t k = 1; k < lines.size(); ++k) allowed = merge_by_maximum(allowed, lines[k].ngrams[n]);
+    row[2 + n] = static_cast<double>(clipped_matches(line.ngrams[n], allowed));
+    row[2 + orders + n] = static_cast<double>(total_count(line.ngrams[n]));
+  }
+  return row;
+}
+
+BleuScore Bleu::summarise(std::span<const double> sums) const {
+  const auto orders = static_cast<ptrdiff_t>(config_.max_order);
+  const auto matches = sums.begin() + 2;
+  BleuScore score{.matches = {matches, matches + orders},
+                  .totals = {matches + orders, matches + 2 * orders},
+                  .hypothesis_length = static_cast<int64_t>(sums[0]),
+                  .reference_length = static_cast<int64_t>(sums[1])};
+  finish(score, config_);
+  return score;
+}
 
 BleuScore corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
                       const BleuConfig& config) {
-  check(hypotheses, references);
-  BleuScore sums;
-  sums.matches.assign(config.max_order, 0);
-  sums.totals.assign(config.max_order, 0);
-  sums.lines = static_cast<int64_t>(hypotheses.size());
-  sums.signature = signature(config, references.size());
-  for (size_t i = 0; i < hypotheses.size(); ++i) {
-    WordIds ids;
-    std::vector<Line> lines;
-    for (const auto& stream : references) lines.push_back(read_line(stream[i], config, ids));
-    add_line(sums, read_line(hypotheses[i], config, ids), lines);
-    sums.lines_tokenized += config.tokenizer != BleuTokenizer::None && hypotheses[i].ends_with(" .");
-  }
-  finish(sums, config);
-  return sums;
+  const Bleu bleu(config);
+  BleuScore score = bleu.summarise(corpus_statistics(bleu, hypotheses, references).sums());
+  score.lines = static_cast<int64_t>(hypotheses.size());
+  score.lines_tokenized = count_tokenized(hypotheses, config.tokenizer);
+  score.signature = format_signature(signature_fields(bleu, references.size()));
+  return score;
 }
 
-std::string BleuScore::format() const {
+std::string BleuScore::details() const {
   std::string shown;
   for (const double precision : precisions) shown += fmt::format("{}{:.1f}", shown.empty() ? "" : "/", precision);
   const double ratio =
       reference_length > 0 ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length) : 0;
-  return fmt::format("BLEU|{} = {:.2f} {} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})", signature, score,
-                     shown, brevity_penalty, ratio, hypothesis_length, reference_length);
+  return fmt::format("{} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})", shown, brevity_penalty, ratio,
+                     hypothesis_length, reference_length);
 }
 
-std::string BleuScore::warning() const {
+std::string BleuScore::format() const { return fmt::format("BLEU|{} = {:.2f} {}", signature, score, details()); }
+
+int64_t count_tokenized(std::span<const std::string> hypotheses, BleuTokenizer tokenizer) {
+  if (tokenizer == BleuTokenizer::None) return 0;
+  return std::ranges::count_if(hypotheses, [](const std::string& line) { return line.ends_with(" ."); });
+}
+
+std::string tokenized_warning(int64_t lines_tokenized, int64_t lines) {
   if (lines_tokenized <= kTokenizedLinesTolerated) return {};
   return fmt::format(
       "{} of {} hypotheses end in \" .\": they look tokenised. BLEU wants detokenised text; set tokenizer: none if "
       "hypotheses and references are tokenised on purpose",
       lines_tokenized, lines);
 }
+
+std::string BleuScore::warning() const { return tokenized_warning(lines_tokenized, lines); }
 
 void to_json(nlohmann::json& json, const BleuScore& score) {
   json = {{"name", "BLEU"},

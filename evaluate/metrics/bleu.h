@@ -8,11 +8,9 @@
 
 #include "base/config/fields.h"
 #include "evaluate/metrics/bleu_tokenizers.h"
+#include "evaluate/metrics/metric.h"
 
 namespace weft {
-
-// The version that signatures carry; it grows whenever a figure could change.
-constexpr const char* kMetricsVersion = "weft-1";
 
 // What replaces an n-gram precision of zero (Chen & Cherry, "A systematic comparison of smoothing techniques for
 // sentence-level BLEU", WMT 2014).
@@ -43,7 +41,7 @@ struct BleuConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("tokenizer", tokenizer, "How lines are cut into tokens: 13a, intl, char, or none for tokenised text.");
+    v.field("tokenizer", tokenizer, "How lines are cut into tokens: 13a, intl, zh, char, or none for tokenised text.");
     v.field("lowercase", lowercase, "Compare lower-cased text.");
     v.field("smoothing", smoothing, "What replaces a precision of zero.");
     v.field("smooth_value", smooth_value, "Value of floor (default 0.1) and add-k (default 1).", Range{.min = 0});
@@ -66,13 +64,37 @@ struct BleuScore {
 
   // "BLEU|SIGNATURE = 41.02 70.1/47.0/33.2/23.8 (BP = 1.000 ratio = 1.005 hyp_len = 12120 ref_len = 12061)"
   std::string format() const;
+  std::string details() const;  // what follows the score there
   // A sentence for the user when more than 100 hypotheses look tokenised though a tokenizer was asked for; else empty.
   std::string warning() const;
 };
 void to_json(nlohmann::json& json, const BleuScore& score);
 
-// BLEU of a corpus. references[k][i] is the k-th reference of hypotheses[i]; every stream has one line per hypothesis.
-// Throws DataError when line counts differ (naming both) or there is nothing to score.
+// Hypotheses that end in " ." though a tokenizer is asked for, and the warning that more than 100 of them deserve.
+int64_t count_tokenized(std::span<const std::string> hypotheses, BleuTokenizer tokenizer);
+std::string tokenized_warning(int64_t lines_tokenized, int64_t lines);
+
+// A line adds: tokens of the hypothesis, tokens of the closest reference, then of each order the clipped matches, then
+// of each order the n-grams of the hypothesis.
+class Bleu : public Metric {
+ public:
+  explicit Bleu(const BleuConfig& config = {}) : config_(config) {}
+
+  std::string name() const override { return "BLEU"; }
+  SignatureFields settings() const override;
+  size_t num_statistics() const override { return 2 + 2 * static_cast<size_t>(config_.max_order); }
+  std::vector<double> line_statistics(std::string_view hypothesis,
+                                      std::span<const std::string_view> references) const override;
+  double score(std::span<const double> sums) const override { return summarise(sums).score; }
+  std::string details(std::span<const double> sums) const override { return summarise(sums).details(); }
+  // All but the signature and the counts of lines.
+  BleuScore summarise(std::span<const double> sums) const;
+
+ private:
+  BleuConfig config_;
+};
+
+// BLEU of a corpus; arguments and errors as corpus_statistics().
 BleuScore corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
                       const BleuConfig& config = {});
 

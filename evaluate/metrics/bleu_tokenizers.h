@@ -11,6 +11,7 @@ namespace weft {
 enum class BleuTokenizer {
   Mteval13a,      // "13a": mteval-v13a.pl, the default of WMT
   International,  // "intl": mteval-v14.pl --international-tokenization: Unicode punctuation and symbols split off
+  Chinese,        // "zh": Chinese characters stand alone, the rest as 13a cuts it
   Characters,     // "char"
   None,           // "none": the text is tokenised already
 };
@@ -19,14 +20,12 @@ struct EnumNames<BleuTokenizer> {
   static constexpr auto kNames =
       std::to_array<std::pair<std::string_view, BleuTokenizer>>({{"13a", BleuTokenizer::Mteval13a},
                                                                  {"intl", BleuTokenizer::International},
+                                                                 {"zh", BleuTokenizer::Chinese},
                                                                  {"char", BleuTokenizer::Characters},
                                                                  {"none", BleuTokenizer::None}});
 };
 
 // The tokens of one line. White space is Unicode's, as Python's str.split() has it; invalid UTF-8 counts as U+FFFD.
 std::vector<std::u32string> tokenize_for_bleu(BleuTokenizer tokenizer, std::u32string_view line);
-
-// Split at runs of white space; no token is empty.
-std::vector<std::u32string> split_words(std::u32string_view line);
 
 }  // namespace weft

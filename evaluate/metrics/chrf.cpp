@@ -5,16 +5,11 @@
 #include "base/error.h"
 #include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
-#include "evaluate/metrics/bleu.h"
 #include "evaluate/metrics/ngrams.h"
+#include "evaluate/metrics/text_passes.h"
 
 namespace weft {
 namespace {
-
-struct OrderCounts {
-  int64_t hypothesis = 0, reference = 0, matches = 0;
-};
-using Counts = std::vector<OrderCounts>;  // orders of characters, then of words
 
 bool is_ascii_punctuation(char32_t c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
@@ -37,7 +32,7 @@ std::vector<std::u32string> words_of(std::u32string_view text) {
   return out;
 }
 
-std::vector<NgramCounts> read_line(const std::string& line, const ChrfConfig& config, WordIds& ids) {
+std::vector<NgramCounts> read_line(std::string_view line, const ChrfConfig& config, WordIds& ids) {
   std::u32string text = decode_utf8(line);
   if (config.lowercase) text = to_lower(text);
   std::vector<uint32_t> characters;
@@ -53,80 +48,74 @@ std::vector<NgramCounts> read_line(const std::string& line, const ChrfConfig& co
   return ngrams;
 }
 
-Counts compare(const std::vector<NgramCounts>& hypothesis, const std::vector<NgramCounts>& reference) {
-  Counts counts;
+std::vector<double> compare(const std::vector<NgramCounts>& hypothesis, const std::vector<NgramCounts>& reference) {
+  std::vector<double> row;
   for (size_t n = 0; n < hypothesis.size(); ++n) {
     // An order that the reference is too short for does not count against the hypothesis.
-    counts.push_back({.hypothesis = reference[n].empty() ? 0 : total_count(hypothesis[n]),
-                      .reference = total_count(reference[n]),
-                      .matches = clipped_matches(hypothesis[n], reference[n])});
+    row.push_back(reference[n].empty() ? 0 : static_cast<double>(total_count(hypothesis[n])));
+    row.push_back(static_cast<double>(total_count(reference[n])));
+    row.push_back(static_cast<double>(clipped_matches(hypothesis[n], reference[n])));
   }
-  return counts;
+  return row;
 }
 
-double f_score(const Counts& counts, const ChrfConfig& config) {
+}  // namespace
+
+std::string Chrf::name() const { return fmt::format("chrF{}{}", config_.beta, std::string(config_.word_order, '+')); }
+
+SignatureFields Chrf::settings() const {
+  return {{"case", config_.lowercase ? "lc" : "mixed"},
+          {"eff", config_.eps_smoothing ? "no" : "yes"},
+          {"nc", std::to_string(config_.char_order)},
+          {"nw", std::to_string(config_.word_order)},
+          {"space", config_.whitespace ? "yes" : "no"}};
+}
+
+double Chrf::score(std::span<const double> sums) const {
   constexpr double kEpsilon = 1e-16;
-  const double factor = static_cast<double>(config.beta * config.beta);
+  const double factor = static_cast<double>(config_.beta * config_.beta);
   double precision_sum = 0, recall_sum = 0, eps_sum = 0;
   int orders_met = 0;
-  for (const OrderCounts& c : counts) {
-    const double matches = static_cast<double>(c.matches);
-    const double precision = c.hypothesis > 0 ? matches / static_cast<double>(c.hypothesis) : kEpsilon;
-    const double recall = c.reference > 0 ? matches / static_cast<double>(c.reference) : kEpsilon;
+  for (size_t n = 0; n < sums.size(); n += 3) {
+    const double hypothesis = sums[n], reference = sums[n + 1], matches = sums[n + 2];
+    const double precision = hypothesis > 0 ? matches / hypothesis : kEpsilon;
+    const double recall = reference > 0 ? matches / reference : kEpsilon;
     const double denominator = factor * precision + recall;
     eps_sum += denominator > 0 ? (1 + factor) * precision * recall / denominator : kEpsilon;
-    if (c.hypothesis > 0 && c.reference > 0) {
+    if (hypothesis > 0 && reference > 0) {
       precision_sum += precision;
       recall_sum += recall;
       ++orders_met;
     }
   }
-  if (config.eps_smoothing) return 100 * eps_sum / static_cast<double>(counts.size());
+  if (config_.eps_smoothing) return 100 * eps_sum / static_cast<double>(config_.char_order + config_.word_order);
   if (precision_sum + recall_sum == 0) return 0;
   const double precision = precision_sum / orders_met, recall = recall_sum / orders_met;
   return 100 * (1 + factor) * precision * recall / (factor * precision + recall);
 }
 
-void check(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references) {
-  require<DataError>(!hypotheses.empty(), "chrF: there is no hypothesis to score");
-  require<DataError>(!references.empty(), "chrF: there is no reference to compare with");
-  for (size_t k = 0; k < references.size(); ++k) {
-    require<DataError>(references[k].size() == hypotheses.size(), "chrF: reference {} has {} lines, the hypotheses {}",
-                       k + 1, references[k].size(), hypotheses.size());
+std::vector<double> Chrf::line_statistics(std::string_view hypothesis,
+                                          std::span<const std::string_view> references) const {
+  WordIds ids;
+  const std::vector<NgramCounts> line = read_line(hypothesis, config_, ids);
+  std::vector<double> best;
+  double best_score = -1;
+  for (const std::string_view reference : references) {
+    std::vector<double> row = compare(line, read_line(reference, config_, ids));
+    if (const double found = score(row); found > best_score) {
+      best_score = found;
+      best = std::move(row);
+    }
   }
+  return best;
 }
-
-}  // namespace
 
 ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
                       const ChrfConfig& config) {
-  check(hypotheses, references);
-  Counts sums(config.char_order + config.word_order);
-  for (size_t i = 0; i < hypotheses.size(); ++i) {
-    WordIds ids;
-    const std::vector<NgramCounts> hypothesis = read_line(hypotheses[i], config, ids);
-    Counts best;
-    double best_score = -1;
-    for (const auto& stream : references) {
-      Counts counts = compare(hypothesis, read_line(stream[i], config, ids));
-      const double score = f_score(counts, config);
-      if (score > best_score) {
-        best_score = score;
-        best = std::move(counts);
-      }
-    }
-    for (size_t n = 0; n < sums.size(); ++n) {
-      sums[n].hypothesis += best[n].hypothesis;
-      sums[n].reference += best[n].reference;
-      sums[n].matches += best[n].matches;
-    }
-  }
-  return {.score = f_score(sums, config),
-          .name = fmt::format("chrF{}{}", config.beta, std::string(config.word_order, '+')),
-          .signature =
-              fmt::format("nrefs:{}|case:{}|eff:{}|nc:{}|nw:{}|space:{}|version:{}", references.size(),
-                          config.lowercase ? "lc" : "mixed", config.eps_smoothing ? "no" : "yes", config.char_order,
-                          config.word_order, config.whitespace ? "yes" : "no", kMetricsVersion)};
+  const Chrf chrf(config);
+  return {.score = chrf.score(corpus_statistics(chrf, hypotheses, references).sums()),
+          .name = chrf.name(),
+          .signature = format_signature(signature_fields(chrf, references.size()))};
 }
 
 std::string ChrfScore::format() const { return fmt::format("{}|{} = {:.2f}", name, signature, score); }

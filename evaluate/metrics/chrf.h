@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/config/fields.h"
+#include "evaluate/metrics/metric.h"
 
 namespace weft {
 
@@ -39,7 +40,24 @@ struct ChrfScore {
 };
 void to_json(nlohmann::json& json, const ChrfScore& score);
 
-// Arguments and errors as corpus_bleu's. With several references each line counts the one of the best F-score.
+// A line adds, of each order of characters and then of words: n-grams of the hypothesis, of the reference, and matches.
+// With several references each line counts the one of the best F-score.
+class Chrf : public Metric {
+ public:
+  explicit Chrf(const ChrfConfig& config = {}) : config_(config) {}
+
+  std::string name() const override;
+  SignatureFields settings() const override;
+  size_t num_statistics() const override { return 3 * static_cast<size_t>(config_.char_order + config_.word_order); }
+  std::vector<double> line_statistics(std::string_view hypothesis,
+                                      std::span<const std::string_view> references) const override;
+  double score(std::span<const double> sums) const override;
+
+ private:
+  ChrfConfig config_;
+};
+
+// chrF of a corpus; arguments and errors as corpus_statistics().
 ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
                       const ChrfConfig& config = {});
 

@@ -205,9 +205,9 @@ TEST(Bleu, RefusesUnequalLineCountsAndNothing) {
   EXPECT_EQ(error_of([&] { corpus_bleu(none, std::vector<Lines>{none}); }), "BLEU: there is no hypothesis to score");
   EXPECT_EQ(error_of([&] { corpus_bleu(two, std::vector<Lines>{}); }), "BLEU: there is no reference to compare with");
   EXPECT_EQ(error_of([&] { corpus_chrf(two, std::vector<Lines>{three}); }),
-            "chrF: reference 1 has 3 lines, the hypotheses 2");
-  EXPECT_EQ(error_of([&] { corpus_chrf(none, std::vector<Lines>{none}); }), "chrF: there is no hypothesis to score");
-  EXPECT_EQ(error_of([&] { corpus_chrf(two, std::vector<Lines>{}); }), "chrF: there is no reference to compare with");
+            "chrF2: reference 1 has 3 lines, the hypotheses 2");
+  EXPECT_EQ(error_of([&] { corpus_chrf(none, std::vector<Lines>{none}); }), "chrF2: there is no hypothesis to score");
+  EXPECT_EQ(error_of([&] { corpus_chrf(two, std::vector<Lines>{}); }), "chrF2: there is no reference to compare with");
 }
 
 TEST(Bleu, JsonHoldsWhatTheLineSays) {

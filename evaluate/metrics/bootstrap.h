@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "evaluate/metrics/metric.h"
+
+namespace weft {
+
+// Resampling of a test set: how far a figure would move if the lines had been others.
+struct BootstrapConfig {
+  int64_t samples = 1000;
+  uint64_t seed = 12345;
+};
+
+// Scores of `samples` test sets, each of as many lines as there are, drawn with replacement. Which lines a sample holds
+// depends on the seed, the sample's number and the count of lines alone: systems and metrics see the same samples, each
+// line with its references.
+std::vector<double> bootstrap_scores(const Metric& metric, const LineStatistics& statistics,
+                                     const BootstrapConfig& config);
+
+struct Interval {
+  double mean = 0;
+  double half_width = 0;  // of the 95 % interval: half the distance from the 2.5th to the 97.5th percentile
+};
+Interval confidence_interval(std::vector<double> scores);
+
+// Paired bootstrap (Koehn, "Statistical significance tests for machine translation evaluation", EMNLP 2004), two-sided
+// as in Moses and sacreBLEU: how often a difference as large as `difference`, the one between the scores on the test
+// set itself, would come about by chance if the systems were equally good. Samples' differences are centred on their
+// mean; one is added to both counts. Both lists have the scores of the same samples.
+double paired_p_value(std::span<const double> baseline, std::span<const double> system, double difference);
+
+}  // namespace weft

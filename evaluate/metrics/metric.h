@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+// The version that signatures carry; it grows whenever a figure could change.
+constexpr const char* kMetricsVersion = "weft-1";
+
+// What a signature says, in its order: {"case", "mixed"}, {"tok", "13a"}, ...
+using SignatureFields = std::vector<std::pair<std::string, std::string>>;
+// "case:mixed|tok:13a"
+std::string format_signature(const SignatureFields& fields);
+
+// A figure of a corpus that is a function of sums over its lines. What a line contributes does not depend on the
+// others: the figure of any choice of lines comes from adding, without reading a text again.
+class Metric {
+ public:
+  virtual ~Metric() = default;
+
+  virtual std::string name() const = 0;  // BLEU, chrF2, chrF2++, TER
+  virtual SignatureFields settings() const = 0;
+  virtual size_t num_statistics() const = 0;
+  // What one line adds to the sums: num_statistics() values. References are those of this line, at least one.
+  virtual std::vector<double> line_statistics(std::string_view hypothesis,
+                                              std::span<const std::string_view> references) const = 0;
+  virtual double score(std::span<const double> sums) const = 0;  // 0..100; TER may be above
+  // What the figure was made of, for people: "70.1/47.0/33.2/23.8 (BP = ...)"; empty if there is nothing to say.
+  virtual std::string details(std::span<const double> sums) const;
+};
+
+// Number of references, the metric's settings, the version: what must be known to compare two figures. `more` comes
+// after the number of references.
+SignatureFields signature_fields(const Metric& metric, size_t num_references, const SignatureFields& more = {});
+
+// The statistics of a corpus, a row a line.
+struct LineStatistics {
+  size_t columns = 0;
+  std::vector<double> values;  // [lines, columns]
+
+  size_t lines() const { return columns == 0 ? 0 : values.size() / columns; }
+  std::span<const double> row(size_t line) const { return std::span(values).subspan(line * columns, columns); }
+  std::vector<double> sums() const;
+};
+
+// references[k][i] is the k-th reference of hypotheses[i]; every stream has one line per hypothesis. Throws DataError
+// when line counts differ (naming both) or there is nothing to score.
+LineStatistics corpus_statistics(const Metric& metric, std::span<const std::string> hypotheses,
+                                 std::span<const std::vector<std::string>> references);
+
+}  // namespace weft

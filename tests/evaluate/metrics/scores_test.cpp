@@ -1,0 +1,147 @@
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "data/tokenizer/utf8.h"
+#include "evaluate/metrics/bleu.h"
+#include "evaluate/metrics/bootstrap.h"
+#include "evaluate/metrics/chrf.h"
+#include "evaluate/metrics/ter.h"
+#include "tests/support/source_dir.h"
+
+// TER, the zh tokenizer and the bootstrap against what sacreBLEU computed (make_scores.py).
+namespace weft {
+namespace {
+
+using namespace test;
+
+using Json = nlohmann::json;
+using Lines = std::vector<std::string>;
+
+const Json& golden() {
+  static const Json json = Json::parse(read_file(source_dir() / "tests/evaluate/metrics/scores.json"));
+  return json;
+}
+
+TerConfig ter_config(const Json& json) {
+  return {.normalized = json["normalized"],
+          .no_punct = json["no_punct"],
+          .asian_support = json["asian_support"],
+          .case_sensitive = json["case_sensitive"]};
+}
+
+TEST(Ter, EqualsSacrebleuLineByLine) {
+  int compared = 0;
+  for (const Json& corpus : golden()["corpora"]) {
+    const auto hypotheses = corpus["hypotheses"].get<Lines>();
+    const auto references = corpus["references"].get<std::vector<Lines>>();
+    for (const Json& expected : corpus["ter"]) {
+      SCOPED_TRACE(corpus["name"].get<std::string>() + " " + expected["config"].dump());
+      const Ter ter(ter_config(expected["config"]));
+      const LineStatistics statistics = corpus_statistics(ter, hypotheses, references);
+      ASSERT_EQ(statistics.lines(), expected["rows"].size());
+      for (size_t i = 0; i < statistics.lines(); ++i) {
+        EXPECT_EQ(statistics.row(i)[0], expected["rows"][i][0].get<double>()) << "edits of line " << i;
+        EXPECT_NEAR(statistics.row(i)[1], expected["rows"][i][1].get<double>(), 1e-9) << "length of line " << i;
+      }
+      EXPECT_NEAR(ter.score(statistics.sums()), expected["score"].get<double>(), 1e-9);
+      std::string signature = expected["signature"];
+      const std::string theirs = "version:" + golden()["sacrebleu"].get<std::string>();
+      signature.replace(signature.find(theirs), theirs.size(), std::string("version:") + kMetricsVersion);
+      EXPECT_EQ(format_signature(signature_fields(ter, references.size())), signature);
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 7 * 16);
+}
+
+std::string fill(const char* pattern, const std::string& c) {
+  std::string text = pattern;
+  for (size_t at = text.find("{0}"); at != text.npos; at = text.find("{0}", at + c.size())) text.replace(at, 3, c);
+  return text;
+}
+
+// All code points, but every 16th alone of the planes that hold no character of a class.
+std::string zh_lines(char32_t first) {
+  const int step = first < 0x32000 || first == 0xE0000 ? 1 : 16;
+  std::string lines;
+  for (char32_t c = first; c < first + 4096; c += step) {
+    if (c >= 0xD800 && c < 0xE000) continue;
+    const std::string text = fill("a{0}b 1{0}2 a{0}1 1{0}b {0} {0}{0} .{0}, {0}.{0}", encode_utf8({&c, 1}));
+    std::string line;
+    for (const auto& token : tokenize_for_bleu(BleuTokenizer::Chinese, decode_utf8(text))) {
+      line += (line.empty() ? "" : " ") + encode_utf8(token);
+    }
+    lines += (lines.empty() ? "" : "\n") + line;
+  }
+  return lines;
+}
+
+TEST(BleuTokenizers, ChineseEqualsSacrebleuOnEveryCodePoint) {
+  char32_t first = 0;
+  for (const Json& expected : golden()["zh"]) {
+    const std::string lines = zh_lines(first);
+    EXPECT_EQ(crc32(0, reinterpret_cast<const Bytef*>(lines.data()), lines.size()), expected.get<uint32_t>())
+        << "from " << static_cast<uint32_t>(first);
+    first += 4096;
+  }
+  EXPECT_EQ(first, char32_t{0x110000});
+}
+
+TEST(Bootstrap, FiguresOfGivenScoresEqualSacrebleu) {
+  ASSERT_EQ(golden()["statistics"].size(), 20u);
+  for (const Json& expected : golden()["statistics"]) {
+    const auto a = expected["a"].get<std::vector<double>>(), b = expected["b"].get<std::vector<double>>();
+    const Interval interval = confidence_interval(a);
+    EXPECT_NEAR(interval.mean, expected["mean"].get<double>(), 1e-9);
+    EXPECT_NEAR(interval.half_width, expected["ci"].get<double>(), 1e-9);
+    EXPECT_NEAR(paired_p_value(a, b, expected["difference"]), expected["p"].get<double>(), 1e-12);
+  }
+}
+
+// Another generator draws other samples: these are many enough for figures to agree.
+TEST(Bootstrap, IntervalsAndPairedTestsAgreeWithSacrebleu) {
+  const Json& paired = golden()["paired"];
+  const auto references = paired["references"].get<std::vector<Lines>>();
+  const auto systems = paired["systems"].get<std::vector<Lines>>();
+  const BootstrapConfig config{.samples = paired["samples"]};
+  const Bleu bleu;
+  const Chrf chrf;
+  const Ter ter;
+  for (const Metric* metric : std::initializer_list<const Metric*>{&bleu, &chrf, &ter}) {
+    std::vector<double> baseline;
+    double baseline_score = 0;
+    for (size_t s = 0; s < systems.size(); ++s) {
+      SCOPED_TRACE(metric->name() + " of system " + std::to_string(s));
+      const Json& expected = paired["results"].at(metric->name())[s];
+      const LineStatistics statistics = corpus_statistics(*metric, systems[s], references);
+      const double score = metric->score(statistics.sums());
+      const std::vector<double> scores = bootstrap_scores(*metric, statistics, config);
+      EXPECT_NEAR(score, expected["score"].get<double>(), 1e-9);
+      EXPECT_NEAR(confidence_interval(scores).mean, expected["mean"].get<double>(), 0.1);
+      EXPECT_NEAR(confidence_interval(scores).half_width, expected["ci"].get<double>(), 0.1);
+      if (s == 0) {
+        baseline = scores;
+        baseline_score = score;
+      } else {
+        EXPECT_NEAR(paired_p_value(baseline, scores, score - baseline_score), expected["p"].get<double>(), 0.01);
+      }
+    }
+  }
+}
+
+TEST(Bootstrap, SamplesDependOnSeedAndNumberAlone) {
+  const Lines hypotheses{"a b c d", "e f g h", "i j k x", "x y z w", "a a a a"};
+  const std::vector<Lines> references{{"a b c d", "e f g x", "i j k l", "x y z w", "b b b b"}};
+  const Ter ter;
+  const LineStatistics statistics = corpus_statistics(ter, hypotheses, references);
+  const std::vector<double> many = bootstrap_scores(ter, statistics, {.samples = 50});
+  const std::vector<double> few = bootstrap_scores(ter, statistics, {.samples = 20});
+  EXPECT_EQ(std::vector<double>(many.begin(), many.begin() + 20), few);
+  EXPECT_NE(bootstrap_scores(ter, statistics, {.samples = 20, .seed = 1}), few);
+}
+
+}  // namespace
+}  // namespace weft
