@@ -15,14 +15,15 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 }  // namespace
 
 struct TextInput::Stream {
+  explicit Stream(const fs::path& path) : bytes(path) {}
   FileBytes bytes;
-  std::unique_ptr<Decoder> decoder = {};
+  std::unique_ptr<Decoder> decoder;
   bool at_end = false;
 };
 
 TextInput::TextInput(const TextFile& file) : path_(file.name()), buffer_(kBufferBytes) {
   require<DataError>(!fs::is_directory(path_), "{} is a directory, not a text file", path_.string());
-  stream_ = std::make_unique<Stream>(Stream{FileBytes(file.place())});
+  stream_ = std::make_unique<Stream>(file.place());
   try {
     stream_->decoder = make_decoder(stream_->bytes, path_);
   } catch (const DataError& error) {
@@ -83,12 +84,18 @@ bool TextInput::next_line(std::string_view& line) {
   return true;
 }
 
+bool TextInput::read_some(std::string& into) {
+  if (pending_.empty() && !fill()) return false;
+  into += std::exchange(pending_, {});
+  return true;
+}
+
 void TextInput::read_rest(std::string& into) {
-  do into += pending_;
-  while (fill());
-  pending_ = {};
+  while (read_some(into)) continue;
 }
 
 uint64_t TextInput::consumed() const { return stream_->bytes.taken(); }
+
+uint64_t TextInput::checksum() const { return stream_->bytes.checksum(); }
 
 }  // namespace weft
