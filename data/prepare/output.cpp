@@ -77,11 +77,11 @@ void OutputDirectory::commit(const Manifest& manifest) {
   fs::remove(manifest_path);
   sync_directory(path_);
   for (const std::string& name : now) fs::rename(path_ / (name + ".tmp"), path_ / name);
+  std::error_code ignored;
+  fs::remove(path_ / kJournalName, ignored);
   sync_directory(path_);
   rename_durably(manifest_path.string() + ".tmp", manifest_path);
   committed_ = true;
-  std::error_code ignored;
-  fs::remove(path_ / kJournalName, ignored);
   for (const std::string& name : before) {
     if (!now.contains(name)) fs::remove(path_ / name, ignored);
   }
