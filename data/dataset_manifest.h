@@ -20,6 +20,11 @@ constexpr int64_t kMaxU16Vocabulary = 65536;
 struct ShardTokens {
   int64_t count = 0;
   uint64_t offset = 0;  // byte of the file
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(count), a(offset);
+  }
 };
 
 struct ShardEntry {
@@ -31,6 +36,11 @@ struct ShardEntry {
   ShardTokens source;
   ShardTokens target;      // pairs
   ShardTokens references;  // where the split holds texts of references: their bytes
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(file), a(bytes), a(checksum), a(structure_checksum), a(records), a(source), a(target), a(references);
+  }
 };
 
 // Counts of one side of one split. Entropy is that of single tokens, in bits, specials left out.
@@ -56,6 +66,12 @@ struct SplitEntry {
   SideCounts source;
   SideCounts target;
   std::vector<ShardEntry> shards;
+
+  // What is counted while records are taken; the rest follows from it.
+  template <class Archive>
+  void archive(Archive& a) {
+    a(records), a(dropped_empty), a(dropped_long), a(truncated), a(invalid_utf8);
+  }
 };
 
 struct InputEntry {
@@ -75,6 +91,11 @@ struct SkippedRecords {
     int64_t sum = 0;
     for (const auto& [reason, n] : reasons) sum += n;
     return sum;
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(reasons), a(first);
   }
 };
 

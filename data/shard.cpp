@@ -166,13 +166,19 @@ SplitWriter::SplitWriter(fs::path directory, ShardIdentity identity, int64_t sha
       target_(identity_.token_bytes) {}
 
 SplitWriter::~SplitWriter() {
+  if (keep_) return;
   std::error_code ignored;
-  for (const fs::path& path : written_) fs::remove(path, ignored);
+  for (const ShardEntry& entry : entries_) fs::remove(temporary(entry), ignored);
+  if (!writing_.empty()) fs::remove(writing_, ignored);
 }
 
 void SplitWriter::add_document(std::span<const int32_t> ids) {
   if (source_.count() == shard_tokens_) flush();
   source_index_.push_back(static_cast<uint64_t>(source_.count()));
+  continue_document(ids);
+}
+
+void SplitWriter::continue_document(std::span<const int32_t> ids) {
   while (!ids.empty()) {
     if (source_.count() == shard_tokens_) flush();
     const auto n = std::min(ids.size(), static_cast<size_t>(shard_tokens_ - source_.count()));
@@ -217,8 +223,7 @@ void SplitWriter::flush() {
   } else {
     payloads = {{kStreamTokens, type, source_.bytes()}, {kStreamDocuments, Hdf5Type::U64, bytes_of(source_index_)}};
   }
-  const fs::path path = directory_ / (entry.file + ".tmp");
-  written_.push_back(path);
+  const fs::path path = writing_ = temporary(entry);
   const std::vector<uint64_t> offsets = write_file(path, identity_, entry, payloads);
   entry.source.offset = offsets[0];
   if (pairs()) entry.target.offset = offsets[1];
@@ -229,6 +234,7 @@ void SplitWriter::flush() {
   entry.checksum = file_checksum(written);
   entry.structure_checksum = structure_checksum(written, entry, identity_.token_bytes);
   entries_.push_back(std::move(entry));
+  writing_.clear();
   source_.clear(), target_.clear(), source_index_.clear(), target_index_.clear();
   references_.clear(), reference_index_.clear();
 }

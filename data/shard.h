@@ -30,6 +30,11 @@ class TokenBuffer {
   int64_t count() const { return static_cast<int64_t>(bytes_.size()) / token_bytes_; }
   const std::vector<char>& bytes() const { return bytes_; }
 
+  template <class Archive>
+  void archive(Archive& a) {
+    a(bytes_);
+  }
+
  private:
   int token_bytes_;
   std::vector<char> bytes_;
@@ -45,13 +50,23 @@ class SplitWriter {
   SplitWriter& operator=(const SplitWriter&) = delete;
 
   void add_document(std::span<const int32_t> ids);  // cut if a shard is full
+  void continue_document(std::span<const int32_t> ids);
   // `reference`: the target's text, kept if the identity says so.
   void add_pair(std::span<const int32_t> source, std::span<const int32_t> target, std::string_view reference = {});
   std::vector<ShardEntry> finish();  // writes what is pending; entries name the files without .tmp
-  void release() { written_.clear(); }
+  void release() { keep_ = true; }
+
+  // Of shards that lie in files, so far.
+  const std::vector<ShardEntry>& written() const { return entries_; }
+  // All that a writer of the same split needs to go on from here, the files of written() apart (base/archive.h).
+  template <class Archive>
+  void archive(Archive& a) {
+    a(source_), a(target_), a(source_index_), a(target_index_), a(references_), a(reference_index_), a(entries_);
+  }
 
  private:
   void flush();
+  fs::path temporary(const ShardEntry& entry) const { return directory_ / (entry.file + ".tmp"); }
   bool pairs() const { return has_two_sides(identity_.kind); }
 
   fs::path directory_;
@@ -63,7 +78,8 @@ class SplitWriter {
   std::string references_;
   std::vector<uint64_t> reference_index_;
   std::vector<ShardEntry> entries_;
-  std::vector<fs::path> written_;
+  fs::path writing_;  // a shard that is not yet among them
+  bool keep_ = false;
 };
 
 // One shard, read with pread: a file that shrinks, a disk that fails or a file server that goes away while it is read

@@ -20,6 +20,7 @@ ExitCode prepare_job(const JobArguments& arguments, int threads, bool force) {
     console.show(fmt::format("{}: {:3.0f} %  {}B/s  {} left", p.phase, 100 * p.fraction(),
                              format_count(p.bytes_per_second()), format_duration(p.seconds_left())));
   };
+  log_info("{}", describe_memory(job.data, job.tokenizer, job.target_tokenizer, options.threads));
   const PrepareReport report = prepare(job.data, job.tokenizer, job.target_tokenizer, options);
   console.clear();
   log_info("{}", describe(report));
@@ -48,7 +49,8 @@ void add_prepare_command(CLI::App& app, Action& action) {
       "Reads the job's `data` and tokenizer sections alone and writes `data.directory`; nothing half-written is ever "
       "read.\n"
       "If everything is there already it returns at once; if the text or the settings have changed it refuses,\n"
-      "and --force replaces the dataset. Under mpirun rank 0 prepares and the others wait.\n"
+      "and --force replaces the dataset. Killed, it goes on where it was when it is started again. Under mpirun rank 0 "
+      "prepares and the others wait.\n"
       "Then: weft inspect DIRECTORY, weft train JOB.");
   auto arguments = std::make_shared<JobArguments>();
   auto threads = std::make_shared<int>(0);

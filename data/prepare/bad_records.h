@@ -48,6 +48,11 @@ class BadRecords {
   // DataError if more than this share of all records was left out; `good` were not.
   void check_share(int64_t good, double most) const;
 
+  template <class Archive>
+  void archive(Archive& a) {
+    a(skipped_);
+  }
+
  private:
   bool skip_;
   SkippedRecords skipped_;

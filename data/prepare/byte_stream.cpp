@@ -91,6 +91,7 @@ bool FileBytes::read_more() {
   do n = ::read(file_.descriptor(), buffer_.data() + end_, buffer_.size() - end_);
   while (n < 0 && errno == EINTR);
   if (n < 0) throw DataError(fmt::format("cannot be read: {}", std::strerror(errno)));
+  hasher_.update(buffer_.data() + end_, static_cast<size_t>(n));
   end_ += static_cast<size_t>(n), read_ += static_cast<uint64_t>(n);
   return n > 0;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/hash.h"
 
 namespace weft {
 
@@ -19,6 +20,7 @@ class FileBytes {
   std::string_view at_least(size_t bytes);
   void take(size_t bytes) { begin_ += bytes; }
   uint64_t taken() const { return read_ - (end_ - begin_); }
+  uint64_t checksum() const { return hasher_.digest(); }  // hash64 of what was read: at the end, of the file
 
  private:
   bool read_more();
@@ -27,6 +29,7 @@ class FileBytes {
   std::vector<char> buffer_;
   size_t begin_ = 0, end_ = 0;
   uint64_t read_ = 0;
+  Hasher hasher_;
 };
 
 // Standard input where it stands, whatever it is: opened by a name it would begin anew, and a socket could not be.

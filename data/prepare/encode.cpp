@@ -116,12 +116,13 @@ void SequenceEncoder::encode_pair(const TextRecord& record, DataSplit split, Enc
                            .source_end = source_end,
                            .target_end = batch.ids.size(),
                            .truncated = source == Fit::Truncated || target == Fit::Truncated,
+                           .invalid_utf8 = !is_utf8(record.source) || !is_utf8(record.target),
                            .source_bytes = record.source.size(),
                            .target_bytes = record.target.size(),
                            .reference = heldout && translation_ ? record.target : std::string()});
 }
 
-bool SequenceEncoder::is_bad(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
+bool SequenceEncoder::is_bad(const TextRecord& record, EncodedBatch& batch) const {
   try {
     check_text(record, false, source_.tokenizer->kind());
     if (pairs_) check_text(record, true, target_.tokenizer->kind());
@@ -129,36 +130,54 @@ bool SequenceEncoder::is_bad(const TextRecord& record, DataSplit split, EncodedB
     batch.bad.meet(error);
     return true;
   }
-  if (!is_utf8(record.source) || !is_utf8(record.target)) ++batch.invalid_utf8[static_cast<size_t>(split)];
   return false;
+}
+
+void SequenceEncoder::encode_document(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
+  const size_t begin = batch.ids.size();
+  if (encode_side(source_, record, false, OverlongPairs::Keep, batch.ids) == Fit::Empty) return batch.ids.resize(begin);
+  const size_t end = batch.ids.size();
+  batch.records.push_back({.split = split,
+                           .source_end = end,
+                           .target_end = end,
+                           .begins = record.begins,
+                           .ends = record.ends,
+                           .invalid_utf8 = !is_utf8(record.source),
+                           .source_bytes = record.source.size(),
+                           .target_bytes = 0,
+                           .reference = {}});
 }
 
 EncodedBatch SequenceEncoder::encode(const TextBatch& input) const {
   EncodedBatch batch{.bad = BadRecords(skip_bad_)};
-  size_t most = 0;  // ids: tokens hold a byte or more, and a pair has four specials at most
-  for (const auto& [split, record] : input) most += record.source.size() + record.target.size() + 4;
-  batch.ids.reserve(most);
   for (const auto& [split, record] : input) {
-    if (is_bad(record, split, batch)) continue;
-    if (pairs_) {
-      encode_pair(record, split, batch);
-      continue;
-    }
-    const size_t begin = batch.ids.size();
-    if (encode_side(source_, record, false, OverlongPairs::Keep, batch.ids) == Fit::Empty) {
-      batch.ids.resize(begin);
-      continue;
-    }
-    const size_t end = batch.ids.size();
-    batch.records.push_back({.split = split,
-                             .source_end = end,
-                             .target_end = end,
-                             .truncated = false,
-                             .source_bytes = record.source.size(),
-                             .target_bytes = 0,
-                             .reference = {}});
+    if (is_bad(record, batch)) continue;
+    pairs_ ? encode_pair(record, split, batch) : encode_document(record, split, batch);
   }
   return batch;
+}
+
+std::vector<TextRecord> in_pieces(TextRecord record, const Tokenizer& tokenizer, size_t piece_bytes) {
+  std::vector<TextRecord> pieces;
+  const std::string_view text = record.source;
+  int64_t line = record.line;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t rest = text.size() - begin;
+    const size_t bytes = rest <= piece_bytes ? rest : tokenizer.safe_split(text.substr(begin), piece_bytes);
+    if (bytes == text.size()) break;
+    const std::string_view piece = text.substr(begin, bytes);
+    pieces.push_back({.source = std::string(piece),
+                      .file = record.file,
+                      .target_file = record.target_file,
+                      .line = line,
+                      .on_one_line = record.on_one_line,
+                      .begins = record.begins && begin == 0,
+                      .ends = record.ends && begin + bytes == text.size()});
+    if (!record.on_one_line) line += std::count(piece.begin(), piece.end(), '\n');
+    begin += bytes;
+  }
+  if (pieces.empty()) pieces.push_back(std::move(record));
+  return pieces;
 }
 
 void TokenStats::add(std::span<const int32_t> sequence, int specials, size_t text_bytes) {

@@ -25,10 +25,12 @@ using TextBatch = std::vector<std::pair<DataSplit, TextRecord>>;
 struct EncodedBatch {
   struct Record {
     DataSplit split;
-    size_t
-        source_end;  // index into ids of the end of its source (or document), which begins where the last record ended
+    // Where in ids its source (or document) ends, which begins where the last record ended; and its target.
+    size_t source_end;
     size_t target_end;
-    bool truncated;
+    bool begins = true, ends = true;  // of a document that came in pieces: TextRecord
+    bool truncated = false;
+    bool invalid_utf8 = false;
     size_t source_bytes, target_bytes;  // of text
     std::string reference;              // held-out translations: the target's text as it is
   };
@@ -36,13 +38,16 @@ struct EncodedBatch {
   std::vector<Record> records;
   std::array<int64_t, 3> dropped_empty{};  // by split
   std::array<int64_t, 3> dropped_long{};
-  std::array<int64_t, 3> invalid_utf8{};
   BadRecords bad;
 };
 
 // BadRecordError with file and line if the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`
 // (chars, words) takes nothing else.
 void check_text(const TextRecord& record, bool target, std::string_view tokenizer_kind);
+
+// A long document in pieces that may be encoded each for itself; a record that is short, or whose tokenizer knows no
+// safe place, as it is.
+std::vector<TextRecord> in_pieces(TextRecord record, const Tokenizer& tokenizer, size_t piece_bytes);
 
 // Text to sequences of ids, with the specials that the configuration asks for. Thread-safe.
 class SequenceEncoder {
@@ -60,7 +65,8 @@ class SequenceEncoder {
   enum class Fit { Whole, Truncated, Empty, Long };
   Fit encode_side(const Side& side, const TextRecord& record, bool target, OverlongPairs overlong,
                   std::vector<int32_t>& ids) const;
-  bool is_bad(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
+  bool is_bad(const TextRecord& record, EncodedBatch& batch) const;
+  void encode_document(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
   void encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const;
 
   bool pairs_, translation_;
@@ -76,6 +82,11 @@ class TokenStats {
   TokenStats(int64_t vocabulary, std::optional<int32_t> unk) : counts_(static_cast<size_t>(vocabulary)), unk_(unk) {}
   void add(std::span<const int32_t> sequence, int specials, size_t text_bytes);
   SideCounts counts(const Tokenizer& tokenizer, bool pairs) const;
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(counts_), a(tokens_), a(longest_), a(specials_), a(text_bytes_);
+  }
 
  private:
   std::vector<int64_t> counts_;

@@ -8,6 +8,7 @@
 
 #include "base/config/reader.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "data/shard.h"
 
 namespace weft {
@@ -151,10 +152,22 @@ std::vector<InputEntry> stat_inputs(const std::vector<PrepareInput>& files) {
   return inputs;
 }
 
-void hash_inputs(const std::vector<PrepareInput>& files, std::vector<InputEntry>& inputs) {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!files[i].file.is_copied()) inputs[i].checksum = hash_file(files[i].file);
+void fill_checksums(const std::vector<PrepareInput>& files, std::span<const uint64_t> known,
+                    std::vector<InputEntry>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs[i].checksum = i < known.size() ? known[i] : hash_file(files[i].file);
+}
+
+uint64_t identity_of(const std::map<std::string, std::string>& settings, const std::vector<InputEntry>& inputs) {
+  Hasher hasher;
+  const auto add = [&](const std::string& text) { hasher.update(text.c_str(), text.size() + 1); };
+  add(fmt::format("{}", kDatasetVersion));
+  for (const auto& [key, value] : settings) add(key), add(value);
+  for (const InputEntry& input : inputs) {
+    add(input.role), add(input.path);
+    add(fmt::format("{} {} {}", input.bytes, input.modified, input.checksum));
   }
+  return hasher.digest();
 }
 
 std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,12 @@ std::map<std::string, std::string> prepare_settings(const DataConfig& data, cons
 
 // Size and time of each file; checksums are not yet known (0), but of pipes, whose bytes are all that can be compared.
 std::vector<InputEntry> stat_inputs(const std::vector<PrepareInput>& inputs);
-// Adds the checksums, reading every file once.
-void hash_inputs(const std::vector<PrepareInput>& files, std::vector<InputEntry>& inputs);
+// Adds the checksums: those of the first files are known, since their text was read; the others are read now.
+void fill_checksums(const std::vector<PrepareInput>& files, std::span<const uint64_t> known,
+                    std::vector<InputEntry>& inputs);
+
+// Of what a dataset is made of, to be told from another.
+uint64_t identity_of(const std::map<std::string, std::string>& settings, const std::vector<InputEntry>& inputs);
 
 // What differs between a dataset and what is now asked for, in a way that changes what it holds; empty if nothing does.
 // A key that is not there counts as its default. The same text under another name or time is the same.

@@ -18,7 +18,7 @@ bool is_low(char32_t unit) { return unit >= 0xDC00 && unit < 0xE000; }
 // Walks over one line of JSON.
 class JsonLine {
  public:
-  JsonLine(std::string_view line, const std::string& where) : line_(line), where_(where) {}
+  explicit JsonLine(std::string_view line) : line_(line) {}
 
   // Whether it is an object; if so, found[i] says whether fields[i] came, and as a string.
   enum class Found { No, String, Other };
@@ -184,30 +184,28 @@ class JsonLine {
   [[noreturn]] void fail(std::string_view expected) const {
     throw BadRecordError(
         BadRecord::NotJson,
-        fmt::format("{}: not a line of JSON: column {}: expected {}, found {}", where_, at_ + 1, expected,
+        fmt::format("not a line of JSON: column {}: expected {}, found {}", at_ + 1, expected,
                     at_ < line_.size() ? fmt::format("'{}'", excerpt(line_.substr(at_))) : "the end of the line"));
   }
 
   std::string_view line_;
-  const std::string& where_;
   size_t at_ = 0;
   std::string name_;
 };
 
 }  // namespace
 
-void read_json_fields(std::string_view line, const std::string& where, std::span<const JsonField> fields) {
+void read_json_fields(std::string_view line, std::span<const JsonField> fields) {
   std::vector<JsonLine::Found> found(fields.size(), JsonLine::Found::No);
-  if (!JsonLine(line, where).read(fields, found)) {
-    throw BadRecordError(BadRecord::NoObject, fmt::format("{}: the line is JSON, but no object", where));
+  if (!JsonLine(line).read(fields, found)) {
+    throw BadRecordError(BadRecord::NoObject, "the line is JSON, but no object");
   }
   for (size_t i = 0; i < fields.size(); ++i) {
     if (found[i] == JsonLine::Found::No) {
-      throw BadRecordError(BadRecord::NoField,
-                           fmt::format("{}: the object has no field \"{}\"", where, fields[i].name));
+      throw BadRecordError(BadRecord::NoField, fmt::format("the object has no field \"{}\"", fields[i].name));
     }
     if (found[i] == JsonLine::Found::Other) {
-      throw BadRecordError(BadRecord::NoString, fmt::format("{}: field \"{}\" is no string", where, fields[i].name));
+      throw BadRecordError(BadRecord::NoString, fmt::format("field \"{}\" is no string", fields[i].name));
     }
   }
 }

@@ -13,8 +13,8 @@ struct JsonField {
 
 // Takes these fields from the object on a line, and of the others no more than where they end: crawls write what RFC
 // 8259 forbids. So NaN and Infinity pass, control characters and bytes that are not UTF-8 are kept as they are, and
-// half a surrogate pair (Python writes them) becomes U+FFFD. Of equal names the last counts. BadRecordError, whose
-// message begins with `where`, if the line is no object or lacks a string in one of the fields.
-void read_json_fields(std::string_view line, const std::string& where, std::span<const JsonField> fields);
+// half a surrogate pair (Python writes them) becomes U+FFFD. Of equal names the last counts. BadRecordError, which does
+// not know where the line stands, if it is no object or lacks a string in one of the fields.
+void read_json_fields(std::string_view line, std::span<const JsonField> fields);
 
 }  // namespace weft

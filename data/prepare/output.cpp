@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "data/prepare/journal.h"
 
 namespace weft {
 
@@ -42,23 +43,23 @@ OutputDirectory::OutputDirectory(fs::path path) : path_(std::move(path)) {
     ::close(descriptor_);
     throw DataError(path_.string() + " is being prepared by another process", "wait for it to end");
   }
-  clear_temporaries();
 }
 
 OutputDirectory::~OutputDirectory() {
   if (!committed_) {
-    clear_temporaries();
+    clear();
     std::error_code ignored;
     if (made_) fs::remove(path_, ignored);  // only if it is empty
   }
   ::close(descriptor_);
 }
 
-void OutputDirectory::clear_temporaries() const {
+void OutputDirectory::clear(const std::set<std::string>& kept) const {
   std::error_code ignored;
   for (fs::directory_iterator at(path_, ignored), end; at != end; at.increment(ignored)) {
     const std::string name = at->path().filename();
-    if (name.ends_with(".h5.tmp") || name.ends_with(".json.tmp")) fs::remove(at->path(), ignored);
+    const bool staged = name == kJournalName || name.ends_with(".h5.tmp") || name.ends_with(".json.tmp");
+    if (staged && !kept.contains(name)) fs::remove(at->path(), ignored);
   }
 }
 
@@ -76,10 +77,11 @@ void OutputDirectory::commit(const Manifest& manifest) {
   fs::remove(manifest_path);
   sync_directory(path_);
   for (const std::string& name : now) fs::rename(path_ / (name + ".tmp"), path_ / name);
+  std::error_code ignored;
+  fs::remove(path_ / kJournalName, ignored);
   sync_directory(path_);
   rename_durably(manifest_path.string() + ".tmp", manifest_path);
   committed_ = true;
-  std::error_code ignored;
   for (const std::string& name : before) {
     if (!now.contains(name)) fs::remove(path_ / name, ignored);
   }

@@ -1,5 +1,7 @@
 #pragma once
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
@@ -11,8 +13,7 @@ namespace weft {
 // staged lies beside the old dataset under names ending in .tmp until commit().
 class OutputDirectory {
  public:
-  // Makes the directory if it is missing; clears what a killed preparation left. DataError if another process
-  // prepares it.
+  // Makes the directory if it is missing. DataError if another process prepares it.
   explicit OutputDirectory(fs::path path);
   // Removes what was staged and not committed, and the directory if it was made for this.
   ~OutputDirectory();
@@ -20,14 +21,14 @@ class OutputDirectory {
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
   const fs::path& path() const { return path_; }
+  // Clears what a killed preparation left, but these files.
+  void clear(const std::set<std::string>& kept = {}) const;
   void stage(const std::string& name, std::string_view bytes);  // written and synced as NAME.tmp
   // The old manifest goes, staged files and shards take their names, then the new manifest is written. Files of the
   // old dataset that the new one lacks are removed.
   void commit(const Manifest& manifest);
 
  private:
-  void clear_temporaries() const;
-
   fs::path path_;
   int descriptor_ = -1;
   bool made_ = false;

@@ -1,6 +1,5 @@
 #include "data/prepare/prepare.h"
 
-#include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
@@ -8,15 +7,9 @@
 #include "base/hash.h"
 #include "data/dataset.h"
 #include "data/dataset_inspect.h"
-#include "data/prepare/encode.h"
 #include "data/prepare/inputs.h"
-#include "data/prepare/output.h"
-#include "data/prepare/phase.h"
+#include "data/prepare/preparation.h"
 #include "data/prepare/prepare_checks.h"
-#include "data/prepare/split.h"
-#include "data/prepare/tokenizers.h"
-#include "data/prepare/workers.h"
-#include "data/shard.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -24,206 +17,6 @@ namespace weft {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr size_t kBatchBytes = 256 * 1024;
-
-class Preparation {
- public:
-  Preparation(const DataConfig& data, const TokenizerConfig& tokenizer, const std::optional<TokenizerConfig>& target,
-              const PrepareOptions& options)
-      : data_(data), tokenizer_(tokenizer), target_tokenizer_(target), options_(options), corpus_(data) {}
-
-  std::vector<PrepareInput> inputs() const {
-    std::vector<PrepareInput> inputs = corpus_.inputs();
-    for (PrepareInput& input : tokenizer_inputs(data_, tokenizer_, target_tokenizer_)) {
-      inputs.push_back(std::move(input));
-    }
-    return inputs;
-  }
-  Corpus& corpus() { return corpus_; }
-  // Writes shards and tokenizers as .tmp into the directory and returns what commits them.
-  Manifest write(OutputDirectory& directory);
-  void release() {
-    for (auto& writer : writers_) {
-      if (writer) writer->release();
-    }
-  }
-
- private:
-  void describe_sides(const Tokenizers& tokenizers, Manifest& manifest) const;
-  void tokenise(const Tokenizers& tokenizers, const Manifest& manifest, const fs::path& directory);
-  void take(const EncodedBatch& batch);
-  void read_ahead();
-  void finish_split(DataSplit split, const Tokenizers& tokenizers, Manifest& manifest);
-  void check_unknown(DataSplit split, const SideCounts& counts, const char* side) const;
-  bool own_target() const { return has_own_target(data_, target_tokenizer_); }
-
-  const DataConfig& data_;
-  const TokenizerConfig& tokenizer_;
-  const std::optional<TokenizerConfig>& target_tokenizer_;
-  const PrepareOptions& options_;
-  Corpus corpus_;
-  int source_specials_ = 0;  // that preparation adds to each sequence or document
-  int target_specials_ = 0;
-  std::array<std::unique_ptr<SplitWriter>, 3> writers_;
-  std::array<SplitEntry, 3> entries_;
-  std::vector<TokenStats> source_stats_, target_stats_;
-  BadRecords bad_{true};  // all that were left out
-};
-
-DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
-  return {.tokenizer_hash = tokenizer.hash(),
-          .vocabulary = tokenizer.vocabulary(),
-          .bos = tokenizer.special(SpecialRole::Bos),
-          .eos = tokenizer.special(SpecialRole::Eos),
-          .pad = tokenizer.special(SpecialRole::Pad),
-          .unk = tokenizer.special(SpecialRole::Unk),
-          .tokenizer_file = std::move(file)};
-}
-
-void Preparation::describe_sides(const Tokenizers& tokenizers, Manifest& manifest) const {
-  manifest.kind = data_.is_translation() ? DatasetKind::Pairs
-                  : data_.is_pairs()     ? DatasetKind::Answers
-                                         : DatasetKind::Stream;
-  manifest.source = side_of(*tokenizers.source, own_target() ? "source-tokenizer.json" : "tokenizer.json");
-  manifest.target = own_target() ? side_of(*tokenizers.target, "target-tokenizer.json") : manifest.source;
-  const int64_t largest = std::max(manifest.source.vocabulary, manifest.target.vocabulary);
-  manifest.token_bytes = largest <= kMaxU16Vocabulary ? 2 : 4;
-}
-
-void Preparation::tokenise(const Tokenizers& tokenizers, const Manifest& manifest, const fs::path& directory) {
-  const SequenceEncoder encoder(data_, tokenizers.source, tokenizers.target);
-  const bool pairs = data_.is_pairs();
-  source_specials_ = pairs ? int{data_.source_bos} + int{data_.source_eos} : int{manifest.source.eos.has_value()};
-  target_specials_ = 2;
-  if (manifest.kind == DatasetKind::Answers) source_specials_ = 0, target_specials_ = 1;
-  for (const DataSplit split : kSplits) {
-    source_stats_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
-    target_stats_.emplace_back(manifest.target.vocabulary, manifest.target.unk);
-    writers_[static_cast<size_t>(split)] =
-        std::make_unique<SplitWriter>(directory,
-                                      ShardIdentity{.kind = manifest.kind,
-                                                    .split = std::string(split_name(split)),
-                                                    .token_bytes = manifest.token_bytes,
-                                                    .references = holds_references(manifest.kind, split_name(split)),
-                                                    .source = manifest.source,
-                                                    .target = manifest.target},
-                                      data_.shard_tokens);
-  }
-  OrderedWorkers<TextBatch, EncodedBatch> workers(options_.threads,
-                                                  [&](const TextBatch& batch) { return encoder.encode(batch); });
-  PhaseProgress phase(options_, "tokenising", corpus_.total_bytes());
-  corpus_.rewind();
-  TextBatch batch;
-  size_t batch_bytes = 0;
-  const auto submit = [&] {
-    workers.submit(std::exchange(batch, {}));
-    batch_bytes = 0;
-    if (workers.pending() >= workers.window()) take(workers.take());
-    phase.tick(corpus_.consumed());
-  };
-  DataSplit split;
-  TextRecord record;
-  while (corpus_.next(split, record)) {
-    batch_bytes += record.source.size() + record.target.size();
-    batch.emplace_back(split, std::move(record));
-    if (batch_bytes >= kBatchBytes) submit();
-  }
-  submit();
-  while (workers.pending() > 0) take(workers.take());
-  phase.done();
-}
-
-void Preparation::take(const EncodedBatch& batch) {
-  const std::span<const int32_t> ids = batch.ids;
-  size_t begin = 0;
-  for (const EncodedBatch::Record& record : batch.records) {
-    const auto s = static_cast<size_t>(record.split);
-    const auto source = ids.subspan(begin, record.source_end - begin);
-    const auto target = ids.subspan(record.source_end, record.target_end - record.source_end);
-    begin = record.target_end;
-    ++entries_[s].records;
-    entries_[s].truncated += record.truncated;
-    source_stats_[s].add(source, source_specials_, record.source_bytes);
-    if (data_.is_pairs()) {
-      target_stats_[s].add(target, target_specials_, record.target_bytes);
-      writers_[s]->add_pair(source, target, record.reference);
-    } else {
-      writers_[s]->add_document(source);
-    }
-  }
-  for (size_t s = 0; s < entries_.size(); ++s) {
-    entries_[s].dropped_empty += batch.dropped_empty[s];
-    entries_[s].dropped_long += batch.dropped_long[s];
-    entries_[s].invalid_utf8 += batch.invalid_utf8[s];
-  }
-  bad_.add(batch.bad.skipped());
-}
-
-void Preparation::check_unknown(DataSplit split, const SideCounts& counts, const char* side) const {
-  const double share = counts.text_tokens == 0 ? 0 : double(counts.unknown) / double(counts.text_tokens);
-  if (share <= data_.max_unknown_fraction) return;
-  throw DataError(
-      fmt::format(
-          "split {}{}: {:.2f} % of {} tokens are unknown, more than the {:.2f} % that max_unknown_fraction allows",
-          split_name(split), side, 100 * share, counts.text_tokens, 100 * data_.max_unknown_fraction),
-      "train a tokenizer that knows more, check that the text is of the right language, or raise max_unknown_fraction");
-}
-
-void Preparation::finish_split(DataSplit split, const Tokenizers& tokenizers, Manifest& manifest) {
-  const auto s = static_cast<size_t>(split);
-  SplitEntry& entry = entries_[s];
-  if (!corpus_.has(split)) return;
-  if (entry.records == 0) {
-    throw DataError(fmt::format("split {} holds no {} ({} dropped without text, {} too long)", split_name(split),
-                                data_.is_pairs() ? "pair" : "document", entry.dropped_empty, entry.dropped_long),
-                    "check the files, and the fractions where the split is not by file");
-  }
-  entry.source = source_stats_[s].counts(*tokenizers.source, data_.is_pairs());
-  check_unknown(split, entry.source, data_.is_pairs() ? " (source)" : "");
-  if (data_.is_pairs()) {
-    entry.target = target_stats_[s].counts(*tokenizers.target, true);
-    check_unknown(split, entry.target, " (target)");
-  }
-  entry.references = holds_references(manifest.kind, split_name(split));
-  const Duplicates::Counts duplicates = corpus_.duplicates(split);
-  entry.duplicates = duplicates.repeated;
-  entry.in_train = duplicates.in_train;
-  if (split == DataSplit::Train) entry.dropped_duplicate = corpus_.dropped_duplicates();
-  entry.shards = writers_[s]->finish();
-  manifest.splits.emplace(split_name(split), std::move(entry));
-}
-
-// What the split of a record depends on.
-void Preparation::read_ahead() {
-  if (corpus_.needs_size()) {
-    PhaseProgress phase(options_, "measuring the text", corpus_.total_bytes());
-    corpus_.measure([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
-    phase.done();
-  }
-  if (corpus_.needs_comparison()) {
-    PhaseProgress phase(options_, "comparing records", corpus_.total_bytes());
-    corpus_.find_duplicates([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
-    phase.done();
-  }
-}
-
-Manifest Preparation::write(OutputDirectory& directory) {
-  read_ahead();
-  const Tokenizers tokenizers = make_tokenizers(data_, tokenizer_, target_tokenizer_, corpus_, options_);
-  Manifest manifest;
-  describe_sides(tokenizers, manifest);
-  tokenise(tokenizers, manifest, directory.path());
-  bad_.add(corpus_.skipped());
-  int64_t good = 0;
-  for (const SplitEntry& entry : entries_) good += entry.records + entry.dropped_empty + entry.dropped_long;
-  bad_.check_share(good, data_.max_bad_fraction);
-  manifest.skipped = bad_.skipped();
-  for (const DataSplit split : kSplits) finish_split(split, tokenizers, manifest);
-  directory.stage(manifest.source.tokenizer_file, tokenizers.source->to_json());
-  if (own_target()) directory.stage(manifest.target.tokenizer_file, tokenizers.target->to_json());
-  return manifest;
-}
 
 // Why the dataset that lies there must be written again; empty if it can stay.
 std::string reason_to_replace(const fs::path& directory, const Manifest& manifest, const std::string& differs,
@@ -296,12 +89,13 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
   }
 
   OutputDirectory directory(report.directory);
-  report.manifest = preparation.write(directory);
+  report.manifest = preparation.write(directory, identity_of(settings, inputs));
+  report.resumed = preparation.resumed();
   const std::vector<InputEntry> after = stat_inputs(files);
   for (size_t i = 0; i < inputs.size(); ++i) {
     require<DataError>(inputs[i] == after[i], "{} changed while it was read", inputs[i].path);
   }
-  hash_inputs(files, inputs);
+  fill_checksums(files, preparation.corpus().checksums(), inputs);
   report.manifest.inputs = std::move(inputs);
   report.manifest.settings = settings;
   directory.commit(report.manifest);
@@ -343,6 +137,9 @@ std::string describe(const PrepareReport& report) {
                        report.directory.string());
   } else {
     text = fmt::format("prepared {} in {:.1f} s\n", report.directory.string(), report.seconds);
+    if (report.resumed > 0) {
+      text += fmt::format("  {} records were encoded already by a run that did not end\n", report.resumed);
+    }
     if (!report.replaced.empty()) text += fmt::format("  in place of what was there: {}\n", report.replaced);
   }
   return text + describe_splits(report.manifest);

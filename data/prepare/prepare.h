@@ -35,6 +35,7 @@ struct PrepareOptions {
 struct PrepareReport {
   bool already_prepared = false;  // the directory held this very dataset: nothing was written
   std::string not_compared;       // already prepared, as far as can be told: why its text cannot be compared
+  int64_t resumed = 0;            // records, or pieces of long ones, that a run before this one had encoded
   std::string replaced;           // why what was there was replaced; empty: nothing was there
   fs::path directory;
   Manifest manifest;
@@ -65,6 +66,10 @@ std::string prepared_otherwise(const fs::path& directory, const DataConfig& data
 // sequences need. Pipes are left alone.
 void check_preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
                        const std::optional<TokenizerConfig>& target_tokenizer = {});
+
+// What prepare() holds in memory at most, as far as settings bound it, and which these are: one line.
+std::string describe_memory(const DataConfig& data, const TokenizerConfig& tokenizer,
+                            const std::optional<TokenizerConfig>& target_tokenizer, int threads);
 
 // A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy; what was left out.
 std::string describe(const PrepareReport& report);

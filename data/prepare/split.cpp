@@ -19,6 +19,8 @@ bool by_position(const DataConfig& config) {
   return config.split == SplitRule::Records || config.split == SplitRule::Characters;
 }
 
+bool holds_out(const DataConfig& config) { return config.valid_fraction > 0 || config.test_fraction > 0; }
+
 }  // namespace
 
 std::string_view split_name(DataSplit split) {
@@ -65,7 +67,8 @@ std::array<TextFiles, 3> files_of_splits(const DataConfig& config) {
           resolve_files(config.test, config.format)};
 }
 
-Corpus::Corpus(const DataConfig& config) : config_(config), bad_(config.bad_records == BadRecordPolicy::Skip) {
+Corpus::Corpus(const DataConfig& config, int threads)
+    : config_(config), threads_(threads), bad_(config.bad_records == BadRecordPolicy::Skip) {
   config_.check();
   files_ = files_of_splits(config_);
   const bool two_sided = config_.format == TextFormat::Parallel;
@@ -89,13 +92,13 @@ bool Corpus::has(DataSplit split) const {
   return (split == DataSplit::Valid ? config_.valid_fraction : config_.test_fraction) > 0;
 }
 
-bool Corpus::needs_size() const { return by_position(config_) && !measured_; }
+bool Corpus::needs_size() const { return by_position(config_) && holds_out(config_) && !measured_; }
 
 bool Corpus::holds_several() {
   for (const TextFiles& files : files_) {
-    const auto source = open_text_source(config_, files, bad_);
+    TextSource source(config_, files, bad_, 1);
     TextRecord record;
-    if (source->next(record) && source->next(record)) return true;
+    if (source.next(record) && source.next(record)) return true;
   }
   return false;
 }
@@ -148,18 +151,31 @@ void Corpus::rewind() {
   position_ = 0;
   pieces_.clear();
   bad_.clear();
-  source_ = open_text_source(config_, files_[0], bad_);
+  checksums_.clear();
+  source_ = open(0);
+}
+
+std::unique_ptr<TextSource> Corpus::open(size_t files) {
+  return std::make_unique<TextSource>(config_, files_[files], bad_, threads_);
+}
+
+void Corpus::close_source() {
+  const std::vector<uint64_t> checksums = source_->checksums();
+  checksums_.insert(checksums_.end(), checksums.begin(), checksums.end());
+  finished_ += weft::total_bytes(files_[reading_]);
+  source_.reset();
 }
 
 // The next record, and which split's files name it.
 bool Corpus::next_undivided(DataSplit& split, TextRecord& record) {
+  if (!source_) return false;  // the end was met before
   while (!source_->next(record)) {
+    close_source();
     if (reading_ + 1 == files_.size()) {
       bad_.check_share(records_, config_.max_bad_fraction);
       return false;
     }
-    finished_ += weft::total_bytes(files_[reading_]);
-    source_ = open_text_source(config_, files_[++reading_], bad_);
+    source_ = open(++reading_);
   }
   ++records_;
   split = static_cast<DataSplit>(reading_);
@@ -176,9 +192,10 @@ bool Corpus::next_unsplit(DataSplit& split, TextRecord& record) {
   return true;
 }
 
-uint64_t Corpus::consumed() const { return finished_ + source_->consumed(); }
+uint64_t Corpus::consumed() const { return finished_ + (source_ ? source_->consumed() : 0); }
 
 DataSplit Corpus::split_at(int64_t position) const {
+  if (!holds_out(config_)) return DataSplit::Train;
   const int64_t total = config_.split == SplitRule::Records ? size_.records : size_.characters;
   const auto [valid, test] = position_cuts(total, config_.valid_fraction, config_.test_fraction);
   return position >= test ? DataSplit::Test : position >= valid ? DataSplit::Valid : DataSplit::Train;
@@ -213,7 +230,7 @@ bool Corpus::next(DataSplit& split, TextRecord& record) {
   require<InternalError>(!needs_comparison(), "duplicates are to be found first");
   while (pieces_.empty()) {
     if (!next_unsplit(split, record)) return false;
-    if (config_.split == SplitRule::Characters) {
+    if (config_.split == SplitRule::Characters && holds_out(config_)) {
       record.ends = true;
       cut(std::move(record));
       continue;

@@ -49,8 +49,8 @@ std::array<TextFiles, 3> files_of_splits(const DataConfig& config);
 // All text of a configuration, each record with its split, in an order that depends on the text alone.
 class Corpus {
  public:
-  // Copies pipes to the end (text_file.h).
-  explicit Corpus(const DataConfig& config);
+  // Copies pipes to the end (text_file.h). `threads` parse; what they find does not depend on their number.
+  explicit Corpus(const DataConfig& config, int threads = 1);
 
   bool has(DataSplit split) const;  // may hold records
   // Does a split hold more than one record? Reads no more than that.
@@ -70,6 +70,8 @@ class Corpus {
   uint64_t consumed() const;  // of total_bytes(), since rewind()
   uint64_t total_bytes() const { return total_bytes_; }
   const std::vector<PrepareInput>& inputs() const { return inputs_; }  // every file, in order of reading
+  // hash64 of each of them as it lies on disk, once next() has said that it is the end.
+  const std::vector<uint64_t>& checksums() const { return checksums_; }
 
  private:
   DataSplit split_at(int64_t position) const;
@@ -78,7 +80,11 @@ class Corpus {
   void walk(const std::function<void(const Corpus&)>& tick, const std::function<bool()>& step);
   void cut(TextRecord&& record);
 
+  std::unique_ptr<TextSource> open(size_t files);
+  void close_source();
+
   const DataConfig config_;
+  const int threads_;
   std::array<TextFiles, 3> files_;
   std::vector<PrepareInput> inputs_;
   uint64_t total_bytes_ = 0;
@@ -90,6 +96,7 @@ class Corpus {
   std::unique_ptr<TextSource> source_;
   size_t reading_ = 0;  // index into files_ of source_
   uint64_t finished_ = 0;
+  std::vector<uint64_t> checksums_;
   int64_t records_ = 0;                                  // that were read and are good
   int64_t dropped_ = 0;                                  // of them, training records that occur elsewhere
   int64_t position_ = 0;                                 // records or characters passed

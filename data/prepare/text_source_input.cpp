@@ -15,8 +15,9 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 }  // namespace
 
 struct TextInput::Stream {
+  explicit Stream(File file) : bytes(std::move(file)) {}
   FileBytes bytes;
-  std::unique_ptr<Decoder> decoder = {};
+  std::unique_ptr<Decoder> decoder;
   bool at_end = false;
 };
 
@@ -34,7 +35,7 @@ TextInput::TextInput(const TextFile& file) : TextInput(file.name(), opened(file)
 TextInput TextInput::standard_input() { return {"standard input", standard_input_file()}; }
 
 TextInput::TextInput(fs::path name, File file) : path_(std::move(name)), buffer_(kBufferBytes) {
-  stream_ = std::make_unique<Stream>(Stream{FileBytes(std::move(file))});
+  stream_ = std::make_unique<Stream>(std::move(file));
   try {
     stream_->decoder = make_decoder(stream_->bytes, path_);
   } catch (const DataError& error) {
@@ -95,12 +96,18 @@ bool TextInput::next_line(std::string_view& line) {
   return true;
 }
 
+bool TextInput::read_some(std::string& into) {
+  if (pending_.empty() && !fill()) return false;
+  into += std::exchange(pending_, {});
+  return true;
+}
+
 void TextInput::read_rest(std::string& into) {
-  do into += pending_;
-  while (fill());
-  pending_ = {};
+  while (read_some(into)) continue;
 }
 
 uint64_t TextInput::consumed() const { return stream_->bytes.taken(); }
+
+uint64_t TextInput::checksum() const { return stream_->bytes.checksum(); }
 
 }  // namespace weft

@@ -23,11 +23,14 @@ class TextInput {
 
   // The next line without its '\n'; the last needs none. False at the end. The view holds until the next call.
   bool next_line(std::string_view& line);
+  // Appends some of what is left; false if that is nothing. line() does not follow.
+  bool read_some(std::string& into);
   // Everything that is left.
   void read_rest(std::string& into);
 
   int64_t line() const { return line_; }  // of what next_line() returned last, from 1
   uint64_t consumed() const;              // bytes of the file on disk, for progress
+  uint64_t checksum() const;              // hash64 of these bytes: at the end, of the file
   const fs::path& path() const { return path_; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include "data/prepare/encode.h"
 #include "data/prepare/phase.h"
+#include "data/prepare/text_sample.h"
 #include "data/tokenizer/trainer.h"
 
 namespace weft {
@@ -10,12 +11,22 @@ namespace {
 
 // A trainer and what its text has to be.
 struct Learner {
-  Learner(const TokenizerConfig& config, int threads) : trainer(config, threads), kind(enum_name(config.kind)) {}
-  void add(const TextRecord& record, bool target) {
-    if (trainer.needs_text()) trainer.add(target ? record.target : record.source);
+  Learner(const TokenizerConfig& config, int threads) : trainer(config, threads), kind(enum_name(config.kind)) {
+    if (config.sample_bytes > 0) sample.emplace(static_cast<uint64_t>(config.sample_bytes));
+  }
+  void add(std::string& text) {
+    if (!trainer.needs_text()) return;
+    sample ? sample->add(std::move(text)) : trainer.add(text);
+  }
+  TokenizerPtr finish() {
+    if (sample) {
+      for (const std::string& text : sample->take()) trainer.add(text);
+    }
+    return trainer.finish();
   }
   TokenizerTrainer trainer;
   std::string_view kind;
+  std::optional<TextSample> sample;
 };
 
 void read_training_text(const DataConfig& data, Corpus& corpus, const PrepareOptions& options, Learner& source,
@@ -36,8 +47,8 @@ void read_training_text(const DataConfig& data, Corpus& corpus, const PrepareOpt
       bad.meet(error);
       continue;
     }
-    source.add(record, false);
-    if (pairs) target.add(record, true);
+    source.add(record.source);
+    if (pairs) target.add(record.target);
   }
   phase.done();
 }
@@ -81,8 +92,8 @@ Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokeni
     read_training_text(data, corpus, options, source, target);
   }
   PhaseProgress phase(options, "learning the tokenizer", 0);
-  made.source = source.trainer.finish();
-  made.target = own ? own->trainer.finish() : made.source;
+  made.source = source.finish();
+  made.target = own ? own->finish() : made.source;
   phase.done();
   return made;
 }

@@ -24,6 +24,7 @@ class BpeModel : public TokenizerModel {
 
   std::string_view kind() const override { return "bpe"; }
   void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const override;
+  size_t safe_split(std::string_view text, size_t from) const override { return pretokenizer_.safe_split(text, from); }
   int64_t vocabulary() const override { return bytes_.size(); }
   bool knows(int32_t id) const override { return bytes_.knows(id); }
   std::string_view bytes(int32_t id) const override { return bytes_[id]; }

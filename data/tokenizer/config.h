@@ -44,6 +44,8 @@ struct TokenizerConfig {
   int64_t merges = 0;
   std::string pattern;
   int64_t min_frequency = 2;
+  int64_t sample_bytes = 0;
+  int64_t max_pretokens = int64_t{1} << 23;
   std::string vocab_file;
   std::string merges_file;
   std::string ranks_file;
@@ -68,6 +70,14 @@ struct TokenizerConfig {
         "regular expression (PCRE2). Empty: gpt4 where merges are learnt; that of a rank file that OpenAI published.");
     v.field("min_frequency", min_frequency, "A pair (bpe) or word (words) that is seen less often is not learnt.",
             Range{.min = 1});
+    v.field("sample_bytes", sample_bytes,
+            "Bytes of training text to learn from, in whole records drawn with equal chances; they are held in memory. "
+            "0: all of the text, which is not.",
+            Range{.min = 0});
+    v.field("max_pretokens", max_pretokens,
+            "Different pretokens that are counted at the same time, at most, about 200 bytes of memory each (bpe, "
+            "words). Where there are more, the rarer half is forgotten.",
+            Range{.min = 2});
     v.field("vocab_file", vocab_file, "vocab.json (gpt2).");
     v.field("merges_file", merges_file, "merges.txt (gpt2).");
     v.field("ranks_file", ranks_file, "The .tiktoken file (tiktoken).");

@@ -22,6 +22,8 @@ class TokenizerModel {
   virtual bool knows(int32_t id) const = 0;
   virtual std::string_view bytes(int32_t id) const = 0;      // of an id that it knows
   virtual std::string_view separator() const { return {}; }  // decode puts it between tokens
+  // Where text may be cut at or after `from` such that the parts have the ids of the whole, or text.size().
+  virtual size_t safe_split(std::string_view text, size_t) const { return text.size(); }
   // How many bytes at the beginning of a decoded text the model had put there when it encoded.
   virtual size_t own_beginning(std::string_view) const { return 0; }
   virtual void hash_into(Hasher& hasher) const = 0;

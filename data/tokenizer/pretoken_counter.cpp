@@ -13,8 +13,8 @@ constexpr size_t kBatchBytes = size_t{32} << 20;  // documents are gathered up t
 constexpr size_t kPartBytes = size_t{1} << 20;    // a thread takes about so much at a time
 }  // namespace
 
-PretokenCounter::PretokenCounter(Pretokenizer pretokenizer, int threads)
-    : pretokenizer_(std::move(pretokenizer)), counts_(static_cast<size_t>(std::max(threads, 1))) {}
+PretokenCounter::PretokenCounter(Pretokenizer pretokenizer, int threads, size_t most)
+    : pretokenizer_(std::move(pretokenizer)), most_(most), counts_(static_cast<size_t>(std::max(threads, 1))) {}
 
 void PretokenCounter::add(std::string_view document) {
   if (document.size() >= kBatchBytes) {
@@ -86,11 +86,12 @@ void PretokenCounter::count(const std::vector<DocumentPart>& parts) {
   work(counts_[0]);
   for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);
+  forget_rare();
 }
 
-std::vector<CountedPretoken> PretokenCounter::finish() {
-  flush();
-  Counts all = std::move(counts_[0]);
+// All in one table; the threads' own are empty then.
+PretokenCounter::Counts& PretokenCounter::merged() {
+  Counts& all = counts_[0];
   for (size_t t = 1; t < counts_.size(); ++t) {
     while (!counts_[t].empty()) {
       auto node = counts_[t].extract(counts_[t].begin());
@@ -100,6 +101,28 @@ std::vector<CountedPretoken> PretokenCounter::finish() {
       there->second.first = std::min(there->second.first, rest.mapped().first);
     }
   }
+  return all;
+}
+
+// Called where documents end that were counted together, so that what is forgotten does not depend on threads.
+void PretokenCounter::forget_rare() {
+  size_t together = 0;
+  for (const Counts& counts : counts_) together += counts.size();
+  if (most_ == 0 || together <= most_) return;
+  Counts& all = merged();
+  if (all.size() <= most_) return;
+  const auto rank = [](const Count& count) { return std::pair(-count.count, count.first); };  // no two are equal
+  std::vector<std::pair<int64_t, uint64_t>> ranks;
+  ranks.reserve(all.size());
+  for (const auto& [text, count] : all) ranks.push_back(rank(count));
+  const auto last = ranks.begin() + static_cast<ptrdiff_t>(most_ / 2);
+  std::nth_element(ranks.begin(), last, ranks.end());
+  std::erase_if(all, [&](const auto& entry) { return rank(entry.second) >= *last; });
+}
+
+std::vector<CountedPretoken> PretokenCounter::finish() {
+  flush();
+  Counts all = std::move(merged());
   for (Counts& counts : counts_) counts.clear();
   std::vector<std::pair<uint64_t, const Counts::value_type*>> order;
   order.reserve(all.size());

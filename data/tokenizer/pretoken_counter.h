@@ -16,10 +16,13 @@ struct CountedPretoken {
 };
 
 // How often each pretoken occurs in the documents given, in the order of first occurrence, counted by several threads.
-// Counts and order depend on the documents and their order alone.
+// Counts and order depend on the documents and their order alone. Where there are more different ones than `most`, the
+// rarer half is forgotten: one that comes again later is counted from there on (as Manku and Motwani, "Approximate
+// frequency counts over data streams", VLDB 2002).
 class PretokenCounter {
  public:
-  PretokenCounter(Pretokenizer pretokenizer, int threads);
+  // `most` = 0: any number.
+  PretokenCounter(Pretokenizer pretokenizer, int threads, size_t most = 0);
 
   void add(std::string_view document);
   std::vector<CountedPretoken> finish();     // leaves the counter empty
@@ -43,8 +46,11 @@ class PretokenCounter {
   void split(std::string_view document, uint64_t position, std::vector<DocumentPart>& parts) const;
   void count(const std::vector<DocumentPart>& parts);
   void flush();
+  Counts& merged();
+  void forget_rare();
 
   Pretokenizer pretokenizer_;
+  size_t most_;
   std::vector<Counts> counts_;  // one a thread
   std::string waiting_;         // small documents, counted together
   std::vector<size_t> ends_;    // of each in waiting_

@@ -12,6 +12,12 @@ BytesModel::BytesModel() {
   }
 }
 
+// Any place would do, but parts that are UTF-8 where the whole is are better known for it.
+size_t BytesModel::safe_split(std::string_view text, size_t from) const {
+  while (from < text.size() && (static_cast<unsigned char>(text[from]) & 0xC0) == 0x80) ++from;
+  return std::min(from, text.size());
+}
+
 void BytesModel::encode_append(std::string_view text, size_t, std::vector<int32_t>& ids) const {
   ids.reserve(ids.size() + text.size());
   for (char c : text) ids.push_back(static_cast<unsigned char>(c));

@@ -17,6 +17,7 @@ class BytesModel : public TokenizerModel {
   BytesModel();
   std::string_view kind() const override { return "bytes"; }
   void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const override;
+  size_t safe_split(std::string_view text, size_t from) const override;
   int64_t vocabulary() const override { return 256; }
   bool knows(int32_t id) const override { return bytes_.knows(id); }
   std::string_view bytes(int32_t id) const override { return bytes_[id]; }

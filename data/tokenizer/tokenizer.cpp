@@ -133,6 +133,8 @@ void Tokenizer::encode_append(std::string_view text, std::vector<int32_t>& ids, 
   }
 }
 
+size_t Tokenizer::safe_split(std::string_view text, size_t from) const { return model_->safe_split(text, from); }
+
 std::string Tokenizer::decode(std::span<const int32_t> ids, DecodeOptions options) const {
   std::string text;
   const std::string_view separator = model_->separator();

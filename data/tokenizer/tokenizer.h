@@ -51,6 +51,9 @@ class Tokenizer {
   // If chars or words meet what they do not know and there is no unk: DataError with it and its byte offset.
   std::vector<int32_t> encode(std::string_view text, EncodeOptions options = {}) const;
   void encode_append(std::string_view text, std::vector<int32_t>& ids, EncodeOptions options = {}) const;
+  // Where text may be cut at or after `from` (> 0) such that its parts, encoded one after another, have the ids of the
+  // whole; text.size() where no such place is known.
+  size_t safe_split(std::string_view text, size_t from) const;
 
   // An id outside [0, vocabulary()) or one that stands for nothing (a gap) is a DataError. Cutting ids anywhere gives
   // bytes that need not be valid UTF-8.

@@ -92,7 +92,10 @@ ListModel::Symbols list_words(const TokenizerConfig& config, std::vector<Counted
 
 class TokenizerTrainer::State {
  public:
-  State(const TokenizerConfig& config, int threads) : config_(config), counter_(pretokenizer_for(config), threads) {}
+  State(const TokenizerConfig& config, int threads)
+      : config_(config),
+        counter_(pretokenizer_for(config), threads,
+                 config.kind == TokenizerKind::Chars ? 0 : static_cast<size_t>(config.max_pretokens)) {}
 
   const TokenizerConfig& config() const { return config_; }
   PretokenCounter& counter() { return counter_; }

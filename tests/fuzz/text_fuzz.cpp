@@ -18,9 +18,9 @@ struct Read {
 Read read_records(const MemoryFile& file, DataConfig config, bool skip) {
   config.bad_records = skip ? BadRecordPolicy::Skip : BadRecordPolicy::Stop;
   BadRecords bad(skip);
-  const auto source = open_text_source(config, {.source = {file.path()}, .target = {}}, bad);
+  TextSource source(config, {.source = {file.path()}, .target = {}}, bad, 1);
   Read read;
-  for (TextRecord record; source->next(record); ++read.good) {
+  for (TextRecord record; source.next(record); ++read.good) {
     require<InternalError>(record.line >= 1 && record.file, "a record without a place");
     require<InternalError>(record.source.find('\0') == std::string::npos, "a NUL is taken");
   }
@@ -55,7 +55,7 @@ void compare_with_strict_parser(std::string_view line) {
   if (strict.is_discarded() || !strict.is_object() || !strict.contains("text") || !strict["text"].is_string()) return;
   std::string text;
   const JsonField field{"text", &text};
-  read_json_fields(line, "line", std::span(&field, 1));
+  read_json_fields(line, std::span(&field, 1));
   require<InternalError>(text == strict["text"].get<std::string>(), "another text than a strict parser's");
 }
 

@@ -314,6 +314,45 @@ TEST(Prepare, OutputDoesNotDependOnThreads) {
   }
 }
 
+TEST(Prepare, ALongDocumentIsEncodedInPiecesAsTheWhole) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; text.size() < (size_t{3} << 20); ++i) text += fmt::format("{} wörter  and\n\n 12{} ", i, i % 977);
+  const TokenizerConfig bpe = {.kind = TokenizerKind::Bpe, .vocabulary = 300, .specials = {"</s>"}, .eos = "</s>"};
+  for (const TokenizerConfig& tokenizer : {bpe, bytes_tokenizer()}) {
+    for (const bool valid : {true, false}) {
+      DataConfig data =
+          text_config(scratch, {scratch.write("a.txt", valid ? text : text + "\xff"), scratch.write("b.txt", "b")});
+      data.document_delimiter = DocumentDelimiter::File;
+      fs::remove_all(data.directory);
+      const PrepareReport report = prepare(data, tokenizer, {}, {.threads = 3});
+      EXPECT_EQ(report.manifest.splits.at("train").records, 2);
+      EXPECT_EQ(report.manifest.splits.at("train").invalid_utf8, valid ? 0 : 1);
+      const Dataset dataset = Dataset::open(data.directory, "train");
+      const auto known = dataset.load_source_tokenizer();
+      Ids expected = known->encode(valid ? text : text + "\xff");
+      expected.push_back(*known->special(SpecialRole::Eos));
+      known->encode_append("b", expected);
+      expected.push_back(*known->special(SpecialRole::Eos));
+      EXPECT_TRUE(all_tokens(dataset) == expected);
+    }
+  }
+}
+
+TEST(Prepare, ATokenizerLearnsFromASample) {
+  const Scratch scratch;
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += fmt::format("w{}\n", i);
+  const DataConfig data = text_config(scratch, {scratch.write("a.txt", text)});
+  TokenizerConfig words = words_tokenizer();
+  words.sample_bytes = 400;
+  DataConfig loose = data;
+  loose.max_unknown_fraction = 1;
+  const auto vocabulary = prepare(loose, words).manifest.source.vocabulary;
+  EXPECT_GT(vocabulary, 70);  // 400 bytes of four or five each, and three specials
+  EXPECT_LT(vocabulary, 110);
+}
+
 TEST(Prepare, ErrorsOfWorkersComeWithTheirPlace) {
   const Scratch scratch;
   std::string text;

@@ -22,15 +22,15 @@ struct Read {
 
 Read read_all(const DataConfig& config) {
   BadRecords bad(config.bad_records == BadRecordPolicy::Skip);
-  const auto source = open_text_source(config, resolve_files(config.train, config.format), bad);
+  TextSource source(config, resolve_files(config.train, config.format), bad, 1);
   Read read;
   TextRecord record;
-  while (source->next(record)) {
+  while (source.next(record)) {
     read.sources.push_back(record.source);
     read.targets.push_back(record.target);
     read.lines.push_back(record.line);
   }
-  EXPECT_EQ(source->consumed(), total_bytes(resolve_files(config.train, config.format)));
+  EXPECT_EQ(source.consumed(), total_bytes(resolve_files(config.train, config.format)));
   return read;
 }
 

@@ -146,6 +146,26 @@ TEST(PretokenCounter, CountsAlikeWithAnyNumberOfThreads) {
   }
 }
 
+TEST(PretokenCounter, ForgetsTheRarerHalfOfTooManyWhateverTheThreads) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) {
+    for (int n = 0; n <= i; ++n)
+      text += fmt::format(" {}x", static_cast<char>('a' + i % 26)) + std::string(i / 26, 'y');
+  }
+  const auto count = [&](int threads, size_t most) {
+    PretokenCounter counter(Pretokenizer("gpt4"), threads, most);
+    counter.add(text);
+    std::vector<std::pair<std::string, int64_t>> counts;
+    for (const CountedPretoken& p : counter.finish()) counts.emplace_back(p.text, p.count);
+    return counts;
+  };
+  const auto all = count(1, 0);
+  ASSERT_EQ(all.size(), 500u);
+  EXPECT_EQ(count(2, 500), all);
+  const std::vector<std::pair<std::string, int64_t>> frequent(all.end() - 200, all.end());  // the later, the more often
+  for (const int threads : {1, 3}) EXPECT_EQ(count(threads, 400), frequent) << threads;
+}
+
 TEST(PretokenCounter, KeepsDocumentsApart) {
   PretokenCounter counter(Pretokenizer("gpt4"), 2);
   counter.add("ab");

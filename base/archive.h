@@ -1,0 +1,101 @@
+#pragma once
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/error.h"
+
+namespace weft {
+
+// Numbers, texts and lists of numbers as bytes, one after another, for a program's own use: what wrote them reads them.
+// A type names its members once, for both ways: template <class Archive> void archive(Archive& a) { a(x), a(y); }
+class ArchiveWriter {
+ public:
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(const T& value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  void operator()(const std::string& text) { (*this)(text.size()), bytes_ += text; }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(const std::vector<T>& values) {
+    (*this)(values.size());
+    bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  }
+  template <class T>
+  requires(!std::is_arithmetic_v<T>) void operator()(std::vector<T>& values) {
+    (*this)(values.size());
+    for (T& value : values) (*this)(value);
+  }
+  template <class T>
+  void operator()(std::map<std::string, T>& values) {
+    (*this)(values.size());
+    for (auto& [name, value] : values) (*this)(name), (*this)(value);
+  }
+  template <class T>
+  requires requires(T& value, ArchiveWriter& a) { value.archive(a); }
+  void operator()(T& value) { value.archive(*this); }
+  std::string& bytes() { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+// DataError where the bytes end before what is asked for.
+class ArchiveReader {
+ public:
+  explicit ArchiveReader(std::string_view bytes) : rest_(bytes) {}
+
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(T& value) { std::memcpy(&value, take(sizeof value), sizeof value); }
+  void operator()(std::string& text) {
+    const size_t size = count(1);
+    text.assign(take(size), size);
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void operator()(std::vector<T>& values) {
+    values.resize(count(sizeof(T)));
+    if (!values.empty()) std::memcpy(values.data(), take(values.size() * sizeof(T)), values.size() * sizeof(T));
+  }
+  template <class T>
+  requires(!std::is_arithmetic_v<T>) void operator()(std::vector<T>& values) {
+    values.clear();
+    for (size_t left = count(1); left > 0; --left) (*this)(values.emplace_back());
+  }
+  template <class T>
+  void operator()(std::map<std::string, T>& values) {
+    values.clear();
+    for (size_t left = count(1); left > 0; --left) {
+      std::string name;
+      (*this)(name), (*this)(values[name]);
+    }
+  }
+  template <class T>
+  requires requires(T& value, ArchiveReader& a) { value.archive(a); }
+  void operator()(T& value) { value.archive(*this); }
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  const char* take(size_t bytes) {
+    require<DataError>(bytes <= rest_.size(), "it breaks off");
+    const char* at = rest_.data();
+    rest_.remove_prefix(bytes);
+    return at;
+  }
+  // Of elements that have so many bytes at least: no more than there can be.
+  size_t count(size_t element_bytes) {
+    size_t n = 0;
+    (*this)(n);
+    require<DataError>(n <= rest_.size() / element_bytes, "it breaks off");
+    return n;
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace weft

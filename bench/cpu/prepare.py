@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Measures what preparing text costs on this machine: GPT-2's encoding beside tiktoken's, all of `weft prepare` beside
+encoding alone, and merges learnt from 100 MB. With --gigabytes a large corpus, too: memory, and whether a preparation
+that is killed ten times gives the bytes of one that is not. Needs a build with -DWEFT_BENCH=ON; tiktoken is compared
+with where Python has it."""
+
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import compare  # noqa: E402
+import many_scripts  # noqa: E402
+
+TIKTOKEN = """
+import json, sys, time, tiktoken
+vocabulary, merges, file = sys.argv[1:]
+chars = [c for c in range(256) if 33 <= c <= 126 or 161 <= c <= 172 or 174 <= c <= 255]
+shown = {chr(c): c for c in chars}
+shown.update({chr(256 + i): c for i, c in enumerate(c for c in range(256) if c not in chars)})
+ranks = {bytes(shown[c] for c in token): rank for token, rank in json.load(open(vocabulary)).items()
+         if token != "<|endoftext|>"}
+pattern = r"'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+gpt2 = tiktoken.Encoding("gpt2", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+texts = [json.loads(line)["text"] for line in open(file, encoding="utf-8")]
+best, tokens = 1e30, 0
+for _ in range(3):
+    began = time.perf_counter()
+    tokens = sum(len(gpt2.encode_ordinary(text)) for text in texts)
+    best = min(best, time.perf_counter() - began)
+print(json.dumps({"version": tiktoken.__version__, "tokens": tokens, "seconds": round(best, 3)}))
+"""
+
+
+def parse(arguments):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("gpt2", help="the directory with GPT-2's vocab.json and merges.txt")
+    p.add_argument("--out", default=os.path.join(compare.ROOT, "bench", "results", "prepare.json"), help="(%(default)s)")
+    p.add_argument("--build", default=os.path.join(compare.ROOT, "build", "cpu"), help="(%(default)s)")
+    p.add_argument("--python", default=sys.executable, help="that has tiktoken (%(default)s)")
+    p.add_argument("--threads", type=int, default=2, help="(%(default)s)")
+    p.add_argument("--gigabytes", type=float, default=0, help="of the large corpus; 0: none (%(default)s)")
+    p.add_argument("--kills", type=int, default=10, help="of its preparation (%(default)s)")
+    p.add_argument("--directory", help="where to write: a folder on the disk that is measured; default: a temporary one")
+    return p.parse_args(arguments)
+
+
+def printed(command):
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
+def write_job(options, folder, text):
+    path = os.path.join(folder, "job.yaml")
+    with open(path, "w", encoding="utf-8") as job:
+        job.write(f"""data:
+  directory: {folder}/data
+  format: jsonl
+  train: {{files: [{text}]}}
+  split: hash
+  valid_fraction: 0.01
+tokenizer:
+  kind: gpt2
+  vocab_file: {options.gpt2}/vocab.json
+  merges_file: {options.gpt2}/merges.txt
+  eos: <|endoftext|>
+""")
+    return path
+
+
+def start(options, job):
+    weft = os.path.join(options.build, "weft")
+    return subprocess.Popen([weft, "prepare", job, "--threads", str(options.threads)], stdout=subprocess.PIPE, text=True)
+
+
+def prepare(options, job):
+    """Seconds, greatest memory in MiB and what was said, of a run that nothing disturbs."""
+    began = time.perf_counter()
+    process = start(options, job)
+    said = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"weft prepare ends with {status}: {said}")
+    return time.perf_counter() - began, usage.ru_maxrss / 1024, said
+
+
+def digest(directory):
+    sums = {}
+    for name in sorted(os.listdir(directory)):
+        with open(os.path.join(directory, name), "rb") as file:
+            sums[name] = hashlib.file_digest(file, "blake2b").hexdigest()
+    return sums
+
+
+def text_bytes(folder):
+    with open(os.path.join(folder, "data", "dataset.json"), encoding="utf-8") as manifest:
+        return sum(split["source"]["text_bytes"] for split in json.load(manifest)["splits"].values())
+
+
+def small(options, folder):
+    text = os.path.join(folder, "text.jsonl")
+    many_scripts.main([text, "--megabytes", "100"])
+    seconds, _, _ = min(prepare(options, write_job(options, folder, text)) for _ in range(1))
+    runs = [seconds]
+    for _ in range(2):
+        shutil.rmtree(os.path.join(folder, "data"))
+        runs.append(prepare(options, os.path.join(folder, "job.yaml"))[0])
+    size = text_bytes(folder)
+    bench = os.path.join(options.build, "bench", "micro", "tokenizer_bench")
+    tokenizer = os.path.join(folder, "data", "tokenizer.json")
+    result = {"text_bytes": size, "prepare_seconds": [round(s, 2) for s in runs],
+              "encode": [printed([bench, "encode", tokenizer, text, str(n)]) for n in (1, options.threads)],
+              "learn": printed([bench, "learn", "32000", text, str(options.threads)])}
+    peer = subprocess.run([options.python, "-c", TIKTOKEN, f"{options.gpt2}/vocab.json", f"{options.gpt2}/merges.txt",
+                           text], stdout=subprocess.PIPE, text=True, check=False)
+    one, several = (row["seconds"] for row in result["encode"])
+    if peer.returncode == 0:
+        result["tiktoken"] = json.loads(peer.stdout)
+        result["same_tokens"] = result["tiktoken"]["tokens"] == result["encode"][0]["tokens"]
+        result["times_tiktoken"] = round(result["tiktoken"]["seconds"] / one, 2)
+    result["prepare_share_of_encoding"] = round(several / min(runs), 3)
+    return result
+
+
+def large(options, folder):
+    text = os.path.join(folder, "large.jsonl")
+    many_scripts.main([text, "--megabytes", str(1000 * options.gigabytes)])
+    job = write_job(options, folder, text)
+    data = os.path.join(folder, "data")
+    shutil.rmtree(data, ignore_errors=True)
+    seconds, mib, said = prepare(options, job)
+    undisturbed = digest(data)
+    shutil.rmtree(data)
+    rng, instants = random.Random(7), []
+    for _ in range(options.kills):
+        process = start(options, job)
+        wait = seconds / (options.kills + 1) * rng.uniform(0.3, 1.7)
+        try:
+            process.wait(wait)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            instants.append(round(wait, 1))
+    last, _, resumed = prepare(options, job)
+    return {"file_bytes": os.path.getsize(text), "text_bytes": text_bytes(folder), "seconds": round(seconds, 1),
+            "greatest_memory_mib": round(mib), "said_memory": [s for s in said.splitlines() if "memory" in s],
+            "killed_after_seconds": instants, "last_run_seconds": round(last, 1),
+            "last_run_said": [s.strip() for s in resumed.splitlines() if "already" in s],
+            "same_bytes": digest(data) == undisturbed}
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    options.gpt2 = os.path.abspath(options.gpt2)
+    result = {"format": 1, "what": "prepare", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
+              "machine": compare.machine(), "versions": compare.own_versions(os.path.join(options.build, "weft")),
+              "load_before": os.getloadavg()[0], "threads": options.threads}
+    with tempfile.TemporaryDirectory(dir=options.directory) as folder:
+        result["small"] = small(options, folder)
+        if options.gigabytes > 0:
+            result["large"] = large(options, folder)
+    compare.write(options.out, result)
+
+
+if __name__ == "__main__":
+    main()

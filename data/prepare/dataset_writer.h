@@ -1,0 +1,54 @@
+#pragma once
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "base/archive.h"
+#include "data/prepare/encode.h"
+#include "data/prepare/tokenizers.h"
+#include "data/shard.h"
+
+namespace weft {
+
+// Encoded text to shards, and what is counted on the way. Files are named .tmp, and removed unless they are released.
+class DatasetWriter {
+ public:
+  // `manifest` states kind, width of tokens and sides.
+  DatasetWriter(const DataConfig& data, const Manifest& manifest, const fs::path& directory);
+
+  void take(const EncodedBatch& batch);  // in the order of the text
+  // That lie in files, of all splits.
+  size_t shards() const;
+  const BadRecords& bad() const { return bad_; }
+  int64_t good() const;  // records that were not bad, whether they were kept or dropped
+
+  // Writes what is pending of a split. DataError if it holds nothing, or too much of it is unknown.
+  SplitEntry finish(DataSplit split, const Tokenizers& tokenizers);
+  void release();
+
+  // Everything that was taken (base/archive.h): a writer that reads it goes on from there. Files are left alone.
+  template <class Archive>
+  void archive(Archive& a) {
+    for (SplitEntry& entry : entries_) a(entry);
+    for (TokenStats& stats : source_stats_) a(stats);
+    for (TokenStats& stats : target_stats_) a(stats);
+    for (auto& writer : writers_) a(*writer);
+    a(bad_), a(document_is_invalid_);
+  }
+  // Calls `look` with each shard that lies in a file.
+  void for_each_shard(const std::function<void(const ShardEntry&)>& look) const;
+
+ private:
+  void check_unknown(DataSplit split, const SideCounts& counts, const char* side) const;
+
+  const DataConfig& data_;
+  int source_specials_ = 0;  // that preparation adds to each sequence or document
+  int target_specials_ = 0;
+  std::array<std::unique_ptr<SplitWriter>, 3> writers_;
+  std::array<SplitEntry, 3> entries_;
+  std::vector<TokenStats> source_stats_, target_stats_;
+  BadRecords bad_{true};              // all that were left out
+  bool document_is_invalid_ = false;  // UTF-8, as far as it was taken
+};
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+#include "data/prepare/journal.h"
+
+#include "base/error.h"
+#include "base/hash.h"
+
+namespace weft {
+
+void write_journal(const fs::path& directory, Journal journal) {
+  ArchiveWriter body;
+  body(journal);
+  ArchiveWriter sealed;
+  sealed(hash64(body.bytes()));
+  sealed.bytes() += body.bytes();
+  write_file_atomically(directory / kJournalName, sealed.bytes());
+}
+
+std::optional<Journal> read_journal(const fs::path& directory, uint64_t identity) {
+  const fs::path path = directory / kJournalName;
+  if (!fs::exists(path)) return {};
+  try {
+    const std::string bytes = read_file(path);
+    uint64_t checksum = 0;
+    ArchiveReader reader(bytes);
+    reader(checksum);
+    if (checksum != hash64(std::string_view(bytes).substr(sizeof checksum))) return {};
+    Journal journal;
+    reader(journal);
+    if (journal.identity != identity) return {};
+    return journal;
+  } catch (const DataError&) {  // damaged: as good as none
+    return {};
+  }
+}
+
+bool resume(const Journal& journal, const fs::path& directory, DatasetWriter& writer) {
+  try {
+    ArchiveReader(journal.writer)(writer);
+  } catch (const DataError&) {
+    return false;
+  }
+  bool whole = true;
+  writer.for_each_shard([&](const ShardEntry& shard) {
+    std::error_code error;
+    whole = whole && fs::file_size(directory / (shard.file + ".tmp"), error) == shard.bytes && !error;
+  });
+  return whole;
+}
+
+}  // namespace weft

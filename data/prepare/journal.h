@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "data/prepare/dataset_writer.h"
+
+namespace weft {
+
+constexpr const char* kJournalName = "preparation.journal";
+
+// How far a preparation is: what one that comes after a kill goes on from. It lies beside the shards (.tmp) whose
+// tokens it counts, and is replaced as a whole each time a shard was written. Whatever it does not count is read and
+// encoded again, so nothing depends on when it was written.
+struct Journal {
+  uint64_t identity = 0;                                // of text and settings
+  uint64_t source_tokenizer = 0, target_tokenizer = 0;  // hashes of what was learnt or loaded
+  int64_t taken = 0;                                    // records, and pieces of long ones, that `writer` took
+  std::string writer;                                   // DatasetWriter, archived
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(identity), a(source_tokenizer), a(target_tokenizer), a(taken), a(writer);
+  }
+};
+
+void write_journal(const fs::path& directory, Journal journal);
+// Nothing, if none is there that is whole and of this identity.
+std::optional<Journal> read_journal(const fs::path& directory, uint64_t identity);
+// Gives the writer what the journal holds; false, and the writer is of no more use, if a shard that it counts is gone
+// or not of its size.
+bool resume(const Journal& journal, const fs::path& directory, DatasetWriter& writer);
+
+}  // namespace weft

@@ -1,0 +1,186 @@
+#include "data/prepare/preparation.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/prepare/phase.h"
+#include "data/prepare/workers.h"
+
+namespace weft {
+
+namespace {
+
+DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
+  return {.tokenizer_hash = tokenizer.hash(),
+          .vocabulary = tokenizer.vocabulary(),
+          .bos = tokenizer.special(SpecialRole::Bos),
+          .eos = tokenizer.special(SpecialRole::Eos),
+          .pad = tokenizer.special(SpecialRole::Pad),
+          .unk = tokenizer.special(SpecialRole::Unk),
+          .tokenizer_file = std::move(file)};
+}
+
+}  // namespace
+
+Preparation::Preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
+                         const std::optional<TokenizerConfig>& target, const PrepareOptions& options)
+    : data_(data),
+      tokenizer_(tokenizer),
+      target_tokenizer_(target),
+      options_(options),
+      corpus_(data, options.threads) {}
+
+std::vector<PrepareInput> Preparation::inputs() const {
+  std::vector<PrepareInput> inputs = corpus_.inputs();
+  for (PrepareInput& input : tokenizer_inputs(data_, tokenizer_, target_tokenizer_)) {
+    inputs.push_back(std::move(input));
+  }
+  return inputs;
+}
+
+Manifest Preparation::describe_sides(const Tokenizers& tokenizers) const {
+  Manifest manifest;
+  manifest.kind = data_.is_translation() ? DatasetKind::Pairs
+                  : data_.is_pairs()     ? DatasetKind::Answers
+                                         : DatasetKind::Stream;
+  manifest.source = side_of(*tokenizers.source, source_file());
+  manifest.target = own_target() ? side_of(*tokenizers.target, target_file()) : manifest.source;
+  const int64_t largest = std::max(manifest.source.vocabulary, manifest.target.vocabulary);
+  manifest.token_bytes = largest <= kMaxU16Vocabulary ? 2 : 4;
+  return manifest;
+}
+
+// What the split of a record depends on.
+void Preparation::read_ahead() {
+  if (corpus_.needs_size()) {
+    PhaseProgress phase(options_, "measuring the text", corpus_.total_bytes());
+    corpus_.measure([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
+    phase.done();
+  }
+  if (corpus_.needs_comparison()) {
+    PhaseProgress phase(options_, "comparing records", corpus_.total_bytes());
+    corpus_.find_duplicates([&](const Corpus& corpus) { phase.tick(corpus.consumed()); });
+    phase.done();
+  }
+}
+
+// What was staged with the journal, if it is still that.
+std::optional<Tokenizers> Preparation::staged_tokenizers(const fs::path& directory) const {
+  try {
+    Tokenizers staged;
+    staged.source = staged.target = Tokenizer::load(directory / (std::string(source_file()) + ".tmp"));
+    if (own_target()) staged.target = Tokenizer::load(directory / (std::string(target_file()) + ".tmp"));
+    const bool same =
+        staged.source->hash() == found_->source_tokenizer && staged.target->hash() == found_->target_tokenizer;
+    return same ? std::optional(staged) : std::nullopt;
+  } catch (const DataError&) {
+    return {};
+  }
+}
+
+Tokenizers Preparation::stage_tokenizers(OutputDirectory& directory) {
+  std::optional<Tokenizers> tokenizers;
+  if (found_) tokenizers = staged_tokenizers(directory.path());
+  if (!tokenizers) {
+    found_.reset();
+    directory.clear();
+    tokenizers = make_tokenizers(data_, tokenizer_, target_tokenizer_, corpus_, options_);
+    directory.stage(source_file(), tokenizers->source->to_json());
+    if (own_target()) directory.stage(target_file(), tokenizers->target->to_json());
+  }
+  journal_.source_tokenizer = tokenizers->source->hash();
+  journal_.target_tokenizer = tokenizers->target->hash();
+  return *tokenizers;
+}
+
+void Preparation::open_writer(const OutputDirectory& directory, const Manifest& manifest) {
+  std::set<std::string> kept = {kJournalName, std::string(source_file()) + ".tmp", std::string(target_file()) + ".tmp"};
+  const auto open = [&] { writer_ = std::make_unique<DatasetWriter>(data_, manifest, directory.path()); };
+  open();
+  if (found_ && resume(*found_, directory.path(), *writer_)) {
+    journal_.taken = resumed_ = found_->taken;
+    writer_->for_each_shard([&](const ShardEntry& shard) { kept.insert(shard.file + ".tmp"); });
+  } else {
+    open();
+  }
+  directory.clear(kept);
+  keep_journal(directory.path());
+}
+
+void Preparation::keep_journal(const fs::path& directory) {
+  ArchiveWriter state;
+  state(*writer_);
+  journal_.writer = std::move(state.bytes());
+  write_journal(directory, journal_);
+}
+
+void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directory) {
+  const SequenceEncoder encoder(data_, tokenizers.source, tokenizers.target);
+  OrderedWorkers<TextBatch, EncodedBatch> workers(options_.threads,
+                                                  [&](const TextBatch& batch) { return encoder.encode(batch); });
+  PhaseProgress phase(options_, "tokenising", corpus_.total_bytes());
+  size_t shards = writer_->shards();
+  std::deque<size_t> sizes;  // of the batches that are pending
+  const auto take = [&] {
+    writer_->take(workers.take());
+    journal_.taken += static_cast<int64_t>(sizes.front());
+    sizes.pop_front();
+    if (writer_->shards() > std::exchange(shards, writer_->shards())) keep_journal(directory);
+  };
+  TextBatch batch;
+  size_t batch_bytes = 0;
+  const auto submit = [&] {
+    if (batch.empty()) return;
+    sizes.push_back(batch.size());
+    workers.submit(std::exchange(batch, {}));
+    batch_bytes = 0;
+    if (workers.pending() >= workers.window()) take();
+  };
+  int64_t passed = 0;
+  const auto add = [&](DataSplit split, TextRecord&& record) {
+    if (passed++ < resumed_) return;
+    batch_bytes += record.source.size() + record.target.size();
+    batch.emplace_back(split, std::move(record));
+    if (batch_bytes >= kBatchBytes) submit();
+  };
+  corpus_.rewind();
+  DataSplit split;
+  for (TextRecord record; corpus_.next(split, record); phase.tick(corpus_.consumed())) {
+    if (data_.is_pairs() || record.source.size() <= kPieceBytes) {
+      add(split, std::move(record));
+      continue;
+    }
+    for (TextRecord& piece : in_pieces(std::move(record), *tokenizers.source, kPieceBytes))
+      add(split, std::move(piece));
+  }
+  submit();
+  while (workers.pending() > 0) take();
+  phase.done();
+}
+
+Manifest Preparation::write(OutputDirectory& directory, uint64_t identity) {
+  found_ = read_journal(directory.path(), identity);
+  journal_.identity = identity;
+  if (!found_) directory.clear();
+  read_ahead();
+  const Tokenizers tokenizers = stage_tokenizers(directory);
+  Manifest manifest = describe_sides(tokenizers);
+  open_writer(directory, manifest);
+  tokenise(tokenizers, directory.path());
+  BadRecords bad = writer_->bad();
+  bad.add(corpus_.skipped());
+  bad.check_share(writer_->good(), data_.max_bad_fraction);
+  manifest.skipped = bad.skipped();
+  for (const DataSplit split : kSplits) {
+    if (!corpus_.has(split)) continue;
+    SplitEntry entry = writer_->finish(split, tokenizers);
+    const Duplicates::Counts duplicates = corpus_.duplicates(split);
+    entry.duplicates = duplicates.repeated;
+    entry.in_train = duplicates.in_train;
+    if (split == DataSplit::Train) entry.dropped_duplicate = corpus_.dropped_duplicates();
+    manifest.splits.emplace(split_name(split), std::move(entry));
+  }
+  return manifest;
+}
+
+}  // namespace weft

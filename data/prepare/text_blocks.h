@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/prepare/config.h"
+#include "data/prepare/text_file.h"
+#include "data/prepare/text_source_input.h"
+
+namespace weft {
+
+inline constexpr size_t kBlockBytes = size_t{1} << 20;
+
+// Which files a split reads, globs resolved, in the order in which they are read.
+struct TextFiles {
+  std::vector<TextFile> source;  // or all files, for formats with one file a record
+  std::vector<TextFile> target;  // format parallel: as many
+};
+
+// A piece of a file that begins and ends where records do, so that it can be parsed without its neighbours.
+struct TextBlock {
+  std::shared_ptr<const fs::path> file;
+  std::shared_ptr<const fs::path> target_file;  // format parallel; else equal to file
+  std::string text;
+  std::string target;        // format parallel: as many lines as the text has
+  int64_t lines_before = 0;  // in the file, and in its partner
+  uint64_t consumed = 0;     // bytes on disk of all files up to its end
+};
+
+// Cuts files into blocks of about a mebibyte, or of one record if that is longer; how, the format says. This is all
+// that is done one after another: reading, decompressing, and looking for the last border in what was read. Errors name
+// the file.
+class TextBlocks {
+ public:
+  TextBlocks(const DataConfig& config, TextFiles files);
+
+  // False at the end. DataError if parallel files differ in their number of lines, with both numbers.
+  bool next(TextBlock& block);
+  uint64_t consumed() const {
+    return finished_ + (source_ ? source_->consumed() : 0) + (target_ ? target_->consumed() : 0);
+  }
+  // hash64 of the files as they lie on disk: those that were read to their end, first all of the source.
+  std::vector<uint64_t> checksums() const;
+
+ private:
+  bool advance();
+  bool take_block(std::string& text);
+  void take_partner(TextBlock& block);
+  void finish_files();
+  [[noreturn]] void refuse_unequal(int64_t source_lines, int64_t target_lines) const;
+
+  TextFiles files_;
+  bool paired_;
+  int64_t skip_lines_;
+  // How many bytes of a text hold whole records, as far as it goes; 0: none, or not known.
+  std::function<size_t(std::string_view)> whole_records_;
+  size_t index_ = 0;
+  std::optional<TextInput> source_, target_;
+  std::shared_ptr<const fs::path> source_path_, target_path_;
+  std::string carried_, target_carried_;  // that were read, and belong to the next block
+  int64_t lines_ = 0;                     // of the current file, in the blocks so far
+  uint64_t finished_ = 0;
+  std::vector<uint64_t> source_checksums_, target_checksums_;
+};
+
+}  // namespace weft
