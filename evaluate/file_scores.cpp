@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_input.h"
 #include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
 #include "evaluate/metrics/text_passes.h"

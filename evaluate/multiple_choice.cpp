@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_input.h"
 #include "evaluate/likelihood.h"
 #include "evaluate/text_generator.h"
 

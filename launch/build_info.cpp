@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/mpi.h"
-#include "data/prepare/config.h"
+#include "data/text/byte_stream.h"
 #include "data/tokenizer/config.h"
 #include "kernels/context.h"
 #include "kernels/device/ids.h"

@@ -1,9 +1,9 @@
 #include <cstdio>
 
 #include "base/config/reader.h"
+#include "base/json_line.h"
 #include "evaluate/rescoring.h"
 #include "launch/commands.h"
-#include "launch/json_line.h"
 #include "launch/line_files.h"
 #include "launch/text_options.h"
 #include "launch/text_output.h"

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_input.h"
 
 namespace weft {
 

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_line.h"
 #include "evaluate/next_tokens.h"
 #include "evaluate/one_line.h"
 #include "evaluate/text_stream.h"
-#include "launch/json_line.h"
 
 namespace weft {
 namespace {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_line.h"
 #include "data/tokenizer/tokenizer.h"
-#include "launch/json_line.h"
 
 namespace weft {
 namespace {

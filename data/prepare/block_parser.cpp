@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "data/prepare/json_fields.h"
-#include "data/prepare/text_lines.h"
+#include "data/text/text_lines.h"
 
 namespace weft {
 

@@ -245,9 +245,6 @@ struct DataConfig {
   void check() const;
 };
 
-// Whether this build reads text that zstd compressed: not where libzstd was not found.
-bool has_zstd();
-
 // Keys of this section that had other names in earlier versions, as jobs and datasets of those versions store them.
 inline constexpr auto kRenamedDataKeys = std::to_array<RenamedKey>({
     {"data.documents", "data.document_delimiter"},

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "data/prepare/config.h"
-#include "data/prepare/text_file.h"
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_file.h"
+#include "data/text/text_input.h"
 
 namespace weft {
 

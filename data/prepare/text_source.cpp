@@ -1,7 +1,7 @@
 #include "data/prepare/text_source.h"
 
 #include "base/error.h"
-#include "data/prepare/file_names.h"
+#include "data/text/file_names.h"
 
 namespace weft {
 

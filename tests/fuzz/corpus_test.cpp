@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "data/prepare/config.h"
+#include "data/text/byte_stream.h"
 #include "tests/fuzz/checkpoint_fuzz.h"
 #include "tests/fuzz/dataset_fuzz.h"
 #include "tests/fuzz/safetensors_fuzz.h"

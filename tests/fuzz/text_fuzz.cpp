@@ -4,7 +4,7 @@
 
 #include "data/prepare/json_fields.h"
 #include "data/prepare/text_source.h"
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_input.h"
 #include "tests/fuzz/memory_file.h"
 
 namespace weft::test {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_input.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 #include "tests/support/scratch.h"

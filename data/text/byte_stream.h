@@ -49,7 +49,9 @@ class Decoder {
 std::unique_ptr<Decoder> make_decoder(FileBytes& from, const fs::path& path);
 
 std::unique_ptr<Decoder> make_gzip_decoder();
-// DataError where weft is built without zstd.
+// Whether this build reads text that zstd compressed: not where libzstd was not found.
+bool has_zstd();
+// DataError where it does not.
 std::unique_ptr<Decoder> make_zstd_decoder();
 
 }  // namespace weft

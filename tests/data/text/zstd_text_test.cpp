@@ -1,9 +1,9 @@
 // Where weft is built with zstd.
-#include "tests/data/prepare/zstd_text.h"
+#include "tests/data/text/zstd_text.h"
 
 #include <gmock/gmock.h>
 
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_input.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

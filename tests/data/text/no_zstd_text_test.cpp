@@ -1,8 +1,8 @@
 // Where weft is built without zstd.
 #include <gmock/gmock.h>
 
-#include "data/prepare/text_source_input.h"
-#include "tests/data/prepare/zstd_text.h"
+#include "data/text/text_input.h"
+#include "tests/data/text/zstd_text.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

@@ -1,4 +1,4 @@
-#include "data/prepare/byte_stream.h"
+#include "data/text/byte_stream.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_input.h"
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/prepare/byte_stream.h"
+#include "data/text/byte_stream.h"
 
 namespace weft {
 

@@ -1,8 +1,7 @@
 #include <zstd.h>
 
 #include "base/error.h"
-#include "data/prepare/byte_stream.h"
-#include "data/prepare/config.h"
+#include "data/text/byte_stream.h"
 
 namespace weft {
 

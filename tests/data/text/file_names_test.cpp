@@ -1,4 +1,4 @@
-#include "data/prepare/file_names.h"
+#include "data/text/file_names.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
-#include "data/prepare/byte_stream.h"
+#include "data/text/byte_stream.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 #include <future>
 #include <thread>
 
-#include "data/prepare/text_source_input.h"
+#include "data/text/text_input.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 #include "tests/support/scratch.h"

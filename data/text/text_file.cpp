@@ -1,10 +1,10 @@
-#include "data/prepare/text_file.h"
+#include "data/text/text_file.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "data/prepare/byte_stream.h"
+#include "data/text/byte_stream.h"
 
 namespace weft {
 
