@@ -88,7 +88,7 @@ bool TextBlocks::next(TextBlock& block) {
     const bool more = take_block(block.text);
     block.file = source_path_, block.target_file = target_path_;
     block.lines_before = lines_;
-    lines_ += count_lines(block.text);
+    lines_ += std::count(block.text.begin(), block.text.end(), '\n');
     if (paired_) take_partner(block);
     if (!more) finish_files();
     block.consumed = consumed();
@@ -128,7 +128,8 @@ bool TextBlocks::take_block(std::string& text) {
 }
 
 void TextBlocks::take_partner(TextBlock& block) {
-  const int64_t lines = lines_ - block.lines_before;
+  const int64_t lines = count_lines(block.text);
+  lines_ = block.lines_before + lines;
   const int64_t taken = take_lines(*target_, target_carried_, lines, block.target);
   if (taken < lines) refuse_unequal(lines_ + count_lines_left(*source_, carried_), block.lines_before + taken);
 }
