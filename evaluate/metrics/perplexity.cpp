@@ -29,7 +29,7 @@ double PerplexityReport::bits_per_byte() const { return sums.nll / (static_cast<
 std::string PerplexityReport::format() const {
   std::string line = fmt::format("perplexity {:.4f} per token (base e, nll {:.6f} over {} tokens)", token_perplexity(),
                                  nll_per_token(), sums.tokens);
-  if (sums.words > 0) line += fmt::format(", {:.4f} per word ({} words)", word_perplexity(), sums.words);
+  if (sums.words > 0) line += fmt::format(", {:.6g} per word ({} words)", word_perplexity(), sums.words);
   if (sums.bytes > 0) line += fmt::format(", {:.4f} bits per byte ({} bytes)", bits_per_byte(), sums.bytes);
   line += protocol.context > 0 ? fmt::format(", context {}, stride {}", protocol.context, protocol.stride)
                                : std::string(", whole sentences");
