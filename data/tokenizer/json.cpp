@@ -23,6 +23,8 @@ TokenizerJson parse_json(std::string_view text, const std::string& where) {
     return TokenizerJson::parse(text.begin(), text.end());
   } catch (const TokenizerJson::parse_error& error) {
     throw DataError(fmt::format("{}: no valid JSON at byte {}: {}", where, error.byte, error.what()));
+  } catch (const TokenizerJson::exception& error) {  // a number that no double holds
+    throw DataError(fmt::format("{}: no valid JSON: {}", where, error.what()));
   }
 }
 
