@@ -26,10 +26,11 @@ class TokenizerCorpus : public testing::TestWithParam<Target> {
     }
     for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "tests/fuzz" / GetParam().name)) {
       const std::string bytes = read_file(entry.path());
-      seeds_.emplace_back(bytes.begin(), bytes.end());
+      const bool damaged = entry.path().filename().string().starts_with("damaged_");
+      (damaged ? damaged_ : seeds_).emplace_back(bytes.begin(), bytes.end());
     }
   }
-  std::vector<std::vector<uint8_t>> seeds_;
+  std::vector<std::vector<uint8_t>> seeds_, damaged_;
 };
 
 TEST_P(TokenizerCorpus, SeedsAreReadAndDamageIsReadOrRefused) {
@@ -46,6 +47,7 @@ TEST_P(TokenizerCorpus, SeedsAreReadAndDamageIsReadOrRefused) {
     }
   }
   EXPECT_GT(refused, 20);
+  for (const std::vector<uint8_t>& seed : damaged_) EXPECT_FALSE(GetParam().reads(seed));
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, TokenizerCorpus,
