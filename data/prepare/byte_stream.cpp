@@ -30,7 +30,7 @@ bool is_zstd(std::string_view begin) {
 // The name of a compression that is not read here; empty if it is none.
 std::string_view foreign_compression(std::string_view begin) {
   if (begin.starts_with(kXz)) return "xz";
-  if (begin.starts_with("BZh"sv) && begin.substr(4).starts_with(kBzip2End)) return "bzip2";
+  if (begin.size() == kLongestMagic && begin.starts_with("BZh"sv) && begin.ends_with(kBzip2End)) return "bzip2";
   if (begin.starts_with(kLz4)) return "lz4";
   if (begin.starts_with(kZip)) return "zip";
   return {};
