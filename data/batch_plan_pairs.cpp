@@ -125,11 +125,9 @@ class PairPlan final : public BatchPlan {
   }
 
   std::string order_text() const override {
-    const bool alone = mixture_.parts() == 1;
-    const std::string mixed = alone ? "" : fmt::format(" of {} datasets mixed by weight", mixture_.parts());
-    const std::string once = alone ? "each once an epoch" : "each once an epoch of its dataset";
-    if (!bucketed()) return fmt::format("pairs{} in random order, {}", mixed, once);
-    return fmt::format("pairs{} of similar length together, {}, {} group{} a step", mixed, once,
+    const char* once = mixture_.parts() == 1 ? "each once an epoch" : "each once an epoch of its dataset";
+    if (!bucketed()) return fmt::format("pairs{} in random order, {}", mixture_.text(), once);
+    return fmt::format("pairs{} of similar length together, {}, {} group{} a step", mixture_.text(), once,
                        config_.buckets_per_step, config_.buckets_per_step == 1 ? "" : "s");
   }
 

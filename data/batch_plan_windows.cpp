@@ -100,11 +100,9 @@ class WindowPlan final : public BatchPlan {
   }
 
   std::string order_text() const override {
-    const bool alone = parts_.size() == 1;
-    const std::string mixed = alone ? "" : fmt::format(" of {} datasets mixed by weight", parts_.size());
-    if (random()) return fmt::format("windows of {}{} drawn with replacement", config_.context_length, mixed);
-    return fmt::format("windows of {}{}, each once an epoch{}{}", config_.context_length, mixed,
-                       alone ? "" : " of its dataset",
+    if (random()) return fmt::format("windows of {}{} drawn with replacement", config_.context_length, mixture_.text());
+    return fmt::format("windows of {}{}, each once an epoch{}{}", config_.context_length, mixture_.text(),
+                       parts_.size() == 1 ? "" : " of its dataset",
                        config_.shift_windows ? ", from another offset every epoch" : "");
   }
 

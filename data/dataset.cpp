@@ -16,7 +16,7 @@ class Dataset::State {
   State(const std::vector<DatasetSource>& sources, std::string_view split, const ShardShare& checked);
 
   size_t shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total, const char* what) const;
-  std::string name() const;  // the directories
+  std::string name() const { return directory_names(parts); }
 
   DatasetHeader header;
   std::vector<DatasetPart> parts;
@@ -45,8 +45,9 @@ Dataset::State::State(const std::vector<DatasetSource>& sources, std::string_vie
   parts = parts_of(found, split);
   std::vector<ShardFile> files;
   int64_t tokens = 0, records = 0;
-  for (const auto& [source, manifest] : found) {
-    const SplitEntry& entry = manifest.splits.at(header.split);
+  for (const SplitOfSource& part : found) {
+    const Manifest& manifest = part.manifest;
+    const SplitEntry& entry = part.split(split);
     const auto identity = std::make_shared<const ShardIdentity>(ShardIdentity{.version = manifest.version,
                                                                               .kind = manifest.kind,
                                                                               .split = header.split,
@@ -59,7 +60,7 @@ Dataset::State::State(const std::vector<DatasetSource>& sources, std::string_vie
       records_before.push_back(records);
       tokens += shard.source.count;
       records += shard.records;
-      files.push_back({.directory = source.directory, .entry = shard, .identity = identity});
+      files.push_back({.directory = part.source.directory, .entry = shard, .identity = identity});
     }
   }
   shards.emplace(std::move(files));
@@ -67,12 +68,6 @@ Dataset::State::State(const std::vector<DatasetSource>& sources, std::string_vie
   for (auto i = static_cast<size_t>(checked.part); i < shards->count(); i += static_cast<size_t>(checked.of)) {
     shards->open(i);
   }
-}
-
-std::string Dataset::State::name() const {
-  std::string text;
-  for (const DatasetPart& part : parts) text += (text.empty() ? "" : ", ") + part.directory.string();
-  return text;
 }
 
 // The last shard that begins at or before `index`; empty ones (documents that began earlier) are passed over.

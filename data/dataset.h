@@ -69,12 +69,12 @@ struct DatasetSource {
 // above 0. Touches no file.
 void check_sources(const std::vector<DatasetSource>& sources);
 
-// What one directory gives to a dataset: a stretch of its tokens and records.
+// What one directory gives to a dataset: a stretch of its tokens, and its records.
 struct DatasetPart {
   fs::path directory;
   double weight = 1;
   int64_t first_token = 0, num_tokens = 0;  // of both sides
-  int64_t first_record = 0, num_records = 0;
+  int64_t num_records = 0;
   uint64_t content = 0;  // of the shards' checksums, in order: another text, split or order is another number
 };
 

@@ -23,12 +23,6 @@ std::string split_names(const std::vector<Manifest>& manifests) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string joined(const std::vector<DatasetSource>& sources) {
-  std::string text;
-  for (const DatasetSource& source : sources) text += (text.empty() ? "" : ", ") + source.directory.string();
-  return text;
-}
-
 std::string id_text(const std::optional<int32_t>& id) { return id ? fmt::format("{}", *id) : "none"; }
 
 // What ids mean, as "name: A or B"; empty if they mean the same.
@@ -127,7 +121,7 @@ std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources
     require<DataError>(split != "train", "{} has no split \"train\", only: {}", sources[i].directory.string(),
                        split_names({manifests[i]}));
   }
-  require<DataError>(!found.empty(), "{} has no split \"{}\", only: {}", joined(sources), split,
+  require<DataError>(!found.empty(), "{} has no split \"{}\", only: {}", directory_names(sources), split,
                      split_names(manifests));
   return found;
 }
@@ -159,18 +153,16 @@ DatasetHeader header_of(const std::vector<SplitOfSource>& sources, std::string_v
 
 std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, std::string_view split) {
   std::vector<DatasetPart> parts;
-  int64_t tokens = 0, records = 0;
+  int64_t tokens = 0;
   for (const SplitOfSource& source : sources) {
     const SplitEntry& entry = source.split(split);
     parts.push_back({.directory = source.source.directory,
                      .weight = source.source.weight,
                      .first_token = tokens,
                      .num_tokens = entry.source.tokens + entry.target.tokens,
-                     .first_record = records,
                      .num_records = entry.records,
                      .content = content_of(entry)});
     tokens += parts.back().num_tokens;
-    records += entry.records;
   }
   return parts;
 }

@@ -8,6 +8,14 @@
 
 namespace weft {
 
+// "prepared/a, prepared/b": the directories of sources or parts, for messages.
+template <class T>
+std::string directory_names(const std::vector<T>& all) {
+  std::string names;
+  for (const T& one : all) names += (names.empty() ? "" : ", ") + one.directory.string();
+  return names;
+}
+
 // One split of one directory, as its manifest states it.
 struct SplitOfSource {
   DatasetSource source;

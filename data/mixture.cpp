@@ -79,6 +79,10 @@ MixtureOrder::Draw MixtureOrder::at(int64_t epoch, int64_t slot) const {
   return {.part = node, .epoch = number / sizes_[node], .place = number % sizes_[node]};
 }
 
+std::string MixtureOrder::text() const {
+  return parts() == 1 ? "" : fmt::format(" of {} datasets mixed by weight", parts());
+}
+
 double MixtureOrder::epochs_of(size_t part, double epochs) const {
   return epochs * static_cast<double>(taken(part)) / static_cast<double>(sizes_[part]);
 }

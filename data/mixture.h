@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace weft {
@@ -35,6 +36,7 @@ class MixtureOrder {
   int64_t records(size_t part) const { return sizes_[part]; }      // that the part has
   int64_t taken(size_t part) const { return nodes_[part].taken; }  // that an epoch takes of it
   Draw at(int64_t epoch, int64_t slot) const;                      // slot < records()
+  std::string text() const;  // " of 3 datasets mixed by weight", for order_text(); empty of one
   // How often the part is gone through in so many epochs of the mixture.
   double epochs_of(size_t part, double epochs) const;
 

@@ -11,8 +11,10 @@ namespace weft {
 std::vector<SourceReport> source_reports(const Dataset& dataset, const BatchPlan& plan, Position position) {
   const MixtureOrder* mixture = plan.mixture();
   if (mixture == nullptr || mixture->parts() == 1) return {};
-  const auto steps = static_cast<double>(plan.steps_per_epoch(position.epoch));
-  const double epochs = static_cast<double>(position.epoch) + static_cast<double>(position.step) / steps;
+  double epochs = static_cast<double>(position.epoch);
+  if (position.step > 0) {  // at its beginning an epoch need not be made to know how many steps it has
+    epochs += static_cast<double>(position.step) / static_cast<double>(plan.steps_per_epoch(position.epoch));
+  }
   double tokens_an_epoch = 0;
   for (size_t i = 0; i < mixture->parts(); ++i) {
     tokens_an_epoch += mixture->epochs_of(i, 1) * static_cast<double>(dataset.parts()[i].num_tokens);

@@ -16,6 +16,16 @@ bool within(std::string_view key, std::string_view section) {
   return key.starts_with(section) && (key.size() == section.size() || key[section.size()] == '.');
 }
 
+// As `job`, with the datasets that it mixes where `now` says that they lie: what they hold is compared, as that of
+// data.directory is (Resume), and not where. Alone, a dataset has no share.
+JobConfig with_directories_of(const JobConfig& now, JobConfig job) {
+  auto& mixture = job.data.mixture;
+  if (mixture.size() != now.data.mixture.size()) return job;
+  if (mixture.empty()) job.data.weight = now.data.weight;
+  for (size_t i = 0; i < mixture.size(); ++i) mixture[i].directory = now.data.mixture[i].directory;
+  return job;
+}
+
 }  // namespace
 
 bool changes_training(const std::string& key) {
@@ -46,20 +56,6 @@ bool changes_training(const std::string& key) {
 bool overrides(const JobConfig& job, const std::string& key) {
   return std::ranges::any_of(job.allow_changes, [&](const std::string& section) { return within(key, section); });
 }
-
-namespace {
-
-// As `job`, with the datasets that it mixes where `now` says that they lie: what they hold is compared, as that of
-// data.directory is (Resume), and not where. Alone, a dataset has no share.
-JobConfig with_directories_of(const JobConfig& now, JobConfig job) {
-  auto& mixture = job.data.mixture;
-  if (mixture.size() != now.data.mixture.size()) return job;
-  if (mixture.empty()) job.data.weight = now.data.weight;
-  for (size_t i = 0; i < mixture.size(); ++i) mixture[i].directory = now.data.mixture[i].directory;
-  return job;
-}
-
-}  // namespace
 
 ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now) {
   ResumeChanges changes;

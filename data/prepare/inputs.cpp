@@ -122,11 +122,10 @@ std::string settings_difference(const Manifest& manifest, const std::map<std::st
 std::map<std::string, std::string> prepare_settings(const DataConfig& data, const TokenizerConfig& tokenizer,
                                                     const std::optional<TokenizerConfig>& target_tokenizer) {
   std::map<std::string, std::string> settings;
-  DataConfig made = data;
-  made.mixture.clear();  // of other datasets
-  write_settings("data", made, settings);
+  write_settings("data", data, settings);
   for (const char* other : {"data.directory", "data.weight", "data.document_mask"})
     settings.erase(other);  // of what is read, not made
+  std::erase_if(settings, [](const auto& setting) { return setting.first.starts_with("data.mixture["); });
   if (!data.tokenizer_file.empty()) return settings;
   write_settings("tokenizer", as_meant(tokenizer), settings);
   if (target_tokenizer) write_settings("target_tokenizer", as_meant(*target_tokenizer), settings);

@@ -13,6 +13,7 @@ namespace weft {
 
 namespace {
 
+constexpr size_t kLongestMagic = 10;  // of bzip2
 constexpr size_t kBufferBytes = 256 * 1024;
 
 using namespace std::string_view_literals;
@@ -33,7 +34,6 @@ bool may_be(std::string_view begin, std::string_view magic) {
 
 // As many of the first bytes as tell how a file is compressed, and no more: who types waits for the answer.
 std::string_view telling_bytes(FileBytes& from) {
-  constexpr size_t kLongest = 10;  // of bzip2
   size_t wanted = 1;
   const auto undecided = [](std::string_view begin) {
     const bool skippable = (begin[0] & 0xF0) == 0x50 && may_be(begin.substr(1), kSkippableEnd);
@@ -42,8 +42,8 @@ std::string_view telling_bytes(FileBytes& from) {
            may_be(begin, kLz4) || may_be(begin, kZip);
   };
   std::string_view begin;
-  do begin = from.at_least(wanted).substr(0, kLongest);
-  while (begin.size() >= wanted && ++wanted <= kLongest && undecided(begin));
+  do begin = from.at_least(wanted).substr(0, kLongestMagic);
+  while (begin.size() >= wanted && ++wanted <= kLongestMagic && undecided(begin));
   return begin;
 }
 
@@ -55,7 +55,7 @@ bool is_zstd(std::string_view begin) {
 // The name of a compression that is not read here; empty if it is none.
 std::string_view foreign_compression(std::string_view begin) {
   if (begin.starts_with(kXz)) return "xz";
-  if (begin.starts_with(kBzip2) && begin.substr(4).starts_with(kBzip2End)) return "bzip2";
+  if (begin.size() == kLongestMagic && begin.starts_with(kBzip2) && begin.ends_with(kBzip2End)) return "bzip2";
   if (begin.starts_with(kLz4)) return "lz4";
   if (begin.starts_with(kZip)) return "zip";
   return {};

@@ -1,80 +1,16 @@
 // What users get when something is wrong: the exit code of the documentation, a message that says what, where and what
 // to do, nothing half-written, inputs as they were. The program itself is run.
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <nlohmann/json.hpp>
 
-#include "tests/launch/run_weft.h"
-#include "tests/support/gzip.h"
-#include "tests/support/scratch.h"
+#include "tests/launch/commands_fixture.h"
 #include "tests/support/small_disk.h"
 
 namespace weft {
 namespace {
 
 using namespace test;
-
-struct Case {
-  std::vector<std::string> arguments;
-  int exit = 0;
-  std::vector<std::string> says;  // pieces of what it prints on standard error
-  std::string input = "";
-};
-
-constexpr const char* kGptJob = R"(name: g
-run_dir: run
-data: {directory: data, train: {files: [train.txt]}, valid: {files: [valid.txt]}}
-tokenizer: {kind: bytes, specials: [<e>], eos: <e>}
-model: {layers: 1, width: 16, heads: 2, max_length: 8}
-batch: {sequences: 2}
-train: {max_steps: 2}
-)";
-constexpr const char* kPairsJob = R"(name: t
-task: translation
-run_dir: trun
-data: {directory: tdata, format: tsv, train: {files: [train.tsv]}, valid: {files: [valid.tsv]}}
-tokenizer: {kind: chars, specials: [<s>, </s>], bos: <s>, eos: </s>}
-model: {encoder_layers: 1, layers: 1, width: 16, heads: 2, max_length: 12}
-batch: {sequences: 2}
-train: {max_steps: 2}
-)";
-
-class Commands : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string text, pairs;
-    for (int i = 0; i < 30; ++i) text += "the boat went by\n\n", pairs += "ab " + std::to_string(i) + "\tba\n";
-    scratch_.write("train.txt", text);
-    scratch_.write("valid.txt", "a boat and the wind\n");
-    scratch_.write("train.tsv", pairs);
-    scratch_.write("valid.tsv", "a 1\tba\nb 2\tab\n");
-    scratch_.write("gpt.yaml", kGptJob);
-    scratch_.write("pairs.yaml", kPairsJob);
-  }
-
-  void must(const std::vector<std::string>& arguments) {
-    const Finished done = run_weft(scratch_.path(), arguments);
-    ASSERT_EQ(done.exit, 0) << joined(arguments) << "\n" << done.err;
-  }
-  void prepare_both() { must({"prepare", "gpt.yaml"}), must({"prepare", "pairs.yaml"}); }
-  void train_both() { prepare_both(), must({"train", "gpt.yaml"}), must({"train", "pairs.yaml"}); }
-
-  Finished expect(const Case& c) {
-    const auto before = snapshot(scratch_.path());
-    const Finished done = run_weft(scratch_.path(), c.arguments, c.input);
-    const std::string what = joined(c.arguments) + "\n" + done.err;
-    EXPECT_EQ(done.exit, c.exit) << what;
-    for (const std::string& piece : c.says) EXPECT_NE(done.err.find(piece), std::string::npos) << piece << "\n" << what;
-    EXPECT_EQ(snapshot(scratch_.path()), before) << what;
-    return done;
-  }
-  void expect_all(const std::vector<Case>& cases) {
-    for (const Case& c : cases) expect(c);
-  }
-
-  Scratch scratch_;
-};
 
 TEST_F(Commands, CommandLine) {
   expect_all({
@@ -89,65 +25,6 @@ TEST_F(Commands, CommandLine) {
 }
 
 // Two datasets, one of them prepared with the other's tokenizer, and what may be wrong with that.
-TEST_F(Commands, Mixtures) {
-  prepare_both();
-  must({"prepare", "gpt.yaml", "--set", "data.directory=more", "--set", "data.train.files=[valid.txt]", "--set",
-        "data.tokenizer_file=data/tokenizer.json"});
-  must({"prepare", "gpt.yaml", "--set", "data.directory=others", "--set", "tokenizer={specials: [<x>], eos: <x>}"});
-  const auto on = [&](const char* command, const std::string& mixture) {
-    return std::vector<std::string>{command, "gpt.yaml", "--set", "data.mixture=" + mixture, "--set", "run_dir=mixed"};
-  };
-  expect_all({
-      {on("validate", "[{directory: more, weight: 0.5}]"), 0, {"of 2 datasets mixed by weight", "more", "33.33 %"}},
-      {on("validate", "[{directory: nowhere}]"), 0, {"nowhere of data.mixture is not prepared yet"}},
-      {on("prepare", "[{directory: nowhere}]"), 0, {"nowhere of data.mixture is not prepared"}},
-      {on("validate", "[{directory: more, weight: 0}]"), 2, {"data.mixture.0.weight: expected a number from 1e-09"}},
-      {on("validate", "[{directory: more}, {directory: data}]"), 2, {"data: data is mixed with itself"}},
-      {on("validate", "[{directory: more, weight: 1e-6}]"), 2, {"data.mixture: a weight of 1e-06", "raise it"}},
-  });
-  for (const char* command : {"train", "validate"}) {
-    expect_all({
-        {on(command, "[{directory: others}]"),
-         3,
-         {"data and others cannot be mixed: they differ in tokenizer", "data.tokenizer_file: data/tokenizer.json"}},
-        {on(command, "[{directory: tdata}]"), 3, {"data and tdata cannot be mixed: they differ in kind"}},
-    });
-  }
-  expect({on("train", "[{directory: nowhere}]"), 3, {"nowhere holds no prepared dataset"}});
-  must(on("plan", "[{directory: more, weight: 0.5}]"));
-  must(on("train", "[{directory: more, weight: 0.5}]"));
-  // The held-out text of both, and of one of them.
-  const auto targets = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"evaluate", "--checkpoint", "mixed", "--split", "valid", "--json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Finished done = run_weft(scratch_.path(), arguments);
-    EXPECT_EQ(done.exit, 0) << done.err;
-    return nlohmann::json::parse(done.out)["perplexity"]["tokens"].get<int64_t>();
-  };
-  const int64_t one = targets({"--set", "data.mixture=[]"});
-  EXPECT_EQ(targets({}), 2 * one + 1);  // both hold the same text out
-  EXPECT_EQ(targets({"--set", "data.directory=more", "--set", "data.mixture=[]"}), one);
-  expect({{"evaluate", "--checkpoint", "mixed", "--set", "data.directory=more"}, 2, {"more is mixed with itself"}});
-}
-
-TEST_F(Commands, MixturesOfPairs) {
-  prepare_both();
-  must({"prepare", "pairs.yaml", "--set", "data.directory=tmore", "--set", "data.train.files=[valid.tsv]", "--set",
-        "data.tokenizer_file=tdata/tokenizer.json"});
-  const std::string mixture = "data.mixture=[{directory: tmore, weight: 0.5}]";
-  must({"train", "pairs.yaml", "--set", mixture});
-  expect({{"train", "pairs.yaml", "--set", "data.mixture=[{directory: tmore, weight: 0.7}]", "--set",
-           "train.max_steps=3", "--set", "allow_changes=[train.max_steps]"},
-          2,
-          {"data.mixture: [", "weight: 0.5}] -> [", "weight: 0.7}]"}});
-  const Finished done = run_weft(
-      scratch_.path(), {"evaluate", "pairs.yaml", "--set", mixture, "--split", "valid", "--baselines", "--json"});
-  ASSERT_EQ(done.exit, 0) << done.err;
-  const auto report = nlohmann::json::parse(done.out);
-  EXPECT_EQ(report["pairs"], 4);  // two of each
-  EXPECT_EQ(report["references"], "text");
-}
-
 TEST_F(Commands, JobFiles) {
   scratch_.write("empty.yaml", "");
   scratch_.write("binary.yaml", std::string("name: \0x\n", 9));
@@ -180,62 +57,6 @@ TEST_F(Commands, JobFiles) {
   expect({{"train", "."}, 2, {"is a directory"}});
 }
 
-TEST_F(Commands, Text) {
-  scratch_.write("empty.txt", "");
-  scratch_.write("blank.txt", "\n \n\t\n");
-  scratch_.write("binary.txt", std::string("fine\nab\0cd\n", 11));
-  scratch_.write("latin.txt", "one\ncaf\xe9\n");
-  const std::string gz = read_file(write_gz(scratch_, "whole.gz", std::string(5000, 'x') + "\n"));
-  scratch_.write("cut.gz", gz.substr(0, gz.size() / 2));
-  scratch_.write("three", "a\nb\nc\n");
-  scratch_.write("two", "a\nb\n");
-  scratch_.write("few.tsv", "a\tb\nonly one\n");
-  scratch_.write("types.jsonl", "{\"text\": \"hi\"}\n{\"text\": 5}\n");
-  scratch_.write("syntax.jsonl", "{\"text\": \"hi\"}\n{\"text\": \n");
-  const auto text = [](const std::string& file) {
-    return std::vector<std::string>{"prepare", "gpt.yaml", "--set", "data.train.files=[" + file + "]"};
-  };
-  const auto with = [](std::vector<std::string> words, std::initializer_list<std::string> more) {
-    for (const std::string& word : more) words.insert(words.end(), {"--set", word});
-    return words;
-  };
-  expect_all({
-      {text("nowhere.txt"), 3, {"nowhere.txt: no such file"}},
-      {text("no*.txt"), 3, {"no*.txt: no file matches"}},
-      {text("."), 3, {"./binary.txt:2: a NUL byte"}},
-      {text("empty.txt"), 3, {"split train holds no document", "hint: check the files"}},
-      {text("blank.txt"), 3, {"split train holds no document"}},
-      {text("binary.txt"), 3, {"binary.txt:2: a NUL byte", "hint:"}},
-      {text("cut.gz"), 3, {"cut.gz", "truncated"}},
-      {with(text("latin.txt"), {"tokenizer.kind=chars"}), 3, {"latin.txt:2: byte 0xe9 is not valid UTF-8", "hint:"}},
-      {with(text("types.jsonl"), {"data.format=jsonl", "data.valid.files=[types.jsonl]"}), 3, {"types.jsonl:2"}},
-      {with(text("syntax.jsonl"), {"data.format=jsonl", "data.valid.files=[syntax.jsonl]"}), 3, {"syntax.jsonl:2"}},
-      {{"prepare", "pairs.yaml", "--set", "data.train.files=[few.tsv]"}, 3, {"few.tsv:2", "column 2"}},
-      {with({"prepare", "gpt.yaml"}, {"data.tokenizer_file=nowhere.json"}),
-       3,
-       {"nowhere.json: cannot be read: No such file"}},
-      {with({"prepare", "gpt.yaml"}, {"data.tokenizer_file=train.txt"}), 3, {"train.txt: no valid JSON"}},
-      {with({"prepare", "gpt.yaml"}, {"tokenizer.kind=gpt2", "tokenizer.vocab_file=no.json",
-                                      "tokenizer.merges_file=no.txt", "tokenizer.specials=[]", "tokenizer.eos=\"\""}),
-       3,
-       {"no.json: cannot be read: No such file"}},
-  });
-  std::string parallel = kPairsJob;
-  const size_t from = parallel.find("data:"), to = parallel.find('\n', from);
-  parallel.replace(from, to - from,
-                   "data: {directory: pdata, format: parallel, train: {source: [three], target: [two]}, "
-                   "valid: {source: [two], target: [two]}}");
-  scratch_.write("parallel.yaml", parallel);
-  expect({{"prepare", "parallel.yaml"}, 3, {"three", "two", "3", "2", "lines"}});
-}
-
-// Bytes that are no UTF-8 are kept by kinds that keep any bytes.
-TEST_F(Commands, BytesThatAreNoUtf8AreKept) {
-  scratch_.write("train.txt", "caf\xe9 ol\xe9 caf\xe9 ol\xe9\n");
-  must({"prepare", "gpt.yaml"});
-  must({"inspect", "data", "--verify"});
-}
-
 TEST_F(Commands, PlacesThatCannotBeWritten) {
   train_both();
   expect_all({
@@ -261,56 +82,6 @@ TEST_F(Commands, PlacesThatCannotBeWritten) {
     EXPECT_EQ(done.exit, 3) << joined(arguments);
     EXPECT_NE(done.err.find("write standard output: No space left on device"), std::string::npos) << done.err;
   }
-}
-
-TEST_F(Commands, DatasetsThatDoNotFit) {
-  train_both();
-  const auto copy = [&](const std::string& from, const std::string& to) {
-    fs::copy(scratch_ / from, scratch_ / to, fs::copy_options::recursive);
-  };
-  for (const char* name : {"cut", "foreign", "text", "manifest", "otherids", "gone"}) copy("data", name);
-  fs::resize_file(scratch_ / "cut/train-00000.h5", 2000);
-  fs::copy_file(scratch_ / "tdata/train-00000.h5", scratch_ / "foreign/train-00000.h5",
-                fs::copy_options::overwrite_existing);
-  scratch_.write("text/train-00000.h5", std::string(fs::file_size(scratch_ / "data/train-00000.h5"), 'x'));
-  scratch_.write("manifest/dataset.json", "{}");
-  fs::copy_file(scratch_ / "tdata/tokenizer.json", scratch_ / "otherids/tokenizer.json",
-                fs::copy_options::overwrite_existing);
-  fs::remove(scratch_ / "gone/train-00000.h5");
-  for (const char* command : {"train", "validate"}) {
-    const auto on = [&](const std::string& directory) {
-      return std::vector<std::string>{command, "gpt.yaml",      "--set", "data.directory=" + directory,
-                                      "--set", "run_dir=newrun"};
-    };
-    expect_all({
-        {on("cut"), 3, {"cut/train-00000.h5: 2000 bytes", "truncated"}},
-        {on("foreign"), 3, {"foreign/train-00000.h5"}},
-        {on("text"), 3, {"text/train-00000.h5"}},
-        {on("manifest"), 3, {"manifest/dataset.json"}},
-        {on("gone"), 3, {"gone/train-00000.h5"}},
-        {on("tdata"), 2, {"tdata was prepared otherwise", "data.format was", "hint:"}},
-        {on("otherids"), 3, {"otherids/tokenizer.json is not the tokenizer that made this dataset"}},
-    });
-  }
-  expect_all({
-      {{"train", "gpt.yaml", "--set", "data.directory=nowhere", "--set", "run_dir=newrun"},
-       3,
-       {"nowhere holds no prepared dataset", "weft prepare"}},
-      {{"train", "pairs.yaml", "--set", "model.max_length=3", "--set", "run_dir=newrun"},
-       2,
-       {"has a sequence of", "model.max_length is 3", "hint:"}},
-      {{"prepare", "gpt.yaml", "--set", "tokenizer.kind=chars"}, 3, {"data already holds another dataset", "hint:"}},
-      {{"evaluate", "gpt.yaml", "--set", "data.directory=tdata", "--split", "valid"},
-       2,
-       {"tdata holds pairs, but task is gpt"}},
-      {{"evaluate", "gpt.yaml", "--split", "test"}, 3, {"has no split \"test\", only: train, valid"}},
-      {{"inspect", "cut"}, 3, {"cut/train-00000.h5"}},
-      {{"inspect", "otherids", "--verify"}, 3, {"otherids/tokenizer.json"}},
-      {{"inspect", "data/train-00000.h5"}, 2, {"part of a dataset", "hint: give the directory"}},
-      {{"inspect", "run/metrics.jsonl"}, 2, {"nothing that can be shown", "hint:"}},
-      {{"inspect", "data/dataset.json"}, 2, {"hint: give the directory"}},
-      {{"inspect", "nowhere"}, 3, {"nowhere: no such file"}},
-  });
 }
 
 TEST_F(Commands, CheckpointsThatDoNotFit) {

@@ -126,6 +126,18 @@ TEST(CompressedText, OtherCompressionsAreNamed) {
               ElementsAre("BZh is how they begin", "PK"));
 }
 
+// Found by a fuzzer: "BZh" alone ended the program.
+TEST(CompressedText, WhatEndsWithinAMarkIsText) {
+  const Scratch scratch;
+  for (const std::string mark : {"BZh91AY&SY", "PK\x03\x04", "\x04\x22\x4D\x18",
+                                 "\xFD"
+                                 "7zXZ"}) {
+    for (size_t bytes = 1; bytes < mark.size(); ++bytes) {
+      EXPECT_THAT(lines_of(scratch.write("text", mark.substr(0, bytes))), ElementsAre(mark.substr(0, bytes)));
+    }
+  }
+}
+
 TEST(CompressedText, ByteOrderMarkIsLeftOutOfCompressedTextToo) {
   const Scratch scratch;
   EXPECT_THAT(lines_of(write_gz(scratch, "a.gz", "\xEF\xBB\xBFone")), ElementsAre("one"));
