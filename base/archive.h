@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -11,19 +12,26 @@
 
 namespace weft {
 
-// Numbers, texts and lists of numbers as bytes, one after another, for a program's own use: what wrote them reads them.
+// Numbers, texts and lists of them as bytes, one after another, for a program's own use: what wrote them reads them.
 // A type names its members once, for both ways: template <class Archive> void archive(Archive& a) { a(x), a(y); }
 class ArchiveWriter {
  public:
   template <class T>
   requires std::is_arithmetic_v<T>
   void operator()(const T& value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  template <class T>
+  requires std::is_enum_v<T>
+  void operator()(const T& value) { (*this)(static_cast<std::underlying_type_t<T>>(value)); }
   void operator()(const std::string& text) { (*this)(text.size()), bytes_ += text; }
   template <class T>
   requires std::is_arithmetic_v<T>
   void operator()(const std::vector<T>& values) {
     (*this)(values.size());
     bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  }
+  template <class T, size_t N>
+  void operator()(std::array<T, N>& values) {
+    for (T& value : values) (*this)(value);
   }
   template <class T>
   requires(!std::is_arithmetic_v<T>) void operator()(std::vector<T>& values) {
@@ -52,6 +60,13 @@ class ArchiveReader {
   template <class T>
   requires std::is_arithmetic_v<T>
   void operator()(T& value) { std::memcpy(&value, take(sizeof value), sizeof value); }
+  template <class T>
+  requires std::is_enum_v<T>
+  void operator()(T& value) {
+    std::underlying_type_t<T> number;
+    (*this)(number);
+    value = static_cast<T>(number);
+  }
   void operator()(std::string& text) {
     const size_t size = count(1);
     text.assign(take(size), size);
@@ -61,6 +76,10 @@ class ArchiveReader {
   void operator()(std::vector<T>& values) {
     values.resize(count(sizeof(T)));
     if (!values.empty()) std::memcpy(values.data(), take(values.size() * sizeof(T)), values.size() * sizeof(T));
+  }
+  template <class T, size_t N>
+  void operator()(std::array<T, N>& values) {
+    for (T& value : values) (*this)(value);
   }
   template <class T>
   requires(!std::is_arithmetic_v<T>) void operator()(std::vector<T>& values) {

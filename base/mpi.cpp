@@ -1,10 +1,8 @@
 #include "base/mpi.h"
 
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <exception>
-#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -66,15 +64,6 @@ MpiEnvironment::MpiEnvironment(const LauncherInfo& launcher) : unwinding_(std::u
 
 MpiEnvironment::~MpiEnvironment() {
   if (std::uncaught_exceptions() <= unwinding_) MPI_Finalize();
-}
-
-void MpiEnvironment::meet_asleep() const {
-  MPI_Request all = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibarrier(MPI_COMM_WORLD, &all), "MPI_Ibarrier");
-  for (int done = 0; !done;) {
-    check_mpi(MPI_Test(&all, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (!done) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
 }
 
 void MpiEnvironment::abort(int exit_code) {

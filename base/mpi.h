@@ -27,8 +27,6 @@ class MpiEnvironment {
   MpiEnvironment& operator=(const MpiEnvironment&) = delete;
   int rank() const { return rank_; }
   int size() const { return size_; }
-  // Returns on every rank once all have come, and leaves the processors to others until then.
-  void meet_asleep() const;
   // Ends every rank of the job at once; for errors that the others cannot know of.
   [[noreturn]] static void abort(int exit_code);
 

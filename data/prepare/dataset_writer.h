@@ -29,7 +29,7 @@ class DatasetWriter {
   // Everything that was taken (base/archive.h): a writer that reads it goes on from there. Files are left alone.
   template <class Archive>
   void archive(Archive& a) {
-    for (SplitEntry& entry : entries_) a(entry);
+    a(entries_);
     for (TokenStats& stats : source_stats_) a(stats);
     for (TokenStats& stats : target_stats_) a(stats);
     for (auto& writer : writers_) a(*writer);

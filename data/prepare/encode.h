@@ -33,12 +33,23 @@ struct EncodedBatch {
     bool invalid_utf8 = false;
     size_t source_bytes, target_bytes;  // of text
     std::string reference;              // held-out translations: the target's text as it is
+
+    template <class Archive>
+    void archive(Archive& a) {
+      a(split), a(source_end), a(target_end), a(begins), a(ends), a(truncated), a(invalid_utf8);
+      a(source_bytes), a(target_bytes), a(reference);
+    }
   };
   std::vector<int32_t> ids;
   std::vector<Record> records;
   std::array<int64_t, 3> dropped_empty{};  // by split
   std::array<int64_t, 3> dropped_long{};
   BadRecords bad;
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(ids), a(records), a(dropped_empty), a(dropped_long), a(bad);
+  }
 };
 
 // BadRecordError with file and line if the document or source (or the target) is not valid UTF-8 but `tokenizer_kind`

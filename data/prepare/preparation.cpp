@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/prepare/batch_encoder.h"
 #include "data/prepare/phase.h"
-#include "data/prepare/workers.h"
 
 namespace weft {
 
@@ -115,14 +115,12 @@ void Preparation::keep_journal(const fs::path& directory) {
 }
 
 void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directory) {
-  const SequenceEncoder encoder(data_, tokenizers.source, tokenizers.target);
-  OrderedWorkers<TextBatch, EncodedBatch> workers(options_.threads,
-                                                  [&](const TextBatch& batch) { return encoder.encode(batch); });
+  BatchEncoder encoder(data_, tokenizers, options_.threads, options_.ranks);
   PhaseProgress phase(options_, "tokenising", corpus_.total_bytes());
   size_t shards = writer_->shards();
   std::deque<size_t> sizes;  // of the batches that are pending
   const auto take = [&] {
-    writer_->take(workers.take());
+    writer_->take(encoder.take());
     journal_.taken += static_cast<int64_t>(sizes.front());
     sizes.pop_front();
     if (writer_->shards() > std::exchange(shards, writer_->shards())) keep_journal(directory);
@@ -132,9 +130,9 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directo
   const auto submit = [&] {
     if (batch.empty()) return;
     sizes.push_back(batch.size());
-    workers.submit(std::exchange(batch, {}));
+    encoder.submit(std::exchange(batch, {}));
     batch_bytes = 0;
-    if (workers.pending() >= workers.window()) take();
+    if (encoder.pending() >= encoder.window()) take();
   };
   int64_t passed = 0;
   const auto add = [&](DataSplit split, TextRecord&& record) {
@@ -154,8 +152,9 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directo
       add(split, std::move(piece));
   }
   submit();
-  while (workers.pending() > 0) take();
+  while (encoder.pending() > 0) take();
   phase.done();
+  shares_ = encoder.shares();
 }
 
 Manifest Preparation::write(OutputDirectory& directory, uint64_t identity) {

@@ -28,6 +28,7 @@ class Preparation {
   // `identity` is that of text and settings: only a journal of the same is gone on from.
   Manifest write(OutputDirectory& directory, uint64_t identity);
   int64_t resumed() const { return resumed_; }  // records, or pieces of long ones, that an earlier run had encoded
+  const std::vector<uint64_t>& shares() const { return shares_; }  // bytes of text that each rank encoded
   void release() { writer_->release(); }
 
  private:
@@ -50,6 +51,7 @@ class Preparation {
   std::optional<Journal> found_;  // what an earlier run left
   Journal journal_;               // of this one
   int64_t resumed_ = 0;
+  std::vector<uint64_t> shares_;
   std::unique_ptr<DatasetWriter> writer_;
 };
 

@@ -1,6 +1,7 @@
 #include "data/prepare/prepare.h"
 
 #include <chrono>
+#include <numeric>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -49,6 +50,15 @@ bool holds(const fs::path& directory, const std::map<std::string, std::string>& 
   }
 }
 
+// How the ranks shared the text, if there were several: "  4 ranks encoded 30, 24, 23, 23 % of the text".
+std::string describe_shares(const std::vector<uint64_t>& shares) {
+  const auto total = static_cast<double>(std::accumulate(shares.begin(), shares.end(), uint64_t{0}));
+  if (shares.size() < 2 || total == 0) return {};
+  std::vector<std::string> parts;
+  for (const uint64_t share : shares) parts.push_back(fmt::format("{:.0f}", 100 * static_cast<double>(share) / total));
+  return fmt::format("  {} ranks encoded {} % of the text\n", shares.size(), fmt::join(parts, ", "));
+}
+
 }  // namespace
 
 PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
@@ -91,6 +101,7 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
   OutputDirectory directory(report.directory);
   report.manifest = preparation.write(directory, identity_of(settings, inputs));
   report.resumed = preparation.resumed();
+  report.shares = preparation.shares();
   const std::vector<InputEntry> after = stat_inputs(files);
   for (size_t i = 0; i < inputs.size(); ++i) {
     require<DataError>(inputs[i] == after[i], "{} changed while it was read", inputs[i].path);
@@ -140,6 +151,7 @@ std::string describe(const PrepareReport& report) {
     if (report.resumed > 0) {
       text += fmt::format("  {} records were encoded already by a run that did not end\n", report.resumed);
     }
+    text += describe_shares(report.shares);
     if (!report.replaced.empty()) text += fmt::format("  in place of what was there: {}\n", report.replaced);
   }
   return text + describe_splits(report.manifest);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/files.h"
 #include "data/dataset_manifest.h"
@@ -25,9 +26,12 @@ struct PrepareProgress {
   }
 };
 
+class EncodingRanks;
+
 struct PrepareOptions {
-  int threads = 1;     // that tokenise; the output does not depend on it
-  bool force = false;  // replace a dataset made of other text or with other settings
+  int threads = 1;                       // that tokenise; the output does not depend on it
+  bool force = false;                    // replace a dataset made of other text or with other settings
+  const EncodingRanks* ranks = nullptr;  // whose others serve(); the output does not depend on them
   // Called a few times a second from the calling thread, and at the end of each phase.
   std::function<void(const PrepareProgress&)> progress;
 };
@@ -39,6 +43,7 @@ struct PrepareReport {
   std::string replaced;           // why what was there was replaced; empty: nothing was there
   fs::path directory;
   Manifest manifest;
+  std::vector<uint64_t> shares;  // bytes of text that each rank encoded
   double seconds = 0;
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -47,6 +48,10 @@ class OrderedWorkers {
     std::future<Out> result = std::move(results_.front());
     results_.pop_front();
     return result.get();
+  }
+  // Whether take() would return at once.
+  bool ready() const {
+    return !results_.empty() && results_.front().wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
   size_t pending() const { return results_.size(); }
   // How many inputs keep all threads busy.
