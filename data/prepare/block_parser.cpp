@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/prepare/json_fields.h"
+#include "data/text/json_fields.h"
 #include "data/text/text_lines.h"
 
 namespace weft {

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "data/prepare/bad_records.h"
 #include "data/prepare/config.h"
 #include "data/prepare/text_blocks.h"
+#include "data/text/bad_records.h"
 
 namespace weft {
 
@@ -35,7 +35,7 @@ struct ParsedBlock {
 //    spaces and tabs, the last line end left out. line: each line. separator: what lies between two of them, byte for
 //    byte. Empty documents are no documents.
 //  - jsonl: lines of white space are skipped; a line that is no object with a string in the chosen field is a bad
-//    record (json_fields.h says what passes).
+//    record (data/text/json_fields.h says what passes).
 //  - prompt_answer: the same with two fields.
 //  - parallel: line n of a file is the translation of line n of its partner. tsv: nothing is quoted; further columns
 //    are ignored, fewer are a bad record; an empty line is a pair without text.

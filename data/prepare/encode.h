@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "data/dataset_manifest.h"
-#include "data/prepare/bad_records.h"
 #include "data/prepare/config.h"
 #include "data/prepare/specials.h"
 #include "data/prepare/split.h"
 #include "data/prepare/text_source.h"
+#include "data/text/bad_records.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {

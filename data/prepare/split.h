@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "data/prepare/bad_records.h"
 #include "data/prepare/config.h"
 #include "data/prepare/duplicates.h"
 #include "data/prepare/text_source.h"
+#include "data/text/bad_records.h"
 
 namespace weft {
 

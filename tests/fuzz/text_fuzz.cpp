@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/prepare/json_fields.h"
 #include "data/prepare/text_source.h"
+#include "data/text/json_fields.h"
 #include "data/text/text_input.h"
 #include "tests/fuzz/memory_file.h"
 

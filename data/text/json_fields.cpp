@@ -1,9 +1,9 @@
-#include "data/prepare/json_fields.h"
+#include "data/text/json_fields.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "data/prepare/bad_records.h"
+#include "data/text/bad_records.h"
 #include "data/tokenizer/utf8.h"
 
 namespace weft {

@@ -1,4 +1,4 @@
-#include "data/prepare/json_fields.h"
+#include "data/text/json_fields.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "data/prepare/bad_records.h"
+#include "data/text/bad_records.h"
 
 #include <algorithm>
 
