@@ -85,8 +85,35 @@ def decoding_section(result):
     return text + "\n"
 
 
+def preparation_section(result):
+    """What cpu/prepare.py measured."""
+    machine, versions, small = result["machine"], result["versions"], result["preparation"]
+    commit = versions["commit"][:12] + (" with changes" if versions["changed"] else "")
+    megabytes = 1e-6 * small["text_bytes"]
+    one, several = small["encode"]
+    rows = [("GPT-2's encoding, one thread", f"{megabytes / one['seconds']:.1f} MB/s")]
+    if "tiktoken" in small:
+        rows.append((f"the same beside tiktoken {small['tiktoken']['version']}", f"{small['times_tiktoken']:.2f} times; "
+                     + ("the same tokens" if small["same_tokens"] else "other tokens")))
+    rows += [(f"the same, {several['threads']} threads", f"{megabytes / several['seconds']:.1f} MB/s"),
+             ("all of `weft prepare`, JSONL to shards", f"{megabytes / min(small['prepare_seconds']):.1f} MB/s, "
+              f"{100 * small['prepare_share_of_encoding']:.0f} % of encoding alone"),
+             (f"{small['learn']['merges']:,} merges learnt", f"{small['learn']['seconds']:.1f} s")]
+    if "large" in result:
+        large = result["large"]
+        rows += [(f"`weft prepare` of {1e-9 * large['file_bytes']:.1f} GB", f"{large['seconds']:.0f} s; "
+                  f"{large['greatest_memory_mib']} MiB at most"),
+                 (f"killed {len(large['killed_after_seconds'])} times and gone on from",
+                  "the same bytes" if large["same_bytes"] else "OTHER BYTES")]
+    text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
+            f"{result['threads']} threads; commit {commit}; {megabytes:.0f} MB of text in many scripts; the best of three "
+            f"rounds; load before the start {result['load_before']:.2f}\n\n| what | figure |\n|---|---|\n")
+    return text + "".join(f"| {what} | {figure} |\n" for what, figure in rows) + "\n"
+
+
 # What lies in a result of timings says which table it gets; a result without any of these is another record.
-SECTIONS = {"cases": section, "pairs": pairs_section, "decoding": decoding_section}
+SECTIONS = {"cases": section, "pairs": pairs_section, "decoding": decoding_section,
+            "preparation": preparation_section}
 
 
 def results(folder):

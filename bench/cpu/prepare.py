@@ -44,7 +44,7 @@ print(json.dumps({"version": tiktoken.__version__, "tokens": tokens, "seconds": 
 def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("gpt2", help="the directory with GPT-2's vocab.json and merges.txt")
-    p.add_argument("--out", default=os.path.join(compare.ROOT, "bench", "results", "prepare.json"), help="(%(default)s)")
+    p.add_argument("--name", default="preparation", help="of the result, bench/results/NAME.json (%(default)s)")
     p.add_argument("--build", default=os.path.join(compare.ROOT, "build", "cpu"), help="(%(default)s)")
     p.add_argument("--python", default=sys.executable, help="that has tiktoken (%(default)s)")
     p.add_argument("--threads", type=int, default=2, help="(%(default)s)")
@@ -108,11 +108,10 @@ def text_bytes(folder):
 def small(options, folder):
     text = os.path.join(folder, "text.jsonl")
     many_scripts.main([text, "--megabytes", "100"])
-    seconds, _, _ = min(prepare(options, write_job(options, folder, text)) for _ in range(1))
-    runs = [seconds]
-    for _ in range(2):
-        shutil.rmtree(os.path.join(folder, "data"))
-        runs.append(prepare(options, os.path.join(folder, "job.yaml"))[0])
+    job, runs = write_job(options, folder, text), []
+    for _ in range(3):
+        shutil.rmtree(os.path.join(folder, "data"), ignore_errors=True)
+        runs.append(prepare(options, job)[0])
     size = text_bytes(folder)
     bench = os.path.join(options.build, "bench", "micro", "tokenizer_bench")
     tokenizer = os.path.join(folder, "data", "tokenizer.json")
@@ -160,14 +159,14 @@ def large(options, folder):
 def main(arguments=None):
     options = parse(arguments)
     options.gpt2 = os.path.abspath(options.gpt2)
-    result = {"format": 1, "what": "prepare", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
+    result = {"format": 1, "name": options.name, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
               "machine": compare.machine(), "versions": compare.own_versions(os.path.join(options.build, "weft")),
               "load_before": os.getloadavg()[0], "threads": options.threads}
     with tempfile.TemporaryDirectory(dir=options.directory) as folder:
-        result["small"] = small(options, folder)
+        result["preparation"] = small(options, folder)
         if options.gigabytes > 0:
             result["large"] = large(options, folder)
-    compare.write(options.out, result)
+    compare.write(os.path.join(compare.ROOT, "bench", "results", options.name + ".json"), result)
 
 
 if __name__ == "__main__":
