@@ -6,10 +6,10 @@
 #   ./launch/test.sh -R Checkpoint   tests by name
 #   ./launch/test.sh --sanitizers    everything, and what parses, runs in threads or writes files again under the
 #                                    address, undefined-behaviour and thread sanitizers; ten seconds of each fuzz target
-#   ./launch/test.sh --long          everything, and then all longer proof: about five hours on two cores. What it found
+#   ./launch/test.sh --long          everything, and then all longer proof: about six hours on two cores. What it found
 #                                    is kept in bench/results/long-*.json
 #   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, nccl,
-#                                    cuda-mutations, mutations, matrix, kills, chaos, fuzz or python (tests/long/run.sh --help says what they are)
+#                                    cuda-mutations, mutations, matrix, kills, chaos, fuzz, python or references (tests/long/run.sh --help)
 #
 # A test that skips fails the run unless tests/expected_skips.txt declares it.
 set -euo pipefail

@@ -12,8 +12,9 @@
 #   kills           checkpoints while they are written: a process killed at 400 instants, one of two ranks at 20 (3 min)
 #   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each gone on from to the same bits; then
 #                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
-#   fuzz            libFuzzer on what parses (20 min); needs clang++-19
+#   fuzz            libFuzzer on what parses, ten minutes a target (70 min); needs clang++-19
 #   python          texts, logits and losses beside those of transformers and peft, which it needs (5 min)
+#   references      ids beside tiktoken, tokenizers and sentencepiece, scores beside sacreBLEU, which it needs (10 min)
 #
 # The times are of two cores that do nothing else. A stage is the script of that name beside this one, run in the root of
 # the sources with a scratch folder as its argument; it exits with 0 (passed), 77 (it cannot be run here: its last line
@@ -24,7 +25,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix kills chaos fuzz python)
+all=(seeds nccl cuda-mutations mutations matrix kills chaos fuzz python references)
 case ${1:-} in
   -h | --help)
     sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
