@@ -2,7 +2,7 @@
 # Ids and scores beside the programs that they are to equal: references.sh SCRATCH
 # WEFT_REFERENCE_PYTHON: a Python that has these packages (python3).
 set -euo pipefail
-scratch=$1 python=${WEFT_REFERENCE_PYTHON:-python3} documents=4549 corpora=270
+scratch=$1 python=${WEFT_REFERENCE_PYTHON:-python3} documents=4549 corpora=60
 [[ -z $WEFT_LONG_SHORT ]] || documents=300 corpora=3
 "$python" -c 'import tiktoken, tokenizers, sentencepiece, sacrebleu, regex' 2>"$scratch/why" ||
   { tail -n 1 "$scratch/why"; exit 77; }
