@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/config/value.h"
 #include "base/config/writer.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -93,27 +92,6 @@ void check_tokenizers(const fs::path& path, const Tokenizer& source, const Token
   check_side("source-tokenizer.json", source, header.source);
   if (header.kind == DatasetKind::Pairs) check_side("target-tokenizer.json", target, header.target);
 }
-
-namespace {
-
-// Where the job file, or what overrides it, says a key; nothing if neither does.
-std::string place_of_key(std::string_view key, const std::string& path, const std::vector<std::string>& overrides) {
-  ConfigProblems problems;
-  ConfigValue tree = load_config_tree(path, overrides, problems);
-  const ConfigValue* at = &tree;
-  std::string place;
-  for (size_t begin = 0; begin <= key.size();) {
-    const size_t end = std::min(key.find('.', begin), key.size());
-    const ConfigEntry* entry = at->find(key.substr(begin, end - begin));
-    if (entry == nullptr) break;
-    place = entry->location.text() + ": ";
-    at = &entry->value;
-    begin = end + 1;
-  }
-  return place;
-}
-
-}  // namespace
 
 void check_prepared_as(const JobConfig& job, const std::string& path, const std::vector<std::string>& overrides) {
   const std::string differs = prepared_otherwise(job.data.directory, job.data, job.tokenizer, job.target_tokenizer);
