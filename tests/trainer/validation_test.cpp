@@ -117,6 +117,35 @@ TEST_F(ByBleu, ItIsTheSameInARunThatWasStopped) {
   EXPECT_EQ(state(24), whole);
 }
 
+// A stop that only one of two ranks hears of, once the loss is known and translations are to be made.
+TEST_F(ByBleu, AStopInTheMidstOfItIsThatOfAllRanks) {
+  train("whole");
+  const auto expected = evaluations();
+  for (const int asked_rank : {0, 1}) {
+    job.run_dir = (scratch / fmt::format("asked-{}", asked_rank)).string();
+    std::array<TrainResult, 2> results;
+    run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {
+      bool evaluating = false;
+      int questions = 0;
+      RunSignals signals;
+      signals.stop_asked = [&] { return evaluating && ++questions > 1 && rank == asked_rank; };
+      Context context(Device{}, 1);
+      Trainer trainer(context, mesh, job, {}, signals);
+      results[static_cast<size_t>(rank)] = trainer.run({}, [&](int64_t step) { evaluating = step == 12; });
+      EXPECT_EQ(questions, 2) << "one before the loss, one before the translations";
+    });
+    for (const TrainResult& result : results) {
+      EXPECT_EQ(result.exit, ExitCode::Preempted);
+      EXPECT_EQ(result.step, 12);
+    }
+    EXPECT_EQ(evaluations().size(), 1u) << "that of step 6";
+    EXPECT_TRUE(state(12).evaluation_left);
+    EXPECT_EQ(train(fmt::format("asked-{}", asked_rank)).exit, ExitCode::Done);
+    ASSERT_EQ(evaluations().size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(evaluations()[i].at("bleu"), expected[i].at("bleu")) << i;
+  }
+}
+
 // Layouts round otherwise, in the last bits of logits that lie far apart: the texts are the same.
 TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
   train("alone");
