@@ -13,7 +13,7 @@ namespace weft {
 // What to evaluate, and how.
 struct EvaluateOptions {
   fs::path checkpoint;                 // a run directory (its latest checkpoint) or a checkpoint
-  bool best = false;                   // of a run directory, the checkpoint with the lowest validation loss
+  bool best = false;                   // of a run directory, the checkpoint of the best evaluation
   std::vector<std::string> overrides;  // "a.b=c": fields of the job that the checkpoint holds
   ComputeOptions compute;
   std::string split;  // empty: test, or valid where no other split is held out

@@ -25,8 +25,8 @@ struct ComputeOptions {
   WeightFormat weights = WeightFormat::Own;
 };
 
-// `path` is a checkpoint, or a run directory whose latest valid checkpoint is taken (best: the one with the lowest
-// validation loss). Overrides ("train.precision=bf16") change the stored job.
+// `path` is a checkpoint, or a run directory whose latest valid checkpoint is taken (best: the one of the
+// best evaluation). Overrides ("train.precision=bf16") change the stored job.
 LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool best = false,
                        const std::vector<std::string>& overrides = {}, const ComputeOptions& compute = {});
 

@@ -53,6 +53,12 @@ bool changes_training(const std::string& key) {
   return std::ranges::none_of(kHarmless, named) && std::ranges::any_of(kMatters, named);
 }
 
+bool changes_evaluation(const std::string& key) {
+  static constexpr std::array<std::string_view, 3> kMatters = {"evaluation.metric", "evaluation.bleu",
+                                                               "evaluation.max_sequences"};
+  return std::ranges::any_of(kMatters, [&](std::string_view section) { return within(key, section); });
+}
+
 bool overrides(const JobConfig& job, const std::string& key) {
   return std::ranges::any_of(job.allow_changes, [&](const std::string& section) { return within(key, section); });
 }

@@ -18,6 +18,9 @@ ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now);
 // True if another value of `key` changes training: its steps, their order, their arithmetic or its end.
 bool changes_training(const std::string& key);
 
+// True if evaluations of the validation split before and after another value of `key` cannot be compared.
+bool changes_evaluation(const std::string& key);
+
 // `allow_changes` names the key or a section that it lies in.
 bool overrides(const JobConfig& job, const std::string& key);
 

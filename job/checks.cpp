@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/config/reader.h"
+#include "base/config/writer.h"
 #include "base/error.h"
 #include "job/job.h"
 #include "job/renamed_keys.h"
@@ -189,6 +190,13 @@ void check_evaluation(const JobConfig& job, Problems& problems) {
                   "evaluation.every_steps and every_epochs");
   problems.add_if(evaluation.patience > 0 && !evaluates,
                   "evaluation.patience: nothing is evaluated; set evaluation.every_steps or every_epochs");
+  const bool by_bleu = evaluation.metric == ValidationMetric::Bleu;
+  problems.add_if(by_bleu && !job.is_translation(),
+                  "evaluation.metric: bleu compares translations, and task is {}; set it to loss", enum_name(job.task));
+  problems.add_if(by_bleu && !evaluates,
+                  "evaluation.metric: nothing is evaluated; set evaluation.every_steps or every_epochs");
+  problems.add_if(!by_bleu && !config_changes(ValidationBleu{}, evaluation.bleu).empty(),
+                  "evaluation.bleu: metric: loss translates nothing; set evaluation.metric to bleu, or remove it");
   const CheckpointConfig& checkpoint = job.checkpoint;
   problems.add_if(checkpoint.keep_epochs > 0 && checkpoint.every_epochs == 0,
                   "checkpoint.keep_epochs: no checkpoint is made at an epoch's end; set checkpoint.every_epochs");

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/config/value.h"
 #include "base/config/writer.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -63,6 +62,30 @@ void check_validation(const JobConfig& job, const Dataset& valid, bool tell) {
               left_out, left_out + plan->sequences_per_epoch(), job.model.max_length);
 }
 
+void check_validation_bleu(const JobConfig& job, const Dataset* valid, const std::string& place) {
+  if (job.evaluation.metric != ValidationMetric::Bleu) return;
+  const auto refuse = [&](const std::string& what, const char* hint) {
+    throw DataError(fmt::format("{}evaluation.metric: bleu translates the validation split, but {}", place, what),
+                    hint);
+  };
+  if (valid == nullptr || valid->num_pairs() == 0) {
+    refuse(fmt::format("{} holds none", job.data.directory),
+           "prepare it again with pairs held out (data.valid or data.valid_fraction), or set evaluation.metric: loss");
+  }
+  const DatasetHeader& header = valid->header();
+  if (header.references) return;
+  refuse(fmt::format("{} (version {}) does not keep the text of its targets", valid->name(), header.version),
+         "prepare it again (`weft prepare --force`), or set evaluation.metric: loss");
+}
+
+void check_held_out(const JobConfig& job, const std::string& place) {
+  const std::vector<DatasetSource> sources = job.data.sources();
+  if (!Dataset::has_split(sources, "valid")) return check_validation_bleu(job, nullptr, place);
+  const Dataset valid = Dataset::open(sources, "valid");
+  check_validation_bleu(job, &valid, place);
+  check_validation(job, valid, true);
+}
+
 void check_answers(const JobConfig& job, const Dataset& dataset) {
   if (dataset.header().kind != DatasetKind::Answers) return;
   std::vector<int32_t> prompts, answers;
@@ -93,27 +116,6 @@ void check_tokenizers(const fs::path& path, const Tokenizer& source, const Token
   check_side("source-tokenizer.json", source, header.source);
   if (header.kind == DatasetKind::Pairs) check_side("target-tokenizer.json", target, header.target);
 }
-
-namespace {
-
-// Where the job file, or what overrides it, says a key; nothing if neither does.
-std::string place_of_key(std::string_view key, const std::string& path, const std::vector<std::string>& overrides) {
-  ConfigProblems problems;
-  ConfigValue tree = load_config_tree(path, overrides, problems);
-  const ConfigValue* at = &tree;
-  std::string place;
-  for (size_t begin = 0; begin <= key.size();) {
-    const size_t end = std::min(key.find('.', begin), key.size());
-    const ConfigEntry* entry = at->find(key.substr(begin, end - begin));
-    if (entry == nullptr) break;
-    place = entry->location.text() + ": ";
-    at = &entry->value;
-    begin = end + 1;
-  }
-  return place;
-}
-
-}  // namespace
 
 void check_prepared_as(const JobConfig& job, const std::string& path, const std::vector<std::string>& overrides) {
   const std::string differs = prepared_otherwise(job.data.directory, job.data, job.tokenizer, job.target_tokenizer);

@@ -1,6 +1,9 @@
 #include "job/job.h"
 
+#include <algorithm>
+
 #include "base/config/reader.h"
+#include "base/error.h"
 #include "job/initial_model.h"
 #include "job/renamed_keys.h"
 
@@ -22,8 +25,29 @@ JobConfig load_job_of_text(const std::string& path, const std::vector<std::strin
 
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides) {
   JobConfig job = load_job_of_text(path, overrides);
-  check_job(job);
+  std::string text;
+  for (const std::string& problem : job_problems(job)) {
+    const std::string place = place_of_key(problem.substr(0, problem.find(':')), path, overrides);
+    text += (text.empty() ? "" : "\n") + place + problem;
+  }
+  if (!text.empty()) throw ConfigError(text);
   return job;
+}
+
+std::string place_of_key(std::string_view key, const std::string& path, const std::vector<std::string>& overrides) {
+  ConfigProblems problems;
+  const ConfigValue tree = load_config_tree(path, overrides, problems);
+  const ConfigValue* at = &tree;
+  std::string place;
+  for (size_t begin = 0; begin <= key.size();) {
+    const size_t end = std::min(key.find('.', begin), key.size());
+    const ConfigEntry* entry = at->find(key.substr(begin, end - begin));
+    if (entry == nullptr) break;
+    place = entry->location.text() + ": ";
+    at = &entry->value;
+    begin = end + 1;
+  }
+  return place;
 }
 
 JobConfig job_with(JobConfig defaults, const std::vector<std::string>& overrides) {

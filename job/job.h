@@ -77,9 +77,14 @@ struct JobConfig {
 JobConfig resolved(JobConfig job);
 
 // A job file with what it extends, the overrides "a.b=value", and what it takes over from the checkpoint that it begins
-// from (job/initial_model.h); resolved, then check_job(). ConfigError listing everything that cannot be read, or else
-// everything that does not fit together; DataError if that checkpoint cannot be read.
+// from (job/initial_model.h); resolved, then checked as by check_job(). ConfigError listing everything that cannot be
+// read, or else everything that does not fit together, each with its place in the file; DataError if that checkpoint
+// cannot be read.
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides = {});
+
+// For messages: where the job file, or what overrides it, says a key or else the section that it belongs to:
+// "job.yaml:3:5: "; nothing if neither is there.
+std::string place_of_key(std::string_view key, const std::string& path, const std::vector<std::string>& overrides);
 
 // The same for who only prepares its text: what the other sections say is read and not checked, and may be missing.
 JobConfig load_job_of_text(const std::string& path, const std::vector<std::string>& overrides = {});

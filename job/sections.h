@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/config/fields.h"
+#include "evaluate/metrics/bleu_tokenizers.h"
 #include "kernels/device/gradient_bucket.h"
 #include "kernels/devices.h"
 #include "kernels/products.h"
@@ -122,11 +123,40 @@ struct TrainConfig {
   ProductOptions products() const { return {.algorithms = algorithms, .tf32 = tf32}; }
 };
 
+// What tells which of two evaluations is the better one.
+enum class ValidationMetric : uint8_t { Loss, Bleu };
+template <>
+struct EnumNames<ValidationMetric> {
+  static constexpr auto kNames = std::to_array<std::pair<std::string_view, ValidationMetric>>(
+      {{"loss", ValidationMetric::Loss}, {"bleu", ValidationMetric::Bleu}});
+};
+
+// BLEU on the validation split while a model learns.
+struct ValidationBleu {
+  int64_t max_pairs = 1000;
+  int64_t beam = 1;
+  BleuTokenizer tokenizer = BleuTokenizer::Mteval13a;
+  bool lowercase = false;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    v.field("max_pairs", max_pairs,
+            "Pairs that are translated, from the beginning of the validation split, and no more than max_sequences; 0 "
+            "means all.",
+            Range{.min = 0, .max = 1e12});
+    v.field("beam", beam, "Hypotheses that the search keeps alive; 1 is greedy search.", Range{.min = 1, .max = 1e4});
+    v.field("tokenizer", tokenizer, "How lines are cut into tokens: 13a, intl, zh, char, or none for tokenised text.");
+    v.field("lowercase", lowercase, "Compare lower-cased text.");
+  }
+};
+
 struct EvaluationConfig {
   int64_t every_steps = 0;
   int64_t every_epochs = 0;
   int64_t max_sequences = 0;
   int64_t patience = 0;
+  ValidationMetric metric = ValidationMetric::Loss;
+  ValidationBleu bleu;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -138,8 +168,12 @@ struct EvaluationConfig {
             "Windows or pairs that an evaluation takes, from the beginning of the split; 0 means all.",
             Range{.min = 0, .max = 1e12});
     v.field("patience", patience,
-            "Evaluations in a row without a lower validation loss that end the run; 0 means never.",
+            "Evaluations in a row, none better than the best before them (metric), that end the run; 0 means never.",
             Range{.min = 0, .max = 1e9});
+    v.field("metric", metric,
+            "What decides which evaluation is the best: loss, the lowest loss; or bleu, the highest BLEU of "
+            "translations of the validation split, which each evaluation then makes.");
+    v.field("bleu", bleu, "For metric: bleu: what is translated, and how it is scored.");
   }
 };
 
@@ -174,7 +208,7 @@ struct CheckpointConfig {
     v.field("keep_epochs", keep_epochs,
             "Latest checkpoints of an epoch's end that are kept besides, for `weft average`.",
             Range{.min = 0, .max = 1e6});
-    v.field("keep_best", keep_best, "Keep the checkpoint with the lowest validation loss.");
+    v.field("keep_best", keep_best, "Keep the checkpoint of the best evaluation (evaluation.metric).");
     v.field("keep_steps", keep_steps, "Steps whose checkpoints are never deleted.", Range{.min = 0, .max = 1e15});
     v.field("on_failure", on_failure,
             "When a save fails (no space, a broken disk): stop ends the run; continue tells it and tries again at the "

@@ -53,7 +53,7 @@ void add_choose_command(CLI::App& app, Action& action) {
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint")
       ->required();
   add_device_option(*command, a->device);
-  command->add_flag("--best", a->best, "Of a run directory, the checkpoint with the lowest validation loss");
+  command->add_flag("--best", a->best, "Of a run directory, the checkpoint of the best evaluation");
   command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the questions")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

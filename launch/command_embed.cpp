@@ -65,7 +65,7 @@ void add_embed_command(CLI::App& app, Action& action) {
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint")
       ->required();
   add_device_option(*command, a->device);
-  command->add_flag("--best", a->best, "Of a run directory, the checkpoint with the lowest validation loss");
+  command->add_flag("--best", a->best, "Of a run directory, the checkpoint of the best evaluation");
   command->add_flag("--tokens", a->tokens, "Average rows of the token table instead of hidden states");
   command->add_option("--out", a->out, "HDF5 file to write vectors and similarities to")->type_name("FILE");
   command->add_flag("--json", a->json, "One JSON object a line, with its text and vector, on standard output");

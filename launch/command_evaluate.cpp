@@ -74,7 +74,7 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->add_option("job", a->job.path, "The job: its run directory and dataset");
   command->add_option("--set", a->job.overrides, "Change one field of the job")->type_name("KEY=VALUE");
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint");
-  command->add_flag("--best", a->options.best, "Of a run directory, the checkpoint with the lowest validation loss");
+  command->add_flag("--best", a->options.best, "Of a run directory, the checkpoint of the best evaluation");
   command->add_option("--split", a->options.split, "train, valid or test; else test, or valid if there is no test");
   command
       ->add_option("--stride", a->options.perplexity.stride,

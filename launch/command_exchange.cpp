@@ -50,7 +50,7 @@ void add_export_command(CLI::App& app, Action& action) {
   command->add_option("out", *out, "The directory to write; it must not exist")->required();
   command->add_option("--dtype", *dtype, "Of the weights; if not given f32, or bf16 if they were imported so")
       ->check(CLI::IsMember({"f32", "bf16"}));
-  command->add_flag("--best", *best, "Of a run directory, the checkpoint with the lowest validation loss");
+  command->add_flag("--best", *best, "Of a run directory, the checkpoint of the best evaluation");
   command->add_flag("--adapter", *adapter, "Of a run with lora, the adapters alone, as peft loads them");
   command->callback([=, &action] {
     action = [=] {

@@ -28,6 +28,12 @@ ResumeChoice resume_choice(const std::string& text) {
   return {.kind = ResumeChoice::Kind::Path, .path = text};
 }
 
+std::string describe_best(const TrainResult& result) {
+  if (result.best_bleu) return fmt::format("; best validation BLEU {:.2f}", *result.best_bleu);
+  if (std::isfinite(result.best_loss)) return fmt::format("; best validation loss {:.4f}", result.best_loss);
+  return "";
+}
+
 ExitCode train(Session& session, const JobConfig& job, const std::vector<std::string>& overrides,
                const std::string& resume) {
   log_info("{}: {} ranks x {} threads, {}, {}", job.name, session.world_size(), session.context().threads(),
@@ -46,8 +52,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
              result.max_steps, result.last_checkpoint->string());
   } else if (result.last_checkpoint) {
     log_info("done: step {} of {}; last checkpoint {}{}", result.step, result.max_steps,
-             result.last_checkpoint->string(),
-             std::isfinite(result.best_loss) ? fmt::format("; best validation loss {:.4f}", result.best_loss) : "");
+             result.last_checkpoint->string(), describe_best(result));
   }
   return result.exit;
 }

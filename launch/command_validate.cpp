@@ -35,7 +35,7 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
   check_prepared_as(job, arguments.path, arguments.overrides);
   check_job_against(job, train);
   check_answers(job, train);
-  if (Dataset::has_split(sources, "valid")) check_validation(job, Dataset::open(sources, "valid"), true);
+  check_held_out(job, place_of_key("evaluation.metric", arguments.path, arguments.overrides));
   if (const fs::path from = job.train.init_from; !from.empty() && fs::exists(from)) {
     check_tokenizers(Checkpoint::open(initial_checkpoint(from)), train.header(), dataset);
   }

@@ -14,7 +14,7 @@ void TextArguments::add_to(CLI::App& command) {
 
 void TextArguments::add_model_to(CLI::App& command) {
   command.add_option("--checkpoint", checkpoint, "A run directory (its latest checkpoint) or a checkpoint")->required();
-  command.add_flag("--best", best, "Of a run directory, the checkpoint with the lowest validation loss");
+  command.add_flag("--best", best, "Of a run directory, the checkpoint of the best evaluation");
   add_weights_option(command, compute.weights);
   add_device_option(command, device);
   command.add_flag("--json", json, "One JSON object a text");

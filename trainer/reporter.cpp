@@ -97,18 +97,26 @@ void Reporter::skipped(const RunState& state, const StepReport& report, Position
   write("skip", state.step, {{"epoch", at.epoch}, {"step_in_epoch", at.step}});
 }
 
-void Reporter::evaluated(const RunState& state, const LossReport& report, bool better) {
+void Reporter::evaluated(const RunState& state, const ValidationReport& report, bool better) {
   clear();
-  log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} tokens in {}{}", state.step, report.mean_nll(),
-           std::exp(report.mean_nll()), report.targets, format_duration(report.seconds), better ? " (best)" : "");
-  write("eval", state.step,
-        {{"epoch", state.position.epoch},
-         {"loss", report.mean_nll()},
-         {"smoothed_loss", report.mean_loss()},
-         {"targets", report.targets},
-         {"best_loss", state.best_loss},
-         {"best_step", state.best_step},
-         {"seconds", report.seconds}});
+  const LossReport& loss = report.loss;
+  const std::optional<BleuReport>& bleu = report.bleu;
+  const std::string translated =
+      bleu ? fmt::format("; BLEU {:.2f} over {} pairs in {}", bleu->score, bleu->pairs, format_duration(bleu->seconds))
+           : "";
+  log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} tokens in {}{}{}", state.step, loss.mean_nll(),
+           std::exp(loss.mean_nll()), loss.targets, format_duration(loss.seconds), translated, better ? " (best)" : "");
+  Json line = {{"epoch", state.position.epoch}, {"loss", loss.mean_nll()},      {"smoothed_loss", loss.mean_loss()},
+               {"targets", loss.targets},       {"best_loss", state.best_loss}, {"best_step", state.best_step},
+               {"seconds", loss.seconds}};
+  if (state.best_bleu) line["best_bleu"] = *state.best_bleu;
+  if (bleu) {
+    line.update({{"bleu", bleu->score},
+                 {"bleu_signature", bleu->signature},
+                 {"pairs", bleu->pairs},
+                 {"bleu_seconds", bleu->seconds}});
+  }
+  write("eval", state.step, std::move(line));
 }
 
 void Reporter::sources(const RunState& state, const std::vector<SourceReport>& sources) {

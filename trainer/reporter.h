@@ -6,12 +6,12 @@
 #include "base/progress.h"
 #include "checkpoint/writer.h"
 #include "data/mixture_report.h"
-#include "evaluate/loss_evaluation.h"
 #include "job/job.h"
 #include "job/run_state.h"
 #include "trainer/metrics.h"
 #include "trainer/milestones.h"
 #include "trainer/training_step.h"
+#include "trainer/validation.h"
 
 namespace weft {
 
@@ -27,7 +27,7 @@ class Reporter {
   // After a step that took `seconds`; `last` if no more follows.
   void stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds, bool last);
   void skipped(const RunState& state, const StepReport& report, Position at);
-  void evaluated(const RunState& state, const LossReport& report, bool better);
+  void evaluated(const RunState& state, const ValidationReport& report, bool better);
   // What is mixed, and how often the run has gone through each; nothing for none.
   void sources(const RunState& state, const std::vector<SourceReport>& sources);
   // The run, which diverged at step `from`, goes on from `state`.

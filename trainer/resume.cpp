@@ -130,6 +130,10 @@ Beginning Resume::restore(const fs::path& path) {
   }
   Beginning beginning{.state = run_state_from(manifest.state, path.string()), .checkpoint = path};
   RunState& state = beginning.state;
+  if (std::ranges::any_of(changes.harmless, [](const auto& change) { return changes_evaluation(change.key); })) {
+    log_info("evaluations are made otherwise than before: the next one counts as the best, and patience begins anew");
+    state.forget_best_scores();
+  }
   if (manifest.provenance.is_object()) beginning.init_from = manifest.provenance.value("init_from", Json());
   if (end_.reached(state)) {  // nothing is trained, so nothing can be trained wrongly
     const Communicator& world = directory_.world();

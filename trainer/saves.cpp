@@ -48,7 +48,7 @@ void Saves::begin() {
   header_.sequence = std::stoll(found);
   committed_best_ = {};
   const bool best_is_there = found.back() == '1';
-  if (best_is_there) committed_best_ = {.step = state_.best_step, .loss = state_.best_loss};
+  if (best_is_there) committed_best_ = best_now();
   if (!best_is_there && state_.best_step >= 0 && job_.checkpoint.keep_best) {
     log_info("the best checkpoint so far, {}, is not there: the next evaluation counts as the best", best.string());
     return_to_committed_best();
@@ -95,7 +95,7 @@ void Saves::start() {
   if (saved_step_ == state_.step) {
     // Saved when a stop came before its evaluation, and found the best only now.
     if (!writer_.busy() && state_.best_step == state_.step) {
-      committed_best_ = {.step = state_.best_step, .loss = state_.best_loss};
+      committed_best_ = best_now();
     }
     return;
   }
@@ -106,7 +106,7 @@ void Saves::start() {
   require_equal_replicas(setup_.parameters(), state_.step);
   header_.step = state_.step;
   header_.state = to_json(state_);
-  under_way_ = {.step = state_.step, .best = {.step = state_.best_step, .loss = state_.best_loss}};
+  under_way_ = {.step = state_.step, .best = best_now()};
   writer_.start(header_now(), owned_arrays(setup_.parameters(), setup_.checkpoint_buffers()), retention());
   saved_step_ = state_.step;
   header_.sequence += 1;
@@ -180,8 +180,13 @@ void Saves::failed(const DataError& error, bool last) {
   if (job_.checkpoint.keep_best && state_.best_step == under_way_.step) return_to_committed_best();
 }
 
+Saves::Best Saves::best_now() const {
+  return {.step = state_.best_step, .loss = state_.best_loss, .bleu = state_.best_bleu};
+}
+
 void Saves::return_to_committed_best() {
   state_.best_step = committed_best_.step, state_.best_loss = committed_best_.loss;
+  state_.best_bleu = committed_best_.bleu;
 }
 
 }  // namespace weft

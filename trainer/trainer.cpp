@@ -44,6 +44,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
           job, setup_, directory_, reporter_, state_,
           {.job = to_yaml(job), .provenance = run_provenance(origin_, *data_.train), .attachments = data_.tokenizers}),
       algorithms_file_(job, context, mesh.world()) {
+  if (data_.valid) validation_ = std::make_unique<Validation>(job, data_.valid, setup_);
   if (job.log.generations.every_steps > 0) sample_writer_ = make_sample_writer(job, mesh.world().rank() == 0);
 }
 
@@ -53,6 +54,7 @@ TrainResult Trainer::result() const {
           .max_steps = end_.max_steps,
           .last_checkpoint = saves_.last_checkpoint(),
           .best_loss = state_.best_loss,
+          .best_bleu = state_.best_bleu,
           .out_of_time = out_of_time_};
 }
 
@@ -253,33 +255,20 @@ bool Trainer::save_due() const {
 }
 
 void Trainer::evaluate() {
-  if (!data_.valid) return;
+  if (!validation_) return;
   const Heartbeat::Scope evaluating(mesh_.heartbeat(), RunPhase::Evaluate);
-  const LossReport report = evaluate_loss_now();
-  state_.evaluation_left = report.given_up;
-  if (report.given_up) return;
+  const auto report = validation_->measure([this] { return agree_to_stop(); });
+  state_.evaluation_left = !report.has_value();
+  if (!report) return;
   evaluated_step_ = state_.step;
-  const bool better = report.mean_nll() < state_.best_loss;
-  state_.evaluations_since_best = better ? 0 : state_.evaluations_since_best + 1;
-  if (better) state_.best_loss = report.mean_nll(), state_.best_step = state_.step;
-  reporter_.evaluated(state_, report, better);
+  const bool better = count_evaluation(*report, job_.evaluation.metric, state_);
+  reporter_.evaluated(state_, *report, better);
   report_sources();
   if (better && job_.checkpoint.keep_best && !end_.reached(state_)) save();
 }
 
 void Trainer::report_sources() {
   reporter_.sources(state_, source_reports(*data_.train, *data_.plan, state_.position));
-}
-
-// Again where ranks measured other algorithms meanwhile.
-LossReport Trainer::evaluate_loss_now() {
-  const EvaluationOptions options = validation_options(job_);
-  LossReport report;
-  do {
-    report = evaluate_loss(setup_.model(), data_.valid, options, job_.train.label_smoothing,
-                           [this] { return agree_to_stop(); });
-  } while (!report.given_up && settle_algorithms(setup_.context(), mesh_.world()));
-  return report;
 }
 
 // What a prompt may be refused for was found before the first step (check_prompts).

@@ -14,6 +14,7 @@
 #include "trainer/saves.h"
 #include "trainer/time_limit.h"
 #include "trainer/training_setup.h"
+#include "trainer/validation.h"
 
 namespace weft {
 
@@ -22,8 +23,9 @@ struct TrainResult {
   int64_t step = 0;
   int64_t max_steps = 0;
   std::optional<fs::path> last_checkpoint;
-  double best_loss = 0;      // on the validation split; infinity if it was never evaluated
-  bool out_of_time = false;  // Preempted, and by rank 0's clock train.max_time is nearly over
+  double best_loss = 0;             // of the best evaluation; infinity if there was none
+  std::optional<double> best_bleu;  // of it too, where evaluation.metric is bleu
+  bool out_of_time = false;         // Preempted, and by rank 0's clock train.max_time is nearly over
 };
 
 // What a rank hears from outside while it trains.
@@ -67,7 +69,6 @@ class Trainer {
   void evaluate();
   void report_sources();
   void print_samples();
-  LossReport evaluate_loss_now();
   void save();
   void commit_save(bool last = false);
 
@@ -88,6 +89,7 @@ class Trainer {
   bool out_of_time_ = false;   // by this rank's clock, when stop_ was set
   bool save_due_now_ = false;  // by rank 0's clock
   int64_t evaluated_step_ = -1;
+  std::unique_ptr<Validation> validation_;  // where the dataset has a validation split
   SampleWriter sample_writer_;
 };
 

@@ -7,6 +7,8 @@
 #include "job/changes.h"
 #include "job/migration.h"
 #include "kernels/devices.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"
 
 namespace weft {
@@ -207,6 +209,23 @@ TEST(Job, AllContradictionsComeAtOnce) {
     EXPECT_NE(text.find("\ntrain.max_steps"), std::string::npos);
     EXPECT_EQ(error.code(), ExitCode::BadConfig);
   }
+}
+
+// Of a key that is not there its section's, and of what an override says the override's.
+TEST(Job, ContradictionsOfAFileHaveTheirPlace) {
+  const Scratch scratch;
+  const std::string yaml =
+      "task: gpt\nname: a\ndata: {directory: d, train: {files: [t.txt]}}\ntokenizer: {kind: bytes}\n"
+      "model:\n  heads: 3\n  width: 16\nbatch: {sequences: 4}\ntrain: {clip_norm: 1}\n";
+  const std::string path = scratch.write("job.yaml", yaml);
+  EXPECT_EQ(error_of([&] { load_job(path, {"evaluation.patience=2"}); }),
+            path +
+                ":6:3: model.heads: 3 does not divide model.width 16; use one of 1, 2, 4, 8, 16, or set "
+                "model.head_dim\n" +
+                path +
+                ":9:1: train.max_steps: it and train.max_epochs are 0, so the run has no end; set one of them\n" +
+                "--set evaluation.patience=2: evaluation.patience: nothing is evaluated; set evaluation.every_steps or "
+                "every_epochs");
 }
 
 TEST(Job, ContextIsTheModelsLengthWhereItIsNotSet) {

@@ -52,6 +52,19 @@ cut -f1 test.tsv | "$weft" translate --checkpoint run --beam 2 >texts
 same=$(paste -d'\t' texts translated.txt | awk -F'\t' '$1 == $2 && $1 != ""' | wc -l)
 ((same >= 5)) || fail "only $same of 8 texts are what they were: $(cat texts)"
 
+# The dataset has no text of its targets, so no run goes by the BLEU of its validation split: nothing is written.
+sed '/^evaluation:$/a\  metric: bleu' today.yaml >bleu.yaml
+place=bleu.yaml:$(grep -n 'metric: bleu' bleu.yaml | cut -d: -f1):3
+for command in 'validate bleu.yaml --ranks 2' 'train bleu.yaml --set parallel.tp=1 --set run_dir=new'; do
+  status=0
+  # shellcheck disable=SC2086 # words
+  "$weft" $command 2>log || status=$?
+  ((status == 3)) || fail "weft $command: status $status: $(cat log)"
+  says_in log 'evaluation.metric: bleu .* prepared \(version 1\) does not keep .*hint: prepare it again' || fail "$(cat log)"
+  [[ $command == train* ]] || grep -qF "$place: evaluation.metric" log || fail "no $place: $(cat log)"
+done
+[[ ! -e new ]] || fail "a run that was refused left something behind"
+
 # The old job file: each renamed key is an error that names its place and the new key.
 if "$weft" validate job.yaml >log 2>&1; then fail "an old job file was taken"; fi
 for pair in 'batch.micro_tokens batch.micro_batch_tokens' 'parallel.zero parallel.zero_stage' \

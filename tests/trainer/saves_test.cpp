@@ -30,7 +30,9 @@ class RunSaves : public testing::Test {
     saves_.begin();
   }
   // Step `step` was evaluated as the best one.
-  void found_best(int64_t step, double loss) { state_.step = state_.best_step = step, state_.best_loss = loss; }
+  void found_best(int64_t step, double loss, std::optional<double> bleu = {}) {
+    state_.step = state_.best_step = step, state_.best_loss = loss, state_.best_bleu = bleu;
+  }
   void save(int64_t step) {
     state_.step = step;
     saves_.start();
@@ -72,15 +74,16 @@ TEST_F(RunSaves, TheBestStaysUntilItsSuccessorIsCommitted) {
 }
 
 TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
-  found_best(3, 2.0);
+  found_best(3, 2.0, 20.0);
   save(3);
-  found_best(8, 1.0);
+  found_best(8, 1.0, 30.0);
   saves_.start();
   while (saves_.states().written == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   fs::remove_all(unfinished_path(run_.checkpoint(8), 0));
   saves_.commit();
   EXPECT_FALSE(is_there(8));
   EXPECT_EQ(state_.best_step, 3);
+  EXPECT_EQ(state_.best_bleu, 20.0);
   EXPECT_EQ(state_.best_loss, 2.0);  // so that the next one that is better than what there is counts
   save(9);
   EXPECT_TRUE(is_there(3));
@@ -88,10 +91,11 @@ TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
 }
 
 TEST_F(RunSaves, ABestThatIsNotThereIsForgotten) {
-  found_best(5, 1.0);
+  found_best(5, 1.0, 20.0);
   saves_.begin();
   EXPECT_EQ(state_.best_step, -1);
   EXPECT_TRUE(std::isinf(state_.best_loss));
+  EXPECT_FALSE(state_.best_bleu);
 }
 
 TEST_F(RunSaves, NumbersGoUp) {
