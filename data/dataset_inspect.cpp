@@ -34,15 +34,15 @@ std::string describe_counts(const char* side, const SideCounts& counts, int64_t 
   return text + fmt::format(", unk {:.3f} %, entropy {:.3f} bits a token\n", share, counts.entropy);
 }
 
-// What a reader should look at, if there is any.
-std::string describe_odd(const SplitEntry& split, const char* records) {
+// What a reader should look at, if there is any. `trained_on`: what the training text holds too was left in it.
+std::string describe_odd(const SplitEntry& split, const char* records, bool trained_on) {
   std::string text;
   const auto add = [&](int64_t count, const std::string& what) {
     if (count > 0) text += fmt::format("  {} {} {}\n", count, records, what);
   };
   add(split.invalid_utf8, "are not valid UTF-8: is the text of another encoding?");
   add(split.duplicates, "are equal to an earlier one");
-  add(split.in_train, "are in the training text too");
+  add(split.in_train, trained_on ? "are in the training text too" : "were in the training text too, which lost them");
   add(split.dropped_duplicate, "were left out: equal to an earlier one, or to one that is held out");
   return text;
 }
@@ -90,6 +90,8 @@ void read_everything(const Dataset& dataset) {
 
 std::string describe_splits(const Manifest& manifest) {
   const bool pairs = has_two_sides(manifest.kind);
+  const auto train = manifest.splits.find("train");
+  const bool dropped = train != manifest.splits.end() && train->second.dropped_duplicate > 0;
   std::string text;
   for (const char* name : {"train", "valid", "test"}) {
     const auto found = manifest.splits.find(name);
@@ -103,7 +105,7 @@ std::string describe_splits(const Manifest& manifest) {
       if (split.references) text += "; with the text of its references";
     }
     text += '\n';
-    text += describe_odd(split, pairs ? "pairs" : "documents");
+    text += describe_odd(split, pairs ? "pairs" : "documents", !dropped);
     text += describe_counts(pairs ? "source " : "", split.source, split.records);
     if (pairs) text += describe_counts("target ", split.target, split.records);
   }

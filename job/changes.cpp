@@ -75,16 +75,22 @@ ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now) 
   return changes;
 }
 
+std::string list_changes(const std::vector<ConfigChange>& changes) {
+  std::string text;
+  for (const ConfigChange& change : changes) {
+    text += fmt::format("\n  {}: {} -> {}", change.key, change.before, change.after);
+  }
+  return text;
+}
+
 void refuse_changes(const std::vector<ConfigChange>& refused, const std::string& checkpoint) {
   if (refused.empty()) return;
-  std::string text = fmt::format("{} was trained with another job:", checkpoint);
   std::vector<std::string> keys, back;
   for (const ConfigChange& change : refused) {
-    text += fmt::format("\n  {}: {} -> {}", change.key, change.before, change.after);
     keys.push_back(change.key);
     back.push_back(fmt::format("--set '{}={}'", change.key, change.before));
   }
-  throw ConfigError(text,
+  throw ConfigError(fmt::format("{} was trained with another job:{}", checkpoint, list_changes(refused)),
                     fmt::format("nothing was changed. To go on with the new values, name them: --set "
                                 "'allow_changes=[{}]' (or allow_changes: in the job). To go on as before: {}. To begin "
                                 "anew, give another run_dir.",

@@ -24,6 +24,9 @@ bool changes_evaluation(const std::string& key);
 // `allow_changes` names the key or a section that it lies in.
 bool overrides(const JobConfig& job, const std::string& key);
 
+// A line for each: "\n  KEY: BEFORE -> AFTER".
+std::string list_changes(const std::vector<ConfigChange>& changes);
+
 // ConfigError that names each refused key with both values and what to do instead; does nothing if none is refused.
 void refuse_changes(const std::vector<ConfigChange>& refused, const std::string& checkpoint);
 

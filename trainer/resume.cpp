@@ -136,6 +136,10 @@ Beginning Resume::restore(const fs::path& path) {
   }
   if (manifest.provenance.is_object()) beginning.init_from = manifest.provenance.value("init_from", Json());
   if (end_.reached(state)) {  // nothing is trained, so nothing can be trained wrongly
+    if (!changes.refused.empty()) {
+      log_warning("{} is done, and was trained with another job; to train this one, give it another name or run_dir:{}",
+                  path.string(), list_changes(changes.refused));
+    }
     const Communicator& world = directory_.world();
     require_intact([&] { verify_arrays(path, manifest, note_progress(), world.rank(), world.size()); });
     return beginning;

@@ -89,24 +89,29 @@ BadRecordError nul_error() {
 // Documents of one field, or with a second one prompts and answers.
 class JsonLines : public BlockParser::Rule {
  public:
-  explicit JsonLines(std::string field, std::string answer = {})
-      : field_(std::move(field)), answer_(std::move(answer)) {}
+  explicit JsonLines(const DataConfig& config)
+      : has_answer_(config.format == TextFormat::PromptAnswer),
+        key_(has_answer_ ? "data.prompt_field" : "data.json_field"),
+        field_(has_answer_ ? config.prompt_field : config.json_field),
+        answer_(config.answer_field) {}
 
   bool read(TextLines& text, TextLines&, TextRecord& record) const override {
-    const JsonField fields[] = {{field_, &record.source}, {answer_, &record.target}};
+    const JsonField fields[] = {{key_, field_, &record.source}, {"data.answer_field", answer_, &record.target}};
     std::string_view line;
     while (text.next(line)) {
       record.line = text.line();
       record.on_one_line = true;
       if (is_blank(line)) continue;
       if (line.find('\0') != std::string_view::npos) throw nul_error();
-      read_json_fields(line, std::span(fields).first(answer_.empty() ? 1 : 2));
-      if (!record.source.empty() || !answer_.empty()) return true;
+      read_json_fields(line, std::span(fields).first(has_answer_ ? 2 : 1));
+      if (!record.source.empty() || has_answer_) return true;
     }
     return false;
   }
 
  private:
+  bool has_answer_;
+  const char* key_;
   std::string field_, answer_;
 };
 
@@ -133,7 +138,8 @@ class Columns : public BlockParser::Rule {
     if (column < needed) {
       throw BadRecordError(
           BadRecord::TooFewColumns,
-          fmt::format("{} tab-separated column{}, but column {} is asked for", column, column == 1 ? "" : "s", needed));
+          fmt::format("{} tab-separated column{}, but column {} is asked for", column, column == 1 ? "" : "s", needed),
+          "between columns stand tabs, not commas; data.source_column and data.target_column choose among them");
     }
     return true;
   }
@@ -157,9 +163,8 @@ class ParallelLines : public BlockParser::Rule {
 std::unique_ptr<const BlockParser::Rule> rule_of(const DataConfig& config) {
   switch (config.format) {
     case TextFormat::Jsonl:
-      return std::make_unique<JsonLines>(config.json_field);
     case TextFormat::PromptAnswer:
-      return std::make_unique<JsonLines>(config.prompt_field, config.answer_field);
+      return std::make_unique<JsonLines>(config);
     case TextFormat::Tsv:
       return std::make_unique<Columns>(config.source_column, config.target_column);
     case TextFormat::Parallel:

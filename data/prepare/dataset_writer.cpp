@@ -81,7 +81,9 @@ SplitEntry DatasetWriter::finish(DataSplit split, const Tokenizers& tokenizers) 
   if (entry.records == 0) {
     throw DataError(fmt::format("split {} holds no {} ({} dropped without text, {} too long)", split_name(split),
                                 data_.is_pairs() ? "pair" : "document", entry.dropped_empty, entry.dropped_long),
-                    "check the files, and the fractions where the split is not by file");
+                    data_.format == TextFormat::Text && data_.split == SplitRule::Hash && split != DataSplit::Train
+                        ? "raise its fraction; one long document is divided by data.split: characters"
+                        : "check the files, and the fractions where the split is not by file");
   }
   entry.source = source_stats_[s].counts(*tokenizers.source, data_.is_pairs());
   check_unknown(split, entry.source, data_.is_pairs() ? " (source)" : "");

@@ -25,7 +25,7 @@ std::string reason_to_replace(const fs::path& directory, const Manifest& manifes
   if (!differs.empty()) {
     if (force) return differs;
     throw DataError(fmt::format("{} already holds another dataset: {}", directory.string(), differs),
-                    "choose another directory, or force the preparation to replace it");
+                    "choose another directory, or replace it: weft prepare --force");
   }
   try {
     std::optional<Dataset> split;

@@ -6,10 +6,14 @@ namespace weft {
 
 namespace {
 constexpr size_t kFirst = 5;  // that are remembered with their places
-}
+constexpr const char* kSkip = "data.bad_records: skip leaves such records out, and counts them";
+}  // namespace
 
 void BadRecords::meet(const BadRecordError& error) {
-  if (!skip_) throw BadRecordError(error);
+  if (!skip_) {
+    throw BadRecordError(error.reason(), error.what(),
+                         fmt::format("{}{}{}", error.hint(), error.hint().empty() ? "" : "; ", kSkip));
+  }
   add({.reasons = {{std::string(enum_name(error.reason())), 1}}, .first = {error.what()}});
 }
 

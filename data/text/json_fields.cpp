@@ -12,6 +12,9 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
+constexpr size_t kMostNames = 8;  // that a message repeats
+constexpr const char* kOneObjectALine = "each line is one JSON object; of an array `jq -c '.[]' FILE` makes such lines";
+
 bool is_high(char32_t unit) { return unit >= 0xD800 && unit < 0xDC00; }
 bool is_low(char32_t unit) { return unit >= 0xDC00 && unit < 0xE000; }
 
@@ -37,6 +40,19 @@ class JsonLine {
     }
     end();
     return true;
+  }
+
+  // The first names of the object, where read() has found one.
+  std::string names() {
+    std::string all;
+    blanks(), expect('{'), blanks();
+    for (size_t i = 0; i < kMostNames && peek() != '}'; ++i) {
+      if (i > 0) all += ", ", expect(',');
+      name_.clear();
+      blanks(), string(&name_), colon(), value(), blanks();
+      all += '"' + excerpt(name_) + '"';
+    }
+    return all.empty() ? "no field" : peek() == '}' ? all : all + ", ...";
   }
 
  private:
@@ -185,7 +201,8 @@ class JsonLine {
     throw BadRecordError(
         BadRecord::NotJson,
         fmt::format("not a line of JSON: column {}: expected {}, found {}", at_ + 1, expected,
-                    at_ < line_.size() ? fmt::format("'{}'", excerpt(line_.substr(at_))) : "the end of the line"));
+                    at_ < line_.size() ? fmt::format("'{}'", excerpt(line_.substr(at_))) : "the end of the line"),
+        kOneObjectALine);
   }
 
   std::string_view line_;
@@ -198,14 +215,16 @@ class JsonLine {
 void read_json_fields(std::string_view line, std::span<const JsonField> fields) {
   std::vector<JsonLine::Found> found(fields.size(), JsonLine::Found::No);
   if (!JsonLine(line).read(fields, found)) {
-    throw BadRecordError(BadRecord::NoObject, "the line is JSON, but no object");
+    throw BadRecordError(BadRecord::NoObject, "the line is JSON, but no object", kOneObjectALine);
   }
   for (size_t i = 0; i < fields.size(); ++i) {
     if (found[i] == JsonLine::Found::No) {
-      throw BadRecordError(BadRecord::NoField, fmt::format("the object has no field \"{}\"", fields[i].name));
+      throw BadRecordError(BadRecord::NoField, fmt::format("the object has no field \"{}\"", fields[i].name),
+                           fmt::format("it has {}; {} says which one is read", JsonLine(line).names(), fields[i].key));
     }
     if (found[i] == JsonLine::Found::Other) {
-      throw BadRecordError(BadRecord::NoString, fmt::format("field \"{}\" is no string", fields[i].name));
+      throw BadRecordError(BadRecord::NoString, fmt::format("field \"{}\" is no string", fields[i].name),
+                           fmt::format("{} says which field is read", fields[i].key));
     }
   }
 }

@@ -9,6 +9,8 @@
 # A comment above a block, on lines of its own:
 #   <!-- not run: REASON -->       the block is not run, because...
 #   <!-- before: COMMANDS -->      run first, unseen by readers: files that the block takes for granted
+#   <!-- printed: REMARK -->       above what a program printed: each line of it stands in the output of the block that was
+#                                  run last; "..." in a line is whatever (times, what differs from machine to machine)
 # Besides, every file of weft's that the page names or links to must exist.
 set -euo pipefail
 weft=$1 page=$2 scratch=$3
@@ -59,6 +61,18 @@ check_quoted() { # TEXT FILE
   [[ $file == *"$text"* ]] || problem "this does not stand in $2: $1"
 }
 
+check_printed() { # TEXT
+  local line pattern
+  ((ran > 0)) || problem "no block was run that could have printed this"
+  while IFS= read -r line; do
+    # shellcheck disable=SC2016 # sed's own $ and &
+    pattern=$(sed 's/[][\.*^$]/\\&/g; s/\\\.\\\.\\\./.*/g' <<<"$line")
+    grep -qx -- "$pattern" "$scratch/output" && continue
+    cat "$scratch/output"
+    problem "the block above does not print: $line"
+  done <<<"$1"
+}
+
 end_of_block() { # LANGUAGE TEXT COMMENT
   local comment=$3
   case $1 in
@@ -73,6 +87,11 @@ end_of_block() { # LANGUAGE TEXT COMMENT
       return
       ;;
     'before:'*) run_commands "${comment#before:}" "the preparation" ;;
+    'printed:'*)
+      [[ -z $1 ]] || problem "a block of '$1' is not what was printed"
+      check_printed "${2%$'\n'}"
+      return
+      ;;
     'from:'*) ;;
     '') ;;
     *) problem "what is '$comment' above a block?" ;;
@@ -115,7 +134,7 @@ while IFS= read -r line || [[ -n $line ]]; do
     fi
   elif [[ $line =~ ^[[:space:]]*\`\`\`(.*)$ ]]; then
     inside=true language=${BASH_REMATCH[1]} text=''
-  elif [[ $line =~ ^\<!--\ (not\ run|before|from): ]]; then
+  elif [[ $line =~ ^\<!--\ (not\ run|before|from|printed): ]]; then
     comment=${line#<!-- }
     while [[ $comment != *'-->' ]] && IFS= read -r line; do
       number=$((number + 1))

@@ -71,4 +71,23 @@ expect 1 "there is no base/nothing.h" <<<'See `base/nothing.h`.'
 expect 1 "the link to nowhere.md leads nowhere" <<<'See [that](nowhere.md).'
 expect 0 "0 blocks" <<<'See [that](page.md#part) and [the net](https://example.org/x).'
 expect 1 "a block has no end" <<<$'```sh\ntrue'
+expect 0 '1 blocks are as they say' <<'END'
+```sh
+printf '%s\n' 'one (1.5)' '  two in 0.3 s' 'a*b [c] $d ^e'
+```
+<!-- printed: -->
+```
+one (1.5)
+...
+  two in ... s
+a*b [c] $d ^e
+```
+END
+# shellcheck disable=SC2016 # a dollar that stands for itself
+for line in one 'one (1x5)' 'two in ... s' 'aab [c] $d ^e' '... three'; do
+  expect 1 "the block above does not print: $line" <<<$'```sh\necho "one (1.5)"; echo "  two in 0.3 s"\n```
+<!-- printed: -->\n```\n'"$line"$'\n```'
+done
+expect 1 "no block was run that could have printed this" <<<$'<!-- printed: -->\n```\none\n```'
+expect 1 "a block of 'sh' is not what was printed" <<<$'<!-- printed: -->\n```sh\ntrue\n```'
 echo "run_page: all as expected"

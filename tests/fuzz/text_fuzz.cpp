@@ -54,7 +54,7 @@ void compare_with_strict_parser(std::string_view line) {
   const nlohmann::json strict = nlohmann::json::parse(line, nullptr, false);
   if (strict.is_discarded() || !strict.is_object() || !strict.contains("text") || !strict["text"].is_string()) return;
   std::string text;
-  const JsonField field{"text", &text};
+  const JsonField field{"data.json_field", "text", &text};
   read_json_fields(line, std::span(&field, 1));
   require<InternalError>(text == strict["text"].get<std::string>(), "another text than a strict parser's");
 }

@@ -320,6 +320,18 @@ TEST_F(Commands, InspectTellsTheOrigin) {
   const Finished again = run_weft(scratch_.path(), {"train", "gpt.yaml", "--set", "model.width=32"});
   EXPECT_EQ(again.exit, 0);
   EXPECT_NE(again.err.find("nothing to do: step 2 of 2"), std::string::npos) << again.err;
+  EXPECT_EQ(again.err.find("another job"), std::string::npos) << again.err;
+}
+
+TEST_F(Commands, AFinishedRunSaysThatItsJobWasAnother) {
+  must({"prepare", "gpt.yaml"});
+  must({"train", "gpt.yaml", "--set", "model.width=32"});
+  const Finished other = run_weft(scratch_.path(), {"train", "gpt.yaml", "--set", "model.width=48"});
+  EXPECT_EQ(other.exit, 0);
+  for (const char* piece : {"nothing to do: step 2 of 2", "is done, and was trained with another job",
+                            "another name or run_dir", "\n  model.width: 32 -> 48"}) {
+    EXPECT_NE(other.err.find(piece), std::string::npos) << piece << "\n" << other.err;
+  }
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ TEST(Duplicates, DroppedOnesLeaveTheTrainingTextAlone) {
   EXPECT_EQ(report.manifest.splits.at("valid").records, 4);
   EXPECT_EQ(report.manifest.splits.at("test").records, 3);
   EXPECT_EQ(Dataset::open(data.directory, "train").header().source.vocabulary, 5);  // learnt from what is left
+  EXPECT_THAT(describe(report), HasSubstr("1 documents were in the training text too, which lost them"));
 }
 
 TEST(Duplicates, NoTextIsOnBothSidesOfASplitByHashOrPosition) {

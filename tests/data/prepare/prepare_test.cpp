@@ -287,7 +287,8 @@ TEST(Prepare, SplitsWithoutTextAreAnError) {
   data.valid.files = {};
   data.directory = (scratch / "other").string();
   data.split = SplitRule::Hash, data.test_fraction = 1e-9;
-  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }), HasSubstr("split test holds no document"));
+  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }),
+              testing::AllOf(HasSubstr("split test holds no document"), HasSubstr("data.split: characters")));
 }
 
 TEST(Prepare, OutputDoesNotDependOnThreads) {

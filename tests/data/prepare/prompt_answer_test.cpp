@@ -99,7 +99,10 @@ TEST(PromptAnswer, WhatDoesNotFitIsNamed) {
   const auto error = [&](const std::string& line) {
     return error_of([&] { prepare(config_of(scratch, line + "\n"), bytes_tokenizer(), std::nullopt); });
   };
-  EXPECT_NE(error("{\"prompt\": \"a\"}").find(":1: the object has no field \"answer\""), std::string::npos);
+  const std::string without = error("{\"prompt\": \"a\"}");
+  EXPECT_NE(without.find(":1: the object has no field \"answer\""), std::string::npos);
+  EXPECT_NE(without.find("it has \"prompt\"; data.answer_field says"), std::string::npos);
+  EXPECT_NE(error("{\"answer\": \"a\"}").find("data.prompt_field says"), std::string::npos);
   EXPECT_NE(error("{\"prompt\": 3, \"answer\": \"b\"}").find("field \"prompt\" is no string"), std::string::npos);
   TokenizerConfig endless = bytes_tokenizer();
   endless.eos = "";

@@ -12,6 +12,7 @@ namespace {
 
 using namespace test;
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -160,7 +161,8 @@ TEST(TextSource, TsvWithTooFewColumnsNamesTheLine) {
   const Scratch scratch;
   const std::string file = scratch.write("a.tsv", "go\tva !\nrun\nno\tnon\n");
   EXPECT_THAT(error_of([&] { read_all(tsv({file}, 1, 2)); }),
-              HasSubstr("a.tsv:2: 1 tab-separated column, but column 2 is asked for"));
+              AllOf(HasSubstr("a.tsv:2: 1 tab-separated column, but column 2 is asked for"),
+                    HasSubstr("data.source_column"), HasSubstr("data.bad_records: skip")));
   EXPECT_THAT(error_of([&] { read_all(tsv({file}, 1, 3)); }), HasSubstr("a.tsv:1: 2 tab-separated columns"));
 }
 
@@ -205,7 +207,9 @@ TEST(TextSource, BadJsonLinesNameTheLine) {
   };
   EXPECT_THAT(error("{\"text\": "), HasSubstr("a.jsonl:2: not a line of JSON"));
   EXPECT_THAT(error("[1]"), HasSubstr("a.jsonl:2: the line is JSON, but no object"));
-  EXPECT_THAT(error("{\"body\": \"x\"}"), HasSubstr("a.jsonl:2: the object has no field \"text\""));
+  EXPECT_THAT(error("{\"body\": \"x\"}"),
+              AllOf(HasSubstr("a.jsonl:2: the object has no field \"text\""),
+                    HasSubstr("it has \"body\"; data.json_field says which one is read; data.bad_records: skip")));
   EXPECT_THAT(error("{\"text\": 3}"), HasSubstr("a.jsonl:2: field \"text\" is no string"));
   EXPECT_THAT(error("{\"text\": \"a\\u0000\"}"), HasSubstr("a.jsonl:2: a NUL byte"));
   EXPECT_THAT(error("{\"text\": \"a\\n\\n\\u0000\"}"), HasSubstr("a.jsonl:2: a NUL byte"));

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/prepare/bad_records.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
@@ -15,7 +16,7 @@ using testing::HasSubstr;
 
 std::string text_of(std::string_view line) {
   std::string text = "unread";
-  const JsonField field{"text", &text};
+  const JsonField field{"data.json_field", "text", &text};
   read_json_fields(line, std::span(&field, 1));
   return text;
 }
@@ -59,12 +60,33 @@ TEST(JsonFields, ErrorsSayWhere) {
   EXPECT_THAT(error_in(R"({"text":"a","text":1})"), HasSubstr("field \"text\" is no string"));
 }
 
+TEST(JsonFields, HintsSayWhatTheJobMayMean) {
+  const auto hint = [](std::string_view line) {
+    try {
+      text_of(line);
+    } catch (const BadRecordError& error) {
+      return error.hint();
+    }
+    return std::string("taken");
+  };
+  EXPECT_EQ(hint(R"( { "id" : {"text": [1]} , "bo\u0064y":"a"} )"),
+            "it has \"id\", \"body\"; data.json_field says which one is read");
+  EXPECT_EQ(hint("{}"), "it has no field; data.json_field says which one is read");
+  EXPECT_EQ(hint(R"({"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1})"),
+            R"(it has "a", "b", "c", "d", "e", "f", "g", "h"; data.json_field says which one is read)");
+  EXPECT_EQ(hint(R"({"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1})"),
+            R"(it has "a", "b", "c", "d", "e", "f", "g", "h", ...; data.json_field says which one is read)");
+  EXPECT_EQ(hint(R"({"text": 3})"), "data.json_field says which field is read");
+  EXPECT_THAT(hint("["), HasSubstr("one JSON object"));
+  EXPECT_THAT(hint("[1]"), HasSubstr("one JSON object"));
+}
+
 // A message is read by people: however long the line is, no more than its beginning.
 TEST(JsonFields, MessagesRepeatLittleOfTheLine) {
   const std::string longest(2'000'000, 'x');
-  EXPECT_LT(error_in("{\"text\":" + longest + "}").size(), 200u);
-  EXPECT_LT(error_in("{\"" + longest).size(), 200u);
-  EXPECT_LT(error_in("{\"text\": \"a\"} " + longest).size(), 200u);
+  EXPECT_LT(error_in("{\"text\":" + longest + "}").size(), 250u);
+  EXPECT_LT(error_in("{\"" + longest).size(), 250u);
+  EXPECT_LT(error_in("{\"text\": \"a\"} " + longest).size(), 250u);
 }
 
 TEST(JsonFields, DepthIsNoMatterOfTheStack) {
