@@ -32,8 +32,9 @@ class PrepareResumed : public testing::Test {
         while (!fs::exists(file)) std::this_thread::yield();
         raise(SIGKILL);
       }).detach();
-      const auto wait_at_the_end = [](const PrepareProgress& p) {
-        while (p.phase == "tokenising" && p.done_bytes == p.total_bytes) pause();
+      // All text may be read long before it is encoded: only once that shard is there nothing is waited for.
+      const auto wait_at_the_end = [&](const PrepareProgress& p) {
+        while (p.phase == "tokenising" && p.done_bytes == p.total_bytes && fs::exists(file)) pause();
       };
       prepare(data, tokenizer, {}, {.threads = 2, .progress = wait_at_the_end});
       _exit(1);
