@@ -80,8 +80,10 @@ def write(folder, name, streams):
     return paths
 
 
+# What weft leaves out of files: white space at the ends of lines, and a byte order mark at the beginning, which sacreBLEU
+# counts as a letter.
 def stripped(streams):
-    return [[line.rstrip() for line in lines] for lines in streams]
+    return [[line.rstrip().removeprefix("" if i else "\ufeff") for i, line in enumerate(lines)] for lines in streams]
 
 
 parser = argparse.ArgumentParser()
