@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/prepare/bad_records.h"
+#include "data/text/bad_records.h"
 #include "tests/support/error_of.h"
 
 namespace weft {
