@@ -8,18 +8,13 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/hdf5.h"
+#include "data/shard_structure.h"
 
 namespace weft {
 
 static_assert(std::endian::native == std::endian::little, "token arrays are read as they lie on disk");
 
 namespace {
-
-constexpr const char* kShardFormat = "weft dataset shard";
-constexpr const char* kStreamTokens = "/tokens";
-constexpr const char* kStreamDocuments = "/documents";
-constexpr const char* kReferences = "/target/references";
-constexpr const char* kReferenceOffsets = "/target/reference_offsets";
 
 template <class T>
 T load(const char* bytes, int64_t i) {
@@ -38,85 +33,6 @@ uint32_t widen(const char* from, std::span<int32_t> into) {
     into[i] = static_cast<int32_t>(id);
   }
   return largest;
-}
-
-// The integers that both the writer and the reader of a shard see, by name.
-std::vector<std::pair<std::string, int64_t>> stated_numbers(const ShardIdentity& identity, const ShardEntry& entry) {
-  std::vector<std::pair<std::string, int64_t>> numbers = {{"format_version", identity.version},
-                                                          {"token_bytes", identity.token_bytes},
-                                                          {"num_source_tokens", entry.source.count}};
-  const bool pairs = has_two_sides(identity.kind);
-  numbers.emplace_back(pairs ? "num_pairs" : "num_documents", entry.records);
-  if (pairs) numbers.emplace_back("num_target_tokens", entry.target.count);
-  if (identity.references) numbers.emplace_back("num_reference_bytes", entry.references.count);
-  const auto add_side = [&](const std::string& name, const DatasetSide& side) {
-    numbers.emplace_back(name + "_vocabulary", side.vocabulary);
-    numbers.emplace_back(name + "_bos", side.bos.value_or(-1));
-    numbers.emplace_back(name + "_eos", side.eos.value_or(-1));
-    numbers.emplace_back(name + "_pad", side.pad.value_or(-1));
-    numbers.emplace_back(name + "_unk", side.unk.value_or(-1));
-  };
-  add_side("source", identity.source);
-  if (pairs) add_side("target", identity.target);
-  return numbers;
-}
-
-std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentity& identity) {
-  const bool pairs = has_two_sides(identity.kind);
-  std::vector<std::pair<std::string, std::string>> texts = {
-      {"format", kShardFormat},
-      {"kind", std::string(enum_name(identity.kind))},
-      {"split", identity.split},
-      {"source_tokenizer_hash", hash_hex(identity.source.tokenizer_hash)}};
-  if (pairs) texts.emplace_back("target_tokenizer_hash", hash_hex(identity.target.tokenizer_hash));
-  return texts;
-}
-
-Hdf5Type token_type(int token_bytes) { return token_bytes == 2 ? Hdf5Type::U16 : Hdf5Type::U32; }
-
-struct Payload {
-  std::string path;
-  Hdf5Type type;
-  std::span<const char> bytes;
-};
-
-std::span<const char> bytes_of(const std::vector<uint64_t>& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(uint64_t)};
-}
-
-// The structure by HDF5, then the bytes past it.
-std::vector<uint64_t> write_file(const fs::path& path, const ShardIdentity& identity, const ShardEntry& entry,
-                                 const std::vector<Payload>& payloads) {
-  std::vector<uint64_t> offsets;
-  {
-    Hdf5File file = Hdf5File::create(path);
-    for (const auto& [name, value] : stated_texts(identity)) file.set_attribute("/", name, std::string_view(value));
-    for (const auto& [name, value] : stated_numbers(identity, entry)) file.set_attribute("/", name, value);
-    if (has_two_sides(identity.kind)) file.create_group("/source"), file.create_group("/target");
-    for (const Payload& payload : payloads) {
-      const int64_t shape[] = {static_cast<int64_t>(payload.bytes.size() / element_bytes(payload.type))};
-      file.create_array(payload.path, payload.type, shape);
-    }
-    for (const Payload& payload : payloads) offsets.push_back(file.array(payload.path).offset);
-    file.close();
-  }
-  File file(path, File::Mode::ReadWrite);
-  for (size_t i = 0; i < payloads.size(); ++i) {
-    file.write_at(offsets[i], payloads[i].bytes.data(), payloads[i].bytes.size());
-  }
-  file.sync();
-  return offsets;
-}
-
-// In pieces, so that no shard has to fit into memory.
-void hash_range(const File& file, uint64_t begin, uint64_t end, Hasher& hasher) {
-  std::vector<char> piece(std::min<uint64_t>(end - begin, uint64_t{1} << 20));
-  while (begin < end) {
-    const auto n = static_cast<size_t>(std::min<uint64_t>(end - begin, piece.size()));
-    file.read_at(begin, piece.data(), n);
-    hasher.update(piece.data(), n);
-    begin += n;
-  }
 }
 
 }  // namespace
@@ -143,105 +59,6 @@ uint64_t file_checksum(const File& file) {
   Hasher hasher;
   hash_range(file, 0, file.size(), hasher);
   return hasher.digest();
-}
-
-void TokenBuffer::append(std::span<const int32_t> ids) {
-  const size_t at = bytes_.size();
-  bytes_.resize(at + ids.size() * static_cast<size_t>(token_bytes_));
-  if (token_bytes_ == 4) {
-    if (!ids.empty()) std::memcpy(bytes_.data() + at, ids.data(), ids.size_bytes());
-    return;
-  }
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const auto narrow = static_cast<uint16_t>(ids[i]);
-    std::memcpy(bytes_.data() + at + i * 2, &narrow, 2);
-  }
-}
-
-SplitWriter::SplitWriter(fs::path directory, ShardIdentity identity, int64_t shard_tokens)
-    : directory_(std::move(directory)),
-      identity_(std::move(identity)),
-      shard_tokens_(shard_tokens),
-      source_(identity_.token_bytes),
-      target_(identity_.token_bytes) {}
-
-SplitWriter::~SplitWriter() {
-  if (keep_) return;
-  std::error_code ignored;
-  for (const ShardEntry& entry : entries_) fs::remove(temporary(entry), ignored);
-  if (!writing_.empty()) fs::remove(writing_, ignored);
-}
-
-void SplitWriter::add_document(std::span<const int32_t> ids) {
-  if (source_.count() == shard_tokens_) flush();
-  source_index_.push_back(static_cast<uint64_t>(source_.count()));
-  continue_document(ids);
-}
-
-void SplitWriter::continue_document(std::span<const int32_t> ids) {
-  while (!ids.empty()) {
-    if (source_.count() == shard_tokens_) flush();
-    const auto n = std::min(ids.size(), static_cast<size_t>(shard_tokens_ - source_.count()));
-    source_.append(ids.first(n));
-    ids = ids.subspan(n);
-  }
-}
-
-void SplitWriter::add_pair(std::span<const int32_t> source, std::span<const int32_t> target,
-                           std::string_view reference) {
-  const auto tokens = static_cast<int64_t>(source.size() + target.size());
-  if (!source_index_.empty() && source_.count() + target_.count() + tokens > shard_tokens_) flush();
-  source_index_.push_back(static_cast<uint64_t>(source_.count()));
-  target_index_.push_back(static_cast<uint64_t>(target_.count()));
-  source_.append(source);
-  target_.append(target);
-  if (!identity_.references) return;
-  reference_index_.push_back(references_.size());
-  references_ += reference;
-}
-
-void SplitWriter::flush() {
-  ShardEntry entry{.file = fmt::format("{}-{:05}.h5", identity_.split, entries_.size()),
-                   .records = static_cast<int64_t>(source_index_.size()),
-                   .source = {.count = source_.count()},
-                   .target = {.count = target_.count()},
-                   .references = {.count = static_cast<int64_t>(references_.size())}};
-  const Hdf5Type type = token_type(identity_.token_bytes);
-  std::vector<Payload> payloads;
-  if (pairs()) {
-    source_index_.push_back(static_cast<uint64_t>(source_.count()));
-    target_index_.push_back(static_cast<uint64_t>(target_.count()));
-    payloads = {{"/source/tokens", type, source_.bytes()},
-                {"/target/tokens", type, target_.bytes()},
-                {"/source/offsets", Hdf5Type::U64, bytes_of(source_index_)},
-                {"/target/offsets", Hdf5Type::U64, bytes_of(target_index_)}};
-    if (identity_.references) {
-      reference_index_.push_back(references_.size());
-      payloads.push_back({kReferences, Hdf5Type::U8, references_});
-      payloads.push_back({kReferenceOffsets, Hdf5Type::U64, bytes_of(reference_index_)});
-    }
-  } else {
-    payloads = {{kStreamTokens, type, source_.bytes()}, {kStreamDocuments, Hdf5Type::U64, bytes_of(source_index_)}};
-  }
-  const fs::path path = writing_ = temporary(entry);
-  const std::vector<uint64_t> offsets = write_file(path, identity_, entry, payloads);
-  entry.source.offset = offsets[0];
-  if (pairs()) entry.target.offset = offsets[1];
-  if (identity_.references) entry.references.offset = offsets[4];
-
-  const File written(path, File::Mode::Read);
-  entry.bytes = written.size();
-  entry.checksum = file_checksum(written);
-  entry.structure_checksum = structure_checksum(written, entry, identity_.token_bytes);
-  entries_.push_back(std::move(entry));
-  writing_.clear();
-  source_.clear(), target_.clear(), source_index_.clear(), target_index_.clear();
-  references_.clear(), reference_index_.clear();
-}
-
-std::vector<ShardEntry> SplitWriter::finish() {
-  if (source_.count() > 0 || !source_index_.empty()) flush();
-  return entries_;
 }
 
 Shard::Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity)

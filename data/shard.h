@@ -21,67 +21,6 @@ struct ShardIdentity {
   DatasetSide target;
 };
 
-// Ids as they lie in a file: 2 or 4 bytes each.
-class TokenBuffer {
- public:
-  explicit TokenBuffer(int token_bytes) : token_bytes_(token_bytes) {}
-  void append(std::span<const int32_t> ids);
-  void clear() { bytes_.clear(); }
-  int64_t count() const { return static_cast<int64_t>(bytes_.size()) / token_bytes_; }
-  const std::vector<char>& bytes() const { return bytes_; }
-
-  template <class Archive>
-  void archive(Archive& a) {
-    a(bytes_);
-  }
-
- private:
-  int token_bytes_;
-  std::vector<char> bytes_;
-};
-
-// Writes one split as DIRECTORY/SPLIT-00000.h5.tmp and so on. The caller renames them when all is written; files that
-// were not released are removed on destruction.
-class SplitWriter {
- public:
-  SplitWriter(fs::path directory, ShardIdentity identity, int64_t shard_tokens);
-  ~SplitWriter();
-  SplitWriter(const SplitWriter&) = delete;
-  SplitWriter& operator=(const SplitWriter&) = delete;
-
-  void add_document(std::span<const int32_t> ids);  // cut if a shard is full
-  void continue_document(std::span<const int32_t> ids);
-  // `reference`: the target's text, kept if the identity says so.
-  void add_pair(std::span<const int32_t> source, std::span<const int32_t> target, std::string_view reference = {});
-  std::vector<ShardEntry> finish();  // writes what is pending; entries name the files without .tmp
-  void release() { keep_ = true; }
-
-  // Of shards that lie in files, so far.
-  const std::vector<ShardEntry>& written() const { return entries_; }
-  // All that a writer of the same split needs to go on from here, the files of written() apart (base/archive.h).
-  template <class Archive>
-  void archive(Archive& a) {
-    a(source_), a(target_), a(source_index_), a(target_index_), a(references_), a(reference_index_), a(entries_);
-  }
-
- private:
-  void flush();
-  fs::path temporary(const ShardEntry& entry) const { return directory_ / (entry.file + ".tmp"); }
-  bool pairs() const { return has_two_sides(identity_.kind); }
-
-  fs::path directory_;
-  ShardIdentity identity_;
-  int64_t shard_tokens_;
-  TokenBuffer source_, target_;
-  std::vector<uint64_t> source_index_;  // stream: where documents begin; pairs: where sequences begin, and the end
-  std::vector<uint64_t> target_index_;
-  std::string references_;
-  std::vector<uint64_t> reference_index_;
-  std::vector<ShardEntry> entries_;
-  fs::path writing_;  // a shard that is not yet among them
-  bool keep_ = false;
-};
-
 // One shard, read with pread: a file that shrinks, a disk that fails or a file server that goes away while it is read
 // is a DataError, where a mapping would end the process with SIGBUS. Construction checks size, structure checksum, and
 // that HDF5 and the manifest agree.

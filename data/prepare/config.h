@@ -239,6 +239,8 @@ struct DataConfig {
   bool is_translation() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }
   // A record has two sides: source and target, or prompt and answer.
   bool is_pairs() const { return is_translation() || format == TextFormat::PromptAnswer; }
+  // Each is one document.
+  bool keeps_files_whole() const { return format == TextFormat::Text && document_delimiter == DocumentDelimiter::File; }
   // What is read: the dataset of `directory`, then those of `mixture`.
   std::vector<DatasetSource> sources() const;
   // ConfigError if fields contradict each other. Touches no file.

@@ -1,5 +1,7 @@
 #include "data/prepare/dataset_writer.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace weft {
@@ -53,10 +55,10 @@ void DatasetWriter::take(const EncodedBatch& batch) {
   bad_.add(batch.bad.skipped());
 }
 
-size_t DatasetWriter::shards() const {
-  size_t shards = 0;
-  for (const auto& writer : writers_) shards += writer->written().size();
-  return shards;
+std::vector<FullShard> DatasetWriter::take_full() {
+  std::vector<FullShard> full;
+  for (auto& writer : writers_) std::ranges::move(writer->take_full(), std::back_inserter(full));
+  return full;
 }
 
 int64_t DatasetWriter::good() const {
@@ -101,7 +103,7 @@ void DatasetWriter::release() {
 
 void DatasetWriter::for_each_shard(const std::function<void(const ShardEntry&)>& look) const {
   for (const auto& writer : writers_) {
-    for (const ShardEntry& shard : writer->written()) look(shard);
+    for (const ShardEntry& shard : writer->entries()) look(shard);
   }
 }
 

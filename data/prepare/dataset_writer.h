@@ -6,7 +6,7 @@
 #include "base/archive.h"
 #include "data/prepare/encode.h"
 #include "data/prepare/tokenizers.h"
-#include "data/shard.h"
+#include "data/shard_writer.h"
 
 namespace weft {
 
@@ -17,8 +17,9 @@ class DatasetWriter {
   DatasetWriter(const DataConfig& data, const Manifest& manifest, const fs::path& directory);
 
   void take(const EncodedBatch& batch);  // in the order of the text
-  // That lie in files, of all splits.
-  size_t shards() const;
+  // The shards of all splits that became full since the last call, for the caller to write. What is archived counts
+  // them as written.
+  std::vector<FullShard> take_full();
   const BadRecords& bad() const { return bad_; }
   int64_t good() const;  // records that were not bad, whether they were kept or dropped
 
@@ -35,7 +36,7 @@ class DatasetWriter {
     for (auto& writer : writers_) a(*writer);
     a(bad_), a(document_is_invalid_);
   }
-  // Calls `look` with each shard that lies in a file.
+  // Calls `look` with each shard that was full.
   void for_each_shard(const std::function<void(const ShardEntry&)>& look) const;
 
  private:

@@ -13,11 +13,12 @@ double text_under_way(int threads) {
   return window * (2.5 * kBlockBytes + (kBatchBytes + kPieceBytes) * (1 + 2 * 4.0));
 }
 
+// One is written while the next fills, in a list that grows by doubling.
 double shards(const DataConfig& data) {
   const bool by_file = data.split == SplitRule::Files;
   const int splits = 1 + int{by_file ? !data.valid.empty() : data.valid_fraction > 0} +
                      int{by_file ? !data.test.empty() : data.test_fraction > 0};
-  return 2.0 * static_cast<double>(sizeof(int32_t)) * static_cast<double>(data.shard_tokens) * splits;
+  return 3.0 * static_cast<double>(sizeof(int32_t)) * static_cast<double>(data.shard_tokens) * splits;
 }
 
 // A table of pretokens, and their copy that merges are learnt on.

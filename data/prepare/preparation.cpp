@@ -23,10 +23,11 @@ DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
 }  // namespace
 
 Preparation::Preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
-                         const std::optional<TokenizerConfig>& target, const PrepareOptions& options)
+                         const std::optional<TokenizerConfig>& target, Tokenizers known, const PrepareOptions& options)
     : data_(data),
       tokenizer_(tokenizer),
       target_tokenizer_(target),
+      known_(std::move(known)),
       options_(options),
       corpus_(data, options.threads) {}
 
@@ -84,7 +85,7 @@ Tokenizers Preparation::stage_tokenizers(OutputDirectory& directory) {
   if (!tokenizers) {
     found_.reset();
     directory.clear();
-    tokenizers = make_tokenizers(data_, tokenizer_, target_tokenizer_, corpus_, options_);
+    tokenizers = make_tokenizers(data_, tokenizer_, target_tokenizer_, known_, corpus_, options_);
     directory.stage(source_file(), tokenizers->source->to_json());
     if (own_target()) directory.stage(target_file(), tokenizers->target->to_json());
   }
@@ -104,26 +105,38 @@ void Preparation::open_writer(const OutputDirectory& directory, const Manifest& 
     open();
   }
   directory.clear(kept);
-  keep_journal(directory.path());
+  write_journal(directory.path(), journal_so_far());
 }
 
-void Preparation::keep_journal(const fs::path& directory) {
+Journal Preparation::journal_so_far() {
   ArchiveWriter state;
   state(*writer_);
   journal_.writer = std::move(state.bytes());
-  write_journal(directory, journal_);
+  return journal_;
+}
+
+// Writes the shards that are full while more text is encoded. The journal says what was taken until now, and comes when
+// they are on the disk.
+void Preparation::save_beside(const fs::path& directory, std::future<void>& saving) {
+  std::vector<FullShard> full = writer_->take_full();
+  if (full.empty()) return;
+  if (saving.valid()) saving.get();
+  saving = std::async(std::launch::async, [directory, full = std::move(full), journal = journal_so_far()] {
+    for (const FullShard& shard : full) shard.write();
+    write_journal(directory, journal);
+  });
 }
 
 void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directory) {
   BatchEncoder encoder(data_, tokenizers, options_.threads, options_.ranks);
   PhaseProgress phase(options_, "tokenising", corpus_.total_bytes());
-  size_t shards = writer_->shards();
   std::deque<size_t> sizes;  // of the batches that are pending
+  std::future<void> saving;  // waited for, whatever ends this
   const auto take = [&] {
     writer_->take(encoder.take());
     journal_.taken += static_cast<int64_t>(sizes.front());
     sizes.pop_front();
-    if (writer_->shards() > std::exchange(shards, writer_->shards())) keep_journal(directory);
+    save_beside(directory, saving);
   };
   TextBatch batch;
   size_t batch_bytes = 0;
@@ -153,6 +166,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directo
   }
   submit();
   while (encoder.pending() > 0) take();
+  if (saving.valid()) saving.get();
   phase.done();
   shares_ = encoder.shares();
 }

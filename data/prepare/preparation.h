@@ -1,5 +1,6 @@
 #pragma once
 #include <deque>
+#include <future>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -20,8 +21,9 @@ inline constexpr size_t kPieceBytes = size_t{1} << 20;     // of a long document
 // them; where one of the same text and settings lies there already, the work goes on from it.
 class Preparation {
  public:
+  // `known`: tokenizers_without_text().
   Preparation(const DataConfig& data, const TokenizerConfig& tokenizer, const std::optional<TokenizerConfig>& target,
-              const PrepareOptions& options);
+              Tokenizers known, const PrepareOptions& options);
 
   std::vector<PrepareInput> inputs() const;
   Corpus& corpus() { return corpus_; }
@@ -38,7 +40,8 @@ class Preparation {
   Manifest describe_sides(const Tokenizers& tokenizers) const;
   void open_writer(const OutputDirectory& directory, const Manifest& manifest);
   void tokenise(const Tokenizers& tokenizers, const fs::path& directory);
-  void keep_journal(const fs::path& directory);
+  void save_beside(const fs::path& directory, std::future<void>& saving);
+  Journal journal_so_far();
   bool own_target() const { return has_own_target(data_, target_tokenizer_); }
   const char* source_file() const { return own_target() ? "source-tokenizer.json" : "tokenizer.json"; }
   static const char* target_file() { return "target-tokenizer.json"; }
@@ -46,6 +49,7 @@ class Preparation {
   const DataConfig& data_;
   const TokenizerConfig& tokenizer_;
   const std::optional<TokenizerConfig>& target_tokenizer_;
+  const Tokenizers known_;
   const PrepareOptions& options_;
   Corpus corpus_;
   std::optional<Journal> found_;  // what an earlier run left

@@ -75,7 +75,7 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
             .directory = data.directory,
             .manifest = read_manifest(data.directory)};
   }
-  Preparation preparation(data, tokenizer, target_tokenizer, options);
+  Preparation preparation(data, tokenizer, target_tokenizer, known, options);
   check_documents_are_kept_apart(data, *known.source, preparation.corpus());
   const std::vector<PrepareInput> files = preparation.inputs();
   std::vector<InputEntry> inputs = stat_inputs(files);
@@ -98,6 +98,7 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
     if (report.already_prepared) return report;
   }
 
+  preparation.corpus().check_beginnings();
   OutputDirectory directory(report.directory);
   report.manifest = preparation.write(directory, identity_of(settings, inputs));
   report.resumed = preparation.resumed();

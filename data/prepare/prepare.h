@@ -68,7 +68,7 @@ std::string prepared_otherwise(const fs::path& directory, const DataConfig& data
 
 // The errors of prepare() that can be known before any text is read, or but a little of it: what job files say of text
 // and tokenizers fits together, its files are there and can be read, and its tokenizers load and have the specials that
-// sequences need. Pipes are left alone.
+// sequences need, and the first records of each split are what the format says. Pipes are left alone.
 void check_preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
                        const std::optional<TokenizerConfig>& target_tokenizer = {});
 

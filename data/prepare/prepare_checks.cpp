@@ -52,8 +52,8 @@ Tokenizers check_before_reading(const DataConfig& data, const TokenizerConfig& t
 }
 
 void check_documents_are_kept_apart(const DataConfig& data, const Tokenizer& tokenizer, Corpus& corpus) {
-  const bool whole_files = data.format == TextFormat::Text && data.document_delimiter == DocumentDelimiter::File;
-  if (data.is_pairs() || whole_files || tokenizer.special(SpecialRole::Eos) || !corpus.holds_several()) return;
+  if (data.is_pairs() || data.keeps_files_whole() || tokenizer.special(SpecialRole::Eos) || !corpus.holds_several())
+    return;
   throw ConfigError(
       "tokenizer.eos: the text holds several documents, and without an end token between them they would run together",
       "name one: tokenizer.specials: [</s>] and tokenizer.eos: </s>; or keep files whole, with their line ends "
@@ -66,6 +66,7 @@ void check_preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
   if (any_pipe(files_of_splits(data))) return;  // what is read from a pipe now is gone later
   Corpus corpus(data);
   check_documents_are_kept_apart(data, *tokenizers.source, corpus);
+  corpus.check_beginnings();
 }
 
 }  // namespace weft

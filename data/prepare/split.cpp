@@ -103,6 +103,14 @@ bool Corpus::holds_several() {
   return false;
 }
 
+void Corpus::check_beginnings() {
+  if (config_.bad_records == BadRecordPolicy::Skip || config_.keeps_files_whole()) return;
+  for (const TextFiles& files : files_) {
+    TextRecord record;
+    TextSource(config_, files, bad_, 1).next(record);
+  }
+}
+
 bool Corpus::needs_comparison() const { return config_.duplicates != DuplicatePolicy::Keep && !duplicates_; }
 
 Duplicates::Counts Corpus::duplicates(DataSplit split) const {

@@ -55,6 +55,9 @@ class Corpus {
   bool has(DataSplit split) const;  // may hold records
   // Does a split hold more than one record? Reads no more than that.
   bool holds_several();
+  // Parses the beginning of each split, where records that are bad end the preparation: a field or a column that is not
+  // there would else be met after hours, when the training text is done. Files that are one document each are left.
+  void check_beginnings();
   bool needs_size() const;  // split by position: measure() must come first
   // Reads everything once; `tick` is called now and then.
   void measure(const std::function<void(const Corpus&)>& tick);

@@ -80,20 +80,20 @@ Tokenizers tokenizers_without_text(const DataConfig& data, const TokenizerConfig
 }
 
 Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokenizer,
-                           const std::optional<TokenizerConfig>& target_tokenizer, Corpus& corpus,
-                           const PrepareOptions& options) {
-  if (!data.tokenizer_file.empty()) return load_tokenizers(data);
-  Tokenizers made;
+                           const std::optional<TokenizerConfig>& target_tokenizer, const Tokenizers& known,
+                           Corpus& corpus, const PrepareOptions& options) {
+  if (!data.tokenizer_file.empty()) return known;
   Learner source(tokenizer, options.threads);
   std::optional<Learner> own;
   if (target_tokenizer) own.emplace(*target_tokenizer, options.threads);
   Learner& target = own ? *own : source;
-  if (source.trainer.needs_text() || target.trainer.needs_text()) {
-    read_training_text(data, corpus, options, source, target);
-  }
+  if (!source.trainer.needs_text() && !target.trainer.needs_text()) return known;
+  read_training_text(data, corpus, options, source, target);
   PhaseProgress phase(options, "learning the tokenizer", 0);
-  made.source = source.finish();
-  made.target = own ? own->finish() : made.source;
+  Tokenizers made = known;
+  if (source.trainer.needs_text()) made.source = source.finish();
+  if (!own) made.target = made.source;
+  if (own && own->trainer.needs_text()) made.target = own->finish();
   phase.done();
   return made;
 }

@@ -22,9 +22,9 @@ bool has_own_target(const DataConfig& data, const std::optional<TokenizerConfig>
 Tokenizers tokenizers_without_text(const DataConfig& data, const TokenizerConfig& tokenizer,
                                    const std::optional<TokenizerConfig>& target_tokenizer);
 
-// Loads what the configuration names, or learns from the corpus' training split.
+// Learns from the corpus' training split what has a stand-in in `known`, those of tokenizers_without_text().
 Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokenizer,
-                           const std::optional<TokenizerConfig>& target_tokenizer, Corpus& corpus,
-                           const PrepareOptions& options);
+                           const std::optional<TokenizerConfig>& target_tokenizer, const Tokenizers& known,
+                           Corpus& corpus, const PrepareOptions& options);
 
 }  // namespace weft

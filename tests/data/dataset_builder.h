@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "data/dataset_manifest.h"
-#include "data/shard.h"
+#include "data/shard_writer.h"
 
 namespace weft::test {
 

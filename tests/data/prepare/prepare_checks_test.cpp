@@ -81,6 +81,20 @@ TEST(PrepareChecks, FilesAreThereAndTokenizersLoad) {
   EXPECT_THAT(refusal(data, {}), HasSubstr("tokenizer.json: "));
 }
 
+// Not first when the training text, which may take hours, has been read.
+TEST(PrepareChecks, TheFirstRecordsOfEverySplitAreWhatTheFormatSays) {
+  const Scratch scratch;
+  DataConfig data = text_config(scratch, {scratch.write("a.jsonl", "{\"text\": \"one\"}\n")});
+  data.format = TextFormat::Jsonl;
+  data.valid.files = {scratch.write("b.jsonl", "\n{\"content\": \"two\"}\n")};
+  EXPECT_THAT(refusal(data, bytes_tokenizer()), AllOf(HasSubstr("b.jsonl:2: "), HasSubstr("\"text\"")));
+  data.bad_records = BadRecordPolicy::Skip;
+  EXPECT_EQ(error_of([&] { check_preparation(data, bytes_tokenizer()); }), "no error");
+  DataConfig pairs = tsv_config(scratch, {scratch.write("a.tsv", "one\tun\n")});
+  pairs.test.files = {scratch.write("b.tsv", "two\n")};
+  EXPECT_THAT(refusal(pairs, bytes_tokenizer()), HasSubstr("b.tsv:1: "));
+}
+
 TEST(PrepareChecks, FilesThatMayNotBeReadAreNamed) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one\n")});
