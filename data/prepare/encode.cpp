@@ -80,10 +80,11 @@ SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRe
   }
   Fit fit = Fit::Empty;
   if (ids.size() > text_begin) {
-    const auto [least, most] = std::minmax_element(ids.begin() + static_cast<ptrdiff_t>(text_begin), ids.end());
-    require<DataError>(*least >= 0 && *most < side.tokenizer->vocabulary(),
+    uint32_t largest = 0;  // negative ids are large ones
+    for (size_t i = text_begin; i < ids.size(); ++i) largest = std::max(largest, static_cast<uint32_t>(ids[i]));
+    require<DataError>(largest < side.tokenizer->vocabulary(),
                        "{}: the tokenizer gave id {}, outside its vocabulary of {}", place_of(record, target, 0),
-                       *least < 0 ? *least : *most, side.tokenizer->vocabulary());
+                       static_cast<int32_t>(largest), side.tokenizer->vocabulary());
     fit = Fit::Whole;
   }
   const size_t room = side.longest == 0 ? SIZE_MAX : static_cast<size_t>(side.longest) - (side.specials.eos ? 1 : 0);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 namespace weft {
 
@@ -12,8 +14,8 @@ namespace {
 
 constexpr size_t kCachedBytes = 16;
 constexpr size_t kCachedIds = 11;
-constexpr int kFirstCacheBits = 10;  // 1,024 entries of 64 bytes; grows if a text has more different pretokens
-constexpr int kMostCacheBits = 16;
+constexpr size_t kLongCachedBytes = 48;  // words of scripts whose letters have two and three bytes
+constexpr size_t kLongCachedIds = 24;
 constexpr size_t kPending = 1024;
 
 struct ChunkKey {
@@ -51,23 +53,51 @@ struct alignas(64) CacheEntry {
 };
 static_assert(sizeof(CacheEntry) == 64);
 
+struct alignas(64) LongCacheEntry {
+  uint64_t hash;
+  uint16_t size;  // 0: empty
+  uint16_t count;
+  std::array<char, kLongCachedBytes> bytes;
+  std::array<int32_t, kLongCachedIds> ids;
+
+  std::span<const int32_t> found() const { return std::span(ids).first(count); }
+  bool holds(std::string_view pretoken, uint64_t hashed) const {
+    return hash == hashed && size == pretoken.size() && std::memcmp(bytes.data(), pretoken.data(), size) == 0;
+  }
+};
+static_assert(sizeof(LongCacheEntry) == 192);
+
+// A place for each hash, of which the last to come is kept. Begins small and grows if a text has more different
+// pretokens.
+template <class Entry, int first_bits, int most_bits>
+class PretokenCache {
+ public:
+  int bits() const { return bits_; }
+  Entry& operator[](size_t slot) { return entries_[slot]; }
+  void count_miss() {
+    if (++misses_ < entries_.size() || bits_ == most_bits) return;
+    misses_ = 0;
+    bits_ += 2;
+    entries_.assign(size_t{1} << bits_, Entry{});
+  }
+
+ private:
+  int bits_ = first_bits;
+  size_t misses_ = 0;  // since it has this size
+  std::vector<Entry> entries_ = std::vector<Entry>(size_t{1} << first_bits);
+};
+
 }  // namespace
 
 // What one encoding thread needs; reused, never shared.
 struct BpeScratch {
-  int bits = kFirstCacheBits;
-  size_t misses = 0;  // since the cache has this size
-  std::vector<CacheEntry> cache = std::vector<CacheEntry>(size_t{1} << kFirstCacheBits);
+  PretokenCache<CacheEntry, 10, 16> cache;          // up to 4 MiB
+  PretokenCache<LongCacheEntry, 8, 14> long_cache;  // up to 3 MiB
   std::vector<int32_t> symbols;
   PretokenMerger merger;
 
-  CacheEntry& entry_of(const ChunkKey& key) { return cache[key.slot(bits)]; }
-  void count_miss() {
-    if (++misses < cache.size() || bits == kMostCacheBits) return;
-    misses = 0;
-    bits += 2;
-    cache.assign(size_t{1} << bits, CacheEntry{});
-  }
+  CacheEntry& entry_of(const ChunkKey& key) { return cache[key.slot(cache.bits())]; }
+  LongCacheEntry& long_entry_of(uint64_t hash) { return long_cache[hash >> (64 - long_cache.bits())]; }
 };
 
 BpeModel::BpeModel(BpeVocabulary vocabulary, const std::string& where)
@@ -116,6 +146,24 @@ void BpeModel::encode_pretoken(std::string_view pretoken, BpeScratch& scratch) c
   scratch.merger.merge(pairs_, symbols);
 }
 
+std::span<const int32_t> BpeModel::encode_long(std::string_view pretoken, BpeScratch& scratch) const {
+  const bool cached = pretoken.size() <= kLongCachedBytes;
+  const uint64_t hash = cached ? hash64(pretoken) : 0;
+  if (cached) {
+    if (const LongCacheEntry& entry = scratch.long_entry_of(hash); entry.holds(pretoken, hash)) return entry.found();
+  }
+  encode_pretoken(pretoken, scratch);
+  const std::vector<int32_t>& symbols = scratch.symbols;
+  if (!cached || symbols.size() > kLongCachedIds) return symbols;
+  scratch.long_cache.count_miss();
+  LongCacheEntry& entry = scratch.long_entry_of(hash);
+  entry.hash = hash;
+  entry.size = static_cast<uint16_t>(pretoken.size()), entry.count = static_cast<uint16_t>(symbols.size());
+  std::ranges::copy(pretoken, entry.bytes.begin());
+  std::ranges::copy(symbols, entry.ids.begin());
+  return entry.found();
+}
+
 void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>& ids) const {
   std::unique_ptr<BpeScratch> scratch = acquire();
   const char* const text_end = text.data() + text.size();
@@ -126,11 +174,16 @@ void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>
     filled = 0;
   };
   pretokenizer_.for_each(text, [&](std::string_view pretoken) {
-    if (filled + kCachedIds > kPending) flush();
+    if (filled + kLongCachedIds > kPending) flush();
     if (pretoken.size() > kCachedBytes) {
-      encode_pretoken(pretoken, *scratch);
-      flush();
-      ids.insert(ids.end(), scratch->symbols.begin(), scratch->symbols.end());
+      const std::span<const int32_t> found = encode_long(pretoken, *scratch);
+      if (found.size() > kLongCachedIds) {
+        flush();
+        ids.insert(ids.end(), found.begin(), found.end());
+      } else {
+        std::ranges::copy(found, pending.begin() + filled);
+        filled += found.size();
+      }
       return;
     }
     const ChunkKey key = key_of(pretoken, text_end);
@@ -143,7 +196,7 @@ void BpeModel::encode_append(std::string_view text, size_t, std::vector<int32_t>
         ids.insert(ids.end(), symbols.begin(), symbols.end());
         return;
       }
-      scratch->count_miss();
+      scratch->cache.count_miss();
       entry = &scratch->entry_of(key);
       entry->low = key.low;
       entry->high = key.high;

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +40,8 @@ class BpeModel : public TokenizerModel {
   std::unique_ptr<BpeScratch> acquire() const;
   void release(std::unique_ptr<BpeScratch> scratch) const;
   void encode_pretoken(std::string_view pretoken, BpeScratch& scratch) const;  // into scratch.symbols
+  // Of a pretoken that is too long for the cache of short ones; stands until the next call.
+  std::span<const int32_t> encode_long(std::string_view pretoken, BpeScratch& scratch) const;
 
   BpeVocabulary vocabulary_;
   TokenBytes bytes_;

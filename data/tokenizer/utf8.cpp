@@ -1,10 +1,43 @@
 #include "data/tokenizer/utf8.h"
 
+#include <bit>
+#include <cstring>
+
 namespace weft {
+
+static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
+
+namespace {
+
+// How many of the next eight bytes come before the first that is not ASCII.
+int ascii_bytes(const char* p) {
+  uint64_t bytes;
+  std::memcpy(&bytes, p, sizeof bytes);
+  return std::countr_zero(bytes & 0x8080808080808080u) / 8;
+}
+
+// The length of a whole character of two or three bytes, of which three must be readable; 0 if it is another, or none.
+int common_length(const char* p) {
+  const auto a = static_cast<uint8_t>(p[0]), b = static_cast<uint8_t>(p[1]), c = static_cast<uint8_t>(p[2]);
+  const bool second = (b & 0xC0) == 0x80;
+  if (a >= 0xC2 && a < 0xE0) return second ? 2 : 0;
+  const bool any_second = (a > 0xE0 && a < 0xF0) && a != 0xED;  // of others not every one is valid
+  return any_second && second && (c & 0xC0) == 0x80 ? 3 : 0;
+}
+
+}  // namespace
 
 bool is_utf8(std::string_view text) {
   const char* end = text.data() + text.size();
   for (const char* p = text.data(); p < end;) {
+    if (end - p >= 16) {
+      const int ascii = ascii_bytes(p);
+      p += ascii;
+      if (ascii == 8) continue;
+      const int bytes = common_length(p);
+      p += bytes;
+      if (bytes > 0) continue;
+    }
     const Utf8Char c = utf8_at(p, end);
     if (!c.valid()) return false;
     p += c.length;
