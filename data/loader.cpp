@@ -17,13 +17,7 @@ namespace {
 class StreamReader final : public SequenceReader {
  public:
   StreamReader(std::shared_ptr<const Dataset> dataset, const ReadOptions& options) : dataset_(std::move(dataset)) {
-    if (!options.document_mask) return;
-    cut_before_ = dataset_->header().target.eos;
-    if (!cut_before_) {
-      throw DataError(
-          fmt::format("data.document_mask: the documents of {} have no end token between them", dataset_->name()),
-          "prepare it with a tokenizer that has an eos, or set data.document_mask to false");
-    }
+    if (options.document_mask) cut_before_ = end_of_documents(*dataset_);
   }
   void read(const PlannedSequence& s, std::span<int32_t>, std::span<int32_t> target) const override {
     dataset_->read_tokens(s.index, target);
@@ -106,6 +100,12 @@ MicroBatch read_micro_batch(const PlannedStep& step, std::span<const int64_t> pl
 }
 
 }  // namespace
+
+int32_t end_of_documents(const Dataset& dataset) {
+  if (const std::optional<int32_t> eos = dataset.header().target.eos) return *eos;
+  throw DataError(fmt::format("data.document_mask: the documents of {} have no end token between them", dataset.name()),
+                  "prepare it with a tokenizer that has an eos, or set data.document_mask to false");
+}
 
 std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset, const ReadOptions& options) {
   if (dataset->header().kind == DatasetKind::Stream) return std::make_shared<StreamReader>(std::move(dataset), options);

@@ -28,9 +28,11 @@ class SequenceReader {
 
 struct ReadOptions {
   // Streams: the end token of a document begins the next one, as where a text is generated from nothing, and nothing is
-  // seen across it. DataError if documents have no end token.
+  // seen across it. See end_of_documents().
   bool document_mask = false;
 };
+// The token that ends each document of a stream, for a document mask. DataError if there is none.
+int32_t end_of_documents(const Dataset& dataset);
 std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset,
                                                   const ReadOptions& options = {});
 

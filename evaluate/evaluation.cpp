@@ -26,7 +26,8 @@ void check_dataset(const Dataset& dataset, const LoadedModel& loaded) {
 TranslationOptions checked(const EvaluateOptions& options, const LoadedModel& loaded, bool is_rank0) {
   if (options.translation && !loaded.job.is_translation()) {
     throw ConfigError(
-        "options of the search, --bleu, --translations and --baselines are for translation; this is a language model",
+        "options of the search, --bleu, --chrf, --translations and --baselines are for translation; this is a language "
+        "model",
         "leave them out");
   }
   TranslationOptions translation = options.translation.value_or(TranslationOptions{});

@@ -89,7 +89,8 @@ SplitPerplexity split_perplexity(const LoadedModel& loaded, const std::shared_pt
     protocol = {.context = context,
                 .stride = options.stride > 0 ? options.stride : context,
                 .bos_fed = false,
-                .eos_scored = loaded.target_tokenizer->special(SpecialRole::Eos).has_value()};
+                .eos_scored = loaded.target_tokenizer->special(SpecialRole::Eos).has_value(),
+                .documents_apart = evaluation.document_mask};
   }
   return {.report = perplexity_report(sums, protocol), .unknown = text.unknown, .left_out = loss.left_out};
 }

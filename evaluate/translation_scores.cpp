@@ -51,7 +51,7 @@ TranslationScores score_translations(const LoadedModel& loaded, const Dataset& s
   }
   const std::vector<std::vector<std::string>> references = {read_references(split, *loaded.target_tokenizer, pairs)};
   TranslationScores scores{.bleu = corpus_bleu(translations, references, options.bleu),
-                           .chrf = corpus_chrf(translations, references),
+                           .chrf = corpus_chrf(translations, references, options.chrf),
                            .pairs = pairs,
                            .cut_sources = sources.cut,
                            .raw_references = split.header().references};

@@ -15,6 +15,7 @@ namespace weft {
 struct TranslationOptions {
   SearchConfig search;
   BleuConfig bleu;
+  ChrfConfig chrf;
   fs::path output;         // file for the translations, a line each; empty: none
   bool baselines = false;  // also score translators that only look things up (evaluate/baseline_scores.h)
 };

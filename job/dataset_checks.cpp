@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "data/loader.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
 
@@ -35,6 +36,7 @@ void check_kind(const JobConfig& job, const DatasetHeader& header) {
 void check_job_against(const JobConfig& job, const Dataset& dataset) {
   const DatasetHeader& header = dataset.header();
   check_kind(job, header);
+  if (job.data.document_mask) end_of_documents(dataset);
   if (header.kind != DatasetKind::Pairs) return;
   check_longest(std::max(header.source.longest, header.target.longest - 1), job, dataset.name(),
                 "prepare again with data.max_source_tokens and data.max_target_tokens");

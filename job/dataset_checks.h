@@ -12,7 +12,8 @@ void check_longest(int64_t longest, const JobConfig& job, const std::string& whe
 // The dataset's kind fits the task, and a shared table fits both vocabularies. ConfigError with what to change.
 void check_kind(const JobConfig& job, const DatasetHeader& header);
 
-// What only the prepared dataset shows: check_kind(), and rows fit the positions. ConfigError with what to change.
+// What only the prepared dataset shows: check_kind(), documents end if they are to be masked, and rows fit the
+// positions. ConfigError or DataError with what to change.
 void check_job_against(const JobConfig& job, const Dataset& dataset);
 
 // Appends what makes another job's dataset that of this one: its directory, and what is mixed with it.

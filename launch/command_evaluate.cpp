@@ -17,11 +17,9 @@ struct EvaluateArguments {
   JobArguments job;
   EvaluateOptions options;
   SearchArguments search;
-  std::vector<std::string> bleu;
-  std::string checkpoint;
-  std::string translations;
-  bool baselines = false;
-  bool json = false;
+  std::vector<std::string> bleu, chrf;
+  std::string checkpoint, translations;
+  bool baselines = false, json = false;
   int tp = 1;
   DeviceChoice device = DeviceChoice::Auto;
 };
@@ -30,9 +28,10 @@ EvaluateOptions options_of(const EvaluateArguments& a) {
   EvaluateOptions options = a.options;
   options.checkpoint = a.checkpoint;
   options.overrides = a.job.overrides;
-  if (a.search.given() || !a.bleu.empty() || !a.translations.empty() || a.baselines) {
+  if (a.search.given() || !a.bleu.empty() || !a.chrf.empty() || !a.translations.empty() || a.baselines) {
     options.translation = {.search = a.search.config(),
                            .bleu = read_options<BleuConfig>("--bleu", a.bleu),
+                           .chrf = read_options<ChrfConfig>("--chrf", a.chrf),
                            .output = a.translations,
                            .baselines = a.baselines};
   }
@@ -70,7 +69,7 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->footer(
       "  weft evaluate job.yaml --split valid\n"
       "  weft evaluate --checkpoint runs/NAME --best --beam 4 --bleu lowercase=true --json\n\n" +
-      a->search.help() + "\n" + fields_help<BleuConfig>("--bleu"));
+      a->search.help() + "\n" + fields_help<BleuConfig>("--bleu") + "\n" + fields_help<ChrfConfig>("--chrf"));
   command->add_option("job", a->job.path, "The job: its run directory and dataset");
   command->add_option("--set", a->job.overrides, "Change one field of the job")->type_name("KEY=VALUE");
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint");
@@ -87,6 +86,7 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   add_device_option(*command, a->device);
   add_weights_option(*command, a->options.compute.weights);
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
+  command->add_option("--chrf", a->chrf, "A field of chrF: --chrf word_order=2")->type_name("KEY=VALUE");
   command->add_option("--translations", a->translations, "File to write the translations to");
   command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the split")
       ->check(CLI::PositiveNumber)

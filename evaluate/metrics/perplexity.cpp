@@ -34,7 +34,8 @@ std::string PerplexityReport::format() const {
   line += protocol.context > 0 ? fmt::format(", context {}, stride {}", protocol.context, protocol.stride)
                                : std::string(", whole sentences");
   return line + (protocol.bos_fed ? ", BOS fed" : ", no BOS") +
-         (protocol.eos_scored ? ", EOS scored" : ", EOS not scored");
+         (protocol.eos_scored ? ", EOS scored" : ", EOS not scored") +
+         (protocol.documents_apart ? ", documents apart" : "");
 }
 
 PerplexityReport perplexity_report(const PerplexitySums& sums, const PerplexityProtocol& protocol) {
@@ -62,7 +63,8 @@ void to_json(nlohmann::json& json, const PerplexityReport& report) {
           {"context", report.protocol.context},
           {"stride", report.protocol.stride},
           {"bos_fed", report.protocol.bos_fed},
-          {"eos_scored", report.protocol.eos_scored}};
+          {"eos_scored", report.protocol.eos_scored},
+          {"documents_apart", report.protocol.documents_apart}};
 }
 
 void TextSize::add(std::string_view piece) {

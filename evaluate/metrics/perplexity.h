@@ -8,10 +8,11 @@ namespace weft {
 
 // How a perplexity was taken; part of every report, since the figure means nothing without it.
 struct PerplexityProtocol {
-  int64_t context = 0;      // tokens that a window feeds at most; 0: whole sentences
-  int64_t stride = 0;       // 0: whole sentences
-  bool bos_fed = false;     // a start token stands before the first token, which then has a prediction too
-  bool eos_scored = false;  // end-of-text tokens count as targets
+  int64_t context = 0;           // tokens that a window feeds at most; 0: whole sentences
+  int64_t stride = 0;            // 0: whole sentences
+  bool bos_fed = false;          // a start token stands before the first token, which then has a prediction too
+  bool eos_scored = false;       // end-of-text tokens count as targets
+  bool documents_apart = false;  // nothing is predicted from another document (data.document_mask)
 };
 
 // Sums of negative log-likelihood (natural logarithm) in double. Plain counts, so that ranks can add theirs together;

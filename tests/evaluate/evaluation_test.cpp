@@ -118,7 +118,7 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   EvaluateOptions testing = options();
   testing.split = "test";
   testing.overrides = {"data.directory=" + job.data.directory};
-  testing.translation = TranslationOptions{.output = scratch / "texts"};
+  testing.translation = TranslationOptions{.chrf = {.word_order = 2}, .output = scratch / "texts"};
   const EvaluationReport report = evaluate(testing);
   const std::string texts = read_file(scratch / "texts");
   EXPECT_EQ(std::ranges::count(texts, '\n'), 4);
@@ -137,6 +137,7 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   EXPECT_EQ(own.reference_length, 13);
   EXPECT_EQ(report.translation->bleu.reference_length, 13) << "the text, and not what was left of it";
   EXPECT_EQ(report.translation->bleu.score, own.score);
+  EXPECT_EQ(report.translation->chrf.format(), corpus_chrf(lines, references, {.word_order = 2}).format());
   const std::string said = report.format();
   EXPECT_NE(said.find("note: 1 pairs are left out of the perplexity"), std::string::npos) << said;
   EXPECT_NE(said.find("note: 1 sources were cut"), std::string::npos) << said;

@@ -1,4 +1,6 @@
 // What users get when text or prepared datasets are wrong, and what they get of datasets that are mixed.
+#include <gmock/gmock.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/launch/commands_fixture.h"
@@ -48,6 +50,32 @@ TEST_F(Commands, Mixtures) {
   EXPECT_EQ(targets({}), 2 * one + 1);  // both hold the same text out
   EXPECT_EQ(targets({"--set", "data.directory=more", "--set", "data.mixture=[]"}), one);
   expect({{"evaluate", "--checkpoint", "mixed", "--set", "data.directory=more"}, 2, {"more is mixed with itself"}});
+}
+
+TEST_F(Commands, APerplexitySaysThatDocumentsWereApart) {
+  must({"prepare", "gpt.yaml"});
+  must({"train", "gpt.yaml", "--set", "data.document_mask=true"});
+  const auto said = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"evaluate", "--checkpoint", "run", "--split", "valid"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_weft(scratch_.path(), arguments).out;
+  };
+  EXPECT_THAT(said({}), testing::HasSubstr("EOS scored, documents apart\n"));
+  EXPECT_THAT(said({"--set", "data.document_mask=false"}), testing::HasSubstr("EOS scored\n"));
+}
+
+TEST_F(Commands, ADocumentMaskNeedsDocumentsThatEnd) {
+  const auto on = [](const char* command, const char* mask) {
+    return std::vector<std::string>{command, "gpt.yaml",
+                                    "--set", "tokenizer={specials: [], eos: \"\"}",
+                                    "--set", "data.document_delimiter=file",
+                                    "--set", std::string("data.document_mask=") + mask};
+  };
+  must(on("prepare", "false"));
+  for (const char* command : {"train", "validate", "plan"}) {
+    expect(
+        {on(command, "true"), 3, {"data.document_mask: the documents of data have no end token", "hint: prepare it"}});
+  }
 }
 
 TEST_F(Commands, MixturesOfPairs) {

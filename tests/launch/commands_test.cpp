@@ -163,6 +163,8 @@ TEST_F(Commands, TextToTranslateAndContinue) {
       {{"generate", "--checkpoint", "run", "--max-tokens", "-5"}, 2, {"-5"}},
       {{"generate", "--checkpoint", "run", "--search", "beam=2", "--n-best", "3"}, 2, {"n_best 3 is more than beam 2"}},
       {{"evaluate", "gpt.yaml", "--split", "valid", "--bleu", "tokenizer=none"}, 2, {"--bleu", "for translation"}},
+      {{"evaluate", "gpt.yaml", "--split", "valid", "--chrf", "word_order=2"}, 2, {"--chrf", "for translation"}},
+      {{"evaluate", "pairs.yaml", "--split", "valid", "--chrf", "beta=0"}, 2, {"--chrf beta=0: beta: expected"}},
       {{"evaluate", "gpt.yaml", "--split", "valid", "--beam", "2"}, 2, {"options of the search", "for translation"}},
       {{"evaluate", "pairs.yaml", "--split", "valid", "--beam", "2", "--n-best", "3"}, 2, {"n_best 3 is more"}},
       {{"evaluate", "pairs.yaml", "--split", "valid", "--bleu", "x=1"}, 2, {"--bleu x=1: x: unknown key"}},

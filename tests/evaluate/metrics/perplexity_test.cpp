@@ -55,6 +55,10 @@ TEST(Perplexity, TheLineStatesUnitBaseContextStrideAndPolicies) {
   EXPECT_EQ(sentences.format(),
             "perplexity 20.0855 per token (base e, nll 3.000000 over 1000 tokens), whole sentences, BOS fed, EOS "
             "scored");
+  const PerplexityReport apart =
+      perplexity_report({.nll = 3000, .tokens = 1000}, {.context = 8, .stride = 8, .documents_apart = true});
+  EXPECT_TRUE(apart.format().ends_with(", context 8, stride 8, no BOS, EOS not scored, documents apart"));
+  EXPECT_EQ(nlohmann::json(apart)["documents_apart"], true);
 }
 
 TEST(Perplexity, Json) {
