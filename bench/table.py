@@ -98,7 +98,8 @@ def preparation_section(result):
     rows += [(f"the same, {several['threads']} threads", f"{megabytes / several['seconds']:.1f} MB/s"),
              ("all of `weft prepare`, JSONL to shards", f"{megabytes / min(small['prepare_seconds']):.1f} MB/s, "
               f"{100 * small['prepare_share_of_encoding']:.0f} % of encoding alone"),
-             (f"{small['learn']['merges']:,} merges learnt", f"{small['learn']['seconds']:.1f} s")]
+             (f"{small['learn']['merges']:,} merges learnt from {1e-6 * small['learn']['bytes']:.0f} MB",
+              f"{small['learn']['seconds']:.1f} s")]
     if "large" in result:
         large = result["large"]
         rows += [(f"`weft prepare` of {1e-9 * large['file_bytes']:.1f} GB", f"{large['seconds']:.0f} s; "
@@ -106,8 +107,8 @@ def preparation_section(result):
                  (f"killed {len(large['killed_after_seconds'])} times and gone on from",
                   "the same bytes" if large["same_bytes"] else "OTHER BYTES")]
     text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
-            f"{result['threads']} threads; commit {commit}; {megabytes:.0f} MB of text in many scripts; the best of three "
-            f"rounds; load before the start {result['load_before']:.2f}\n\n| what | figure |\n|---|---|\n")
+            f"{result['threads']} threads; commit {commit}; {megabytes:.0f} MB of text in many scripts; the best of "
+            f"{small['rounds']} rounds in turn; load before the start {result['load_before']:.2f}\n\n| what | figure |\n|---|---|\n")
     return text + "".join(f"| {what} | {figure} |\n" for what, figure in rows) + "\n"
 
 

@@ -1,6 +1,6 @@
 // How fast texts become ids, and how long merges take to learn. Prints a JSON object; files hold a JSON object a line
 // with a field "text".
-//   tokenizer_bench encode TOKENIZER.json FILE THREADS   the best of three rounds
+//   tokenizer_bench encode TOKENIZER.json FILE THREADS
 //   tokenizer_bench learn MERGES FILE THREADS
 #include <fmt/format.h>
 
@@ -58,13 +58,10 @@ size_t encode(const Tokenizer& tokenizer, const std::vector<std::string>& texts,
 void measure_encoding(const char* tokenizer_file, const char* file, int threads) {
   const auto tokenizer = Tokenizer::load(tokenizer_file);
   const std::vector<std::string> texts = texts_of(file);
-  double best = 1e30;
   size_t tokens = 0;
-  for (int round = 0; round < 3; ++round) {
-    best = std::min(best, seconds_of([&] { tokens = encode(*tokenizer, texts, threads); }));
-  }
+  const double seconds = seconds_of([&] { tokens = encode(*tokenizer, texts, threads); });
   fmt::print("{{\"threads\": {}, \"bytes\": {}, \"tokens\": {}, \"seconds\": {:.3f}}}\n", threads, bytes_of(texts),
-             tokens, best);
+             tokens, seconds);
 }
 
 void measure_learning(int64_t merges, const char* file, int threads) {
