@@ -113,6 +113,7 @@ DAMAGED_DATASET = {
     "sums": dataset({"records": 3}),
 }
 JSONL = {
+    "byte_order_mark": b'\xef\xbb\xbf{"text": "one"}\n{"text": "two"}\n',
     "escapes": rb'{"text": "one\ntwo \u00fc \ud83d\ude00 \" \\ \/"}' + b"\n",
     "others": b'{"id": 1, "a": [1, {"text": "no"}, []], "text": "yes", "n": -1.5e3, "z": null, "t": true}\n',
     "python": rb'{"score": NaN, "text": "half \ud83d a pair", "b": -Infinity}' + b"\n",
@@ -120,6 +121,7 @@ JSONL = {
 }
 DAMAGED_JSONL = {
     "array": b'[{"text": "no"}]\n',
+    "byte_order_marks": b'\xef\xbb\xbf{"text": "one"}\n\xef\xbb\xbf{"text": "two"}\n',
     "comma": b'{"text": "one",}\n',
     "deep": b'{"a": ' + b"[" * 60,
     "nul": b'{"text": "a\\u0000"}\n',
