@@ -4,7 +4,7 @@
 
 #include "data/dataset.h"
 #include "data/tokenizer/tokenizer.h"
-#include "evaluate/metrics/bleu.h"
+#include "metrics/bleu.h"
 
 namespace weft {
 

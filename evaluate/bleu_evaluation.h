@@ -7,9 +7,9 @@
 
 #include "data/dataset.h"
 #include "data/tokenizer/tokenizer.h"
-#include "evaluate/metrics/bleu.h"
 #include "evaluate/search/config.h"
 #include "job/job.h"
+#include "metrics/bleu.h"
 #include "model/transformer.h"
 
 namespace weft {

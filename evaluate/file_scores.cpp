@@ -8,7 +8,7 @@
 #include "data/text/text_input.h"
 #include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
-#include "evaluate/metrics/text_passes.h"
+#include "metrics/text_passes.h"
 
 namespace weft {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/files.h"
-#include "evaluate/metrics/bleu.h"
-#include "evaluate/metrics/bootstrap.h"
-#include "evaluate/metrics/chrf.h"
-#include "evaluate/metrics/ter.h"
+#include "metrics/bleu.h"
+#include "metrics/bootstrap.h"
+#include "metrics/chrf.h"
+#include "metrics/ter.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 #include "data/batch_plan.h"
 #include "data/dataset.h"
 #include "evaluate/loaded_model.h"
-#include "evaluate/metrics/perplexity.h"
+#include "metrics/perplexity.h"
 
 namespace weft {
 

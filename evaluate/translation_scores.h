@@ -5,10 +5,10 @@
 
 #include "evaluate/baseline_scores.h"
 #include "evaluate/loaded_model.h"
-#include "evaluate/metrics/bleu.h"
-#include "evaluate/metrics/chrf.h"
 #include "evaluate/search/config.h"
 #include "evaluate/text_generator.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
 
 namespace weft {
 

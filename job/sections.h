@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/config/fields.h"
-#include "evaluate/metrics/bleu_tokenizers.h"
 #include "kernels/device/gradient_bucket.h"
 #include "kernels/devices.h"
 #include "kernels/products.h"
+#include "metrics/bleu_tokenizers.h"
 #include "model/config.h"
 #include "parallel/device_places.h"
 #include "parallel/parameter.h"

@@ -52,8 +52,8 @@ Tokenizers check_before_reading(const DataConfig& data, const TokenizerConfig& t
 }
 
 void check_documents_are_kept_apart(const DataConfig& data, const Tokenizer& tokenizer, Corpus& corpus) {
-  if (data.is_pairs() || data.keeps_files_whole() || tokenizer.special(SpecialRole::Eos) || !corpus.holds_several())
-    return;
+  if (data.is_pairs() || data.keeps_files_whole()) return;
+  if (tokenizer.special(SpecialRole::Eos) || !corpus.holds_several()) return;
   throw ConfigError(
       "tokenizer.eos: the text holds several documents, and without an end token between them they would run together",
       "name one: tokenizer.specials: [</s>] and tokenizer.eos: </s>; or keep files whole, with their line ends "

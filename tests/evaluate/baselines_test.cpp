@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "data/sample/corpus.h"
-#include "evaluate/metrics/bleu.h"
+#include "metrics/bleu.h"
 
 namespace weft {
 namespace {

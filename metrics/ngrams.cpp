@@ -1,4 +1,4 @@
-#include "evaluate/metrics/ngrams.h"
+#include "metrics/ngrams.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "evaluate/metrics/perplexity.h"
+#include "metrics/perplexity.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

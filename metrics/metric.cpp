@@ -1,4 +1,4 @@
-#include "evaluate/metrics/metric.h"
+#include "metrics/metric.h"
 
 #include "base/error.h"
 

@@ -1,4 +1,4 @@
-#include "evaluate/metrics/text_passes.h"
+#include "metrics/text_passes.h"
 
 #include "data/tokenizer/unicode_properties.h"
 

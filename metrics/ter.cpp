@@ -1,12 +1,12 @@
-#include "evaluate/metrics/ter.h"
+#include "metrics/ter.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "data/tokenizer/utf8.h"
-#include "evaluate/metrics/edit_distance.h"
-#include "evaluate/metrics/ngrams.h"
-#include "evaluate/metrics/ter_tokenizer.h"
+#include "metrics/edit_distance.h"
+#include "metrics/ngrams.h"
+#include "metrics/ter_tokenizer.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "evaluate/metrics/bleu.h"
+#include "metrics/bleu.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
-#include "evaluate/metrics/ngrams.h"
+#include "metrics/ngrams.h"
 
 namespace weft {
 namespace {

@@ -1,10 +1,10 @@
-#include "evaluate/metrics/ter_tokenizer.h"
+#include "metrics/ter_tokenizer.h"
 
 #include <algorithm>
 
 #include "data/tokenizer/unicode_properties.h"
-#include "evaluate/metrics/ter.h"
-#include "evaluate/metrics/text_passes.h"
+#include "metrics/ter.h"
+#include "metrics/text_passes.h"
 
 namespace weft {
 namespace {

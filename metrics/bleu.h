@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/config/fields.h"
-#include "evaluate/metrics/bleu_tokenizers.h"
-#include "evaluate/metrics/metric.h"
+#include "metrics/bleu_tokenizers.h"
+#include "metrics/metric.h"
 
 namespace weft {
 

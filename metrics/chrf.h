@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/config/fields.h"
-#include "evaluate/metrics/metric.h"
+#include "metrics/metric.h"
 
 namespace weft {
 

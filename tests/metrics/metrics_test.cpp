@@ -7,8 +7,8 @@
 #include "base/files.h"
 #include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
-#include "evaluate/metrics/bleu.h"
-#include "evaluate/metrics/chrf.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
 #include "tests/support/source_dir.h"
 
 namespace weft {
@@ -19,7 +19,7 @@ using namespace test;
 using Json = nlohmann::json;
 
 const Json& golden() {
-  static const Json json = Json::parse(read_file(source_dir() / "tests/evaluate/metrics/metrics.json"));
+  static const Json json = Json::parse(read_file(source_dir() / "tests/metrics/metrics.json"));
   return json;
 }
 

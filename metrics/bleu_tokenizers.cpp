@@ -1,11 +1,11 @@
-#include "evaluate/metrics/bleu_tokenizers.h"
+#include "metrics/bleu_tokenizers.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "data/tokenizer/unicode_properties.h"
-#include "evaluate/metrics/text_passes.h"
+#include "metrics/text_passes.h"
 
 namespace weft {
 namespace {

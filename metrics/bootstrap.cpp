@@ -1,4 +1,4 @@
-#include "evaluate/metrics/bootstrap.h"
+#include "metrics/bootstrap.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,12 +1,12 @@
-#include "evaluate/metrics/chrf.h"
+#include "metrics/chrf.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
-#include "evaluate/metrics/ngrams.h"
-#include "evaluate/metrics/text_passes.h"
+#include "metrics/ngrams.h"
+#include "metrics/text_passes.h"
 
 namespace weft {
 namespace {

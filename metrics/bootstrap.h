@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "evaluate/metrics/metric.h"
+#include "metrics/metric.h"
 
 namespace weft {
 

@@ -1,4 +1,4 @@
-#include "evaluate/metrics/edit_distance.h"
+#include "metrics/edit_distance.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,10 +5,10 @@
 
 #include "base/files.h"
 #include "data/tokenizer/utf8.h"
-#include "evaluate/metrics/bleu.h"
-#include "evaluate/metrics/bootstrap.h"
-#include "evaluate/metrics/chrf.h"
-#include "evaluate/metrics/ter.h"
+#include "metrics/bleu.h"
+#include "metrics/bootstrap.h"
+#include "metrics/chrf.h"
+#include "metrics/ter.h"
 #include "tests/support/source_dir.h"
 
 // TER, the zh tokenizer and the bootstrap against what sacreBLEU computed (make_scores.py).
@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 using Lines = std::vector<std::string>;
 
 const Json& golden() {
-  static const Json json = Json::parse(read_file(source_dir() / "tests/evaluate/metrics/scores.json"));
+  static const Json json = Json::parse(read_file(source_dir() / "tests/metrics/scores.json"));
   return json;
 }
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/config/fields.h"
-#include "evaluate/metrics/metric.h"
+#include "metrics/metric.h"
 
 namespace weft {
 
