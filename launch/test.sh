@@ -5,8 +5,7 @@
 #   ./launch/test.sh -L unit         one tier: unit, parity, mpi or e2e
 #   ./launch/test.sh -R Checkpoint   tests by name
 #   ./launch/test.sh --sanitizers    everything, and what parses, runs in threads or writes files again under the
-#                                    address, undefined-behaviour and thread sanitizers; ten thousand inputs to each
-#                                    fuzz target
+#                                    address, undefined-behaviour and thread sanitizers; ten seconds of each fuzz target
 #   ./launch/test.sh --long          everything, and then all longer proof: about six hours on two cores. What it found
 #                                    is kept in bench/results/long-*.json
 #   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, nccl,
@@ -80,7 +79,7 @@ if $sanitizers; then
   if command -v clang++-19 >/dev/null; then
     say "Building the fuzz targets in build/fuzz"
     build fuzz fuzz_targets
-    run_tests "ten thousand inputs to each fuzz target" build/fuzz
+    run_tests "each fuzz target for ten seconds" build/fuzz
   fi
   say "All runs together"
   printf '%d%% tests passed, %d tests failed out of %d\n' $(((total - failed) * 100 / (total > 0 ? total : 1))) "$failed" "$total"
