@@ -101,14 +101,14 @@ void Shard::check_structure(const ShardIdentity& identity) {
   };
   const bool pairs = has_two_sides(identity.kind);
   const Hdf5Type ids = token_type(token_bytes_);
-  place_elements(pairs ? "/source/tokens" : kStreamTokens, ids, entry_.source);
+  place_elements(pairs ? kSourceTokens : kStreamTokens, ids, entry_.source);
   if (!pairs) {
     source_index_ = place(kStreamDocuments, Hdf5Type::U64, entry_.records);
     return;
   }
-  place_elements("/target/tokens", ids, entry_.target);
-  source_index_ = place("/source/offsets", Hdf5Type::U64, entry_.records + 1);
-  target_index_ = place("/target/offsets", Hdf5Type::U64, entry_.records + 1);
+  place_elements(kTargetTokens, ids, entry_.target);
+  source_index_ = place(kSourceOffsets, Hdf5Type::U64, entry_.records + 1);
+  target_index_ = place(kTargetOffsets, Hdf5Type::U64, entry_.records + 1);
   if (!identity.references) return;
   place_elements(kReferences, Hdf5Type::U8, entry_.references);
   reference_index_ = place(kReferenceOffsets, Hdf5Type::U64, entry_.records + 1);

@@ -11,8 +11,13 @@
 // What the writer and the reader of shards both know of their files.
 namespace weft {
 
+// Names of arrays.
 inline constexpr const char* kStreamTokens = "/tokens";
 inline constexpr const char* kStreamDocuments = "/documents";
+inline constexpr const char* kSourceTokens = "/source/tokens";
+inline constexpr const char* kSourceOffsets = "/source/offsets";
+inline constexpr const char* kTargetTokens = "/target/tokens";
+inline constexpr const char* kTargetOffsets = "/target/offsets";
 inline constexpr const char* kReferences = "/target/references";
 inline constexpr const char* kReferenceOffsets = "/target/reference_offsets";
 

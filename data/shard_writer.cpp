@@ -24,10 +24,10 @@ std::vector<PlacedArray> arrays_of(const ShardArrays& arrays, const ShardIdentit
     return {{kStreamTokens, type, arrays.source.bytes(), true},
             {kStreamDocuments, Hdf5Type::U64, bytes_of(arrays.source_index), false}};
   }
-  std::vector<PlacedArray> placed = {{"/source/tokens", type, arrays.source.bytes(), true},
-                                     {"/target/tokens", type, arrays.target.bytes(), true},
-                                     {"/source/offsets", Hdf5Type::U64, bytes_of(arrays.source_index), false},
-                                     {"/target/offsets", Hdf5Type::U64, bytes_of(arrays.target_index), false}};
+  std::vector<PlacedArray> placed = {{kSourceTokens, type, arrays.source.bytes(), true},
+                                     {kTargetTokens, type, arrays.target.bytes(), true},
+                                     {kSourceOffsets, Hdf5Type::U64, bytes_of(arrays.source_index), false},
+                                     {kTargetOffsets, Hdf5Type::U64, bytes_of(arrays.target_index), false}};
   if (identity.references) {
     placed.push_back({kReferences, Hdf5Type::U8, arrays.references, false});
     placed.push_back({kReferenceOffsets, Hdf5Type::U64, bytes_of(arrays.reference_index), false});
@@ -88,8 +88,8 @@ FullShard::FullShard(const fs::path& path, const ShardIdentity& identity, ShardA
   entry.references.count = static_cast<int64_t>(arrays_.references.size());
   make_file(identity, entry);
   const bool pairs = has_two_sides(identity.kind);
-  entry.source.offset = offset_of(placed_, pairs ? "/source/tokens" : kStreamTokens);
-  entry.target.offset = offset_of(placed_, "/target/tokens");
+  entry.source.offset = offset_of(placed_, pairs ? kSourceTokens : kStreamTokens);
+  entry.target.offset = offset_of(placed_, kTargetTokens);
   entry.references.offset = offset_of(placed_, kReferences);
   std::ranges::sort(placed_, {}, &PlacedArray::offset);
   const File file(path_, File::Mode::Read);
