@@ -111,8 +111,9 @@ void Preparation::open_writer(const OutputDirectory& directory, const Manifest& 
 Journal Preparation::journal_so_far() {
   ArchiveWriter state;
   state(*writer_);
-  journal_.writer = std::move(state.bytes());
-  return journal_;
+  Journal journal = journal_;
+  journal.writer = std::move(state.bytes());
+  return journal;
 }
 
 // Writes the shards that are full while more text is encoded. The journal says what was taken until now, and comes when
@@ -121,9 +122,9 @@ void Preparation::save_beside(const fs::path& directory, std::future<void>& savi
   std::vector<FullShard> full = writer_->take_full();
   if (full.empty()) return;
   if (saving.valid()) saving.get();
-  saving = std::async(std::launch::async, [directory, full = std::move(full), journal = journal_so_far()] {
+  saving = std::async(std::launch::async, [directory, full = std::move(full), journal = journal_so_far()]() mutable {
     for (const FullShard& shard : full) shard.write();
-    write_journal(directory, journal);
+    write_journal(directory, std::move(journal));
   });
 }
 

@@ -53,7 +53,7 @@ class Preparation {
   const PrepareOptions& options_;
   Corpus corpus_;
   std::optional<Journal> found_;  // what an earlier run left
-  Journal journal_;               // of this one
+  Journal journal_;               // of this one; its writer comes in when it is written
   int64_t resumed_ = 0;
   std::vector<uint64_t> shares_;
   std::unique_ptr<DatasetWriter> writer_;
