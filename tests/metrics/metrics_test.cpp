@@ -1,26 +1,21 @@
 #include <gtest/gtest.h>
-#include <zlib.h>
-
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "data/tokenizer/unicode_properties.h"
 #include "data/tokenizer/utf8.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
-#include "tests/support/source_dir.h"
+#include "tests/metrics/every_code_point.h"
+#include "tests/metrics/stored_scores.h"
 
 namespace weft {
 namespace {
 
 using namespace test;
 
-using Json = nlohmann::json;
-
-const Json& golden() {
-  static const Json json = Json::parse(read_file(source_dir() / "tests/metrics/metrics.json"));
-  return json;
+const StoredScores& golden() {
+  static const StoredScores stored("metrics.json");
+  return stored;
 }
 
 template <class E>
@@ -29,12 +24,6 @@ E enum_of(const std::string& name) {
     if (text == name) return value;
   }
   throw std::runtime_error("no such name: " + name);
-}
-
-// sacreBLEU's line with our version in place of its own.
-std::string with_our_version(std::string line) {
-  const std::string theirs = "version:" + golden()["sacrebleu"].get<std::string>();
-  return line.replace(line.find(theirs), theirs.size(), std::string("version:") + kMetricsVersion);
 }
 
 BleuConfig bleu_config(const Json& json) {
@@ -58,80 +47,40 @@ ChrfConfig chrf_config(const Json& json) {
           .eps_smoothing = flag("eps_smoothing")};
 }
 
-using Lines = std::vector<std::string>;
-
 TEST(Bleu, EqualsSacrebleuInScorePrecisionsLengthsAndLine) {
-  int compared = 0;
-  for (const Json& corpus : golden()["corpora"]) {
-    const auto hypotheses = corpus["hypotheses"].get<Lines>();
-    const auto references = corpus["references"].get<std::vector<Lines>>();
-    for (const Json& expected : corpus["bleu"]) {
-      SCOPED_TRACE(corpus["name"].get<std::string>() + " " + expected["config"].dump());
-      const BleuScore score = corpus_bleu(hypotheses, references, bleu_config(expected["config"]));
-      EXPECT_NEAR(score.score, expected["score"].get<double>(), 1e-9);
-      EXPECT_NEAR(score.brevity_penalty, expected["bp"].get<double>(), 1e-12);
-      EXPECT_EQ(score.hypothesis_length, expected["hyp_len"].get<int64_t>());
-      EXPECT_EQ(score.reference_length, expected["ref_len"].get<int64_t>());
-      EXPECT_EQ(score.signature, with_our_version(expected["signature"]));
-      EXPECT_EQ(score.format(), with_our_version(expected["line"]));
-      ASSERT_EQ(score.precisions.size(), expected["precisions"].size());
-      for (size_t n = 0; n < score.precisions.size(); ++n) {
-        EXPECT_NEAR(score.precisions[n], expected["precisions"][n].get<double>(), 1e-9);
-      }
-      ++compared;
+  const auto compare = [](const Lines& hypotheses, const std::vector<Lines>& references, const Json& expected) {
+    const BleuScore score = corpus_bleu(hypotheses, references, bleu_config(expected["config"]));
+    EXPECT_NEAR(score.score, expected["score"].get<double>(), 1e-9);
+    EXPECT_NEAR(score.brevity_penalty, expected["bp"].get<double>(), 1e-12);
+    EXPECT_EQ(score.hypothesis_length, expected["hyp_len"].get<int64_t>());
+    EXPECT_EQ(score.reference_length, expected["ref_len"].get<int64_t>());
+    EXPECT_EQ(score.signature, golden().with_our_version(expected["signature"]));
+    EXPECT_EQ(score.format(), golden().with_our_version(expected["line"]));
+    ASSERT_EQ(score.precisions.size(), expected["precisions"].size());
+    for (size_t n = 0; n < score.precisions.size(); ++n) {
+      EXPECT_NEAR(score.precisions[n], expected["precisions"][n].get<double>(), 1e-9);
     }
-  }
-  EXPECT_EQ(compared, 20 * 23);
+  };
+  EXPECT_EQ(golden().for_each("bleu", compare), 20 * 23);
 }
 
 TEST(Chrf, EqualsSacrebleu) {
-  int compared = 0;
-  for (const Json& corpus : golden()["corpora"]) {
-    const auto hypotheses = corpus["hypotheses"].get<Lines>();
-    const auto references = corpus["references"].get<std::vector<Lines>>();
-    for (const Json& expected : corpus["chrf"]) {
-      SCOPED_TRACE(corpus["name"].get<std::string>() + " " + expected["config"].dump());
-      const ChrfScore score = corpus_chrf(hypotheses, references, chrf_config(expected["config"]));
-      EXPECT_NEAR(score.score, expected["score"].get<double>(), 1e-9);
-      EXPECT_EQ(score.format(), with_our_version(expected["line"]));
-      ++compared;
-    }
-  }
-  EXPECT_EQ(compared, 20 * 14);
-}
-
-Lines tokens_of(const std::string& tokenizer, std::string_view line) {
-  Lines out;
-  for (const auto& token : tokenize_for_bleu(enum_of<BleuTokenizer>(tokenizer), decode_utf8(line))) {
-    out.push_back(encode_utf8(token));
-  }
-  return out;
+  const auto compare = [](const Lines& hypotheses, const std::vector<Lines>& references, const Json& expected) {
+    const ChrfScore score = corpus_chrf(hypotheses, references, chrf_config(expected["config"]));
+    EXPECT_NEAR(score.score, expected["score"].get<double>(), 1e-9);
+    EXPECT_EQ(score.format(), golden().with_our_version(expected["line"]));
+  };
+  EXPECT_EQ(golden().for_each("chrf", compare), 20 * 14);
 }
 
 TEST(BleuTokenizers, EqualSacrebleuOnLines) {
   for (const Json& line : golden()["tokens"]) {
     for (const auto& [name, tokens] : line["tokens"].items()) {
-      EXPECT_EQ(tokens_of(name, line["line"].get<std::string>()), tokens.get<Lines>()) << name << ": " << line["line"];
+      const auto tokenizer = enum_of<BleuTokenizer>(name);
+      EXPECT_EQ(tokens_of(tokenizer, line["line"].get<std::string>()), tokens.get<Lines>())
+          << name << ": " << line["line"];
     }
   }
-}
-
-std::string fill(const char* pattern, const std::string& c) {
-  std::string text = pattern;
-  for (size_t at = text.find("{0}"); at != text.npos; at = text.find("{0}", at + c.size())) text.replace(at, 3, c);
-  return text;
-}
-
-uint32_t crc(const std::string& text) { return crc32(0, reinterpret_cast<const Bytef*>(text.data()), text.size()); }
-
-// All code points, but every 16th alone of the planes that hold no character of a class.
-std::vector<std::string> characters_from(char32_t first) {
-  const int step = first < 0x32000 || first == 0xE0000 ? 1 : 16;
-  std::vector<std::string> out;
-  for (char32_t c = first; c < first + 4096; c += step) {
-    if (c < 0xD800 || c >= 0xE000) out.push_back(encode_utf8(std::u32string(1, c)));
-  }
-  return out;
 }
 
 TEST(BleuTokenizers, EqualSacrebleuOnEveryCodePoint) {
@@ -139,16 +88,8 @@ TEST(BleuTokenizers, EqualSacrebleuOnEveryCodePoint) {
   for (const Json& expected : golden()["code_points"]) {
     const std::vector<std::string> characters = characters_from(first);
     for (const char* name : {"13a", "intl", "char"}) {
-      std::string lines;
-      for (const std::string& c : characters) {
-        lines += lines.empty() ? "" : "\n";
-        const char* before = "";
-        for (const std::string& token : tokens_of(name, fill("a{0}b 1{0}2 a{0}1 1{0}b {0} {0}{0} .{0}, {0}.{0}", c))) {
-          lines += before + token;
-          before = " ";
-        }
-      }
-      EXPECT_EQ(crc(lines), expected[name].get<uint32_t>()) << name << " from " << static_cast<uint32_t>(first);
+      EXPECT_EQ(crc_of_tokens(enum_of<BleuTokenizer>(name), characters), expected[name].get<uint32_t>())
+          << name << " from " << static_cast<uint32_t>(first);
     }
     std::string lowered;
     for (const std::string& c : characters) {
@@ -156,7 +97,7 @@ TEST(BleuTokenizers, EqualSacrebleuOnEveryCodePoint) {
       lowered += encode_utf8(to_lower(decode_utf8(fill("{0} A{0} Α{0}Σ AΣ{0}B", c))));
     }
     EXPECT_EQ(crc(lowered), expected["lower"].get<uint32_t>()) << "lower from " << static_cast<uint32_t>(first);
-    first += 4096;
+    first += kCodePointsOfOneChecksum;
   }
   EXPECT_EQ(first, char32_t{0x110000});
 }

@@ -1,15 +1,11 @@
 #include <gtest/gtest.h>
-#include <zlib.h>
 
-#include <nlohmann/json.hpp>
-
-#include "base/files.h"
-#include "data/tokenizer/utf8.h"
 #include "metrics/bleu.h"
 #include "metrics/bootstrap.h"
 #include "metrics/chrf.h"
 #include "metrics/ter.h"
-#include "tests/support/source_dir.h"
+#include "tests/metrics/every_code_point.h"
+#include "tests/metrics/stored_scores.h"
 
 // TER, the zh tokenizer and the bootstrap against what sacreBLEU computed (make_scores.py).
 namespace weft {
@@ -17,12 +13,9 @@ namespace {
 
 using namespace test;
 
-using Json = nlohmann::json;
-using Lines = std::vector<std::string>;
-
-const Json& golden() {
-  static const Json json = Json::parse(read_file(source_dir() / "tests/metrics/scores.json"));
-  return json;
+const StoredScores& golden() {
+  static const StoredScores stored("scores.json");
+  return stored;
 }
 
 TerConfig ter_config(const Json& json) {
@@ -33,59 +26,27 @@ TerConfig ter_config(const Json& json) {
 }
 
 TEST(Ter, EqualsSacrebleuLineByLine) {
-  int compared = 0;
-  for (const Json& corpus : golden()["corpora"]) {
-    const auto hypotheses = corpus["hypotheses"].get<Lines>();
-    const auto references = corpus["references"].get<std::vector<Lines>>();
-    for (const Json& expected : corpus["ter"]) {
-      SCOPED_TRACE(corpus["name"].get<std::string>() + " " + expected["config"].dump());
-      const Ter ter(ter_config(expected["config"]));
-      const LineStatistics statistics = corpus_statistics(ter, hypotheses, references);
-      ASSERT_EQ(statistics.lines(), expected["rows"].size());
-      for (size_t i = 0; i < statistics.lines(); ++i) {
-        EXPECT_EQ(statistics.row(i)[0], expected["rows"][i][0].get<double>()) << "edits of line " << i;
-        EXPECT_NEAR(statistics.row(i)[1], expected["rows"][i][1].get<double>(), 1e-9) << "length of line " << i;
-      }
-      EXPECT_NEAR(ter.score(statistics.sums()), expected["score"].get<double>(), 1e-9);
-      std::string signature = expected["signature"];
-      const std::string theirs = "version:" + golden()["sacrebleu"].get<std::string>();
-      signature.replace(signature.find(theirs), theirs.size(), std::string("version:") + kMetricsVersion);
-      EXPECT_EQ(format_signature(signature_fields(ter, references.size())), signature);
-      ++compared;
+  const auto compare = [](const Lines& hypotheses, const std::vector<Lines>& references, const Json& expected) {
+    const Ter ter(ter_config(expected["config"]));
+    const LineStatistics statistics = corpus_statistics(ter, hypotheses, references);
+    ASSERT_EQ(statistics.lines(), expected["rows"].size());
+    for (size_t i = 0; i < statistics.lines(); ++i) {
+      EXPECT_EQ(statistics.row(i)[0], expected["rows"][i][0].get<double>()) << "edits of line " << i;
+      EXPECT_NEAR(statistics.row(i)[1], expected["rows"][i][1].get<double>(), 1e-9) << "length of line " << i;
     }
-  }
-  EXPECT_EQ(compared, 7 * 16);
-}
-
-std::string fill(const char* pattern, const std::string& c) {
-  std::string text = pattern;
-  for (size_t at = text.find("{0}"); at != text.npos; at = text.find("{0}", at + c.size())) text.replace(at, 3, c);
-  return text;
-}
-
-// All code points, but every 16th alone of the planes that hold no character of a class.
-std::string zh_lines(char32_t first) {
-  const int step = first < 0x32000 || first == 0xE0000 ? 1 : 16;
-  std::string lines;
-  for (char32_t c = first; c < first + 4096; c += step) {
-    if (c >= 0xD800 && c < 0xE000) continue;
-    const std::string text = fill("a{0}b 1{0}2 a{0}1 1{0}b {0} {0}{0} .{0}, {0}.{0}", encode_utf8({&c, 1}));
-    std::string line;
-    for (const auto& token : tokenize_for_bleu(BleuTokenizer::Chinese, decode_utf8(text))) {
-      line += (line.empty() ? "" : " ") + encode_utf8(token);
-    }
-    lines += (lines.empty() ? "" : "\n") + line;
-  }
-  return lines;
+    EXPECT_NEAR(ter.score(statistics.sums()), expected["score"].get<double>(), 1e-9);
+    EXPECT_EQ(format_signature(signature_fields(ter, references.size())),
+              golden().with_our_version(expected["signature"]));
+  };
+  EXPECT_EQ(golden().for_each("ter", compare), 7 * 16);
 }
 
 TEST(BleuTokenizers, ChineseEqualsSacrebleuOnEveryCodePoint) {
   char32_t first = 0;
   for (const Json& expected : golden()["zh"]) {
-    const std::string lines = zh_lines(first);
-    EXPECT_EQ(crc32(0, reinterpret_cast<const Bytef*>(lines.data()), lines.size()), expected.get<uint32_t>())
+    EXPECT_EQ(crc_of_tokens(BleuTokenizer::Chinese, characters_from(first)), expected.get<uint32_t>())
         << "from " << static_cast<uint32_t>(first);
-    first += 4096;
+    first += kCodePointsOfOneChecksum;
   }
   EXPECT_EQ(first, char32_t{0x110000});
 }
