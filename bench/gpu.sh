@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Everything that a machine with a CUDA device can tell of this build, in one call of less than ten minutes and without a
 # network: tests, compute-sanitizer, training steps of GPT-2's four sizes with every operation beside its limit, and
 # PyTorch's on the same model. One JSON, which bench/table.py sets beside the predictions (bench/predict.sh).

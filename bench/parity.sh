@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains every layout of the parity matrix for 50 steps in one process and writes what was found, cell by cell:
 #   bench/parity.sh [build/cpu] [bench/results/parity.json] && bench/table.py
 # docs/layouts.md has the summary. A few minutes on two cores.

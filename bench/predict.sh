@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What weft plan predicts of named models on 1, 8 and 64 devices, kept before anyone has measured it:
 #   bench/predict.sh [build/cpu/weft] [bench/results/predictions.json] && bench/table.py
 # The layout is the one that it predicts to be the fastest. bench/gpu.sh measures what there is to measure.

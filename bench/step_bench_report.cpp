@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a measurement of steps looks like: a page, and JSON.
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the tables of results in bench/README.md and docs/layouts.md from bench/results/*.json, between two markers.
 usage: table.py [--check]     --check: change nothing, fail where the table is not what the results say"""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/whole_writer.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The CUDA backend, where there is a compiler for it: -DWEFT_CUDA=AUTO (the default) looks for nvcc and says in one line
 # what it found, ON insists, OFF does without. The compiler is the one of CMAKE_CUDA_COMPILER or CUDACXX, of
 # CUDAToolkit_ROOT, or on the PATH; a toolkit that Python wheels brought is as good as an installed one.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cuDNN, for attention on CUDA devices, where its headers are: -DWEFT_CUDNN=AUTO (the default) says in one line what it
 # found, ON insists, OFF does without. cudnn.h lies beside CUDA's headers or in a Python environment; cudnn_frontend.h
 # comes with the wheel nvidia-cudnn-frontend: it is looked for where -DWEFT_CUDNN_FRONTEND=DIR says, else in build/wheels,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What weft is built on. Each is found, then proven by a small program (cmake/WeftDependency.cmake).
 include(WeftDependency)
 include(WeftOptional)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # weft_dependency(NAME HEADERS x.h ... LIBRARIES y ...)  or  weft_dependency(NAME TARGETS a::b ELSEWHERE "say ...")
 #
 # Each dependency is looked for and then proven by cmake/probes/NAME.cpp, which is compiled, linked and run: a missing

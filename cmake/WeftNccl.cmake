@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Collectives between CUDA devices: -DWEFT_NCCL=AUTO (the default) builds them where NCCL's header is found, ON insists, OFF
 # does without. The header is looked for in NCCL_ROOT, beside the CUDA compiler, where Python wheels put it beside
 # theirs, and where the compiler looks. The library is opened when several ranks first use devices (parallel/nccl/library.h).

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What weft is built with where it is found: a setting that is AUTO (the default), ON, which insists, or OFF.
 
 # weft_optional(WEFT_CUDA "Build for CUDA devices"): declares the setting.

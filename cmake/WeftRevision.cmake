@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Run at every build (cmake -P): writes OUTPUT with what `git describe` says of SOURCE, and touches it only where that
 # has changed, so that a new commit compiles this one file and links the program, no more.
 set(revision unknown)

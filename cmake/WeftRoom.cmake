@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # weft_room(NAME ROOMS base kernels ... SOURCES a.cpp b.cpp ... [PUBLIC x.h y.h ...] [FOLDERS device] [INSIDE cpu] [LINK dnnl ...])
 #
 # One library target per room: weft_NAME, where a sub-room "data/tokenizer" is weft_data_tokenizer. Headers are included

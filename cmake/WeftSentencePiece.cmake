@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tokenizers of kind sentencepiece: -DWEFT_SENTENCEPIECE=AUTO (the default) builds them where libsentencepiece is found (in
 # SENTENCEPIECE_ROOT, or where the compiler looks), ON insists, OFF does without.
 #

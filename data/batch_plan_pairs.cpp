@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/batch_plan_pairs.h"
 
 // Training plans over pairs of a source and a target, by shuffled or bucketed groups.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/batch_plan_windows.h"
 
 // Plans over a stream of tokens: windows for training, and for evaluation.

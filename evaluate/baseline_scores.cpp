@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/baseline_scores.h"
 
 #include "data/sample/baselines.h"

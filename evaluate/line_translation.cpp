@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "evaluate/line_translation.h"
 
 #include <nlohmann/json.hpp>

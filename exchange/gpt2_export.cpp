@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "data/tokenizer/hugging_face.h"
 #include "exchange/export_plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A translation model as MarianMTModel of `transformers`: post-norm blocks, sinusoidal positions with all sines before
 // all cosines, one table for source, target and output. Other translation models keep weft's own layout.
 #include <algorithm>

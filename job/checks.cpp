@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What does not fit together in a job, each as "key: what is wrong; what to change".
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "checkpoint/reader.h"
 #include "data/batch_plan.h"

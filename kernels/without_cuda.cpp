@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "kernels/backend/backend.h"
 #include "kernels/device/ids.h"

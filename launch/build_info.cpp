@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "launch/build_info.h"
 
 #include <H5public.h>

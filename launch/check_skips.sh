@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Compares the tests that ctest says did not run with those that may skip: launch/check_skips.sh CTEST_LOG EXPECTED
 # EXPECTED holds lines "condition  name-pattern": see tests/expected_skips.txt. Exits 1 for a skip that is not declared.
 set -euo pipefail

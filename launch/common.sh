@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the scripts beside it: what they say, the packages they need, and how they call cmake and mpirun.
 # shellcheck shell=bash
 
@@ -8,7 +9,7 @@ fail() {
 }
 
 # The comment at the beginning of the script that was called.
-say_usage() { sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "launch/${0##*/}"; }
+say_usage() { sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "launch/${0##*/}"; }
 
 # install_missing_packages [LIST...]: installs the packages of the lists (launch/packages.txt) that are missing, as root
 # or with sudo; does nothing where none is.

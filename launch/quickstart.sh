@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From nothing to translations: installs what is missing, builds weft, makes the sample corpus, trains a translation
 # model on two ranks, stops it half-way and resumes it, scores it and translates. Run again, it does only what is left.
 # Some minutes on two cores the first time; a network is needed for the packages alone. It takes no arguments.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds weft and runs its tests: ./launch/test.sh [--sanitizers] [--long] [ctest arguments]
 #
 #   ./launch/test.sh                 everything

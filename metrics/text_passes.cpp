@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "metrics/text_passes.h"
 
 #include "data/tokenizer/unicode_properties.h"

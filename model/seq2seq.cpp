@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "model/seq2seq.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """compare.py --against OLD: this build's training steps beside those of another weft, in alternating pairs."""
 
 import copy

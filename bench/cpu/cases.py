@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is measured: for each case, weft's command and the peer's, with the same shapes and the same work."""
 
 import gzip

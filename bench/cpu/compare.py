@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures weft's training steps beside PyTorch's on this machine's processors, alternating, in one run.
 
 For each case and precision the peer is tried eager and compiled; what may be the fastest is then run in turn with

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures decoding of GPT-2 124M's shapes beside transformers and CTranslate2 (decode_peer.py), all with random
 weights, alternating, in one run. For each case and program: new tokens a second; of weft also the share of the read
 bandwidth that its weights alone take. Results go where compare.py's go."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """One peer of decode.py: texts of a GPT-2 of 124M's shapes with random weights, by transformers or CTranslate2.
 Prints one JSON object with the seconds of each run. Needs torch and transformers, or ctranslate2.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arithmetic on measured figures: medians, ratios, shares. No clock is read here."""
 
 import statistics

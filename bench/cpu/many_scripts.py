@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes a synthetic corpus of any size in many scripts: JSON lines whose field "text" holds a document of some
 paragraphs. Words are drawn from a vocabulary of each script as often as Zipf's law says. The same seed and size are the
 same bytes."""

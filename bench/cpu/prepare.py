@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures what preparing text costs on this machine: GPT-2's encoding beside tiktoken's, all of `weft prepare` beside
 encoding alone, and merges learnt from 100 MB. With --gigabytes a large corpus, too: memory, and whether a preparation
 that is killed ten times gives the bytes of one that is not. Needs a build with -DWEFT_BENCH=ON; tiktoken is compared

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures what data parallelism costs on this machine: as many replicas of one thread as it has processors beside one
 rank with all of them, the same step divided or not, alternating, in one run. Results go where compare.py's go."""
 

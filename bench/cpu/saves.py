@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures what saving costs a run on this machine: two ranks train GPT-2 124M and save it with its optimizer's state,
 again and again. How long the update waited for the copy, how fast steps were beside the writing, how fast it was written
 beside `dd conv=fsync` in the same place and the same run. The result goes to bench/results."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Measures what does not grow with the model but with the ranks: sums over MPI on 2, 4 and 8 ranks of this machine, beside
 MPI's own calls and with the bytes that each rank sends; and the processor seconds that a rank of 64, 1,024 and 8,192
 replicas takes to describe its plan and to cut its share of a step. Needs a build with -DWEFT_BENCH=ON."""

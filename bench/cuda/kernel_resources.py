@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What ptxas says of weft's CUDA kernels (registers, static shared memory, spills), and the occupancy that follows.
 
 usage: kernel_resources.py BUILD [--jobs N] [--only WORD] [--counts FILE] [--json FILE] [--table]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What bench/gpu.sh runs: the stages below in their order, each with a time of its own, into one JSON."""
 
 import argparse

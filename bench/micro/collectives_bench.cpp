@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of gradients over MPI: weft's chain beside MPI's own calls and, where it was found, Gloo, in turn. Rank 0 prints
 // a line of JSON a way:
 //   mpirun -np 4 collectives_bench MIB

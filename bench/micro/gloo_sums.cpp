@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/micro/gloo_sums.h"
 
 #ifdef WEFT_HAS_GLOO

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What data parallelism alone costs a rank's processor, by the number of replicas: the description of the plan at
 // start, and a step's share. Prints JSON, an object a number of replicas. Nothing is trained, and no other rank runs.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast texts become ids, and how long merges take to learn. Prints a JSON object; files hold a JSON object a line
 // with a field "text".
 //   tokenizer_bench encode TOKENIZER.json FILE THREADS

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <hdf5.h>
 int main() {
   unsigned major = 0, minor = 0, release = 0;

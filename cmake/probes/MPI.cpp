@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <mpi.h>
 int main() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];

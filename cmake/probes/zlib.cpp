@@ -1,2 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <zlib.h>
 int main() { return zlibVersion()[0] == 0; }

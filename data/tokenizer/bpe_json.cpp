@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "data/tokenizer/bpe_model.h"
 #include "data/tokenizer/json.h"

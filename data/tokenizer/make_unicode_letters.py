@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes unicode_letters.inc: letter, number, white space or other for every code point, and the case of letters, for
 the patterns of tokenizers.
 

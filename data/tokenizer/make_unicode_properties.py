@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes unicode_properties.inc: the properties of characters that the text metrics need.
 
 Punctuation, number and symbol classes come from the `regex` module and everything else from Python's own str,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/tokenizer/sentencepiece.h"
 
 #include <sentencepiece_processor.h>

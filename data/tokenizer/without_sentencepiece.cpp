@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands in for sentencepiece.cpp where libsentencepiece is not found.
 #include "base/error.h"
 #include "data/tokenizer/config.h"

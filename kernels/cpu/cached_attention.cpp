@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "base/parallel_for.h"
 #include "kernels/cpu/attention_blocks.h"
 #include "kernels/cpu/cpu_backend.h"

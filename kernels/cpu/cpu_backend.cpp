@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/cpu_backend.h"
 
 #include <fmt/format.h>

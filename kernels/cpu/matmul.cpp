@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one file that knows oneDNN, and the difference between its versions 2 and 3.
 #include "kernels/cpu/matmul.h"
 

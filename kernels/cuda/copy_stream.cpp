@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/copy_stream.h"
 
 #include "kernels/cuda/errors.h"

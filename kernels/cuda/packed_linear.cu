@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products with packed weights: decoding. A row's bits depend on the row and the weight alone, not on the rows beside
 // it.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/devices.h"
 #include "kernels/cuda/errors.h"
 #include "kernels/cuda/stream.h"

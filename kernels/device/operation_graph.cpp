@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "kernels/device/operation_graph.h"
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the batch scripts beside it, which are submitted from the root of weft's sources, or with WEFT_ROOT set to
 # it. What may be set for a job (sbatch --export=ALL,NAME=VALUE):
 #   WEFT                the program; build/cpu/weft

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "parallel/sums/rank_order_sums.h"
 
 #include "kernels/elementwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines for people; none that a log file cannot hold.
 #include "base/progress.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # weft bench: named models, jobs without data, two ranks, JSON, exit codes.
 # usage: command_test.sh WEFT SCRATCH
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What weft plan predicts for devices, by hand.
 #include "bench/device_model.h"
 

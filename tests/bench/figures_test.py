@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """bench/cpu/figures.py and bench/table.py on stored raw figures; compare.py with programs that only pretend to measure."""
 
 import copy

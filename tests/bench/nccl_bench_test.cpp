@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weft bench on ranks with a device each: what they wait for each other is timed by the devices.
 #include <gtest/gtest.h>
 

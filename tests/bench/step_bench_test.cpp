@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // weft bench without its command line: synthetic data, the parts of a step, the figures made of them.
 #include "bench/step_bench.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What weft plan says before there is a dataset.
 #include "bench/step_plan.h"
 

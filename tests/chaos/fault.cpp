@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded into the ranks of a run (LD_PRELOAD): knows by the paths and the metrics of its calls what a rank is about,
 // and at one of them kills, stops or signals a rank, or lets the call fail or write half. tests/chaos/chaos.py drives
 // it:

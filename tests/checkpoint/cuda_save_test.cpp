@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saves of what lies on a CUDA device: copied beside its work, written by a thread that waits for the copy.
 #include <gmock/gmock.h>
 #include <sys/wait.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints of every format version, kept as they were written: every later weft reads them.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whenever a save is killed, a complete checkpoint is found that is no older than the one before.
 #include <gtest/gtest.h>
 #include <signal.h>

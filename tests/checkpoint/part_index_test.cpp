@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a part's index may say, and what it may not.
 #include "checkpoint/part_index.h"
 

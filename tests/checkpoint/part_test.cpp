@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The file of a rank's arrays, as it lies on the disk.
 #include "checkpoint/part.h"
 

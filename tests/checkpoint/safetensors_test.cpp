@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The safetensors format: what is written is read back, and damaged files are refused by name.
 #include "checkpoint/safetensors.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Saves go on beside the work of the ranks: what is written is of the moment at which a save began, nothing is
 // committed before all have written, and what is under way can be given up.
 #include <gmock/gmock.h>

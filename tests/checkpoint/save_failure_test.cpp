@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens when a save finds no room, on a disk that is really full.
 #include <gmock/gmock.h>
 #include <signal.h>

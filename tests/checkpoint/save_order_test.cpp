@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of checkpoints is the order in which they were saved, whatever their steps.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The shipped program's commands on the simulated device beside the CPU: commands_test.sh WEFT SIMULATED
 # Small models that the CPU trained until they say something: the same perplexity to five digits, the same texts by greedy and
 # by beam search; a run that goes on where the CPU left it, and back again; the mean of checkpoints of both.

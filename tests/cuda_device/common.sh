@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests that run several ranks on simulated devices: TEST WEFT SIMULATED SCRATCH
 # shellcheck shell=bash
 weft=$1 simulated=$2 scratch=$3

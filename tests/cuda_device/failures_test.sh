@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A rank of several on simulated devices that stops, dies or fails within a collective: the job ends within its budget,
 # and says which rank, device and collective it was.
 # usage: failures_test.sh WEFT SIMULATED SCRATCH

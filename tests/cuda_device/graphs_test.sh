@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Steps that are replayed as CUDA graphs: the losses and checkpoints of steps that are not, to the bit, under several
 # schedules and on two ranks, with evaluations between them; and a rank that stops ends the job in time.
 # usage: graphs_test.sh WEFT SIMULATED SCRATCH SEEDS

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The shipped program on several simulated devices under mpirun: the losses of the CPU on every layout; a run that lost a
 # rank goes on on one CPU rank and on two devices; which device a rank takes, and what is refused.
 # usage: ranks_test.sh WEFT SIMULATED SCRATCH

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The same bits for every schedule: seeds_test.sh WEFT SIMULATED JOB SEEDS [--set KEY=VALUE ...]
 # Two steps of a shipped job of the sample corpus, cut small, on the simulated device, once with each of SEEDS seeds: the
 # checkpoints hold the same tensors, and the losses are the same to the last digit.

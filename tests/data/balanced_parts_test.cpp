@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/balanced_parts.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/batch_plan_slice.h"
 
 #include <gtest/gtest.h>

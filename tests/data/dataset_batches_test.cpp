@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans and loaders over prepared files.
 #include <gtest/gtest.h>
 

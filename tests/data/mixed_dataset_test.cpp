@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several prepared directories as one dataset: what it holds, what is refused, and what ranks read of it.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a mixture of datasets takes: shares by weight, each record of a part once in each of the part's own epochs.
 #include "data/mixture.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Holds a page of documentation to the truth: run_page.sh WEFT PAGE SCRATCH
 #
 # In the order of the page, in an empty folder with a link to configs/:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BLEU on the validation split while a model learns: that it is what `weft evaluate` finds, whoever shares the work.
 #include "evaluate/bleu_evaluation.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Greedy and beam texts of a model that weft trained, by weft and by transformers, which loads what weft exported.
 
 usage: decoding_against_transformers.py WEFT CHECKPOINT PROMPTS [--max-tokens 40] [--json OUT]

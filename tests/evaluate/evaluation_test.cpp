@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A checkpoint on a split, as `weft evaluate` does it: what is counted, what is refused, and that nothing depends on
 // the ranks that share the work.
 #include "evaluate/evaluation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a language model says of a given text: likelihoods, the likelier of several endings, vectors.
 #include "evaluate/likelihood.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text that is translated as it comes, and translations that are scored: output beside input whatever is in a line, the
 // same whatever the batches and ranks.
 #include "evaluate/line_translation.h"

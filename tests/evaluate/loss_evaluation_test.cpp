@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every target of a split is scored once, whatever the layout and however the split is cut.
 #include "evaluate/loss_evaluation.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares `weft score` with sacreBLEU on random and odd texts: every metric, tokenizer and option, then intervals and
 paired tests.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text that is shown while it grows, and the strings that end it.
 #include "evaluate/text_stream.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """weft's GPT-2 beside Hugging Face's, in and out; exit status 1 if a figure is beyond its bound.
 
     against_transformers.py BUILD [CASE ...] [--trained CHECKPOINT] [--data DIR] [--json FILE]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checkpoints into GPT-2 directories: to the bit what was imported, from any layout; what GPT-2 or the files cannot
 // represent is refused by name.
 #include <gmock/gmock.h>

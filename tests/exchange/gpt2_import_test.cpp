@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPT-2 directories into checkpoints: the same logits and ids as Hugging Face's, whatever form the weights have, and
 // everything that is wrong refused by name.
 #include <gmock/gmock.h>

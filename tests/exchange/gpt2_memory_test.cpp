@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Import and export hold one tensor at a time, not the model.
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes gpt2_golden.json beside this script: logits and ids that Hugging Face's GPT-2 gives for small models.
 
     python make_gpt2_golden.py        needs torch, transformers and tokenizers

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Translation models into MarianMT directories: where each weight goes, what the configuration says, what is none.
 // That generate() of `transformers` gives the same text is held by against_transformers.py.
 #include <gmock/gmock.h>

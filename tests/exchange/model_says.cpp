@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For against_transformers.py: what weft makes of a checkpoint, without the command line's rounding.
 //   model_says CHECKPOINT logits < ids      a line of ids; fp32 logits after each of them, raw, [ids, vocabulary]
 //   model_says CHECKPOINT ids < texts       a JSON text a line; a line of ids for each

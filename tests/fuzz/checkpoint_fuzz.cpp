@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/checkpoint_fuzz.h"
 
 #include "base/error.h"

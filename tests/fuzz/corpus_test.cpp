@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzzer begins with, and every small damage to it, in ordinary runs.
 #include <gtest/gtest.h>
 

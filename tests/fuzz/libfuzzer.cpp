@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The entry of every fuzz target, whose function WEFT_FUZZ_READS names.
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Ten seconds of a fuzz target: ten_seconds.sh PROGRAM SEEDS FOUND. The folder FOUND is for what the fuzzer keeps.
 # The inputs are the same each time as long as the program is the same, so that what passes today passes tomorrow; to
 # look for new ones is what tests/long/fuzz.sh is for.

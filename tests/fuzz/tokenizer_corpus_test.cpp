@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the fuzzers of tokenizer files begin with, and damage to it, in ordinary runs.
 #include <gtest/gtest.h>
 

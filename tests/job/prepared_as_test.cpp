@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job against the dataset that was prepared with it.
 #include <gmock/gmock.h>
 

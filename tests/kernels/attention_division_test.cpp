@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention's backward pass divides its work by shape and threads: scratch stays small, and the bits stay the same.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lies behind the mask is not multiplied by 0 but left out: 0 times an infinity is not 0.
 #include <gtest/gtest.h>
 

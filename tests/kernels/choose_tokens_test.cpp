@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choosing tokens against a sort in f64, with every rule.
 #include "kernels/choose_tokens.h"
 

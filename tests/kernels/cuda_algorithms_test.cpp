@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which algorithm a matrix product on a CUDA device takes: measured, kept, and found again by another engine. The
 // simulated device gives each algorithm a time and an order of sums of its own.
 #include <cuda_runtime_api.h>

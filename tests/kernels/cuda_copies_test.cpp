@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies that run beside a CUDA device's operations: what comes before them and after them. Nothing here waits for the
 // device in between, so that whatever is not said to be in order is not, in any schedule.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs of operations on a CUDA device: what belongs to one, and what is read anew at each launch.
 #include <gtest/gtest.h>
 

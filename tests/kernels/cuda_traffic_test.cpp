@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CUDA kernels ask of memory, counted by the simulated device from real addresses: at the widths of models, reads
 // and writes are 16 bytes a lane and leave little of a sector unused, and shared memory has no bank conflicts.
 #include "tests/kernels/cuda_traffic.h"

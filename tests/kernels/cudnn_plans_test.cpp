@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuDNN's real plans, built with the functions that a job uses, for devices that are not there: what cuDNN refuses here
 // it refuses on the device. No number is computed. cuDNN takes a description of a device in JSON, a format of its own.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a library that computes attention is given, and when: the library here writes down what it is asked for.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What weft says of itself and refuses. usage: command_line_test.sh WEFT
 set -euo pipefail
 weft=$(realpath "$1")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users get when text or prepared datasets are wrong, and what they get of datasets that are mixed.
 #include <gmock/gmock.h>
 

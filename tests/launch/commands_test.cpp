@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What users get when something is wrong: the exit code of the documentation, a message that says what, where and what
 // to do, nothing half-written, inputs as they were. The program itself is run.
 #include <sys/resource.h>

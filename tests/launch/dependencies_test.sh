@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Configures weft with its dependencies hidden: one line for each, with the packages of launch/packages.txt and the
 # setting that points elsewhere. usage: dependencies_test.sh CMAKE SCRATCH
 set -euo pipefail

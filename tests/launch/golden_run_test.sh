@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # golden_run_test.sh WEFT SCRATCH
 # A dataset, a run directory and its checkpoint (dp 2 x tp 2, ZeRO 1, bf16) that weft 0.1.0 wrote at revision 4f70de0
 # lie in golden/run-v1: this weft verifies, evaluates, translates and resumes them, on their layout and on one rank.

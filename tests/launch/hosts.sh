@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by hosts_test.sh: two hosts on one machine. Each has its own network, name, mounts and shared memory; a pair of
 # virtual interfaces joins them. Everything goes with the shell that sources it.
 # shellcheck shell=bash

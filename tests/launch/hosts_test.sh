@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Training across hosts: two of them on one machine (hosts.sh), a rank on each, joined by TCP alone.
 # usage: hosts_test.sh WEFT SCRATCH CASE; exits 77 where the user may not make hosts
 set -euo pipefail

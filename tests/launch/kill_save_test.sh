@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # SIGKILL under mpirun to one random rank of two at random instants of a run that saves after every step. The next
 # start always finds a complete checkpoint, no older than the last one committed.
 # usage: kill_save_test.sh WEFT SCRATCH; WEFT_KILLS says how many instants (8)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A change of layout changes neither losses nor texts, under mpirun: a run begun on one rank goes on from its checkpoint
 # on other layouts, and from theirs on one rank again, with the losses of a run that never changed; translations are the
 # same on any.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Two jobs in one run directory: the second is refused with exit code 6 and harms nothing; one that may wait gets the
 # directory as soon as all ranks of the first are killed.
 # usage: lock_test.sh WEFT SCRATCH

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What launch/common.sh installs, with a dpkg-query, apt-get, sudo, nvcc and python3 that only write down their calls.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # weft prepare on several ranks: the bytes that one rank writes, whoever encodes, however often they are killed.
 # usage: prepare_ranks_test.sh WEFT SCRATCH
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # weft score on files of three lines, whose figures sacreBLEU 2.6.0 gave.
 # usage: score_test.sh WEFT SCRATCH
 set -euo pipefail

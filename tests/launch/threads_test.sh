@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # How many threads ranks take, under mpirun: where several share a restricted mask, they divide it.
 # usage: threads_test.sh WEFT
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # weft tokenize, detokenize and inspect --show on datasets small enough to know every id of.
 # usage: tokenize_test.sh WEFT SCRATCH
 set -euo pipefail

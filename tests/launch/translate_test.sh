@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # weft translate and weft rescore as streams: line n of the output is of line n of the input, whoever writes it.
 # usage: translate_test.sh WEFT SCRATCH
 set -euo pipefail

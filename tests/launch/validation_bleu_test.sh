@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs that are judged by BLEU while they learn, under mpirun on several layouts: each figure is the one that
 # weft evaluate finds for the checkpoint of that step, and the best checkpoint is that of the highest.
 # usage: validation_bleu_test.sh WEFT SCRATCH

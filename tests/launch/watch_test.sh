@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # No silent hang: whatever kills or stops one rank of a training run ends the whole job in time, non-zero at mpirun, and
 # the rank is named. usage: watch_test.sh WEFT SCRATCH CASE; CASE data makes the dataset first.
 set -euo pipefail

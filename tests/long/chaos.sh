@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Training runs that are disturbed in every phase: chaos.sh SCRATCH
 set -euo pipefail
 scratch=$1 faults=320

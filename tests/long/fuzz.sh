@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # clang's libFuzzer on what parses files of others, as many targets at once as there are processors: fuzz.sh SCRATCH
 set -euo pipefail
 scratch=$1 seconds=600

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checkpoints while they are written, killed at many instants: kills.sh SCRATCH
 set -euo pipefail
 scratch=$1

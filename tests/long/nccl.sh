@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Ranks that train over NCCL on simulated CUDA devices, 50 steps of each layout with five schedules: nccl.sh SCRATCH
 # Losses and gradient norms are those of one rank on the CPU, and each schedule leaves the same bits.
 set -euo pipefail

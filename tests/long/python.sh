@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # weft beside the Python packages that others use: python.sh SCRATCH
 set -euo pipefail
 scratch=$1

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Ids and scores beside the programs that they are to equal: references.sh SCRATCH
 # WEFT_REFERENCE_PYTHON: a Python that has these packages (python3).
 set -euo pipefail

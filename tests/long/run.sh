@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The longer proof, beyond what every test run does: tests/long/run.sh [STAGE ...], all stages where none is named.
 # launch/test.sh --long builds first, and calls it.
 #
@@ -28,7 +29,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 all=(seeds nccl cuda-mutations mutations matrix kills chaos fuzz python references)
 case ${1:-} in
   -h | --help)
-    sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+    sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
     exit 0
     ;;
 esac

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by stages that run tests on the simulated CUDA device with several schedules: each operation of each of their
 # processes must leave the same bits (WEFT_CUDA_DEVICE_RESULTS).
 [[ $(ctest --test-dir build/cpu -N -L cuda) != *cuda.NeedsNvcc* ]] || { echo "CUDA's compiler is not here"; exit 77; }

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes metrics.json: what sacreBLEU itself computes for the texts below.
 
     pip install sacrebleu==2.6.0 regex==2026.11.15      # Python 3.11

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finite differences in f64 through whole models, for every option that changes the graph.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where a bf16 model rounds: once for each value that it keeps, never a part of a sum.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Breaks a scratch copy of weft in many small ways, one at a time, and checks that a named test notices each.
 #
 #   tests/mutations/run.sh                 all patches of this folder
@@ -45,7 +46,7 @@ while (($#)); do
       exit 0
       ;;
     -h | --help)
-      sed -n '2,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
+      sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"
       exit 0
       ;;
     *) words+=("$argument") ;;

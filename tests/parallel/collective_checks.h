@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives of any communicator, on tensors of any device, against sums made here.
 #pragma once
 #include <gtest/gtest.h>

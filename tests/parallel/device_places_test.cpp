@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device a rank takes, by what launchers let it see.
 #include "parallel/device_places.h"
 

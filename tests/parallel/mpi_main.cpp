@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // main() of a GoogleTest binary whose ranks run every test together under mpirun.
 #include <gtest/gtest.h>
 

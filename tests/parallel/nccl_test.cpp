@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every collective over NCCL, between threads that each have a CUDA device of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums that the program adds itself, in the order of the ranks, over threads of one process.
 #include "parallel/sums/rank_order_sums.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests of launch/slurm/: a Slurm of this machine alone, with munge, a controller and two nodes (w1, w2:
 # two slurmd of one host), all below one folder, on ports that are free now; it ends with the script. Needs root.
 # shellcheck shell=bash

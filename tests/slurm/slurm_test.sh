@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The batch scripts of launch/slurm/ under a Slurm of this machine's own: a run that is stopped, preempted or driven off
 # its node goes on by itself to its end; one that cannot succeed is given up. usage: slurm_test.sh WEFT SCRATCH
 set -euo pipefail

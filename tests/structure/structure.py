@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The structure of the sources in figures, and what a room may be held to.
 
     structure.py [DIR]            rooms with files and lines, includes between them, circles, concepts and their rooms

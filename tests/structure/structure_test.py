@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """structure.py finds what it is there to find, in a small house of its own."""
 
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # walls_test.sh COMPILER INCLUDE_DIR:... "SEEN_HEADER;..." "HIDDEN_HEADER;..."
 # Compiles one #include at a time with the folders that a room's sources are compiled with: those that it sees must
 # compile, those behind a wall must not be found.

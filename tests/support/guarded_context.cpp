@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/support/guarded_context.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The algorithms of matrix products that a run measures on the simulated device go with its checkpoints and lie in its
 // directory: a run that goes on, or shares them, has the same bits. WEFT_CUDA_DEVICE_TIMES stands for a device on which
 // another measurement has another winner.

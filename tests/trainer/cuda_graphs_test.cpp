@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps that are replayed as CUDA graphs are those that are not, to the bit: on one device and on several.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole training steps on a CUDA device, real or simulated, beside the CPU's: loss, norm and every gradient.
 #include <gtest/gtest.h>
 

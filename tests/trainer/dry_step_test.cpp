@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A whole training step of any layout on the meta device: no data, no other rank, the traffic counted.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Losses of weft's finetuning beside those of transformers and peft; exit status 1 if one is more than 1e-4 away.
 
     finetuning_against_peft.py BUILD [--data DIR]

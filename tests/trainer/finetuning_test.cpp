@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs that begin from the weights of another.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole runs on a device whose memory the host cannot touch: what a GPU would be asked for, and nothing more.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What readers of metrics.jsonl may rely on, whatever killed the writer.
 #include "trainer/metrics.h"
 

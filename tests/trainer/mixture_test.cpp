@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run on two prepared datasets mixed by weight: where it goes on, on which layouts, and what it says of its sources.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranks of this run, divided in every way that fits their number, train as one rank does.
 #include <gtest/gtest.h>
 

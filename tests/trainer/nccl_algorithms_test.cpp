@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks whose devices find different algorithms the fastest compute with the same ones, and nothing that counts is
 // computed before they do.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long devices wait for the gradients of other replicas is timed by the devices.
 #include <gtest/gtest.h>
 

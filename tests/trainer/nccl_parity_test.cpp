@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that are threads, each with a CUDA device of its own, train as one rank does on the CPU.
 #include <gtest/gtest.h>
 

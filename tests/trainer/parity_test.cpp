@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layout changes the speed of a run, not its losses or gradient norms.
 #include <gtest/gtest.h>
 

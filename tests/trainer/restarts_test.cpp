@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What keeps a run from being begun for ever, and from overrunning its time.
 #include "trainer/restarts.h"
 

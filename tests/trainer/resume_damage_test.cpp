@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks verify what they read, and agree: what is damaged for one of them is passed over by all.
 #include <gmock/gmock.h>
 

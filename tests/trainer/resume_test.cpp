@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run that goes on says, refuses and stores.
 #include <gtest/gtest.h>
 

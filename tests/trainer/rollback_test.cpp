@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run that has diverged goes back to its last good checkpoint, all ranks together, and so often and no oftener.
 #include <gtest/gtest.h>
 

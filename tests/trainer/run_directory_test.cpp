@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All ranks of a run see one run directory, or it does not begin.
 #include "trainer/run_directory.h"
 

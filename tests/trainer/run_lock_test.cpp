@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run owns a run directory; its end, however it comes, makes it free.
 #include "trainer/run_lock.h"
 

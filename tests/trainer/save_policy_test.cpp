@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run does when a save fails, and what it looks at before the first.
 #include <gmock/gmock.h>
 #include <signal.h>

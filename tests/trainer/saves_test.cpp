@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which checkpoints of a run are there at every moment: the best one, and the branch that a run was told to go on from.
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a rank of 64, 1,024 and 8,192 does and holds, counted: nothing here is timed, and no other rank runs.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run that is asked to stop: all ranks together, straight to the save, and nothing is lost that was due.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a layout moves and holds: the formulas of docs/layouts.md, the plan, and the run agree.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which evaluation of a run is the best, and what follows from that: by the loss or by BLEU, on any layout, in a run
 // that is stopped, changed or refused.
 #include "trainer/validation.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuDNN's headers for graphs are large, and compile in this file alone.
 #include <cudnn_frontend.h>
 

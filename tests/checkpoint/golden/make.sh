@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Made checkpoint-vN in this folder, N the format version that a build writes: make.sh BUILD N
 # What is here stays as it is. Only a new version adds to it.
 set -euo pipefail

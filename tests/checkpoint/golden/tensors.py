@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Made tensors.json: the hash of every tensor of a golden checkpoint, read by nothing of weft: tensors.py checkpoint-v2
 Reads versions 1 and 2. Needs xxhash of PyPI."""
 

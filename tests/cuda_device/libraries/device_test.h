@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of the simulated libraries share: calls that must succeed, device memory with values, reports.
 #pragma once
 

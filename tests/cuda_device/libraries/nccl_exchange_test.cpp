@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends and receives of the simulated NCCL, between ranks that are threads.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulated NCCL between ranks that are processes.
 #include <gmock/gmock.h>
 #include <sys/wait.h>

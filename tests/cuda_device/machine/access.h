@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads and stores of a warp: where each lane's bytes are, with all checks made and the traffic counted.
 #pragma once
 

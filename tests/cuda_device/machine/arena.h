@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A range of addresses with two views of the same pages: the one whose addresses are given out, and the simulator's.
 #pragma once
 

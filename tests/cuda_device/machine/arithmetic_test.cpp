@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic of integers, floats and bf16, against the same in plain C++ or the manual's special cases.
 #include <cfloat>
 #include <cmath>

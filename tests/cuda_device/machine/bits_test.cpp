@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logic, shifts, fields and counts of bits; comparisons and selections.
 #include <limits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cvt between all types that kernels use.
 #include <cfloat>
 #include <cmath>

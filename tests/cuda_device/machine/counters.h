@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch cost, counted from real addresses, so that tests can hold kernels to it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that can be wrong with a kernel, made on purpose: found, with the place named; and its counter-proof, the
 // same kernel without the mistake, clean.
 #include "tests/cuda_device/machine/test_device.h"

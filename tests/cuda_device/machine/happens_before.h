@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which operations of a device are known to come after which: streams, events and the host's waits decide, and runtime/
 // knows them. The machine and its memory only ask.
 #pragma once

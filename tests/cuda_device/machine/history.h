@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order in which accesses happened, in numbers small enough to keep for every word of memory.
 //
 // A *run* is a stretch of execution whose accesses share a place in that order: an operation that is no launch is one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one launch of one kernel: blocks in a random order and one at a time, their warps interleaved at random, lanes
 // in lock step. Lanes that diverge go on from the lowest program counter and meet where their counters do. All lanes of
 // a warp that have not ended must reach a barrier of the block together; that its warps wait at different barriers is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches: schedules, synchronisation between blocks, dynamic shared memory, printf and assertions.
 #include "tests/cuda_device/machine/test_device.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix instructions: fragments as the manual draws them, against the product in plain loops.
 #include <cmath>
 

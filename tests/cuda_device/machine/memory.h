@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The memory of all devices, and pinned memory of the host: exact bounds, and who touched which two bytes last.
 //
 // The addresses of device memory that a program gets are a view of pages without access, so that the host cannot touch

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads, stores, copies that finish later, atomics, module variables; and what they cost.
 #include <numeric>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device memory by itself: allocations, orders between operations, and what is forgotten.
 #include <gmock/gmock.h>
 

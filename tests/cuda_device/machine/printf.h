@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // printf and assert in a kernel.
 #pragma once
 

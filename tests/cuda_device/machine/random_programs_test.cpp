@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs drawn at random, with values that live long and short, guards, branches that lanes take differently and
 // loops that they leave at different times: what the machine makes of them is what each thread by itself would.
 #include "tests/cuda_device/machine/test_device.h"

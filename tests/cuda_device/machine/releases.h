@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Atomics as synchronisation between blocks of one launch ("the last block to finish adds up what the others wrote").
 //
 // The rule: an atomic on global memory by a thread that has executed a fence for the device before (__threadfence), or

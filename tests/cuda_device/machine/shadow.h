@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who read and who wrote each two bytes of some memory last: the state in which races and uninitialised reads are
 // found.
 //

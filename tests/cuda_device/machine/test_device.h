@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A device with one stream for tests of the machine: kernels as PTX text, arrays in and out.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the hardware would move: 32-byte sectors of global memory, cycles of shared memory with its 32 banks of 4 bytes.
 #include <algorithm>
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of a launch while it runs: a block, its warps, and what instructions need to work on them.
 #pragma once
 

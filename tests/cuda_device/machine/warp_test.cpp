@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lanes do together, and how they part and meet again.
 #include "tests/cuda_device/machine/test_device.h"
 

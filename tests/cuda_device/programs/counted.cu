@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a test of device code asks what its launches cost: here for copies of 4 and of 16 bytes a lane.
 #include "tests/cuda_device/programs/program.h"
 #include "tests/cuda_device/runtime/observe.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the programs share: each is ordinary CUDA C++ that knows of no simulator. It runs one case, named by its
 // argument, checks its own numbers and ends with status 0, or says what was wrong and ends with 1.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs that nvcc built against CUDA's own runtime, run as they are with the simulated libraries first on the path:
 // what is right gives right numbers and no report for several seeds, and each mistake ends with a report of its kind
 // that names the line which is marked with it in the source.

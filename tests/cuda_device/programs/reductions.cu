@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums by shuffles, by shared memory and by cooperative groups, in two stages without atomics; and one with them.
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams, events, graphs, memory in stream order, pinned memory: once as it should be, and each mistake by itself. The
 // line that a report must name is marked with the case.
 #include "tests/cuda_device/programs/program.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A product on tensor cores as a first attention kernel would have it: tiles come by cp.async into two buffers in turn,
 // go to registers by ldmatrix and are multiplied by mma.sync, whose fragments are taken apart by hand.
 #include <cuda_bf16.h>

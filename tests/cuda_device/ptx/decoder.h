@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the words of a statement to the function that does it. The table of all instructions stands with the functions
 // themselves, in machine/instructions/.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One decoded instruction. Registers are byte offsets into the register file of a warp: 32 lanes of the register's
 // width side by side, so that arithmetic is a loop over arrays; a predicate is one 32-bit mask of its lanes.
 #pragma once

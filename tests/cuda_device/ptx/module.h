@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A PTX module as decoded from its text: kernels whose registers are places in a register file and whose instructions
 // are functions over the 32 lanes of a warp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a module: what is read from it, and that nothing unknown passes silently.
 #include "tests/cuda_device/ptx/module.h"
 

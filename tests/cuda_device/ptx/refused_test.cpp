@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // docs/simulated_device.md says what is known and what is refused: it is held to that.
 #include <gtest/gtest.h>
 

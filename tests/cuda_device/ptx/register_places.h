@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PTX has a register for every value, thousands of them in unrolled code. Those that are never needed at the same time
 // share a place here, so that the register files of a block fit into the caches of the machine that simulates it.
 #pragma once

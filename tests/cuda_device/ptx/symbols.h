@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names in PTX: variables with their addresses, and registers with their places in the register file of a warp.
 #pragma once
 

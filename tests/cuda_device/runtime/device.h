@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The device that is simulated has the limits of an sm_90 with the memory of an H100, and its name says that it is
 // none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a stream capture records, to be put into streams again and again.
 #pragma once
 

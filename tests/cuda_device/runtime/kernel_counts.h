@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the launches of each kernel cost, so that a test can hold every kernel to its rules by itself and a run can be
 // read kernel by kernel.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of device code that are linked with CUDA's own runtime: what launches cost, where they ran on the simulated
 // device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What was ever put into a stream, and what is known to be finished when it starts: vector clocks.
 #pragma once
 

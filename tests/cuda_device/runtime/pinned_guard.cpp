@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/cuda_device/runtime/pinned_guard.h"
 
 #include <sys/mman.h>

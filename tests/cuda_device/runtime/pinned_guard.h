@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pinned host memory that a copy still reads or writes belongs to the copy: the program's view of its pages is
 // protected until the host has waited, and a touch that comes too early is reported with the copy's name.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernels and variables of the program: nvcc's host code registers fat binaries before main, each is read when
 // something of it is first used on a device.
 #pragma once

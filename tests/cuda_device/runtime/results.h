@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a program's operations computed, in a few lines that can be compared: two runs of it with different seeds must
 // leave the same bits wherever a kernel, a copy or a library wrote.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams as queues that run only when the host waits, in an order drawn at random among all that the program allows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the simulated device is set up: by environment variables alone, so that any program can be run on it unchanged.
 #pragma once
 

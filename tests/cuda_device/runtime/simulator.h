@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All state of the simulated devices: C's interface gives it no other place to be. One object, made at first use and
 // never destroyed, since programs call the runtime from destructors of their own at exit.
 #pragma once

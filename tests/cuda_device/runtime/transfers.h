@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies and memsets. What the host sees of them depends on where its bytes lie, as the runtime's manual has it ("API
 // synchronization behavior"): a copy of pinned memory is only queued; pageable bytes have been read when the call
 // returns, and have arrived when it returns.

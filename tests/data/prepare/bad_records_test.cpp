@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/text/bad_records.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prompts and answers: how they are prepared, and that a language model is asked for the answers alone.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A preparation that was killed is gone on from, to the same bytes.
 #include <gmock/gmock.h>
 #include <signal.h>

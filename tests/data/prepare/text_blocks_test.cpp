@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text that is cut into blocks has the records of the whole, wherever the cuts fall.
 #include <gmock/gmock.h>
 

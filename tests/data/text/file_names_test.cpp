@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "data/text/file_names.h"
 
 #include <gmock/gmock.h>

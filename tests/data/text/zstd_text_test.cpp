@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where weft is built with zstd.
 #include "tests/data/text/zstd_text.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares weft's ids with those of tiktoken, tokenizers and sentencepiece on texts that are made to be difficult.
 
     pip install tiktoken==0.14.0 tokenizers==0.23.3 sentencepiece==0.2.3

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tokenizers of other programs give the ids that those programs give (make_foreign_tokenizers.py).
 #include <gtest/gtest.h>
 

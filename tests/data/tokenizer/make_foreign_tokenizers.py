@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes foreign/: small tokenizers of sentencepiece and of Hugging Face's tokenizers, learnt from weft's sample corpus, and
 foreign_golden.json: the ids that those programs give strings.
 

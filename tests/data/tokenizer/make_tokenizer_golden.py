@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes tokenizer_golden.json: what tiktoken makes of texts, odd strings and every code point.
 
     pip install tiktoken==0.14.0 && python3 tests/data/tokenizer/make_tokenizer_golden.py ../shared/data

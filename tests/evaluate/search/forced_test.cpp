@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts whose beginning, or all of which, is given: the search scores them as if it had chosen them.
 #include <gtest/gtest.h>
 

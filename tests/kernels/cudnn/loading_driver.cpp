@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A libcuda.so.1 that loads any code and runs none: all that cuDNN asks of a driver while it builds a plan for a device
 // that is described to it. Each entry point of the toolkit's driver library that is not defined here answers that it is
 // done; driver_names.inc lists them.

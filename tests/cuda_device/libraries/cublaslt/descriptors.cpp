@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Descriptors are made, filled in by attribute, read back and destroyed.
 #include "tests/cuda_device/libraries/cublaslt/descriptors.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lies inside cuBLASLt's opaque descriptors here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The handle, the algorithms that there are for a product, and the product itself.
 #include <algorithm>
 #include <cstdlib>

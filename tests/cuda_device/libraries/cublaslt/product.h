@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One matrix product as cublasLtMatmul was asked for it: what the manual allows, and the arithmetic.
 #pragma once
 

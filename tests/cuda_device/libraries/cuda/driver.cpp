@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver's library, for what asks for it beside the runtime: there is no driver here, and it says so. Libraries
 // that are not simulated (cuDNN) then find no device and refuse, instead of failing where they cannot explain it.
 #include <cuda.h>

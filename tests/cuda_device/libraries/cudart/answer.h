@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How every call of the runtime begins and ends.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What there is: devices, their properties and limits, versions.
 #include "tests/cuda_device/runtime/device.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors and what they are called.
 #include <algorithm>
 #include <iterator>

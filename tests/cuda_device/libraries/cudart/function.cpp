@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes of kernels, and variables by their symbols.
 #include "tests/cuda_device/libraries/cudart/answer.h"
 #include "tests/cuda_device/runtime/device.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs that a stream capture records, and their launches.
 #include <memory>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory of devices and pinned memory of the host, copies and memsets.
 #include "tests/cuda_device/libraries/cudart/answer.h"
 #include "tests/cuda_device/runtime/device.h"

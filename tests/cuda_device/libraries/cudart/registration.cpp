@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What nvcc's host code calls: it registers the program's kernels and variables before main, and launches them.
 #include <cstring>
 

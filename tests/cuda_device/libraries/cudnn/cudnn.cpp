@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cuDNN, which is not simulated: it is found, and refuses by name whoever would compute with it.
 #include <cudnn.h>
 

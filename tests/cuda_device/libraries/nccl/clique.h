@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ranks of one communicator: threads of one process or processes of one machine. All that they tell each other lies
 // in memory that they share, in which each writes its own place alone. It is an anonymous file of the process that made
 // the unique id, which the others open through /proc, and so are the files of what each rank sends: they have no names,

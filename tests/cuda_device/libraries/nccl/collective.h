@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a collective does to the bytes of its ranks.
 #pragma once
 

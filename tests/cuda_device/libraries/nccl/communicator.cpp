@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/cuda_device/libraries/nccl/communicator.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A call of a rank becomes two operations of its stream: one that sends, and one that receives when all have sent.
 //
 // In a graph each launch is a call. The sends and receives of a communicator in a group are one call, and one that all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sends and receives of a group: what a rank sends is one message of bytes, which also says what is in it for whom,
 // and what the rank itself receives.
 #pragma once

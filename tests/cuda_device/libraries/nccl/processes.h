@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranks that are processes: each has simulated devices of its own, which tell each other how they get on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that a device computes approximately. Here they are exact up to rounding (fp32: computed in fp64), which
 // lies within the bounds of the manual; what a kernel makes of a device's own error is not shown.
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic of integers, fp32, fp64 and bf16. fp32 and fp64 round as the manual says; bf16 is computed in fp32, where
 // sums and products of two bf16 are exact enough that rounding twice gives the same, and fma in fp64.
 #include "tests/cuda_device/machine/instructions/elementwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cp.async: from its issue until its lane waits for it, nobody may read the destination, which holds what is no number;
 // the bytes move as late as allowed, at the wait. To other lanes they are known after a barrier, like any other write.
 #include <algorithm>

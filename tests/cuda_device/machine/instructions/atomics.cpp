@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // atom and red, and the fences that make them publish what was done before (releases.h). Lanes go one after the other,
 // from the lowest on; a device's order is its own, so what depends on it is not to be trusted.
 #include "tests/cuda_device/machine/access.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logic, shifts, and the counting and moving of bits.
 #include "tests/cuda_device/machine/instructions/elementwise.h"
 #include "tests/cuda_device/machine/instructions/families.h"

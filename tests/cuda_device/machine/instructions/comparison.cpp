@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons and what is chosen by them.
 #include "tests/cuda_device/machine/instructions/elementwise.h"
 #include "tests/cuda_device/machine/instructions/families.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Branches, ends, barriers, traps, and the two functions that the compiler calls by itself: assertions and printf.
 #include "tests/cuda_device/machine/instructions/families.h"
 #include "tests/cuda_device/machine/printf.h"

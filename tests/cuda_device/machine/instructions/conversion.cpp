@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cvt: between integers, fp32, fp64, bf16 and tf32. Operands may be wider than their type: what is read is the low
 // part, what is written fills the rest by sign or with zeros.
 #include <limits>

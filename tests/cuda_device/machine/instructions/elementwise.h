@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instructions that do the same in each lane: loops over registers, and the choice of the loop by a type's name.
 #pragma once
 

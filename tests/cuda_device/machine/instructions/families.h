@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instructions by families, each in a file of its own with its functions and its part of the table.
 #pragma once
 

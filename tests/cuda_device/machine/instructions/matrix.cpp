@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mma.sync of bf16 and tf32, and ldmatrix. Products of two bf16 or tf32 are exact in fp32; they are added here one
 // after the other in order of k, in fp32, with c first. A device has an order and a rounding of its own, which the
 // manual leaves open.

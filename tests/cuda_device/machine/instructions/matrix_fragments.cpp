@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // wmma of 16 x 16 x 16, bf16 with fp32 sums. The manual leaves open which lane holds which element of a fragment. Here
 // the elements are scattered over the lanes, so that code which assumes a place for them fails.
 #include "tests/cuda_device/machine/access.h"

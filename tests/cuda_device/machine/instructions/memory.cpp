@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ld and st, of one to four elements a lane. What only concerns caches changes nothing here.
 #include "tests/cuda_device/machine/access.h"
 #include "tests/cuda_device/machine/instructions/elementwise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mov, with the packing and unpacking of vectors, and cvta between generic addresses and those of one memory.
 #include "tests/cuda_device/machine/instructions/elementwise.h"
 #include "tests/cuda_device/machine/instructions/families.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as the PTX manual rounds them: directed rounding of fp32, subnormals flushed, saturation, bf16.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of one lane's values that several families of instructions share.
 #pragma once
 

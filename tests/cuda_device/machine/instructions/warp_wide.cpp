@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the lanes of a warp do together: shuffles, votes, matches, reductions. All lanes that the mask names must be
 // there at the same time; lanes that diverged meet only where their program counters do.
 #include "tests/cuda_device/machine/instructions/elementwise.h"
