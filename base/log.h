@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// Console logging over spdlog's default logger, to stderr. Rank 0 alone is_rank0, except for warnings and errors,
-// which carry rank and host once start_logging() has set them.
+// Console logging over spdlog's default logger, to stderr. Only rank 0 logs information; warnings and errors come from
+// every rank, tagged with rank and host once start_logging() has set them.
 void start_logging(int rank, int world_size, bool quiet = false);
 
 void log_text(int level, const std::string& text);  // 0 info, 1 warning, 2 error

@@ -20,7 +20,8 @@ function(weft_cxx_options target scope)
 endfunction()
 
 add_library(weft_compiler INTERFACE)
-weft_cxx_options(weft_compiler INTERFACE -Wall -Wextra -Werror=return-type -Wno-missing-field-initializers)
+weft_cxx_options(weft_compiler INTERFACE -Wall -Wextra -Werror=return-type -Werror=switch -Werror=switch-enum
+                 -Wno-missing-field-initializers)
 if(WEFT_NATIVE)
   weft_cxx_options(weft_compiler INTERFACE -march=native)
 endif()

@@ -72,7 +72,7 @@ if(WEFT_CUDA_FOUND)
   target_link_libraries(weft_cuda_runtime INTERFACE CUDA::cudart)
   # -no-compress: whoever runs the PTX otherwise than the driver can read it. -lineinfo: reports name source lines.
   target_compile_options(weft_cuda_runtime INTERFACE
-    $<$<COMPILE_LANGUAGE:CUDA>:-no-compress -lineinfo -Werror=cross-execution-space-call -Xcompiler=-Wall,-Wextra>)
+    $<$<COMPILE_LANGUAGE:CUDA>:-no-compress -lineinfo -Werror=cross-execution-space-call -Xcompiler=-Wall,-Wextra,-Werror=switch>)
   string(REPLACE ";" " " weft_cuda_architectures "${WEFT_CUDA_ARCHITECTURES}")
   message(STATUS "weft: CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${weft_cuda_architectures}")
   include(WeftCudnn)

@@ -43,9 +43,14 @@ std::optional<int64_t> stated_vocabulary(const TokenizerConfig& tokenizer) {
     case TokenizerKind::Bpe:
       if (tokenizer.merges > 0) return kByteIds + tokenizer.merges + specials;
       [[fallthrough]];
-    default:
+    case TokenizerKind::Chars:
+    case TokenizerKind::Words:
+    case TokenizerKind::Tiktoken:
+    case TokenizerKind::HuggingFace:
+    case TokenizerKind::SentencePiece:
       return tokenizer.vocabulary > 0 ? std::optional(tokenizer.vocabulary) : std::nullopt;
   }
+  throw InternalError("no such kind of tokenizer");
 }
 
 std::optional<Vocabularies> known_vocabularies(const JobConfig& job, const Dataset* train) {

@@ -75,9 +75,11 @@ decltype(auto) with_float_type(DType dtype, F&& f) {
       return f.template operator()<BFloat16>();
     case DType::F64:
       return f.template operator()<double>();
-    default:
-      throw InternalError("a floating dtype is needed here");
+    case DType::I32:
+    case DType::I64:
+      break;
   }
+  throw InternalError("a floating dtype is needed here");
 }
 
 }  // namespace weft

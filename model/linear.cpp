@@ -12,9 +12,10 @@ int sharded_dim(const Linear::Options& o) {
       return 0;
     case LinearSharding::RowParallel:
       return o.shape.rank() - 1;
-    default:
+    case LinearSharding::None:
       return -1;
   }
+  throw InternalError("no such sharding");
 }
 
 }  // namespace

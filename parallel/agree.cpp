@@ -52,9 +52,11 @@ Kind kind_of(const std::exception& error) {
       throw BusyError(text, hint);
     case Kind::NoProgress:
       throw NoProgressError(text, hint);
-    default:
-      throw InternalError(text, hint);
+    case Kind::Done:
+    case Kind::Other:
+      break;
   }
+  throw InternalError(text, hint);
 }
 
 // An error as it is sent: its kind, its text and, after a zero, its hint.

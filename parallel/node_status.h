@@ -66,7 +66,7 @@ class NodeStatus {
   static constexpr size_t kOthers = 64;
   void tell_of_others(std::span<const Entry> others);  // at most kOthers; in place of those before
   std::vector<Entry> others() const;
-  // True for the first rank of the node that asks: it is_rank0 for all.
+  // True once per node, for the first rank that asks: that rank reports for all of them.
   bool first_to_report();
 
  private:

@@ -70,7 +70,8 @@ void draw_run(const Init& init, const Philox& philox, int64_t first, int64_t n, 
     case Init::Kind::Ones:
       std::fill_n(out, n, T(1));
       break;
-    default:
+    case Init::Kind::Normal:
+    case Init::Kind::Uniform:
       for (int64_t i = 0; i < n;) {
         const std::array<float, 4> block = draw_block(init, philox, (first + i) / 4);
         for (int64_t lane = (first + i) % 4; lane < 4 && i < n; ++lane, ++i) out[i] = static_cast<T>(block[lane]);
@@ -86,9 +87,10 @@ DType compute_dtype(Precision precision) {
       return DType::BF16;
     case Precision::Fp64:
       return DType::F64;
-    default:
+    case Precision::Fp32:
       return DType::F32;
   }
+  throw InternalError("no such precision");
 }
 
 Parameter& ParameterRegistry::add(ParameterSpec spec) {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+
 namespace weft {
 namespace {
 
@@ -83,9 +85,13 @@ nlohmann::ordered_json scalar_as_json(const ConfigValue& value) {
       return value.text;
     case Kind::Text:
       return value.text;
-    default:
+    case Kind::Null:
       return nullptr;
+    case Kind::List:
+    case Kind::Map:
+      break;
   }
+  throw InternalError("a list or a map is no scalar");
 }
 
 void collect_leaves(const ConfigValue& value, const std::string& path,

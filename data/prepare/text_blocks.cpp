@@ -31,15 +31,18 @@ size_t separated_records(std::string_view text, std::string_view separator) {
 }
 
 std::function<size_t(std::string_view)> record_rule(const DataConfig& config) {
-  if (config.format != TextFormat::Text || config.document_delimiter == DocumentDelimiter::Line) return whole_lines;
+  if (config.format != TextFormat::Text) return whole_lines;
   switch (config.document_delimiter) {
+    case DocumentDelimiter::Line:
+      return whole_lines;
     case DocumentDelimiter::BlankLine:
       return whole_paragraphs;
     case DocumentDelimiter::Separator:
       return [separator = config.separator](std::string_view text) { return separated_records(text, separator); };
-    default:
+    case DocumentDelimiter::File:
       return [](std::string_view) { return size_t{0}; };
   }
+  throw InternalError("no such document rule");
 }
 
 // Lines, of which the last may lack its end.

@@ -61,7 +61,7 @@ class Source {
                              phrase.english);
       if (fresh) return {phrase.english, phrase.norwegian, draw_.frame(), combinations};
     }
-    throw ConfigError("the sample grammar has no more sentences", "hint: ask for fewer pairs");
+    throw ConfigError("the sample grammar has no more sentences", "ask for fewer pairs");
   }
   sample::Draw& draw() { return draw_; }
 
@@ -70,13 +70,13 @@ class Source {
   std::unordered_map<std::string, std::string> translations_;
 };
 
-std::vector<SamplePair> held_out(Source& source, const Counts& known, int64_t wanted) {
+std::vector<SamplePair> held_out(Source& source, const Counts& known, int64_t wanted, int64_t train_pairs) {
   std::vector<SamplePair> pairs;
   for (int64_t draws = 0; static_cast<int64_t>(pairs.size()) < wanted; ++draws) {
     require<ConfigError>(draws < kMostDraws * (wanted + 100),
                          "only {} of {} held-out pairs use words that {} training pairs know well: ask for more "
                          "training pairs",
-                         pairs.size(), wanted, known.english.size());
+                         pairs.size(), wanted, train_pairs);
     SamplePair pair = source.next(true);
     if (all_known(known.english, pair.english) && all_known(known.norwegian, pair.norwegian)) {
       pairs.push_back(std::move(pair));
@@ -159,8 +159,8 @@ SampleCorpus make_sample_corpus(uint64_t seed, const SampleOptions& options) {
   Source source(seed);
   for (int64_t i = 0; i < options.train_pairs; ++i) corpus.train.push_back(source.next(false));
   const Counts known = count_words(corpus.train);
-  corpus.valid = held_out(source, known, options.valid_pairs);
-  corpus.test = held_out(source, known, options.test_pairs);
+  corpus.valid = held_out(source, known, options.valid_pairs, std::ssize(corpus.train));
+  corpus.test = held_out(source, known, options.test_pairs, std::ssize(corpus.train));
   corpus.documents = make_documents(corpus.train, source.draw());
   return corpus;
 }

@@ -33,7 +33,9 @@ void CpuBackend::run(const Fill& args, Scratch) {
       return fill(args.t, static_cast<int32_t>(args.value), threads_);
     case DType::I64:
       return fill(args.t, static_cast<int64_t>(args.value), threads_);
-    default:
+    case DType::F32:
+    case DType::BF16:
+    case DType::F64:
       with_float_type(args.t.dtype(), [&]<class T>() { fill(args.t, element_cast<T>(args.value), threads_); });
   }
 }

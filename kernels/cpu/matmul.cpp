@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <dnnl.hpp>
 #include <list>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/parallel_for.h"
@@ -31,6 +34,17 @@ enum class Plan : uint8_t {
 constexpr int64_t kFewRows = 64;      // as in decoding: few shapes, and a generated kernel is much faster
 constexpr int64_t kManyRows = 2048;   // from here packing b pays within a single product
 constexpr int64_t kMuchToSum = 8192;  // a second pass over the result no longer shows
+
+// Instruction sets by the names that oneDNN's own messages use. Each version of it knows others beside these.
+constexpr auto kIsaNames = std::to_array<std::pair<dnnl::cpu_isa, const char*>>({
+    {dnnl::cpu_isa::sse41, "sse41"},
+    {dnnl::cpu_isa::avx, "avx"},
+    {dnnl::cpu_isa::avx2, "avx2"},
+    {dnnl::cpu_isa::avx512_core, "avx512_core"},
+    {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
+    {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
+    {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"},
+});
 
 // oneDNN 2's generated products of bf16 on AMX do, where they sum over 63 elements and neither rows nor columns fill
 // whole tiles; of 25,000 shapes that were tried all others were right.
@@ -272,26 +286,9 @@ std::string MatmulEngine::heuristics() {
 }
 
 std::string MatmulEngine::library() {
-  const auto isa = [] {
-    switch (dnnl::get_effective_cpu_isa()) {
-      case dnnl::cpu_isa::sse41:
-        return "sse41";
-      case dnnl::cpu_isa::avx:
-        return "avx";
-      case dnnl::cpu_isa::avx2:
-        return "avx2";
-      case dnnl::cpu_isa::avx512_core:
-        return "avx512_core";
-      case dnnl::cpu_isa::avx512_core_vnni:
-        return "avx512_core_vnni";
-      case dnnl::cpu_isa::avx512_core_bf16:
-        return "avx512_core_bf16";
-      case dnnl::cpu_isa::avx512_core_amx:
-        return "avx512_core_amx";
-      default:
-        return "isa";
-    }
-  }();
+  const auto known = std::ranges::find_if(
+      kIsaNames, [isa = dnnl::get_effective_cpu_isa()](const auto& entry) { return entry.first == isa; });
+  const char* isa = known == kIsaNames.end() ? "isa" : known->second;
   const dnnl_version_t* v = dnnl::version();
   return fmt::format("oneDNN {}.{}.{} {}", v->major, v->minor, v->patch, isa);
 }

@@ -24,9 +24,10 @@ decltype(auto) with_packed_types(WeightFormat format, F&& f) {
       return f.template operator()<float, BFloat16>();
     case WeightFormat::Int8:
       return f.template operator()<float, int8_t>();
-    default:
+    case WeightFormat::Own:  // of f32 and bf16 it is resolved before; f64 is left
       return f.template operator()<double, double>();
   }
+  throw InternalError("no such format of weights");
 }
 
 // The scale of each output, of int8 alone, and the panels behind them.

@@ -17,25 +17,33 @@ __device__ inline float gelu_tanh_gate(float x) {
 // The activation of x, and its derivative there.
 template <Activation Act>
 __device__ float activated(float x) {
-  if constexpr (Act == Activation::Relu) return x < 0 ? 0 : x;  // NaN stays
-  if constexpr (Act == Activation::Gelu) return 0.5f * x * (1 + erff(x * kInverseRoot2));
-  if constexpr (Act == Activation::GeluTanh) return x * gelu_tanh_gate(x);
-  return x;
+  if constexpr (Act == Activation::Relu) {
+    return x < 0 ? 0 : x;  // NaN stays
+  } else if constexpr (Act == Activation::Gelu) {
+    return 0.5f * x * (1 + erff(x * kInverseRoot2));
+  } else if constexpr (Act == Activation::GeluTanh) {
+    return x * gelu_tanh_gate(x);
+  } else {
+    static_assert(Act == Activation::None);
+    return x;
+  }
 }
 
 template <Activation Act>
 __device__ float activation_slope(float x) {
-  if constexpr (Act == Activation::Relu) return x > 0 ? 1 : 0;
-  if constexpr (Act == Activation::Gelu) {
+  if constexpr (Act == Activation::Relu) {
+    return x > 0 ? 1 : 0;
+  } else if constexpr (Act == Activation::Gelu) {
     return 0.5f * (1 + erff(x * kInverseRoot2)) + x * kInverseRoot2Pi * expf(-0.5f * x * x);
-  }
-  if constexpr (Act == Activation::GeluTanh) {
+  } else if constexpr (Act == Activation::GeluTanh) {
     const float gate = gelu_tanh_gate(x);
     // Beyond 10 the second term is 0 to any precision here; held there, x^2 cannot overflow to 0 times infinity.
     const float held = fminf(fmaxf(x, -10.0f), 10.0f);
     return gate + held * kTwoRoot2OverPi * (1 + 3 * kGeluCubic * held * held) * gate * (1 - gate);
+  } else {
+    static_assert(Act == Activation::None);
+    return 1;
   }
-  return 1;
 }
 
 // Calls f.template operator()<Act>().

@@ -75,9 +75,10 @@ decltype(auto) with_packed_type(WeightFormat format, F&& f) {
       return f.template operator()<__nv_bfloat16>();
     case WeightFormat::Int8:
       return f.template operator()<int8_t>();
-    default:
-      throw UnsupportedType("f64 weights are not packed on CUDA devices");
+    case WeightFormat::Own:  // of f32 and bf16 it is resolved before; f64 is left
+      break;
   }
+  throw UnsupportedType("f64 weights are not packed on CUDA devices");
 }
 
 __device__ float sum_of_warp(float v) {
@@ -161,17 +162,19 @@ struct PackedProduct {
   Activation activation;
 };
 
+static_assert(EnumNames<Activation>::kNames.size() == 4, "activated_by() lists every activation");
 __device__ float activated_by(Activation activation, float v) {
   switch (activation) {
+    case Activation::None:
+      break;
     case Activation::Relu:
       return activated<Activation::Relu>(v);
     case Activation::Gelu:
       return activated<Activation::Gelu>(v);
     case Activation::GeluTanh:
       return activated<Activation::GeluTanh>(v);
-    default:
-      return v;
   }
+  return v;
 }
 
 // A warp multiplies one output's weights with up to kRowsAtOnce rows of x: a lane sums its share in its order, then the

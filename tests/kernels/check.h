@@ -74,9 +74,13 @@ inline double tolerance(DType dtype) {
       return 2e-2;
     case DType::F32:
       return 2e-5;
-    default:
+    case DType::F64:
       return 1e-12;
+    case DType::I32:
+    case DType::I64:
+      break;
   }
+  throw InternalError("integers are compared exactly");
 }
 
 // The most by which one rounding to bf16 moves x, and a little for the f32 sums before it.

@@ -21,7 +21,7 @@ HOUSE = {
 
 
 class StructureTest(unittest.TestCase):
-    def problems(self, **changes):
+    def problems(self, concepts=(), **changes):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for name, text in {**HOUSE, **changes}.items():
@@ -30,7 +30,7 @@ class StructureTest(unittest.TestCase):
                 path.write_text(text)
             rooms = structure.find_rooms(root)
             texts = structure.read_includes(root, rooms)
-            return list(structure.problems(root, rooms, texts))
+            return list(structure.problems(root, rooms, texts, dict(concepts)))
 
     def test_a_good_house(self):
         self.assertEqual(self.problems(), [])
@@ -67,8 +67,17 @@ class StructureTest(unittest.TestCase):
 
     def test_a_concept_of_two_rooms(self):
         schema = "struct JobConfig {\n};\n"
-        found = self.problems(**{"low/a.cpp": schema, "high/c.cpp": '#include "low/inner/b.h"\n' + schema})
-        self.assertEqual(found, ["job: schema lives in high, low"])
+        house = {"low/a.cpp": schema, "high/c.cpp": '#include "low/inner/b.h"\n' + schema}
+        self.assertEqual(self.problems({"schema": "^struct JobConfig"}, **house), ["schema lives in high, low"])
+
+    def test_a_concept_whose_pattern_matches_nothing(self):
+        self.assertEqual(self.problems({"schema": "^struct Job"}), ["nothing is schema: mend its pattern in CONCEPTS"])
+
+    def test_folders_at_every_depth(self):
+        deep = {"low/cuda/attention/x.h": '#include "high/c.h"\n', "high/c.h": ""}
+        self.assertIn("low stands below high and includes it", self.problems(**deep))
+        many = {f"low/cuda/attention/x{i}.h": "" for i in range(46)}
+        self.assertEqual([p.split(" and ")[0] for p in self.problems(**many)], ["low/cuda/attention has 46 files"])
 
     def test_a_command_that_is_too_long(self):
         house = {"CMakeLists.txt": "foreach(room launch)\n", "launch/CMakeLists.txt": "weft_room(launch\n  SOURCES\n    command_x.cpp)\n",

@@ -14,9 +14,10 @@ cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
       return gemm.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
     case FusedGelu::Gradient:
       return CUBLASLT_EPILOGUE_DGELU;
-    default:
+    case FusedGelu::None:
       return gemm.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
   }
+  throw InternalError("no such epilogue");
 }
 
 Product::Product(const BlasLibrary& blas, const Gemm& g, bool tf32)

@@ -34,9 +34,15 @@ Status noticed(ReportKind kind) {
       return Status::MisalignedAddress;
     case ReportKind::Trap:
       return Status::Assert;
-    default:
-      return Status::Success;
+    case ReportKind::Uninitialised:
+    case ReportKind::Race:
+    case ReportKind::Barrier:
+    case ReportKind::AsyncCopy:
+    case ReportKind::HostAccess:
+    case ReportKind::Runtime:
+      break;
   }
+  return Status::Success;
 }
 
 // A program that collects and does not look ends as one that does not collect, only later.
