@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds what pages name to what exists: names.py ROOT WEFT
 
-Pages are README.md and the others beside it, docs/*.md and bench/README.md. In `code` and in blocks that are not run
+Pages are README.md and the others beside it (but for CHANGELOG.md, which names what is gone), docs/*.md and
+bench/README.md. In `code` and in blocks that are not run
 
   - a path below a folder of the sources exists, and so does a file of code that is named without its folder
   - `a.b` that begins with a section of a job, and `key: value`, are keys that `weft keys` knows, with a value it allows
@@ -117,9 +118,9 @@ class Checker:
                 about = True
                 if key not in self.program.keys:
                     self.problem(line, f"a job has no key '{key}'")
-        if not re.match(r"[\w.]+: \S", span) or span.startswith("weft: "):
+        if not re.match(r"[a-z_][\w.]*: \S", span) or span.startswith("weft: "):
             return about and not re.search(r"[A-Z( ]", span)
-        for key, value in re.findall(r"([a-z_][\w.]*): ([^\s,}]+)", span):
+        for key, value in re.findall(r"(?<![\w.])([a-z_][\w.]*): ([^\s,}]+)", span):
             self.value(line, key, value)
         return True
 
@@ -296,7 +297,7 @@ class Checker:
 
 
 def pages(tree):
-    return [n for n in tree.files if n.endswith(".md") and ("/" not in n or n.startswith("docs/") or n == "bench/README.md")]
+    return [n for n in tree.files if re.match(r"(?:[^/]+|docs/[^/]+|bench/README)\.md$", n) and n != "CHANGELOG.md"]
 
 
 def main(root, weft):
