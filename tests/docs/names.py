@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds what pages name to what exists: names.py ROOT WEFT
+"""Checks that what the documentation names exists: names.py ROOT WEFT
 
-Pages are README.md and the others beside it (but for CHANGELOG.md, which names what is gone), docs/*.md and
-bench/README.md. In `code` and in blocks that are not run
+It reads README.md and the other pages beside it (except CHANGELOG.md, which names what is gone), docs/*.md and
+bench/README.md. In `code` and in blocks that are not run,
 
-  - a path below a folder of the sources exists, and so does a file of code that is named without its folder
-  - `a.b` that begins with a section of a job, and `key: value`, are keys that `weft keys` knows, with a value it allows
-  - commands of weft, their options, scripts, presets, targets, tests of ctest's and filters of GoogleTest's exist
-  - words_with_underscores, CamelCase, a::b and call() stand somewhere in the sources; in `X` (`file.h`), and in a row of
-    a table "file | what goes in", in that file
-  - figures such as 71.3/47.9 stand elsewhere on the page too: they are explained there
-A block that is not run names something. Links lead to a page and to a heading on it; beside a link to a stored result
-stand its commit and its figures. A table has a head, or it shows as text; <!-- rows: FILE PATTERN --> above it says where
-its first column is listed, and then it is complete.
+  - a path in a folder of the sources must exist, and so must a source file that is named without its folder
+  - `section.key` and `key: value` must be keys that `weft keys` prints, with a value that they allow
+  - commands of weft and their options, scripts, presets, targets, ctest names and GoogleTest filters must exist
+  - words_with_underscores, CamelCase, a::b and call() must occur in the sources; in `X` (`file.h`), and in a row of a
+    table headed "file | what goes in", they must occur in that file
+  - figures such as 71.3/47.9 must appear elsewhere on the page: it explains them
+
+A block that is not run must name at least one such thing. A link must lead to a page, and to a heading on it; a link to a
+stored result must stand beside that result's commit and figures. A table needs a header row, or it shows as text. The
+comment <!-- rows: FILE PATTERN --> above a table says where the names in its first column are listed: it must have them all.
 """
 
 import fnmatch
@@ -42,6 +43,9 @@ JOINED = re.compile(r"^(?:WEFT_CUDA_DEVICE_|lib(?=weft_))")
 PLACEHOLDER = re.compile(r"[A-Z]{2}|\b[A-Z]\b|\.\.\.|[<>$~{}]")
 PATH = re.compile(r"[\w.*/\[\]+-]+$")
 FILE = re.compile(r"\.(?:h|cpp|cu|cuh|inc|py|sh|sbatch|cmake)$")
+
+
+HINT = "hint: correct the page; a right name that belongs to another program goes into FOREIGN in tests/docs/names.py"
 
 
 class Checker:
@@ -76,7 +80,7 @@ class Checker:
         words = span.split()
         if re.match(r"[\d.]+(/[\d.]+)+$", span):
             if self.page.text.count(span) < 2:
-                self.problem(line, f"'{span}' is explained, but stands nowhere else on this page")
+                self.problem(line, f"'{span}' is explained here, but appears nowhere else on this page")
         elif words and re.match(r"\w+_test$", words[0]) and len(words) == 2:
             if not self.tree.selects(*words):
                 self.problem(line, f"{words[0]} has no test '{words[1]}'")
@@ -150,7 +154,7 @@ class Checker:
                 continue
             for name in names:
                 if name and name not in known and JOINED.sub("", name) not in known and name not in FOREIGN:
-                    self.problem(line, f"'{name}' stands nowhere in {where}")
+                    self.problem(line, f"'{name}' does not occur in {where}")
 
     # What is said to stand in a file stands in that file.
     def placed(self, line, span, names):
@@ -162,7 +166,7 @@ class Checker:
 
     def table(self, table):
         if not re.match(r"\|[\s:|-]+\|$", table.rows[1] if len(table.rows) > 1 else ""):
-            return self.problem(table.line, "this table has no head: a blank line above it parts it from its table")
+            return self.problem(table.line, "this table has no header row; is there an empty line inside a table?")
         if table.rows[0].startswith("| file | what goes in |"):
             for number, row in enumerate(table.rows[2:], table.line + 2):
                 first, rest = row.strip("|").split("|", 1)
@@ -212,7 +216,8 @@ class Checker:
                     self.value(number, key, value)
                     named += 1
         if not named and len(self.problems) == before:
-            self.problem(block.line, "nothing of weft's is named in this block, which is not run")
+            self.problem(block.line, "this block is not run and names nothing that could be checked: no command, script, "
+                                     "test or key of weft's")
 
     # One command; how much of it was found to exist.
     def command(self, line, words):
@@ -228,7 +233,7 @@ class Checker:
         if os.path.basename(name) == "weft":
             return named + self.weft(line, words[1:])
         if name in ("cmake", "ctest"):
-            return named + self.build_command(line, name, words[1:])
+            return named + self.build_command(line, words[1:])
         if name.startswith("build/"):
             return named + self.built(line, name, words[1:])
         if name.split("/")[0] in self.tree.top:
@@ -266,18 +271,20 @@ class Checker:
                     self.problem(line, f"a job has no key '{key}'")
         return 1
 
-    def build_command(self, line, name, words):
+    def build_command(self, line, words):
         named = 0
+        known = {"--preset": ("preset", self.tree.presets), "--target": ("target", self.tree.targets),
+                 "-L": ("label of tests", self.tree.labels)}
         for option, value in zip(words, words[1:] + [""]):
-            known = {"--preset": self.tree.presets, "--target": lambda: self.tree.targets, "-L": lambda: self.tree.labels}
             if option in known and value and not PLACEHOLDER.search(value):
                 named += 1
-                if value not in known[option]():
-                    self.problem(line, f"{name} {option} {value}: there is no such thing")
+                what, there = known[option]
+                if value not in there:
+                    self.problem(line, f"there is no {what} '{value}'")
             elif option == "-R":
                 named += 1
                 if not self.tree.runs(value):
-                    self.problem(line, f"ctest -R {value}: there is no such test")
+                    self.problem(line, f"there is no test of ctest's that '{value}' matches")
             elif match := re.match(r"-D(WEFT_\w+)", option):
                 named += 1
                 self.words(line, match[1])
@@ -286,7 +293,7 @@ class Checker:
     def built(self, line, path, words):
         preset, *folder = path.split("/")[1:]
         binary = folder.pop() if folder else ""
-        if preset not in self.tree.presets() and path not in self.tree.text:
+        if preset not in self.tree.presets and path not in self.tree.text:
             self.problem(line, f"there is no preset {preset}")
         elif binary.endswith("_test") and self.tree.binaries.get(binary, ("",))[0] != "/".join(folder):
             self.problem(line, f"nothing builds {path}")
@@ -303,7 +310,7 @@ def pages(tree):
 def main(root, weft):
     tree, program = sources.Sources(pathlib.Path(root)), sources.Program(weft)
     problems = [problem for name in pages(tree) for problem in Checker(tree, program, name).check()]
-    print("\n".join(problems or [f"{len(pages(tree))} pages name what exists"]))
+    print("\n".join([*problems, HINT] if problems else [f"{len(pages(tree))} pages name what exists"]))
     return 1 if problems else 0
 
 

@@ -70,7 +70,7 @@ class Names(Tree):
 
     def wrong(self, page, line, text):
         self.write("docs/page.md", page)
-        self.assertEqual(self.says(names.main, str(self.weft)), (1, f"docs/page.md:{line}: {text}\n"))
+        self.assertEqual(self.says(names.main, str(self.weft)), (1, f"docs/page.md:{line}: {text}\n{names.HINT}\n"))
 
     def test_what_is_there(self):
         self.right("See `base/error.h`, `base/*.h`, `error.h` and `base/NAME.h`; `ConfigError`, `ExitCode::Done`, `fail_with()`.\n")
@@ -91,25 +91,25 @@ class Names(Tree):
         self.wrong("`--set model.norm=pre`\n", 1, "a job has no key 'model.norm'")
 
     def test_identifiers(self):
-        self.wrong("a span `that\ncalls shard_ids()`\n", 1, "'shard_ids' stands nowhere in weft's sources")
-        self.wrong("`init_deviation`\n", 1, "'init_deviation' stands nowhere in weft's sources")
-        self.wrong("`ExitCode::Gone`\n", 1, "'Gone' stands nowhere in weft's sources")
-        self.wrong("`NoSuchThing`\n", 1, "'NoSuchThing' stands nowhere in weft's sources")
+        self.wrong("a span `that\ncalls shard_ids()`\n", 1, "'shard_ids' does not occur in weft's sources")
+        self.wrong("`init_deviation`\n", 1, "'init_deviation' does not occur in weft's sources")
+        self.wrong("`ExitCode::Gone`\n", 1, "'Gone' does not occur in weft's sources")
+        self.wrong("`NoSuchThing`\n", 1, "'NoSuchThing' does not occur in weft's sources")
         self.wrong("`--no-such`\n", 1, "nothing has an option --no-such")
 
     def test_names_beside_their_file(self):
         self.right("`check_model` (`job/checks.cpp`)\n")
-        self.wrong("`check_model` (`job/job.cpp`)\n", 1, "'check_model' stands nowhere in job/job.cpp")
+        self.wrong("`check_model` (`job/job.cpp`)\n", 1, "'check_model' does not occur in job/job.cpp")
         table = "| file | what goes in |\n|---|---|\n| `job/%s.cpp` | a check in `check_model` |\n"
         self.right(table % "checks")
-        self.wrong(table % "job", 3, "'check_model' stands nowhere in job/job.cpp")
+        self.wrong(table % "job", 3, "'check_model' does not occur in job/job.cpp")
 
     def test_tests(self):
         self.right("`job_test JobDocs.*`, `job_test Covering/Parity.*/Gpt_1x2` and `ctest -R JobDocs`, `ctest -L unit`\n")
         self.right("`ctest -R launch.watch.kill`\n")
         self.wrong("`job_test NoSuite.*`\n", 1, "job_test has no test 'NoSuite.*'")
-        self.wrong("`ctest -R launch.watch.stop`\n", 1, "ctest -R launch.watch.stop: there is no such test")
-        self.wrong("`ctest -L nothing`\n", 1, "ctest -L nothing: there is no such thing")
+        self.wrong("`ctest -R launch.watch.stop`\n", 1, "there is no test of ctest's that 'launch.watch.stop' matches")
+        self.wrong("`ctest -L nothing`\n", 1, "there is no label of tests 'nothing'")
 
     def test_blocks_that_are_not_run(self):
         def block(text):
@@ -120,19 +120,20 @@ class Names(Tree):
         self.right(block("curl https://example.org/a | gzip > corpora/b\ncat corpora/a.txt"))
         self.wrong(block("build/cpu/tests/job/job_test --gtest_filter='No.*'"), 3, "job_test has no test 'No.*'")
         self.wrong(block("build/cpu/tests/other/job_test"), 3, "nothing builds build/cpu/tests/other/job_test")
-        self.wrong(block("cmake --preset other"), 3, "cmake --preset other: there is no such thing")
-        self.wrong(block("cmake --build build/cpu --target other"), 3, "cmake --target other: there is no such thing")
+        self.wrong(block("cmake --preset other"), 3, "there is no preset 'other'")
+        self.wrong(block("cmake --build build/cpu --target other"), 3, "there is no target 'other'")
         self.wrong(block("true\nweft fly"), 4, "weft has no command 'fly'")
         self.wrong(block("weft train job.yaml --fast"), 3, "weft train has no option --fast")
         self.wrong(block("weft train job.yaml \\\n  --set model.norm=1"), 3, "a job has no key 'model.norm'")
         self.wrong(block("./launch/other.sh"), 3, "there is no launch/other.sh")
         self.wrong(block("./launch/test.sh --short"), 3, "launch/test.sh has no option --short")
         self.wrong(block("weft train configs/sample/none.yaml"), 3, "there is no configs/sample/none.yaml")
-        self.wrong(block("python3 -c '\nprint()'"), 2, "nothing of weft's is named in this block, which is not run")
+        self.wrong(block("python3 -c '\nprint()'"), 2, "this block is not run and names nothing that could be checked: "
+                                                   "no command, script, test or key of weft's")
 
     def test_tables(self):
         self.wrong("| a | b |\n|---|---|\n| c | d |\n\n| e | f |\n", 5,
-                   "this table has no head: a blank line above it parts it from its table")
+                   "this table has no header row; is there an empty line inside a table?")
         rows = "<!-- rows: launch/test.sh ^all=\\((.*)\\) -->\n| part | |\n|---|---|\n| `seeds` | |\n"
         self.wrong(rows, 2, "this table lacks 'nccl', which launch/test.sh lists")
         self.right(rows + "| `nccl` | |\n")
@@ -140,7 +141,7 @@ class Names(Tree):
 
     def test_figures_links_and_results(self):
         self.wrong("printed: 71.3/47.9\n\n`71.2/48.0` are precisions\n", 3,
-                   "'71.2/48.0' is explained, but stands nowhere else on this page")
+                   "'71.2/48.0' is explained here, but appears nowhere else on this page")
         self.right("printed: 71.3/47.9\n\n`71.3/47.9` are precisions; [more](other.md#while-a-model-learns)\n")
         self.wrong("[that](nowhere.md)\n", 1, "the link to nowhere.md leads nowhere")
         self.wrong("[that](other.md#when)\n", 1, "the link to other.md#when: docs/other.md has no such heading")

@@ -32,6 +32,8 @@ class Sources:
         cmake = "\n".join(self.read(n) for n in self.files if n.endswith(("CMakeLists.txt", ".cmake")))
         self.targets = set(re.findall(r"(?:add_executable|add_library|add_custom_target|weft_\w*test|weft_room)\((\S+)", cmake))
         self.labels = {label for text in re.findall(r"LABELS? \"?([\w;]+)", cmake) for label in text.split(";")}
+        presets = json.loads((root / "CMakePresets.json").read_text())["configurePresets"]
+        self.presets = {p["name"] for p in presets if not p.get("hidden")}
         self._find_tests(cmake)
 
     def _walk(self):
@@ -76,10 +78,6 @@ class Sources:
             self._texts[name] = (self.root / name).read_text(encoding="utf-8", errors="replace")
         return self._texts[name]
 
-    def presets(self):
-        presets = json.loads((self.root / "CMakePresets.json").read_text())["configurePresets"]
-        return {p["name"] for p in presets if not p.get("hidden")}
-
     def named(self, path):
         """The files that a path with * or a last part of one stands for."""
         path = os.path.normpath(path)
@@ -120,5 +118,6 @@ class Program:
 
     def values_of(self, name):
         """What keys and fields of that name may be (their last part, or all of it), or None where there is none."""
-        found = [allowed for key, allowed in [*self.keys.items(), *self.fields.items()] if ("." + key.replace("[]", "")).endswith("." + name)]
+        found = [allowed for key, allowed in [*self.keys.items(), *self.fields.items()]
+                 if f".{key}".replace("[]", "").endswith(f".{name}")]
         return found or None
