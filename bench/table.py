@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the tables of results in bench/README.md and docs/layouts.md from bench/results/*.json, between two markers.
+"""Writes what README.md, bench/README.md and docs/layouts.md say of results, from bench/results/*.json, between markers.
 usage: table.py [--check]     --check: change nothing, fail where the table is not what the results say"""
 
 import glob
@@ -206,6 +206,21 @@ def replaced(page, body, part=""):
     return f"{before}{begin}\n{body.rstrip()}\n{end}{after}"
 
 
+def headline(folder):
+    """The latest comparison of GPT-2 124M with PyTorch, as a sentence."""
+    found = [(result["date"], result, case) for result in results(folder) for case in result.get("cases", [])
+             if case["case"] == "gpt2-124m" and (case["fastest_peer"] or "").startswith("PyTorch")]
+    if not found:
+        return "No record yet.\n"
+    _, result, case = max(found, key=lambda f: f[0])
+    peer = next(p for p in case["peers"] if p["name"] == case["fastest_peer"])
+    machine, versions = result["machine"], result["versions"]
+    return (f"On {machine['processors']} processors ({machine['processor']}) weft trains GPT-2 124M in {case['precision']} at "
+            f"{number(case['weft']['median'])} tokens/s, **{case['ratio']:.2f} times** as fast as {case['fastest_peer']}\n"
+            f"({versions['torch'].split('+')[0]}, {number(peer['median'])} tokens/s; side by side, {result['date'][:10]}, commit "
+            f"{versions['commit'][:7]}): [more measurements](bench/README.md#results).\n")
+
+
 def main(arguments):
     check = arguments == ["--check"]
     if arguments and not check:
@@ -214,7 +229,7 @@ def main(arguments):
     folder = os.path.join(HERE, "results")
     here, layouts = os.path.join(HERE, "README.md"), os.path.join(HERE, "..", "docs", "layouts.md")
     tables = [(here, "", table(folder)), (here, ": predictions", predictions_table(folder)),
-              (layouts, "", parity_table(folder))]
+              (layouts, "", parity_table(folder)), (os.path.join(HERE, "..", "README.md"), ": headline", headline(folder))]
     return max(update(path, part, body, check) for path, part, body in tables)
 
 

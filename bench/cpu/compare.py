@@ -39,11 +39,11 @@ def parse(arguments):
     p.add_argument("--out", help="a path for the result instead")
     p.add_argument("--weft", default=os.path.join(ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
     p.add_argument("--peers", default=os.environ.get("WEFT_BENCH_PEERS", beside("peers")),
-                   help="folder of torch_lm.py and torch_mt.py ($WEFT_BENCH_PEERS; ../shared/peers)")
+                   help="folder of torch_lm.py and torch_mt.py ($WEFT_BENCH_PEERS; shared/peers beside the sources)")
     p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", "python3"),
                    help="a Python that has PyTorch ($WEFT_BENCH_PYTHON; python3)")
     p.add_argument("--data", default=os.environ.get("WEFT_TEST_DATA", beside("data")),
-                   help="folder with multi30k/tok/ ($WEFT_TEST_DATA; ../shared/data)")
+                   help="folder with multi30k/tok/ ($WEFT_TEST_DATA; shared/data beside the sources)")
     p.add_argument("--cases", default=",".join(cases.CASES), help="comma-separated (%(default)s)")
     p.add_argument("--precisions", default=",".join(cases.PRECISIONS), help="comma-separated (%(default)s)")
     p.add_argument("--repeats", type=int, help="runs of each program, in turn (5; 9 with --against)")

@@ -31,7 +31,7 @@ def parse(arguments):
     p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", "python3"),
                    help="a Python that has torch, transformers and ctranslate2 ($WEFT_BENCH_PYTHON; python3)")
     p.add_argument("--data", default=os.environ.get("WEFT_TEST_DATA", compare.beside("data")),
-                   help="folder with gpt2/vocab.json and merges.txt ($WEFT_TEST_DATA; ../shared/data)")
+                   help="folder with gpt2/vocab.json and merges.txt ($WEFT_TEST_DATA; shared/data beside the sources)")
     p.add_argument("--model", default="gpt2-124m", help="weft's, as in weft bench-decode (%(default)s)")
     p.add_argument("--no-peers", action="store_true", help="weft alone")
     p.add_argument("--prompt", type=int, default=32, help="tokens of a prompt (%(default)s)")

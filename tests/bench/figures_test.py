@@ -124,6 +124,19 @@ class Table(unittest.TestCase):
         for word in ("A Processor", "2 processors", "0123456789ab with changes", "PyTorch 2.15", "oneDNN 2.6.3"):
             self.assertIn(word, text)
 
+    def test_the_headline_is_the_latest_comparison_with_pytorch(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(table.headline(folder), "No record yet.\n")
+            older = {**copy.deepcopy(self.result), "date": "2001-01-01"}
+            older["cases"][0]["ratio"] = 9.0
+            for name, result in (("older", older), ("newer", self.result)):
+                with open(os.path.join(folder, f"{name}.json"), "w", encoding="utf-8") as out:
+                    json.dump(result, out)
+            text = table.headline(folder)
+            for words in ("2 processors (A Processor)", "GPT-2 124M in fp32 at 410 tokens/s", "**2.55 times**", "PyTorch compiled",
+                          "160 tokens/s", "commit 0123456"):
+                self.assertIn(words, text)
+
     def test_only_what_is_between_the_markers_changes(self):
         page = f"above\n{table.BEGIN.format('')}\nold\n{table.END.format('')}\nbelow\n"
         new = table.replaced(page, "new\n")

@@ -12,7 +12,7 @@
 #   <!-- before: COMMANDS -->      run first, unseen by readers: files that the block takes for granted
 #   <!-- printed: REMARK -->       above what a program printed: each line of it stands in the output of the block that was
 #                                  run last; "..." in a line is whatever (times, what differs from machine to machine)
-# Besides, every file of weft's that the page names or links to must exist.
+# What the text names, and what the blocks name that are not run, is for names.py to check.
 set -euo pipefail
 weft=$1 page=$2 scratch=$3
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -109,19 +109,6 @@ end_of_block() { # LANGUAGE TEXT COMMENT
   ran=$((ran + 1))
 }
 
-# Files of weft's in `code` or as a link; capitals stand for a name of the reader's.
-check_names() { # LINE
-  local name folders='(base|kernels|parallel|model|data|checkpoint|exchange|evaluate|trainer|launch|configs|tests|docs|cmake|bench|\.ci)'
-  while read -r name; do
-    [[ -z $name || $name =~ [A-Z]{2} && $name != README* ]] && continue
-    compgen -G "$root/$name" >/dev/null || problem "there is no $name"
-  done < <(grep -oE "\`$folders/[A-Za-z0-9_./*-]*" <<<"$1" | tr -d '\`')
-  while read -r name; do
-    [[ $name == *://* ]] && continue
-    [[ -e $(dirname "$page")/${name%%#*} ]] || problem "the link to $name leads nowhere"
-  done < <(grep -oE '\]\([^)]+\)' <<<"$1" | sed 's/^](//; s/)$//')
-}
-
 inside=false comment='' language='' text=''
 while IFS= read -r line || [[ -n $line ]]; do
   number=$((number + 1))
@@ -144,7 +131,6 @@ while IFS= read -r line || [[ -n $line ]]; do
     comment=${comment% -->}
   elif [[ -n $line ]]; then
     [[ -z $comment ]] || problem "the comment '$comment' stands above no block"
-    check_names "$line"
   fi
 done <"$page"
 $inside && problem "a block has no end"

@@ -5,7 +5,7 @@
     against_transformers.py BUILD [CASE ...] [--trained CHECKPOINT] [--data DIR] [--json FILE]
 
 BUILD is the build folder with `weft` and `tests/exchange/model_says`; DIR has gpt2/vocab.json, gpt2/merges.txt and
-text/*.txt (default: ../shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
+text/*.txt (default: shared/data beside the sources). Needs torch, transformers, tokenizers and safetensors.
 
 Of every case: a model of transformers with random weights is saved, imported and exported again. Compared are the
 logits after each token (1e-4), every bit of every tensor, the logits of the export as transformers loads it (0), the

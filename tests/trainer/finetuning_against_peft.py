@@ -5,7 +5,7 @@
     finetuning_against_peft.py BUILD [--data DIR]
 
 BUILD is the build folder with `weft`; DIR has gpt2/vocab.json, gpt2/merges.txt and text/tinyshakespeare.txt (default:
-../shared/data beside the sources). Needs torch, transformers and peft.
+shared/data beside the sources). Needs torch, transformers and peft.
 
 A small GPT-2 with random weights is saved by transformers and imported. Both programs then take 20 steps of AdamW on
 the same windows of text: with all weights, with some frozen and others at a rate of their own, and with adapters on every

@@ -51,8 +51,6 @@ class ShippedRuns : public testing::Test {
   Scratch scratch_;
 };
 
-std::string needs(const std::string& name) { return "needs " + shared_data(name).string() + " (set WEFT_TEST_DATA)"; }
-
 std::string files(const std::string& key, const std::string& path) { return key + "=[\"" + path + "\"]"; }
 
 TEST_F(ShippedRuns, SampleTranslation) {

@@ -9,7 +9,7 @@
 #include "tests/data/prepare/prepare_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
-#include "tests/support/source_dir.h"
+#include "tests/support/shared_data.h"
 
 namespace weft {
 namespace {
@@ -426,12 +426,10 @@ TEST(Prepare, TokenizersOfAnotherDatasetAreRefusedOnLoading) {
 }
 
 TEST(PrepareShared, TinyShakespeareIsCutAsNanoGptCuts) {
-  const char* set = std::getenv("WEFT_TEST_DATA");
-  const fs::path root = set ? fs::path(set) : source_dir() / ".." / "shared" / "data";
-  const fs::path text = root / "text" / "tinyshakespeare.txt";
-  if (!fs::exists(text)) GTEST_SKIP() << text << " is not there";
+  const std::string name = "text/tinyshakespeare.txt";
+  if (!has_shared_data(name)) GTEST_SKIP() << needs(name);
   const Scratch scratch;
-  DataConfig data = text_config(scratch, {text.string()});
+  DataConfig data = text_config(scratch, {shared_data(name).string()});
   data.document_delimiter = DocumentDelimiter::File;
   data.split = SplitRule::Characters, data.valid_fraction = 0.1;
   prepare(data, {.kind = TokenizerKind::Chars});

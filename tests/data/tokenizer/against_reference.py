@@ -5,7 +5,7 @@
     pip install tiktoken==0.14.0 tokenizers==0.23.3 sentencepiece==0.2.3
     python3 tests/data/tokenizer/against_reference.py build/cpu/weft [DOCUMENTS] [FOLDER]
 
-FOLDER (default: ../shared/data beside the sources) has gpt2/vocab.json, gpt2/merges.txt and tiktoken/cl100k_base.tiktoken;
+FOLDER (default: shared/data beside the sources) has gpt2/vocab.json, gpt2/merges.txt and tiktoken/cl100k_base.tiktoken;
 nothing is downloaded. o200k's pattern is compared with cl100k's ranks. Texts are lines, so they hold no line feed and end in no
 carriage return; those go through `weft prepare` in other tests. Prints a line a comparison; fails on any difference.
 """

@@ -187,7 +187,7 @@ TEST(PretokenCounter, PassesOnWhatAThreadThrows) {
 }
 
 TEST(BpeLearn, ReproducesTheQuixoteModel) {
-  if (!has_shared_data("text/quixote.model")) GTEST_SKIP() << "no ../shared/data/text/quixote.model";
+  if (!has_shared_data("text/quixote.model")) GTEST_SKIP() << needs("text/quixote.model");
   std::istringstream golden(read_file(shared_data("text/quixote.model")));
   std::string pattern, name;
   std::getline(golden, pattern);

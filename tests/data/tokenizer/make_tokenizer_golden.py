@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tokenizer_golden.json: what tiktoken makes of texts, odd strings and every code point.
 
-    pip install tiktoken==0.14.0 && python3 tests/data/tokenizer/make_tokenizer_golden.py ../shared/data
+    pip install tiktoken==0.14.0 && python3 tests/data/tokenizer/make_tokenizer_golden.py "$WEFT_TEST_DATA"
 
 The hash of a list of ids is h = h * 1099511628211 + id + 1 modulo 2^64, from h = 14695981039346656037.
 """

@@ -193,7 +193,7 @@ TEST(Words, AreSortedByFrequency) {
 }
 
 TEST(Chars, GiveNanoGptsIds) {
-  if (!has_shared_data("text/tinyshakespeare.txt")) GTEST_SKIP() << "no ../shared/data/text/tinyshakespeare.txt";
+  if (!has_shared_data("text/tinyshakespeare.txt")) GTEST_SKIP() << needs("text/tinyshakespeare.txt");
   const std::string text = read_file(shared_data("text/tinyshakespeare.txt"));
   const auto tokenizer = train({.kind = TokenizerKind::Chars}, {text});
   EXPECT_EQ(tokenizer->vocabulary(), 65);
@@ -246,8 +246,8 @@ std::string read_text(const fs::path& path) {
 class Published : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << "no ../shared/data/gpt2";
-    if (!has_shared_data("tiktoken/cl100k_base.tiktoken")) GTEST_SKIP() << "no ../shared/data/tiktoken";
+    if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << needs("gpt2/vocab.json");
+    if (!has_shared_data("tiktoken/cl100k_base.tiktoken")) GTEST_SKIP() << needs("tiktoken/cl100k_base.tiktoken");
     tokenizer_ = GetParam() == "gpt2" ? test::load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"))
                                       : test::load_tiktoken(shared_data("tiktoken/cl100k_base.tiktoken"));
   }
@@ -316,7 +316,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Published, testing::Values("gpt2", "cl100k"),
                          [](const auto& info) { return info.param; });
 
 TEST(Gpt2, GivesTheIdsOfTiktoken) {
-  if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << "no ../shared/data/gpt2";
+  if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << needs("gpt2/vocab.json");
   const auto tokenizer = test::load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"));
   EXPECT_EQ(tokenizer->encode("what is transformer language model"), (Ids{10919, 318, 47385, 3303, 2746}));
   EXPECT_EQ(tokenizer->special("<|endoftext|>"), 50256);
@@ -327,7 +327,7 @@ TEST(Gpt2, GivesTheIdsOfTiktoken) {
 
 // The rank file of the same tokens says nothing of how text is cut; its ids are the same.
 TEST(Gpt2, GivesTheSameIdsFromItsRankFile) {
-  if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << "no ../shared/data/gpt2";
+  if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << needs("gpt2/vocab.json");
   const auto merges = test::load_gpt2(shared_data("gpt2/vocab.json"), shared_data("gpt2/merges.txt"));
   const Scratch scratch;
   std::string text;
@@ -345,7 +345,7 @@ TEST(Gpt2, GivesTheSameIdsFromItsRankFile) {
 }
 
 TEST(Tiktoken, GivesTheIdsOfTiktoken) {
-  if (!has_shared_data("tiktoken/cl100k_base.tiktoken")) GTEST_SKIP() << "no ../shared/data/tiktoken";
+  if (!has_shared_data("tiktoken/cl100k_base.tiktoken")) GTEST_SKIP() << needs("tiktoken/cl100k_base.tiktoken");
   const auto tokenizer = test::load_tiktoken(shared_data("tiktoken/cl100k_base.tiktoken"));
   EXPECT_EQ(tokenizer->encode("Do no harm."), (Ids{5519, 912, 11682, 13}));
   EXPECT_EQ(tokenizer->decode(Ids{77002}), "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
@@ -359,7 +359,7 @@ TEST(Tiktoken, GivesTheIdsOfTiktoken) {
 }
 
 TEST(Gpt2, TakesMoreSpecialsAndRoles) {
-  if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << "no ../shared/data/gpt2";
+  if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << needs("gpt2/vocab.json");
   TokenizerConfig config{.kind = TokenizerKind::Gpt2,
                          .vocab_file = shared_data("gpt2/vocab.json"),
                          .merges_file = shared_data("gpt2/merges.txt"),
