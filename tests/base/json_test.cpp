@@ -59,7 +59,7 @@ TEST(Json, AnExcerptShowsWhatIsShortAndNeverWhatIsDeep) {
   EXPECT_EQ(shown(nlohmann::json(std::vector<int>(9, 0))), "an array of 9");
   EXPECT_EQ(shown(std::string("a\n\xff")), "\"a\\n\xef\xbf\xbd\"");
   EXPECT_EQ(shown(nlohmann::json(std::string(100, 'x'))), "\"" + std::string(59, 'x') + "...");
-  for (const std::string& text : deepest_values()) {
+  for (const std::string& text : {deep_lists(100'000), deep_objects(100'000)}) {
     EXPECT_THAT(shown(nlohmann::json::parse(text)), StartsWith("an "));
     EXPECT_THAT(shown(nlohmann::ordered_json::parse(text)), StartsWith("an "));
     EXPECT_EQ(integer_or<int>(nlohmann::json::parse(R"({"n": 3, "deep": )" + text + "}"), "n", 0), 3);
