@@ -2,9 +2,10 @@
 #include "checkpoint/average.h"
 
 #include "base/error.h"
+#include "base/new_directory.h"
 #include "checkpoint/attachments.h"
 #include "checkpoint/reader.h"
-#include "checkpoint/writer.h"
+#include "checkpoint/whole_writer.h"
 
 namespace weft {
 
@@ -53,43 +54,32 @@ void check_same_model(const Checkpoint& one, const Checkpoint& other) {
                      text(other));
 }
 
+void fill_with_mean(const std::vector<Checkpoint>& all, const WholeTensor& tensor, std::span<float> mean) {
+  Context context;
+  std::vector<double> sum(mean.size(), 0);
+  for (const Checkpoint& checkpoint : all) {
+    const Tensor one = checkpoint.read_whole(context, tensor.name, tensor.shape);
+    const float* x = one.data<float>();
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += x[i];
+  }
+  for (size_t i = 0; i < sum.size(); ++i) mean[i] = static_cast<float>(sum[i] / static_cast<double>(all.size()));
+}
+
 }  // namespace
 
 void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out) {
   require<ConfigError>(!paths.empty(), "no checkpoint to average");
-  require<DataError>(!fs::exists(out), "{}: exists already", out.string());
-  Context context;
+  require_absent(out);
   std::vector<Checkpoint> all;
   for (const fs::path& path : paths) all.push_back(Checkpoint::open(path));
   const Checkpoint& last = all.back();
   for (const Checkpoint& one : all) check_same_model(one, last);
-  std::vector<TensorBox> mean;
-  for (const auto& [name, shape] : last.tensors("master")) {
-    const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
-    mean.push_back({"master", name, shape, origin, context.empty(shape, DType::F32)});
-    std::vector<double> sum(static_cast<size_t>(shape.elements()), 0);
-    for (const Checkpoint& checkpoint : all) {
-      const Tensor one = checkpoint.read_whole(context, name, shape);
-      const float* x = one.data<float>();
-      for (size_t i = 0; i < sum.size(); ++i) sum[i] += x[i];
-    }
-    float* to = mean.back().data.data<float>();
-    for (size_t i = 0; i < sum.size(); ++i) to[i] = static_cast<float>(sum[i] / static_cast<double>(paths.size()));
-  }
   CheckpointHeader header = header_of(last.path(), last.manifest());
   for (const fs::path& path : paths) header.provenance["mean_of"].push_back(path.string());
-  const auto world = single_communicator(MeshAxis::World);
-  const fs::path scratch = out.string() + ".parts";
-  try {
-    CheckpointWriter writer(scratch, context, *world);
-    writer.start(header, arrays_of(mean));
-    rename_durably(writer.finish().path, out);
-    fs::remove(scratch);
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(scratch, ignored);
-    throw;
-  }
+  std::vector<WholeTensor> tensors;
+  for (const auto& [name, shape] : last.tensors("master")) tensors.push_back({name, shape});
+  write_whole_checkpoint(out, header, tensors,
+                         [&](const WholeTensor& tensor, std::span<float> mean) { fill_with_mean(all, tensor, mean); });
 }
 
 }  // namespace weft

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/strict_json.h"
+#include "base/json.h"
 #include "checkpoint/array_reader.h"
 
 namespace weft {
@@ -101,7 +101,7 @@ std::string read_manifest_text(const fs::path& checkpoint) {
 
 CheckpointManifest parse_checkpoint_manifest(std::string_view text, const fs::path& path) {
   try {
-    const Json json = Json::parse(text);
+    const auto json = parse_json<Json>(text, "the manifest");
     const Json& body = json.at("weft_checkpoint");
     require<DataError>(json.at("hash").get<std::string>() == hash_hex(hash64(body.dump())), "its hash does not fit");
     return manifest_from_json(body);

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/strict_json.h"
+#include "base/json.h"
 
 namespace weft {
 namespace {
@@ -148,7 +148,7 @@ std::string index_text(const PartIndex& index) {
 
 PartIndex parse_index(std::string_view text, uint64_t file_bytes) {
   try {
-    const Json json = Json::parse(text);
+    const auto json = parse_json<Json>(text, "the index");
     PartIndex index{.block_bytes = integer_from<uint64_t>(json.at("block_bytes"))};
     require<DataError>(index.block_bytes >= 8 && index.block_bytes % 8 == 0, "blocks of {} bytes", index.block_bytes);
     std::vector<Stretch> boxes;

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
-#include "base/strict_json.h"
 #include "checkpoint/array_reader.h"
 #include "checkpoint/reading_order.h"
 #include "kernels/transfer.h"
@@ -27,7 +27,8 @@ constexpr int64_t kUnreadable = std::numeric_limits<int64_t>::max();
 // Of the order alone: what else the manifest says is not checked.
 int64_t sequence_of(const fs::path& checkpoint) {
   try {
-    const auto manifest = nlohmann::ordered_json::parse(read_file(manifest_path(checkpoint)));
+    const fs::path path = manifest_path(checkpoint);
+    const auto manifest = parse_json<nlohmann::ordered_json>(read_file(path), path.string());
     return integer_or<int64_t>(manifest.at("weft_checkpoint"), "sequence", 0);
   } catch (const std::exception&) {
     return kUnreadable;

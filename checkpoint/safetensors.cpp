@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/strict_json.h"
+#include "base/json.h"
 
 namespace weft {
 namespace {
@@ -147,7 +147,7 @@ size_t stored_bytes(StoredType type) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes, const std::string& where) {
   constexpr int kDepth = 3;  // the header, a tensor, its shape
-  const Json json = parse_strict_json(text, where, kDepth);
+  const Json json = parse_json(text, where, kDepth);
   require<DataError>(json.is_object(), "{}: the header is no object of tensors", where);
   SafetensorsHeader header;
   for (const auto& [name, value] : json.items()) {
@@ -223,7 +223,7 @@ void SafetensorsModel::add_file(const fs::path& path) {
 
 void SafetensorsModel::read_index(const fs::path& directory, const fs::path& index) {
   const std::string where = index.string();
-  const Json json = parse_strict_json(read_file(index), where, 8);
+  const Json json = parse_json(read_file(index), where, 8);
   require<DataError>(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
                      "{}: expected an object with weight_map, an object of tensor: file", where);
   std::map<std::string, std::string> files;  // of each tensor

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checkpoint/whole_writer.h"
 
-#include "base/error.h"
+#include "base/new_directory.h"
 #include "checkpoint/part.h"
-#include "checkpoint/reader.h"
 #include "checkpoint/space.h"
 
 namespace weft {
@@ -34,22 +33,14 @@ CheckpointFile write_tensors(const fs::path& path, const std::vector<WholeTensor
 void write_whole_checkpoint(const fs::path& out, const CheckpointHeader& header,
                             const std::vector<WholeTensor>& tensors,
                             const std::function<void(const WholeTensor&, std::span<float>)>& fill) {
-  require<DataError>(!fs::exists(out), "{}: exists already", out.string());
+  NewDirectory directory(out);
   int64_t elements = 0;
   for (const WholeTensor& t : tensors) elements += t.shape.elements();
-  const fs::path temporary = out.string() + std::string(kUnfinished);
-  fs::remove_all(temporary);
-  fs::create_directories(temporary);
-  try {
-    require_space(temporary, checkpoint_bytes(elements, sizeof(float), 1, std::ssize(tensors), 1), "the weights");
-    const CheckpointFile part = write_tensors(temporary / part_name(0), tensors, fill);
-    write_manifest(temporary, header, {part});
-    rename_durably(temporary, out);
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(temporary, ignored);
-    throw;
-  }
+  require_space(directory.path(), checkpoint_bytes(elements, sizeof(float), 1, std::ssize(tensors), 1),
+                "the weights of " + out.string());
+  const CheckpointFile part = write_tensors(directory.path() / part_name(0), tensors, fill);
+  write_manifest(directory.path(), header, {part});
+  directory.commit();
 }
 
 }  // namespace weft

@@ -2,10 +2,10 @@
 #include "data/dataset_manifest.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json.h"
 
 namespace weft {
 
@@ -114,7 +114,7 @@ class Node {
   }
   int64_t count(int64_t most = int64_t{1} << 60) const {
     const bool fits = json_.is_number_unsigned() && json_.get<uint64_t>() <= static_cast<uint64_t>(most);
-    require<DataError>(fits, "{} is {}, not a number from 0 to {}", where_, json_.dump(), most);
+    require<DataError>(fits, "{} is {}, not a number from 0 to {}", where_, json_excerpt(json_), most);
     return json_.get<int64_t>();
   }
   double number() const {
@@ -256,7 +256,7 @@ bool holds_references(DatasetKind kind, std::string_view split) {
 std::string manifest_text(const Manifest& manifest) {
   Json json = to_json(manifest);
   const std::string body = dump(json);
-  json = Json::parse(body);  // as a reader sees it
+  json = parse_json(body, std::string(kManifestName));  // as a reader sees it
   json["checksum"] = hash_hex(hash64(dump(json)));
   return dump(json);
 }
@@ -271,17 +271,7 @@ Manifest read_manifest(const fs::path& directory) {
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& where) {
-  constexpr int kDeepest = 16;  // a manifest has 7 levels; printing takes a stack frame for each
-  const auto not_too_deep = [&](int depth, Json::parse_event_t, const Json&) {
-    require<DataError>(depth <= kDeepest, "{} is damaged: it is nested more than {} levels deep", where, kDeepest);
-    return true;
-  };
-  Json json;
-  try {
-    json = Json::parse(text, not_too_deep);
-  } catch (const Json::exception& error) {
-    throw DataError(fmt::format("{} is damaged: {}", where, error.what()));
-  }
+  const Json json = parse_json(text, where + " is damaged");
   require<DataError>(json.is_object() && json.value("format", Json()) == "weft dataset", "{} is not a weft dataset",
                      where);
   const Node root(json, where);

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "data/text/text_input.h"
 #include "evaluate/likelihood.h"
 #include "evaluate/text_generator.h"
@@ -23,7 +23,7 @@ size_t label_of(const nlohmann::json& label) {
 
 ChoiceQuestion parse_question(std::string_view line, const std::string& where) {
   try {
-    const nlohmann::json json = nlohmann::json::parse(line);
+    const nlohmann::json json = parse_json(line, where);
     ChoiceQuestion question{.context = json.at("ctx").get<std::string>(),
                             .endings = json.at("endings").get<std::vector<std::string>>(),
                             .right = label_of(json.at("label"))};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/new_directory.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/safetensors_writer.h"
 #include "exchange/export_plan.h"
@@ -110,7 +111,7 @@ std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model
 
 ExportReport export_model(const fs::path& path, const fs::path& out, std::optional<StoredType> dtype,
                           const Json& origin, bool adapter) {
-  require<DataError>(!fs::exists(out), "{}: exists already", out.string());
+  require_absent(out);
   const Checkpoint checkpoint = Checkpoint::open(path);
   const ModelToExport model = model_of(checkpoint, dtype, adapter);
   const bool translates = model.job.model.encoder_layers > 0;
@@ -120,19 +121,11 @@ ExportReport export_model(const fs::path& path, const fs::path& out, std::option
                           : reason      ? plan_own_layout(model)
                                         : plan_marian(model);
   check_complete(checkpoint, plan);
-  const fs::path temporary = out.string() + std::string(kUnfinished);
-  fs::remove_all(temporary);
-  fs::create_directories(temporary);
-  try {
-    for (const auto& [file, text] : plan.files) write_file_atomically(temporary / file, text);
-    write_weights(checkpoint, plan.tensors, model.dtype, temporary / plan.weights, origin);
-    rename_durably(temporary, out);
-    return {plan.architecture, reason.value_or("")};
-  } catch (...) {
-    std::error_code ignored;
-    fs::remove_all(temporary, ignored);
-    throw;
-  }
+  NewDirectory directory(out);
+  for (const auto& [file, text] : plan.files) write_file_atomically(directory.path() / file, text);
+  write_weights(checkpoint, plan.tensors, model.dtype, directory.path() / plan.weights, origin);
+  directory.commit();
+  return {plan.architecture, reason.value_or("")};
 }
 
 }  // namespace weft

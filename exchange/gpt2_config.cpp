@@ -5,7 +5,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "base/strict_json.h"
+#include "base/json.h"
 
 namespace weft {
 namespace {
@@ -25,7 +25,7 @@ constexpr std::array kActivations = {
 // The fields of one file, each looked for by name; what is absent is what GPT-2's configuration begins with.
 class Fields {
  public:
-  explicit Fields(const fs::path& path) : where_(path.string()), json_(parse_strict_json(read_file(path), where_, 16)) {
+  explicit Fields(const fs::path& path) : where_(path.string()), json_(parse_json(read_file(path), where_, 16)) {
     require<DataError>(json_.is_object(), "{}: expected an object", where_);
   }
 

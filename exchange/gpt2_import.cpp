@@ -8,6 +8,7 @@
 
 #include "base/config/writer.h"
 #include "base/error.h"
+#include "base/new_directory.h"
 #include "checkpoint/whole_writer.h"
 #include "data/tokenizer/hugging_face.h"
 #include "exchange/gpt2_config.h"
@@ -149,7 +150,7 @@ std::string Gpt2Weights::dtype() const {
 }  // namespace
 
 void import_gpt2(const fs::path& directory, const fs::path& out, nlohmann::ordered_json origin) {
-  require<DataError>(!fs::exists(out), "{}: exists already", out.string());
+  require_absent(out);
   require<DataError>(fs::is_directory(directory), "{}: no such directory", directory.string());
   const Gpt2Config config = read_gpt2_config(directory / "config.json");
   const JobConfig job = job_of(directory, config.model);

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/strict_json.h"
+#include "base/json.h"
 
 namespace weft {
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/tokenizer_option.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "checkpoint/writer.h"
 #include "data/dataset_manifest.h"
 #include "data/tokenizer/trainer.h"
@@ -18,7 +17,7 @@ TokenizerPtr load_foreign(const TokenizerConfig& config) { return TokenizerTrain
 
 // weft's own, or that of Hugging Face's tokenizers, which says no format.
 TokenizerPtr load_json(const fs::path& path) {
-  const auto json = nlohmann::json::parse(read_file(path), nullptr, false);
+  const auto json = parse_json(read_file(path), path.string());
   const bool is_own = !json.is_object() || json.contains("format") || !json.contains("model");
   return is_own ? Tokenizer::load(path) : load_foreign({.kind = TokenizerKind::HuggingFace, .model_file = path});
 }

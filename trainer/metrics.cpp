@@ -2,9 +2,10 @@
 #include "trainer/metrics.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 
 namespace weft {
@@ -14,18 +15,25 @@ using Json = nlohmann::ordered_json;
 
 fs::path log_path(const fs::path& directory) { return directory / "metrics.jsonl"; }
 
+// Nothing: it is no line of this log's, or a part of one.
+std::optional<Json> event_of(std::string_view text) {
+  try {
+    auto line = parse_json<Json>(text, "an event");
+    const bool ours =
+        line.at("event").is_string() && line.at("step").is_number_integer() && line.at("attempt").is_number_integer();
+    if (ours) return line;
+  } catch (const std::exception&) {
+  }
+  return std::nullopt;
+}
+
 std::vector<Json> whole_lines(const fs::path& path) {
   std::vector<Json> lines;
   if (!fs::exists(path)) return lines;
   const std::string text = read_file(path);
   size_t begin = 0;
   for (size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-    Json line = Json::parse(text.begin() + static_cast<int64_t>(begin), text.begin() + static_cast<int64_t>(end),
-                            nullptr, false);
-    const bool ours = line.is_object() && line.contains("event") && line["event"].is_string() &&
-                      line.contains("step") && line["step"].is_number_integer() && line.contains("attempt") &&
-                      line["attempt"].is_number_integer();
-    if (ours) lines.push_back(std::move(line));
+    if (auto line = event_of(std::string_view(text).substr(begin, end - begin))) lines.push_back(std::move(*line));
   }
   return lines;
 }

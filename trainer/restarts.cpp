@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/restarts.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 
 namespace weft {
 namespace {
@@ -18,12 +17,15 @@ struct Restarts {
 // A file that cannot be read counts nothing: it is written anew at each start.
 Restarts read_restarts(const fs::path& path) {
   if (!fs::exists(path)) return {};
-  const Json json = Json::parse(read_file(path), nullptr, false);
-  const auto number = [&](const char* key) {
-    return json.is_object() && json.contains(key) && json[key].is_number_integer() ? json[key].get<int64_t>() : -1;
-  };
-  if (number("step") < 0 || number("restarts") < 0) return {};
-  return {.step = number("step"), .count = number("restarts")};
+  const std::string text = read_file(path);
+  try {
+    const auto json = parse_json<Json>(text, path.string());
+    const Restarts read{.step = integer_from<int64_t>(json.at("step")),
+                        .count = integer_from<int64_t>(json.at("restarts"))};
+    if (read.step >= 0 && read.count >= 0) return read;
+  } catch (const std::exception&) {
+  }
+  return {};
 }
 
 }  // namespace

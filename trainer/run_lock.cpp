@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/log.h"
 
 namespace weft {
@@ -102,7 +102,8 @@ void RunLock::write(const RunOwner& owner) {
 
 std::string describe_owner(const fs::path& directory) {
   try {
-    const Json owner = Json::parse(read_file(lock_path(directory)));
+    const fs::path path = lock_path(directory);
+    const auto owner = parse_json<Json>(read_file(path), path.string());
     const auto job = owner.at("job").get<std::string>();
     return fmt::format("attempt {}, process {} on {}{}, since {}", owner.at("attempt").get<int64_t>(),
                        owner.at("pid").get<int64_t>(), owner.at("host").get<std::string>(),

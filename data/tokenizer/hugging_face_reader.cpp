@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/strict_json.h"
+#include "base/json.h"
 #include "data/tokenizer/bpe_vocabulary.h"
 #include "data/tokenizer/files.h"
 #include "data/tokenizer/hugging_face.h"
@@ -16,7 +16,7 @@ constexpr int kDepth = 16;
 constexpr const char* kHint = "weft has byte-level BPE as GPT-2 and GPT-4 use it";
 
 TokenizerJson read_json_file(const fs::path& path) {
-  TokenizerJson json = parse_strict_json(read_file(path), path.string(), kDepth);
+  TokenizerJson json = parse_json(read_file(path), path.string(), kDepth);
   require<DataError>(json.is_object(), "{}: expected an object", path.string());
   return json;
 }

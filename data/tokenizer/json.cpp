@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/strict_json.h"
 #include "data/tokenizer/bpe_vocabulary.h"
 #include "data/tokenizer/utf8.h"
 
@@ -18,16 +17,6 @@ int hex_digit(char c) {
 }
 
 }  // namespace
-
-TokenizerJson parse_json(std::string_view text, const std::string& where) {
-  try {
-    return TokenizerJson::parse(text.begin(), text.end());
-  } catch (const TokenizerJson::parse_error& error) {
-    throw DataError(fmt::format("{}: no valid JSON at byte {}: {}", where, error.byte, error.what()));
-  } catch (const TokenizerJson::exception& error) {  // a number that no double holds
-    throw DataError(fmt::format("{}: no valid JSON: {}", where, error.what()));
-  }
-}
 
 const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where) {
   require<DataError>(object.is_object(), "{}: expected an object, got {}", where, json_excerpt(object));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+
+#include "base/json.h"
 
 namespace weft {
 
@@ -10,7 +11,6 @@ namespace weft {
 // file and the member.
 using TokenizerJson = nlohmann::json;
 
-TokenizerJson parse_json(std::string_view text, const std::string& where);
 const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where);
 const TokenizerJson& json_list(const TokenizerJson& value, const std::string& where);
 // At least one character of valid UTF-8; "?" etc. as they are.

@@ -204,7 +204,7 @@ std::shared_ptr<const Tokenizer> Tokenizer::from_json(std::string_view text, con
   require<DataError>(format == kFormat, "{}: format is \"{}\", expected \"{}\"", where, format, kFormat);
   const TokenizerJson& version = json_member(json, "version", where);
   require<DataError>(version.is_number_unsigned() && version == kVersion, "{}: version {}, this weft reads version {}",
-                     where, version.dump(-1, ' ', false, TokenizerJson::error_handler_t::replace), kVersion);
+                     where, json_excerpt(version), kVersion);
   SpecialTokens specials = read_specials(json, where);
   auto model = read_model(json, specials, where);
   try {

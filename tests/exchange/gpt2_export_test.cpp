@@ -25,6 +25,7 @@ namespace {
 using namespace test;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 struct Gpt2Export : testing::Test {
   fs::path imported(const Gpt2Directory& directory = Gpt2Directory()) const {
@@ -126,6 +127,31 @@ TEST_F(Gpt2Export, BiasesThatAreNotThereAreZeros) {
   import_gpt2(scratch / "out", scratch / "again", {});
   ImportedModel before(scratch / "plain"), after(scratch / "again");
   EXPECT_EQ(before.logits({1, 2, 3}), after.logits({1, 2, 3}));
+}
+
+// Names beside the one that is asked for may be anybody's, and a slash behind it means nothing.
+TEST_F(Gpt2Export, NothingBesideTheOutputIsTouched) {
+  JobConfig job{.model = kSmall};
+  job.lora = {.rank = 2, .targets = {"attention.*"}};
+  const fs::path adapted = write_model(scratch / "adapted", job, *tokenizer_of({.kind = TokenizerKind::Bytes}), half);
+  for (const char* name : {"merged", "out", "in"}) {
+    fs::create_directory(scratch / (name + std::string(".tmp")));
+    scratch.write(name + std::string(".tmp/keep"), "thesis");
+  }
+  merge_adapters(adapted, scratch / "merged/");
+  export_model(scratch / "merged", scratch / "out/", std::nullopt, {});
+  import_gpt2(scratch / "out", scratch / "in/", {});
+  EXPECT_EQ(Checkpoint::open(scratch / "in").tensors("master").size(),
+            Checkpoint::open(scratch / "merged").tensors("master").size());
+  EXPECT_EQ(error_of([&] { export_model(scratch / "in", scratch / "out/", std::nullopt, {}); }),
+            (scratch / "out").string() + ": exists already");
+  EXPECT_THAT(error_of([&] { import_gpt2(scratch / "out", scratch / "in.tmp/", {}); }), HasSubstr("exists already"));
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(scratch.path())) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, UnorderedElementsAre("adapted", "merged", "merged.tmp", "out", "out.tmp", "in", "in.tmp"));
+  for (const char* name : {"merged", "out", "in"}) {
+    EXPECT_EQ(read_file(scratch / (name + std::string(".tmp")) / "keep"), "thesis");
+  }
 }
 
 // W + (alpha / rank) B A, of what is written alone, is what is written once it is merged.

@@ -40,6 +40,10 @@ def text_of(value):
     return json.dumps(value, separators=(",", ":")).encode()
 
 
+def nested(levels):
+    return [nested(levels - 1)] if levels > 1 else []
+
+
 BOX = {"name": "w", "shape": [3, 4], "origin": [1, 0], "extent": [2, 4]}
 SLICE = {"buffer": "master", **BOX, "dtype": "f32", "offset": 80, "hash": "0123456789abcdef"}
 INDEX = {
@@ -62,6 +66,7 @@ CHECKPOINT = {
 DAMAGED_CHECKPOINT = {
     "box": text_of({**INDEX, "tensors": [{**BOX, "origin": [2, 0]}]}),
     "climbs": text_of({**BODY, "files": [{**BODY["files"][0], "name": "../rank-00000.h5"}]}),
+    "deep": text_of({**BODY, "state": nested(200)}),
     "huge": text_of({**INDEX, "tensors": [{**BOX, "shape": [2**40, 2**40], "extent": [2**40, 2**40]}]}),
     "index_leaves": text_of({**BODY, "files": [{**BODY["files"][0], "bytes": 350}]}),
     "later": text_of({**BODY, "version": 3}),
@@ -84,10 +89,6 @@ DATASET_BODY = {"format": "weft dataset", "version": 2, "kind": "pairs", "token_
 def dataset(split=None, shard=None, **body):
     changed = {**SPLIT, **(split or {}), "shards": [{**SHARD, **(shard or {})}]}
     return text_of({**DATASET_BODY, "splits": {"test": changed}, **body})
-
-
-def nested(levels):
-    return [nested(levels - 1)] if levels > 1 else []
 
 
 def without(value, *keys):

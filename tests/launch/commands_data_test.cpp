@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/launch/commands_fixture.h"
+#include "tests/support/deep_json.h"
 #include "tests/support/gzip.h"
 
 namespace weft {
@@ -201,6 +202,22 @@ TEST_F(Commands, DatasetsThatDoNotFit) {
       {{"inspect", "data/dataset.json"}, 2, {"hint: give the directory"}},
       {{"inspect", "nowhere"}, 3, {"nowhere: no such file"}},
   });
+}
+
+// Files of strangers, before anything in them is believed.
+TEST_F(Commands, NoDepthOfJsonEndsTheProgram) {
+  fs::create_directories(scratch_ / "run/checkpoints/step-00000001");
+  for (const std::string& deep : deepest_values()) {
+    scratch_.write("t.json", R"({"format":)" + deep + "}");
+    scratch_.write("run/checkpoints/step-00000001/manifest.json", R"({"weft_checkpoint":)" + deep + R"(,"hash":"0"})");
+    expect_all({
+        {{"inspect", "t.json"}, 3, {"t.json: more than 64 lists and objects within each other"}},
+        {{"tokenize", "--tokenizer", "t.json"}, 3, {"t.json: more than 64"}},
+        {{"inspect", "run/checkpoints/step-00000001"}, 3, {"manifest.json: the manifest: more than 64", "hint:"}},
+        {{"inspect", "run"}, 3, {"manifest.json: the manifest: more than 64"}},
+        {{"average", "run", "--out", "mean"}, 3, {"manifest.json: the manifest: more than 64"}},
+    });
+  }
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ JobRequeue=1
 MpiDefault=none
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-KillWait=5
+KillWait=30
 SlurmdTimeout=60
 NodeName=w1 NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[1]} CPUs=2 RealMemory=1000 State=UNKNOWN
 NodeName=w2 NodeHostname=$host NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=2 RealMemory=1000 State=UNKNOWN

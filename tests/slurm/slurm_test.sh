@@ -111,16 +111,21 @@ chmod +x dying-weft
 # All of this at once, where there is room: two nodes of two processors.
 #   asked       is told to stop, saves, is queued again, and goes on by itself
 #   preempted   makes way for another job, on a node of its own
+#   cancelled   is cancelled by its user, saves, and is not queued again
 #   broken      has a wrong configuration, on both ranks: the first exit code is 2, srun's may be another one
 #   dying       is killed at its first step each time
 job asked $endless
 job preempted $endless
+job cancelled $endless
 job dying $endless
 asked=$(submit --nodelist=w1 "$(script one_node)" asked.yaml)
 preempted=$(submit --nodelist=w2 --ntasks=2 "$(script preemptible)" preempted.yaml)
+cancelled=$(submit --nodelist=w1 "$(script one_node)" cancelled.yaml)
 dying=$(WHOLE_WEFT=$weft WEFT=$scratch/dying-weft WEFT_MAX_RESTARTS=1 submit --nodelist=w1 "$(script one_node)" dying.yaml)
 until_so "the run to be asked trains" steps_done asked 3
 until_so "the run to be preempted trains" steps_done preempted 3
+until_so "the run to be cancelled trains" steps_done cancelled 3
+scancel "$cancelled"
 give_an_end asked
 give_an_end preempted
 scancel --signal=USR1 "$asked"
@@ -131,12 +136,14 @@ ended_all() {
   for id in "$@"; do ended "$id" || all=1; done
   return $all
 }
-until_so "all of them end" ended_all "$asked" "$preempted" "$dying" "$broken" "$first"
+until_so "all of them end" ended_all "$asked" "$preempted" "$cancelled" "$dying" "$broken" "$first"
 ends "$asked" COMPLETED 0:0 1 'exit code 75' 'exit code 0'
 ends "$preempted" COMPLETED 0:0 1 'exit code 0'
+ends "$cancelled" CANCELLED 75:0 0 'SIGTERM' 'exit code 75' 'does not queue it again'
+[[ -n $(compgen -G 'runs/cancelled/checkpoints/step-*/manifest.json') ]] || fail "the cancelled run has not saved"
 ends "$broken" FAILED 2:0 0 'exit code 2: .*heads'
 ends "$dying" FAILED 7:0 2 'exit code 137' 'exit code 7: runs/dying: .*restarts'
-echo "asked, preempted, broken, dying: each as it should"
+echo "asked, preempted, cancelled, broken, dying: each as it should"
 
 # Two nodes: one is drained, the run is asked to leave it, and goes on on the other. Meanwhile mpirun does the rest.
 job drained $endless

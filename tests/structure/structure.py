@@ -15,6 +15,7 @@ rooms, are read too, so that two commits can be compared. Tests are left out. Wh
   - each concept of CONCEPTS lives in just one room; no command of launch/ is longer than 100 lines
   - a tensor's memory is touched by device code alone, and on the host only where tensors lie there by design
   - no header of kernels/ that others see names the CPU's maths (cpu::)
+  - text becomes JSON by parse_json of base/json.h alone, which bounds how deep it goes
 """
 
 import argparse
@@ -60,6 +61,9 @@ DEVICE_CODE = ("kernels/", "parallel/single_communicator.cpp", "parallel/dry_com
                "parallel/nccl/communicator.cpp")
 HOST_MEMORY = re.compile(r"(?:\.|->)(?:raw\(\)|(?:data|span)<)")
 HOST_CODE = ("kernels/tensor.h", "checkpoint/average.cpp", "checkpoint/reader.cpp", "checkpoint/writer.cpp")
+
+JSON_PARSER = re.compile(r"[Jj]son(?:<[^>]*>)?::(?:parse|accept|sax_parse)\(")
+JSON_CODE = "base/json.cpp"
 
 
 # Programs of their own inside a room, which link what they measure.
@@ -226,6 +230,8 @@ def problems(root, rooms, texts, concepts=CONCEPTS):
             yield f"{path} touches a device's memory: use an operation, upload or download"
         if HOST_MEMORY.search(text) and path not in HOST_CODE:
             yield f"{path} touches a tensor's memory on the host: use an operation, upload or download"
+        if JSON_PARSER.search(strip(text)) and path != JSON_CODE:
+            yield f"{path} parses JSON by itself: use parse_json, which bounds how deep it goes"
         if path.startswith("kernels/") and path.count("/") == 1 and path.endswith(".h") and "cpu::" in text:
             yield f"{path} names cpu::, which is private to kernels/"
         lines = text.count("\n") - text.startswith(LICENCE)

@@ -65,6 +65,12 @@ class StructureTest(unittest.TestCase):
                          ["low/a.h touches a device's memory: use an operation, upload or download"])
         self.assertEqual(self.problems(**{"low/a.h": "inline void f(std::span<int> s);\n"}), [])
 
+    def test_json_of_any_depth(self):
+        for call in ("nlohmann::json::parse(text)", "OrderedJson::accept(text)", "basic_json<>::sax_parse(text, &sax)"):
+            self.assertEqual(self.problems(**{"low/a.cpp": f"auto f() {{ return {call}; }}\n"}),
+                             ["low/a.cpp parses JSON by itself: use parse_json, which bounds how deep it goes"])
+        self.assertEqual(self.problems(**{"low/a.cpp": "// Json::parse(text)\nauto f() { return parse_json(text); }\n"}), [])
+
     def test_a_concept_of_two_rooms(self):
         schema = "struct JobConfig {\n};\n"
         house = {"low/a.cpp": schema, "high/c.cpp": '#include "low/inner/b.h"\n' + schema}

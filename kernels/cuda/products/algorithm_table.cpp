@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/strict_json.h"
+#include "base/json.h"
 
 namespace weft::cuda {
 namespace {
@@ -130,7 +130,7 @@ std::string AlgorithmTable::digest() const {
 }
 
 std::string AlgorithmTable::take(const std::string& text, const std::string& from) {
-  const Json file = parse_strict_json(text, from, kDepth);
+  const Json file = parse_json(text, from, kDepth);
   try {
     const Json table = checked_table(file);
     Chosen read;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "tests/data/tokenizer/make_tokenizer.h"
+#include "tests/support/deep_json.h"
 #include "tests/support/scratch.h"
 
 namespace weft {
@@ -172,6 +173,10 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   expect_error([&] { Tokenizer::load(path); }, {path.string(), "no valid JSON at byte"});
   write("t.json", "");
   expect_error([&] { Tokenizer::load(path); }, {path.string(), "no valid JSON"});
+  for (const std::string& deep : deepest_values()) {
+    write("t.json", "{\"format\": " + deep + "}");
+    expect_error([&] { Tokenizer::load(path); }, {path.string(), "within each other"});
+  }
   expect_error([&] { Tokenizer::load(folder_ / "none.json"); }, {"none.json", "No such file"});
   expect_error([&] { Tokenizer::load(folder_); }, {folder_.string()});
 }
@@ -241,6 +246,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithGpt2sFiles) {
   lacking.erase("a");
   fails("[1]", good.merges, {"v.json", "expected an object"});
   fails("{", good.merges, {"v.json", "no valid JSON"});
+  for (const std::string& deep : deepest_values()) fails(deep, good.merges, {"v.json", "within each other"});
   fails(vocab_with("zz", -3), good.merges, {"v.json", "\"zz\"", "expected an id"});
   fails(vocab_with("zz", "3"), good.merges, {"v.json", "\"zz\"", "expected an id"});
   fails(vocab_with("zz", 258), good.merges, {"v.json", "261 tokens, but the bytes, 3 merges"});

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "base/files.h"
+
+namespace weft {
+
+// DataError if something has the name, be it a link to nothing. For commands to ask before they begin to work.
+void require_absent(const fs::path& name);
+
+// A directory that a command makes, whole or not at all. Its files are written below a directory of this object's own
+// (.NAME.XXXXXX, beside it, which nobody else can enter), and commit() gives it its name, which may end in slashes.
+// Unless it comes to that, all that was made goes with this object, but for directories above it; nothing else is ever
+// removed, replaced or written through a link.
+class NewDirectory {
+ public:
+  // Makes the directories above it too. DataError if something has the name already.
+  explicit NewDirectory(const fs::path& name);
+  ~NewDirectory();
+  NewDirectory(const NewDirectory&) = delete;
+  NewDirectory& operator=(const NewDirectory&) = delete;
+
+  const fs::path& path() const { return path_; }  // where it is until it is committed
+  // Once all of its files are synced. DataError if something took the name meanwhile.
+  void commit();
+
+ private:
+  fs::path name_, own_, path_;
+};
+
+}  // namespace weft

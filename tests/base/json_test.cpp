@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/json.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/support/deep_json.h"
+#include "tests/support/error_of.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Json, IsReadInEitherOrder) {
+  EXPECT_EQ(parse_json(R"({"b": 1, "a": [2, null]})", "here").dump(), R"({"a":[2,null],"b":1})");
+  EXPECT_EQ(parse_json<nlohmann::ordered_json>(R"({"b": 1, "a": [2]})", "here").dump(), R"({"b":1,"a":[2]})");
+}
+
+TEST(Json, WhatIsNoneIsRefusedWithItsPlace) {
+  const auto error = [](std::string_view text) { return error_of([&] { parse_json(text, "t.json"); }); };
+  EXPECT_THAT(error(""), StartsWith("t.json: no valid JSON at byte 1: "));
+  EXPECT_THAT(error("{\"a\": 1,}"), StartsWith("t.json: no valid JSON at byte 9: "));
+  EXPECT_THAT(error("1e999"), StartsWith("t.json: no valid JSON: "));
+  EXPECT_THAT(error("[1] 2"), StartsWith("t.json: no valid JSON at byte 5: "));
+}
+
+TEST(Json, NoNameIsThereTwice) {
+  const auto error = [](std::string_view text) { return error_of([&] { parse_json(text, "t.json"); }); };
+  EXPECT_EQ(error(R"({"a": {"b": 1}, "b": [{"a": 1}, {"a": 2}], "c": {"b": 1}})"), "no error");
+  EXPECT_EQ(error(R"({"a": 1, "c": {"a": 2}, "a": 3})"), "t.json: \"a\" is there twice");
+  EXPECT_EQ(error(R"([[{"x": [{"x": 1}], "x": 2}]])"), "t.json: \"x\" is there twice");
+}
+
+TEST(Json, DepthIsBounded) {
+  const auto error = [](const std::string& text, int most) {
+    return error_of([&] { parse_json(text, "t.json", most); });
+  };
+  for (const auto& of : {deep_lists, deep_objects}) {
+    EXPECT_EQ(error(of(kJsonDepth), kJsonDepth), "no error");
+    EXPECT_EQ(error(of(kJsonDepth + 1), kJsonDepth), "t.json: more than 64 lists and objects within each other");
+    EXPECT_EQ(error(of(4), 3), "t.json: more than 3 lists and objects within each other");
+  }
+  EXPECT_EQ(error("[" + deep_lists(1) + "," + deep_lists(2) + "," + deep_objects(2) + "]", 3), "no error");
+  for (const std::string& text : deepest_values()) {
+    EXPECT_THAT(error(text, kJsonDepth), HasSubstr("within each other"));
+    EXPECT_THAT(error(text.substr(0, text.size() / 2), kJsonDepth), HasSubstr("within each other"));
+  }
+}
+
+// A message must be made of values that were never bounded too: of tests, or of a library.
+TEST(Json, AnExcerptShowsWhatIsShortAndNeverWhatIsDeep) {
+  const auto shown = [](const auto& value) { return fmt::format("{}", json_excerpt(value)); };
+  EXPECT_EQ(shown(nlohmann::json::parse(R"({"a":[1,2]})")), "an object of 1");
+  EXPECT_EQ(shown(nlohmann::json::parse(R"([1,"x",null])")), R"([1,"x",null])");
+  EXPECT_EQ(shown(nlohmann::ordered_json::parse(R"({"b":1,"a":2})")), R"({"b":1,"a":2})");
+  EXPECT_EQ(shown(nlohmann::json(std::vector<int>(9, 0))), "an array of 9");
+  EXPECT_EQ(shown(std::string("a\n\xff")), "\"a\\n\xef\xbf\xbd\"");
+  EXPECT_EQ(shown(nlohmann::json(std::string(100, 'x'))), "\"" + std::string(59, 'x') + "...");
+  for (const std::string& text : {deep_lists(100'000), deep_objects(100'000)}) {
+    EXPECT_THAT(shown(nlohmann::json::parse(text)), StartsWith("an "));
+    EXPECT_THAT(shown(nlohmann::ordered_json::parse(text)), StartsWith("an "));
+    EXPECT_EQ(integer_or<int>(nlohmann::json::parse(R"({"n": 3, "deep": )" + text + "}"), "n", 0), 3);
+  }
+}
+
+}  // namespace
+}  // namespace weft

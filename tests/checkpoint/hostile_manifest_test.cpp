@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Manifests that somebody made to end the program that reads them.
+#include <gmock/gmock.h>
+
+#include "base/hash.h"
+#include "tests/checkpoint/small_model.h"
+#include "tests/support/deep_json.h"
+#include "tests/support/error_of.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string manifest_with(const std::string& body) {
+  return fmt::format(R"({{"weft_checkpoint":{},"hash":"{}"}})", body, hash_hex(hash64(body)));
+}
+
+// All of it, or a member of one that is sound and has the right checksum.
+TEST_F(CheckpointTest, NoDepthOfAManifestOverflowsTheStack) {
+  const fs::path good = save(directory_, {1, 1}, 1, 1, {{"epoch_end", false}}, false, 7);
+  const fs::path bad = directory_ / "step-00000002", manifest = manifest_path(bad);
+  fs::copy(good, bad);
+  for (const std::string& deep : deepest_values()) {
+    for (const std::string& body : {deep, R"({"version":2,"step":2,"state":)" + deep + "}"}) {
+      write_file_atomically(manifest, manifest_with(body));
+      EXPECT_THAT(error_of([&] { Checkpoint::open(bad); }),
+                  AllOf(HasSubstr(manifest.string()), HasSubstr("more than 64 lists and objects within each other")));
+      EXPECT_EQ(list_checkpoints(directory_), (std::vector<fs::path>{good, bad}));  // it is seen when it is opened
+      EXPECT_EQ(next_sequence(directory_), 8);
+    }
+  }
+}
+
+TEST_F(CheckpointTest, NoDepthOfAnIndexOverflowsTheStack) {
+  for (const std::string& deep : deepest_values()) {
+    for (const char* text : {"{}", R"({{"block_bytes":{}}})", R"({{"block_bytes":8,"tensors":[{}],"arrays":[]}})"}) {
+      EXPECT_THAT(error_of([&] { parse_index(fmt::format(fmt::runtime(text), deep), 1000); }),
+                  HasSubstr("within each other"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft
