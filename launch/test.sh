@@ -48,8 +48,8 @@ run_tests() {
   launch/check_skips.sh "$log" tests/expected_skips.txt || status=1
 }
 
-install_missing_packages
-((EUID != 0)) || install_missing_packages tests/packages.txt # what needs them needs root too
+install_missing_packages launch/packages.txt
+((EUID != 0)) || install_missing_packages tests/packages.txt # most of what needs them needs root too
 install_cudnn_frontend build/wheels
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
