@@ -14,6 +14,7 @@ import unicodedata
 
 import regex
 
+LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of what is written (NOTICE)
 SURROGATES = range(0xD800, 0xE000)
 PUNCTUATION, NUMBER, SYMBOL, SPACE, CASED, IGNORABLE = (1 << i for i in range(6))
 
@@ -83,7 +84,8 @@ def table(name, kind, rows):
 
 
 def main():
-    text = f"""// Made by make_unicode_properties.py: regex {regex.__version__}, Python {platform.python_version()}
+    text = f"""// {LICENCE}
+// Made by make_unicode_properties.py: regex {regex.__version__}, Python {platform.python_version()}
 // (str of Unicode {unicodedata.unidata_version}). Do not edit.
 """
     text += table("kPropertyRuns", "PropertyRun", ((hex(cp), str(value)) for cp, value in property_runs()))
