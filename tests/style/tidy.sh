@@ -46,6 +46,7 @@ command -v clang-tidy-19 >/dev/null || { echo "clang-tidy-19 is not here" && exi
 begin_at_root
 commands=$build/compile_commands.json
 [[ -f $commands ]] || { echo "there is no $commands: configure first (cmake --preset cpu)" >&2 && exit 2; }
+build=$(cd "$build" && pwd)
 
 # The commit to compare with. A shallow clone may lack that of tidy_base; then the last commit alone counts as changed.
 base_commit() {
@@ -99,7 +100,7 @@ fi
 # Rooms are compiled with links to their headers: a finding names the header itself.
 status=0
 printf '%s\0' "${files[@]}" | xargs -0 -r -n 1 -P "$jobs" clang-tidy-19 --quiet -p "$build" 2>&1 |
-  sed -E "/^[0-9]+ warnings? (generated|treated as errors?)/d; s#^$PWD/##; s#^$build/include/[^/]*/##" || status=1
+  sed -E "/^[0-9]+ warnings? (generated|treated as errors?)/d; s#^$build/include/[^/]*/##; s#^$PWD/##" || status=1
 echo "clang-tidy looked at ${#files[@]} files"
 ((left == 0)) || echo "$left more have changed: they are left to ./launch/test.sh --long tidy"
 exit $status
