@@ -4,7 +4,7 @@
 #
 #   format    C++ and CUDA sources are as clang-format 14 leaves them (.clang-format); --fix rewrites those that are not
 #   shell     shellcheck finds nothing in any shell script (.shellcheckrc)
-#   licence   every source names its licence in its first line, or in the second after "#!"
+#   licence   every source names its licence in its first line, or in the second after "#!"; NOTICE names files that exist
 #
 # A finding is a line that begins with FILE:LINE. Exits with 1 if there is one, and with 77 if a check could not be made
 # here: its program is missing, or this is no git repository. Continuous integration and pre-commit call this script.
@@ -51,7 +51,7 @@ check_shell() {
 }
 
 check_licence() {
-  local file first second status=0
+  local file first second line status=0
   while IFS= read -r file; do
     first='' second=''
     { IFS= read -r first && IFS= read -r second; } <"$file" || true
@@ -59,7 +59,12 @@ check_licence() {
     [[ $first =~ SPDX-License-Identifier:\ (Apache-2\.0|Unicode-3\.0)$ ]] && continue
     echo "$file:1: no licence: begin it with the line SPDX-License-Identifier: Apache-2.0, as a comment"
     status=1
-  done < <({ shell_scripts && tracked '*.h' '*.cpp' '*.cu' '*.cuh' '*.inc' '*.py' '*.cmake' '*CMakeLists.txt'; } | sort -u)
+  done < <({ shell_scripts; tracked '*.h' '*.cpp' '*.cu' '*.cuh' '*.inc' '*.py' '*.cmake' '*CMakeLists.txt'; } | sort -u)
+  while IFS=: read -r line file; do
+    compgen -G "$file" >/dev/null && continue
+    echo "NOTICE:$line: there is no $file"
+    status=1
+  done < <(tracked NOTICE | xargs -r grep -noE '[A-Za-z_]+/[A-Za-z0-9_/.*-]*[A-Za-z0-9_*]')
   return "$status"
 }
 

@@ -37,6 +37,7 @@ wrong named-otherwise "#!/usr/bin/env bash\n# $licence\necho \$1\n" 'named-other
 wrong room/mine.h 'int f();\n' 'room/mine.h:1: no licence' licence
 wrong room/table.inc "// Copyright\n// $licence\n" 'room/table.inc:1: no licence' licence
 wrong room/CMakeLists.txt 'add_library(x x.cpp)\n' 'room/CMakeLists.txt:1: no licence' licence
+wrong NOTICE 'weft\nroom/good.h and room/*.h are here, room/gone.h is not\n' 'NOTICE:2: there is no room/gone.h' licence
 wrong empty.py '' 'empty.py:1: no licence' licence
 
 printf '// %s\nint  f();\n' "$licence" >room/good.h
