@@ -6,7 +6,7 @@
 # .cpp file beside it. Moving a file or changing its #include lines is no change.
 #
 #   --all          every source that the build compiles, CUDA's .cu files excepted
-#   --at-most N    no more than N files (40); the output says how many are left to ./launch/test.sh --long tidy
+#   --at-most N    no more than N files (30); the output says how many are left to ./launch/test.sh --long tidy
 #   --build DIR    the build whose compile_commands.json is used (build/cpu)
 #   --jobs N       processes at once (as many as there are processors)
 #
@@ -17,7 +17,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/tools.sh"
 
-all=false limit=40 build=build/cpu jobs=$(nproc) files=()
+all=false limit=30 build=build/cpu jobs=$(nproc) files=()
 while (($#)); do
   case $1 in
     --all) all=true ;;
