@@ -9,8 +9,9 @@
 #                                    address, undefined-behaviour and thread sanitizers; ten seconds of each fuzz target
 #   ./launch/test.sh --long          everything, and then all longer proof: about seven hours on two cores. What it found
 #                                    is kept in bench/results/long-*.json
-#   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, nccl,
-#                                    cuda-mutations, mutations, matrix, kills, chaos, fuzz, tidy, python or references (tests/long/run.sh --help)
+#   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, nccl, cuda-mutations,
+#                                    mutations, matrix, kills, chaos, fuzz, tidy, python or references
+#                                    (tests/long/run.sh --help)
 #
 # A test that skips fails the run unless tests/expected_skips.txt declares it.
 set -euo pipefail
