@@ -3,8 +3,8 @@
 """Writes unicode_properties.inc: the properties of characters that the text metrics need.
 
 Punctuation, number and symbol classes come from the `regex` module and everything else from Python's own str,
-because these two decide what sacreBLEU computes. They are older than the tables of the tokenizers' patterns
-(unicode_letters.inc, Unicode 16): Python 3.11 has Unicode 14.
+because these two decide what sacreBLEU computes. This version of regex has Unicode 17, Python 3.11 has Unicode 14; the
+tables of the tokenizers' patterns (unicode_letters.inc) have Unicode 16.
 
     pip install regex==2026.11.15 && python3.11 data/tokenizer/make_unicode_properties.py
 """
