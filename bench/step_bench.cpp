@@ -86,7 +86,7 @@ class Bench {
     clocks.waited_for_world = wait_seconds(mesh_.world()) - waited_for_world;
     clocks.update = step.update_seconds;
     if (context_.device().kind == DeviceKind::Cuda) clocks.device_waited = step.times.exposed;
-    return {step_parts(clocks), std::move(step)};
+    return {step_parts(clocks), step};
   }
 
   // A step's end is seen by the host when the next one asks for its sums; the last one's has to be waited for.

@@ -28,8 +28,9 @@ JobConfig load_job(const std::string& path, const std::vector<std::string>& over
   JobConfig job = load_job_of_text(path, overrides);
   std::string text;
   for (const std::string& problem : job_problems(job)) {
-    const std::string place = place_of_key(problem.substr(0, problem.find(':')), path, overrides);
-    text += (text.empty() ? "" : "\n") + place + problem;
+    if (!text.empty()) text += '\n';
+    text += place_of_key(problem.substr(0, problem.find(':')), path, overrides);
+    text += problem;
   }
   if (!text.empty()) throw ConfigError(text);
   return job;

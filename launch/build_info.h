@@ -19,8 +19,8 @@ std::vector<InfoRow> build_rows();
 std::vector<InfoRow> device_link_rows();
 std::string format_rows(const std::vector<InfoRow>& rows);
 
-const char* weft_version();  // "0.1.0"
-// "weft 0.1.0" and the rows above: what `weft --version` prints.
+const char* weft_version();  // "0.2.0"
+// "weft 0.2.0" and the rows above: what `weft --version` prints.
 std::string version_text();
 
 }  // namespace weft

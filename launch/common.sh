@@ -11,10 +11,10 @@ fail() {
 # The comment at the beginning of the script that was called.
 say_usage() { sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "launch/${0##*/}"; }
 
-# install_missing_packages [LIST...]: installs the packages of the lists (launch/packages.txt) that are missing, as root
-# or with sudo; does nothing where none is.
+# install_missing_packages LIST...: installs the packages of the lists that are missing, as root or with sudo; does
+# nothing if none is.
 install_missing_packages() {
-  local lists=("${@:-launch/packages.txt}") name why missing=()
+  local lists=("$@") name why missing=()
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     echo "No apt here: what ${lists[*]} names must be there already; what needs it says so."
     return

@@ -17,7 +17,7 @@ run=runs/sample-translation
 weft=build/cpu/weft
 started=$SECONDS
 
-install_missing_packages
+install_missing_packages launch/packages.txt
 
 say "Building weft in build/cpu"
 build cpu weft

@@ -3,14 +3,15 @@
 # Builds weft and runs its tests: ./launch/test.sh [--sanitizers] [--long] [ctest arguments]
 #
 #   ./launch/test.sh                 everything
-#   ./launch/test.sh -L unit         one tier: unit, parity, mpi or e2e
+#   ./launch/test.sh -L unit         one tier: unit, parity, mpi, e2e or style (tests/style/lint.sh)
 #   ./launch/test.sh -R Checkpoint   tests by name
 #   ./launch/test.sh --sanitizers    everything, and what parses, runs in threads or writes files again under the
 #                                    address, undefined-behaviour and thread sanitizers; ten seconds of each fuzz target
-#   ./launch/test.sh --long          everything, and then all longer proof: about six hours on two cores. What it found
+#   ./launch/test.sh --long          everything, and then all longer proof: about seven hours on two cores. What it found
 #                                    is kept in bench/results/long-*.json
-#   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, nccl,
-#                                    cuda-mutations, mutations, matrix, kills, chaos, fuzz, python or references (tests/long/run.sh --help)
+#   ./launch/test.sh --long seeds    of the longer proof this stage alone, and nothing else: seeds, nccl, cuda-mutations,
+#                                    mutations, matrix, kills, chaos, fuzz, tidy, python or references
+#                                    (tests/long/run.sh --help)
 #
 # A test that skips fails the run unless tests/expected_skips.txt declares it.
 set -euo pipefail
@@ -48,8 +49,8 @@ run_tests() {
   launch/check_skips.sh "$log" tests/expected_skips.txt || status=1
 }
 
-install_missing_packages
-((EUID != 0)) || install_missing_packages tests/packages.txt # what needs them needs root too
+install_missing_packages launch/packages.txt
+((EUID != 0)) || install_missing_packages tests/packages.txt # most of what needs them needs root too
 install_cudnn_frontend build/wheels
 if ((EUID == 0)); then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -70,7 +71,7 @@ if $sanitizers; then
   export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
   export TSAN_OPTIONS="second_deadlock_stack=1 suppressions=$PWD/tests/tsan.supp"
   # What is not built here has a placeholder that fails; Open MPI itself is no subject of the sanitizers.
-  choice=(-E _NOT_BUILT -LE 'mpi|e2e')
+  choice=(-E _NOT_BUILT -LE 'mpi|e2e|style')
   say "Building with the address and undefined-behaviour sanitizers in build/cpu-asan-ubsan"
   build cpu-asan-ubsan tests/{base,base/config,data,data/{tokenizer,prepare,sample},checkpoint}/all parallel_test
   run_tests "address and undefined-behaviour sanitizers" build/cpu-asan-ubsan "${choice[@]}"

@@ -57,7 +57,7 @@ MetricsLog::MetricsLog(const fs::path& directory, std::string run, int64_t attem
 
 MetricsLog::~MetricsLog() = default;
 
-void MetricsLog::write(const char* event, int64_t step, Json fields) {
+void MetricsLog::write(const char* event, int64_t step, const Json& fields) {
   if (!file_) return;
   Json line = {{"run", run_}, {"attempt", attempt_}, {"event", event}, {"step", step}};
   if (fields.is_object()) line.update(fields);

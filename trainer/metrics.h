@@ -18,7 +18,7 @@ class MetricsLog {
   // Opens the log of a run directory; cuts off a partial last line that an earlier attempt left.
   MetricsLog(const fs::path& directory, std::string run, int64_t attempt);
   ~MetricsLog();
-  void write(const char* event, int64_t step, nlohmann::ordered_json fields);
+  void write(const char* event, int64_t step, const nlohmann::ordered_json& fields);
 
  private:
   std::string run_;

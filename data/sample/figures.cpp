@@ -163,7 +163,7 @@ Phrase price_sentence(Draw& draw) {
   if (kind < 65) {  // "Anna paid 500 kroner for the old book."
     Clause clause = with_verb(draw, "pay");
     const Noun& noun = draw.noun_with("pay", kText | kFood | kThing | kTransport | kPlace);
-    const Phrase goods = draw_definite_phrase(draw, noun, owners_beside(clause.subject));
+    const NounPhrase goods = draw_definite_phrase(draw, noun, owners_beside(clause.subject));
     clause.object = price(draw, 9'999'999) + Phrase{"for", "for"} + goods;
     return asked_or_stated(draw, clause);
   }

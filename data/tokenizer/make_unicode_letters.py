@@ -13,6 +13,7 @@ import pathlib
 import unicodedata2
 
 VERSION = "16.0.0"
+LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of what is written (NOTICE)
 OTHER, LETTER, NUMBER, SPACE = range(4)
 NO_CASE, UPPER, LOWER, EITHER = range(4)
 WHITE_SPACE = {*range(0x09, 0x0E), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F,
@@ -63,7 +64,9 @@ const std::array<uint64_t, k{name}DistinctBlocks * 8> k{name}BlockClasses = {{
 
 def main():
     assert unicodedata2.unidata_version == VERSION, unicodedata2.unidata_version
-    text = f"// Made by make_unicode_letters.py from the Unicode Character Database {VERSION}. Do not edit.\n"
+    text = f"""// {LICENCE}
+// Made by make_unicode_letters.py from the Unicode Character Database {VERSION}. Do not edit.
+"""
     text += table("Unicode", char_class) + "\n" + table("Case", letter_case)
     (pathlib.Path(__file__).parent / "unicode_letters.inc").write_text(text)
 

@@ -3,8 +3,8 @@
 """Writes unicode_properties.inc: the properties of characters that the text metrics need.
 
 Punctuation, number and symbol classes come from the `regex` module and everything else from Python's own str,
-because these two decide what sacreBLEU computes. They are older than the tables of the tokenizers' patterns
-(unicode_letters.inc, Unicode 16): Python 3.11 has Unicode 14.
+because these two decide what sacreBLEU computes. This version of regex has Unicode 17, Python 3.11 has Unicode 14; the
+tables of the tokenizers' patterns (unicode_letters.inc) have Unicode 16.
 
     pip install regex==2026.11.15 && python3.11 data/tokenizer/make_unicode_properties.py
 """
@@ -14,6 +14,7 @@ import unicodedata
 
 import regex
 
+LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of what is written (NOTICE)
 SURROGATES = range(0xD800, 0xE000)
 PUNCTUATION, NUMBER, SYMBOL, SPACE, CASED, IGNORABLE = (1 << i for i in range(6))
 
@@ -83,7 +84,8 @@ def table(name, kind, rows):
 
 
 def main():
-    text = f"""// Made by make_unicode_properties.py: regex {regex.__version__}, Python {platform.python_version()}
+    text = f"""// {LICENCE}
+// Made by make_unicode_properties.py: regex {regex.__version__}, Python {platform.python_version()}
 // (str of Unicode {unicodedata.unidata_version}). Do not edit.
 """
     text += table("kPropertyRuns", "PropertyRun", ((hex(cp), str(value)) for cp, value in property_runs()))

@@ -6,7 +6,8 @@
 
 namespace weft {
 
-// Properties of characters as sacreBLEU sees them: Unicode 14 (make_unicode_properties.py).
+// Properties of characters as sacreBLEU sees them: classes of Unicode 17, case and white space of Unicode 14
+// (make_unicode_properties.py).
 enum CharacterProperty : uint8_t {
   kPunctuation = 1,  // \p{P}
   kNumber = 2,       // \p{N}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests that run several ranks on simulated devices: TEST WEFT SIMULATED SCRATCH
 # shellcheck shell=bash
+# shellcheck disable=SC2034 # the tests use them
 weft=$1 simulated=$2 scratch=$3
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 source "$root/tests/launch/common.sh"

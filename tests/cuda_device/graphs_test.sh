@@ -50,7 +50,7 @@ done
 # One of two ranks stops while graphs are launched.
 on 2 stopped train.max_steps=1000000 train.graphs=true timeouts.step_seconds=30 &
 job_pid=$!
-while kill -0 $job_pid 2>/dev/null && [[ $(cat stopped/metrics.jsonl 2>/dev/null | wc -l) -lt 5 ]]; do sleep 0.1; done
+while kill -0 $job_pid 2>/dev/null && [[ ! -f stopped/metrics.jsonl || $(wc -l <stopped/metrics.jsonl) -lt 5 ]]; do sleep 0.1; done
 mapfile -t ours < <(for folder in /proc/[0-9]*; do
   [[ $(readlink "$folder/exe") == "$(readlink -f "$weft")" && $(readlink "$folder/cwd") == "$PWD" ]] && echo "${folder#/proc/}"
 done 2>/dev/null)

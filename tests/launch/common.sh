@@ -7,7 +7,7 @@ if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CO
 export OMP_NUM_THREADS=1
 
 # begin_in FOLDER: works in it from now on, without what an earlier run left there.
-begin_in() { rm -rf "$1" && mkdir -p "$1" && cd "$1"; }
+begin_in() { rm -rf "$1" && mkdir -p "$1" && cd "$1" || exit 1; }
 
 # on_ranks RANKS COMMAND...: more ranks than processors are allowed, and none is bound to one.
 on_ranks() { mpirun --oversubscribe --bind-to none -np "$1" "${@:2}"; }

@@ -32,6 +32,7 @@ EOF
 begin_host() {
   local host=$1
   printf '%s\n' "127.0.0.1 localhost" "$net.1 $prefix-a" "$net.2 $prefix-b" >"$folder/hosts"
+  # shellcheck disable=SC2016 # the shell on that host expands it
   nsenter --net="/run/netns/$prefix-$host" unshare --uts --mount --ipc --propagation private bash -c '
     hostname "$1" && mount -t tmpfs none /dev/shm && mount --bind "$2/hosts" /etc/hosts && echo $$ >"$2/$3.tmp" &&
       mv "$2/$3.tmp" "$2/$3"

@@ -42,6 +42,6 @@ for ((i = 1; i <= kills; i++)); do
   compgen -G "$run/checkpoints/*.tmp" >/dev/null && unfinished=$((unfinished + 1))
   last=$(committed)
   found=$("$weft" inspect "$run" --verify | sed -nE 's/^checkpoint .*: step ([0-9]+)$/\1/p')
-  [[ -n $found ]] && ((found >= last)) || { echo "kill $i: step $last was committed, but ${found:-none} is found"; ls "$run/checkpoints"; exit 1; }
+  [[ -n $found && $found -ge $last ]] || { echo "kill $i: step $last was committed, but ${found:-none} is found"; ls "$run/checkpoints"; exit 1; }
 done
 echo "$kills kills, $unfinished of them in the middle of a save; a complete checkpoint was always there, at last of step $found"

@@ -45,7 +45,7 @@ install_missing_packages tests/packages.txt >"$work/output"
 check "it says what a test needs it for" grep -q 'slurmd .*Slurm' "$work/output"
 check "it installs what its own list names" grep -qE 'install .* slurmd$' "$work/calls"
 for script in launch/quickstart.sh launch/test.sh; do
-  check "$script installs what weft needs" grep -qx 'install_missing_packages' "$script"
+  check "$script installs what weft needs" grep -qx 'install_missing_packages launch/packages.txt' "$script"
 done
 check "launch/test.sh installs what tests need" grep -q '^((EUID != 0)) || install_missing_packages tests/packages.txt' launch/test.sh
 check "nobody else is asked for that" lacks 'tests/packages.txt' launch/quickstart.sh

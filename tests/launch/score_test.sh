@@ -45,6 +45,7 @@ same "several references" "BLEU|nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp = 9
 score() { "$weft" score --reference ref.txt "$@"; }
 expected=$(score --hypotheses a.txt)
 same "standard input" "$expected" "$(score <a.txt)"
+# shellcheck disable=SC2002 # a pipe is what is tested
 same "a pipe" "$expected" "$(cat a.txt | score --hypotheses -)"
 same "a named pipe" "$expected" "$(score --hypotheses <(cat a.txt))"
 gzip -k a.txt

@@ -83,6 +83,7 @@ fi
 
 # An answer to each line while the input is still open.
 coproc talk { "$weft" tokenize --tokenizer stream; }
+# shellcheck disable=SC2154 # coproc sets talk_PID
 talker=$talk_PID in=${talk[1]} out=${talk[0]}
 echo ab >&"$in"
 read -r -t 60 answer <&"$out"

@@ -60,8 +60,10 @@ grep -aqE '^2 \|\|\| .* \|\|\| -[0-9]+\.[0-9]{6}$' best || { echo "no score:"; c
 
 # A line that is typed is answered before the next.
 coproc typed { "${translate[@]}" --interactive "${sample[@]}" 2>typed.err; }
+# shellcheck disable=SC2154 # coproc sets typed_PID
 process=$typed_PID
 exec {answers}<&"${typed[0]}" {questions}>&"${typed[1]}" # bash forgets its own as soon as the process has ended
+# shellcheck disable=SC1083,SC2093 # it closes a descriptor and runs nothing
 exec {typed[1]}>&-
 for i in 1 2 3; do
   echo "ab $i" >&"$questions"
@@ -88,8 +90,8 @@ for i in {1..60}; do echo 'b a'; done >prefixes
 same "lines with their prefix" 60 "$(grep -ac '^b a' begun)"
 head -3 prefixes >few
 refused 3 'few has 3 lines, and lines has more' "${translate[@]}" lines --prefix few
-cat prefixes few >more
-refused 3 'lines has 60 lines, and more has more' "${translate[@]}" lines --prefix more
+cat prefixes few >longer
+refused 3 'lines has 60 lines, and longer has more' "${translate[@]}" lines --prefix longer
 cp prefixes given
 "$weft" rescore lines given --checkpoint run >scores 2>err
 same "pairs" 60 "$(grep -cE '^-[0-9]+\.[0-9]{6}	-[0-9]+\.[0-9]{6}	3$' scores)"

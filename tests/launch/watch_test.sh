@@ -134,6 +134,7 @@ case $case in
     # One rank's dataset is cut short.
     rm -rf cut && cp -r data cut
     truncate -s -100 cut/train*.h5
+    # shellcheck disable=SC2016 # the ranks' shells expand it
     start 2 bash -c 'exec "$0" train job.yaml --set run_dir="$1" --set data.directory=$([[ $OMPI_COMM_WORLD_RANK == 1 ]] && echo cut || echo data)' "$weft" "$run"
     ends_within 30
     ((code == 3)) || fail "exit $code"
@@ -186,7 +187,7 @@ case $case in
     ((code == 75)) || fail "exit $code"
     says_once 'stopped by a signal at step'
     saved=("$run"/checkpoints/*)
-    ((${#saved[@]} == 1)) && [[ -f ${saved[0]}/manifest.json ]] || fail "checkpoints: ${saved[*]}"
+    [[ ${#saved[@]} == 1 && -f ${saved[0]}/manifest.json ]] || fail "checkpoints: ${saved[*]}"
     ;;
   console)
     # A console that takes no more, a full one and one that nobody reads, stops nothing; metrics.jsonl says so once.
@@ -196,7 +197,7 @@ case $case in
       if [[ $how == full ]]; then
         "${train[@]}" 2>/dev/full || fail "$how: exit $?"
       else
-        { code=0; "${train[@]}" 2>&1 >/dev/null || code=$?; echo $code >code; } | true
+        { ended=0; "${train[@]}" 2>&1 >/dev/null || ended=$?; echo $ended >code; } | true
         for ((i = 0; i < 600; i++)); do [[ -s code ]] && break; sleep 0.1; done
         [[ $(<code) == 0 ]] || fail "$how: exit $(<code)"
       fi

@@ -14,6 +14,7 @@
 #   chaos           320 faults in eight phases of runs on two ranks, 40 a phase, each gone on from to the same bits; then
 #                   every file of a checkpoint damaged, a full disk, two jobs, a branch (30 min)
 #   fuzz            libFuzzer on what parses, ten minutes a target (70 min); needs clang++-19
+#   tidy            clang-tidy 19 on every source, not only on those that changed (40 min)
 #   python          texts, logits and losses beside those of transformers and peft, which it needs (5 min)
 #   references      ids beside tiktoken, tokenizers and sentencepiece, scores beside sacreBLEU, which it needs (10 min)
 #
@@ -26,7 +27,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-all=(seeds nccl cuda-mutations mutations matrix kills chaos fuzz python references)
+all=(seeds nccl cuda-mutations mutations matrix kills chaos fuzz tidy python references)
 case ${1:-} in
   -h | --help)
     sed -n '3,/^set/{/^set/d; s/^# \{0,1\}//; p}' "${BASH_SOURCE[0]}"

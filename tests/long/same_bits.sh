@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by stages that run tests on the simulated CUDA device with several schedules: each operation of each of their
 # processes must leave the same bits (WEFT_CUDA_DEVICE_RESULTS).
+# shellcheck shell=bash
+
 [[ $(ctest --test-dir build/cpu -N -L cuda) != *cuda.NeedsNvcc* ]] || { echo "CUDA's compiler is not here"; exit 77; }
 
 # with_seed SCRATCH SEED COMMAND...: runs it with that schedule, and fails where the bits are not those of the first.

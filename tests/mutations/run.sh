@@ -20,6 +20,7 @@ test_of() { read -r _ target filter < <(grep '^Test: ' "$1"); }
 row() {
   local target filter
   test_of "$1"
+  # shellcheck disable=SC2016 # Markdown's backticks
   printf '| %s | `%s %s` |\n' "$(head -n 1 "$1")" "$target" "$filter"
 }
 
@@ -103,7 +104,7 @@ run_test() {
     mpirun --oversubscribe --bind-to none -np 4)
   timeout 300 "${device[@]}" "$binary" --gtest_filter="$2" --gtest_brief=1 >test.log 2>&1 && result=0 || result=1
   grep -q '\[==========\] 0 tests' test.log && return 2
-  return $result
+  return "$result"
 }
 
 declare -A sound
@@ -116,7 +117,12 @@ for patch in "${patches[@]}"; do
     sound[$target $filter]=yes
   fi
   git apply "$patch"
-  run_test "$target" "$filter" "$name" && verdict=SURVIVED || { [[ $? == 1 ]] && verdict=caught || verdict="NOT BUILT"; }
+  run_test "$target" "$filter" "$name" && noticed=0 || noticed=$?
+  case $noticed in
+    0) verdict=SURVIVED ;;
+    1) verdict=caught ;;
+    *) verdict="NOT BUILT" ;;
+  esac
   git apply --reverse "$patch"
   total=$((total + 1))
   [[ $verdict == caught ]] || survived=$((survived + 1))
