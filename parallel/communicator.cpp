@@ -24,9 +24,11 @@ class CompletedWork : public CollectiveWork {
 std::unique_ptr<CollectiveWork> completed_work() { return std::make_unique<CompletedWork>(); }
 
 std::string_view name(Collective collective) {
-  constexpr std::array<std::string_view, kCollectives> kNames = {"all_reduce", "reduce_scatter", "all_gather",
-                                                                 "all_to_all", "broadcast",      "barrier"};
-  return kNames.at(static_cast<size_t>(collective));
+  constexpr EnumTable<Collective, std::string_view> kNames = {
+      {Collective::AllReduce, "all_reduce"}, {Collective::ReduceScatter, "reduce_scatter"},
+      {Collective::AllGather, "all_gather"}, {Collective::AllToAll, "all_to_all"},
+      {Collective::Broadcast, "broadcast"},  {Collective::Barrier, "barrier"}};
+  return kNames[collective];
 }
 
 double ideal_bytes(Collective collective, int ranks, int64_t bytes) {
