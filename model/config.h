@@ -96,6 +96,12 @@ struct TransformerConfig {
   int64_t derived_head_dim() const { return head_dim > 0 ? head_dim : width / heads; }
   int64_t derived_ffn() const { return ffn > 0 ? ffn : 4 * width; }
   int64_t derived_embedding_width() const { return embedding_width > 0 ? embedding_width : width; }
+  TransformerConfig with_derived_sizes() const {
+    TransformerConfig stated = *this;
+    stated.kv_heads = derived_kv_heads(), stated.head_dim = derived_head_dim();
+    stated.ffn = derived_ffn(), stated.embedding_width = derived_embedding_width();
+    return stated;
+  }
 
   template <class Visitor>
   void fields(Visitor& v) {
