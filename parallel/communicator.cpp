@@ -82,7 +82,10 @@ int64_t Communicator::begin(Collective collective, int64_t bytes) {
   const double moved = ideal_bytes(collective, size_, bytes);
   Traffic::Entry& entry = traffic_[collective];
   entry.calls += 1, entry.bytes += bytes, entry.moved += moved;
-  if (ledger_) ledger_->record_collective(ledger_names_[static_cast<size_t>(collective)], moved);
+  if (ledger_) {
+    ledger_->record(ledger_names_[static_cast<size_t>(collective)], OperationKind::Collective,
+                    {.calls = 1, .moved = moved});
+  }
   return heartbeat_ ? heartbeat_->begin(axis_, collective) : 0;
 }
 
