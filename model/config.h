@@ -142,8 +142,10 @@ struct TransformerConfig {
         "gpt2: normal, residual projections divided by the square root of their stack's branches (2 a block, 3 with "
         "cross-attention); xavier: uniform within sqrt(6 / (in + out)) "
         "(Glorot and Bengio 2010), for queries, keys and values within 1/sqrt(2) of that with out = heads x head_dim "
-        "(as fairseq), embeddings normal with standard deviation 1/sqrt(width).");
-    v.field("init_std", init_std, "Standard deviation of the gpt2 scheme.", Range{.min = 0, .max = 10});
+        "(as fairseq), embeddings normal with standard deviation 1/sqrt(width).",
+        Affects::Nothing);
+    v.field("init_std", init_std, "Standard deviation of the gpt2 scheme.",
+            {Range{.min = 0, .max = 10}, Affects::Nothing});
   }
 };
 
