@@ -34,8 +34,8 @@ struct Variations {
   std::string prefix;
   const std::function<void(const std::string& key, const std::string& change)>& use;
 
-  template <class T, class... Rest>
-  void field(const char* name, T& value, const char*, const Rest&...) {
+  template <class T>
+  void field(const char* name, T& value, const char*, const FieldProperties& = {}) {
     const std::string key = prefix + name;
     if constexpr (Section<T>) {
       Variations inner{key + ".", use};
