@@ -17,8 +17,9 @@ ExitCode print_keys(const std::string& wanted) {
   std::vector<ConfigDoc> chosen;
   for (ConfigDoc& doc : config_docs<JobConfig>()) {
     if (!lies_in(doc.key, wanted)) continue;
-    if (!doc.section && doc.affects == Affects::Training)
+    if (!doc.section && doc.affects == Affects::Training) {
       doc.meaning += " On resume, another value must be allowed (allow_changes).";
+    }
     chosen.push_back(std::move(doc));
   }
   if (chosen.empty()) {

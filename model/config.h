@@ -137,6 +137,7 @@ struct TransformerConfig {
             "Embeddings that share one table: none, output (target with output), all (source, target and output).");
     v.field("scale_embedding", scale_embedding, "Multiply token embeddings by sqrt(width) before positions are added.");
     v.field("dropout", dropout, "Dropout probabilities.");
+    // A run that is resumed has its weights.
     v.field(
         "init", init,
         "gpt2: normal, residual projections divided by the square root of their stack's branches (2 a block, 3 with "
