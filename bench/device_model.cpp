@@ -94,7 +94,7 @@ void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reac
   const double attention = (bf16 ? device.bf16_mma_teraflops : device.fp32_teraflops) * reach.attention * 1e12;
   const double memory = device.memory_gbps * reach.memory * 1e9;
   for (const auto& [name, cost] : plan.operations) {
-    const bool attends = name.starts_with("attention_");
+    const bool attends = cost.kind == OperationKind::Attention;
     const double computing = cost.flops / (attends ? attention : products), moving = cost.bytes / memory;
     if (computing < moving) {
       step.memory += moving;

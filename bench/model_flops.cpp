@@ -16,7 +16,7 @@ ModelFlops model_flops(const JobConfig& job, int64_t parameters, int64_t target_
 double counted_products(const Ledger& ledger) {
   double flops = 0;
   for (const auto& [name, entry] : ledger.entries()) {
-    if (name.starts_with("linear_") || name.starts_with("attention_") || name == "matmul") flops += entry.flops;
+    if (entry.kind == OperationKind::Product || entry.kind == OperationKind::Attention) flops += entry.flops;
   }
   return flops;
 }

@@ -127,10 +127,10 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   plan.micro_batches = static_cast<int64_t>(mine.micro.size());
   for (const auto& [name, entry] : context.ledger().entries()) {
     plan.flops += entry.flops;
-    if (name.find('.') != std::string::npos) {
+    if (entry.kind == OperationKind::Collective) {
       plan.traffic[name] = {entry.calls, entry.moved};
     } else {
-      plan.operations[name] = entry;
+      plan.operations.emplace(name, entry);
     }
   }
   plan.model_flops =

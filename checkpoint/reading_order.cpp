@@ -6,6 +6,8 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/error.h"
+
 namespace weft {
 namespace {
 
@@ -23,6 +25,7 @@ struct Share {
 
 Share share_on(const std::vector<AxisPlace>& places, MeshAxis axis) {
   const auto at = std::ranges::find(places, axis, &AxisPlace::axis);
+  require<InternalError>(at != places.end(), "a rank has no place on axis {}", name(axis));
   return {at->rank, at->size};
 }
 

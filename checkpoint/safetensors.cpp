@@ -40,6 +40,13 @@ constexpr std::array kDTypes = {DTypeInfo{"F32", 4, StoredType::F32},
                                 DTypeInfo{"F8_E4M3", 1},
                                 DTypeInfo{"F8_E5M2", 1}};
 
+const DTypeInfo& dtype_info(StoredType type) {
+  const auto found = std::ranges::find(kDTypes, type, &DTypeInfo::type);
+  require<InternalError>(type != StoredType::Other && found != kDTypes.end(), "no dtype of the format is StoredType {}",
+                         static_cast<int>(type));
+  return *found;
+}
+
 const DTypeInfo& dtype_info(const Json& json, const std::string& at) {
   require<DataError>(json.is_string(), "{}: dtype: expected a text, got {}", at, json_excerpt(json));
   const auto& text = json.get_ref<const std::string&>();
@@ -135,15 +142,9 @@ float from_half(uint16_t bits) {
 
 }  // namespace
 
-std::string_view stored_name(StoredType type) {
-  const auto found = std::ranges::find(kDTypes, type, &DTypeInfo::type);
-  return type == StoredType::Other ? "other" : found->name;
-}
+std::string_view stored_name(StoredType type) { return type == StoredType::Other ? "other" : dtype_info(type).name; }
 
-size_t stored_bytes(StoredType type) {
-  require<InternalError>(type != StoredType::Other, "the size of no known dtype");
-  return std::ranges::find(kDTypes, type, &DTypeInfo::type)->bytes;
-}
+size_t stored_bytes(StoredType type) { return dtype_info(type).bytes; }
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes, const std::string& where) {
   constexpr int kDepth = 3;  // the header, a tensor, its shape

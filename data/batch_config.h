@@ -72,7 +72,7 @@ struct BatchConfig {
         "micro_batch_tokens", micro_batch_tokens,
         "Tokens (source and target) that a rank takes through the model at once: a memory limit that changes results "
         "by rounding alone. 0: its whole share.",
-        Range{.min = 0, .max = 1LL << 31});
+        {Range{.min = 0, .max = 1LL << 31}, Affects::Nothing});
   }
 
   // ConfigError if fields contradict each other or do not suit the data: a stream, or pairs.

@@ -49,7 +49,7 @@ ExportPlan plan_gpt2(const ModelToExport& model);
 ExportPlan plan_gpt2_adapter(const ModelToExport& model);
 ExportPlan plan_marian(const ModelToExport& model);
 ExportPlan plan_own_layout(const ModelToExport& model);
-// "model.norm_placement: its norms come after each sum": why a translation model is no MarianMT. Nothing: it is one.
+// "model.norm_placement: it has post, not pre": why a translation model is not a MarianMT. Nothing if it is one.
 std::optional<std::string> why_not_marian(const ModelToExport& model);
 
 }  // namespace weft

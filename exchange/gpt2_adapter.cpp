@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/config/writer.h"
 #include "base/error.h"
 #include "exchange/export_plan.h"
+#include "exchange/gpt2_config.h"
 #include "exchange/gpt2_tensors.h"
 #include "model/lora.h"
 
@@ -37,6 +39,16 @@ void outputs_in_order(Gpt2Form form, const Shape& shape, std::span<const float> 
   }
 }
 
+// What adapter_config.json says of adapters; any other key of lora must have its default.
+void check_is_peft(const LoraConfig& lora, const std::string& where) {
+  const LoraConfig there{.rank = lora.rank, .alpha = lora.alpha, .dropout = lora.dropout, .targets = lora.targets};
+  for (const ConfigChange& other : config_changes(there, lora)) {
+    throw DataError(fmt::format("{}: lora.{}: peft cannot represent these adapters: it has {}, not {}", where,
+                                other.key, other.before, other.after),
+                    "docs/huggingface.md lists what it can");
+  }
+}
+
 std::string config_json(const ModelToExport& model, const std::set<std::string>& products) {
   const LoraConfig& lora = model.job.lora;
   return Json{{"peft_type", "LORA"},
@@ -56,6 +68,8 @@ std::string config_json(const ModelToExport& model, const std::set<std::string>&
 }  // namespace
 
 ExportPlan plan_gpt2_adapter(const ModelToExport& model) {
+  check_is_gpt2(model.job.model, model.where);
+  check_is_peft(model.job.lora, model.where);
   ExportPlan plan{.architecture = "LoRA adapter", .weights = "adapter_model.safetensors", .adapters_alone = true};
   std::set<std::string> products;
   const Vocabularies vocabularies{.target = model.target_tokenizer->vocabulary()};

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
+#include "base/config/writer.h"
+#include "base/enum_table.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "data/batch_plan.h"
 
 namespace weft {
 namespace {
@@ -83,8 +87,41 @@ Activation activation_from(const Fields& fields) {
   fields.refuse("activation_function", "weft has gelu_new, gelu_pytorch_tanh, gelu_fast, gelu and relu");
 }
 
-std::string_view activation_name(Activation activation) {
-  return std::ranges::find(kActivations, activation, &ActivationName::ours)->theirs;
+// Nothing: GPT-2 has no such activation.
+std::optional<std::string_view> activation_name(Activation activation) {
+  const auto at = std::ranges::find(kActivations, activation, &ActivationName::ours);
+  return at == kActivations.end() ? std::nullopt : std::optional(at->theirs);
+}
+
+// Whether the logits' weight is the embedding's. There is one stack, so all tables are these two.
+constexpr EnumTable<Tying, bool> kTied = {{Tying::None, false}, {Tying::Output, true}, {Tying::All, true}};
+
+// The GPT-2 that comes nearest to a model. TransformerConfig begins as a GPT-2; what may be otherwise is listed here,
+// because config.json says it or because it changes nothing that a trained model computes. A key that is not listed
+// must have its default.
+TransformerConfig nearest_gpt2(const TransformerConfig& m) {
+  TransformerConfig gpt2{.layers = m.layers,
+                         .width = m.width,
+                         .heads = m.heads,
+                         .kv_heads = m.heads,
+                         .head_dim = divide_up(m.width, m.heads),
+                         .ffn = m.derived_ffn(),
+                         .embedding_width = m.width,
+                         .max_length = m.max_length,
+                         .norm_epsilon = m.norm_epsilon,
+                         .sinusoid_form = m.sinusoid_form,  // positions are learned
+                         .sinusoid_base = m.sinusoid_base,
+                         .bias = m.bias,  // biases that are not there are zeros
+                         .norm_bias = m.norm_bias,
+                         .tying = m.tying,
+                         .dropout = {.embedding = m.dropout.embedding,
+                                     .residual = m.dropout.residual,
+                                     .ffn = m.dropout.ffn,
+                                     .attention = m.dropout.attention},
+                         .init = m.init,
+                         .init_std = m.init_std};
+  if (activation_name(m.activation)) gpt2.activation = m.activation;
+  return gpt2;
 }
 
 nlohmann::ordered_json role_id(const Tokenizer& tokenizer, SpecialRole role) {
@@ -118,29 +155,19 @@ Gpt2Config read_gpt2_config(const fs::path& config_json) {
   return config;
 }
 
-void check_is_gpt2(const TransformerConfig& m, const std::string& where) {
-  const auto refuse_if = [&](bool wrong, const char* key, const char* what) {
-    if (!wrong) return;
-    throw DataError(fmt::format("{}: model.{}: GPT-2 cannot represent this model: {}", where, key, what),
+void check_is_gpt2(const TransformerConfig& model, const std::string& where) {
+  for (const ConfigChange& other : config_changes(nearest_gpt2(model), model.with_derived_sizes())) {
+    throw DataError(fmt::format("{}: model.{}: GPT-2 cannot represent this model: it has {}, not {}", where, other.key,
+                                other.before, other.after),
                     "docs/huggingface.md lists what it can");
-  };
-  refuse_if(m.encoder_layers > 0, "encoder_layers", "it has no encoder");
-  refuse_if(m.norm_placement != NormPlacement::Pre, "norm_placement", "its norms come before each branch");
-  refuse_if(!m.final_norm, "final_norm", "it has a norm after the last block");
-  refuse_if(m.derived_kv_heads() != m.heads, "kv_heads", "every head has keys and values of its own");
-  refuse_if(m.derived_head_dim() * m.heads != m.width, "head_dim", "its heads divide the width");
-  refuse_if(m.derived_embedding_width() != m.width, "embedding_width", "its embeddings have the model's width");
-  refuse_if(m.positions != Positions::Learned, "positions", "its positions are learned");
-  refuse_if(m.output_bias, "output_bias", "its logits have no bias");
-  refuse_if(m.scale_embedding, "scale_embedding", "its embeddings are not scaled");
-  refuse_if(m.activation == Activation::None, "activation", "it has an activation");
+  }
 }
 
 std::string gpt2_config_json(const Gpt2Config& config, StoredType dtype, const Tokenizer& tokenizer) {
   const TransformerConfig& m = config.model;
   nlohmann::ordered_json json = {{"architectures", {"GPT2LMHeadModel"}},
                                  {"model_type", "gpt2"},
-                                 {"activation_function", activation_name(m.activation)},
+                                 {"activation_function", activation_name(m.activation).value()},
                                  {"vocab_size", config.vocabulary},
                                  {"n_positions", m.max_length},
                                  {"n_ctx", m.max_length},
@@ -156,7 +183,7 @@ std::string gpt2_config_json(const Gpt2Config& config, StoredType dtype, const T
                                  {"scale_attn_weights", true},
                                  {"scale_attn_by_inverse_layer_idx", false},
                                  {"reorder_and_upcast_attn", false},
-                                 {"tie_word_embeddings", m.tying != Tying::None},
+                                 {"tie_word_embeddings", kTied[m.tying]},
                                  {"bos_token_id", role_id(tokenizer, SpecialRole::Bos)},
                                  {"eos_token_id", role_id(tokenizer, SpecialRole::Eos)},
                                  {"pad_token_id", role_id(tokenizer, SpecialRole::Pad)},

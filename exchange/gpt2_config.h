@@ -21,8 +21,8 @@ struct Gpt2Config {
 // Fields that change nothing in the model (of generation, summaries, versions) are passed over.
 Gpt2Config read_gpt2_config(const fs::path& config_json);
 
-// DataError naming the key of the model section if no GPT-2 computes the same: post-norm, grouped queries, sinusoids,
-// ... Biases that are not there are none: GPT-2 has them as zeros.
+// DataError naming the key of the model section, its value and GPT-2's, if no GPT-2 computes the same. A key that the
+// exporter does not know must have its default.
 void check_is_gpt2(const TransformerConfig& model, const std::string& where);
 
 // config.json and generation_config.json.

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/config/writer.h"
+#include "base/enum_table.h"
 #include "base/error.h"
+#include "data/batch_plan.h"
 #include "data/prepare/specials.h"
 #include "data/tokenizer/hugging_face.h"
 #include "exchange/export_plan.h"
@@ -73,7 +75,10 @@ std::vector<ExportedTensor> places(const std::string& name, const Shape& shape) 
 
 std::string config_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
   const TransformerConfig& m = model.job.model;
-  constexpr std::array<const char*, 4> kActivations = {"linear", "relu", "gelu", "gelu_new"};  // by Activation
+  constexpr EnumTable<Activation, std::string_view> kActivations = {{Activation::None, "linear"},
+                                                                    {Activation::Relu, "relu"},
+                                                                    {Activation::Gelu, "gelu"},
+                                                                    {Activation::GeluTanh, "gelu_new"}};
   const int64_t vocabulary = model.target_tokenizer->vocabulary();
   const nlohmann::ordered_json json = {{"architectures", {"MarianMTModel"}},
                                        {"model_type", "marian"},
@@ -90,7 +95,7 @@ std::string config_json(const ModelToExport& model, const SideSpecials& target, 
                                        {"encoder_ffn_dim", m.derived_ffn()},
                                        {"decoder_ffn_dim", m.derived_ffn()},
                                        {"max_position_embeddings", m.max_length},
-                                       {"activation_function", kActivations[static_cast<size_t>(m.activation)]},
+                                       {"activation_function", kActivations[m.activation]},
                                        {"scale_embedding", m.scale_embedding},
                                        {"dropout", m.dropout.residual},
                                        {"attention_dropout", m.dropout.attention},
@@ -122,29 +127,47 @@ std::string generation_json(const ModelToExport& model, const SideSpecials& targ
   return json.dump(2) + "\n";
 }
 
+// The MarianMT that comes nearest to a model: what may be otherwise there is the model's own. A key that is not listed
+// must have its default.
+TransformerConfig nearest_marian(const TransformerConfig& m) {
+  return {.layers = m.layers,
+          .encoder_layers = m.encoder_layers,
+          .width = m.width,
+          .heads = m.heads,
+          .kv_heads = m.heads,
+          .head_dim = divide_up(m.width, m.heads),
+          .ffn = m.derived_ffn(),
+          .embedding_width = m.width,
+          .max_length = m.max_length,
+          .norm_placement = NormPlacement::Post,
+          .final_norm = false,
+          .norm_epsilon = 1e-5,
+          .positions = Positions::Sinusoidal,
+          .sinusoid_form = SinusoidForm::Halves,
+          .sinusoid_base = 10000,
+          .activation = m.activation,
+          .bias = m.bias,  // biases that are not there are zeros
+          .norm_bias = m.norm_bias,
+          .output_bias = m.output_bias,
+          .tying = Tying::All,
+          .scale_embedding = m.scale_embedding,
+          .dropout = {.embedding = m.dropout.embedding,
+                      .residual = m.dropout.residual,
+                      .ffn = m.dropout.ffn,
+                      .attention = m.dropout.attention},
+          .init = m.init,
+          .init_std = m.init_std};
+}
+
 }  // namespace
 
 std::optional<std::string> why_not_marian(const ModelToExport& model) {
-  const TransformerConfig& m = model.job.model;
-  struct Reason {
-    bool holds;
-    const char* what;
-  };
-  const Reason reasons[] = {
-      {m.norm_placement != NormPlacement::Post, "model.norm_placement: its norms come after each sum"},
-      {m.final_norm, "model.final_norm: it has no norm after the last block"},
-      {m.norm_epsilon != 1e-5, "model.norm_epsilon: its norms add 1e-5"},
-      {m.positions != Positions::Sinusoidal, "model.positions: its positions are sinusoidal"},
-      {m.sinusoid_form != SinusoidForm::Halves, "model.sinusoid_form: it has all sines, then all cosines"},
-      {m.sinusoid_base != 10000, "model.sinusoid_base: it is 10000 there"},
-      {m.derived_kv_heads() != m.heads, "model.kv_heads: every head has keys and values of its own"},
-      {m.derived_head_dim() * m.heads != m.width, "model.head_dim: its heads divide the width"},
-      {m.derived_embedding_width() != m.width, "model.embedding_width: its embeddings have the model's width"},
-      {m.tying != Tying::All, "model.tying: source, target and output share one table"},
-      {model.source_tokenizer->hash() != model.target_tokenizer->hash(),
-       "target_tokenizer: both languages share one tokenizer"}};
-  for (const auto& [holds, what] : reasons) {
-    if (holds) return what;
+  const TransformerConfig& here = model.job.model;
+  for (const ConfigChange& other : config_changes(nearest_marian(here), here.with_derived_sizes())) {
+    return fmt::format("model.{}: it has {}, not {}", other.key, other.before, other.after);
+  }
+  if (model.source_tokenizer->hash() != model.target_tokenizer->hash()) {
+    return "target_tokenizer: both languages share one tokenizer";
   }
   return std::nullopt;
 }

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "base/error.h"
@@ -29,36 +28,15 @@ JobConfig with_directories_of(const JobConfig& now, JobConfig job) {
 
 }  // namespace
 
-bool changes_training(const std::string& key) {
-  // micro_batch_tokens is a memory limit; the way weights were first drawn no longer matters.
-  static constexpr std::array<std::string_view, 3> kHarmless = {"batch.micro_batch_tokens", "model.init",
-                                                                "model.init_std"};
-  static constexpr std::array<std::string_view, 17> kMatters = {"task",
-                                                                "seed",
-                                                                "model",
-                                                                "lora",
-                                                                "data.weight",
-                                                                "data.mixture",
-                                                                "data.document_mask",
-                                                                "batch",
-                                                                "optimizer",
-                                                                "schedule",
-                                                                "train.max_steps",
-                                                                "train.max_epochs",
-                                                                "train.clip_norm",
-                                                                "train.freeze",
-                                                                "train.label_smoothing",
-                                                                "train.precision",
-                                                                "train.tf32"};
-  const auto named = [&](std::string_view section) { return within(key, section); };
-  return std::ranges::none_of(kHarmless, named) && std::ranges::any_of(kMatters, named);
+Affects affected_by(const std::string& key) {
+  for (const ConfigDoc& doc : config_docs<JobConfig>()) {
+    if (doc.key == key) return doc.affects;
+  }
+  return Affects::Training;
 }
 
-bool changes_evaluation(const std::string& key) {
-  static constexpr std::array<std::string_view, 3> kMatters = {"evaluation.metric", "evaluation.bleu",
-                                                               "evaluation.max_sequences"};
-  return std::ranges::any_of(kMatters, [&](std::string_view section) { return within(key, section); });
-}
+bool changes_training(const std::string& key) { return affected_by(key) == Affects::Training; }
+bool changes_evaluation(const std::string& key) { return affected_by(key) == Affects::Evaluation; }
 
 bool overrides(const JobConfig& job, const std::string& key) {
   return std::ranges::any_of(job.allow_changes, [&](const std::string& section) { return within(key, section); });

@@ -16,6 +16,10 @@ struct ResumeChanges {
 };
 ResumeChanges resume_changes(const JobConfig& checkpoint, const JobConfig& now);
 
+// What the declaration of `key` in fields() says that another value of it affects; Training for a key that no field
+// declares.
+Affects affected_by(const std::string& key);
+
 // True if another value of `key` changes training: its steps, their order, their arithmetic or its end.
 bool changes_training(const std::string& key);
 

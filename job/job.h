@@ -43,16 +43,19 @@ struct JobConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("name", name, "What the job is called in logs and metrics.");
+    v.field("name", name, "What the job is called in logs and metrics.", Affects::Nothing);
     v.field("task", task, "gpt: predict the next token of a text; translation: a target text from a source text.");
     v.field("seed", seed, "Seed of initial weights, data order and dropout.", Range{.min = 0});
     v.field("device", device,
             "Where it computes: cpu, cuda, or auto: a CUDA device for each rank where there are such devices, else the "
-            "CPU.");
-    v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.");
+            "CPU.",
+            Affects::Nothing);
+    v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.", Affects::Nothing);
     v.field("data", data, "Which text, and how it becomes a dataset.");
-    v.field("tokenizer", tokenizer, "Text to ids; of both languages unless target_tokenizer is given.");
-    v.field("target_tokenizer", target_tokenizer, "A tokenizer of the target language alone; null means none.");
+    v.field("tokenizer", tokenizer, "Text to ids; of both languages unless target_tokenizer is given.",
+            Affects::Nothing);
+    v.field("target_tokenizer", target_tokenizer, "A tokenizer of the target language alone; null means none.",
+            Affects::Nothing);
     v.field("model", model, "Shapes and options of the transformer.");
     v.field("lora", lora, "Low-rank adapters, trained while the weights that they adapt stay as they are.");
     v.field("batch", batch, "What one optimizer step takes.");
@@ -60,13 +63,14 @@ struct JobConfig {
     v.field("schedule", schedule, "The learning rate over the run.");
     v.field("train", train, "Length and numerics of the run.");
     v.field("evaluation", evaluation, "Validation during the run.");
-    v.field("checkpoint", checkpoint, "When the run is saved, and what is kept.");
-    v.field("parallel", parallel, "How ranks share the work.");
-    v.field("timeouts", timeouts, "How long a run may stand still before it is ended as hung.");
-    v.field("log", log, "What is told, and how often.");
+    v.field("checkpoint", checkpoint, "When the run is saved, and what is kept.", Affects::Nothing);
+    v.field("parallel", parallel, "How ranks share the work.", Affects::Nothing);
+    v.field("timeouts", timeouts, "How long a run may stand still before it is ended as hung.", Affects::Nothing);
+    v.field("log", log, "What is told, and how often.", Affects::Nothing);
     v.field(
         "allow_changes", allow_changes,
-        "Keys (or sections) that may differ from the checkpoint that a run goes on from, though they change training.");
+        "Keys (or sections) that may differ from the checkpoint that a run goes on from, though they change training.",
+        Affects::Nothing);
   }
 
   fs::path run_directory() const { return run_dir.empty() ? fs::path("runs") / name : fs::path(run_dir); }

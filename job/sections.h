@@ -71,11 +71,12 @@ struct TrainConfig {
             Range{.min = 0, .max = 1e9});
     v.field("max_time", max_time,
             "Time that one start of the run may take: it saves and ends with exit code 75 before that, with room for "
-            "the save. null means no limit.");
+            "the save. null means no limit.",
+            Affects::Nothing);
     v.field("max_restarts", max_restarts,
             "Restarts in a row that may begin at the step of the start before them, which came to no later checkpoint; "
             "one more ends with exit code 7. 0 means no limit.",
-            Range{.min = 0, .max = 1e9});
+            {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("clip_norm", clip_norm, "Gradients are scaled down to this global norm; 0 means never.",
             Range{.min = 0, .max = 1e9});
     v.field("label_smoothing", label_smoothing,
@@ -90,32 +91,39 @@ struct TrainConfig {
             "cores multiply several times as fast. Sums stay fp32.");
     v.field("algorithms", algorithms,
             "Which of cuBLASLt's algorithms a matrix product on a CUDA device takes: measured, the fastest of several, "
-            "timed once for each shape, kept, and stored in checkpoints; or first, the one that cuBLASLt names first.");
+            "timed once for each shape, kept, and stored in checkpoints; or first, the one that cuBLASLt names first.",
+            Affects::Nothing);
     v.field("algorithms_file", algorithms_file,
             "Where measured algorithms are kept, and found by a run that begins; empty means algorithms.json in the "
-            "run's directory. Runs that share one are the same to the bit.");
+            "run's directory. Runs that share one are the same to the bit.",
+            Affects::Nothing);
     v.field(
         "attention", attention,
         "What computes attention on CUDA devices: own, weft's kernels; or cudnn: cuDNN in bf16 where sequences have "
-        "one length and no dropout, otherwise own (docs/determinism.md).");
+        "one length and no dropout, otherwise own (docs/determinism.md).",
+        Affects::Nothing);
     v.field("graphs", graphs,
             "On CUDA devices, for steps of windows: forward and backward of a step, and the update, are captured into "
-            "CUDA graphs and launched by one call each. Same results (docs/determinism.md).");
+            "CUDA graphs and launched by one call each. Same results (docs/determinism.md).",
+            Affects::Nothing);
     v.field(
         "recompute", recompute,
         "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "
-        "inside attention, or whole blocks.");
+        "inside attention, or whole blocks.",
+        Affects::Nothing);
     v.field("max_nonfinite_steps", max_nonfinite_steps,
             "Steps in a row whose loss or gradient is not finite that are skipped before the run has diverged.",
-            Range{.min = 0, .max = 1e9});
+            {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("on_divergence", on_divergence,
             "When the run has diverged: stop ends it with exit code 4; roll_back goes on from the last checkpoint "
-            "before the skipped steps, with the data that comes after them.");
+            "before the skipped steps, with the data that comes after them.",
+            Affects::Nothing);
     v.field("max_rollbacks", max_rollbacks, "Times that a run rolls back; then a divergence ends it.",
-            Range{.min = 1, .max = 1e6});
+            {Range{.min = 1, .max = 1e6}, Affects::Nothing});
     v.field("init_from", init_from,
             "A checkpoint, a run (its latest checkpoint) or an imported model whose weights begin the run; the job's "
-            "task, model and tokenizer are then that one's. Empty means initialise anew.");
+            "task, model and tokenizer are then that one's. Empty means initialise anew.",
+            Affects::Nothing);
     v.field("freeze", freeze,
             "Patterns over parameter names (weft inspect lists them): what one of them matches stays as it is. * is "
             "any text, ? one character, [0-5] one of a range.");
@@ -162,19 +170,20 @@ struct EvaluationConfig {
   template <class Visitor>
   void fields(Visitor& v) {
     v.field("every_steps", every_steps, "Optimizer steps between evaluations on the validation split; 0 means never.",
-            Range{.min = 0, .max = 1e15});
+            {Range{.min = 0, .max = 1e15}, Affects::Nothing});
     v.field("every_epochs", every_epochs, "Epochs between evaluations at the end of an epoch; 0 means never.",
-            Range{.min = 0, .max = 1e9});
+            {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("max_sequences", max_sequences,
             "Windows or pairs that an evaluation takes, from the beginning of the split; 0 means all.",
-            Range{.min = 0, .max = 1e12});
+            {Range{.min = 0, .max = 1e12}, Affects::Evaluation});
     v.field("patience", patience,
             "Evaluations in a row, none better than the best before them (metric), that end the run; 0 means never.",
-            Range{.min = 0, .max = 1e9});
+            {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("metric", metric,
             "What decides which evaluation is the best: loss, the lowest loss; or bleu, the highest BLEU of "
-            "translations of the validation split, which each evaluation then makes.");
-    v.field("bleu", bleu, "For metric: bleu: what is translated, and how it is scored.");
+            "translations of the validation split, which each evaluation then makes.",
+            Affects::Evaluation);
+    v.field("bleu", bleu, "For metric: bleu: what is translated, and how it is scored.", Affects::Evaluation);
   }
 };
 

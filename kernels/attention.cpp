@@ -101,10 +101,10 @@ double cached_pairs(const CachedAttention& args) {
 
 void attention_forward(Context& context, const AttentionForward& args) {
   check_common(Checks(context, "attention_forward"), args);
-  dispatch(
-      context,
-      {"attention_forward", 2 * product_flops(args), bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum})},
-      args);
+  dispatch(context,
+           {"attention_forward", OperationKind::Attention, 2 * product_flops(args),
+            bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum})},
+           args);
 }
 
 void attention_backward(Context& context, const AttentionBackward& args) {
@@ -119,7 +119,7 @@ void attention_backward(Context& context, const AttentionBackward& args) {
   }
   // dV, dP, dQ, dK: four products. The scores that are computed again are not what the mathematics needs.
   dispatch(context,
-           {"attention_backward", 4 * product_flops(args),
+           {"attention_backward", OperationKind::Attention, 4 * product_flops(args),
             bytes_of({args.dout, args.out, args.log_sum, args.qkv, args.q, args.kv, args.dqkv, args.dq, args.dkv})},
            args);
 }
@@ -130,7 +130,8 @@ void cached_attention(Context& context, const CachedAttention& args) {
   for (const int32_t past : args.rows->past) positions += past;
   const auto row_bytes = static_cast<double>(args.cache.size(2)) * static_cast<double>(size_of(args.cache.dtype()));
   dispatch(context,
-           {"cached_attention", 4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
+           {"cached_attention", OperationKind::Attention,
+            4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
             bytes_of({args.qkv, args.q, args.out}) + positions * row_bytes},
            args);
 }

@@ -26,7 +26,8 @@ void choose_tokens(Context& context, const ChooseTokens& args) {
   check.matrix("out", args.out, texts, 2 + 3 * args.count, DType::F64);
   const auto elements = static_cast<double>(texts * vocabulary);
   const int sums = args.masses || args.uniforms ? 2 : 1;
-  dispatch(context, {"choose_tokens", 3 * sums * elements, 4 * elements + bytes_of({args.out})}, args);
+  dispatch(context, {"choose_tokens", OperationKind::Memory, 3 * sums * elements, 4 * elements + bytes_of({args.out})},
+           args);
 }
 
 }  // namespace weft

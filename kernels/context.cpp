@@ -1,38 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/context.h"
 
+#include "base/error.h"
 #include "kernels/backend/backend.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/devices.h"
 
 namespace weft {
 
-void Ledger::record(const char* operation, double flops, double bytes, double seconds) {
-  auto at = entries_.find(std::string_view(operation));
-  if (at == entries_.end()) at = entries_.emplace(operation, Entry{}).first;
-  at->second.calls += 1;
-  at->second.flops += flops;
-  at->second.bytes += bytes;
-  at->second.seconds += seconds;
+void Ledger::record(std::string_view operation, OperationKind kind, const Sums& cost) {
+  auto at = entries_.find(operation);
+  if (at == entries_.end()) at = entries_.emplace(operation, Entry(kind, {})).first;
+  require<InternalError>(at->second.kind == kind, "{} is recorded as of two kinds", operation);
+  at->second += cost;
 }
 
-void Ledger::record_collective(const std::string& name, double moved) {
-  Entry& entry = entries_[name];
-  entry.calls += 1;
-  entry.moved += moved;
-}
-
-Ledger::Entry& Ledger::Entry::operator+=(const Entry& other) {
+Ledger::Sums& Ledger::Sums::operator+=(const Sums& other) {
   calls += other.calls, flops += other.flops, bytes += other.bytes, seconds += other.seconds, moved += other.moved;
   return *this;
 }
 
 void Ledger::add(const Ledger& other) {
-  for (const auto& [name, entry] : other.entries_) entries_[name] += entry;
+  for (const auto& [name, entry] : other.entries_) record(name, entry.kind, entry);
 }
 
-Ledger::Entry Ledger::total() const {
-  Entry sum;
+Ledger::Sums Ledger::total() const {
+  Sums sum;
   for (const auto& [name, entry] : entries_) sum += entry;
   return sum;
 }

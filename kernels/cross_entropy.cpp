@@ -38,7 +38,10 @@ void cross_entropy(Context& context, const CrossEntropy& args) {
   if (args.nll) check.vector("nll", args.nll, rows, args.logits.dtype());
   if (args.dlogits) check_dlogits(check, args.dlogits, args.logits);
   const double elements = static_cast<double>(args.logits.elements());
-  dispatch(context, {"cross_entropy", elements * (args.dlogits ? 7 : 4), bytes_of({args.logits, args.dlogits})}, args);
+  dispatch(context,
+           {"cross_entropy", OperationKind::Memory, elements * (args.dlogits ? 7 : 4),
+            bytes_of({args.logits, args.dlogits})},
+           args);
 }
 
 void cross_entropy_stats(Context& context, const CrossEntropyStats& args) {
@@ -51,7 +54,7 @@ void cross_entropy_stats(Context& context, const CrossEntropyStats& args) {
   check.vector("row_target", args.row_target, rows, dtype);
   if (args.row_total) check.vector("row_total", args.row_total, rows, dtype);
   dispatch(context,
-           {"cross_entropy_stats", 4.0 * static_cast<double>(args.logits.elements()),
+           {"cross_entropy_stats", OperationKind::Memory, 4.0 * static_cast<double>(args.logits.elements()),
             static_cast<double>(args.logits.bytes())},
            args);
 }
@@ -63,7 +66,8 @@ void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args) {
   check.vector("row_max", args.row_max, rows, args.row_sum.dtype());
   check.vector("whole_max", args.whole_max, rows, args.row_sum.dtype());
   dispatch(context,
-           {"cross_entropy_rebase", 3.0 * static_cast<double>(rows), 4.0 * static_cast<double>(args.row_sum.bytes())},
+           {"cross_entropy_rebase", OperationKind::Memory, 3.0 * static_cast<double>(rows),
+            4.0 * static_cast<double>(args.row_sum.bytes())},
            args);
 }
 
@@ -80,7 +84,9 @@ void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
   check_smoothing(check, args.smoothing, args.vocabulary);
   if (args.smoothing > 0) check.vector("row_total", args.row_total, rows, dtype);
   dispatch(context,
-           {"cross_entropy_loss", 6.0 * static_cast<double>(rows), 6.0 * static_cast<double>(args.loss.bytes())}, args);
+           {"cross_entropy_loss", OperationKind::Memory, 6.0 * static_cast<double>(rows),
+            6.0 * static_cast<double>(args.loss.bytes())},
+           args);
 }
 
 void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) {
@@ -93,7 +99,7 @@ void cross_entropy_gradient(Context& context, const CrossEntropyGradient& args) 
   check_dlogits(check, args.dlogits, args.logits);
   check_smoothing(check, args.smoothing, args.vocabulary);
   dispatch(context,
-           {"cross_entropy_gradient", 4.0 * static_cast<double>(args.logits.elements()),
+           {"cross_entropy_gradient", OperationKind::Memory, 4.0 * static_cast<double>(args.logits.elements()),
             static_cast<double>(args.logits.bytes() + args.dlogits.bytes())},
            args);
 }

@@ -30,7 +30,7 @@ void embed_forward(Context& context, const EmbedForward& args) {
   if (args.positions) check_positions(check, args.positions, args.row_positions, rows, width, dtype);
   // Of the tables only the rows that are looked up are read.
   dispatch(context,
-           {"embed_forward", static_cast<double>(args.y.elements()) * (args.positions ? 2 : 1),
+           {"embed_forward", OperationKind::Memory, static_cast<double>(args.y.elements()) * (args.positions ? 2 : 1),
             bytes_of({args.tokens}) + bytes_of({args.y}) * (args.positions ? 3 : 2)},
            args);
 }
@@ -54,7 +54,7 @@ void embed_backward(Context& context, const EmbedBackward& args) {
   const double tables = (args.dtable ? 1 : 0) + (args.dpositions ? 1 : 0);
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(acc_dtype));
   dispatch(context,
-           {"embed_backward", 2 * tables * static_cast<double>(args.dy.elements()),
+           {"embed_backward", OperationKind::Memory, 2 * tables * static_cast<double>(args.dy.elements()),
             bytes_of({args.tokens}) + bytes_of({args.dy}) + 2 * tables * touched},
            args);
 }
@@ -69,7 +69,8 @@ void add_positions_forward(Context& context, const AddPositionsForward& args) {
   check.dropout(args.dropout, rows);
   if (args.positions) check_positions(check, args.positions, args.row_positions, rows, width, dtype);
   dispatch(context,
-           {"add_positions_forward", static_cast<double>(args.x.elements()) * (args.positions ? 2 : 1),
+           {"add_positions_forward", OperationKind::Memory,
+            static_cast<double>(args.x.elements()) * (args.positions ? 2 : 1),
             bytes_of({args.x}) + bytes_of({args.y}) * (args.positions ? 2 : 1)},
            args);
 }
@@ -88,7 +89,8 @@ void add_positions_backward(Context& context, const AddPositionsBackward& args) 
   }
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(acc_dtype));
   dispatch(context,
-           {"add_positions_backward", static_cast<double>(args.dy.elements()) * (args.dpositions ? 3 : 1),
+           {"add_positions_backward", OperationKind::Memory,
+            static_cast<double>(args.dy.elements()) * (args.dpositions ? 3 : 1),
             bytes_of({args.dy}) + bytes_of({args.dx}) + (args.dpositions ? 2 * touched : 0)},
            args);
 }

@@ -47,7 +47,7 @@ PackedWeight pack_weight(Context& context, const Tensor& weight, WeightFormat fo
   PackedLayout packed{.out = leading(weight), .in = weight.columns(), .format = format};
   const size_t bytes = context.backend().packed_bytes(packed.out, packed.in, format);
   packed.data = context.empty({static_cast<int64_t>((bytes + 3) / 4)}, DType::I32);
-  dispatch(context, {"pack_weight", 0, static_cast<double>(weight.bytes() + bytes)},
+  dispatch(context, {"pack_weight", OperationKind::Memory, 0, static_cast<double>(weight.bytes() + bytes)},
            PackWeight{weight, format, packed.data});
   return std::make_shared<const PackedLayout>(std::move(packed));
 }
@@ -75,7 +75,8 @@ void linear_forward(Context& context, const LinearForward& args) {
   }
   const Tensor& read = args.packed ? args.packed->data : args.weight;
   dispatch(context,
-           {"linear_forward", product_flops(rows, in, out), bytes_of({args.x, read, args.bias, args.y, args.pre})},
+           {"linear_forward", OperationKind::Product, product_flops(rows, in, out),
+            bytes_of({args.x, read, args.bias, args.y, args.pre})},
            args);
 }
 
@@ -85,7 +86,9 @@ void activate(Context& context, const Activate& args) {
   const int64_t rows = args.pre.rows(), columns = args.pre.columns();
   check.matrix("y", args.y, rows, columns, args.pre.dtype());
   check.dropout(args.dropout, rows);
-  dispatch(context, {"activate", static_cast<double>(args.pre.elements()), bytes_of({args.pre, args.y})}, args);
+  dispatch(context,
+           {"activate", OperationKind::Memory, static_cast<double>(args.pre.elements()), bytes_of({args.pre, args.y})},
+           args);
 }
 
 void linear_backward(Context& context, const LinearBackward& args) {
@@ -106,7 +109,7 @@ void linear_backward(Context& context, const LinearBackward& args) {
   const int products = (args.dx ? 1 : 0) + (args.dweight ? 1 : 0);
   dispatch(
       context,
-      {"linear_backward", products * product_flops(rows, in, out),
+      {"linear_backward", OperationKind::Product, products * product_flops(rows, in, out),
        bytes_of({args.dy, args.x, args.weight, args.dx, args.dweight, args.dbias, args.input_pre, args.input_dbias})},
       args);
 }

@@ -47,7 +47,8 @@ void adam_update(Context& context, const AdamUpdate& args) {
   check.vector("moment1", args.moment1, args.parameter.elements(), args.parameter.dtype());
   check.vector("moment2", args.moment2, args.parameter.elements(), args.parameter.dtype());
   const double bytes = 7.0 * static_cast<double>(args.parameter.bytes()) + bytes_of({args.compute});
-  dispatch(context, {"adam_update", 14.0 * static_cast<double>(args.parameter.elements()), bytes}, args);
+  dispatch(context,
+           {"adam_update", OperationKind::Memory, 14.0 * static_cast<double>(args.parameter.elements()), bytes}, args);
 }
 
 void sgd_update(Context& context, const SgdUpdate& args) {
@@ -55,7 +56,8 @@ void sgd_update(Context& context, const SgdUpdate& args) {
   check_update(check, args);
   check.vector("buffer", args.buffer, args.parameter.elements(), args.parameter.dtype());
   const double bytes = 5.0 * static_cast<double>(args.parameter.bytes()) + bytes_of({args.compute});
-  dispatch(context, {"sgd_update", 7.0 * static_cast<double>(args.parameter.elements()), bytes}, args);
+  dispatch(context, {"sgd_update", OperationKind::Memory, 7.0 * static_cast<double>(args.parameter.elements()), bytes},
+           args);
 }
 
 void square_sum(Context& context, const SquareSum& args) {
@@ -66,7 +68,7 @@ void square_sum(Context& context, const SquareSum& args) {
     elements += static_cast<double>(part.elements()), bytes += static_cast<double>(part.bytes());
   }
   check.vector("out", args.out, 1, DType::F64);
-  dispatch(context, {"square_sum", 2 * elements, bytes}, args);
+  dispatch(context, {"square_sum", OperationKind::Memory, 2 * elements, bytes}, args);
 }
 
 }  // namespace weft

@@ -10,7 +10,9 @@ void sum_rows(Context& context, const Tensor& x, const Tensor& out, Accumulate m
   const Checks check(context, "sum_rows");
   check.floating("x", x);
   check.vector("out", out, x.columns(), accumulator_of(x.dtype()));
-  dispatch(context, {"sum_rows", static_cast<double>(x.elements()), static_cast<double>(x.bytes() + out.bytes())},
+  dispatch(context,
+           {"sum_rows", OperationKind::Memory, static_cast<double>(x.elements()),
+            static_cast<double>(x.bytes() + out.bytes())},
            SumRows{x, out, mode});
 }
 
@@ -18,7 +20,8 @@ void sum_all(Context& context, const Tensor& x, const Tensor& out, Accumulate mo
   const Checks check(context, "sum_all");
   check.floating("x", x);
   check.vector("out", out, 1, DType::F64);
-  dispatch(context, {"sum_all", static_cast<double>(x.elements()), static_cast<double>(x.bytes())},
+  dispatch(context,
+           {"sum_all", OperationKind::Memory, static_cast<double>(x.elements()), static_cast<double>(x.bytes())},
            SumAll{x, out, mode});
 }
 

@@ -62,7 +62,7 @@ void residual_norm_forward(Context& context, const ResidualNormForward& args) {
   const double elements = static_cast<double>(args.x.elements());
   const double adds = (args.bias ? 1 : 0) + (args.residual ? 1 : 0) + (args.dropout.active() ? 1 : 0);
   dispatch(context,
-           {"residual_norm_forward", elements * (adds + (args.normed ? 8 : 0)),
+           {"residual_norm_forward", OperationKind::Memory, elements * (adds + (args.normed ? 8 : 0)),
             bytes_of({args.x, args.bias, args.residual, args.gamma, args.beta, args.sum, args.normed, args.mean,
                       args.rstd})},
            args);
@@ -74,7 +74,7 @@ void residual_norm_backward(Context& context, const ResidualNormBackward& args) 
   const double elements = static_cast<double>(any.elements());
   const double adds = (args.dbias ? 1 : 0) + (args.dsum ? 1 : 0) + (args.dropout.active() ? 1 : 0);
   dispatch(context,
-           {"residual_norm_backward", elements * (adds + (args.dnormed ? 14 : 0)),
+           {"residual_norm_backward", OperationKind::Memory, elements * (adds + (args.dnormed ? 14 : 0)),
             bytes_of({args.dsum, args.dnormed, args.sum, args.gamma, args.mean, args.rstd, args.dx, args.dresidual,
                       args.dbias, args.dgamma, args.dbeta})},
            args);

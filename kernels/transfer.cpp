@@ -26,7 +26,7 @@ void upload_through(CopyQueue* queue, Context& context, std::span<const std::byt
   const Checks check(context, "upload");
   check.present("to", to);
   check.that(context.meta() || from.size() == to.bytes(), "{} bytes to {}", from.size(), to);
-  const CostScope scope(context, {"upload", 0, static_cast<double>(to.bytes())});
+  const CostScope scope(context, {"upload", OperationKind::Memory, 0, static_cast<double>(to.bytes())});
   if (context.meta() || from.empty()) return;
   queue ? queue->upload(from, to) : context.backend().upload(from, to);
 }
@@ -41,7 +41,7 @@ void download_bytes(Context& context, const Tensor& from, std::span<std::byte> t
   const Checks check(context, "download");
   check.present("from", from);
   check.that(context.meta() || to.size() == from.bytes(), "{} to {} bytes", from, to.size());
-  const CostScope scope(context, {"download", 0, static_cast<double>(from.bytes())});
+  const CostScope scope(context, {"download", OperationKind::Memory, 0, static_cast<double>(from.bytes())});
   if (!context.meta() && !to.empty()) context.backend().download(from, to);
 }
 
@@ -72,7 +72,7 @@ Snapshot::Snapshot(Context& context, std::span<const Tensor> from, std::span<con
   for (size_t i = 0; i < from.size(); ++i) {
     check.present("from", from[i]);
     check.that(from[i].bytes() == to[i].size(), "{} to {} bytes", from[i], to[i].size());
-    const CostScope scope(context, {"snapshot_copy", 0, static_cast<double>(from[i].bytes())});
+    const CostScope scope(context, {"snapshot_copy", OperationKind::Memory, 0, static_cast<double>(from[i].bytes())});
     if (context.meta() || to[i].empty()) continue;
     queue ? queue->download(from[i], to[i]) : context.backend().download(from[i], to[i]);
   }

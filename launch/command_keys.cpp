@@ -16,7 +16,11 @@ bool lies_in(const std::string& key, const std::string& wanted) {
 ExitCode print_keys(const std::string& wanted) {
   std::vector<ConfigDoc> chosen;
   for (ConfigDoc& doc : config_docs<JobConfig>()) {
-    if (lies_in(doc.key, wanted)) chosen.push_back(std::move(doc));
+    if (!lies_in(doc.key, wanted)) continue;
+    if (!doc.section && doc.affects == Affects::Training) {
+      doc.meaning += " On resume, another value must be allowed (allow_changes).";
+    }
+    chosen.push_back(std::move(doc));
   }
   if (chosen.empty()) {
     const std::string nearest = nearest_name(wanted, config_keys<JobConfig>());

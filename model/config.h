@@ -96,6 +96,12 @@ struct TransformerConfig {
   int64_t derived_head_dim() const { return head_dim > 0 ? head_dim : width / heads; }
   int64_t derived_ffn() const { return ffn > 0 ? ffn : 4 * width; }
   int64_t derived_embedding_width() const { return embedding_width > 0 ? embedding_width : width; }
+  TransformerConfig with_derived_sizes() const {
+    TransformerConfig stated = *this;
+    stated.kv_heads = derived_kv_heads(), stated.head_dim = derived_head_dim();
+    stated.ffn = derived_ffn(), stated.embedding_width = derived_embedding_width();
+    return stated;
+  }
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -131,13 +137,16 @@ struct TransformerConfig {
             "Embeddings that share one table: none, output (target with output), all (source, target and output).");
     v.field("scale_embedding", scale_embedding, "Multiply token embeddings by sqrt(width) before positions are added.");
     v.field("dropout", dropout, "Dropout probabilities.");
+    // A run that is resumed has its weights.
     v.field(
         "init", init,
         "gpt2: normal, residual projections divided by the square root of their stack's branches (2 a block, 3 with "
         "cross-attention); xavier: uniform within sqrt(6 / (in + out)) "
         "(Glorot and Bengio 2010), for queries, keys and values within 1/sqrt(2) of that with out = heads x head_dim "
-        "(as fairseq), embeddings normal with standard deviation 1/sqrt(width).");
-    v.field("init_std", init_std, "Standard deviation of the gpt2 scheme.", Range{.min = 0, .max = 10});
+        "(as fairseq), embeddings normal with standard deviation 1/sqrt(width).",
+        Affects::Nothing);
+    v.field("init_std", init_std, "Standard deviation of the gpt2 scheme.",
+            {Range{.min = 0, .max = 10}, Affects::Nothing});
   }
 };
 

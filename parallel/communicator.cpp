@@ -24,9 +24,11 @@ class CompletedWork : public CollectiveWork {
 std::unique_ptr<CollectiveWork> completed_work() { return std::make_unique<CompletedWork>(); }
 
 std::string_view name(Collective collective) {
-  constexpr std::array<std::string_view, kCollectives> kNames = {"all_reduce", "reduce_scatter", "all_gather",
-                                                                 "all_to_all", "broadcast",      "barrier"};
-  return kNames.at(static_cast<size_t>(collective));
+  constexpr EnumTable<Collective, std::string_view> kNames = {
+      {Collective::AllReduce, "all_reduce"}, {Collective::ReduceScatter, "reduce_scatter"},
+      {Collective::AllGather, "all_gather"}, {Collective::AllToAll, "all_to_all"},
+      {Collective::Broadcast, "broadcast"},  {Collective::Barrier, "barrier"}};
+  return kNames[collective];
 }
 
 double ideal_bytes(Collective collective, int ranks, int64_t bytes) {
@@ -80,7 +82,10 @@ int64_t Communicator::begin(Collective collective, int64_t bytes) {
   const double moved = ideal_bytes(collective, size_, bytes);
   Traffic::Entry& entry = traffic_[collective];
   entry.calls += 1, entry.bytes += bytes, entry.moved += moved;
-  if (ledger_) ledger_->record_collective(ledger_names_[static_cast<size_t>(collective)], moved);
+  if (ledger_) {
+    ledger_->record(ledger_names_[static_cast<size_t>(collective)], OperationKind::Collective,
+                    {.calls = 1, .moved = moved});
+  }
   return heartbeat_ ? heartbeat_->begin(axis_, collective) : 0;
 }
 

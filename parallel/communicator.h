@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_table.h"
 #include "kernels/context.h"
 #include "parallel/axis.h"
 #include "parallel/host_plane.h"
@@ -15,7 +16,7 @@
 namespace weft {
 
 enum class Collective : uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Barrier };
-inline constexpr int kCollectives = 6;
+inline constexpr int kCollectives = enum_size<Collective>();
 std::string_view name(Collective collective);
 
 // What a collective over tensors is for, as a report names it: {"gradient bucket", 3}. `what` is a literal.

@@ -12,8 +12,9 @@ size_t index(Enum value) {
 }  // namespace
 
 std::string_view name(RunPhase phase) {
-  constexpr std::array<std::string_view, kPhases> kNames = {"init", "step", "save", "evaluate"};
-  return kNames.at(index(phase));
+  constexpr EnumTable<RunPhase, std::string_view> kNames = {
+      {RunPhase::Init, "init"}, {RunPhase::Step, "step"}, {RunPhase::Save, "save"}, {RunPhase::Evaluate, "evaluate"}};
+  return kNames[phase];
 }
 
 void DeviceProgress::write(const Snapshot& from, State& to) {

@@ -16,7 +16,7 @@ namespace weft {
 
 // What a rank is about; each phase has a time of its own without progress before the watchdog calls it a hang.
 enum class RunPhase : uint8_t { Init, Step, Save, Evaluate };
-inline constexpr int kPhases = 4;
+inline constexpr int kPhases = enum_size<RunPhase>();
 std::string_view name(RunPhase phase);
 
 // A collective over tensors that was queued on a device.

@@ -67,6 +67,7 @@ struct ConfigDoc {
   std::string value;    // the default, as YAML; empty for a section
   std::string meaning;
   bool section = false;
+  Affects affects = Affects::Training;
 };
 
 // The state that the templates below share: what was found wrong, and which keys nobody declared.
@@ -159,10 +160,10 @@ struct SectionReader {
   std::vector<std::string> known = {};
 
   template <class T>
-  void field(const char* key, T& value, const char*, Range range = {}) {
+  void field(const char* key, T& value, const char*, const FieldProperties& properties = {}) {
     known.emplace_back(key);
     if (const ConfigEntry* entry = section.find(key)) {
-      reader.read(entry->value, path.empty() ? key : path + "." + key, range, value);
+      reader.read(entry->value, path.empty() ? key : path + "." + key, properties.range, value);
     }
   }
 };
@@ -184,7 +185,7 @@ struct KeyCollector {
   std::string prefix;
 
   template <class T>
-  void field(const char* key, T& value, const char*, Range = {}) {
+  void field(const char* key, T& value, const char*, const FieldProperties& = {}) {
     keys.push_back(prefix + key);
     if constexpr (Section<T>) {
       KeyCollector inner{keys, prefix + key + "."};

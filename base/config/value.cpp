@@ -92,6 +92,10 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+void throw_no_name(int64_t value) {
+  throw InternalError(fmt::format("value {} of an enum has no name in its EnumNames", value));
+}
+
 std::string ConfigLocation::text() const {
   if (!source) return "?";
   return line == 0 ? *source : fmt::format("{}:{}:{}", *source, line, column);

@@ -23,7 +23,7 @@ struct SectionWriter {
   ConfigValue section{.kind = ConfigValue::Kind::Map};
 
   template <class T>
-  void field(const char* key, T& value, const char*, Range = {}) {
+  void field(const char* key, T& value, const char*, const FieldProperties& = {}) {
     section.entries.push_back({.key = key, .value = encode_value(value)});
   }
 };
@@ -89,27 +89,30 @@ std::string value_on_one_line(const ConfigValue& value);
 struct DocCollector {
   std::vector<ConfigDoc>& docs;
   std::string prefix;
+  Affects affects = Affects::Training;  // fields that do not say
 
   template <class T>
-  void field(const char* key, T& value, const char* meaning, Range range = {}) {
+  void field(const char* key, T& value, const char* meaning, const FieldProperties& properties = {}) {
     const std::string name = prefix + key;
+    const Affects stated = properties.affects.value_or(affects);
     if constexpr (Section<T>) {
-      docs.push_back({name, "a section", "", meaning, true});
-      DocCollector inner{docs, name + "."};
+      docs.push_back({name, "a section", "", meaning, true, stated});
+      DocCollector inner{docs, name + ".", stated};
       value.fields(inner);
     } else {
-      docs.push_back({name, describe_type<T>(range), value_on_one_line(encode_value(value)), meaning, false});
+      const std::string text = value_on_one_line(encode_value(value));
+      docs.push_back({name, describe_type<T>(properties.range), text, meaning, false, stated});
       if constexpr (IsVector<T>::value || IsOptional<T>::value)
-        elements<typename T::value_type>(name, IsVector<T>::value);
+        elements<typename T::value_type>(name + (IsVector<T>::value ? "[]." : "."), stated);
     }
   }
 
  private:
   template <class T>
-  void elements(const std::string& name, bool list) {
+  void elements(const std::string& inside, Affects stated) {
     if constexpr (Section<T>) {
       T defaults{};
-      DocCollector inner{docs, name + (list ? "[]." : ".")};
+      DocCollector inner{docs, inside, stated};
       defaults.fields(inner);
     }
   }

@@ -164,7 +164,9 @@ struct DataConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("directory", directory, "Where the prepared dataset lies.");
+    // What makes the dataset and where it lies: a resumed run compares the texts and tokenizers that it finds there.
+    constexpr Affects kPrepared = Affects::Nothing;
+    v.field("directory", directory, "Where the prepared dataset lies.", kPrepared);
     v.field("weight", weight,
             "Its share of the windows or pairs that are trained on, relative to those of data.mixture; changes nothing "
             "where there is none.",
@@ -176,61 +178,74 @@ struct DataConfig {
             "text: plain text for a language model. jsonl: the same from a field of JSON lines. parallel: translation "
             "from two files. tsv: translation from two columns. prompt_answer: JSON lines with a prompt and an answer "
             "each, "
-            "for a language model that learns the answers alone.");
-    v.field("train", train, "Text to train on; with a split rule other than files, all text.");
-    v.field("valid", valid, "Text to validate on (split: files).");
-    v.field("test", test, "Text to test on (split: files).");
+            "for a language model that learns the answers alone.",
+            kPrepared);
+    v.field("train", train, "Text to train on; with a split rule other than files, all text.", kPrepared);
+    v.field("valid", valid, "Text to validate on (split: files).", kPrepared);
+    v.field("test", test, "Text to test on (split: files).", kPrepared);
     v.field("document_delimiter", document_delimiter,
-            "What separates documents (format text): blank_line, file (each file is one), line, or separator.");
-    v.field("separator", separator, "The string between documents (document_delimiter: separator).");
-    v.field("json_field", json_field, "The field that holds the text (format jsonl).");
-    v.field("prompt_field", prompt_field, "The field that holds the prompt (format prompt_answer).");
+            "What separates documents (format text): blank_line, file (each file is one), line, or separator.",
+            kPrepared);
+    v.field("separator", separator, "The string between documents (document_delimiter: separator).", kPrepared);
+    v.field("json_field", json_field, "The field that holds the text (format jsonl).", kPrepared);
+    v.field("prompt_field", prompt_field, "The field that holds the prompt (format prompt_answer).", kPrepared);
     v.field("answer_field", answer_field,
-            "The field that holds the answer, whose text follows the prompt's at once (format prompt_answer).");
-    v.field("source_column", source_column, "Column of the source language, from 1 (format tsv).", Range{.min = 1});
-    v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).", Range{.min = 1});
+            "The field that holds the answer, whose text follows the prompt's at once (format prompt_answer).",
+            kPrepared);
+    v.field("source_column", source_column, "Column of the source language, from 1 (format tsv).",
+            {Range{.min = 1}, kPrepared});
+    v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).",
+            {Range{.min = 1}, kPrepared});
     v.field("skip_lines", skip_lines, "Lines at the beginning of each file that are no text, such as a header.",
-            Range{.min = 0});
+            {Range{.min = 0}, kPrepared});
     v.field(
         "bad_records", bad_records,
         "What happens at a record that cannot be taken (no JSON, a column or field that is not there, a NUL byte, no "
-        "UTF-8 where the tokenizer needs it): stop, or skip it and count it.");
+        "UTF-8 where the tokenizer needs it): stop, or skip it and count it.",
+        kPrepared);
     v.field("max_bad_fraction", max_bad_fraction,
             "Preparation fails if more than this share of all records is skipped (bad_records: skip).",
-            Range{.min = 0, .max = 1});
+            {Range{.min = 0, .max = 1}, kPrepared});
     v.field("duplicates", duplicates,
             "Records that are equal byte for byte: keep them, count them, or drop from the training text those that "
-            "come again or are held out.");
+            "come again or are held out.",
+            kPrepared);
     v.field("split", split,
             "Who trains: files (as named), hash (each record drawn by split_seed), records or characters (the first "
-            "train, the next validate, the last test).");
+            "train, the next validate, the last test).",
+            kPrepared);
     v.field("valid_fraction", valid_fraction, "Share that validates (split: hash, records, characters).",
-            Range{.min = 0, .max = 1});
+            {Range{.min = 0, .max = 1}, kPrepared});
     v.field("test_fraction", test_fraction, "Share that tests (split: hash, records, characters).",
-            Range{.min = 0, .max = 1});
-    v.field("split_seed", split_seed, "Seed of the draw (split: hash).", Range{.min = 0});
+            {Range{.min = 0, .max = 1}, kPrepared});
+    v.field("split_seed", split_seed, "Seed of the draw (split: hash).", {Range{.min = 0}, kPrepared});
     v.field("source_bos", source_bos,
-            "Begin source sequences with the tokenizer's bos. Target sequences always have bos and eos.");
-    v.field("source_eos", source_eos, "End source sequences with the tokenizer's eos.");
+            "Begin source sequences with the tokenizer's bos. Target sequences always have bos and eos.", kPrepared);
+    v.field("source_eos", source_eos, "End source sequences with the tokenizer's eos.", kPrepared);
     v.field("max_source_tokens", max_source_tokens,
-            "Tokens of a source sequence or prompt at most, specials included; 0: any.", Range{.min = 0});
+            "Tokens of a source sequence or prompt at most, specials included; 0: any.", {Range{.min = 0}, kPrepared});
     v.field("max_target_tokens", max_target_tokens,
-            "Tokens of a target sequence or answer at most, specials included; 0: any.", Range{.min = 0});
+            "Tokens of a target sequence or answer at most, specials included; 0: any.", {Range{.min = 0}, kPrepared});
     v.field("overlong_pairs", overlong_pairs,
-            "What happens to training pairs with more tokens than that: drop, truncate their text, or keep.");
+            "What happens to training pairs with more tokens than that: drop, truncate their text, or keep.",
+            kPrepared);
     v.field("heldout_overlong_pairs", heldout_overlong_pairs,
-            "The same for pairs of valid and test; what is dropped or truncated there changes what is scored.");
+            "The same for pairs of valid and test; what is dropped or truncated there changes what is scored.",
+            kPrepared);
     v.field("heldout_empty_pairs", heldout_empty_pairs,
-            "What happens to pairs of valid and test with a side without text: keep, or drop as in the training text.");
+            "What happens to pairs of valid and test with a side without text: keep, or drop as in the training text.",
+            kPrepared);
     v.field("max_unknown_fraction", max_unknown_fraction,
-            "Preparation fails if more than this share of a split's tokens is unk.", Range{.min = 0, .max = 1});
+            "Preparation fails if more than this share of a split's tokens is unk.",
+            {Range{.min = 0, .max = 1}, kPrepared});
     v.field("shard_tokens", shard_tokens,
             "Tokens in a shard at most (a longer pair has one to itself); preparation holds one shard of each split "
             "in memory.",
-            Range{.min = 1, .max = double(int64_t{1} << 40)});
+            {Range{.min = 1, .max = double(int64_t{1} << 40)}, kPrepared});
     v.field("tokenizer_file", tokenizer_file,
-            "A tokenizer that weft saved, to use as it is; the job's tokenizer section is not read then.");
-    v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, if it has its own.");
+            "A tokenizer that weft saved, to use as it is; the job's tokenizer section is not read then.", kPrepared);
+    v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, if it has its own.",
+            kPrepared);
     v.field(
         "document_mask", document_mask,
         "Training and evaluation see nothing across the borders of documents (format text, jsonl): attention begins "

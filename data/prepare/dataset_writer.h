@@ -46,8 +46,8 @@ class DatasetWriter {
   const DataConfig& data_;
   int source_specials_ = 0;  // that preparation adds to each sequence or document
   int target_specials_ = 0;
-  std::array<std::unique_ptr<SplitWriter>, 3> writers_;
-  std::array<SplitEntry, 3> entries_;
+  BySplit<std::unique_ptr<SplitWriter>> writers_;
+  BySplit<SplitEntry> entries_;
   std::vector<TokenStats> source_stats_, target_stats_;
   BadRecords bad_{true};              // all that were left out
   bool document_is_invalid_ = false;  // UTF-8, as far as it was taken

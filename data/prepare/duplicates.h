@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/enum_table.h"
 #include "data/prepare/text_source.h"
 
 namespace weft {
 
 enum class DataSplit { Train, Valid, Test };
+template <class T>
+using BySplit = std::array<T, enum_size<DataSplit>()>;
 
 // Records that are equal byte for byte, by their XXH3 of 64 bits: among a billion records the odds are 1 in 40 that two
 // different ones are taken for equal. Held-out text stays as it is; what it shares with the training text leaves that.
@@ -36,7 +39,7 @@ class Duplicates {
   };
   std::vector<Seen> seen_;
   std::vector<bool> superfluous_;
-  std::array<Counts, 3> counts_;
+  BySplit<Counts> counts_;
 };
 
 }  // namespace weft

@@ -101,7 +101,7 @@ SequenceEncoder::Fit SequenceEncoder::encode_side(const Side& side, const TextRe
 void SequenceEncoder::encode_pair(const TextRecord& record, DataSplit split, EncodedBatch& batch) const {
   const size_t begin = batch.ids.size();
   const auto s = static_cast<size_t>(split);
-  const auto give_up = [&](std::array<int64_t, 3>& count) {
+  const auto give_up = [&](BySplit<int64_t>& count) {
     ++count[s];
     batch.ids.resize(begin);
   };

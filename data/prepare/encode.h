@@ -43,8 +43,7 @@ struct EncodedBatch {
   };
   std::vector<int32_t> ids;
   std::vector<Record> records;
-  std::array<int64_t, 3> dropped_empty{};  // by split
-  std::array<int64_t, 3> dropped_long{};
+  BySplit<int64_t> dropped_empty{}, dropped_long{};
   BadRecords bad;
 
   template <class Archive>

@@ -23,7 +23,7 @@ class SettingsWriter {
       : prefix_(std::move(prefix)), into_(into) {}
 
   template <class T>
-  void field(const char* name, T& value, const char*, Range = {}) {
+  void field(const char* name, T& value, const char*, const FieldProperties& = {}) {
     const std::string key = prefix_ + "." + name;
     if constexpr (Section<T>) {
       SettingsWriter inner(key, into_);

@@ -21,7 +21,7 @@ void check_readable(const fs::path& path) {
   throw DataError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
 }
 
-bool any_pipe(const std::array<TextFiles, 3>& splits) {
+bool any_pipe(const BySplit<TextFiles>& splits) {
   const auto is_pipe = [](const TextFile& file) { return file.is_pipe(); };
   return std::ranges::any_of(splits, [&](const TextFiles& files) {
     return std::ranges::any_of(files.source, is_pipe) || std::ranges::any_of(files.target, is_pipe);

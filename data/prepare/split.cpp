@@ -63,7 +63,7 @@ size_t byte_of_character(std::string_view text, int64_t n) {
   return text.size();
 }
 
-std::array<TextFiles, 3> files_of_splits(const DataConfig& config) {
+BySplit<TextFiles> files_of_splits(const DataConfig& config) {
   return {resolve_files(config.train, config.format), resolve_files(config.valid, config.format),
           resolve_files(config.test, config.format)};
 }

@@ -18,7 +18,7 @@
 
 namespace weft {
 
-inline constexpr std::array kSplits = {DataSplit::Train, DataSplit::Valid, DataSplit::Test};
+inline constexpr BySplit<DataSplit> kSplits = {DataSplit::Train, DataSplit::Valid, DataSplit::Test};
 std::string_view split_name(DataSplit split);
 
 // What splitting by position needs to know of the whole text first.
@@ -45,7 +45,7 @@ struct PrepareInput {
 };
 
 // The files of each split as `config` names them.
-std::array<TextFiles, 3> files_of_splits(const DataConfig& config);
+BySplit<TextFiles> files_of_splits(const DataConfig& config);
 
 // All text of a configuration, each record with its split, in an order that depends on the text alone.
 class Corpus {
@@ -89,7 +89,7 @@ class Corpus {
 
   const DataConfig config_;
   const int threads_;
-  std::array<TextFiles, 3> files_;
+  BySplit<TextFiles> files_;
   std::vector<PrepareInput> inputs_;
   uint64_t total_bytes_ = 0;
   CorpusSize size_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/sample/clauses.h"
 
+#include "base/enum_table.h"
+
 namespace weft::sample {
 namespace {
 
@@ -18,11 +20,16 @@ struct Modal {
   const char* norwegian_to;
 };
 const Modal& modal_of(Tense tense) {
-  static constexpr Modal kModals[] = {{"will", "will", "skal", false, ""},  {"can", "can", "kan", false, ""},
-                                      {"must", "must", "må", false, ""},    {"should", "should", "bør", false, ""},
-                                      {"want", "wants", "vil", true, ""},   {"try", "tries", "prøver", true, "å"},
-                                      {"like", "likes", "liker", true, "å"}};
-  return kModals[static_cast<int>(tense) - static_cast<int>(Tense::Future)];
+  static constexpr auto kModals = std::to_array<Modal>({{"will", "will", "skal", false, ""},
+                                                        {"can", "can", "kan", false, ""},
+                                                        {"must", "must", "må", false, ""},
+                                                        {"should", "should", "bør", false, ""},
+                                                        {"want", "wants", "vil", true, ""},
+                                                        {"try", "tries", "prøver", true, "å"},
+                                                        {"like", "likes", "liker", true, "å"}});
+  constexpr auto kFirst = static_cast<size_t>(Tense::Future);
+  static_assert(kModals.size() == enum_size<Tense>() - kFirst);
+  return kModals.at(static_cast<size_t>(tense) - kFirst);
 }
 
 const char* be_form(const NounPhrase& subject, bool past) {

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kFormat = "weft-tokenizer";
 constexpr int kVersion = 1;
-constexpr std::array<const char*, 4> kRoles = {"bos", "eos", "pad", "unk"};
+constexpr std::array kRoles = {"bos", "eos", "pad", "unk"};  // by SpecialRole
+static_assert(kRoles.size() == enum_size<SpecialRole>());
 
 void check_specials(const TokenizerModel& model, const SpecialTokens& specials) {
   std::unordered_set<std::string_view> names;

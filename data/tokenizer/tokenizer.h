@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/enum_table.h"
 #include "base/files.h"
 
 namespace weft {
@@ -25,8 +26,9 @@ struct SpecialToken {
 };
 
 struct SpecialTokens {
-  std::vector<SpecialToken> tokens;             // ascending ids, names and ids unique
-  std::array<std::optional<int32_t>, 4> roles;  // by SpecialRole; several roles may share one token
+  std::vector<SpecialToken> tokens;  // ascending ids, names and ids unique
+  // By SpecialRole; several roles may share one token.
+  std::array<std::optional<int32_t>, enum_size<SpecialRole>()> roles;
   bool operator==(const SpecialTokens&) const = default;
 };
 

@@ -15,7 +15,8 @@ CostScope::~CostScope() {
     context_.finish();
     seconds = seconds_since(start_);
   }
-  context_.ledger().record(cost_.operation, cost_.flops, cost_.bytes, seconds);
+  context_.ledger().record(cost_.operation, cost_.kind,
+                           {.calls = 1, .flops = cost_.flops, .bytes = cost_.bytes, .seconds = seconds});
   context_.note_progress();
 }
 

@@ -8,11 +8,13 @@
 namespace weft {
 
 // What one call of an operation costs: multiply and add counted as two; bytes read and written in the tensors of the
-// contract, each once.
+// contract, each once. The constructor has no defaults, so that no operation leaves one of them out.
 struct Cost {
+  Cost(const char* operation, OperationKind kind, double flops, double bytes)
+      : operation(operation), kind(kind), flops(flops), bytes(bytes) {}
   const char* operation;
-  double flops = 0;
-  double bytes = 0;
+  OperationKind kind;
+  double flops, bytes;
 };
 
 // Records one operation in the ledger when it goes out of scope.

@@ -25,9 +25,12 @@ const Reach kAll{
 
 StepPlan small_plan() {
   StepPlan plan{.precision = Precision::Bf16, .micro_batches = 1};
-  plan.operations["linear_forward"] = {.calls = 2, .flops = 300e12, .bytes = 1e9};       // 3 s
-  plan.operations["attention_forward"] = {.calls = 1, .flops = 100e12, .bytes = 1e9};    // 2 s
-  plan.operations["residual_norm_forward"] = {.calls = 1, .flops = 1e9, .bytes = 1e12};  // 1 s
+  plan.operations.emplace("linear_forward",
+                          Ledger::Entry(OperationKind::Product, {.calls = 2, .flops = 300e12, .bytes = 1e9}));  // 3 s
+  plan.operations.emplace("attention_forward",
+                          Ledger::Entry(OperationKind::Attention, {.calls = 1, .flops = 100e12, .bytes = 1e9}));  // 2 s
+  plan.operations.emplace("residual_norm_forward",
+                          Ledger::Entry(OperationKind::Memory, {.calls = 1, .flops = 1e9, .bytes = 1e12}));  // 1 s
   return plan;
 }
 
@@ -47,7 +50,7 @@ TEST(DeviceModel, OperationsTakeTheLongerOfComputingAndMoving) {
 
 TEST(DeviceModel, TheHostsPartIsTheLeast) {
   StepPlan plan = small_plan();
-  plan.operations["activate"] = {.calls = 7000};
+  plan.operations.emplace("activate", Ledger::Entry(OperationKind::Memory, {.calls = 7000}));
   EXPECT_DOUBLE_EQ(predict_step(plan, kDevice, kAll).seconds(), 7.004);
 }
 

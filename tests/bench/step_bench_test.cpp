@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "bench/model_flops.h"
 #include "bench/named_jobs.h"
 #include "model/transformer.h"
 #include "parallel/in_process.h"
@@ -157,6 +158,16 @@ TEST(StepBench, OperationsAreTimedAfterwards) {
   EXPECT_GT(attention.seconds, 0);
   EXPECT_NE(describe(r).find("attention_forward"), std::string::npos);
   EXPECT_EQ(to_json(r)["operations"]["adam_update"]["calls"], 2);
+}
+
+// And not by their names, which an operation may choose as it likes.
+TEST(CountedProducts, AreKnownByTheirKind) {
+  Ledger ledger;
+  ledger.record("gate", OperationKind::Product, {.calls = 1, .flops = 100});
+  ledger.record("cached", OperationKind::Attention, {.calls = 1, .flops = 20});
+  ledger.record("linear_rescale", OperationKind::Memory, {.calls = 1, .flops = 3});
+  ledger.record("dp.all_reduce", OperationKind::Collective, {.calls = 1, .moved = 50});
+  EXPECT_EQ(counted_products(ledger), 120);
 }
 
 TEST(SyntheticData, TokensDependOnSequenceAndPlaceAlone) {

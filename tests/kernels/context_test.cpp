@@ -2,7 +2,9 @@
 #include "kernels/context.h"
 
 #include <thread>
+#include <type_traits>
 
+#include "kernels/backend/dispatch.h"
 #include "kernels/devices.h"
 #include "kernels/matmul.h"
 #include "tests/kernels/check.h"
@@ -157,6 +159,27 @@ TEST(Ledger, CountsOperations) {
   context.time_operations(true);
   matmul(context, {.a = a, .b = a, .c = c});
   EXPECT_GT(context.ledger().total().seconds, 0);
+}
+
+// What an operation's file may leave out does not compile.
+static_assert(std::is_constructible_v<Cost, const char*, OperationKind, double, double>);
+static_assert(!std::is_constructible_v<Cost, const char*, double, double>);
+static_assert(!std::is_constructible_v<Cost, const char*, OperationKind, double>);
+static_assert(!std::is_constructible_v<Cost, const char*>);
+static_assert(!std::is_default_constructible_v<Ledger::Entry>);
+
+TEST(Ledger, AnOperationIsOfOneKind) {
+  Context context;
+  const Tensor a = test::random(context, {8, 8}, DType::F32, 1), c = context.empty({8, 8}, DType::F32);
+  context.ledger().clear();
+  matmul(context, {.a = a, .b = a, .c = c});
+  const auto& entries = context.ledger().entries();
+  EXPECT_EQ(entries.at("matmul").kind, OperationKind::Product);
+  EXPECT_THROW(context.ledger().record("matmul", OperationKind::Memory, {.calls = 1}), InternalError);
+  Ledger sum;
+  sum.add(context.ledger()), sum.add(context.ledger());
+  EXPECT_EQ(sum.entries().at("matmul").kind, OperationKind::Product);
+  EXPECT_EQ(sum.entries().at("matmul").calls, 2);
 }
 
 }  // namespace

@@ -53,6 +53,9 @@ expect 0 '^  method = sample ' '^  max_length_extra = 100 ' -- generate --help
 expect 0 '^  method = beam ' '^  max_length_extra = 50 ' '^  --top-k VALUE ' -- evaluate --help
 
 expect 0 '^model: ' '^  model\.width = 128 ' '^  train\.max_steps = 0 ' -- keys
+expect 0 'never\. On resume, another value must be allowed' -- keys train.clip_norm
+expect 0 '^  log\.every_steps = 10 ' -- keys log
+! grep -q 'On resume' "$output" || { echo "weft keys says that keys of log must be allowed on resume"; exit 1; }
 expect 0 '^  model\.dropout\.attention = 0 ' -- keys model.dropout
 ! grep -q 'model.width' "$output" || { echo "weft keys model.dropout prints more than that"; exit 1; }
 expect 2 "no key or section 'model.widht'" "did you mean 'model.width'" -- keys model.widht

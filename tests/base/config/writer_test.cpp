@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "tests/base/config/sample.h"
 
 namespace weft {
@@ -29,6 +30,13 @@ Tree full_tree() {
   tree.fruits = {Fruit::Pear};
   tree.leaves = {{.path = "x"}, {.path = "- y", .copies = 9}};
   return tree;
+}
+
+// Instead of writing what nobody can read back.
+TEST(ConfigWriter, AValueWithoutANameIsAnError) {
+  Tree tree;
+  tree.branch.fruit = Fruit{7};
+  EXPECT_THROW(to_yaml(tree), InternalError);
 }
 
 TEST(ConfigWriter, YamlAndJsonReadBackTheSame) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <initializer_list>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "base/error.h"
+
+namespace weft {
+
+// Compilers spell a value that has a name by that name, and any other one as a cast: "(weft::Fruit)7". What comes
+// before, "is_enumerator() [", ends with a parenthesis too, and so may the name of a namespace.
+template <auto kValue>
+consteval bool is_enumerator() {
+  const std::string_view signature = __PRETTY_FUNCTION__;
+  const char next = signature[signature.rfind(')') + 1];
+  return next == ' ' || next == ':';
+}
+
+// How many values a scoped enum has: those from 0 up to the first number without a name.
+template <class E, int kFrom = 0>
+requires std::is_enum_v<E>
+consteval int enum_size() {
+  if constexpr (is_enumerator<static_cast<E>(kFrom)>()) {
+    return enum_size<E, kFrom + 1>();
+  } else {
+    return kFrom;
+  }
+}
+
+// What goes with each value of an enum:
+//   constexpr EnumTable<Fruit, std::string_view> kColours = {{Fruit::Apple, "red"}, {Fruit::Pear, "green"}};
+// A table that leaves a value out, or has one twice, does not compile; so a value that is added later is never looked
+// up where nobody has said anything of it.
+template <class E, class T>
+class EnumTable {
+ public:
+  consteval EnumTable(std::initializer_list<std::pair<E, T>> rows) {
+    std::array<bool, kSize> is_there{};
+    for (const auto& [key, value] : rows) {
+      bool& seen = is_there[static_cast<size_t>(key)];
+      if (std::exchange(seen, true)) throw "a value stands in the table twice";
+      values_[static_cast<size_t>(key)] = value;
+    }
+    if (rows.size() != kSize) throw "a value of the enum is missing in the table";
+  }
+
+  // InternalError for a number that is no value of the enum.
+  constexpr const T& operator[](E key) const {
+    const auto at = static_cast<size_t>(key);
+    if (at >= kSize) throw InternalError(fmt::format("{} is no value of its enum, which has {}", at, kSize));
+    return values_[at];
+  }
+
+ private:
+  static constexpr size_t kSize = enum_size<E>();
+  static_assert(kSize > 0, "the values of the enum must count from 0");
+  std::array<T, kSize> values_{};
+};
+
+}  // namespace weft

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every key of the model section, as fields() declares them, with other values: an exporter either refuses it by name,
+// or what it writes is different. A key that is added later is refused until an exporter says what becomes of it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "exchange/export.h"
+#include "exchange/export_plan.h"
+#include "exchange/gpt2_config.h"
+#include "tests/exchange/export_fixture.h"
+#include "tests/support/error_of.h"
+#include "tests/support/scratch.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+
+std::vector<bool> other_values(bool value) { return {!value}; }
+std::vector<int64_t> other_values(int64_t value) { return {value == 0 ? 1 : 2 * value}; }
+std::vector<double> other_values(double value) { return {value == 0 ? 0.1 : value / 2}; }
+template <NamedEnum E>
+std::vector<E> other_values(E value) {
+  std::vector<E> others;
+  for (const auto& [name, other] : EnumNames<E>::kNames) {
+    if (other != value) others.push_back(other);
+  }
+  return others;
+}
+
+// Gives every field of a section other values, one at a time, and calls `use` with "key" and "key=value" for each.
+struct Variations {
+  std::string prefix;
+  const std::function<void(const std::string& key, const std::string& change)>& use;
+
+  template <class T>
+  void field(const char* name, T& value, const char*, const FieldProperties& = {}) {
+    const std::string key = prefix + name;
+    if constexpr (Section<T>) {
+      Variations inner{key + ".", use};
+      value.fields(inner);
+    } else {
+      const T before = value;
+      for (const T other : other_values(before)) {
+        value = other;
+        use(key, key + "=" + value_on_one_line(encode_value(value)));
+      }
+      value = before;
+    }
+  }
+};
+
+struct ExportKeys : testing::Test {
+  // Text and weights of what a job's model is exported as.
+  std::pair<std::string, TensorContents> exported(const JobConfig& job) const {
+    fs::remove_all(scratch / "model"), fs::remove_all(scratch / "out");
+    write_model(scratch / "model", job, *tokenizer, half);
+    EXPECT_NE(export_model(scratch / "model", scratch / "out", std::nullopt, {}).architecture, "weft");
+    return {read_file(scratch / "out" / "config.json"), contents(scratch / "out" / "model.safetensors")};
+  }
+  // Of all variations of a model, those that are accepted and exported just as the model is.
+  std::vector<std::string> without_effect(JobConfig job,
+                                          const std::function<std::string(const JobConfig& job)>& refusal) const {
+    EXPECT_EQ(refusal(job), "");
+    const auto plain = exported(job);
+    std::vector<std::string> changes;
+    const std::function use = [&](const std::string& key, const std::string& change) {
+      if (const std::string refused = refusal(job); !refused.empty()) {
+        EXPECT_THAT(refused, HasSubstr("model." + key + ": ")) << change;
+      } else if (exported(job) == plain) {
+        changes.push_back(change);
+      }
+    };
+    Variations all{"", use};
+    job.model.fields(all);
+    return changes;
+  }
+
+  Scratch scratch;
+  std::shared_ptr<const Tokenizer> tokenizer =
+      tokenizer_of({.kind = TokenizerKind::Bytes, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"});
+};
+
+// A model that is there has its weights, and computes without dropout; sinusoids are not read where positions are
+// learned.
+TEST_F(ExportKeys, Gpt2RepresentsOrRefusesAll) {
+  const auto refusal = [](const JobConfig& job) -> std::string {
+    const std::string error = error_of([&] { check_is_gpt2(job.model, "here"); });
+    return error == "no error" ? "" : error;
+  };
+  EXPECT_THAT(without_effect({.model = kSmall}, refusal),
+              testing::ElementsAre("sinusoid_form=halves", "sinusoid_base=5000.0", "tying=all", "dropout.ffn=0.1",
+                                   "init=xavier"));
+}
+
+TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {
+  JobConfig job{.task = Task::Translation};
+  job.model = {.layers = 1,
+               .encoder_layers = 1,
+               .width = 8,
+               .heads = 2,
+               .max_length = 16,
+               .norm_placement = NormPlacement::Post,
+               .final_norm = false,
+               .positions = Positions::Sinusoidal,
+               .sinusoid_form = SinusoidForm::Halves,
+               .tying = Tying::All};
+  const auto refusal = [&](const JobConfig& other) {
+    return why_not_marian({.job = other, .source_tokenizer = tokenizer, .target_tokenizer = tokenizer}).value_or("");
+  };
+  EXPECT_THAT(without_effect(job, refusal),
+              testing::ElementsAre("dropout.embedding=0.1", "init=xavier", "init_std=0.01"));
+}
+
+// peft has a GPT-2 of `transformers` beside them.
+TEST_F(ExportKeys, AdaptersAreThoseOfAGpt2) {
+  JobConfig job{.model = kSmall, .lora = {.rank = 2}};
+  job.model.norm_placement = NormPlacement::Post;
+  write_model(scratch / "model", job, *tokenizer, half);
+  EXPECT_THAT(error_of([&] { export_model(scratch / "model", scratch / "out", std::nullopt, {}, true); }),
+              HasSubstr("model.norm_placement: GPT-2 cannot represent this model: it has pre, not post"));
+}
+
+}  // namespace
+}  // namespace weft
