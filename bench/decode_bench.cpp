@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "base/machine.h"
 #include "base/philox.h"
+#include "base/process/machine.h"
 #include "bench/read_bandwidth.h"
-#include "evaluate/search/model_decoder.h"
-#include "evaluate/search/search.h"
+#include "generate/search/model_decoder.h"
+#include "generate/search/search.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "job/job.h"
 #include "kernels/ledger.h"
-#include "kernels/weight_format.h"
+#include "kernels/ops/weight_format.h"
 #include "parallel/mesh.h"
 
 namespace weft {

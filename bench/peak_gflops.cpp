@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "kernels/elementwise.h"
-#include "kernels/matmul.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/matmul.h"
 #include "kernels/transfer.h"
 
 namespace weft {

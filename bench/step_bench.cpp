@@ -6,13 +6,13 @@
 #include <numeric>
 
 #include "base/clock.h"
-#include "base/machine.h"
-#include "bench/device_model.h"
-#include "bench/model_flops.h"
+#include "base/process/machine.h"
 #include "job/dataset_checks.h"
 #include "kernels/context.h"
-#include "kernels/devices.h"
-#include "trainer/training_setup.h"
+#include "kernels/device/devices.h"
+#include "plan/device_model.h"
+#include "plan/model_flops.h"
+#include "trainer/step/training_setup.h"
 
 namespace weft {
 namespace {

@@ -60,7 +60,7 @@ struct BenchReport {
   std::vector<double> rank_compute;    // by world rank: mean seconds of compute a step
   std::vector<double> rank_exposed;    // likewise
   double model_flops = 0;              // of all measured steps
-  std::string formula;                 // by which: bench/model_flops.h
+  std::string formula;                 // by which: plan/model_flops.h
   PeakGflops peak;                 // measured; summed over ranks that measure at the same time; gflops 0: not measured
   double stated_gflops = 0;        // by the maker, of all ranks' devices; 0: not known
   int64_t peak_tensor_bytes = 0;   // of the rank with most

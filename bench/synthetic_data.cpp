@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/philox.h"
-#include "data/batch_plan_pairs.h"
-#include "data/batch_plan_windows.h"
-#include "data/dataset.h"
+#include "data/batches/batch_plan_pairs.h"
+#include "data/batches/batch_plan_windows.h"
+#include "data/dataset/dataset.h"
 #include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 

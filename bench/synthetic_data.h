@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "data/batch_plan.h"
-#include "data/loader.h"
+#include "data/batches/batch_plan.h"
+#include "data/batches/loader.h"
 #include "job/job.h"
 #include "model/config.h"
 

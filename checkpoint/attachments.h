@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// Of the algorithms that the run's device had measured (kernels/tuning.h), where it measures.
+// Of the algorithms that the run's device had measured (kernels/device/tuning.h), where it measures.
 inline constexpr std::string_view kAlgorithmsAttachment = "algorithms.json";
 
 inline bool has_attachment(const CheckpointManifest& manifest, std::string_view name) {

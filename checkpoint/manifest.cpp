@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "checkpoint/array_reader.h"
+#include "checkpoint/parts/array_reader.h"
 
 namespace weft {
 namespace {

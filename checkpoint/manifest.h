@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "checkpoint/part_index.h"
+#include "checkpoint/parts/part_index.h"
 #include "parallel/mesh.h"
 
 namespace weft {

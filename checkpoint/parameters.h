@@ -2,8 +2,8 @@
 #pragma once
 #include <span>
 
-#include "checkpoint/stretch.h"
-#include "parallel/parameter.h"
+#include "checkpoint/parts/stretch.h"
+#include "parallel/parameters/parameter.h"
 
 namespace weft {
 

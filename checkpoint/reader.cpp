@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "checkpoint/array_reader.h"
-#include "checkpoint/reading_order.h"
+#include "checkpoint/parts/array_reader.h"
+#include "checkpoint/parts/reading_order.h"
 #include "kernels/transfer.h"
 #include "parallel/agree.h"
 

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "checkpoint/box.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/parts/box.h"
 #include "kernels/context.h"
 #include "parallel/mesh.h"
 

@@ -2,7 +2,7 @@
 #include "checkpoint/space.h"
 
 #include "base/error.h"
-#include "checkpoint/part_index.h"
+#include "checkpoint/parts/part_index.h"
 
 namespace weft {
 

@@ -2,7 +2,7 @@
 #include "checkpoint/whole_writer.h"
 
 #include "base/new_directory.h"
-#include "checkpoint/part.h"
+#include "checkpoint/parts/part.h"
 #include "checkpoint/space.h"
 
 namespace weft {

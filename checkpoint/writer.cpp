@@ -12,7 +12,7 @@
 #include "base/direct_file.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "checkpoint/part.h"
+#include "checkpoint/parts/part.h"
 #include "parallel/agree.h"
 
 namespace weft {

@@ -9,7 +9,7 @@
 
 #include "checkpoint/background_job.h"
 #include "checkpoint/header.h"
-#include "checkpoint/stretch.h"
+#include "checkpoint/parts/stretch.h"
 #include "kernels/transfer.h"
 #include "parallel/communicator.h"
 

@@ -6,9 +6,9 @@
 #include <chrono>
 
 #include "base/clock.h"
-#include "evaluate/one_line.h"
-#include "evaluate/shared_translation.h"
 #include "evaluate/translation_scores.h"
+#include "generate/one_line.h"
+#include "generate/shared_translation.h"
 
 namespace weft {
 namespace {

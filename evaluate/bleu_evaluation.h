@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "data/tokenizer/tokenizer.h"
-#include "evaluate/search/config.h"
+#include "generate/search/config.h"
 #include "job/job.h"
 #include "metrics/bleu.h"
 #include "model/transformer.h"

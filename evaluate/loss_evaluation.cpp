@@ -6,8 +6,8 @@
 #include <span>
 
 #include "base/clock.h"
-#include "evaluate/model_batch.h"
 #include "kernels/transfer.h"
+#include "model/batch_upload.h"
 
 namespace weft {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "data/dataset.h"
-#include "data/loader.h"
+#include "data/batches/loader.h"
+#include "data/dataset/dataset.h"
 #include "model/transformer.h"
 
 namespace weft {

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "data/text/text_input.h"
 #include "evaluate/likelihood.h"
-#include "evaluate/text_generator.h"
+#include "generate/text_generator.h"
 
 namespace weft {
 namespace {

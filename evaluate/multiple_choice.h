@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "evaluate/loaded_model.h"
+#include "job/loaded_model.h"
 
 namespace weft {
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "data/prepare/specials.h"
-#include "evaluate/one_line.h"
-#include "evaluate/shared_translation.h"
+#include "generate/one_line.h"
+#include "generate/shared_translation.h"
 
 namespace weft {
 namespace {

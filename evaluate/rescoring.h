@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/text_generator.h"
+#include "generate/text_generator.h"
 
 namespace weft {
 

@@ -3,9 +3,9 @@
 #include <functional>
 #include <memory>
 
-#include "data/batch_plan.h"
-#include "data/dataset.h"
-#include "evaluate/loaded_model.h"
+#include "data/batches/batch_plan.h"
+#include "data/dataset/dataset.h"
+#include "job/loaded_model.h"
 #include "metrics/perplexity.h"
 
 namespace weft {

@@ -8,8 +8,8 @@
 #include "base/files.h"
 #include "base/log.h"
 #include "base/progress.h"
-#include "evaluate/one_line.h"
-#include "evaluate/shared_translation.h"
+#include "generate/one_line.h"
+#include "generate/shared_translation.h"
 
 namespace weft {
 

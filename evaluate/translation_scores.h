@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "evaluate/baseline_scores.h"
-#include "evaluate/loaded_model.h"
-#include "evaluate/search/config.h"
-#include "evaluate/text_generator.h"
+#include "generate/search/config.h"
+#include "generate/text_generator.h"
+#include "job/loaded_model.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/new_directory.h"
 #include "checkpoint/reader.h"
-#include "checkpoint/safetensors_writer.h"
+#include "checkpoint/safetensors/writer.h"
 #include "exchange/export_plan.h"
 #include "job/migration.h"
 #include "kernels/transfer.h"

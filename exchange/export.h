@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors/safetensors.h"
 
 namespace weft {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors/safetensors.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/job.h"
 

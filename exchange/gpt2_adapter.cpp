@@ -7,7 +7,7 @@
 #include "exchange/export_plan.h"
 #include "exchange/gpt2_config.h"
 #include "exchange/gpt2_tensors.h"
-#include "model/lora.h"
+#include "model/layers/lora.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/enum_table.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors/safetensors.h"
 #include "data/tokenizer/tokenizer.h"
 #include "model/config.h"
 

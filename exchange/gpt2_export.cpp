@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
-#include "data/tokenizer/hugging_face.h"
+#include "data/tokenizer/formats/hugging_face.h"
 #include "exchange/export_plan.h"
 #include "exchange/gpt2_config.h"
 #include "exchange/gpt2_tensors.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/new_directory.h"
 #include "checkpoint/whole_writer.h"
-#include "data/tokenizer/hugging_face.h"
+#include "data/tokenizer/formats/hugging_face.h"
 #include "exchange/gpt2_config.h"
 #include "exchange/gpt2_tensors.h"
 #include "job/migration.h"

@@ -8,9 +8,9 @@
 #include "base/config/writer.h"
 #include "base/enum_table.h"
 #include "base/error.h"
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 #include "data/prepare/specials.h"
-#include "data/tokenizer/hugging_face.h"
+#include "data/tokenizer/formats/hugging_face.h"
 #include "exchange/export_plan.h"
 
 namespace weft {

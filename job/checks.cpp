@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "job/job.h"
 #include "job/renamed_keys.h"
-#include "kernels/devices.h"
+#include "kernels/device/devices.h"
 
 namespace weft {
 namespace {

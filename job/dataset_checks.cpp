@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "data/loader.h"
+#include "data/batches/loader.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "checkpoint/reader.h"
-#include "data/batch_plan.h"
-#include "data/dataset.h"
+#include "data/batches/batch_plan.h"
+#include "data/dataset/dataset.h"
 #include "job/job.h"
 
 namespace weft {

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "base/files.h"
-#include "data/batch_config.h"
+#include "data/batches/batch_config.h"
 #include "data/prepare/config.h"
 #include "data/tokenizer/config.h"
 #include "job/optimizer_config.h"
 #include "job/schedule.h"
 #include "job/sections.h"
 #include "model/config.h"
-#include "model/lora_config.h"
-#include "parallel/watchdog.h"
+#include "model/layers/lora_config.h"
+#include "parallel/watch/watchdog.h"
 
 namespace weft {
 

@@ -9,10 +9,10 @@
 #include "checkpoint/reader.h"
 #include "checkpoint/whole_writer.h"
 #include "job/migration.h"
-#include "kernels/elementwise.h"
-#include "kernels/matmul.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/matmul.h"
 #include "kernels/transfer.h"
-#include "model/lora.h"
+#include "model/layers/lora.h"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "data/batch_plan.h"
+#include "data/batches/batch_plan.h"
 
 namespace weft {
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/config/fields.h"
+#include "kernels/device/devices.h"
 #include "kernels/device/gradient_bucket.h"
-#include "kernels/devices.h"
-#include "kernels/products.h"
+#include "kernels/device/products.h"
 #include "metrics/bleu_tokenizers.h"
 #include "model/config.h"
 #include "parallel/device_places.h"
-#include "parallel/parameter.h"
+#include "parallel/parameters/parameter.h"
 
 // The sections of a job that the trainer itself reads; job/job.h puts all sections together.
 namespace weft {

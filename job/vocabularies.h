@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "job/job.h"
 #include "model/config.h"
 

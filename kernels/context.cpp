@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "kernels/backend/backend.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/devices.h"
+#include "kernels/device/devices.h"
 
 namespace weft {
 

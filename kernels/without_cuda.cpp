@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
 #include "kernels/backend/backend.h"
+#include "kernels/device/devices.h"
 #include "kernels/device/ids.h"
 #include "kernels/device/queue.h"
 #include "kernels/device/stopwatch.h"
-#include "kernels/devices.h"
 
 namespace weft {
 

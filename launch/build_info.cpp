@@ -8,10 +8,10 @@
 #include "data/text/byte_stream.h"
 #include "data/tokenizer/config.h"
 #include "kernels/context.h"
+#include "kernels/device/devices.h"
 #include "kernels/device/ids.h"
-#include "kernels/devices.h"
 #include "launch/revision.h"
-#include "parallel/nccl_communicator.h"
+#include "parallel/nccl/communicator.h"
 
 namespace weft {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "kernels/devices.h"
+#include "kernels/device/devices.h"
 #include "launch/choice_option.h"
 
 namespace weft {

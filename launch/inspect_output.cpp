@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "checkpoint/reader.h"
-#include "data/dataset_inspect.h"
-#include "data/dataset_manifest.h"
+#include "data/dataset/inspect.h"
+#include "data/dataset/manifest.h"
 #include "data/tokenizer/tokenizer.h"
-#include "trainer/provenance.h"
+#include "trainer/run/provenance.h"
 
 namespace weft {
 

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/config/value.h"
-#include "base/exit_file.h"
 #include "base/log.h"
 #include "base/mpi.h"
+#include "base/process/exit_file.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
 #include "launch/text_output.h"

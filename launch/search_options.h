@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/search/config.h"
+#include "generate/search/config.h"
 
 namespace weft {
 

@@ -46,7 +46,7 @@ run_tests() {
     failed=$((failed + BASH_REMATCH[1]))
     total=$((total + BASH_REMATCH[2]))
   fi
-  launch/check_skips.sh "$log" tests/expected_skips.txt || status=1
+  tests/check_skips.sh "$log" tests/expected_skips.txt || status=1
 }
 
 install_missing_packages launch/packages.txt

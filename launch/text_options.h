@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/text_generator.h"
+#include "generate/text_generator.h"
 #include "launch/search_options.h"
 #include "parallel/session.h"
 

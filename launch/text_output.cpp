@@ -8,9 +8,9 @@
 
 #include "base/error.h"
 #include "base/json_line.h"
-#include "evaluate/next_tokens.h"
-#include "evaluate/one_line.h"
-#include "evaluate/text_stream.h"
+#include "generate/next_tokens.h"
+#include "generate/one_line.h"
+#include "generate/text_stream.h"
 
 namespace weft {
 namespace {

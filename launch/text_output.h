@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/line_translation.h"
-#include "evaluate/text_generator.h"
+#include "generate/line_translation.h"
+#include "generate/text_generator.h"
 
 // What translate and generate print on standard output.
 namespace weft {
@@ -18,7 +18,7 @@ struct TextOutput {
 void print_texts(const TextGenerator& generator, const std::vector<std::string>& inputs, const SearchConfig& search,
                  TextOutput format);
 
-// Prints the translations of some lines: a line each, whatever line ends are in them (evaluate/one_line.h); of more
+// Prints the translations of some lines: a line each, whatever line ends are in them (generate/one_line.h); of more
 // than one for each, INDEX ||| TEXT ||| SCORE; or objects with an index. An index counts lines from 0. What was printed
 // is flushed, with flush_output().
 void print_translations(const TextGenerator& generator, const LineBatch& batch, const std::vector<NBest>& found,

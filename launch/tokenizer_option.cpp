@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "checkpoint/writer.h"
-#include "data/dataset_manifest.h"
+#include "data/dataset/manifest.h"
 #include "data/tokenizer/trainer.h"
-#include "evaluate/loaded_model.h"
+#include "job/loaded_model.h"
 #include "launch/choice_option.h"
 
 namespace weft {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "kernels/weight_format.h"
+#include "kernels/ops/weight_format.h"
 #include "launch/choice_option.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include "data/tokenizer/unicode_properties.h"
+#include "data/text/unicode_properties.h"
 #include "metrics/text_passes.h"
 
 namespace weft {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/tokenizer/unicode_properties.h"
-#include "data/tokenizer/utf8.h"
+#include "data/text/unicode_properties.h"
+#include "data/text/utf8.h"
 #include "metrics/ngrams.h"
 #include "metrics/text_passes.h"
 

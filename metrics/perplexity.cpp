@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/tokenizer/unicode_properties.h"
-#include "data/tokenizer/utf8.h"
+#include "data/text/unicode_properties.h"
+#include "data/text/utf8.h"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "data/tokenizer/unicode_properties.h"
+#include "data/text/unicode_properties.h"
 #include "metrics/ter.h"
 #include "metrics/text_passes.h"
 

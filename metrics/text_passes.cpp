@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/text_passes.h"
 
-#include "data/tokenizer/unicode_properties.h"
+#include "data/text/unicode_properties.h"
 
 namespace weft {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/cache.h"
 
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 
 namespace weft {
 

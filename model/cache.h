@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/context.h"
-#include "kernels/sequences.h"
+#include "kernels/ops/sequences.h"
 
 namespace weft {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/config/fields.h"
-#include "kernels/activation.h"
-#include "kernels/embed.h"
+#include "kernels/ops/activation.h"
+#include "kernels/ops/embed.h"
 
 namespace weft {
 

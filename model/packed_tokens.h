@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "kernels/sequences.h"
+#include "kernels/ops/sequences.h"
 #include "kernels/step_state.h"
 
 namespace weft {

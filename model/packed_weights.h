@@ -4,15 +4,15 @@
 #include <map>
 #include <utility>
 
-#include "kernels/linear.h"
-#include "parallel/parameter.h"
+#include "kernels/ops/linear.h"
+#include "parallel/parameters/parameter.h"
 
 namespace weft {
 
-// The packed weights of a model (kernels/linear.h): one for each parameter that a batch-invariant product reads, made
-// when first asked for, and kept until the model's weights change. They are looked up in every pass by the registry's
-// weights_version(), so that a model that trains and writes in turn never reads an old one; and a forward pass that
-// records for a backward drops them, since a training step needs the memory.
+// The packed weights of a model (kernels/ops/linear.h): one for each parameter that a batch-invariant product reads,
+// made when first asked for, and kept until the model's weights change. They are looked up in every pass by the
+// registry's weights_version(), so that a model that trains and writes in turn never reads an old one; and a forward
+// pass that records for a backward drops them, since a training step needs the memory.
 class PackedWeights {
  public:
   explicit PackedWeights(const ParameterRegistry& registry) : registry_(registry) {}

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/transfer.h"
 
 namespace weft {

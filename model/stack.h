@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "model/attention.h"
-#include "model/feed_forward.h"
+#include "model/layers/attention.h"
+#include "model/layers/feed_forward.h"
 
 namespace weft {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/context.h"
-#include "parallel/gradient_buckets.h"
 #include "parallel/mesh.h"
+#include "parallel/parameters/gradient_buckets.h"
 
 namespace weft {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/tensor_parallel.h"
 
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 #include "model/forward_context.h"
-#include "parallel/sums/rank_order_sums.h"
+#include "parallel/rank_order_sums.h"
 
 namespace weft {
 namespace {

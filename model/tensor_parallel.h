@@ -13,7 +13,7 @@ struct ForwardContext;
 // Layers name no rank: they mark where a sharded region begins and ends. Products and attention run on replicated
 // tokens; norms, residual sums and their dropout on sequence-sharded ones.
 // Sums over tp are made in the accumulator dtype, and keep it where their parts have it; bf16 parts are exchanged as
-// they are, in 2 bytes (parallel/sums/rank_order_sums.h).
+// they are, in 2 bytes (parallel/rank_order_sums.h).
 class TensorParallel {
  public:
   TensorParallel(Communicator& tp, bool sequence_parallel) : tp_(tp), sequence_(sequence_parallel && tp.size() > 1) {}

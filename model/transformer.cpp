@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/elementwise.h"
-#include "kernels/reduction.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/reduction.h"
 #include "model/gpt.h"
 #include "model/seq2seq.h"
 #include "parallel/output_loss.h"

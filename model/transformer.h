@@ -6,7 +6,7 @@
 
 #include "model/cache.h"
 #include "model/config.h"
-#include "model/embedding.h"
+#include "model/layers/embedding.h"
 #include "model/packed_weights.h"
 #include "model/stack.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/clock.h"
-#include "parallel/heartbeat.h"
+#include "parallel/watch/heartbeat.h"
 
 namespace weft {
 

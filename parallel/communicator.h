@@ -83,7 +83,7 @@ class CollectiveWork {
 // The ranks along one axis of the mesh, on two planes: collectives on tensors, which the axis' device library moves,
 // and values and texts of the hosts (HostPlane). Every rank calls the same collectives in the same order with tensors
 // of the same dtype and size (a mismatch is an error that names axis and rank). Counts and dtypes come from the
-// tensors. Reductions of f32, f64, i32, i64; bf16 is moved as it is and never summed (parallel/sums/rank_order_sums.h
+// tensors. Reductions of f32, f64, i32, i64; bf16 is moved as it is and never summed (parallel/rank_order_sums.h
 // does). Sums are made in rank order of a fixed algorithm: two runs of one layout are bit-identical, and every rank
 // holds the same bits afterwards. MPI moves a started collective only inside MPI calls: call progress() between
 // operations.

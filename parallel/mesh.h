@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "parallel/communicator.h"
-#include "parallel/heartbeat.h"
+#include "parallel/watch/heartbeat.h"
 
 namespace weft {
 

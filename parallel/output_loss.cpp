@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "kernels/cross_entropy.h"
-#include "kernels/elementwise.h"
-#include "kernels/linear.h"
-#include "kernels/matmul.h"
-#include "kernels/reduction.h"
+#include "kernels/ops/cross_entropy.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/matmul.h"
+#include "kernels/ops/reduction.h"
 
 namespace weft {
 namespace {

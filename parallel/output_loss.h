@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "kernels/context.h"
-#include "kernels/linear.h"
+#include "kernels/ops/linear.h"
 #include "kernels/step_state.h"
 #include "parallel/communicator.h"
-#include "parallel/parameter.h"
+#include "parallel/parameters/parameter.h"
 
 namespace weft {
 

@@ -10,13 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include "base/exit_file.h"
 #include "base/log.h"
+#include "base/process/exit_file.h"
 #include "kernels/device/ids.h"
 #include "parallel/gather_texts.h"
-#include "parallel/mpi_communicator.h"
-#include "parallel/mpi_node.h"
-#include "parallel/nccl_communicator.h"
+#include "parallel/mpi/communicator.h"
+#include "parallel/mpi/node.h"
+#include "parallel/nccl/communicator.h"
 #include "parallel/watch/world_status.h"
 
 namespace weft {

@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/mpi.h"
-#include "base/processors.h"
+#include "base/process/processors.h"
 #include "kernels/context.h"
-#include "kernels/devices.h"
+#include "kernels/device/devices.h"
 #include "parallel/device_places.h"
 #include "parallel/mesh.h"
-#include "parallel/watchdog.h"
+#include "parallel/watch/watchdog.h"
 
 namespace weft {
 
@@ -57,7 +57,8 @@ class Session {
 };
 
 // Threads for this rank: OMP_NUM_THREADS if it is set, else its fair share of the processors that it may run on
-// (base/processors.h). `masks` are those of the ranks on this machine, `me` is the place of this one among them.
+// (base/process/processors.h). `masks` are those of the ranks on this machine, `me` is the place of this one among
+// them.
 int threads_for_rank(std::span<const ProcessorSet> masks, size_t me);
 // The same for a process that is alone on its machine.
 int threads_alone();

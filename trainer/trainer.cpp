@@ -11,12 +11,12 @@
 #include "base/config/writer.h"
 #include "base/log.h"
 #include "checkpoint/retention.h"
-#include "data/mixture_report.h"
+#include "data/batches/mixture_report.h"
 #include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "parallel/agree.h"
-#include "trainer/restarts.h"
-#include "trainer/rollback.h"
+#include "trainer/run/restarts.h"
+#include "trainer/run/rollback.h"
 
 namespace weft {
 

@@ -4,18 +4,18 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/signals.h"
-#include "evaluate/text_generator.h"
-#include "trainer/agreed_algorithms.h"
-#include "trainer/algorithms_file.h"
-#include "trainer/provenance.h"
-#include "trainer/reporter.h"
-#include "trainer/resume.h"
-#include "trainer/run_directory.h"
-#include "trainer/saves.h"
-#include "trainer/time_limit.h"
-#include "trainer/training_setup.h"
-#include "trainer/validation.h"
+#include "base/process/signals.h"
+#include "generate/text_generator.h"
+#include "trainer/run/algorithms_file.h"
+#include "trainer/run/provenance.h"
+#include "trainer/run/reporter.h"
+#include "trainer/run/resume.h"
+#include "trainer/run/run_directory.h"
+#include "trainer/run/saves.h"
+#include "trainer/run/time_limit.h"
+#include "trainer/run/validation.h"
+#include "trainer/step/agreed_algorithms.h"
+#include "trainer/step/training_setup.h"
 
 namespace weft {
 

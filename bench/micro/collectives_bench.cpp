@@ -16,7 +16,7 @@
 #include "base/mpi.h"
 #include "bench/micro/gloo_sums.h"
 #include "kernels/context.h"
-#include "parallel/mpi_communicator.h"
+#include "parallel/mpi/communicator.h"
 
 namespace weft {
 namespace {

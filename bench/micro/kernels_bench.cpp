@@ -2,10 +2,10 @@
 // Speed of the CPU operations at GPT-2 124M's shapes, beside the measured peak: the best large square product.
 //   OMP_NUM_THREADS=2 build/cpu/bench/kernels_bench [--benchmark_filter=linear]
 #include "bench/micro/support.h"
-#include "kernels/cross_entropy.h"
-#include "kernels/linear.h"
-#include "kernels/matmul.h"
-#include "kernels/optimizer.h"
+#include "kernels/ops/cross_entropy.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/matmul.h"
+#include "kernels/ops/optimizer.h"
 
 namespace weft::bench {
 namespace {

@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "bench/micro/support.h"
-#include "kernels/attention.h"
-#include "kernels/embed.h"
-#include "kernels/residual_norm.h"
+#include "kernels/ops/attention.h"
+#include "kernels/ops/embed.h"
+#include "kernels/ops/residual_norm.h"
 
 namespace weft::bench {
 namespace {

@@ -7,10 +7,10 @@
 #include <ctime>
 #include <memory>
 
-#include "data/batch_plan_pairs.h"
-#include "data/batch_plan_slice.h"
-#include "data/batch_plan_windows.h"
-#include "data/loader.h"
+#include "data/batches/batch_plan_pairs.h"
+#include "data/batches/batch_plan_slice.h"
+#include "data/batches/batch_plan_windows.h"
+#include "data/batches/loader.h"
 
 namespace weft {
 namespace {

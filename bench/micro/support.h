@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/context.h"
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/transfer.h"
 
 #ifdef _OPENMP

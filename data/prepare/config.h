@@ -9,7 +9,7 @@
 
 #include "base/config/fields.h"
 #include "base/config/renamed_keys.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 
 namespace weft {
 

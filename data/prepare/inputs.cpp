@@ -10,7 +10,7 @@
 #include "base/config/reader.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "data/shard.h"
+#include "data/dataset/shard.h"
 
 namespace weft {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/files.h"
-#include "data/dataset_manifest.h"
+#include "data/dataset/manifest.h"
 #include "data/prepare/config.h"
-#include "data/prepare/split.h"
+#include "data/prepare/records/split.h"
 #include "data/tokenizer/config.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "data/prepare/dataset_writer.h"
+#include "data/prepare/encoding/dataset_writer.h"
 
 namespace weft {
 

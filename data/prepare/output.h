@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "data/dataset_manifest.h"
+#include "data/dataset/manifest.h"
 
 namespace weft {
 

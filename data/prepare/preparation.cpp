@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/prepare/batch_encoder.h"
+#include "data/prepare/encoding/batch_encoder.h"
 #include "data/prepare/phase.h"
 
 namespace weft {

@@ -10,7 +10,7 @@
 #include "data/prepare/journal.h"
 #include "data/prepare/output.h"
 #include "data/prepare/prepare.h"
-#include "data/prepare/split.h"
+#include "data/prepare/records/split.h"
 #include "data/prepare/tokenizers.h"
 
 namespace weft {

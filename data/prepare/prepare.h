@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "data/dataset_manifest.h"
+#include "data/dataset/manifest.h"
 #include "data/prepare/config.h"
 #include "data/tokenizer/config.h"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "data/prepare/encode.h"
+#include "data/prepare/encoding/encode.h"
 #include "data/prepare/inputs.h"
 #include "data/prepare/prepare.h"
 

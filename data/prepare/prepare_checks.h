@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "data/prepare/split.h"
+#include "data/prepare/records/split.h"
 #include "data/prepare/tokenizers.h"
 #include "data/tokenizer/config.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/tokenizers.h"
 
-#include "data/prepare/encode.h"
+#include "data/prepare/encoding/encode.h"
 #include "data/prepare/phase.h"
-#include "data/prepare/text_sample.h"
+#include "data/prepare/records/text_sample.h"
 #include "data/tokenizer/trainer.h"
 
 namespace weft {

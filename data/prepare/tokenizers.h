@@ -4,7 +4,7 @@
 
 #include "data/prepare/config.h"
 #include "data/prepare/prepare.h"
-#include "data/prepare/split.h"
+#include "data/prepare/records/split.h"
 #include "data/tokenizer/config.h"
 #include "data/tokenizer/tokenizer.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/config/fields.h"
 #include "base/error.h"
-#include "data/dataset_manifest.h"
+#include "data/dataset/manifest.h"
 
 namespace weft {
 

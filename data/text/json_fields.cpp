@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/text/bad_records.h"
-#include "data/tokenizer/utf8.h"
+#include "data/text/utf8.h"
 
 namespace weft {
 

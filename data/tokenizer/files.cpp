@@ -6,10 +6,10 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "data/tokenizer/bpe_model.h"
-#include "data/tokenizer/json.h"
-#include "data/tokenizer/sentencepiece.h"
-#include "data/tokenizer/visible_bpe.h"
+#include "data/tokenizer/bpe/model.h"
+#include "data/tokenizer/bpe/visible.h"
+#include "data/tokenizer/formats/json.h"
+#include "data/tokenizer/formats/sentencepiece.h"
 
 namespace weft {
 

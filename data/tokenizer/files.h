@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include "data/tokenizer/visible_bpe.h"
+#include "data/tokenizer/bpe/visible.h"
 
 namespace weft {
 

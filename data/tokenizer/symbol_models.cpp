@@ -2,7 +2,7 @@
 #include "data/tokenizer/symbol_models.h"
 
 #include "base/error.h"
-#include "data/tokenizer/json.h"
+#include "data/tokenizer/formats/json.h"
 
 namespace weft {
 

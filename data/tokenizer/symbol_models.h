@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "data/tokenizer/bpe_vocabulary.h"
+#include "data/tokenizer/bpe/vocabulary.h"
 #include "data/tokenizer/model.h"
 #include "data/tokenizer/pretokenizer.h"
 

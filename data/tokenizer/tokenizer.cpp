@@ -6,9 +6,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "data/tokenizer/bpe_model.h"
-#include "data/tokenizer/json.h"
-#include "data/tokenizer/sentencepiece.h"
+#include "data/tokenizer/bpe/model.h"
+#include "data/tokenizer/formats/json.h"
+#include "data/tokenizer/formats/sentencepiece.h"
 #include "data/tokenizer/symbol_models.h"
 
 namespace weft {

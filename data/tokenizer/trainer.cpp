@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/tokenizer/bpe_learn.h"
-#include "data/tokenizer/bpe_model.h"
+#include "data/tokenizer/bpe/learn.h"
+#include "data/tokenizer/bpe/model.h"
 #include "data/tokenizer/files.h"
 #include "data/tokenizer/pretoken_counter.h"
 #include "data/tokenizer/symbol_models.h"

@@ -7,24 +7,24 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/attention.h"
 #include "kernels/backend/copy_queue.h"
 #include "kernels/backend/scratch.h"
-#include "kernels/choose_tokens.h"
-#include "kernels/cross_entropy.h"
-#include "kernels/elementwise.h"
-#include "kernels/embed.h"
-#include "kernels/linear.h"
-#include "kernels/matmul.h"
+#include "kernels/device/products.h"
 #include "kernels/memory.h"
-#include "kernels/optimizer.h"
-#include "kernels/products.h"
-#include "kernels/reduction.h"
-#include "kernels/residual_norm.h"
+#include "kernels/ops/attention.h"
+#include "kernels/ops/choose_tokens.h"
+#include "kernels/ops/cross_entropy.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/embed.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/matmul.h"
+#include "kernels/ops/optimizer.h"
+#include "kernels/ops/reduction.h"
+#include "kernels/ops/residual_norm.h"
 
 namespace weft {
 
-enum class AttentionChoice : uint8_t;  // kernels/devices.h
+enum class AttentionChoice : uint8_t;  // kernels/device/devices.h
 
 // What a device has been given once and queues again by one call.
 class DeviceGraph {
@@ -63,7 +63,7 @@ class Backend
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
   virtual int64_t vocabulary_multiple() const = 0;
-  // As kernels/tuning.h says, for devices that choose among algorithms.
+  // As kernels/device/tuning.h says, for devices that choose among algorithms.
   virtual void set_products(const ProductOptions&) {}
   virtual std::string tuned() const { return {}; }
   virtual void take_tuned(const std::string& /*text*/, const std::string& /*from*/) {}

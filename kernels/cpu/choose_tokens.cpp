@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/choose_tokens.h"
+#include "kernels/ops/choose_tokens.h"
 
 #include <algorithm>
 #include <cmath>

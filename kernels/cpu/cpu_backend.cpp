@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "kernels/cpu/attention_blocks.h"
+#include "kernels/cpu/attention/blocks.h"
 
 namespace weft::cpu {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/backend/backend.h"
 #include "kernels/cpu/host_copies.h"
-#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/products/matmul.h"
 
 namespace weft::cpu {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "base/fast_exp.h"
-#include "kernels/activation.h"
 #include "kernels/cpu/convert.h"
+#include "kernels/ops/activation.h"
 
 // Elementary functions without branches or calls, so that loops over float vectorise; over double, the library's.
 // Polynomials interpolate at Chebyshev nodes. Unqualified calls inside weft::cpu find these.

@@ -2,7 +2,7 @@
 #pragma once
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/convert.h"
-#include "kernels/reduction.h"
+#include "kernels/ops/reduction.h"
 
 namespace weft::cpu {
 

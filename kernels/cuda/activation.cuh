@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "kernels/activation.h"
+#include "kernels/ops/activation.h"
 
 namespace weft::cuda {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/column_sums.cuh"
-#include "kernels/cuda/types.h"
+#include "kernels/cuda/runtime/types.h"
 
 namespace weft::cuda {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 #include "kernels/backend/scratch.h"
 #include "kernels/cuda/column_sums.h"
-#include "kernels/cuda/launch.h"
 #include "kernels/cuda/rows.cuh"
+#include "kernels/cuda/runtime/launch.h"
 
 namespace weft::cuda {
 

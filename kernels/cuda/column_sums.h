@@ -3,7 +3,7 @@
 #include <span>
 
 #include "kernels/backend/scratch.h"
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/runtime/stream.h"
 #include "kernels/tensor.h"
 
 namespace weft::cuda {

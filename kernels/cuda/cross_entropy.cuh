@@ -2,8 +2,8 @@
 #pragma once
 #include <cmath>
 
-#include "kernels/cross_entropy.h"
 #include "kernels/cuda/rows.cuh"
+#include "kernels/ops/cross_entropy.h"
 
 // What the kernels of cross-entropy share, and others that read rows of logits.
 namespace weft::cuda {

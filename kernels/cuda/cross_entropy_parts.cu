@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cross_entropy.cuh"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/types.h"
+#include "kernels/cuda/runtime/types.h"
 
 // The four parts, for a vocabulary that is divided over ranks.
 namespace weft::cuda {

@@ -2,12 +2,12 @@
 #include "kernels/cuda/cuda_backend.h"
 
 #include "base/error.h"
-#include "kernels/cuda/copy_stream.h"
 #include "kernels/cuda/cudnn/attention.h"
-#include "kernels/cuda/device_allocator.h"
-#include "kernels/cuda/devices.h"
-#include "kernels/cuda/graphs/captured_graph.h"
-#include "kernels/cuda/staging.h"
+#include "kernels/cuda/runtime/captured_graph.h"
+#include "kernels/cuda/runtime/copy_stream.h"
+#include "kernels/cuda/runtime/device_allocator.h"
+#include "kernels/cuda/runtime/devices.h"
+#include "kernels/cuda/runtime/staging.h"
 
 namespace weft::cuda {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "kernels/backend/backend.h"
-#include "kernels/cuda/matmul.h"
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/products/matmul.h"
+#include "kernels/cuda/runtime/stream.h"
 
 namespace weft::cuda {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/rows.cuh"
-#include "kernels/cuda/types.h"
-#include "kernels/elementwise.h"
+#include "kernels/cuda/runtime/types.h"
+#include "kernels/ops/elementwise.h"
 
 namespace weft::cuda {
 namespace {

@@ -2,8 +2,8 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/rows.cuh"
-#include "kernels/cuda/types.h"
-#include "kernels/embed.h"
+#include "kernels/cuda/runtime/types.h"
+#include "kernels/ops/embed.h"
 
 namespace weft::cuda {
 namespace {

@@ -2,8 +2,8 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/rows.cuh"
-#include "kernels/cuda/types.h"
-#include "kernels/embed.h"
+#include "kernels/cuda/runtime/types.h"
+#include "kernels/ops/embed.h"
 
 // The rows of dy in sorted order are cut into chunks of a fixed length, so that a token that half of the rows have
 // costs no more than others. Within a chunk each index's rows follow each other: a segment. One that lies within its

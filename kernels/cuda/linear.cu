@@ -3,10 +3,10 @@
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
-#include "kernels/cuda/launch.h"
-#include "kernels/cuda/types.h"
-#include "kernels/linear.h"
-#include "kernels/matmul.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/types.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/matmul.h"
 
 namespace weft::cuda {
 namespace {

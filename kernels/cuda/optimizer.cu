@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/launch.h"
 #include "kernels/cuda/pieces.cuh"
-#include "kernels/cuda/types.h"
-#include "kernels/optimizer.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/types.h"
+#include "kernels/ops/optimizer.h"
 
 namespace weft::cuda {
 namespace {

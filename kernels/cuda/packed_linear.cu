@@ -5,9 +5,9 @@
 
 #include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/launch.h"
 #include "kernels/cuda/pieces.cuh"
-#include "kernels/cuda/types.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/types.h"
 
 namespace weft::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/devices.h"
-#include "kernels/cuda/errors.h"
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/runtime/devices.h"
+#include "kernels/cuda/runtime/errors.h"
+#include "kernels/cuda/runtime/stream.h"
 
 namespace weft::cuda {
 namespace {

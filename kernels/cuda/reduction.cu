@@ -2,9 +2,9 @@
 #include "kernels/cuda/column_sums.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/rows.cuh"
-#include "kernels/cuda/types.h"
-#include "kernels/optimizer.h"
-#include "kernels/reduction.h"
+#include "kernels/cuda/runtime/types.h"
+#include "kernels/ops/optimizer.h"
+#include "kernels/ops/reduction.h"
 
 namespace weft::cuda {
 namespace {

@@ -2,8 +2,8 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/rows.cuh"
-#include "kernels/cuda/types.h"
-#include "kernels/residual_norm.h"
+#include "kernels/cuda/runtime/types.h"
+#include "kernels/ops/residual_norm.h"
 
 namespace weft::cuda {
 namespace {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstdint>
 
-#include "kernels/cuda/launch.h"
 #include "kernels/cuda/pieces.cuh"
+#include "kernels/cuda/runtime/launch.h"
 
 // How blocks work on the rows of a matrix: several rows at a time, each by neighbouring threads of whole warps
 // (threadIdx.x; threadIdx.y tells the rows apart), a piece of N elements for each thread. Rows that have more pieces

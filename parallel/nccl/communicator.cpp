@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "parallel/nccl/communicator.h"
+
 #include <cstdlib>
 #include <exception>
 #include <utility>
@@ -8,7 +10,6 @@
 #include "parallel/nccl/library.h"
 #include "parallel/nccl/plane.h"
 #include "parallel/nccl/sums.h"
-#include "parallel/nccl_communicator.h"
 
 namespace weft {
 namespace {

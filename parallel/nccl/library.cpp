@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/shared_library.h"
+#include "base/process/shared_library.h"
 
 namespace weft {
 

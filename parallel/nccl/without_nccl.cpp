@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.h"
-#include "parallel/nccl_communicator.h"
+#include "parallel/nccl/communicator.h"
 
 namespace weft {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "parallel/heartbeat.h"
-#include "parallel/node_status.h"
+#include "parallel/watch/heartbeat.h"
+#include "parallel/watch/node_status.h"
 
 namespace weft {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parallel/node_status.h"
+#include "parallel/watch/node_status.h"
 
 namespace weft {
 

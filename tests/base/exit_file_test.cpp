@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/exit_file.h"
+#include "base/process/exit_file.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

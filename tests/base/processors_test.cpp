@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/processors.h"
+#include "base/process/processors.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

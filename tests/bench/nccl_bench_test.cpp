@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "bench/step_bench.h"
-#include "parallel/in_process.h"
-#include "parallel/nccl_communicator.h"
+#include "parallel/local/in_process.h"
+#include "parallel/nccl/communicator.h"
 
 namespace weft {
 namespace {

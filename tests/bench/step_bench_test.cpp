@@ -9,10 +9,10 @@
 #include <set>
 
 #include "base/error.h"
-#include "bench/model_flops.h"
-#include "bench/named_jobs.h"
+#include "job/named_jobs.h"
 #include "model/transformer.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
+#include "plan/model_flops.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"
 

@@ -12,7 +12,7 @@
 #include "checkpoint/reader.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/writer.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/error_of.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a part's index may say, and what it may not.
-#include "checkpoint/part_index.h"
+#include "checkpoint/parts/part_index.h"
 
 #include <gmock/gmock.h>
 

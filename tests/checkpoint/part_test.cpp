@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of a rank's arrays, as it lies on the disk.
-#include "checkpoint/part.h"
+#include "checkpoint/parts/part.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The safetensors format: what is written is read back, and damaged files are refused by name.
-#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <bit>
 #include <cmath>
 
-#include "checkpoint/safetensors_writer.h"
+#include "checkpoint/safetensors/writer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"

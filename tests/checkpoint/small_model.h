@@ -7,7 +7,7 @@
 #include "checkpoint/parameters.h"
 #include "checkpoint/reader.h"
 #include "checkpoint/writer.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/stored_tensors.h"
 

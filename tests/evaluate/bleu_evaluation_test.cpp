@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "evaluate/evaluation.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/evaluate/bleu_run.h"
 
 namespace weft {

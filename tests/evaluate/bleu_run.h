@@ -4,7 +4,7 @@
 
 #include "checkpoint/reader.h"
 #include "tests/trainer/small_run.h"
-#include "trainer/metrics.h"
+#include "trainer/run/metrics.h"
 
 namespace weft::test {
 

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "data/prepare/specials.h"
-#include "evaluate/shared_translation.h"
-#include "parallel/in_process.h"
-#include "tests/evaluate/translation_run.h"
+#include "generate/shared_translation.h"
+#include "parallel/local/in_process.h"
+#include "tests/generate/translation_run.h"
 
 namespace weft {
 namespace {

@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "base/hdf5.h"
 #include "evaluate/multiple_choice.h"
-#include "evaluate/next_tokens.h"
-#include "evaluate/text_vectors.h"
+#include "generate/next_tokens.h"
+#include "generate/text_vectors.h"
 #include "kernels/transfer.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/trainer/small_run.h"
 
 namespace weft {

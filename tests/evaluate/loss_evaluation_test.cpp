@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "job/vocabularies.h"
-#include "parallel/in_process.h"
-#include "tests/data/dataset_builder.h"
+#include "parallel/local/in_process.h"
+#include "tests/data/dataset/dataset_builder.h"
 #include "tests/support/guarded_context.h"
 #include "tests/trainer/small_run.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/config/writer.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors/safetensors.h"
 #include "checkpoint/whole_writer.h"
 #include "data/tokenizer/trainer.h"
 #include "job/job.h"

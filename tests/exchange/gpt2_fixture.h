@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors_writer.h"
-#include "evaluate/loaded_model.h"
+#include "checkpoint/safetensors/writer.h"
 #include "exchange/gpt2_import.h"
+#include "job/loaded_model.h"
 #include "kernels/transfer.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "evaluate/loaded_model.h"
+#include "job/loaded_model.h"
 #include "kernels/transfer.h"
 #include "parallel/session.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "data/dataset_manifest.h"
+#include "data/dataset/manifest.h"
 
 namespace weft::test {
 namespace {

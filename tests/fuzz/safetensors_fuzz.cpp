@@ -2,7 +2,7 @@
 #include "tests/fuzz/safetensors_fuzz.h"
 
 #include "base/error.h"
-#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors/safetensors.h"
 #include "tests/fuzz/memory_file.h"
 
 namespace weft::test {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/prepare/text_source.h"
+#include "data/prepare/records/text_source.h"
 #include "data/text/json_fields.h"
 #include "data/text/text_input.h"
 #include "tests/fuzz/memory_file.h"

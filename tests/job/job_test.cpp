@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "job/changes.h"
 #include "job/migration.h"
-#include "kernels/devices.h"
+#include "kernels/device/devices.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "data/prepare/prepare.h"
 #include "job/dataset_checks.h"
 #include "tests/support/error_of.h"

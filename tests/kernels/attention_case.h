@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "kernels/attention.h"
+#include "kernels/ops/attention.h"
 #include "tests/kernels/check.h"
 
 // A case of attention with its tensors, and the composed formula in f64 that holds every weight: scores, softmax,
@@ -115,7 +115,7 @@ struct AttentionExpected {
 
 namespace detail {
 
-// The multiplier of weight (query row, key) of a head, as kernels/attention.h and step_state.h define it.
+// The multiplier of weight (query row, key) of a head, as kernels/ops/attention.h and step_state.h define it.
 inline double dropout_scale(const AttentionRun& run, int64_t row, int64_t key, int64_t head) {
   const Dropout d = run.dropout();
   if (!d.active()) return 1;

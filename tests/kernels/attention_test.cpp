@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/attention.h"
+#include "kernels/ops/attention.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "base/philox.h"
 #include "kernels/context.h"
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/step_state.h"
 #include "tests/support/error_of.h"
 #include "tests/support/operation_context.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing tokens against a sort in f64, with every rule.
-#include "kernels/choose_tokens.h"
+#include "kernels/ops/choose_tokens.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "kernels/backend/dispatch.h"
-#include "kernels/devices.h"
-#include "kernels/matmul.h"
+#include "kernels/device/devices.h"
+#include "kernels/ops/matmul.h"
 #include "tests/kernels/check.h"
 
 namespace weft {

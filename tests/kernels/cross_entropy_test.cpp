@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cross_entropy.h"
+#include "kernels/ops/cross_entropy.h"
 
 #include <limits>
 

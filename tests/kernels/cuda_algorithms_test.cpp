@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "kernels/cuda/devices.h"
-#include "kernels/cuda/matmul.h"
 #include "kernels/cuda/products/algorithm_table.h"
 #include "kernels/cuda/products/fastest.h"
-#include "tests/cuda_device/runtime/simulator.h"
+#include "kernels/cuda/products/matmul.h"
+#include "kernels/cuda/runtime/devices.h"
+#include "simulator/runtime/simulator.h"
 
 namespace weft::cuda {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 #include "kernels/transfer.h"
 
 namespace weft {

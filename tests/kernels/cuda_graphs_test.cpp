@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/device/operation_graph.h"
-#include "kernels/elementwise.h"
-#include "kernels/optimizer.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/optimizer.h"
 #include "kernels/transfer.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "tests/cuda_device/ptx/readable_name.h"
+#include "simulator/ptx/readable_name.h"
 #include "tests/support/managed_backend.h"
 
 namespace weft::test {

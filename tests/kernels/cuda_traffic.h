@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "tests/cuda_device/runtime/simulator.h"
+#include "simulator/runtime/simulator.h"
 #include "tests/kernels/check.h"
 
 // What CUDA kernels ask of memory, counted by the simulated device from real addresses.

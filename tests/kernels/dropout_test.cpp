@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cpu/dropout.h"
 
-#include "kernels/linear.h"
+#include "kernels/ops/linear.h"
 #include "tests/kernels/check.h"
 
 namespace weft {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/elementwise.h"
+#include "kernels/ops/elementwise.h"
 
 #include <limits>
 
-#include "kernels/reduction.h"
+#include "kernels/ops/reduction.h"
 #include "tests/kernels/check.h"
 
 namespace weft {

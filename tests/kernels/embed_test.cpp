@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/embed.h"
+#include "kernels/ops/embed.h"
 
 #include <algorithm>
 #include <numeric>

@@ -113,7 +113,7 @@ int64_t elements_between(const Tensor& from, const void* to) {
   return (static_cast<const std::byte*>(to) - from.device_raw()) / static_cast<int64_t>(size_of(from.dtype()));
 }
 
-// kernels/attention.h: what a row holds.
+// kernels/ops/attention.h: what a row holds.
 TEST(AttentionWindows, LieAsRowsArePacked) {
   for (const bool cross : {false, true}) {
     const AttentionWindows w{

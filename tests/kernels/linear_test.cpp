@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/linear.h"
+#include "kernels/ops/linear.h"
 
-#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/products/matmul.h"
 #include "tests/kernels/check.h"
 #include "tests/kernels/engine.h"
 

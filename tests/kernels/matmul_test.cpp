@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/matmul.h"
+#include "kernels/ops/matmul.h"
 
 #include <array>
 #include <thread>
 
-#include "kernels/cpu/matmul.h"
-#include "kernels/linear.h"
+#include "kernels/cpu/products/matmul.h"
+#include "kernels/ops/linear.h"
 #include "tests/kernels/check.h"
 #include "tests/kernels/engine.h"
 

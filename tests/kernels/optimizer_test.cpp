@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/optimizer.h"
+#include "kernels/ops/optimizer.h"
 
 #include <limits>
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/linear.h"
+#include "kernels/ops/linear.h"
 #include "tests/kernels/check.h"
 
 namespace weft {

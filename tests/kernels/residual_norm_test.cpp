@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/residual_norm.h"
+#include "kernels/ops/residual_norm.h"
 
 #include "tests/kernels/check.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/tokenizer/utf8.h"
+#include "data/text/utf8.h"
 #include "metrics/bleu_tokenizers.h"
 
 // Texts with every code point in places that tokenizers tell apart, as make_metrics.py and make_scores.py make them,

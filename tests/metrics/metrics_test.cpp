@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "data/tokenizer/unicode_properties.h"
-#include "data/tokenizer/utf8.h"
+#include "data/text/unicode_properties.h"
+#include "data/text/utf8.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
 #include "tests/metrics/every_code_point.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <functional>
 
-#include "parallel/parameter_patterns.h"
+#include "parallel/parameters/parameter_patterns.h"
 #include "tests/model/fixture.h"
 
 namespace weft {

@@ -172,8 +172,8 @@ TEST_P(Decoding, RowsDoNotDependOnTheirNeighbours) {
   EXPECT_EQ(five[3], together[3]);
 }
 
-// At widths, and with more rows than kernels/cpu/matmul.cpp calls few, where products of one row and of all rows
-// differ.
+// At widths, and with more rows than kernels/cpu/products/matmul.cpp calls few, where products of one row and of all
+// rows differ.
 TEST(DecodingWide, RowsDoNotDependOnTheirNeighbours) {
   for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
     Context context({}, 2);

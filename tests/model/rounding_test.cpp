@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/linear.h"
-#include "kernels/matmul.h"
-#include "kernels/residual_norm.h"
-#include "model/feed_forward.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/matmul.h"
+#include "kernels/ops/residual_norm.h"
+#include "model/layers/feed_forward.h"
 #include "model/packed_weights.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/model/fixture.h"
 
 namespace weft {

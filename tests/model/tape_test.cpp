@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/context.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 
 namespace weft {
 namespace {

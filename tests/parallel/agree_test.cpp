@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 
 namespace weft {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "kernels/transfer.h"
-#include "parallel/dry_communicator.h"
+#include "parallel/local/dry_communicator.h"
 #include "parallel/mesh.h"
-#include "parallel/sums/rank_order_sums.h"
+#include "parallel/rank_order_sums.h"
 
 namespace weft::test {
 

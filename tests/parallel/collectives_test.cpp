@@ -7,7 +7,7 @@
 #include <numeric>
 #include <thread>
 
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 
 namespace weft {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/dry_communicator.h"
+#include "parallel/local/dry_communicator.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/flat_layout.h"
+#include "parallel/parameters/flat_layout.h"
 
 #include <gtest/gtest.h>
 

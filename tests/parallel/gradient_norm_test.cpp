@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/gradient_norm.h"
+#include "parallel/parameters/gradient_norm.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "kernels/optimizer.h"
-#include "parallel/in_process.h"
+#include "kernels/ops/optimizer.h"
+#include "parallel/local/in_process.h"
 
 namespace weft {
 namespace {

@@ -9,9 +9,9 @@
 #include <memory>
 #include <vector>
 
-#include "parallel/dry_communicator.h"
-#include "parallel/mpi_communicator.h"
-#include "parallel/mpi_node.h"
+#include "parallel/local/dry_communicator.h"
+#include "parallel/mpi/communicator.h"
+#include "parallel/mpi/node.h"
 #include "tests/parallel/collective_checks.h"
 
 namespace weft {

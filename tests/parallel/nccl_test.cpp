@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <thread>
 
-#include "kernels/elementwise.h"
-#include "parallel/in_process.h"
-#include "parallel/nccl_communicator.h"
+#include "kernels/ops/elementwise.h"
+#include "parallel/local/in_process.h"
+#include "parallel/nccl/communicator.h"
 #include "tests/parallel/collective_checks.h"
 
 namespace weft {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <mutex>
 
-#include "kernels/elementwise.h"
-#include "parallel/in_process.h"
+#include "kernels/ops/elementwise.h"
+#include "parallel/local/in_process.h"
 
 namespace weft {
 namespace {

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <cmath>
 
-#include "parallel/gradient_buckets.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
+#include "parallel/parameters/gradient_buckets.h"
 
 namespace weft {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums that the program adds itself, in the order of the ranks, over threads of one process.
-#include "parallel/sums/rank_order_sums.h"
+#include "parallel/rank_order_sums.h"
 
 #include <gtest/gtest.h>
 
-#include "parallel/dry_communicator.h"
-#include "parallel/in_process.h"
+#include "parallel/local/dry_communicator.h"
+#include "parallel/local/in_process.h"
 #include "tests/parallel/collective_checks.h"
 
 namespace weft {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "parallel/watchdog.h"
+#include "parallel/watch/watchdog.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "parallel/nccl_communicator.h"
+#include "parallel/nccl/communicator.h"
 
 namespace weft {
 namespace {

@@ -9,7 +9,7 @@
 #include <chrono>
 #include <thread>
 
-#include "parallel/watchdog.h"
+#include "parallel/watch/watchdog.h"
 
 namespace weft {
 namespace {

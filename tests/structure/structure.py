@@ -56,8 +56,8 @@ CONCEPTS = {
 # Who may ask a tensor for its memory: the maths of backends and what moves tensors between ranks; and on the host, who
 # works on tensors of the CPU by design: averages of checkpoints, and the copies that are written to and read from them.
 DEVICE_MEMORY = re.compile(r"\bdevice_(?:raw|data)\b")
-DEVICE_CODE = ("kernels/", "parallel/single_communicator.cpp", "parallel/dry_communicator.cpp",
-               "parallel/mpi/chain.cpp", "parallel/mpi_communicator.cpp", "parallel/in_process.cpp",
+DEVICE_CODE = ("kernels/", "parallel/local/single_communicator.cpp", "parallel/local/dry_communicator.cpp",
+               "parallel/mpi/chain.cpp", "parallel/mpi/communicator.cpp", "parallel/local/in_process.cpp",
                "parallel/nccl/communicator.cpp")
 HOST_MEMORY = re.compile(r"(?:\.|->)(?:raw\(\)|(?:data|span)<)")
 HOST_CODE = ("kernels/tensor.h", "checkpoint/average.cpp", "checkpoint/reader.cpp", "checkpoint/writer.cpp")

@@ -5,8 +5,8 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/errors.h"
-#include "kernels/cuda/types.h"
+#include "kernels/cuda/runtime/errors.h"
+#include "kernels/cuda/runtime/types.h"
 
 namespace weft::test {
 namespace {

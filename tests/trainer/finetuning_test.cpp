@@ -5,14 +5,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "evaluate/loaded_model.h"
 #include "evaluate/loss_evaluation.h"
+#include "job/loaded_model.h"
 #include "job/merge.h"
 #include "job/vocabularies.h"
-#include "model/lora.h"
+#include "model/layers/lora.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/small_run.h"
-#include "trainer/metrics.h"
+#include "trainer/run/metrics.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/transfer.h"
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
 #include "tests/support/guarded_context.h"
 #include "tests/trainer/covering_layouts.h"

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "data/batch_plan_pairs.h"
-#include "data/batch_plan_windows.h"
-#include "data/loader.h"
+#include "data/batches/batch_plan_pairs.h"
+#include "data/batches/batch_plan_windows.h"
+#include "data/batches/loader.h"
 #include "kernels/transfer.h"
-#include "parallel/parameter_patterns.h"
+#include "parallel/parameters/parameter_patterns.h"
 #include "tests/model/fixture.h"
-#include "trainer/training_step.h"
+#include "trainer/step/training_step.h"
 
 namespace weft::test {
 

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/small_run.h"
-#include "trainer/metrics.h"
+#include "trainer/run/metrics.h"
 
 namespace weft {
 namespace {

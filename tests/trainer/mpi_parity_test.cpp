@@ -2,7 +2,7 @@
 // The ranks of this run, divided in every way that fits their number, train as one rank does.
 #include <gtest/gtest.h>
 
-#include "parallel/mpi_communicator.h"
+#include "parallel/mpi/communicator.h"
 #include "tests/support/guarded_context.h"
 #include "tests/trainer/layout_run.h"
 

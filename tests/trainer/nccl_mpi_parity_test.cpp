@@ -3,8 +3,8 @@
 // as one rank does on the CPU.
 #include <gtest/gtest.h>
 
-#include "parallel/mpi_communicator.h"
-#include "parallel/nccl_communicator.h"
+#include "parallel/mpi/communicator.h"
+#include "parallel/nccl/communicator.h"
 #include "tests/trainer/layout_run.h"
 
 namespace weft {

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "parallel/in_process.h"
-#include "parallel/nccl_communicator.h"
+#include "parallel/local/in_process.h"
+#include "parallel/nccl/communicator.h"
 #include "tests/trainer/covering_layouts.h"
 
 namespace weft {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "data/batch_plan_windows.h"
-#include "parallel/in_process.h"
+#include "data/batches/batch_plan_windows.h"
+#include "parallel/local/in_process.h"
 #include "tests/trainer/covering_layouts.h"
 
 namespace weft {

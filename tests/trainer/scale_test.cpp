@@ -10,16 +10,16 @@
 
 #include "checkpoint/header.h"
 #include "checkpoint/parameters.h"
-#include "checkpoint/part.h"
-#include "checkpoint/reading_order.h"
-#include "data/batch_plan_slice.h"
-#include "data/batch_plan_windows.h"
-#include "data/loader.h"
-#include "parallel/dry_communicator.h"
-#include "tests/data/dataset_builder.h"
+#include "checkpoint/parts/part.h"
+#include "checkpoint/parts/reading_order.h"
+#include "data/batches/batch_plan_slice.h"
+#include "data/batches/batch_plan_windows.h"
+#include "data/batches/loader.h"
+#include "parallel/local/dry_communicator.h"
+#include "tests/data/dataset/dataset_builder.h"
 #include "tests/model/fixture.h"
 #include "tests/support/scratch.h"
-#include "trainer/training_step.h"
+#include "trainer/step/training_step.h"
 
 namespace {
 

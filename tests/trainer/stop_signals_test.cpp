@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/signals.h"
-#include "kernels/matmul.h"
+#include "base/process/signals.h"
+#include "kernels/ops/matmul.h"
 
 namespace weft {
 namespace {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/trainer/small_run.h"
 
 namespace weft {

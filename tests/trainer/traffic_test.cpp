@@ -2,8 +2,8 @@
 // What a layout moves and holds: the formulas of docs/layouts.md, the plan, and the run agree.
 #include <gtest/gtest.h>
 
-#include "parallel/dry_communicator.h"
-#include "parallel/in_process.h"
+#include "parallel/local/dry_communicator.h"
+#include "parallel/local/in_process.h"
 #include "tests/trainer/layout_run.h"
 
 namespace weft {

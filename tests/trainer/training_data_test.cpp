@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "parallel/in_process.h"
+#include "parallel/local/in_process.h"
 #include "tests/support/error_of.h"
 #include "tests/trainer/small_run.h"
 

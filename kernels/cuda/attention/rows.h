@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/attention.h"
-#include "kernels/cuda/types.h"
+#include "kernels/cuda/runtime/types.h"
 #include "kernels/cuda/vector.cuh"
+#include "kernels/ops/attention.h"
 
 namespace weft::cuda {
 

@@ -6,7 +6,7 @@
 
 #include "kernels/backend/scratch.h"
 #include "kernels/cuda/cudnn/attention_plan.h"
-#include "kernels/devices.h"
+#include "kernels/device/devices.h"
 
 namespace weft::cuda {
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "kernels/cuda/cudnn/attention_windows.h"
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/runtime/stream.h"
 
 struct cudnnContext;  // what cuDNN's handles point to
 

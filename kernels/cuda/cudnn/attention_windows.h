@@ -4,7 +4,7 @@
 #include <compare>
 #include <cstdint>
 
-#include "kernels/attention.h"
+#include "kernels/ops/attention.h"
 
 namespace weft::cuda {
 
@@ -27,7 +27,7 @@ struct WindowLayout {
   int64_t first = 0;
   std::array<int64_t, 3> strides{};
 };
-// Of the tensors of kernels/attention.h: queries, keys and values in their packed rows, and so the gradients of all
+// Of the tensors of kernels/ops/attention.h: queries, keys and values in their packed rows, and so the gradients of all
 // three; what a row of out and dout holds; log_sum with one element for each row.
 struct AttentionLayout {
   WindowLayout query, key, value, out, log_sum;

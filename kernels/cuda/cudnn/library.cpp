@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "kernels/cuda/cudnn/attention_plan.h"
-#include "kernels/cuda/errors.h"
+#include "kernels/cuda/runtime/errors.h"
 
 // Where cuDNN's headers for graphs look its functions up; they ask for this very name.
 namespace cudnn_frontend {

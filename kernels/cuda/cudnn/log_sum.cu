@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/cudnn/log_sum.h"
-#include "kernels/cuda/launch.h"
+#include "kernels/cuda/runtime/launch.h"
 
 namespace weft::cuda {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/runtime/stream.h"
 
 namespace weft::cuda {
 

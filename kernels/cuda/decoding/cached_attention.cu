@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/attention.h"
 #include "kernels/cuda/attention/rows.h"
 #include "kernels/cuda/attention/softmax.cuh"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/launch.h"
 #include "kernels/cuda/pieces.cuh"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/ops/attention.h"
 
 namespace weft::cuda {
 namespace {

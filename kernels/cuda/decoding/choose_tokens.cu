@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/choose_tokens.h"
 #include "kernels/cuda/cross_entropy.cuh"
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/types.h"
+#include "kernels/cuda/runtime/types.h"
+#include "kernels/ops/choose_tokens.h"
 
 // A block a text. Its scores lie in the workspace, where the rules change them; they begin on 16 bytes.
 namespace weft::cuda {

@@ -2,7 +2,7 @@
 #include "kernels/cuda/products/blas_library.h"
 
 #include "base/error.h"
-#include "base/shared_library.h"
+#include "base/process/shared_library.h"
 
 namespace weft::cuda {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/cuda/device_allocator.h"
-#include "kernels/cuda/errors.h"
+#include "kernels/cuda/runtime/device_allocator.h"
+#include "kernels/cuda/runtime/errors.h"
 
 namespace weft::cuda {
 namespace {

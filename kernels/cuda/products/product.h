@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include "kernels/cuda/matmul.h"
 #include "kernels/cuda/products/blas_library.h"
+#include "kernels/cuda/products/matmul.h"
 
 namespace weft::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "data/dataset_inspect.h"
+#include "data/dataset/inspect.h"
 #include "tests/data/prepare/prepare_fixture.h"
 #include "tests/support/error_of.h"
 

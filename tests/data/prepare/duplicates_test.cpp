@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/prepare/duplicates.h"
+#include "data/prepare/records/duplicates.h"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/prepare/encoding_messages.h"
-
 #include <gtest/gtest.h>
 
+#include "data/prepare/encoding/messages.h"
 #include "data/tokenizer/trainer.h"
 #include "tests/data/prepare/prepare_fixture.h"
 

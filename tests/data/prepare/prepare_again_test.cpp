@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
-#include "data/dataset_inspect.h"
+#include "data/dataset/inspect.h"
 #include "data/prepare/output.h"
 #include "tests/data/prepare/prepare_fixture.h"
 #include "tests/support/error_of.h"

@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "data/dataset_inspect.h"
+#include "data/dataset/inspect.h"
 #include "tests/data/prepare/prepare_fixture.h"
 #include "tests/support/error_of.h"
 

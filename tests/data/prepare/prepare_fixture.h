@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/dataset/dataset.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
-#include "tests/data/dataset_builder.h"
+#include "tests/data/dataset/dataset_builder.h"
 #include "tests/support/scratch.h"
 
 namespace weft::test {

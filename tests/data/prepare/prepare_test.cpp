@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "data/dataset_inspect.h"
+#include "data/dataset/inspect.h"
 #include "tests/data/prepare/prepare_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"

@@ -2,8 +2,8 @@
 // Prompts and answers: how they are prepared, and that a language model is asked for the answers alone.
 #include <gtest/gtest.h>
 
-#include "data/batch_plan.h"
-#include "data/loader.h"
+#include "data/batches/batch_plan.h"
+#include "data/batches/loader.h"
 #include "tests/data/prepare/prepare_fixture.h"
 #include "tests/support/error_of.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/prepare/split.h"
+#include "data/prepare/records/split.h"
 
 #include <gmock/gmock.h>
 

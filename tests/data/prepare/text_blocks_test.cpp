@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "data/prepare/text_source.h"
+#include "data/prepare/records/text_source.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

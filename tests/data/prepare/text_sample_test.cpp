@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/prepare/text_sample.h"
+#include "data/prepare/records/text_sample.h"
 
 #include <gmock/gmock.h>
 

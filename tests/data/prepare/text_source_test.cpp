@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/prepare/text_source.h"
+#include "data/prepare/records/text_source.h"
 
 #include <gmock/gmock.h>
 

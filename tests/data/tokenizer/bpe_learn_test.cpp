@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer/bpe_learn.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
@@ -8,7 +6,8 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "data/tokenizer/bpe_merge.h"
+#include "data/tokenizer/bpe/learn.h"
+#include "data/tokenizer/bpe/merge.h"
 #include "data/tokenizer/tokenizer.h"
 #include "tests/support/shared_data.h"
 

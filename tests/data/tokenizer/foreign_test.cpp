@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "data/tokenizer/sentencepiece_proto.h"
+#include "data/tokenizer/formats/sentencepiece_proto.h"
 #include "tests/data/tokenizer/make_tokenizer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/tokenizer/utf8.h"
+#include "data/text/utf8.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+
+#include "base/files.h"
+#include "checkpoint/parts/part_index.h"
+
+namespace weft {
+
+// A box of the tensor that a stretch is of.
+using NeedBox = std::function<bool(const Stretch& of, const Box& box)>;
+using UseBox = std::function<void(const Stretch& of, const Box& box, const std::byte* bytes)>;
+
+// Reads the blocks of an array that hold something of a box that is needed, a MiB at a time so that memory never holds
+// a second copy of a tensor, gives the boxes in it to `use`, and compares the checksums; DataError names file and
+// tensor. `on_progress` is called after each piece. Returns the bytes read.
+uint64_t read_array(const File& file, const StoredArray& array, uint64_t block_bytes, const NeedBox& needs,
+                    const UseBox& use, const std::function<void()>& on_progress = {});
+
+// Reads all of it.
+void verify_array(const File& file, const StoredArray& array, uint64_t block_bytes,
+                  const std::function<void()>& on_progress = {});
+
+}  // namespace weft

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/parts/stretch.h"
+
+namespace weft {
+
+// An array as it lies in a file: stretches of a buffer's tensors, end to end.
+struct StoredArray {
+  std::string buffer;
+  DType dtype = DType::F32;  // F32 or F64
+  std::vector<Stretch> stretches;
+  uint64_t offset = 0;           // of its first byte in the file
+  std::vector<uint64_t> hashes;  // XXH3 of each of its blocks
+  int64_t elements() const;
+  uint64_t bytes() const { return static_cast<uint64_t>(elements()) * size_of(dtype); }
+};
+
+// Bytes [begin, end) of an array or a file.
+struct ByteRange {
+  uint64_t begin = 0, end = 0;
+  uint64_t size() const { return end - begin; }
+};
+
+// What lies where in the file of a checkpoint's part. Each block of `block_bytes` of an array has a checksum of its
+// own, the last one may be shorter: whoever needs a piece of an array reads the blocks around it.
+struct PartIndex {
+  static constexpr uint64_t kBlock = 1 << 20;
+  uint64_t block_bytes = kBlock;  // a multiple of 8
+  std::vector<StoredArray> arrays;
+};
+
+// JSON. Of the same length whatever the checksums are: there is room for it before they are known.
+std::string index_text(const PartIndex& index);
+
+// Checks that everything lies inside its tensor, and arrays inside a file of `file_bytes`. DataError saying what is
+// wrong; the caller says where.
+PartIndex parse_index(std::string_view text, uint64_t file_bytes);
+
+// What the manifest of a format 1 checkpoint has for each file instead: boxes, with one checksum each.
+PartIndex parse_slices(const nlohmann::ordered_json& slices, uint64_t file_bytes);
+
+// Of JSON, checked; DataError.
+uint64_t hash_from(const nlohmann::ordered_json& json);  // of 16 hexadecimal digits
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/parts/reading_order.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <tuple>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+// Of an axis cut into `size` equal parts, the one of `rank`.
+struct Share {
+  int64_t rank = 0, size = 1;
+  bool meets(const Share& other) const {
+    return rank * other.size < (other.rank + 1) * size && other.rank * size < (rank + 1) * other.size;
+  }
+  // Between the middles of two shares, in a unit that depends on the sizes alone.
+  int64_t distance(const Share& other) const {
+    return std::abs((2 * rank + 1) * other.size - (2 * other.rank + 1) * size);
+  }
+};
+
+Share share_on(const std::vector<AxisPlace>& places, MeshAxis axis) {
+  const auto at = std::ranges::find(places, axis, &AxisPlace::axis);
+  require<InternalError>(at != places.end(), "a rank has no place on axis {}", name(axis));
+  return {at->rank, at->size};
+}
+
+}  // namespace
+
+std::vector<size_t> reading_order(const CheckpointManifest& manifest, const Mesh* mesh) {
+  std::vector<size_t> order(manifest.files.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const MeshLayout& layout = manifest.layout;
+  const bool known = layout.dp > 0 && layout.tp > 0 &&
+                     static_cast<uint64_t>(layout.dp) * static_cast<uint64_t>(layout.tp) == manifest.files.size();
+  if (mesh == nullptr || !known) return order;
+  const Share dp{mesh->dp().rank(), mesh->dp().size()}, tp{mesh->tp().rank(), mesh->tp().size()};
+  std::vector<std::tuple<bool, int64_t, bool, size_t>> keys;
+  for (const size_t i : order) {
+    const std::vector<AxisPlace> places = layout.places(static_cast<int>(i));
+    const Share its_tp = share_on(places, MeshAxis::Tp);
+    const bool shares = tp.meets(its_tp), replicates = its_tp.rank == 0;
+    keys.emplace_back(!shares && !replicates, dp.distance(share_on(places, MeshAxis::Dp)), !shares, i);
+  }
+  std::ranges::sort(keys);
+  std::ranges::transform(keys, order.begin(), [](const auto& key) { return std::get<3>(key); });
+  return order;
+}
+
+}  // namespace weft

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "checkpoint/safetensors/writer.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace weft {
+namespace {
+
+// Padded with spaces to whole eight bytes, as other writers do, so that tensors are aligned.
+std::string header_text(const std::vector<TensorToStore>& tensors, const std::map<std::string, std::string>& metadata) {
+  nlohmann::ordered_json header;
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  uint64_t at = 0;
+  for (const TensorToStore& t : tensors) {
+    const uint64_t end = at + static_cast<uint64_t>(t.shape.elements()) * stored_bytes(t.type);
+    const auto dims = t.shape.dims();
+    header[t.name] = {{"dtype", stored_name(t.type)},
+                      {"shape", std::vector<int64_t>(dims.begin(), dims.end())},
+                      {"data_offsets", {at, end}}};
+    at = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  return text;
+}
+
+}  // namespace
+
+SafetensorsWriter::SafetensorsWriter(fs::path path, std::vector<TensorToStore> tensors,
+                                     const std::map<std::string, std::string>& metadata)
+    : path_(std::move(path)),
+      temporary_(path_.string() + ".tmp"),
+      tensors_(std::move(tensors)),
+      file_(temporary_, File::Mode::Create) {
+  const std::string text = header_text(tensors_, metadata);
+  const uint64_t length = text.size();
+  file_.write_at(0, &length, sizeof(length));
+  file_.write_at(sizeof(length), text.data(), text.size());
+  at_ = sizeof(length) + length;
+}
+
+SafetensorsWriter::~SafetensorsWriter() {
+  std::error_code ignored;
+  if (!finished_) fs::remove(temporary_, ignored);
+}
+
+void SafetensorsWriter::write(std::span<const float> values) {
+  require<InternalError>(next_ < tensors_.size(), "{}: all tensors are written", path_.string());
+  const TensorToStore& tensor = tensors_[next_++];
+  require<InternalError>(static_cast<int64_t>(values.size()) == tensor.shape.elements(), "{}: {} values for {}{}",
+                         path_.string(), values.size(), tensor.name, tensor.shape);
+  if (tensor.type == StoredType::F32) {
+    file_.write_at(at_, values.data(), values.size_bytes());
+    at_ += values.size_bytes();
+    return;
+  }
+  std::vector<uint16_t> piece;
+  for (size_t begin = 0; begin < values.size(); begin += piece.size()) {
+    piece.resize(std::min<size_t>(values.size() - begin, 1 << 20));
+    std::ranges::transform(values.subspan(begin, piece.size()), piece.begin(),
+                           [](float value) { return BFloat16(value).bits; });
+    file_.write_at(at_, piece.data(), piece.size() * sizeof(uint16_t));
+    at_ += piece.size() * sizeof(uint16_t);
+  }
+}
+
+void SafetensorsWriter::finish() {
+  require<InternalError>(next_ == tensors_.size(), "{}: {} of {} tensors are written", path_.string(), next_,
+                         tensors_.size());
+  file_.sync();
+  rename_durably(temporary_, path_);
+  finished_ = true;
+}
+
+}  // namespace weft

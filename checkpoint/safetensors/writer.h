@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "checkpoint/safetensors/safetensors.h"
+
+namespace weft {
+
+// A tensor to be written.
+struct TensorToStore {
+  std::string name;
+  StoredType type = StoredType::F32;  // or BF16
+  Shape shape;
+};
+
+// Writes a safetensors file, its tensors one after the other in the given order. It lies under PATH.tmp until finish()
+// has synced it and given it its name; without finish() nothing stays.
+class SafetensorsWriter {
+ public:
+  SafetensorsWriter(fs::path path, std::vector<TensorToStore> tensors,
+                    const std::map<std::string, std::string>& metadata);
+  ~SafetensorsWriter();
+  SafetensorsWriter(const SafetensorsWriter&) = delete;
+  SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
+
+  // All values of the next tensor. BF16: rounded to nearest even.
+  void write(std::span<const float> values);
+  // DataError if the disk is full, InternalError if tensors are left.
+  void finish();
+
+ private:
+  fs::path path_, temporary_;
+  std::vector<TensorToStore> tensors_;
+  File file_;
+  size_t next_ = 0;
+  uint64_t at_ = 0;
+  bool finished_ = false;
+};
+
+}  // namespace weft

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/batches/batch_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "data/batches/batch_plan_pairs.h"
+#include "data/batches/batch_plan_slice.h"
+#include "data/batches/batch_plan_windows.h"
+#include "data/dataset/dataset.h"
+
+namespace weft {
+namespace {
+
+// Least, mean and most of what is added.
+class Spread {
+ public:
+  void add(int64_t value) {
+    least_ = std::min(least_, value);
+    most_ = std::max(most_, value);
+    sum_ += value;
+    ++count_;
+  }
+  std::string text() const {
+    if (count_ == 0) return "none";
+    if (least_ == most_) return fmt::format("{}", least_);
+    return fmt::format("{} to {} (mean {:.1f})", least_, most_,
+                       static_cast<double>(sum_) / static_cast<double>(count_));
+  }
+
+ private:
+  int64_t least_ = std::numeric_limits<int64_t>::max();
+  int64_t most_ = 0;
+  int64_t sum_ = 0;
+  int64_t count_ = 0;
+};
+
+PairLengths lengths_of(const Dataset& dataset) {
+  PairLengths lengths;
+  dataset.all_lengths(lengths.source, lengths.target);
+  lengths.joined = dataset.header().kind == DatasetKind::Answers;
+  for (const DatasetPart& part : dataset.parts()) lengths.parts.push_back({part.num_records, part.weight});
+  return lengths;
+}
+
+std::vector<StreamPart> stream_parts(const Dataset& dataset) {
+  std::vector<StreamPart> parts;
+  for (const DatasetPart& part : dataset.parts()) parts.push_back({part.first_token, part.num_tokens, part.weight});
+  return parts;
+}
+
+}  // namespace
+
+int64_t PlannedStep::target_tokens() const {
+  int64_t count = 0;
+  for (const PlannedSequence& s : sequences) count += s.scored();
+  return count;
+}
+
+int64_t PlannedStep::tokens() const {
+  int64_t count = 0;
+  for (const PlannedSequence& s : sequences) count += s.tokens();
+  return count;
+}
+
+Position BatchPlan::normalised(Position position) const {
+  const int64_t steps = steps_per_epoch(position.epoch);
+  require<InternalError>(position.epoch >= 0 && position.step >= 0 && position.step <= steps,
+                         "batch plan: epoch {}, step {} of {} is no position", position.epoch, position.step, steps);
+  return position.step == steps ? Position{position.epoch + 1, 0} : position;
+}
+
+Position BatchPlan::after(Position position) const { return normalised({position.epoch, position.step + 1}); }
+
+void BatchPlan::check_step(int64_t step, int64_t steps) {
+  require<InternalError>(step >= 0 && step < steps, "batch plan: step {} of an epoch of {}", step, steps);
+}
+
+std::shared_ptr<const BatchPlan> make_batch_plan(const BatchConfig& config, const Dataset& dataset, uint64_t seed) {
+  if (dataset.header().kind == DatasetKind::Stream) return make_window_plan(config, stream_parts(dataset), seed);
+  return make_pair_plan(config, lengths_of(dataset), seed);
+}
+
+std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset) {
+  if (dataset.header().kind == DatasetKind::Stream) return make_window_evaluation(options, dataset.num_tokens());
+  return make_pair_evaluation(options, lengths_of(dataset));
+}
+
+int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const EvaluationOptions& options) {
+  if (dataset.header().kind == DatasetKind::Stream) return 0;
+  const int64_t pairs = dataset.num_pairs(), most = options.max_sequences;
+  return (most > 0 ? std::min(most, pairs) : pairs) - evaluation.sequences_per_epoch();
+}
+
+std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
+                          const std::function<void()>& beat) {
+  constexpr int64_t kLooked = 16;
+  const int64_t steps = plan.steps_per_epoch(0);
+  const int64_t looked = std::min(steps, kLooked);
+  Spread sequences, targets, rank_sequences, micro_batches, tokens_of_micro;
+  int64_t planned = 0;
+  double busiest = 0;  // the rank with most work over the mean, in the worst step
+  for (int64_t i = 0; i < looked; ++i) {
+    if (beat) beat();
+    const PlannedStep step = plan.step(0, looked == 1 ? 0 : i * (steps - 1) / (looked - 1));
+    sequences.add(static_cast<int64_t>(step.sequences.size()));
+    targets.add(step.target_tokens());
+    planned += static_cast<int64_t>(step.sequences.size());
+    int64_t sum = 0, most = 0;
+    for (const auto& slice : slice_all(step, dp_size)) {
+      const auto micro = cut_micro_batches(step, slice, micro_batch_tokens);
+      rank_sequences.add(static_cast<int64_t>(slice.size()));
+      micro_batches.add(static_cast<int64_t>(micro.size()));
+      int64_t cost = 0;
+      for (int64_t place : slice) cost += sequence_cost(step.sequences[place]);
+      for (const auto& part : micro) {
+        int64_t tokens = 0;
+        for (int64_t place : part) tokens += step.sequences[place].tokens();
+        tokens_of_micro.add(tokens);
+      }
+      sum += cost;
+      most = std::max(most, cost);
+    }
+    busiest = std::max(busiest, static_cast<double>(most) * static_cast<double>(dp_size) / static_cast<double>(sum));
+  }
+  std::string text =
+      fmt::format("order: {}; {} sequences, {} steps an epoch\n", plan.order_text(), plan.sequences_per_epoch(), steps);
+  text += fmt::format("a step: {} sequences, {} target tokens\n", sequences.text(), targets.text());
+  text += fmt::format(
+      "each of {} ranks: {} sequences in {} micro-batches of {} tokens; the busiest has {:.3f} x the mean\n", dp_size,
+      rank_sequences.text(), micro_batches.text(), tokens_of_micro.text(), busiest);
+  if (looked == steps) {
+    const int64_t left_out = plan.sequences_per_epoch() - planned;
+    text += fmt::format("left out of an epoch: {} sequences; padding: none\n", left_out);
+  } else {
+    text += fmt::format("(figures of {} steps of epoch 0); padding: none\n", looked);
+  }
+  return text;
+}
+
+}  // namespace weft

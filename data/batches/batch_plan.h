@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/batches/batch_config.h"
+
+namespace weft {
+
+class Dataset;
+class MixtureOrder;
+
+// One sequence that a step takes. A window has no source.
+struct PlannedSequence {
+  int64_t index = 0;          // window: its first token in the stream; pair: its number in the split
+  int32_t source_tokens = 0;  // tokens that the encoder sees
+  int32_t input_tokens = 0;   // tokens that the decoder sees; as many targets
+  int32_t unscored = 0;       // leading targets that are context only (a prompt; evaluation with overlapping windows)
+
+  int32_t scored() const { return input_tokens - unscored; }
+  int32_t tokens() const { return source_tokens + input_tokens; }
+  bool operator==(const PlannedSequence&) const = default;
+};
+
+// What one optimizer step takes, whatever the layout.
+struct PlannedStep {
+  int64_t epoch = 0;
+  int64_t step_in_epoch = 0;
+  std::vector<PlannedSequence> sequences;
+
+  int64_t target_tokens() const;  // to be predicted: what the loss is divided by
+  int64_t tokens() const;         // source and target
+};
+
+struct Position {
+  int64_t epoch = 0;
+  int64_t step = 0;  // in the epoch
+  bool operator==(const Position&) const = default;
+};
+
+// The steps of a run as a pure function of (seed, epoch, step in epoch): every rank holds the same plan, and no method
+// reads data. Every method may be called from many threads at once.
+class BatchPlan {
+ public:
+  virtual ~BatchPlan() = default;
+
+  virtual int64_t steps_per_epoch(int64_t epoch) const = 0;                  // at least 1
+  virtual PlannedStep step(int64_t epoch, int64_t step_in_epoch) const = 0;  // InternalError outside the epoch
+  virtual int64_t largest_step(int64_t epoch) const = 0;                     // the step with most tokens
+  virtual int64_t sequences_per_epoch() const = 0;                           // that the epoch's steps are cut from
+  virtual std::string order_text() const = 0;                                // for describe_plan()
+  virtual const MixtureOrder* mixture() const { return nullptr; }            // of training plans: what is mixed
+
+  Position after(Position position) const;       // of the next step
+  Position normalised(Position position) const;  // (epoch, steps_per_epoch) is (epoch + 1, 0)
+
+ protected:
+  static void check_step(int64_t step, int64_t steps);  // InternalError unless 0 <= step < steps
+};
+
+std::shared_ptr<const BatchPlan> make_batch_plan(const BatchConfig& config, const Dataset& dataset, uint64_t seed);
+
+// A whole split once, in order; every epoch of the plan is the same.
+struct EvaluationOptions {
+  int64_t context_length = 0;  // streams: inputs a window
+  int64_t stride = 0;  // streams: from one window to the next, at most context_length; 0: that. Each token but the
+                       // stream's first is scored once, with at least context_length - stride tokens before it
+                       // (fewer near the beginning)
+  int64_t step_tokens = 16384;  // tokens (source and target) of a step, at least one sequence; no result depends on it.
+                                // evaluate_loss() takes so many a replica
+  int64_t max_sequences = 0;    // only the first so many windows or pairs; 0: all
+  bool document_mask = false;   // streams: ReadOptions::document_mask
+  // Pairs: the model's positions; 0: any number. Pairs that need more are left out, and those without a source token.
+  int64_t max_length = 0;
+};
+std::shared_ptr<const BatchPlan> make_evaluation_plan(const EvaluationOptions& options, const Dataset& dataset);
+// The pairs among the first max_sequences that this plan leaves out.
+int64_t left_out_of(const BatchPlan& evaluation, const Dataset& dataset, const EvaluationOptions& options);
+
+// The figures that follow from a plan, in a few lines: steps an epoch, sequences and tokens a step, sequences a rank,
+// micro-batches a rank, what is left out. Figures over steps come from at most 16 steps of epoch 0;
+// `beat` is called before each. Tens of milliseconds a step with thousands of replicas.
+std::string describe_plan(const BatchPlan& plan, int64_t dp_size, int64_t micro_batch_tokens,
+                          const std::function<void()>& beat = {});
+
+constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace weft

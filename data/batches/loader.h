@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+
+#include "data/batches/batch.h"
+#include "data/batches/batch_plan.h"
+
+namespace weft {
+
+class Dataset;
+
+// Where the tokens of planned sequences come from. read() may be called from any thread.
+class SequenceReader {
+ public:
+  virtual ~SequenceReader() = default;
+  // Fills `source` (source_tokens) and `target` (input_tokens + 1).
+  virtual void read(const PlannedSequence& sequence, std::span<int32_t> source, std::span<int32_t> target) const = 0;
+  // An input that nothing before it in its sequence is seen from: there the sequence is cut.
+  virtual std::optional<int32_t> cut_before() const { return std::nullopt; }
+};
+
+struct ReadOptions {
+  // Streams: the end token of a document begins the next one, as where a text is generated from nothing, and nothing is
+  // seen across it. See end_of_documents().
+  bool document_mask = false;
+};
+// The token that ends each document of a stream, for a document mask. DataError if there is none.
+int32_t end_of_documents(const Dataset& dataset);
+std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset,
+                                                  const ReadOptions& options = {});
+
+// The micro-batches of one rank for one step, read now: input i is token i of the target, target i is token i + 1. A
+// sequence that is cut becomes several, with the same inputs and targets.
+StepBatches read_step(const PlannedStep& step, const SequenceReader& reader, int64_t dp_rank, int64_t dp_size,
+                      int64_t micro_batch_tokens);
+
+struct LoaderOptions {
+  std::shared_ptr<const BatchPlan> plan;
+  std::shared_ptr<const SequenceReader> reader;
+  int64_t dp_rank = 0;
+  int64_t dp_size = 1;
+  int64_t micro_batch_tokens = 0;
+  Position start;                    // of the first step; a step equal to steps_per_epoch is the next epoch's first
+  std::optional<int64_t> end_epoch;  // the first epoch that is not loaded; none: without end
+  int64_t steps_ahead = 3;           // read before they are asked for, at least 1
+};
+
+// Yields one rank's share of step after step; a thread of its own reads ahead. next() is for one thread.
+class Loader {
+ public:
+  explicit Loader(LoaderOptions options);
+  ~Loader();  // waits for the read in progress, no longer
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+
+  // The next step, in order; nothing after the last. What the thread threw is thrown here, after the steps that came
+  // before it, and again at every further call.
+  std::optional<StepBatches> next();
+  // What next() will yield, if it has been read already: never waits, never throws. Valid until next() is called.
+  const StepBatches* ready();
+
+  Position position() const { return position_; }            // of the step that next() yields
+  double waited_seconds() const { return waited_seconds_; }  // that next() has spent waiting for data
+
+ private:
+  struct Ready {
+    StepBatches step;
+    Position next;  // the position after it
+  };
+
+  void run(Position position);
+  bool wait_for_room();  // false: stop
+
+  LoaderOptions options_;
+  Position position_;
+  double waited_seconds_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Ready> ready_;
+  std::exception_ptr failure_;
+  bool finished_ = false;  // the thread will add nothing more
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace weft

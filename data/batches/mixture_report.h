@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <vector>
+
+#include "data/batches/batch_plan.h"
+#include "data/dataset/dataset.h"
+
+namespace weft {
+
+// What one of several mixed datasets gives to training.
+struct SourceReport {
+  std::string directory;
+  double weight = 1;
+  double share = 1;               // of all windows or pairs that are taken
+  int64_t tokens = 0;             // that it holds
+  int64_t records = 0;            // windows or pairs that it holds
+  int64_t records_an_epoch = 0;   // of the mixture
+  double tokens_until_again = 0;  // of all sources, until this one begins again; of pairs by their mean length
+  double epochs = 0;              // how often it was gone through so far, exact where steps are of one size
+};
+
+// Of each source of a training plan over `dataset`, as a run that is at `position` has it; empty if nothing is mixed.
+std::vector<SourceReport> source_reports(const Dataset& dataset, const BatchPlan& plan, Position position = {});
+
+// A table, a line a source; empty for none.
+std::string describe_sources(const std::vector<SourceReport>& sources, DatasetKind kind);
+// "prepared/a 1.52, prepared/b 0.31"
+std::string describe_epochs(const std::vector<SourceReport>& sources);
+
+}  // namespace weft

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "data/dataset/dataset.h"
+
+namespace weft {
+
+// dataset.json: what a prepared directory holds. Written last, so that a directory without it holds no dataset
+// (docs/formats.md "Dataset").
+constexpr const char* kManifestName = "dataset.json";
+constexpr int kDatasetVersion = 2;       // what is written
+constexpr int kFirstDatasetVersion = 1;  // what is still read: without texts of references
+constexpr int64_t kMaxU16Vocabulary = 65536;
+
+// The ids of one side in one shard: a contiguous array in its file.
+struct ShardTokens {
+  int64_t count = 0;
+  uint64_t offset = 0;  // byte of the file
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(count), a(offset);
+  }
+};
+
+struct ShardEntry {
+  std::string file;
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;            // hash64 of the file
+  uint64_t structure_checksum = 0;  // of the file without its token arrays
+  int64_t records = 0;              // documents that begin in it, or pairs
+  ShardTokens source;
+  ShardTokens target;      // pairs
+  ShardTokens references;  // where the split holds texts of references: their bytes
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(file), a(bytes), a(checksum), a(structure_checksum), a(records), a(source), a(target), a(references);
+  }
+};
+
+// Counts of one side of one split. Entropy is that of single tokens, in bits, specials left out.
+struct SideCounts {
+  int64_t tokens = 0;
+  int64_t longest = 0;  // pairs: tokens of the longest sequence
+  int64_t unknown = 0;
+  int64_t text_tokens = 0;  // tokens less the specials that preparation added
+  int64_t text_bytes = 0;   // of the text as the files hold it, of truncated sequences too; 0 in version 1
+  double entropy = 0;
+};
+
+struct SplitEntry {
+  int64_t records = 0;
+  int64_t dropped_empty = 0;  // pairs with a side without text
+  int64_t dropped_long = 0;
+  int64_t truncated = 0;
+  bool references = false;        // shards hold the target's text of each pair
+  int64_t invalid_utf8 = 0;       // records that are not valid UTF-8, kept byte for byte
+  int64_t duplicates = 0;         // records that are equal to an earlier one of this split (data.duplicates)
+  int64_t in_train = 0;           // held-out records that the training text holds too
+  int64_t dropped_duplicate = 0;  // training records left out for either
+  SideCounts source;
+  SideCounts target;
+  std::vector<ShardEntry> shards;
+
+  // What is counted while records are taken; the rest follows from it.
+  template <class Archive>
+  void archive(Archive& a) {
+    a(records), a(dropped_empty), a(dropped_long), a(truncated), a(invalid_utf8);
+  }
+};
+
+struct InputEntry {
+  std::string role;  // the key that names it: "data.train.files"; empty in datasets of earlier versions
+  std::string path;
+  uint64_t bytes = 0;
+  int64_t modified = 0;  // nanoseconds since 1970
+  uint64_t checksum = 0;
+  bool operator==(const InputEntry&) const = default;
+};
+
+// Records that could not be taken and were left out.
+struct SkippedRecords {
+  std::map<std::string, int64_t> reasons;  // how many
+  std::vector<std::string> first;          // a few of them: what was wrong, with file and line
+  int64_t count() const {
+    int64_t sum = 0;
+    for (const auto& [reason, n] : reasons) sum += n;
+    return sum;
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(reasons), a(first);
+  }
+};
+
+struct Manifest {
+  int version = kDatasetVersion;
+  DatasetKind kind = DatasetKind::Stream;
+  int token_bytes = 2;
+  DatasetSide source;  // its counts (num_tokens, longest) are each split's
+  DatasetSide target;
+  std::map<std::string, SplitEntry> splits;
+  SkippedRecords skipped;
+  std::vector<InputEntry> inputs;
+  std::map<std::string, std::string> settings;  // "data.format": "text", ...
+};
+
+// A split keeps the text of its targets if translations are scored against it: held-out pairs of sentences.
+bool holds_references(DatasetKind kind, std::string_view split);
+
+std::string manifest_text(const Manifest& manifest);
+// DataError if it is absent, damaged, foreign, of a later version, or states what cannot be.
+Manifest read_manifest(const fs::path& directory);
+Manifest parse_manifest(std::string_view text, const std::string& where);
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/dataset/dataset.h"
+#include "data/dataset/manifest.h"
+
+namespace weft {
+
+// "prepared/a, prepared/b": the directories of sources or parts, for messages.
+template <class T>
+std::string directory_names(const std::vector<T>& all) {
+  std::string names;
+  for (const T& one : all) names += (names.empty() ? "" : ", ") + one.directory.string();
+  return names;
+}
+
+// One split of one directory, as its manifest states it.
+struct SplitOfSource {
+  DatasetSource source;
+  Manifest manifest;
+  const SplitEntry& split(std::string_view name) const { return manifest.splits.at(std::string(name)); }
+};
+
+// Of each directory that has the split, in their order; every one must have `train`. DataError if none has it, or if
+// two of them cannot be read as one dataset: it names both, and what differs.
+std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, std::string_view split);
+
+// What all of them together are.
+DatasetHeader header_of(const std::vector<SplitOfSource>& sources, std::string_view split);
+std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, std::string_view split);
+
+}  // namespace weft

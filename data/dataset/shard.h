@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "data/dataset/manifest.h"
+
+namespace weft {
+
+// What every shard of a split states about itself.
+struct ShardIdentity {
+  int version = kDatasetVersion;
+  DatasetKind kind = DatasetKind::Stream;
+  std::string split;
+  int token_bytes = 2;
+  bool references = false;  // pairs: with the text of each target
+  DatasetSide source;
+  DatasetSide target;
+};
+
+// One shard, read with pread: a file that shrinks, a disk that fails or a file server that goes away while it is read
+// is a DataError, where a mapping would end the process with SIGBUS. Construction checks size, structure checksum, and
+// that HDF5 and the manifest agree.
+class Shard {
+ public:
+  Shard(const fs::path& path, const ShardEntry& entry, const ShardIdentity& identity);
+
+  const ShardEntry& entry() const { return entry_; }
+  void read_source(int64_t first, std::span<int32_t> into) const;
+  void read_target(int64_t first, std::span<int32_t> into) const;
+  int64_t document_begin(int64_t i) const;  // within this shard
+  struct TokenRange {
+    int64_t begin;
+    int64_t end;
+  };
+  TokenRange source_range(int64_t pair) const { return range(source_index_, entry_.source, pair); }
+  TokenRange target_range(int64_t pair) const { return range(target_index_, entry_.target, pair); }
+  std::string read_reference(int64_t pair) const;  // of a split that holds them
+  // Lengths of all sequences, appended: one pass over each index.
+  void append_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
+
+ private:
+  void check_structure(const ShardIdentity& identity);
+  void read(const ShardTokens& tokens, int64_t vocabulary, int64_t first, std::span<int32_t> into) const;
+  TokenRange range(uint64_t index, const ShardTokens& tokens, int64_t pair) const;
+  TokenRange checked_range(uint64_t begin, uint64_t end, const ShardTokens& tokens, int64_t pair) const;
+  void append_lengths_of(uint64_t index, const ShardTokens& tokens, std::vector<int32_t>& lengths) const;
+
+  fs::path path_;
+  ShardEntry entry_;
+  int token_bytes_;
+  int64_t source_vocabulary_, target_vocabulary_;
+  File file_;
+  uint64_t source_index_ = 0;  // where the u64 of the index begin in the file
+  uint64_t target_index_ = 0;
+  uint64_t reference_index_ = 0;
+};
+
+// hash64 of the file without its token arrays: all that HDF5 parses, the indices, and the references, whose bytes no
+// vocabulary checks.
+uint64_t structure_checksum(const File& file, const ShardEntry& entry, int token_bytes);
+// hash64 of all of it.
+uint64_t file_checksum(const File& file);
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/hdf5.h"
+#include "data/dataset/shard.h"
+
+// What the writer and the reader of shards both know of their files.
+namespace weft {
+
+// Names of arrays.
+inline constexpr const char* kStreamTokens = "/tokens";
+inline constexpr const char* kStreamDocuments = "/documents";
+inline constexpr const char* kSourceTokens = "/source/tokens";
+inline constexpr const char* kSourceOffsets = "/source/offsets";
+inline constexpr const char* kTargetTokens = "/target/tokens";
+inline constexpr const char* kTargetOffsets = "/target/offsets";
+inline constexpr const char* kReferences = "/target/references";
+inline constexpr const char* kReferenceOffsets = "/target/reference_offsets";
+
+// Attributes of the root, by name.
+std::vector<std::pair<std::string, int64_t>> stated_numbers(const ShardIdentity& identity, const ShardEntry& entry);
+std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentity& identity);
+
+Hdf5Type token_type(int token_bytes);
+
+// Adds bytes of a file, in pieces, so that no shard has to fit into memory.
+void hash_range(const File& file, uint64_t begin, uint64_t end, Hasher& hasher);
+
+}  // namespace weft

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hdf5.h"
+#include "data/dataset/shard.h"
+
+namespace weft {
+
+// Ids as they lie in a file: 2 or 4 bytes each.
+class TokenBuffer {
+ public:
+  explicit TokenBuffer(int token_bytes) : token_bytes_(token_bytes) {}
+  void append(std::span<const int32_t> ids);
+  void reserve(int64_t count) { bytes_.reserve(static_cast<size_t>(count * token_bytes_)); }
+  int64_t count() const { return static_cast<int64_t>(bytes_.size()) / token_bytes_; }
+  const std::vector<char>& bytes() const { return bytes_; }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(bytes_);
+  }
+
+ private:
+  int token_bytes_;
+  std::vector<char> bytes_;
+};
+
+// What a shard holds.
+struct ShardArrays {
+  explicit ShardArrays(int token_bytes) : source(token_bytes), target(token_bytes) {}
+  bool empty() const { return source.count() == 0 && source_index.empty(); }
+
+  TokenBuffer source, target;
+  std::vector<uint64_t> source_index;  // stream: where documents begin; pairs: where sequences begin, and the end
+  std::vector<uint64_t> target_index;
+  std::vector<char> references;  // one after another
+  std::vector<uint64_t> reference_index;
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(source), a(target), a(source_index), a(target_index), a(references), a(reference_index);
+  }
+};
+
+// An array of a shard, and its place in the file.
+struct PlacedArray {
+  std::string path;
+  Hdf5Type type;
+  std::span<const char> bytes;
+  bool tokens;
+  uint64_t offset = 0;
+};
+
+// A shard whose file is there with its structure and its size, and still without its arrays.
+class FullShard {
+ public:
+  // Makes the file, and states the entry.
+  FullShard(const fs::path& path, const ShardIdentity& identity, ShardArrays arrays, ShardEntry& entry);
+  FullShard(FullShard&&) = default;
+  FullShard& operator=(FullShard&&) = default;
+  FullShard(const FullShard&) = delete;
+
+  // The arrays, down to the disk. May be called on any thread.
+  void write() const;
+
+ private:
+  void make_file(const ShardIdentity& identity, const ShardEntry& entry);
+  uint64_t checksum(const File& file, bool with_tokens) const;
+
+  fs::path path_;
+  ShardArrays arrays_;
+  std::vector<PlacedArray> placed_;  // spans of arrays_, in the order of the file
+};
+
+// Cuts one split into DIRECTORY/SPLIT-00000.h5.tmp and so on. The caller renames them when all is written; files that
+// were not released are removed on destruction.
+class SplitWriter {
+ public:
+  SplitWriter(fs::path directory, ShardIdentity identity, int64_t shard_tokens);
+  ~SplitWriter();
+  SplitWriter(const SplitWriter&) = delete;
+  SplitWriter& operator=(const SplitWriter&) = delete;
+
+  void add_document(std::span<const int32_t> ids);  // cut if a shard is full
+  void continue_document(std::span<const int32_t> ids);
+  // `reference`: the target's text, kept if the identity says so.
+  void add_pair(std::span<const int32_t> source, std::span<const int32_t> target, std::string_view reference = {});
+  // The shards that became full since the last call: for the caller to write, before it counts on them.
+  std::vector<FullShard> take_full() { return std::exchange(full_, {}); }
+  // Writes what was not taken, and what is pending; entries name the files without .tmp.
+  std::vector<ShardEntry> finish();
+  void release() { keep_ = true; }
+
+  // Of shards that were full, so far.
+  const std::vector<ShardEntry>& entries() const { return entries_; }
+  // All that a writer of the same split needs to go on from here, the files of entries() apart (base/archive.h).
+  template <class Archive>
+  void archive(Archive& a) {
+    a(pending_), a(entries_);
+  }
+
+ private:
+  void close_shard();
+  fs::path temporary(const ShardEntry& entry) const { return directory_ / (entry.file + ".tmp"); }
+
+  fs::path directory_;
+  ShardIdentity identity_;
+  int64_t shard_tokens_;
+  ShardArrays pending_;
+  std::vector<FullShard> full_;
+  std::vector<ShardEntry> entries_;
+  bool keep_ = false;
+};
+
+}  // namespace weft

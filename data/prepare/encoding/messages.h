@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "base/mpi.h"
+#include "data/prepare/encoding/encode.h"
+#include "data/prepare/tokenizers.h"
+
+namespace weft {
+
+// What rank 0 sends to the ranks that encode for it, and what they send back.
+enum class EncodingMessage : int {
+  Tokenizers,  // what follows is encoded with them
+  Text,        // a batch
+  End,         // nothing follows
+  Encoded,     // the batch's ids; no bytes if it could not be encoded
+};
+
+struct ReceivedMessage {
+  EncodingMessage what;
+  std::string bytes;
+};
+
+// Messages that were sent and may be on their way still: MPI reads their bytes till they have arrived.
+class SentMessages {
+ public:
+  void send(MPI_Comm comm, int to, EncodingMessage what, std::string bytes);
+  bool empty() const { return sent_.empty(); }
+  size_t size() const { return sent_.size(); }
+  bool first_arrived();
+  // Waits till the oldest has arrived, and gives back its bytes.
+  std::string take_first();
+
+ private:
+  struct Message {
+    std::string bytes;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  std::deque<Message> sent_;
+};
+
+std::optional<ReceivedMessage> receive_if_any(MPI_Comm comm, int from);
+// What a thread that waits for a message does between two looks: nothing for half a millisecond.
+void rest_between_looks();
+
+// A batch of text may be sent if it has no more than this: MPI counts bytes in an int, and ids have four for one of
+// text.
+inline constexpr uint64_t kMostSentText = uint64_t{128} << 20;
+
+std::string packed(const Tokenizers& tokenizers);
+Tokenizers unpacked_tokenizers(const std::string& bytes);
+std::string packed(TextBatch& batch);
+TextBatch unpacked_text(const std::string& bytes);
+std::string packed(EncodedBatch& batch);
+EncodedBatch unpacked_ids(const std::string& bytes);
+
+}  // namespace weft

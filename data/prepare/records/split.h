@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "data/prepare/config.h"
+#include "data/prepare/records/duplicates.h"
+#include "data/prepare/records/text_source.h"
+#include "data/text/bad_records.h"
+
+namespace weft {
+
+inline constexpr BySplit<DataSplit> kSplits = {DataSplit::Train, DataSplit::Valid, DataSplit::Test};
+std::string_view split_name(DataSplit split);
+
+// What splitting by position needs to know of the whole text first.
+struct CorpusSize {
+  int64_t records = 0;
+  int64_t characters = 0;  // code points
+};
+
+// The split of a record under rule hash: a function of seed and index alone.
+DataSplit hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction);
+
+// Where validation and test begin when `total` records or characters are cut by position: with one tenth that
+// validates, validation begins at floor(total * 0.9).
+std::pair<int64_t, int64_t> position_cuts(int64_t total, double valid_fraction, double test_fraction);
+
+// Number of characters: bytes that do not continue a UTF-8 sequence. And the byte where the n-th begins.
+int64_t count_characters(std::string_view text);
+size_t byte_of_character(std::string_view text, int64_t n);
+
+// A file that preparation reads, and the key of the job that names it: "data.train.files".
+struct PrepareInput {
+  std::string role;
+  TextFile file;
+};
+
+// The files of each split as `config` names them.
+BySplit<TextFiles> files_of_splits(const DataConfig& config);
+
+// All text of a configuration, each record with its split, in an order that depends on the text alone.
+class Corpus {
+ public:
+  // Copies pipes to the end (text_file.h). `threads` parse; what they find does not depend on their number.
+  explicit Corpus(const DataConfig& config, int threads = 1);
+
+  bool has(DataSplit split) const;  // may hold records
+  // Does a split hold more than one record? Reads no more than that.
+  bool holds_several();
+  // Parses the beginning of each split, where records that are bad end the preparation: a field or a column that is not
+  // there would else be met after hours, when the training text is done. Files that are one document each are left.
+  void check_beginnings();
+  bool needs_size() const;  // split by position: measure() must come first
+  // Reads everything once; `tick` is called now and then.
+  void measure(const std::function<void(const Corpus&)>& tick);
+  bool needs_comparison() const;  // duplicates are to be counted or dropped: find_duplicates() must come first
+  void find_duplicates(const std::function<void(const Corpus&)>& tick);
+
+  void rewind();
+  // A record that the rule cuts comes as several. False at the end; DataError there, if too many were bad.
+  bool next(DataSplit& split, TextRecord& record);
+  const SkippedRecords& skipped() const { return bad_.skipped(); }  // since rewind()
+  int64_t dropped_duplicates() const { return dropped_; }           // since rewind()
+  Duplicates::Counts duplicates(DataSplit split) const;
+  uint64_t consumed() const;  // of total_bytes(), since rewind()
+  uint64_t total_bytes() const { return total_bytes_; }
+  const std::vector<PrepareInput>& inputs() const { return inputs_; }  // every file, in order of reading
+  // hash64 of each of them as it lies on disk, once next() has said that it is the end.
+  const std::vector<uint64_t>& checksums() const { return checksums_; }
+
+ private:
+  DataSplit split_at(int64_t position) const;
+  bool next_unsplit(DataSplit& split, TextRecord& record);
+  bool next_undivided(DataSplit& split, TextRecord& record);
+  void walk(const std::function<void(const Corpus&)>& tick, const std::function<bool()>& step);
+  void cut(TextRecord&& record);
+
+  std::unique_ptr<TextSource> open(size_t files);
+  void close_source();
+
+  const DataConfig config_;
+  const int threads_;
+  BySplit<TextFiles> files_;
+  std::vector<PrepareInput> inputs_;
+  uint64_t total_bytes_ = 0;
+  CorpusSize size_;
+  bool measured_ = false;
+  std::optional<Duplicates> duplicates_;
+  BadRecords bad_;
+
+  std::unique_ptr<TextSource> source_;
+  size_t reading_ = 0;  // index into files_ of source_
+  uint64_t finished_ = 0;
+  std::vector<uint64_t> checksums_;
+  int64_t records_ = 0;                                  // that were read and are good
+  int64_t dropped_ = 0;                                  // of them, training records that occur elsewhere
+  int64_t position_ = 0;                                 // records or characters passed
+  std::deque<std::pair<DataSplit, TextRecord>> pieces_;  // of a record that was cut
+};
+
+}  // namespace weft

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes unicode_properties.inc: the properties of characters that the text metrics need.
+
+Punctuation, number and symbol classes come from the `regex` module and everything else from Python's own str,
+because these two decide what sacreBLEU computes. This version of regex has Unicode 17, Python 3.11 has Unicode 14; the
+tables of the tokenizers' patterns (unicode_letters.inc) have Unicode 16.
+
+    pip install regex==2026.11.15 && python3.11 data/text/make_unicode_properties.py
+"""
+import pathlib
+import platform
+import unicodedata
+
+import regex
+
+LICENCE = "SPDX-License-Identifier: Unicode-3.0"  # of what is written (NOTICE)
+SURROGATES = range(0xD800, 0xE000)
+PUNCTUATION, NUMBER, SYMBOL, SPACE, CASED, IGNORABLE = (1 << i for i in range(6))
+
+classes = [
+    (PUNCTUATION, regex.compile(r"\p{P}")),
+    (NUMBER, regex.compile(r"\p{N}")),
+    (SYMBOL, regex.compile(r"\p{S}")),
+]
+
+
+def properties(cp):
+    if cp in SURROGATES:
+        return 0
+    c = chr(cp)
+    value = sum(bit for bit, pattern in classes if pattern.match(c))
+    if c.isspace():
+        value |= SPACE
+    # Python keeps Cased and Case_Ignorable to itself; what it does to a capital sigma after the character shows them:
+    # a sigma is final after a cased character, with ignorable ones between.
+    if (c + "\u03a3").lower().endswith("\u03c2"):
+        value |= CASED
+    elif ("A" + c + "\u03a3").lower().endswith("\u03c2"):
+        value |= IGNORABLE
+    return value
+
+
+def property_runs():
+    previous = None
+    for cp in range(0x110000):
+        value = properties(cp)
+        if value != previous:
+            yield cp, value
+        previous = value
+
+
+def lower_runs():
+    """(first, last, stride, delta): code points first, first + stride, ..., last map to themselves + delta."""
+    runs = []
+    for cp in range(0x110000):
+        if cp in SURROGATES or cp == 0x130:  # U+0130 becomes two characters: the code does that
+            continue
+        lowered = chr(cp).lower() if cp != 0x3A3 else "\u03c3"
+        assert len(lowered) == 1, hex(cp)
+        delta = ord(lowered) - cp
+        if delta == 0:
+            continue
+        if runs and runs[-1][3] == delta:
+            first, last, stride, _ = runs[-1]
+            step = cp - last
+            if step <= 2 and (first == last or step == stride):
+                runs[-1] = (first, cp, step, delta)
+                continue
+        runs.append((cp, cp, 1, delta))
+    return runs
+
+
+def table(name, kind, rows):
+    lines = [f"constexpr {kind} {name}[] = {{"]
+    line = "   "
+    for row in rows:
+        cell = " {" + ", ".join(row) + "},"
+        if len(line) + len(cell) > 119:
+            lines.append(line)
+            line = "   "
+        line += cell
+    return "\n".join([*lines, line, "};\n"])
+
+
+def main():
+    text = f"""// {LICENCE}
+// Made by make_unicode_properties.py: regex {regex.__version__}, Python {platform.python_version()}
+// (str of Unicode {unicodedata.unidata_version}). Do not edit.
+"""
+    text += table("kPropertyRuns", "PropertyRun", ((hex(cp), str(value)) for cp, value in property_runs()))
+    text += table("kLowerRuns", "LowerRun", ((hex(a), hex(b), str(s), str(d)) for a, b, s, d in lower_runs()))
+    (pathlib.Path(__file__).parent / "unicode_properties.inc").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/tokenizer/formats/json.h"
+
+#include "base/error.h"
+#include "data/tokenizer/bpe/model.h"
+
+namespace weft {
+
+namespace {
+
+constexpr std::string_view kMergesRule = "merges";
+constexpr std::string_view kRanksRule = "ranks";
+
+void read_merges(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
+  json_only_members(
+      json, {"format", "version", "kind", "specials", "roles", "pattern", "rule", "bytes", "merges", "whole"}, where);
+  const TokenizerJson& bytes = json_list(json_member(json, "bytes", where), where + ": bytes");
+  require<DataError>(bytes.size() == 256, "{}: bytes: {} ids, expected 256", where, bytes.size());
+  for (size_t b = 0; b < 256; ++b) vocabulary.byte_ids[b] = json_id(bytes[b], fmt::format("{}: bytes[{}]", where, b));
+  if (json.contains("whole")) {
+    require<DataError>(json["whole"].is_boolean(), "{}: whole: expected true or false", where);
+    vocabulary.keeps_whole = json["whole"];
+  }
+  const TokenizerJson& merges = json_list(json_member(json, "merges", where), where + ": merges");
+  vocabulary.merges.reserve(merges.size());
+  for (size_t i = 0; i < merges.size(); ++i) {
+    const TokenizerJson& merge = merges[i];
+    const bool three = merge.is_array() && merge.size() == 3;
+    if (!three || !merge[0].is_number() || !merge[1].is_number() || !merge[2].is_number()) {
+      throw DataError(fmt::format("{}: merges[{}]: expected [left, right, id]", where, i));
+    }
+    const auto id = [&](size_t k) { return json_id(merge[k], fmt::format("{}: merges[{}][{}]", where, i, k)); };
+    vocabulary.merges.push_back({id(0), id(1), id(2)});
+  }
+}
+
+void read_ranks(const TokenizerJson& json, const std::string& where, BpeVocabulary& vocabulary) {
+  json_only_members(json, {"format", "version", "kind", "specials", "roles", "pattern", "rule", "tokens"}, where);
+  const TokenizerJson& tokens = json_list(json_member(json, "tokens", where), where + ": tokens");
+  vocabulary.tokens.reserve(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const std::string at = fmt::format("{}: tokens[{}]", where, i);
+    require<DataError>(tokens[i].is_array() && tokens[i].size() == 2, "{}: expected [token, id]", at);
+    vocabulary.tokens.emplace_back(bytes_from_json(tokens[i][0], at), json_id(tokens[i][1], at));
+  }
+  find_byte_ids(vocabulary, where);
+}
+
+}  // namespace
+
+std::unique_ptr<const BpeModel> BpeModel::read_json(const TokenizerJson& json, const std::string& where) {
+  BpeVocabulary vocabulary;
+  vocabulary.pattern = json_name(json_member(json, "pattern", where), where + ": pattern");
+  const std::string rule = json_name(json_member(json, "rule", where), where + ": rule");
+  require<DataError>(rule == kMergesRule || rule == kRanksRule, "{}: rule: \"{}\" is neither {} nor {}", where, rule,
+                     kMergesRule, kRanksRule);
+  if (rule == kRanksRule) {
+    vocabulary.rule = BpeVocabulary::Rule::Ranks;
+    read_ranks(json, where, vocabulary);
+  } else {
+    read_merges(json, where, vocabulary);
+  }
+  try {
+    return std::make_unique<const BpeModel>(std::move(vocabulary), where);
+  } catch (const ConfigError& error) {  // a pattern that does not compile
+    throw DataError(fmt::format("{}: {}", where, error.what()), error.hint());
+  }
+}
+
+void BpeModel::write_json(TokenizerJson& json) const {
+  json["pattern"] = vocabulary_.pattern;
+  if (vocabulary_.rule == BpeVocabulary::Rule::Ranks) {
+    json["rule"] = kRanksRule;
+    TokenizerJson& tokens = json["tokens"] = TokenizerJson::array();
+    for (const auto& [bytes, id] : vocabulary_.tokens)
+      tokens.push_back(TokenizerJson::array({bytes_to_json(bytes), id}));
+    return;
+  }
+  json["rule"] = kMergesRule;
+  json["bytes"] = vocabulary_.byte_ids;
+  if (vocabulary_.keeps_whole) json["whole"] = true;
+  TokenizerJson& merges = json["merges"] = TokenizerJson::array();
+  for (const BpeMerge& merge : vocabulary_.merges) {
+    merges.push_back(TokenizerJson::array({merge.left, merge.right, merge.id}));
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "data/tokenizer/bpe/merge.h"
+#include "data/tokenizer/bpe/vocabulary.h"
+#include "data/tokenizer/model.h"
+#include "data/tokenizer/pretokenizer.h"
+
+namespace weft {
+
+struct BpeScratch;
+
+// Byte-level BPE: pretokens of the pattern, each merged on its own. Pretokens of up to 16 bytes are remembered in a
+// small direct-mapped cache, so that most of a text costs one look-up a pretoken.
+class BpeModel : public TokenizerModel {
+ public:
+  // Checks the vocabulary; `where` begins its errors.
+  BpeModel(BpeVocabulary vocabulary, const std::string& where);
+  ~BpeModel() override;
+
+  std::string_view kind() const override { return "bpe"; }
+  void encode_append(std::string_view text, size_t offset, std::vector<int32_t>& ids) const override;
+  size_t safe_split(std::string_view text, size_t from) const override { return pretokenizer_.safe_split(text, from); }
+  int64_t vocabulary() const override { return bytes_.size(); }
+  bool knows(int32_t id) const override { return bytes_.knows(id); }
+  std::string_view bytes(int32_t id) const override { return bytes_[id]; }
+  void hash_into(Hasher& hasher) const override;
+  void write_json(nlohmann::json& json) const override;
+  // What write_json wrote. DataError beginning with `where`.
+  static std::unique_ptr<const BpeModel> read_json(const nlohmann::json& json, const std::string& where);
+
+  const BpeVocabulary& parts() const { return vocabulary_; }
+
+ private:
+  std::unique_ptr<BpeScratch> acquire() const;
+  void release(std::unique_ptr<BpeScratch> scratch) const;
+  void encode_pretoken(std::string_view pretoken, BpeScratch& scratch) const;  // into scratch.symbols
+  // Of a pretoken that is too long for the cache of short ones; stands until the next call.
+  std::span<const int32_t> encode_long(std::string_view pretoken, BpeScratch& scratch) const;
+
+  BpeVocabulary vocabulary_;
+  TokenBytes bytes_;
+  Pretokenizer pretokenizer_;
+  MergeTable pairs_;
+  std::unordered_map<std::string_view, int32_t> whole_;  // Ranks: pretokens that are tokens as they stand
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<BpeScratch>> idle_;  // one for each thread that ever encoded at the same time
+};
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "data/tokenizer/formats/json.h"
+#include "data/tokenizer/model.h"
+#include "data/tokenizer/tokenizer.h"
+
+namespace weft {
+
+struct TokenizerParts {
+  std::unique_ptr<const TokenizerModel> model;
+  SpecialTokens specials;
+};
+
+// GPT-2's files, and those that follow them, write each byte as a visible character: itself if Latin-1 has a visible
+// one, else U+0100 and on.
+class VisibleBytes {
+ public:
+  VisibleBytes();
+  // The bytes that `text` stands for, or none if it holds another character.
+  std::optional<std::string> read(std::string_view text) const;
+  std::string write(std::string_view bytes) const;
+
+ private:
+  std::unordered_map<uint32_t, char> byte_of_;
+  std::array<std::string, 256> shown_;
+};
+
+using VisibleIds = std::unordered_map<std::string, int32_t>;  // by visible text
+struct VisibleMerge {
+  std::string left, right;
+  std::string at;  // file and place, for messages
+};
+
+VisibleIds visible_ids(const TokenizerJson& object, const std::string& where);
+VisibleMerge visible_merge(std::string_view line, std::string at);  // "left right"
+
+// A byte-level BPE of these tokens and merges. A token that is neither a byte nor made by a merge (`<|endoftext|>`) is
+// a special. DataError beginning with `where_ids` or `where_merges`.
+struct VisibleRule {
+  std::string pattern;
+  bool keeps_whole = false;  // BpeVocabulary
+};
+TokenizerParts parts_of_visible(const VisibleIds& ids, const std::vector<VisibleMerge>& merges, VisibleRule rule,
+                                const std::string& where_ids, const std::string& where_merges);
+
+// `<|endoftext|>`, if it is there, begins and ends documents in all files that OpenAI published.
+void set_published_roles(SpecialTokens& specials);
+
+}  // namespace weft

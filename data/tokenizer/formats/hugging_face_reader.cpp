@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "data/tokenizer/bpe/vocabulary.h"
+#include "data/tokenizer/files.h"
+#include "data/tokenizer/formats/hugging_face.h"
+#include "data/tokenizer/pretokenizer.h"
+
+namespace weft {
+namespace {
+
+constexpr int kDepth = 16;
+constexpr const char* kHint = "weft has byte-level BPE as GPT-2 and GPT-4 use it";
+
+TokenizerJson read_json_file(const fs::path& path) {
+  TokenizerJson json = parse_json(read_file(path), path.string(), kDepth);
+  require<DataError>(json.is_object(), "{}: expected an object", path.string());
+  return json;
+}
+
+[[noreturn]] void refuse(const std::string& at, const TokenizerJson& value) {
+  throw DataError(fmt::format("{}: {} cannot be represented", at, json_excerpt(value)), kHint);
+}
+
+// Absent, null, or one of the values that mean nothing.
+void check_unused(const TokenizerJson& object, const char* name, const std::string& where,
+                  std::initializer_list<TokenizerJson> nothing) {
+  const auto found = object.find(name);
+  if (found == object.end() || found->is_null()) return;
+  if (std::find(nothing.begin(), nothing.end(), *found) == nothing.end()) refuse(where + ": " + name, *found);
+}
+
+std::string text_member(const TokenizerJson& object, const char* name, const std::string& where) {
+  return json_name(json_member(object, name, where), where + ": " + name);
+}
+
+// A ByteLevel pre-tokenizer that puts no space before a text; whether it splits by GPT-2's expression.
+bool splits_as_gpt2(const TokenizerJson& step, const std::string& at) {
+  check_unused(step, "add_prefix_space", at, {false});
+  const auto regex = step.find("use_regex");
+  return regex == step.end() || *regex != false;
+}
+
+// ByteLevel, or a split by an expression and then ByteLevel without its own.
+std::string pattern_of(const TokenizerJson& json, const std::string& where) {
+  const std::string at = where + ": pre_tokenizer";
+  const TokenizerJson& pre = json_member(json, "pre_tokenizer", where);
+  if (!pre.is_object()) refuse(at, pre);
+  const std::string type = text_member(pre, "type", at);
+  if (type == "ByteLevel") return splits_as_gpt2(pre, at) ? "gpt2" : "none";
+  const auto steps = pre.find("pretokenizers");
+  if (type != "Sequence" || steps == pre.end() || !steps->is_array() || steps->size() != 2) refuse(at, pre);
+  const TokenizerJson &split = (*steps)[0], &bytes = (*steps)[1];
+  if (text_member(split, "type", at) != "Split" || text_member(bytes, "type", at) != "ByteLevel") refuse(at, pre);
+  if (splits_as_gpt2(bytes, at)) refuse(at + ": use_regex after a split", true);
+  check_unused(split, "invert", at, {false});
+  if (text_member(split, "behavior", at) != "Isolated") refuse(at + ": behavior", split["behavior"]);
+  const TokenizerJson& pattern = json_member(split, "pattern", at);
+  if (!pattern.is_object() || !pattern.contains("Regex")) refuse(at + ": pattern", pattern);
+  const std::string expression = text_member(pattern, "Regex", at + ": pattern");
+  try {
+    return Pretokenizer(expression).pattern();
+  } catch (const ConfigError& error) {  // does not compile
+    throw DataError(fmt::format("{}: pattern: {}", at, error.what()), error.hint());
+  }
+}
+
+// What is put around a text or a pair of texts: nothing.
+void check_post_processor(const TokenizerJson& json, const std::string& where) {
+  const auto post = json.find("post_processor");
+  if (post == json.end() || post->is_null()) return;
+  const std::string at = where + ": post_processor";
+  if (!post->is_object()) refuse(at, *post);
+  const std::string type = text_member(*post, "type", at);
+  if (type == "ByteLevel") return;  // offsets alone
+  const auto single = post->find("single");
+  if (type != "TemplateProcessing" || single == post->end() || !single->is_array()) refuse(at, *post);
+  for (const TokenizerJson& piece : *single) {
+    if (!piece.is_object() || !piece.contains("Sequence")) refuse(at + ": single", piece);
+  }
+}
+
+void check_bpe(const TokenizerJson& model, const std::string& at) {
+  if (text_member(model, "type", at) != "BPE") refuse(at + ": type", model["type"]);
+  check_unused(model, "dropout", at, {0.0});
+  check_unused(model, "unk_token", at, {});
+  check_unused(model, "continuing_subword_prefix", at, {""});
+  check_unused(model, "end_of_word_suffix", at, {""});
+  check_unused(model, "byte_fallback", at, {false});
+}
+
+bool keeps_whole(const TokenizerJson& model) {
+  const auto found = model.find("ignore_merges");
+  return found != model.end() && *found == true;
+}
+
+// "left right" in older files, ["left", "right"] in newer ones.
+std::vector<VisibleMerge> merges_from(const TokenizerJson& model, const std::string& where) {
+  std::vector<VisibleMerge> merges;
+  const TokenizerJson& list = json_list(json_member(model, "merges", where), where + ": merges");
+  for (size_t i = 0; i < list.size(); ++i) {
+    std::string at = fmt::format("{}: merges[{}]", where, i);
+    const TokenizerJson& merge = list[i];
+    if (merge.is_string()) {
+      merges.push_back(visible_merge(merge.get_ref<const std::string&>(), std::move(at)));
+      continue;
+    }
+    const bool two = merge.is_array() && merge.size() == 2 && merge[0].is_string() && merge[1].is_string();
+    require<DataError>(two, "{}: expected two tokens, got {}", at, json_excerpt(merge));
+    merges.push_back({merge[0].get<std::string>(), merge[1].get<std::string>(), std::move(at)});
+  }
+  return merges;
+}
+
+void add_token(VisibleIds& ids, const std::string& name, int32_t id, const std::string& at) {
+  const auto [known, is_new] = ids.emplace(name, id);
+  require<DataError>(is_new || known->second == id, "{}: id {}, but the vocabulary gives it {}", at, id, known->second);
+}
+
+// Their names.
+std::vector<std::string> add_tokens(const TokenizerJson& json, const std::string& where, VisibleIds& ids) {
+  std::vector<std::string> names;
+  if (!json.contains("added_tokens")) return names;
+  const TokenizerJson& added = json_list(json["added_tokens"], where + ": added_tokens");
+  for (size_t i = 0; i < added.size(); ++i) {
+    const std::string at = fmt::format("{}: added_tokens[{}]", where, i);
+    const TokenizerJson& token = added[i];
+    const std::string name = text_member(token, "content", at);
+    for (const char* option : {"single_word", "lstrip", "rstrip"}) {
+      check_unused(token, option, fmt::format("{}: \"{}\"", at, name), {false});
+    }
+    add_token(ids, name, json_id(json_member(token, "id", at), at + ": id"), fmt::format("{}: \"{}\"", at, name));
+    names.push_back(name);
+  }
+  return names;
+}
+
+void check_all_are_special(const SpecialTokens& specials, const std::vector<std::string>& names,
+                           const std::string& where) {
+  std::set<std::string> added(names.begin(), names.end());
+  for (const SpecialToken& token : specials.tokens) {
+    require<DataError>(added.erase(token.name) == 1,
+                       "{}: \"{}\" is neither a byte nor made by a merge nor an added token", where, token.name);
+  }
+  require<DataError>(added.empty(), "{}: added token \"{}\" is an ordinary token of the vocabulary too", where,
+                     added.empty() ? "" : *added.begin());
+}
+
+TokenizerParts parts_of_json(const TokenizerJson& json, const std::string& where) {
+  check_unused(json, "normalizer", where, {});
+  const TokenizerJson& model = json_member(json, "model", where);
+  check_bpe(model, where + ": model");
+  const TokenizerJson& vocab = json_member(model, "vocab", where + ": model");
+  require<DataError>(vocab.is_object(), "{}: model: vocab: expected an object", where);
+  VisibleIds ids = visible_ids(vocab, where + ": model: vocab");
+  const std::vector<std::string> added = add_tokens(json, where, ids);
+  TokenizerParts parts = parts_of_visible(ids, merges_from(model, where + ": model"),
+                                          {pattern_of(json, where), keeps_whole(model)}, where, where);
+  check_all_are_special(parts.specials, added, where);
+  return parts;
+}
+
+TokenizerParts read_tokenizer_json(const fs::path& path) {
+  const TokenizerJson json = read_json_file(path);
+  check_post_processor(json, path.string());
+  return parts_of_json(json, path.string());
+}
+
+// Tokens that plain text becomes although no merge makes them. weft finds names in text only where it is asked to.
+void check_added_are_special(const TokenizerJson& json, const std::string& where) {
+  const auto added = json.find("added_tokens");
+  if (added == json.end() || !added->is_array()) return;
+  for (size_t i = 0; i < added->size(); ++i) {
+    const TokenizerJson& token = (*added)[i];
+    if (!token.is_object() || !token.contains("special") || token["special"] == true) continue;
+    throw DataError(fmt::format("{}: added_tokens[{}]: {} is found in all text (\"special\": false), which cannot be "
+                                "represented",
+                                where, i, json_excerpt(token)),
+                    "weft finds added tokens in text only where it is asked to");
+  }
+}
+
+TokenizerParts read_vocab_and_merges(const fs::path& directory) {
+  const fs::path added = directory / "added_tokens.json";
+  TokenizerParts parts = read_gpt2(directory / "vocab.json", directory / "merges.txt");
+  if (!fs::exists(added)) return parts;
+  const TokenizerJson json = read_json_file(added);
+  for (const auto& [name, id] : visible_ids(json, added.string())) {
+    const bool is_new =
+        std::ranges::find(parts.specials.tokens, name, &SpecialToken::name) == parts.specials.tokens.end();
+    if (is_new) parts.specials.tokens.push_back({name, id});
+  }
+  std::ranges::sort(parts.specials.tokens, {}, &SpecialToken::id);
+  return parts;
+}
+
+// The name of bos_token etc.: a text, or an object with `content`; "" if there is none.
+std::string role_name(const TokenizerJson& json, const char* key, const std::string& where) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return "";
+  if (found->is_object()) return text_member(*found, "content", where + ": " + key);
+  return json_name(*found, where + ": " + key);
+}
+
+void read_roles(const fs::path& directory, SpecialTokens& specials) {
+  fs::path path = directory / "tokenizer_config.json";
+  if (!fs::exists(path)) path = directory / "special_tokens_map.json";
+  if (!fs::exists(path)) return;
+  const std::string where = path.string();
+  const TokenizerJson json = read_json_file(path);
+  check_unused(json, "add_bos_token", where, {false});
+  check_unused(json, "add_eos_token", where, {false});
+  check_unused(json, "add_prefix_space", where, {false});
+  const auto set = [&](const char* key, SpecialRole role) {
+    const std::string name = role_name(json, key, where);
+    if (name.empty()) return;
+    const auto token = std::ranges::find(specials.tokens, name, &SpecialToken::name);
+    require<DataError>(token != specials.tokens.end(), "{}: {} \"{}\" is no special token of the vocabulary", where,
+                       key, name);
+    specials.roles[static_cast<size_t>(role)] = token->id;
+  };
+  set("bos_token", SpecialRole::Bos);
+  set("eos_token", SpecialRole::Eos);
+  set("pad_token", SpecialRole::Pad);
+  // Padding with the end token is a habit of batches; to weft a token that pads would be one never to be written.
+  auto& pad = specials.roles[static_cast<size_t>(SpecialRole::Pad)];
+  if (pad == specials.roles[static_cast<size_t>(SpecialRole::Eos)]) pad.reset();
+}
+
+}  // namespace
+
+TokenizerParts read_hugging_face(const fs::path& tokenizer_json) {
+  const TokenizerJson json = read_json_file(tokenizer_json);
+  check_added_are_special(json, tokenizer_json.string());
+  return parts_of_json(json, tokenizer_json.string());
+}
+
+std::shared_ptr<const Tokenizer> read_hugging_face_tokenizer(const fs::path& directory, int64_t vocabulary) {
+  const fs::path whole = directory / "tokenizer.json";
+  const bool is_whole = fs::exists(whole);
+  if (!is_whole && !fs::exists(directory / "vocab.json")) {
+    throw DataError(fmt::format("{}: neither tokenizer.json nor vocab.json is here", directory.string()),
+                    "save the tokenizer beside the model");
+  }
+  TokenizerParts parts = is_whole ? read_tokenizer_json(whole) : read_vocab_and_merges(directory);
+  read_roles(directory, parts.specials);
+  int64_t ids = parts.model->vocabulary();
+  if (!parts.specials.tokens.empty()) ids = std::max<int64_t>(ids, parts.specials.tokens.back().id + 1);
+  require<DataError>(ids <= vocabulary, "{}: the tokenizer has ids up to {}, the model a vocabulary of {}",
+                     directory.string(), ids - 1, vocabulary);
+  require<DataError>(vocabulary <= kMaxTokenId, "{}: a vocabulary of {}; at most {}", directory.string(), vocabulary,
+                     kMaxTokenId);
+  for (int64_t id = ids; id < vocabulary; ++id) {
+    parts.specials.tokens.push_back({fmt::format("<|reserved_{}|>", id), static_cast<int32_t>(id)});
+  }
+  try {
+    return std::make_shared<const Tokenizer>(std::move(parts.model), std::move(parts.specials));
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", directory.string(), error.what()), error.hint());
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "generate/search/config.h"
+#include "generate/search/next_token_model.h"
+
+namespace weft {
+
+// One text to continue or sentence to translate.
+struct SearchInput {
+  int64_t id = 0;               // its random stream: samples depend on (seed, id, sample, position) and nothing else
+  std::vector<int32_t> prompt;  // what the decoder is fed first: a start token, or a text to continue; not empty
+  std::optional<int64_t> source_length;  // tokens of the source; none for language models. 0 gives an empty text.
+  // What the text begins with, by force: these tokens are counted and scored as those that the search chose, and no
+  // rule holds for them. An end token may be the last.
+  std::vector<int32_t> forced = {};
+};
+
+// The tokens that search treats specially.
+struct SearchTokens {
+  std::optional<int32_t> end;       // ends a text; none: texts run to their maximal length
+  std::vector<int32_t> suppressed;  // never generated (start, padding); they keep their share of the probability
+  // Whether a text has just come to its end in another way than by the end token: it holds a stop string. Called with
+  // each text as it grows, from many threads.
+  std::function<bool(std::span<const int32_t>)> stops;
+};
+
+// Who follows a search, on the thread that searches.
+struct SearchListener {
+  std::function<void(int64_t done)> progress;  // whenever an input is done: how many are
+  // Greedy search and sampling: the first text of an input, named by its id, has grown by a token and goes on.
+  std::function<void(int64_t input, std::span<const int32_t> text)> grown;
+};
+
+enum class Ending {
+  EndToken,
+  StopString,   // the text holds one, to be cut off
+  MaxLength,    // cut
+  Blocked,      // every token was blocked (n-gram rule, suppressed, minimal length)
+  EmptySource,  // there was nothing to translate
+};
+template <>
+struct EnumNames<Ending> {
+  static constexpr auto kNames =
+      std::to_array<std::pair<std::string_view, Ending>>({{"end", Ending::EndToken},
+                                                          {"stop_string", Ending::StopString},
+                                                          {"max_length", Ending::MaxLength},
+                                                          {"blocked", Ending::Blocked},
+                                                          {"empty_source", Ending::EmptySource}});
+};
+
+struct Hypothesis {
+  std::vector<int32_t> tokens;                  // without prompt and end token
+  std::vector<double> token_log_probabilities;  // natural, under the model's full distribution; then the end token's
+  double log_probability = 0;                   // their sum
+  double score = 0;  // length_normalized(), of the penalised log-probability if there is a repetition_penalty
+  Ending ending = Ending::EndToken;
+};
+void to_json(nlohmann::json& json, const Hypothesis& hypothesis);
+void from_json(const nlohmann::json& json, Hypothesis& hypothesis);
+
+// Texts of one input, the best first (samples: in the order of their numbers); n_best at most.
+using NBest = std::vector<Hypothesis>;
+
+// Decodes a batch with a fresh model, which admits `inputs` in their order: at most `at_once` (0: all) are alive at the
+// same time, and where one ends the next may begin. Inputs with an empty source are not allowed here.
+std::vector<NBest> search_batch(NextTokenModel& model, std::span<const SearchInput> inputs, const SearchConfig& config,
+                                const SearchTokens& tokens, const SearchListener& listener = {}, int64_t at_once = 0);
+
+// Decodes everything: sorts by length, the longest first, cuts into batches where the limits of `config` allow twice as
+// many inputs at once, asks `make_model` for each, and returns results in the order of the inputs.
+std::vector<NBest> search(std::span<const SearchInput> inputs, const ModelFactory& make_model,
+                          const SearchConfig& config, const SearchTokens& tokens, const SearchListener& listener = {});
+
+}  // namespace weft

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "generate/search/search.h"
+
+namespace weft {
+
+// The inputs of a batch that have not begun: they are admitted to the model in their order, as others end. What comes
+// when changes nothing but the time it takes, since a row's logits depend on that row alone.
+class WaitingInputs {
+ public:
+  // At most `at_once` inputs are alive at the same time.
+  WaitingInputs(NextTokenModel& model, std::span<const SearchInput* const> inputs, int64_t at_once)
+      : model_(model), inputs_(inputs), at_once_(at_once) {}
+
+  // Admits inputs, given how many are alive; returns the first one's index and how many there are. It waits until a
+  // quarter of the places are free: a pass that reads prompts or encodes sources should do it for several.
+  struct Admitted {
+    size_t first = 0, count = 0;
+  };
+  Admitted admit(int64_t alive);
+  bool empty() const { return begun_ == inputs_.size(); }
+
+  // Feeds a token to each row that was alive before the last admit(), and each admitted input's prompt to its row.
+  void feed(std::span<const int32_t> tokens, const Admitted& admitted) const;
+
+ private:
+  NextTokenModel& model_;
+  std::span<const SearchInput* const> inputs_;
+  int64_t at_once_;
+  size_t begun_ = 0;
+};
+
+}  // namespace weft

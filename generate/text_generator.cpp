@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "generate/text_generator.h"
+
+#include <cstdio>
+
+#include "data/dataset/dataset.h"
+#include "data/prepare/specials.h"
+#include "data/tokenizer/tokenizer.h"
+#include "generate/search/model_decoder.h"
+#include "generate/search/search.h"
+#include "generate/text_stream.h"
+
+namespace weft {
+namespace {
+
+SearchTokens search_tokens(const Tokenizer& tokenizer, const SearchConfig& config) {
+  SearchTokens tokens{.end = tokenizer.special(SpecialRole::Eos)};
+  for (const SpecialRole role : {SpecialRole::Bos, SpecialRole::Pad, SpecialRole::Unk}) {
+    const auto id = tokenizer.special(role);
+    if (id && id != tokens.end) tokens.suppressed.push_back(*id);
+  }
+  if (!config.stop_strings.empty()) {
+    tokens.stops = [&tokenizer, &config](std::span<const int32_t> text) {
+      return ends_in_stop(tokenizer, text, config.stop_strings);
+    };
+  }
+  return tokens;
+}
+
+std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer,
+                                   const EncodeOptions& options = {}) {
+  std::vector<int32_t> tokens = tokenizer.encode(text, options);
+  // Documents are separated by the end token, so it also begins one.
+  const auto eos = tokenizer.special(SpecialRole::Eos);
+  if (tokens.empty() && eos) tokens = {*eos};
+  require<DataError>(!tokens.empty(), "an empty prompt, and the tokenizer has no end token to begin with");
+  return tokens;
+}
+
+std::vector<int32_t> encode_sentence(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data) {
+  return text.empty() ? std::vector<int32_t>{} : encode_source(text, tokenizer, data);
+}
+
+}  // namespace
+
+std::vector<NBest> TextGenerator::translate(Sentences sentences, const SearchConfig& search_config,
+                                            const SearchListener& listener) const {
+  std::vector<SearchInput> inputs;
+  const int32_t bos = *target_specials(target_tokenizer).bos;
+  for (const std::vector<int32_t>& source : sentences.sources) {
+    const size_t i = inputs.size();
+    const int64_t id = sentences.first + static_cast<int64_t>(i) * sentences.step;
+    if (static_cast<int64_t>(source.size()) > job.model.max_length) {
+      throw DataError(
+          fmt::format("text {} has {} tokens; the model's longest is {}", id + 1, source.size(), job.model.max_length),
+          "cut it into sentences");
+    }
+    inputs.push_back({.id = id, .prompt = {bos}, .source_length = static_cast<int64_t>(source.size())});
+    if (!sentences.prefixes.empty()) inputs.back().forced = std::move(sentences.prefixes[i]);
+  }
+  return search(inputs, decoder_factory(model, std::move(sentences.sources)), search_config,
+                search_tokens(target_tokenizer, search_config), listener);
+}
+
+std::vector<NBest> TextGenerator::generate(const std::vector<std::string>& texts, const SearchConfig& search_config,
+                                           const SearchListener& listener) const {
+  if (job.is_translation()) {
+    std::vector<std::vector<int32_t>> sources;
+    for (const std::string& text : texts) sources.push_back(encode_sentence(text, source_tokenizer, job.data));
+    return translate({.sources = std::move(sources)}, search_config, listener);
+  }
+  std::vector<SearchInput> inputs;
+  for (const std::string& text : texts) {
+    inputs.push_back({.id = static_cast<int64_t>(inputs.size()), .prompt = prompt(text)});
+  }
+  return search(inputs, decoder_factory(model), search_config, search_tokens(target_tokenizer, search_config),
+                listener);
+}
+
+std::vector<int32_t> TextGenerator::prompt(const std::string& text) const {
+  return encode_prompt(text, target_tokenizer, prompts);
+}
+
+std::string TextGenerator::text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings) const {
+  std::string text = target_tokenizer.decode(hypothesis.tokens, {.continues = !job.is_translation()});
+  if (hypothesis.ending == Ending::StopString) text.resize(first_stop(text, stop_strings));
+  return text;
+}
+
+TextGenerator text_generator(const LoadedModel& loaded) {
+  return {*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
+}
+
+void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenizer& target) {
+  if (job.log.generations.every_steps == 0) return;
+  const std::vector<std::string>& prompts = job.log.generations.prompts;
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    const std::string key = fmt::format("log.generations.prompts[{}]", i);
+    size_t tokens = 0;
+    try {
+      tokens = job.is_translation() ? encode_sentence(prompts[i], source, job.data).size()
+                                    : encode_prompt(prompts[i], target).size();
+    } catch (const DataError& error) {
+      throw ConfigError(fmt::format("{}: {}", key, error.what()), "change the prompt, or remove it");
+    }
+    if (static_cast<int64_t>(tokens) <= job.model.max_length) continue;
+    throw ConfigError(
+        fmt::format("{}: it has {} tokens, but model.max_length is {}", key, tokens, job.model.max_length),
+        "shorten the prompt");
+  }
+}
+
+SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
+  const Dataset dataset = Dataset::open(job.data.directory, "train", ShardShare::none());
+  auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
+  check_prompts(job, *source, *target);
+  return [&job, is_rank0, source, target](Transformer& model, int64_t step, const std::function<bool()>& give_up) {
+    const TextGenerator generator{model, job, *source, *target};
+    for (const double temperature : job.log.generations.temperatures) {
+      if (give_up()) return;
+      SearchConfig search{.method = SearchMethod::Sample,
+                          .temperature = temperature,
+                          .max_length_factor = 0,
+                          .max_length_extra = job.log.generations.max_tokens};
+      const auto texts = generator.generate(job.log.generations.prompts, search);
+      for (size_t i = 0; i < texts.size() && is_rank0; ++i) {
+        std::fprintf(stderr, "  step %ld, temperature %g: %s => %s\n", static_cast<long>(step), temperature,
+                     job.log.generations.prompts[i].c_str(), generator.text(texts[i][0]).c_str());
+      }
+    }
+  };
+}
+
+}  // namespace weft

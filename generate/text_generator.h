@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "data/tokenizer/tokenizer.h"
+#include "generate/search/search.h"
+#include "job/job.h"
+#include "job/loaded_model.h"
+#include "model/transformer.h"
+
+namespace weft {
+
+// Prints what a model writes, while it learns. `give_up` is asked on all ranks alike before each temperature.
+using SampleWriter = std::function<void(Transformer& model, int64_t step, const std::function<bool()>& give_up)>;
+
+// Every prompt of log.generations can be encoded and fits the model, if text is to be generated at all; ConfigError
+// naming the prompt.
+void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenizer& target);
+
+// Prints what the model makes of log.generations.prompts at each temperature. Every rank decodes (a replica each), rank
+// 0 prints. Errors as check_prompts().
+SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
+
+// Sentences to be translated, as the token ids that preparation makes of them (encode_source). An empty one has an
+// empty translation. Sentence i of these is input number first + i x step of the text that they are a part of: what is
+// sampled for it depends on that number, and not on how a text is divided.
+struct Sentences {
+  std::vector<std::vector<int32_t>> sources;
+  std::vector<std::vector<int32_t>> prefixes = {};  // tokens that each translation begins with; empty: no prefixes
+  int64_t first = 0, step = 1;
+};
+
+// Texts that a model generates: continuations of prompts (gpt) or translations of sentences (translation), n_best for
+// each input, in the order of the inputs.
+struct TextGenerator {
+  Transformer& model;
+  const JobConfig& job;
+  const Tokenizer& source_tokenizer;
+  const Tokenizer& target_tokenizer;
+  EncodeOptions prompts = {};  // how texts to be continued are read
+
+  std::vector<NBest> generate(const std::vector<std::string>& texts, const SearchConfig& search,
+                              const SearchListener& listener = {}) const;
+  // DataError if a source is longer than the model's positions.
+  std::vector<NBest> translate(Sentences sentences, const SearchConfig& search,
+                               const SearchListener& listener = {}) const;
+  // Of a text that a stop string ended, what stands before it.
+  std::string text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings = {}) const;
+
+  // What a text is fed as, to be continued: its tokens, or of an empty one the end token, which also begins a document.
+  std::vector<int32_t> prompt(const std::string& text) const;
+};
+
+// The generator of a loaded model, which must outlive it.
+TextGenerator text_generator(const LoadedModel& loaded);
+
+}  // namespace weft

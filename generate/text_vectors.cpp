@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "generate/text_vectors.h"
+
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/hdf5.h"
+#include "data/prepare/specials.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/transfer.h"
+
+namespace weft {
+namespace {
+
+std::vector<int32_t> tokens_of(const LoadedModel& loaded, const std::string& text, size_t index) {
+  std::vector<int32_t> tokens;
+  if (!text.empty()) {
+    tokens = loaded.job.is_translation() ? encode_source(text, *loaded.source_tokenizer, loaded.job.data)
+                                         : loaded.target_tokenizer->encode(text);
+  }
+  require<DataError>(!tokens.empty(), "text {} is empty: it has no vector", index + 1);
+  const int64_t most = loaded.job.model.max_length;
+  if (static_cast<int64_t>(tokens.size()) > most) {
+    throw DataError(fmt::format("text {} has {} tokens; the model's longest is {}", index + 1, tokens.size(), most),
+                    "cut it into sentences");
+  }
+  return tokens;
+}
+
+Tensor states_of(Transformer& model, const std::vector<int32_t>& tokens) {
+  Tape tape(model.context(), Tape::Mode::Off);
+  ForwardContext forward{.tape = tape};
+  const std::array<int32_t, 2> offsets{0, static_cast<int32_t>(tokens.size())};
+  return model.states(forward, pack_tokens(model.context(), {.tokens = tokens, .offsets = offsets}))->value;
+}
+
+Tensor table_rows(const LoadedModel& loaded, const std::vector<int32_t>& tokens) {
+  const Parameter* table = loaded.model->parameters().find(loaded.job.is_translation() ? "encoder.embedding.tokens"
+                                                                                       : "decoder.embedding.tokens");
+  require<InternalError>(table != nullptr, "{}: no table of tokens", loaded.path.string());
+  Context& context = loaded.model->context();
+  const Tensor rows =
+      context.empty({static_cast<int64_t>(tokens.size()), table->value().columns()}, table->value().dtype());
+  gather_rows(context, table->value(), to_device(context, std::span<const int32_t>(tokens)), rows);
+  return rows;
+}
+
+void append_mean(Context& context, const Tensor& rows, std::vector<float>& values) {
+  const Tensor single = context.empty({rows.rows(), rows.columns()}, DType::F32);
+  convert(context, rows, single);
+  std::vector<float> host(static_cast<size_t>(single.elements()));
+  download(context, single, std::span<float>(host));
+  for (int64_t c = 0; c < rows.columns(); ++c) {
+    double sum = 0;
+    for (int64_t r = 0; r < rows.rows(); ++r) sum += host[r * rows.columns() + c];
+    values.push_back(static_cast<float>(sum / static_cast<double>(rows.rows())));
+  }
+}
+
+}  // namespace
+
+TextVectors text_vectors(const LoadedModel& loaded, const std::vector<std::string>& texts, VectorSource source) {
+  require<DataError>(!texts.empty(), "there is no text");
+  std::vector<std::vector<int32_t>> tokens;
+  for (size_t i = 0; i < texts.size(); ++i) tokens.push_back(tokens_of(loaded, texts[i], i));
+  TextVectors vectors;
+  for (const std::vector<int32_t>& text : tokens) {
+    const Tensor rows = source == VectorSource::States ? states_of(*loaded.model, text) : table_rows(loaded, text);
+    append_mean(loaded.model->context(), rows, vectors.values);
+    vectors.width = rows.columns();
+  }
+  return vectors;
+}
+
+std::vector<double> cosine_similarities(const TextVectors& vectors) {
+  const int64_t n = vectors.texts();
+  const auto product = [&](int64_t a, int64_t b) {
+    double sum = 0;
+    for (int64_t c = 0; c < vectors.width; ++c) sum += double{vectors.row(a)[c]} * vectors.row(b)[c];
+    return sum;
+  };
+  std::vector<double> norms, cosines(static_cast<size_t>(n * n));
+  for (int64_t a = 0; a < n; ++a) norms.push_back(std::sqrt(product(a, a)));
+  for (int64_t a = 0; a < n; ++a) {
+    for (int64_t b = 0; b < n; ++b) {
+      const double norm = norms[a] * norms[b];
+      cosines[a * n + b] = norm > 0 ? product(a, b) / norm : 0;
+    }
+  }
+  return cosines;
+}
+
+void write_vectors(const fs::path& path, const TextVectors& vectors, std::span<const double> similarities) {
+  const fs::path temporary = path.string() + ".tmp";
+  const int64_t n = vectors.texts();
+  Hdf5File file = Hdf5File::create(temporary);
+  file.create_array("/vectors", Hdf5Type::F32, std::array{n, vectors.width});
+  file.create_array("/similarities", Hdf5Type::F64, std::array{n, n});
+  const uint64_t at_vectors = file.array("/vectors").offset, at_similarities = file.array("/similarities").offset;
+  file.close();
+  {
+    File bytes(temporary, File::Mode::ReadWrite);
+    bytes.write_at(at_vectors, vectors.values.data(), vectors.values.size() * sizeof(float));
+    bytes.write_at(at_similarities, similarities.data(), similarities.size_bytes());
+    bytes.sync();
+  }
+  rename_durably(temporary, path);
+}
+
+}  // namespace weft

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/attention/rows.h"
+#include "kernels/cuda/attention/softmax.cuh"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cudnn/attention.h"
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/ops/attention.h"
+
+namespace weft::cuda {
+namespace {
+
+// Flash attention (Dao et al. 2022; Dao 2023): a block takes a tile of queries of one sequence and head against the
+// sequence's keys, tile by tile, of which the next travels while this one is worked on.
+template <class T>
+struct Forward {
+  HeadRows<const T> from;
+  const int32_t *query_offsets, *key_offsets;
+  int sequences, queries;  // query heads of a group
+  bool causal, vectors;
+  float scale;
+  AttentionDropout dropout;  // head 0's
+  T* out;
+  float* log_sum;
+  int64_t rows;
+};
+
+// In bf16 a warp of narrow heads takes two blocks of 16 rows. A tensor core needs 4 cycles for what one ldmatrix of 4
+// cycles brings it, of keys or of values, and a block of 16 rows: with one, shared memory is as busy as they are.
+template <class T, int kWidth>
+using ForwardShape = AttentionShape<T, kWidth, sizeof(T) == 2 && kWidth <= 64 ? 2 : 1>;
+
+template <class T, int kWidth>
+__global__ void __launch_bounds__(ForwardShape<T, kWidth>::kThreads, ForwardShape<T, kWidth>::kBlocks)
+    attend(const Forward<T> args) {
+  using Shape = ForwardShape<T, kWidth>;
+  extern __shared__ __align__(16) std::byte shared[];
+  const AttentionTiles<Shape> tiles{shared, static_cast<int>(blockIdx.z) * Shape::kColumns};
+  // The last tiles of a causal sequence see the most keys: they go first.
+  const SequenceTile tile(args.query_offsets, args.sequences, gridDim.x - 1 - blockIdx.x, Shape::kRows);
+  if (tile.empty()) return;
+  const int head = static_cast<int>(blockIdx.y), group = head / args.queries, width = args.from.width;
+  const int64_t key_row = args.key_offsets[tile.sequence];
+  const int keys = static_cast<int>(args.key_offsets[tile.sequence + 1] - key_row);
+  const int rows = min(Shape::kRows, tile.length - tile.begin);
+  const int end = args.causal ? min(keys, tile.begin + rows) : keys;
+
+  const auto fetch = [&](int begin, int turn) {
+    if (begin < end) {
+      tiles.fetch(turn, args.from.key(key_row + begin, group), args.from.key_row, min(Shape::kKeys, keys - begin),
+                  width, args.vectors);
+    }
+    commit_copies();
+  };
+  {
+    const T* from = args.from.query(tile.row + tile.begin, group, head % args.queries);
+    const int64_t stride = args.from.query_row;
+    copy_tile<T, kWidth, Shape::kRows, Shape::kThreads>(tiles.queries(), from, stride, rows, width, args.vectors);
+  }
+  fetch(0, 0);
+  AttentionDropout dropout = args.dropout;
+  dropout.head += head;
+  auto* const dropout_rows = reinterpret_cast<AttentionDropout::Row*>(tiles.end());  // read once, here
+  for (int r = static_cast<int>(threadIdx.x); dropout.mask.active() && r < Shape::kRows; r += Shape::kThreads) {
+    dropout_rows[r] = dropout.row(tile.row + tile.begin + min(r, rows - 1));
+  }
+
+  const int first = static_cast<int>(threadIdx.x) / kWarp * Shape::kRowBlocks * kWarpRows;
+  const auto position = [&](int b) { return tile.begin + first + b * kWarpRows; };  // of the warp's block of rows b
+  Seen seen[Shape::kRowBlocks];
+#pragma unroll
+  for (int b = 0; b < Shape::kRowBlocks; ++b) {
+    const int most = position(b) < tile.length ? keys : 0;  // or the warp has no such queries
+    seen[b] = seen_up_to([&](int r) { return args.causal ? min(most, position(b) + r + 1) : most; });
+  }
+  const float base = args.scale * kLog2E;
+  RunningRows<Shape::kColumns, Shape::kRowBlocks> state;
+  state.clear();
+  for (int begin = 0, turn = 0; begin < end; begin += Shape::kKeys, turn ^= 1) {
+    fetch(begin + Shape::kKeys, turn ^ 1);
+    wait_for_copies<1>();
+    __syncthreads();
+    const auto drop = [&](int b, float(&weights)[Shape::kKeys / 8][4]) {
+      if (!dropout.mask.active()) return;
+      dropout.apply<Shape::kKeys>(weights, begin, [&](int r) { return dropout_rows[first + b * kWarpRows + r]; });
+    };
+    const auto attend_tile = [&]<bool kEdge>() {
+      state.template attend<kEdge>(tiles, turn, first, begin, seen, base, drop);
+    };
+    if (all_see(seen, begin, Shape::kKeys)) {
+      attend_tile.template operator()<false>();
+    } else if (any_sees(seen, begin, Shape::kKeys)) {
+      attend_tile.template operator()<true>();
+    }
+    __syncthreads();  // this buffer is filled again in the next round
+  }
+  state.finish();
+  wait_for_copies<0>();  // without a key nothing has waited for the queries, whose place is written now
+  __syncthreads();
+
+  const int64_t heads = gridDim.y;
+  const int columns = min(Shape::kColumns, width - tiles.first_column);
+#pragma unroll
+  for (int b = 0; b < Shape::kRowBlocks; ++b) {
+    const int64_t row = tile.row + position(b);
+    const int left = tile.length - position(b);
+    const float factor[2] = {inverse_of(state.sum[b][0]), inverse_of(state.sum[b][1])};
+    store_rows<T, kWidth, Shape::kColumns>(
+        state.sums[b], factor, tiles.queries(), first + b * kWarpRows, columns, args.vectors,
+        [&](int r) { return r < left ? args.out + ((row + r) * heads + head) * width + tiles.first_column : nullptr; });
+    if (lane() % 4 != 0 || blockIdx.z != 0) continue;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int r = lane() / 4 + 8 * h;
+      if (r < left) args.log_sum[head * args.rows + row + r] = state.max[b][h] * args.scale + logf(state.sum[b][h]);
+    }
+  }
+}
+
+template <class T>
+void forward(const Stream& stream, const AttentionForward& args) {
+  const AttentionHeads& heads = args.heads;
+  const T *qkv = elements_of<T>(args.qkv), *q = elements_of<T>(args.q), *kv = elements_of<T>(args.kv),
+          *out = elements_of<T>(args.out);
+  const Forward<T> all{.from = HeadRows<const T>(args.qkv, args.q, args.kv, heads),
+                       .query_offsets = args.query_offsets->device.template device_data<int32_t>(),
+                       .key_offsets = args.key_offsets->device.template device_data<int32_t>(),
+                       .sequences = static_cast<int>(args.query_offsets->sequences()),
+                       .queries = static_cast<int>(heads.queries),
+                       .causal = args.causal,
+                       .vectors = vectorised_heads<T>(heads, qkv, q, kv, out),
+                       .scale = attention_scale(args.scale),
+                       .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)},
+                       .out = elements_of<T>(args.out),
+                       .log_sum = args.log_sum.template device_data<float>(),
+                       .rows = args.out.size(0)};
+  with_head_width(heads.head_dim, [&]<int kWidth>() {
+    using Shape = ForwardShape<T, kWidth>;
+    if (all.rows == 0) return;
+    const dim3 grid(static_cast<unsigned>(tiles_of(all.rows, all.sequences, Shape::kRows)),
+                    static_cast<unsigned>(heads.heads()), Shape::kParts);
+    const size_t rows = all.dropout.mask.active() ? Shape::kRows * sizeof(AttentionDropout::Row) : 0;
+    launch(stream, attend<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + rows, all);
+  });
+}
+
+}  // namespace
+
+size_t CudaBackend::workspace(const AttentionForward& args) const { return library_workspace(args); }
+
+void CudaBackend::run(const AttentionForward& args, Scratch scratch) {
+  if (attention().run(args, scratch)) return;
+  with_device_type(args.out.dtype(), [&]<class T>() { forward<T>(stream(), args); });
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/products/matmul.h"
+
+#include <array>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "kernels/cuda/products/algorithm_table.h"
+#include "kernels/cuda/products/fastest.h"
+#include "kernels/cuda/products/product.h"
+#include "kernels/cuda/runtime/devices.h"
+#include "kernels/cuda/runtime/errors.h"
+
+namespace weft::cuda {
+namespace {
+
+constexpr int64_t kRowStep = 64;
+constexpr int kCandidates = 8;  // that are measured at most
+
+// The largest power of two that divides an address, up to what matters.
+uint32_t alignment(const void* p) {
+  constexpr uintptr_t kMost = 256;
+  const auto address = reinterpret_cast<uintptr_t>(p) | kMost;
+  return static_cast<uint32_t>(address & (~address + 1));
+}
+
+// The same product with its number of rows rounded up. The sum of a weight's gradient runs over rows: there k is what
+// varies; everything else is the model's.
+Gemm rounded(Gemm gemm) {
+  const auto up = [](int64_t rows) { return (rows + kRowStep - 1) / kRowStep * kRowStep; };
+  gemm.m = up(gemm.m);
+  if (gemm.transpose_a) gemm.k = up(gemm.k);
+  return gemm;
+}
+
+ProductKey key_of(const Gemm& gemm, bool tf32) {
+  const Gemm g = rounded(gemm);
+  return {.m = g.m,
+          .n = g.n,
+          .k = g.k,
+          .input = g.input,
+          .output = g.output,
+          .transpose_a = g.transpose_a,
+          .transpose_b = g.transpose_b,
+          .add = g.add,
+          .tf32 = tf32 && g.input == DType::F32,
+          .epilogue = epilogue_of(g),
+          .alignment = {alignment(g.a), alignment(g.b), alignment(g.c)}};
+}
+
+}  // namespace
+
+bool fits_saved(int64_t columns, const void* saved) { return columns % 8 == 0 && alignment(saved) >= 16; }
+
+struct MatmulEngine::State {
+  explicit State(const Stream& on)
+      : stream(on), blas(BlasLibrary::open()), table(device_name(on.device()), blas->version_text()) {
+    select_device(stream.device());
+    blas->check(blas->create(&handle), "opening a device");
+    check(cudaMalloc(&workspace, ProductQueue::kWorkspaceBytes), "allocating the workspace of matrix products");
+  }
+  ~State() {
+    check_quietly(cudaFree(workspace), "freeing the workspace of matrix products");
+    blas->destroy(handle);
+  }
+  ProductQueue queue() const { return {stream, *blas, handle, workspace}; }
+
+  // What the library has for a product, at most `most`, the supposedly best first.
+  std::vector<cublasLtMatmulAlgo_t> ask(const Gemm& gemm, int most) const {
+    cublasLtMatmulPreference_t made = nullptr;
+    blas->check(blas->create_preference(&made), "making a preference");
+    const Owned preference(made, blas->destroy_preference);
+    const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
+      blas->check(blas->set_preference(made, attribute, &value, sizeof value), "preferring an algorithm");
+    };
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, ProductQueue::kWorkspaceBytes);
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(gemm.b));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(gemm.c));
+    prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(gemm.c));
+    const Product product(*blas, gemm, options.tf32);
+    std::array<cublasLtMatmulHeuristicResult_t, kCandidates> found{};
+    int count = 0;
+    const cublasStatus_t status =
+        blas->heuristic(handle, product.description(), product.first(), product.second(), product.result(),
+                        product.result(), preference.get(), most, found.data(), &count);
+    std::vector<cublasLtMatmulAlgo_t> algorithms;
+    for (int i = 0; i < count; ++i) {
+      if (found[static_cast<size_t>(i)].state == CUBLAS_STATUS_SUCCESS) {
+        algorithms.push_back(found[static_cast<size_t>(i)].algo);
+      }
+    }
+    if (status == CUBLAS_STATUS_SUCCESS && !algorithms.empty()) return algorithms;
+    throw DeviceError(fmt::format("cuBLASLt has no algorithm for [{}, {}] x [{}, {}], {} to {}: {}", gemm.m, gemm.k,
+                                  gemm.k, gemm.n, name(gemm.input), name(gemm.output), blas->status_string(status)));
+  }
+  cublasLtMatmulAlgo_t first(const Gemm& gemm) const { return ask(gemm, 1).front(); }
+
+  bool fits(const cublasLtMatmulAlgo_t& algorithm, const Product& product) const {
+    cublasLtMatmulHeuristicResult_t needs{};
+    const cublasStatus_t status =
+        blas->check_algorithm(handle, product.description(), product.first(), product.second(), product.result(),
+                              product.result(), &algorithm, &needs);
+    return status == CUBLAS_STATUS_SUCCESS && needs.workspaceSize <= ProductQueue::kWorkspaceBytes;
+  }
+
+  // For all numbers of rows of its step. The library's first is that of the rounded number, and so does not depend on
+  // which of them is met first. It is taken too, and remembered, where there is no memory to measure in.
+  cublasLtMatmulAlgo_t decide(const Gemm& gemm) const {
+    if (options.algorithms == AlgorithmChoice::First) return first(rounded(gemm));
+    if (const auto measured = fastest(queue(), gemm, options.tf32, ask(gemm, kCandidates))) return *measured;
+    return first(rounded(gemm));
+  }
+
+  // The algorithm kept for this shape with a number of rows near it, if it takes this one too.
+  cublasLtMatmulAlgo_t choose(const Gemm& gemm, const Product& product) {
+    const ProductKey key = key_of(gemm, options.tf32);
+    const cublasLtMatmulAlgo_t* kept = table.find(key);
+    if (!kept) kept = &table.keep(key, decide(gemm));
+    return fits(*kept, product) ? *kept : first(gemm);
+  }
+
+  const Stream& stream;
+  std::shared_ptr<const BlasLibrary> blas;
+  cublasLtHandle_t handle = nullptr;
+  void* workspace = nullptr;
+  ProductOptions options;
+  AlgorithmTable table;
+};
+
+MatmulEngine::MatmulEngine(const Stream& stream) : state_(std::make_unique<State>(stream)) {}
+MatmulEngine::~MatmulEngine() = default;
+
+std::string MatmulEngine::library() const { return state_->blas->version_text(); }
+
+void MatmulEngine::set_options(const ProductOptions& options) { state_->options = options; }
+const ProductOptions& MatmulEngine::options() const { return state_->options; }
+
+std::string MatmulEngine::tuned() const {
+  return state_->options.algorithms == AlgorithmChoice::Measured ? state_->table.text() : std::string();
+}
+
+void MatmulEngine::take_tuned(const std::string& text, const std::string& from) {
+  if (const std::string why_not = state_->table.take(text, from); !why_not.empty()) {
+    log_info("{}: algorithms of matrix products are measured anew: {}", from, why_not);
+  }
+}
+
+std::string MatmulEngine::newly_tuned() const {
+  return state_->options.algorithms == AlgorithmChoice::Measured ? state_->table.new_text() : std::string();
+}
+
+int MatmulEngine::agree_tuned(std::span<const std::string> texts) { return state_->table.agree(texts); }
+
+std::string MatmulEngine::choices() const {
+  if (state_->options.algorithms == AlgorithmChoice::First) return "first";
+  return "measured: " + state_->table.digest();
+}
+
+void MatmulEngine::run(const Gemm& gemm) {
+  State& s = *state_;
+  select_device(s.stream.device());
+  if (gemm.m == 0 || gemm.n == 0) return;
+  if (gemm.k == 0) {  // a sum over nothing, which cuBLASLt refuses
+    const size_t bytes = static_cast<size_t>(gemm.m * gemm.n) * size_of(gemm.output);
+    if (!gemm.add) check(cudaMemsetAsync(gemm.c, 0, bytes, s.stream.get()), "a product over nothing");
+    return;
+  }
+  const Product product(*s.blas, gemm, s.options.tf32);
+  s.blas->check(s.queue().run(gemm, product, s.choose(gemm, product)), "a matrix product");
+}
+
+}  // namespace weft::cuda

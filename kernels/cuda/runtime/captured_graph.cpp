@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/runtime/captured_graph.h"
+
+#include "kernels/cuda/runtime/errors.h"
+
+namespace weft::cuda {
+namespace {
+
+// A capture that ends with this, also where an error leaves it.
+class Capture {
+ public:
+  // Relaxed: the first operations of a graph may ask the device for memory, which is as safe as without a capture.
+  explicit Capture(const Stream& stream) : stream_(stream) {
+    select_device(stream.device());
+    check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeRelaxed), "beginning a graph");
+  }
+  ~Capture() {
+    if (!ended_) cudaStreamEndCapture(stream_.get(), &graph_), cudaGetLastError();
+    if (graph_) check_quietly(cudaGraphDestroy(graph_), "ending a graph's description");
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  cudaGraph_t end() {
+    ended_ = true;
+    check(cudaStreamEndCapture(stream_.get(), &graph_), "capturing operations into a graph");
+    return graph_;
+  }
+
+ private:
+  const Stream& stream_;
+  cudaGraph_t graph_ = nullptr;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+CapturedGraph::CapturedGraph(const Stream& stream, const std::function<void()>& queue) : stream_(stream) {
+  Capture capture(stream);
+  queue();
+  check(cudaGraphInstantiate(&program_, capture.end(), 0), "making a graph");
+}
+
+// What of it is under way still comes to its end.
+CapturedGraph::~CapturedGraph() { check_quietly(cudaGraphExecDestroy(program_), "ending a graph"); }
+
+void CapturedGraph::launch() {
+  select_device(stream_.device());
+  check(cudaGraphLaunch(program_, stream_.get()), "launching a graph");
+}
+
+}  // namespace weft::cuda

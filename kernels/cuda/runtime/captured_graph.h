@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <functional>
+
+#include "kernels/backend/backend.h"
+#include "kernels/cuda/runtime/stream.h"
+
+namespace weft::cuda {
+
+// What is put into a stream while `queue` runs, and into others that wait for it there: these must have been waited for
+// in turn when it ends. DeviceError where something in it cannot be captured.
+class CapturedGraph : public DeviceGraph {
+ public:
+  CapturedGraph(const Stream& stream, const std::function<void()>& queue);
+  ~CapturedGraph() override;
+  CapturedGraph(const CapturedGraph&) = delete;
+  CapturedGraph& operator=(const CapturedGraph&) = delete;
+  void launch() override;
+
+ private:
+  const Stream& stream_;
+  cudaGraphExec_t program_ = nullptr;
+};
+
+}  // namespace weft::cuda

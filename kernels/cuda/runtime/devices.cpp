@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/device/devices.h"
+
+#include "base/error.h"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cudnn/attention_plan.h"
+#include "kernels/cuda/runtime/devices.h"
+#include "kernels/cuda/runtime/errors.h"
+
+namespace weft {
+namespace cuda {
+
+std::string device_name(int device) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "asking what a device is");
+  return fmt::format("{}, sm_{}{}", properties.name, properties.major, properties.minor);
+}
+
+namespace {
+
+std::string version_text(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
+
+// The newest CUDA that the driver can run; it answers 0 where there is none.
+std::string driver_version() {
+  int version = 0;
+  check(cudaDriverGetVersion(&version), "asking for the driver's version");
+  return version == 0 ? "no driver" : "driver for " + version_text(version);
+}
+
+}  // namespace
+
+VisibleDevices visible_devices() {
+  VisibleDevices seen;
+  const cudaError_t answer = cudaGetDeviceCount(&seen.count);
+  if (answer != cudaSuccess) {
+    cudaGetLastError();
+    return {.why_none = cudaGetErrorString(answer)};
+  }
+  if (seen.count == 0) seen.why_none = "the driver shows no device";
+  return seen;
+}
+
+std::string runtime_version() {
+  int version = 0;
+  check(cudaRuntimeGetVersion(&version), "asking for the runtime's version");
+  return version_text(version);
+}
+
+}  // namespace cuda
+
+namespace {
+
+// Before anything is allocated.
+void require_code(int device, const std::string& name) {
+  if (cuda::has_code_for(device)) return;
+  throw ConfigError(
+      fmt::format("CUDA device {} is {}, and this weft is built for {}", device, name, WEFT_CUDA_ARCHITECTURES),
+      "build it again with -DWEFT_CUDA_ARCHITECTURES=, the device's number and -real; its kernels need "
+      "sm_80 or newer");
+}
+
+}  // namespace
+
+CudaDevices cuda_devices() {
+  CudaDevices found{.built = true,
+                    .runtime = cuda::runtime_version(),
+                    .driver = cuda::driver_version(),
+                    .code = WEFT_CUDA_ARCHITECTURES};
+  const cuda::VisibleDevices seen = cuda::visible_devices();
+  for (int device = 0; device < seen.count; ++device) found.names.push_back(cuda::device_name(device));
+  found.why_none = seen.why_none;
+  return found;
+}
+
+std::string cudnn_text() {
+  try {
+    return cuda::cudnn_version();
+  } catch (const cuda::CudnnRefusal& refusal) {
+    return refusal.what();
+  }
+}
+
+std::unique_ptr<Backend> make_planned_cuda_backend() { return std::make_unique<cuda::CudaBackend>(); }
+
+std::unique_ptr<Backend> make_cuda_backend(int index) {
+  const cuda::VisibleDevices seen = cuda::visible_devices();
+  require<ConfigError>(index < seen.count, "CUDA device {} is asked for, but there are {}{}", index, seen.count,
+                       seen.why_none.empty() ? "" : ": " + seen.why_none);
+  require_code(index, cuda::device_name(index));
+  return std::make_unique<cuda::CudaBackend>(index);
+}
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/runtime/stream.h"
+
+#include "kernels/cuda/runtime/errors.h"
+
+namespace weft::cuda {
+
+void select_device(int device) { check(cudaSetDevice(device), "choosing a device"); }
+
+Event::Event(int device, Kind kind) {
+  select_device(device);
+  const unsigned flags = kind == Kind::Time ? cudaEventDefault : cudaEventDisableTiming;
+  check(cudaEventCreateWithFlags(&event_, flags), "making an event");
+}
+Event::~Event() { check_quietly(cudaEventDestroy(event_), "ending an event"); }
+void Event::wait() const { check(cudaEventSynchronize(event_), "waiting for an event"); }
+double Event::milliseconds_since(const Event& other) const {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, other.event_, event_), "reading the time between two events");
+  return milliseconds;
+}
+
+// Non-blocking: nothing of weft's uses the default stream, with which others would otherwise wait for each other.
+Stream::Stream(int device) : device_(device) {
+  select_device(device);
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+}
+Stream::~Stream() { check_quietly(cudaStreamDestroy(stream_), "ending a stream"); }
+void Stream::record(const Event& event) const {
+  select_device(device_);
+  check(cudaEventRecord(event.get(), stream_), "recording an event");
+}
+void Stream::wait(const Event& event) const {
+  select_device(device_);
+  check(cudaStreamWaitEvent(stream_, event.get(), cudaEventWaitDefault), "waiting for an event in a stream");
+}
+bool Stream::capturing() const {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream_, &status), "asking whether a stream is captured");
+  return status != cudaStreamCaptureStatusNone;
+}
+void Stream::finish() const { check(cudaStreamSynchronize(stream_), "waiting for a stream"); }
+
+}  // namespace weft::cuda

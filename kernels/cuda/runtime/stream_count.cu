@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <new>
+
+#include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/runtime/stream_count.h"
+
+namespace weft::cuda {
+namespace {
+
+using Number = std::atomic<uint64_t>;
+static_assert(sizeof(Number) == sizeof(uint64_t) && Number::is_always_lock_free);
+
+// The streams' order is what makes it one addition after the other.
+__global__ void add_one(uint64_t* number) { *number += 1; }
+
+}  // namespace
+
+StreamCount::StreamCount(int device) {
+  select_device(device);
+  void* pinned = nullptr;
+  check(cudaMallocHost(&pinned, sizeof(Number)), "allocating pinned host memory");
+  number_ = {new (pinned) Number(0),
+             [](Number* number) { check_quietly(cudaFreeHost(number), "freeing pinned host memory"); }};
+}
+
+void StreamCount::up(const Stream& stream) const {
+  launch(stream, add_one, 1, 1, 0, reinterpret_cast<uint64_t*>(number_.get()));
+}
+
+}  // namespace weft::cuda

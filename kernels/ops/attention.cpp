@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ops/attention.h"
+
+#include "kernels/backend/dispatch.h"
+#include "kernels/checks.h"
+
+namespace weft {
+namespace {
+
+void check_offsets(const Checks& check, const char* what, const SharedOffsets& offsets, const Tensor& rows) {
+  check.that(offsets != nullptr, "{} offsets are absent", what);
+  check.that(offsets->rows() == rows.size(0), "{} offsets end at {}, the tensor is {}", what, offsets->rows(), rows);
+}
+
+void check_heads(const Checks& check, const AttentionHeads& h) {
+  check.that(h.kv_heads > 0 && h.queries > 0 && h.head_dim > 0, "kv_heads {}, queries {}, head_dim {} must be positive",
+             h.kv_heads, h.queries, h.head_dim);
+}
+
+// [rows, columns] of a floating dtype, any number of rows.
+void check_rows(const Checks& check, const char* what, const Tensor& t, int64_t columns) {
+  check.floating(what, t);
+  check.that(t.shape().rank() == 2 && t.size(1) == columns, "{} is {}, expected [rows, {}]", what, t, columns);
+}
+
+// What forward and backward check alike. Returns the query rows' tensor.
+template <class Args>
+const Tensor& check_common(const Checks& check, const Args& args) {
+  const AttentionHeads& h = args.heads;
+  check_heads(check, h);
+  const bool self = static_cast<bool>(args.qkv);
+  check.that(self ? !args.q && !args.kv : args.q && args.kv, "give qkv, or q and kv, not {}, {} and {}", args.qkv,
+             args.q, args.kv);
+  const Tensor& queries = self ? args.qkv : args.q;
+  check_rows(check, self ? "qkv" : "q", queries, (h.heads() + (self ? 2 * h.kv_heads : 0)) * h.head_dim);
+  const DType dtype = queries.dtype();
+  const int64_t rows = queries.size(0);
+  if (!self) check.matrix("kv", args.kv, args.kv.rows(), h.kv_heads * 2 * h.head_dim, dtype);
+  check_offsets(check, "query", args.query_offsets, queries);
+  check_offsets(check, "key", args.key_offsets, self ? args.qkv : args.kv);
+  check.that(args.query_offsets->sequences() == args.key_offsets->sequences(),
+             "{} sequences of queries beside {} of keys", args.query_offsets->sequences(),
+             args.key_offsets->sequences());
+  check.that(!self || args.query_offsets == args.key_offsets, "self-attention with other key offsets");
+  check.that(self || !args.causal, "causal cross-attention");
+  check.dropout(args.dropout, rows);
+  check.that(args.dropout.first_channel == 0,
+             "dropout begins at channel {}, and the channels of attention are its keys, from 0",
+             args.dropout.first_channel);
+  check.that(args.first_head >= 0, "first head {}", args.first_head);
+  check.matrix("out", args.out, rows, h.heads() * h.head_dim, dtype);
+  check.matrix("log_sum", args.log_sum, h.heads(), rows, accumulator_of(dtype));
+  return queries;
+}
+
+// Multiply-adds of one product over all pairs of a query and a key that it sees, counted as two.
+template <class Args>
+double product_flops(const Args& args) {
+  double pairs = 0;
+  for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
+    const auto queries = static_cast<double>(args.query_offsets->length(s));
+    const auto keys = static_cast<double>(args.key_offsets->length(s));
+    pairs += args.causal ? queries * (queries + 1) / 2 : queries * keys;
+  }
+  return 2 * pairs * static_cast<double>(args.heads.heads() * args.heads.head_dim);
+}
+
+void check_cached(const Checks& check, const CachedAttention& args) {
+  const AttentionHeads& h = args.heads;
+  check_heads(check, h);
+  const bool self = static_cast<bool>(args.qkv);
+  check.that(self != static_cast<bool>(args.q), "give qkv or q, not {} and {}", args.qkv, args.q);
+  const Tensor& queries = self ? args.qkv : args.q;
+  check_rows(check, self ? "qkv" : "q", queries, (h.heads() + (self ? 2 * h.kv_heads : 0)) * h.head_dim);
+  check_offsets(check, "query", args.query_offsets, queries);
+  check.matrix("out", args.out, queries.size(0), h.heads() * h.head_dim, queries.dtype());
+  check.matrix("cache", args.cache, args.cache.rows(), h.kv_heads * 2 * h.head_dim, queries.dtype());
+  check.that(args.cache.shape().rank() == 3, "cache is {}, expected [slots, capacity, columns]", args.cache);
+  check.that(args.rows != nullptr, "cache rows are absent");
+  const int64_t sequences = args.query_offsets->sequences(), rows = static_cast<int64_t>(args.rows->slots.size());
+  check.that(rows == sequences, "{} sequences, but {} rows of the cache", sequences, rows);
+  for (int64_t s = 0; s < sequences; ++s) {
+    const int64_t slot = args.rows->slots[s], past = args.rows->past[s];
+    const int64_t appended = self ? args.query_offsets->length(s) : 0;
+    const bool fits = slot >= 0 && slot < args.cache.size(0) && past >= 0 && past + appended <= args.cache.size(1);
+    check.that(fits, "slot {} with {} + {} positions does not fit the cache {}", slot, past, appended, args.cache);
+  }
+}
+
+double cached_pairs(const CachedAttention& args) {
+  double pairs = 0;
+  for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
+    const auto rows = static_cast<double>(args.query_offsets->length(s)),
+               past = static_cast<double>(args.rows->past[s]);
+    pairs += args.qkv ? rows * past + rows * (rows + 1) / 2 : rows * past;
+  }
+  return pairs;
+}
+
+}  // namespace
+
+void attention_forward(Context& context, const AttentionForward& args) {
+  check_common(Checks(context, "attention_forward"), args);
+  dispatch(context,
+           {"attention_forward", OperationKind::Attention, 2 * product_flops(args),
+            bytes_of({args.qkv, args.q, args.kv, args.out, args.log_sum})},
+           args);
+}
+
+void attention_backward(Context& context, const AttentionBackward& args) {
+  const Checks check(context, "attention_backward");
+  const DType dtype = check_common(check, args).dtype();
+  check.matrix("dout", args.dout, args.out.rows(), args.out.columns(), dtype);
+  if (args.qkv) {
+    check.matrix("dqkv", args.dqkv, args.qkv.rows(), args.qkv.columns(), dtype);
+  } else {
+    check.matrix("dq", args.dq, args.q.rows(), args.q.columns(), dtype);
+    check.matrix("dkv", args.dkv, args.kv.rows(), args.kv.columns(), dtype);
+  }
+  // dV, dP, dQ, dK: four products. The scores that are computed again are not what the mathematics needs.
+  dispatch(context,
+           {"attention_backward", OperationKind::Attention, 4 * product_flops(args),
+            bytes_of({args.dout, args.out, args.log_sum, args.qkv, args.q, args.kv, args.dqkv, args.dq, args.dkv})},
+           args);
+}
+
+void cached_attention(Context& context, const CachedAttention& args) {
+  check_cached(Checks(context, "cached_attention"), args);
+  double positions = 0;
+  for (const int32_t past : args.rows->past) positions += past;
+  const auto row_bytes = static_cast<double>(args.cache.size(2)) * static_cast<double>(size_of(args.cache.dtype()));
+  dispatch(context,
+           {"cached_attention", OperationKind::Attention,
+            4 * cached_pairs(args) * static_cast<double>(args.heads.heads() * args.heads.head_dim),
+            bytes_of({args.qkv, args.q, args.out}) + positions * row_bytes},
+           args);
+}
+
+}  // namespace weft

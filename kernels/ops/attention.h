@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "kernels/ops/sequences.h"
+#include "kernels/step_state.h"
+
+namespace weft {
+
+// How heads lie in a row. kv_heads groups of `queries` query heads (grouped-query attention if queries > 1).
+// packed QKV row: for each group: `queries` query heads, one key head, one value head, each head_dim wide
+//   (the fused weight's shape (kv_heads, queries + 2, head_dim, width)).
+// Q row (cross-attention): (kv_heads, queries, head_dim); packed KV row: (kv_heads, 2, head_dim).
+// output row: (kv_heads, queries, head_dim).
+struct AttentionHeads {
+  int64_t kv_heads = 1;
+  int64_t queries = 1;
+  int64_t head_dim = 1;
+  int64_t heads() const { return kv_heads * queries; }
+};
+
+// out = softmax(scale q k^T + mask) v per sequence and head, dropout on the weights. The score matrix is never stored:
+// blocks with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). A query with no key to see gives
+// 0. What lies behind the mask takes no part, forward and backward: it is left out, not multiplied by a weight of 0, so
+// that an infinity or NaN in a key, value, query or dout reaches only what the mask connects it with. Attention
+// dropout: key as in Dropout with position = query position, channel = key position, head = first_head + head; its
+// first_channel is 0.
+struct AttentionForward {
+  Tensor qkv;  // self: packed QKV [rows, kv_heads (queries + 2) head_dim]; absent for cross
+  Tensor q;    // cross: [query rows, heads head_dim]
+  Tensor kv;   // cross: [key rows, kv_heads 2 head_dim]
+  AttentionHeads heads;
+  SharedOffsets query_offsets;
+  SharedOffsets key_offsets;  // self: the same
+  bool causal = false;        // query i of a sequence sees keys 0..i (self-attention only)
+  double scale = 1;           // usually 1 / sqrt(head_dim)
+  Dropout dropout;
+  int64_t first_head = 0;  // global index of head 0 here
+  Tensor out;              // [query rows, heads head_dim], written
+  Tensor log_sum;          // accumulator dtype [heads, query rows]: log of the softmax's denominator, written
+};
+void attention_forward(Context& context, const AttentionForward& args);
+
+// The gradients have the same bits on any number of threads.
+struct AttentionBackward {
+  Tensor dout;
+  Tensor qkv, q, kv;
+  AttentionHeads heads;
+  SharedOffsets query_offsets;
+  SharedOffsets key_offsets;
+  bool causal = false;
+  double scale = 1;
+  Dropout dropout;
+  int64_t first_head = 0;
+  Tensor out, log_sum;  // as forward wrote them
+  Tensor dqkv;          // self; written (all of it)
+  Tensor dq, dkv;       // cross; written
+};
+void attention_backward(Context& context, const AttentionBackward& args);
+
+// Decoding: new queries against a key/value cache. Row block s (rows query_offsets[s]..) belongs to cache slot
+// rows->slots[s], which holds rows->past[s] positions. Self: the rows' keys and values are appended at past[s].. first,
+// and query i sees positions 0 .. past[s] + i. Cross (`append` false): q alone is given, and all past[s] positions are
+// seen. A row's result does not depend on which other rows are in the call.
+struct CachedAttention {
+  Tensor qkv;  // self, packed; absent for cross
+  Tensor q;    // cross
+  AttentionHeads heads;
+  SharedOffsets query_offsets;
+  SharedCacheRows rows;
+  double scale = 1;
+  Tensor cache;  // compute dtype [slots, capacity, kv_heads 2 head_dim]
+  Tensor out;    // [rows, heads head_dim]
+};
+void cached_attention(Context& context, const CachedAttention& args);
+
+}  // namespace weft

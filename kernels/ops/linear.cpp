@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ops/linear.h"
+
+#include "kernels/backend/dispatch.h"
+#include "kernels/checks.h"
+
+namespace weft {
+namespace {
+
+// Tensor::rows() is 0 if there are no columns; a product over nothing has rows all the same.
+int64_t leading(const Tensor& t) {
+  int64_t n = 1;
+  for (int d = 0; d + 1 < t.shape().rank(); ++d) n *= t.size(d);
+  return n;
+}
+
+double product_flops(int64_t rows, int64_t in, int64_t out) {
+  return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
+}
+
+// Of a weight that is packed as it is.
+WeightFormat own_format(DType dtype) {
+  if (dtype == DType::F64) return WeightFormat::Own;
+  return dtype == DType::BF16 ? WeightFormat::Bf16 : WeightFormat::F32;
+}
+
+// What LinearBackward says of the product that made x.
+void check_producer(const Checks& check, const LinearBackward& args, int64_t rows, int64_t in) {
+  const DType dtype = args.dy.dtype();
+  const bool activated = args.input_activation != Activation::None;
+  if (activated) check.matrix("input_pre", args.input_pre, rows, in, dtype);
+  if (args.input_dbias) check.vector("input_dbias", args.input_dbias, in, accumulator_of(dtype));
+  check.dropout(args.input_dropout, rows);
+  const bool given = activated || args.input_dropout.active() || args.input_dbias;
+  check.that(!given || args.dx, "the gradient of what made x needs a dx, not {}", args.dx);
+}
+
+}  // namespace
+
+PackedWeight pack_weight(Context& context, const Tensor& weight, WeightFormat format) {
+  const Checks check(context, "pack_weight");
+  check.floating("weight", weight);
+  if (format == WeightFormat::Own) format = own_format(weight.dtype());
+  check.that((weight.dtype() == DType::F64) == (format == WeightFormat::Own), "{} cannot be packed as {}", weight,
+             enum_name(format));
+  check.that(weight.elements() > 0, "weight {}", weight);
+  PackedLayout packed{.out = leading(weight), .in = weight.columns(), .format = format};
+  const size_t bytes = context.backend().packed_bytes(packed.out, packed.in, format);
+  packed.data = context.empty({static_cast<int64_t>((bytes + 3) / 4)}, DType::I32);
+  dispatch(context, {"pack_weight", OperationKind::Memory, 0, static_cast<double>(weight.bytes() + bytes)},
+           PackWeight{weight, format, packed.data});
+  return std::make_shared<const PackedLayout>(std::move(packed));
+}
+
+void linear_forward(Context& context, const LinearForward& args) {
+  const Checks check(context, "linear_forward");
+  check.floating("x", args.x);
+  check.present("weight", args.weight);
+  const DType dtype = args.x.dtype();
+  const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
+  check.that(in > 0 && out > 0, "x {} times weight {}", args.x, args.weight);
+  check.matrix("weight", args.weight, out, in, dtype);
+  const bool plain = args.activation == Activation::None && !args.dropout.active() && !args.pre;
+  const bool unrounded = plain && args.y && args.y.dtype() == accumulator_of(dtype);
+  check.matrix("y", args.y, rows, out, unrounded ? args.y.dtype() : dtype);
+  if (args.bias) check.vector("bias", args.bias, out, dtype);
+  if (args.pre) check.matrix("pre", args.pre, rows, out, dtype);
+  check.dropout(args.dropout, rows);
+  if (args.packed) {
+    check.that(args.packed->out == out && args.packed->in == in, "packed is [{}, {}], weight {}", args.packed->out,
+               args.packed->in, args.weight);
+    check.that((args.packed->format == WeightFormat::Own) == (dtype == DType::F64), "packed as {}, x {}",
+               enum_name(args.packed->format), args.x);
+    check.that(!args.dropout.active() && !args.pre, "a packed weight with dropout or pre");
+  }
+  const Tensor& read = args.packed ? args.packed->data : args.weight;
+  dispatch(context,
+           {"linear_forward", OperationKind::Product, product_flops(rows, in, out),
+            bytes_of({args.x, read, args.bias, args.y, args.pre})},
+           args);
+}
+
+void activate(Context& context, const Activate& args) {
+  const Checks check(context, "activate");
+  check.floating("pre", args.pre);
+  const int64_t rows = args.pre.rows(), columns = args.pre.columns();
+  check.matrix("y", args.y, rows, columns, args.pre.dtype());
+  check.dropout(args.dropout, rows);
+  dispatch(context,
+           {"activate", OperationKind::Memory, static_cast<double>(args.pre.elements()), bytes_of({args.pre, args.y})},
+           args);
+}
+
+void linear_backward(Context& context, const LinearBackward& args) {
+  const Checks check(context, "linear_backward");
+  check.floating("dy", args.dy);
+  check.present("x", args.x);
+  check.present("weight", args.weight);
+  const DType dtype = args.dy.dtype(), acc_dtype = accumulator_of(dtype);
+  const int64_t rows = leading(args.x), in = args.x.columns(), out = leading(args.weight);
+  check.that(in > 0 && out > 0, "x {} times weight {}", args.x, args.weight);
+  check.matrix("x", args.x, rows, in, dtype);
+  check.matrix("weight", args.weight, out, in, dtype);
+  check.matrix("dy", args.dy, rows, out, dtype);
+  if (args.dx) check.matrix("dx", args.dx, rows, in, dtype);
+  if (args.dweight) check.matrix("dweight", args.dweight, out, in, acc_dtype);
+  if (args.dbias) check.vector("dbias", args.dbias, out, acc_dtype);
+  check_producer(check, args, rows, in);
+  const int products = (args.dx ? 1 : 0) + (args.dweight ? 1 : 0);
+  dispatch(
+      context,
+      {"linear_backward", OperationKind::Product, products * product_flops(rows, in, out),
+       bytes_of({args.dy, args.x, args.weight, args.dx, args.dweight, args.dbias, args.input_pre, args.input_dbias})},
+      args);
+}
+
+}  // namespace weft

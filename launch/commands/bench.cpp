@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/config/reader.h"
+#include "base/log.h"
+#include "bench/step_bench.h"
+#include "job/named_jobs.h"
+#include "launch/build_info.h"
+#include "launch/commands.h"
+#include "launch/revision.h"
+#include "parallel/session.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BenchArguments {
+  std::string job;
+  std::vector<std::string> overrides;
+  std::string model;
+  BenchOptions options;
+  SyntheticOptions data;
+  std::string lengths;
+  std::string json;
+  bool no_peak = false;
+};
+
+void report_figures(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
+  std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
+  if (!a.json.empty()) {
+    Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
+    out.update(to_json(report));
+    write_file_atomically(a.json, out.dump(1) + "\n");
+  }
+}
+
+ExitCode bench(BenchArguments a) {
+  const JobConfig job = job_or_model(a.job, a.model, a.overrides);
+  a.options.peak = !a.no_peak;
+  a.data.lengths = a.lengths;
+  const SyntheticData data = make_synthetic_data(job, a.data);
+  Session session(static_cast<int>(job.parallel.tp), std::nullopt, job.device, job.parallel.shared_devices());
+  return session.run([&] {
+    const BenchReport report = bench_steps(session.context(), session.mesh(), job, data, a.options);
+    if (session.is_rank0()) report_figures(a, job, report);
+    return ExitCode::Done;
+  });
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "bench",
+      "Time training steps on synthetic data: compute, communication, data wait, optimizer, share of the "
+      "measured peak. Under mpirun on many ranks.");
+  auto a = std::make_shared<BenchArguments>();
+  command->add_option("job", a->job, "The job; its dataset need not exist (if it does, lengths are taken from it)");
+  command->add_option("--model", a->model, "A model by name, instead of a job");
+  command->add_option("--set", a->overrides, "Change one field of the job: --set a.b=c (may be repeated)")
+      ->type_name("KEY=VALUE");
+  command->add_option("--steps", a->options.steps, "Measured steps")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--warmup", a->options.warmup, "Steps before them")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
+  command->add_option("--vocabulary", a->data.vocabulary, "Tokens of the vocabulary, instead of the dataset's")
+      ->check(CLI::Range(1, 1 << 24));
+  command
+      ->add_option("--lengths", a->lengths,
+                   "Translation: a file of sentence lengths, a line SOURCE_TOKENS TARGET_TOKENS a pair")
+      ->type_name("FILE");
+  command->add_option("--json", a->json, "Write every figure to a file")->type_name("FILE");
+  // Its former name is what bench/cpu/compare.py gives to this program and to older ones alike.
+  command->add_flag("--no-peak,--no-ceiling", a->no_peak, "Do not measure the peak");
+  command->add_flag("--operations", a->options.operations,
+                    "Then as many steps again with every operation timed: where the time goes");
+  command->footer("Models that need no job file:\n" + describe_bench_jobs() +
+                  "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
+                  "The measured peak is the best of a sweep of large matrix products, measured in the same run with "
+                  "the same threads.\n"
+                  "bench/README.md explains every figure and every field of the JSON.");
+  command->callback([=, &action] { action = [=] { return bench(*a); }; });
+}
+
+}  // namespace weft

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/config/reader.h"
+#include "bench/decode_bench.h"
+#include "job/named_jobs.h"
+#include "launch/build_info.h"
+#include "launch/commands.h"
+#include "launch/revision.h"
+#include "launch/weights_option.h"
+#include "parallel/session.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BenchDecodeArguments {
+  std::string model = "gpt2-124m";
+  std::vector<std::string> overrides;
+  DecodeBenchOptions options;
+  std::string json;
+  bool no_bandwidth = false;
+};
+
+ExitCode bench_decode(BenchDecodeArguments a) {
+  const BenchJob& named = find_bench_job(a.model);
+  const JobConfig job = job_with(named.job, a.overrides);
+  check_shapes(job);
+  a.options.bandwidth = !a.no_bandwidth;
+  Session session = Session::alone(job.device);
+  const DecodeReport report = bench_decoding(session.context(), session.mesh(), job, named.vocabulary, a.options);
+  std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
+  if (a.json.empty()) return ExitCode::Done;
+  Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
+  out.update(to_json(report));
+  write_file_atomically(a.json, out.dump(1) + "\n");
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_bench_decode_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "bench-decode", "Time the texts of a language model with random weights, beside what the machine reads.");
+  auto a = std::make_shared<BenchDecodeArguments>();
+  const auto number = [&](const char* option, int64_t& value, const char* meaning) {
+    command->add_option(option, value, meaning)->capture_default_str()->check(CLI::Range(1, 1000000));
+  };
+  command->add_option("--model", a->model, "A model by name")->capture_default_str();
+  command->add_option("--set", a->overrides, "Change one field of its job: --set train.precision=bf16")
+      ->type_name("KEY=VALUE");
+  number("--new-tokens", a->options.new_tokens, "Tokens of each text");
+  number("--prompt-tokens", a->options.prompt, "Tokens of each prompt");
+  number("--batch", a->options.batch, "Texts at once");
+  number("--beam", a->options.beam, "Hypotheses of each text; 1: greedy");
+  number("--repeats", a->options.repeats, "Measured runs, after one to warm up");
+  add_weights_option(*command, a->options.weights);
+  command->add_flag("--no-bandwidth", a->no_bandwidth, "Do not measure how fast the machine reads");
+  command->add_flag("--operations", a->options.operations, "Then once more with every operation timed");
+  command->add_option("--json", a->json, "Write every figure to a file")->type_name("FILE");
+  command->footer("  weft bench-decode --batch 8 --weights int8\n\nModels:\n" + describe_bench_jobs() +
+                  "bench/README.md explains every figure.");
+  command->callback([=, &action] { action = [=] { return bench_decode(*a); }; });
+}
+
+}  // namespace weft

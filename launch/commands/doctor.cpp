@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/mpi.h"
+#include "base/process/machine.h"
+#include "launch/build_info.h"
+#include "launch/commands.h"
+#include "parallel/gather_texts.h"
+#include "parallel/session.h"
+
+namespace weft {
+namespace {
+
+double gib(double bytes) { return bytes / (1 << 30); }
+
+void print(const std::vector<InfoRow>& rows) {
+  std::printf("%s", format_rows(rows).c_str());
+  std::fflush(stdout);  // MPI may end the process if it cannot start, so what is known is printed before
+}
+
+std::vector<InfoRow> machine_rows() {
+  const ProcessorSet mine = allowed_processors();
+  const double page = static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return {
+      {"machine", host_name()},
+      {"processor", processor_name()},
+      {"processors", fmt::format("{} online, {} for this process ({}); a rank alone would use {} threads",
+                                 sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), threads_alone())},
+      {"memory",
+       fmt::format("{:.1f} GiB, {:.1f} GiB of it not in use", gib(page * static_cast<double>(sysconf(_SC_PHYS_PAGES))),
+                   gib(page * static_cast<double>(sysconf(_SC_AVPHYS_PAGES))))},
+      {"disk here", fmt::format("{:.1f} GiB free", gib(static_cast<double>(free_bytes("."))))},
+  };
+}
+
+const char* thread_level() {
+  int level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&level), "MPI_Query_thread");
+  switch (level) {
+    case MPI_THREAD_FUNNELED:
+      return "FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "SERIALIZED";
+    case MPI_THREAD_MULTIPLE:
+      return "MULTIPLE";
+    default:
+      return "SINGLE";
+  }
+}
+
+// Under a launcher: who the ranks are and how many threads each would compute with.
+void report_ranks(const LauncherInfo& launcher) {
+  Session session(1, std::nullopt, DeviceChoice::Cpu);
+  const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
+                                       allowed_processors().text());
+  const auto lines = gather_texts(session.mesh().world(), mine);
+  if (!session.is_rank0()) return;
+  std::vector<InfoRow> rows = build_rows();
+  for (const auto& more : {device_link_rows(), machine_rows()}) rows.insert(rows.end(), more.begin(), more.end());
+  rows.push_back({"launcher", fmt::format("{}: {} ranks", launcher.name, session.world_size())});
+  rows.push_back({"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())});
+  for (size_t rank = 0; rank < lines.size(); ++rank) rows.push_back({fmt::format("rank {}", rank), lines[rank]});
+  print(rows);
+}
+
+ExitCode doctor() {
+  const LauncherInfo launcher = find_launcher();
+  if (launcher.present) {
+    report_ranks(launcher);
+    return ExitCode::Done;
+  }
+  print(build_rows());
+  print(device_link_rows());
+  print(machine_rows());
+  print({{"launcher", "none: a command here is one rank, and MPI is started for this report only"}});
+  const MpiEnvironment mpi(launcher);
+  print({{"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())}});
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("doctor", "What this machine and this build can do.");
+  command->footer(
+      "Under a launcher it starts MPI and lists what each rank would compute with:\n"
+      "  mpirun -np 2 --bind-to none weft doctor");
+  command->callback([&action] { action = doctor; });
+}
+
+}  // namespace weft

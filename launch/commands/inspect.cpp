@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/dataset/inspect.h"
+
+#include <cstdio>
+
+#include "base/config/reader.h"
+#include "checkpoint/manifest.h"
+#include "data/dataset/manifest.h"
+#include "job/loaded_model.h"
+#include "launch/commands.h"
+#include "launch/inspect_output.h"
+#include "plan/parameter_tree.h"
+
+namespace weft {
+namespace {
+
+struct InspectArguments {
+  std::string path;
+  std::vector<std::string> overrides;
+  bool verify = false, with_job = false;
+  ShownRecords shown{.tokens = 200};
+};
+
+void inspect_dataset(const fs::path& path, const InspectArguments& a) {
+  if (a.shown.count > 0) {
+    std::printf("%s", show_records(path, a.shown).c_str());
+  } else {
+    std::printf("%s", describe_dataset(path).c_str());
+  }
+  if (a.verify) print_verified(path);
+}
+
+ExitCode inspect(const InspectArguments& a) {
+  const auto& [path, overrides, verify, with_job, shown] = a;
+  const fs::path p = path;
+  require<DataError>(fs::exists(p), "{}: no such file or directory", path);
+  if (p.extension() == ".h5" || p.filename() == kManifestName || p.filename() == kCheckpointManifest) {
+    throw ConfigError(fmt::format("{} is a part of a dataset or checkpoint", path), "give the directory that holds it");
+  }
+  if (shown.count > 0 && !is_prepared(p)) {
+    throw ConfigError(fmt::format("{} is no prepared dataset, whose records --show could show", path),
+                      "give the directory that weft prepare wrote (data.directory)");
+  }
+  if (is_prepared(p)) {
+    inspect_dataset(p, a);
+  } else if (fs::is_directory(p)) {
+    print_checkpoint(resolve_checkpoint(p, false), verify, with_job);
+  } else if (p.extension() == ".json") {
+    print_tokenizer(p);
+  } else if (p.extension() != ".yaml" && p.extension() != ".yml") {
+    throw ConfigError(fmt::format("{} is nothing that can be shown", path),
+                      "give a dataset's, run's or checkpoint's directory, a tokenizer's .json, or a job's .yaml");
+  } else {
+    std::printf("%s", parameter_tree(load_job(path, overrides)).c_str());
+  }
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Show a dataset, a checkpoint, a tokenizer, or a job's model as a tree with shapes and counts.");
+  command->footer(
+      "  weft inspect job.yaml --set model.width=256\n"
+      "  weft inspect prepared/my-text --verify\n"
+      "  weft inspect prepared/my-text --show 3 --from 100\n"
+      "  weft inspect runs/NAME/checkpoints/step-00001000");
+  auto a = std::make_shared<InspectArguments>();
+  command->add_option("path", a->path, "A dataset's or run's directory, a tokenizer's .json, a job's .yaml")
+      ->required();
+  command->add_option("--set", a->overrides, "Change one field of the job")->type_name("KEY=VALUE");
+  command->add_flag("--verify", a->verify, "Read everything and compare checksums");
+  command->add_flag("--job", a->with_job, "Of a checkpoint, also the resolved job that it was trained with");
+  CLI::Option* show = command->add_option("--show", a->shown.count, "Of a dataset, N documents or pairs of each split")
+                          ->check(CLI::PositiveNumber)
+                          ->type_name("N");
+  command->add_option("--from", a->shown.from, "The first record that --show shows; 0 is a split's first")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(show)
+      ->type_name("K");
+  command->add_option("--tokens", a->shown.tokens, "Tokens that --show shows of each text at most; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(show)
+      ->type_name("N");
+  command->callback([=, &action] { action = [=] { return inspect(*a); }; });
+}
+
+}  // namespace weft

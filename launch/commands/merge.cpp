@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/merge.h"
+
+#include "base/log.h"
+#include "job/loaded_model.h"
+#include "launch/commands.h"
+
+namespace weft {
+
+void add_merge_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "merge", "Write a checkpoint whose weights have a run's adapters (lora) in them: an ordinary model.");
+  command->footer(
+      "  weft merge runs/NAME runs/NAME-merged\n"
+      "  weft merge runs/NAME/checkpoints/step-00000400 merged\n"
+      "To be evaluated, exported, or begun from (train.init_from); no run goes on from it.");
+  auto input = std::make_shared<std::string>();
+  auto output = std::make_shared<std::string>();
+  auto best = std::make_shared<bool>(false);
+  command->add_option("checkpoint", *input, "A run directory (its latest checkpoint) or a checkpoint")->required();
+  command->add_option("out", *output, "The directory to write")->required();
+  command->add_flag("--best", *best, "Of a run directory, the checkpoint of the best evaluation");
+  command->callback([=, &action] {
+    action = [=] {
+      const fs::path checkpoint = resolve_checkpoint(*input, *best);
+      merge_adapters(checkpoint, *output);
+      log_info("{}: the weights of {} with its adapters merged", *output, checkpoint.string());
+      return ExitCode::Done;
+    };
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "job/named_jobs.h"
+#include "launch/commands.h"
+#include "plan/prediction_report.h"
+#include "plan/step_plan_report.h"
+
+namespace weft {
+namespace {
+
+struct PlanArguments {
+  std::string job;
+  std::vector<std::string> overrides;
+  std::string model;
+  std::string layout;
+  int sweep = 0;
+  int threads = 1;
+  std::string device;
+  int nodes = 0;
+  RankCapacity rank;
+  std::string json;
+};
+
+MeshLayout parse_layout(const std::string& text) {
+  MeshLayout layout;
+  char end = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%c", &layout.dp, &layout.tp, &end) != 2 || layout.dp < 1 || layout.tp < 1) {
+    throw ConfigError(fmt::format("--layout {}: not a layout", text), "give dp x tp, as in --layout 8x2");
+  }
+  return layout;
+}
+
+std::vector<MeshLayout> layouts_of(const PlanArguments& a, const JobConfig& job) {
+  if (a.sweep > 0) return possible_layouts(job, a.sweep);
+  if (a.nodes > 0) return possible_layouts(job, a.nodes * find_device(a.device).per_node);
+  if (a.layout.empty()) return {{.dp = 1, .tp = static_cast<int>(job.parallel.tp)}};
+  const MeshLayout layout = parse_layout(a.layout);
+  check_layout(job, layout);
+  return {layout};
+}
+
+ExitCode plan(const PlanArguments& a) {
+  const JobConfig job = job_or_model(a.job, a.model, a.overrides);
+  const PlannedDevice on{.threads = a.threads, .cuda = !a.device.empty()};
+  std::vector<StepPlan> plans;
+  for (const MeshLayout& layout : layouts_of(a, job)) plans.push_back(plan_step(job, layout, on));
+  std::string text, json;
+  if (on.cuda) {
+    const DeviceSpec& device = find_device(a.device);
+    const std::vector<Prediction> predictions = predict(std::move(plans), device);
+    text = describe(predictions, device), json = to_json(predictions, device).dump(2);
+  } else {
+    text = describe(plans, a.rank), json = to_json(plans, a.rank).dump(2);
+  }
+  std::printf("%s", text.c_str());
+  if (!a.json.empty()) write_file_atomically(a.json, json + "\n");
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "plan", "What a rank needs on a layout: memory, FLOPs, traffic of the largest step, run dry on no device.");
+  auto a = std::make_shared<PlanArguments>();
+  command->add_option("job", a->job, "The job file")->type_name("JOB.yaml");
+  command->add_option("--model", a->model, "A model by name instead, as weft bench knows them");
+  command->add_option("--set", a->overrides, "Change one field of the job: --set a.b=c (may be repeated)")
+      ->type_name("KEY=VALUE");
+  command->add_option("--layout", a->layout, "Replicas x ranks that share one, as in 64x8 (default: 1 x parallel.tp)")
+      ->type_name("DPxTP");
+  command->add_option("--sweep", a->sweep, "All layouts of N ranks, a line each")->check(CLI::PositiveNumber);
+  command->add_option("--threads", a->threads, "Threads of a rank (CPU): some workspaces grow with them")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  CLI::Option* device =
+      command->add_option("--device", a->device, "Predict the step's time on: a100, h100, h200")->type_name("NAME");
+  command->add_option("--nodes", a->nodes, "All layouts of so many nodes of 8 devices, the fastest first")
+      ->check(CLI::PositiveNumber)
+      ->needs(device);
+  command->add_option("--memory", a->rank.memory_gib, "GiB that a rank has: layouts beyond it are marked")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--teraflops", a->rank.teraflops, "What a rank reaches, for an estimate of the step's seconds")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--bandwidth", a->rank.gigabytes_per_second, "GB/s between neighbours, for the same")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--json", a->json, "Also write the figures to this file")->type_name("FILE");
+  command->footer(
+      "weft plan configs/gpt/gpt2-124m.yaml --sweep 8 --memory 80\n"
+      "weft plan --model gpt2-1558m --set train.precision=bf16 --set batch.sequences=512 --device h100 --nodes 8\n"
+      "Peak is the most that all tensors of a rank take at once, but for the copy of weights and moments that a\n"
+      "save writes from. Activations are what a micro-batch's forward pass leaves for its backward; workspace is\n"
+      "what comes and goes meanwhile, gradients of activations included. The seconds are those of computing and of\n"
+      "sending one after the other: what overlaps comes off.");
+  command->callback([=, &action] { action = [=] { return plan(*a); }; });
+}
+
+}  // namespace weft

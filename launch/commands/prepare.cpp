@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data/prepare/prepare.h"
+
+#include <numeric>
+
+#include "base/log.h"
+#include "base/progress.h"
+#include "data/prepare/encoding/ranks.h"
+#include "job/job.h"
+#include "launch/commands.h"
+#include "parallel/session.h"
+
+namespace weft {
+namespace {
+
+ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given) {
+  PrepareOptions options = given;
+  Progress console(true);
+  options.progress = [&console](const PrepareProgress& p) {
+    if (p.total_bytes == 0) return console.show(fmt::format("{}: {}", p.phase, format_duration(p.seconds)));
+    console.show(fmt::format("{}: {:3.0f} %  {}B/s  {} left", p.phase, 100 * p.fraction(),
+                             format_count(p.bytes_per_second()), format_duration(p.seconds_left())));
+  };
+  const PrepareReport report = prepare(job.data, job.tokenizer, job.target_tokenizer, options);
+  console.clear();
+  log_info("{}", describe(report));
+  for (const MixtureSource& other : job.data.mixture) {
+    if (is_prepared(other.directory)) continue;
+    log_info("{} of data.mixture is not prepared: that is for a job of its own", other.directory);
+  }
+  return ExitCode::Done;
+}
+
+// Rank 0 prepares; the others encode for it. `threads`: 0 for a rank's fair share.
+ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force) {
+  const JobConfig job = load_job_of_text(arguments.path, arguments.overrides);
+  Session session(1, std::nullopt, DeviceChoice::Cpu);
+  return session.run([&] {
+    PrepareOptions options{.threads = threads > 0 ? threads : session.context().threads(), .force = force};
+    std::optional<EncodingRanks> ranks;
+    if (session.world_size() > 1) options.ranks = &ranks.emplace(options.threads);
+    if (!session.is_rank0()) {
+      ranks->serve(job.data);
+      return ExitCode::Done;
+    }
+    const int everywhere =
+        ranks ? std::accumulate(ranks->threads().begin(), ranks->threads().end(), 0) : options.threads;
+    log_info("{}", describe_memory(job.data, job.tokenizer, job.target_tokenizer, everywhere));
+    const ExitCode code = prepare_job(job, options);
+    if (ranks) ranks->dismiss();
+    return code;
+  });
+}
+
+}  // namespace
+
+void add_prepare_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("prepare", "Make the job's dataset: text to tokens in HDF5 shards.");
+  command->footer(
+      "Reads the job's `data` and tokenizer sections alone and writes `data.directory`; nothing half-written is ever "
+      "read.\n"
+      "If everything is there already it returns at once; if the text or the settings have changed it refuses,\n"
+      "and --force replaces the dataset. Killed, it goes on where it was when it is started again.\n"
+      "Under mpirun rank 0 reads and writes, and all ranks encode: the same bytes, sooner.\n"
+      "Then: weft inspect DIRECTORY, weft train JOB.");
+  auto arguments = std::make_shared<JobArguments>();
+  auto threads = std::make_shared<int>(0);
+  auto force = std::make_shared<bool>(false);
+  arguments->add_to(*command);
+  command->add_option("--threads", *threads,
+                      "Threads that tokenise, of each rank; 0: its processors. The result is the same");
+  command->add_flag("--force", *force, "Replace a dataset that was made of other text or settings");
+  command->callback([=, &action] { action = [=] { return prepare_on_ranks(*arguments, *threads, *force); }; });
+}
+
+}  // namespace weft

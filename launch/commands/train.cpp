@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+
+#include "base/log.h"
+#include "base/process/signals.h"
+#include "job/dataset_checks.h"
+#include "launch/build_info.h"
+#include "launch/commands.h"
+#include "launch/revision.h"
+#include "parallel/session.h"
+#include "trainer/trainer.h"
+
+namespace weft {
+
+void JobArguments::add_to(CLI::App& command) {
+  command.add_option("job", path, "The job, a YAML file (docs/configuration.md)")->required();
+  command.add_option("--set", overrides, "Change one field of the job: --set a.b=c (may be repeated)")
+      ->type_name("KEY=VALUE");
+}
+
+namespace {
+
+ResumeChoice resume_choice(const std::string& text) {
+  if (text == "auto") return {};
+  if (text == "never") return {.kind = ResumeChoice::Kind::Never};
+  return {.kind = ResumeChoice::Kind::Path, .path = text};
+}
+
+std::string describe_best(const TrainResult& result) {
+  if (result.best_bleu) return fmt::format("; best validation BLEU {:.2f}", *result.best_bleu);
+  if (std::isfinite(result.best_loss)) return fmt::format("; best validation loss {:.4f}", result.best_loss);
+  return "";
+}
+
+ExitCode train(Session& session, const JobConfig& job, const std::vector<std::string>& overrides,
+               const std::string& resume) {
+  log_info("{}: {} ranks x {} threads, {}, {}", job.name, session.world_size(), session.context().threads(),
+           enum_name(job.train.precision), describe_device(session.context().device(), job.device));
+  Trainer trainer(session.context(), session.mesh(), job,
+                  {.version = weft_version(), .revision = git_revision(), .overrides = overrides});
+  const ParameterRegistry& parameters = trainer.model().parameters();
+  int64_t trained = 0;
+  for (const auto& p : parameters.parameters()) trained += p->spec().frozen ? 0 : p->spec().shape.elements();
+  const int64_t all = parameters.global_elements();
+  log_info("{} parameters{}", all, trained == all ? "" : fmt::format(", {} of them trained", trained));
+  const TrainResult result = trainer.run(resume_choice(resume));
+  if (result.exit == ExitCode::Preempted) {
+    log_info("{} at step {} of {}, saved in {}; the same command goes on from there",
+             result.out_of_time ? "train.max_time is nearly over: stopped" : "stopped by a signal", result.step,
+             result.max_steps, result.last_checkpoint->string());
+  } else if (result.last_checkpoint) {
+    log_info("done: step {} of {}; last checkpoint {}{}", result.step, result.max_steps,
+             result.last_checkpoint->string(), describe_best(result));
+  }
+  return result.exit;
+}
+
+ExitCode train(const JobArguments& arguments, const std::string& resume) {
+  const JobConfig job = load_job(arguments.path, arguments.overrides);
+  if (is_prepared(job.data.directory)) check_prepared_as(job, arguments.path, arguments.overrides);
+  std::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more is no reason to end
+  const StopSignals signals;
+  Session session(static_cast<int>(job.parallel.tp), job.timeouts, job.device, job.parallel.shared_devices());
+  return session.run([&] { return train(session, job, arguments.overrides, resume); });
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "train", "Train a job; under mpirun or srun on many ranks. Run again, it goes on from its last checkpoint.");
+  command->footer(
+      "  mpirun -np 2 --bind-to none weft train job.yaml\n"
+      "  weft train job.yaml --set train.max_steps=100 --set name=short\n"
+      "Writes checkpoints/ and metrics.jsonl to the job's run directory (runs/NAME). SIGUSR1 or SIGTERM to mpirun "
+      "saves\n"
+      "and ends with exit code 75: the same command goes on from there. OMP_NUM_THREADS sets the threads of a rank,\n"
+      "which are its share of the processors that it may use otherwise. The keys of a job: weft keys [SECTION].");
+  auto arguments = std::make_shared<JobArguments>();
+  auto resume = std::make_shared<std::string>("auto");
+  arguments->add_to(*command);
+  command->add_option("--resume", *resume, "auto: from the run's latest valid checkpoint; never; or a checkpoint")
+      ->type_name("auto|never|DIR");
+  command->callback([=, &action] { action = [=] { return train(*arguments, *resume); }; });
+}
+
+}  // namespace weft

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "generate/line_translation.h"
+#include "launch/choice_option.h"
+#include "launch/commands.h"
+#include "launch/line_files.h"
+#include "launch/text_options.h"
+#include "launch/text_output.h"
+
+namespace weft {
+namespace {
+
+struct TranslateArguments {
+  TextArguments text;
+  std::string input = "-";
+  std::string prefixes;
+  bool interactive = false;
+  LongLines long_lines = LongLines::Truncate;
+  LineArguments lines;
+
+  // Lines that are read before any of them is translated. Who types one waits for its translation.
+  int64_t lines_at_once(const Mesh& mesh) const {
+    const bool typed = input == "-" && isatty(STDIN_FILENO) != 0;
+    return interactive || typed ? 1 : lines.batch_lines * mesh.dp().size();
+  }
+};
+
+// Opens the files when the first line is asked for: all ranks hear of an error there.
+LineReader line_reader(const TranslateArguments& a, int64_t most) {
+  return [&a, most, files = std::shared_ptr<ParallelLines>(), first = int64_t{0}]() mutable {
+    const bool with_prefixes = !a.prefixes.empty();
+    using Paths = std::vector<std::string>;
+    if (!files) files = std::make_shared<ParallelLines>(with_prefixes ? Paths{a.input, a.prefixes} : Paths{a.input});
+    auto lines = files->next(most);
+    LineBatch batch{.first = first, .lines = std::move(lines[0])};
+    if (with_prefixes) batch.prefixes = std::move(lines[1]);
+    first += std::ssize(batch.lines);
+    return batch;
+  };
+}
+
+ExitCode translate(const TranslateArguments& a) {
+  const SearchConfig search = a.text.search.config();
+  return a.lines.run(a.text, [&](Session& session, const LoadedModel& loaded) {
+    const TextGenerator generator = text_generator(loaded);
+    Progress console(session.is_rank0());
+    const auto began = std::chrono::steady_clock::now();
+    const int64_t at_once = a.lines_at_once(session.mesh());
+    const auto write = [&](const LineBatch& batch, const std::vector<NBest>& found) {
+      console.clear();
+      print_translations(generator, batch, found, search, a.text.json);
+      const int64_t lines = batch.first + std::ssize(batch.lines);
+      const double seconds = seconds_since(began);
+      if (at_once == 1 || seconds < 10) return;
+      console.show(fmt::format("{} lines translated, {:.1f} lines/s", lines, static_cast<double>(lines) / seconds));
+    };
+    const TranslatedLines done = translate_lines(generator, search, a.long_lines, line_reader(a, at_once), write);
+    console.clear();
+    if (done.too_long > 0) {
+      log_info("{} of {} lines had more tokens than the model has positions ({}): {}", done.too_long, done.lines,
+               loaded.job.model.max_length,
+               a.long_lines == LongLines::Truncate ? "they were translated up to there" : "theirs are empty lines");
+    }
+  });
+}
+
+}  // namespace
+
+void add_translate_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand(
+      "translate", "Translate text a sentence a line, as it comes: line n of the output is line n of the input.");
+  auto a = std::make_shared<TranslateArguments>();
+  command->footer(
+      "  echo 'Tomorrow I will buy two old houses.' | weft translate --checkpoint runs/NAME --beam 5\n"
+      "  weft translate sentences.txt.gz --checkpoint runs/NAME --temperature 0.8 --top-p 0.9 --seed 2 --n-best 3\n"
+      "  mpirun -np 4 weft translate sentences.txt --checkpoint runs/NAME >translations.txt\n"
+      "Line ends within a translation are printed as blanks. A line of white space has an empty translation. More "
+      "than\n"
+      "one a line (--n-best) are printed as INDEX ||| TEXT ||| SCORE, with lines counted from 0.\n\n" +
+      a->text.search.help());
+  command->add_option("input", a->input, "Text, a sentence a line (may be gzipped); none or -: standard input")
+      ->type_name("FILE");
+  a->text.add_to(*command);
+  command->add_option("--prefix", a->prefixes, "File with what each translation begins with, a line for each")
+      ->type_name("FILE");
+  a->lines.add_to(*command);
+  command->add_flag("--interactive", a->interactive,
+                    "Translate each line as soon as it is there; so it is on a terminal");
+  add_choice_option(*command, "--long-lines", a->long_lines,
+                    "Lines longer than the model: truncate (and warn), empty (an empty line, and warn) or stop",
+                    "POLICY");
+  command->callback([=, &action] { action = [=] { return translate(*a); }; });
+}
+
+}  // namespace weft

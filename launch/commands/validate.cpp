@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/config/writer.h"
+#include "base/log.h"
+#include "data/batches/mixture_report.h"
+#include "data/prepare/prepare.h"
+#include "data/tokenizer/tokenizer.h"
+#include "generate/text_generator.h"
+#include "job/dataset_checks.h"
+#include "job/initial_model.h"
+#include "launch/commands.h"
+#include "parallel/session.h"
+#include "plan/step_plan.h"
+
+namespace weft {
+namespace {
+
+// The dataset if it is prepared, or else what it is to be made from; a line about it.
+std::string check_dataset(const JobConfig& job, const JobArguments& arguments, int ranks) {
+  const MeshLayout layout = layout_for(ranks, static_cast<int>(job.parallel.tp));
+  const fs::path dataset = job.data.directory;
+  if (!is_prepared(dataset)) {
+    check_preparation(job.data, job.tokenizer, job.target_tokenizer);
+    return fmt::format("dataset: {} is not prepared yet (weft prepare); its text can be read", dataset.string());
+  }
+  const std::vector<DatasetSource> sources = job.data.sources();
+  for (const DatasetSource& source : sources) {
+    if (is_prepared(source.directory)) continue;
+    return fmt::format("dataset: {} of data.mixture is not prepared yet (weft prepare, from a job of its own)",
+                       source.directory.string());
+  }
+  const Dataset train = Dataset::open(sources, "train");
+  check_prepared_as(job, arguments.path, arguments.overrides);
+  check_job_against(job, train);
+  check_answers(job, train);
+  check_held_out(job, place_of_key("evaluation.metric", arguments.path, arguments.overrides));
+  if (const fs::path from = job.train.init_from; !from.empty() && fs::exists(from)) {
+    check_tokenizers(Checkpoint::open(initial_checkpoint(from)), train.header(), dataset);
+  }
+  check_prompts(job, *train.load_source_tokenizer(), *train.load_target_tokenizer());
+  const auto plan = make_batch_plan(job.batch, train, static_cast<uint64_t>(job.seed));
+  return describe_plan(*plan, layout.dp, job.batch.micro_batch_tokens) +
+         describe_sources(source_reports(train, *plan), train.header().kind);
+}
+
+std::string check_run_directory(const JobConfig& job) {
+  fs::path existing = fs::absolute(job.run_directory());
+  while (!fs::exists(existing)) existing = existing.parent_path();
+  // Permissions do not tell all (root, read-only mounts, special file systems): make something there and remove it.
+  const fs::path trial = existing / fmt::format(".weft-validate-{}", ::getpid());
+  std::error_code error;
+  fs::create_directory(trial, error);
+  if (error) {
+    throw DataError(fmt::format("run_dir: nothing can be made in {}: {}", existing.string(), error.message()),
+                    "set run_dir to another directory");
+  }
+  fs::remove(trial, error);
+  return fmt::format("run directory {}: {:.1f} GiB free", job.run_directory().string(),
+                     static_cast<double>(free_bytes(existing)) / (1 << 30));
+}
+
+std::string memory_text(const JobConfig& job, int ranks) {
+  if (!can_be_planned(job)) {
+    return "memory of a rank: not known before weft prepare, since the text decides how large the vocabulary is";
+  }
+  const StepPlan plan =
+      plan_step(job, layout_for(ranks, static_cast<int>(job.parallel.tp)), {.cuda = job.device == DeviceChoice::Cuda});
+  return fmt::format("memory of a rank's tensors in the largest step: {:.1f} MiB (weft plan has the parts)",
+                     static_cast<double>(plan.peak_bytes) / (1 << 20));
+}
+
+ExitCode validate_job(const JobArguments& arguments, int ranks, bool print) {
+  const JobConfig job = load_job(arguments.path, arguments.overrides);
+  const std::string found[] = {check_dataset(job, arguments, ranks), check_run_directory(job), memory_text(job, ranks)};
+  log_info("{}: nothing wrong found", arguments.path);
+  for (const std::string& line : found) log_info("{}", line);
+  if (print) std::printf("%s", to_yaml(job).c_str());
+  return ExitCode::Done;
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app, Action& action) {
+  CLI::App* command = app.add_subcommand("validate", "Check a job without starting it, and all files that it names.");
+  command->footer(
+      "Exit code 0: nothing wrong was found; 2: the job is wrong, every problem on a line of its own; 3: its data is.\n"
+      "The keys of a job: weft keys [SECTION], docs/configuration.md.");
+  auto arguments = std::make_shared<JobArguments>();
+  auto ranks = std::make_shared<int>(1);
+  auto print = std::make_shared<bool>(false);
+  arguments->add_to(*command);
+  command->add_option("--ranks", *ranks, "Ranks that the job will be started with")->check(CLI::Range(1, 1 << 20));
+  command->add_flag("--print", *print, "Print the job with everything resolved, defaults too, to standard output");
+  command->callback([=, &action] { action = [=] { return validate_job(*arguments, *ranks, *print); }; });
+}
+
+}  // namespace weft

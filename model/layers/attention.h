@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "kernels/ops/attention.h"
+#include "model/layers/linear.h"
+#include "model/layers/residual.h"
+
+namespace weft {
+
+// The encoder's output, as the decoder's cross-attention sees it; empty for a stack without one.
+struct Memory {
+  Var states;     // [replicated tokens, width] (TensorParallel::copy_or_gather)
+  Tokens tokens;  // of the source
+};
+
+// Multi-head attention: packed query-key-value product, attention over ragged sequences, output product.
+class SelfAttention : public Branch {
+ public:
+  SelfAttention(LayerScope& scope, const std::string& name, bool causal, int layer);
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+  const Parameter* output_bias() const { return output_.residual_bias(); }
+
+ private:
+  Var decode(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+
+  AttentionHeads heads_;  // of this tp rank
+  int64_t first_head_;
+  Linear qkv_, output_;
+  bool causal_;
+  int layer_;
+  double dropout_;
+  uint64_t dropout_id_;
+};
+
+// Queries from the decoder, keys and values from the encoder's output.
+class CrossAttention : public Branch {
+ public:
+  CrossAttention(LayerScope& scope, const std::string& name, int layer);
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens, const Memory& memory) const;
+  // While decoding: the keys and values of the memory, computed once.
+  Var keys_and_values(ForwardContext& forward, const Memory& memory) const;
+  const Parameter* output_bias() const { return output_.residual_bias(); }
+
+ private:
+  Var decode(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+
+  AttentionHeads heads_;  // of this tp rank
+  int64_t first_head_;
+  Linear q_, kv_, output_;
+  int layer_;
+  double dropout_;
+  uint64_t dropout_id_;
+};
+
+}  // namespace weft

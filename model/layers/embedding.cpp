@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/layers/embedding.h"
+
+#include <cmath>
+
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/embed.h"
+#include "kernels/transfer.h"
+
+namespace weft {
+
+Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabulary, const Parameter* shared_table)
+    : config_(scope.config), table_(shared_table), shards_(scope.shards), dropout_id_(scope.dropout_id(name)) {
+  const TransformerConfig& c = scope.config;
+  const int64_t width = c.derived_embedding_width();
+  if (!table_) {
+    table_ = &scope.registry.add({.name = name + ".tokens",
+                                  .shape = {vocabulary, width},
+                                  .init = scope.embedding_init(width),
+                                  .decays = true,
+                                  .tp_dim = 0,
+                                  .padded = true});
+  }
+  if (c.positions == Positions::Learned) {
+    learned_ = &scope.registry.add({.name = name + ".positions",
+                                    .shape = {c.max_length, c.width},
+                                    .init = scope.embedding_init(c.width),
+                                    .decays = true,
+                                    .partial_over_tp = shards_.sequence()});
+  }
+  if (width != c.width) {
+    projection_.emplace(scope, Linear::Options{.name = name + ".projection",
+                                               .shape = {c.width, width},
+                                               .init = scope.weight_init(width, c.width),
+                                               .bias = c.bias});
+  }
+  scale_ = c.scale_embedding ? std::sqrt(static_cast<double>(c.width)) : 1.0;
+}
+
+void Embedding::prepare(Context& context, DType compute) {
+  if (config_.positions != Positions::Sinusoidal) return;
+  const std::vector<float> values =
+      sinusoids(config_.max_length, config_.width, config_.sinusoid_form, config_.sinusoid_base);
+  const Tensor exact = to_device(context, std::span<const float>(values)).view({config_.max_length, config_.width});
+  sinusoids_ = compute == DType::F32 ? exact : context.empty(exact.shape(), compute);
+  if (compute != DType::F32) convert(context, exact, sinusoids_);
+}
+
+Var Embedding::operator()(ForwardContext& forward, const Tokens& tokens) const {
+  require<InternalError>(config_.positions == Positions::None || tokens->positions <= config_.max_length,
+                         "a token's position lies outside the table of {}", config_.max_length);
+  if (!projection_ && !shards_.active()) return lookup(forward, tokens, true);
+  const Var x = shards_.reduce_or_scatter(forward, lookup(forward, tokens, false), tokens);
+  return add_positions(forward, projection_ ? (*projection_)(forward, x, tokens) : x, tokens);
+}
+
+Var Embedding::lookup(ForwardContext& forward, const Tokens& tokens, bool with_positions) const {
+  Tape& tape = forward.tape;
+  const ParameterUse use = tape.use(table_), learned = tape.use(with_positions ? learned_ : nullptr);
+  const Tensor table = use.value();
+  const Var y = tape.variable(tape.context().empty({tokens->count(), table.size(1)}, table.dtype()));
+  const Dropout dropout =
+      with_positions ? forward.dropout(config_.dropout.embedding, dropout_id_, tokens->replicated.ids) : Dropout{};
+  const double scale = with_positions ? scale_ : 1.0;
+  const int64_t first_token = shards_.first(table.size(0));
+  embed_forward(tape.context(), {.tokens = tokens->tokens,
+                                 .table = table,
+                                 .first_token = first_token,
+                                 .scale = scale,
+                                 .positions = with_positions ? position_table() : Tensor{},
+                                 .dropout = dropout,
+                                 .row_positions = tokens->replicated.ids.position,
+                                 .y = y->value});
+  tape.push([&tape, y, first_token, scale, dropout, use, learned, tokens] {
+    const GradientSlot dtable = use.contribute(), dpositions = learned.contribute();
+    embed_backward(tape.context(), {.dy = y->gradient,
+                                    .tokens = tokens->tokens,
+                                    .by_token = tokens->by_token,
+                                    .first_token = first_token,
+                                    .scale = scale,
+                                    .dropout = dropout,
+                                    .row_positions = tokens->replicated.ids.position,
+                                    .by_position = tokens->replicated.by_position,
+                                    .dtable = dtable.tensor,
+                                    .dtable_mode = dtable.mode,
+                                    .dpositions = dpositions.tensor,
+                                    .dpositions_mode = dpositions.mode});
+  });
+  return y;
+}
+
+Var Embedding::add_positions(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
+  Tape& tape = forward.tape;
+  const Var y = tape.variable(tape.context().empty(x->value.shape(), x->value.dtype()));
+  const Dropout dropout = forward.dropout(config_.dropout.embedding, dropout_id_, tokens->residual.ids);
+  add_positions_forward(tape.context(), {.x = x->value,
+                                         .scale = scale_,
+                                         .positions = position_table(),
+                                         .row_positions = tokens->residual.ids.position,
+                                         .dropout = dropout,
+                                         .y = y->value});
+  const ParameterUse learned = tape.use(learned_);
+  tape.push([&tape, x, y, dropout, scale = scale_, learned, tokens] {
+    const GradientSlot dx = tape.slot(x), dpositions = learned.contribute();
+    add_positions_backward(tape.context(), {.dy = y->gradient,
+                                            .scale = scale,
+                                            .row_positions = tokens->residual.ids.position,
+                                            .by_position = tokens->residual.by_position,
+                                            .dropout = dropout,
+                                            .dx = dx.tensor,
+                                            .dpositions = dpositions.tensor,
+                                            .dpositions_mode = dpositions.mode});
+  });
+  return y;
+}
+
+}  // namespace weft

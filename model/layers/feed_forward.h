@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "model/layers/linear.h"
+#include "model/layers/residual.h"
+
+namespace weft {
+
+// Two products with an activation and its dropout between them. They have one backward: the second product's makes the
+// gradient of what the first one made before the activation.
+class FeedForward : public Branch {
+ public:
+  FeedForward(LayerScope& scope, const std::string& name);
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+  const Parameter* output_bias() const { return down_.residual_bias(); }
+
+ private:
+  Linear up_, down_;
+  const TensorParallel& shards_;
+  Activation activation_;
+  double dropout_;
+  uint64_t dropout_id_;
+};
+
+}  // namespace weft

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "model/config.h"
+#include "model/layers/lora.h"
+#include "model/tensor_parallel.h"
+#include "parallel/parameters/parameter.h"
+
+namespace weft {
+
+// The dropout sites of a model by name. A site's id is a hash of its name, so masks depend neither on the order of
+// constructors nor on what else a model has.
+class DropoutIds {
+ public:
+  // InternalError if the name, or one with the same hash, is taken.
+  uint64_t add(const std::string& name);
+
+ private:
+  std::set<uint64_t> ids_;
+};
+
+// What constructors of layers share.
+struct LayerScope {
+  ParameterRegistry& registry;
+  const TransformerConfig& config;
+  DropoutIds& dropout_ids;
+  const TensorParallel& shards;
+  LoraSites& lora;
+  // Branches that join the residual stream of the stack under construction: each adds to its variance.
+  int64_t residual_branches = 0;
+
+  // The id of a dropout site, named like a parameter: "decoder.3.attention.residual".
+  uint64_t dropout_id(const std::string& name) const { return dropout_ids.add(name); }
+  // Of a product's weight; of one whose output joins the residual stream; of an embedding table.
+  Init weight_init(int64_t in, int64_t out) const;
+  Init residual_init(int64_t in, int64_t out) const;
+  Init embedding_init(int64_t width) const;
+};
+
+}  // namespace weft

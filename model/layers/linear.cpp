@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/layers/linear.h"
+
+#include "model/packed_weights.h"
+
+namespace weft {
+namespace {
+
+int sharded_dim(const Linear::Options& o) {
+  switch (o.sharding) {
+    case LinearSharding::ColumnParallel:
+      return 0;
+    case LinearSharding::RowParallel:
+      return o.shape.rank() - 1;
+    case LinearSharding::None:
+      return -1;
+  }
+  throw InternalError("no such sharding");
+}
+
+}  // namespace
+
+void linear_of_pass(ForwardContext& forward, LinearForward args) {
+  require<InternalError>(forward.packed || !forward.batch_invariant, "a batch-invariant pass reads packed weights");
+  if (forward.packed) args.packed = forward.packed->of(args.weight);
+  linear_forward(forward.context(), args);
+}
+
+Linear::Linear(LayerScope& scope, const Options& o)
+    : weight_(&scope.registry.add({.name = o.name + ".weight",
+                                   .shape = o.shape,
+                                   .init = o.init,
+                                   .decays = true,
+                                   .tp_dim = sharded_dim(o),
+                                   .partial_over_tp = o.sharding == LinearSharding::None && scope.shards.sequence()})),
+      shards_(scope.shards),
+      sharding_(o.sharding),
+      replicated_in_(o.replicated_in),
+      sums_parts_(o.sharding == LinearSharding::RowParallel && scope.shards.active()) {
+  if (scope.lora.adapts(o.name)) {
+    lora_.emplace(scope, Lora::Options{.name = o.name, .weight = o.shape, .tp_dim = sharded_dim(o)});
+  }
+  if (!o.bias) return;
+  // The bias of a row-parallel product is added once, to sequence-sharded tokens.
+  const bool sharded = o.sharding == LinearSharding::ColumnParallel;
+  bias_ = &scope.registry.add({.name = o.name + ".bias",
+                               .shape = Shape(o.shape.dims().first(o.shape.rank() - 1)),
+                               .tp_dim = sharded ? 0 : -1,
+                               .partial_over_tp = !sharded && scope.shards.sequence()});
+}
+
+int64_t Linear::columns() const { return weight_->local_shape().elements() / weight_->local_shape()[-1]; }
+
+Var Linear::input(ForwardContext& forward, const Var& x, const Tokens& tokens) const {
+  const bool gathers = sharding_ == LinearSharding::ColumnParallel && !replicated_in_;
+  return gathers ? shards_.copy_or_gather(forward, x, tokens) : x;
+}
+
+Linear::Use Linear::use(Tape& tape) const {
+  return {.weight = tape.use(weight_), .bias = tape.use(sums_parts_ ? nullptr : bias_)};
+}
+
+Var Linear::result(const Tape& tape, const Tensor& input) const {
+  const DType dtype = input.dtype();
+  return tape.variable(tape.context().empty({input.rows(), columns()}, sums_parts_ ? accumulator_of(dtype) : dtype),
+                       dtype);
+}
+
+Var Linear::output(ForwardContext& forward, const Var& result, const Tokens& tokens) const {
+  return sums_parts_ ? shards_.reduce_or_scatter(forward, result, tokens) : result;
+}
+
+Lora::Use Linear::adapt(ForwardContext& forward, const Tensor& input, const Tokens& tokens,
+                        const Tensor& result) const {
+  return lora_ ? lora_->add(forward, input, tokens, result) : Lora::Use{};
+}
+
+Var Linear::operator()(ForwardContext& forward, const Var& given, const Tokens& tokens) const {
+  Tape& tape = forward.tape;
+  const Var x = input(forward, given, tokens), y = result(tape, x->value);
+  const auto [weight, bias] = use(tape);
+  linear_of_pass(forward, {.x = x->value, .weight = weight.value(), .bias = bias.value(), .y = y->value});
+  const Lora::Use lora = adapt(forward, x->value, tokens, y->value);
+  tape.push([&tape, x, y, weight = weight, bias = bias, lora] {
+    const GradientSlot dx = tape.slot(x), dweight = weight.contribute(), dbias = bias.contribute();
+    linear_backward(tape.context(), {.dy = y->gradient,
+                                     .x = x->value,
+                                     .weight = weight.value(),
+                                     .dx = dx.tensor,
+                                     .dx_mode = dx.mode,
+                                     .dweight = dweight.tensor,
+                                     .dweight_mode = dweight.mode,
+                                     .dbias = dbias.tensor,
+                                     .dbias_mode = dbias.mode});
+    lora.backward(tape.context(), y->gradient, dx.tensor, Accumulate::Add);
+  });
+  return output(forward, y, tokens);
+}
+
+}  // namespace weft

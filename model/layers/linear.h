@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <optional>
+#include <string>
+
+#include "kernels/ops/linear.h"
+#include "model/forward_context.h"
+#include "model/layers/layer_scope.h"
+#include "model/layers/lora.h"
+#include "model/packed_tokens.h"
+
+namespace weft {
+
+// linear_forward as the pass wants it: with the packed weight, if it has packed weights.
+void linear_of_pass(ForwardContext& forward, LinearForward args);
+
+// How tensor parallelism divides a product.
+enum class LinearSharding : uint8_t {
+  None,            // every rank has the whole weight: sequence-sharded tokens in and out
+  ColumnParallel,  // outputs are divided: sequence-sharded tokens in, this rank's features of replicated tokens out
+  // Inputs are divided: this rank's features of replicated tokens in, sequence-sharded tokens out. One rank's product
+  // takes the bias and is rounded with it. The parts of several are not rounded at all: their sum goes to a residual
+  // sum, which adds the bias (Linear::residual_bias) and rounds.
+  RowParallel,
+};
+
+// y = x W^T + b. `shape` is the weight's global shape, its last dim the input's width.
+class Linear {
+ public:
+  struct Options {
+    std::string name;
+    Shape shape;
+    Init init;
+    bool bias = true;
+    LinearSharding sharding = LinearSharding::None;
+    bool replicated_in = false;  // ColumnParallel: the input's tokens are replicated already
+  };
+  Linear(LayerScope& scope, const Options& options);
+  Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+
+  // Its steps, for a layer that runs several products with one backward (FeedForward): the input on the tokens that
+  // the product reads; one use of the parameters (no bias where the residual sum adds it); the product's result, to be
+  // written; the output that is made of it.
+  struct Use {
+    ParameterUse weight, bias;
+  };
+  Var input(ForwardContext& forward, const Var& x, const Tokens& tokens) const;
+  Use use(Tape& tape) const;
+  Var result(const Tape& tape, const Tensor& input) const;
+  Var output(ForwardContext& forward, const Var& result, const Tokens& tokens) const;
+  bool adapted() const { return lora_.has_value(); }
+  // Adds what the adapter makes of `input` to the product's result, before any activation; nothing without one.
+  Lora::Use adapt(ForwardContext& forward, const Tensor& input, const Tokens& tokens, const Tensor& result) const;
+
+  int64_t columns() const;  // of the result: this rank's outputs
+  // The bias that the residual_norm that follows has to add, or null.
+  const Parameter* residual_bias() const { return sums_parts_ ? bias_ : nullptr; }
+
+ private:
+  const Parameter* weight_;
+  const Parameter* bias_ = nullptr;
+  std::optional<Lora> lora_;
+  const TensorParallel& shards_;
+  LinearSharding sharding_;
+  bool replicated_in_;
+  bool sums_parts_;  // the output is a sum over tp
+};
+
+}  // namespace weft

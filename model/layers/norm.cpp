@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/layers/norm.h"
+
+namespace weft {
+
+Norm::Norm(LayerScope& scope, const std::string& name)
+    : gamma_(&scope.registry.add({.name = name + ".weight",
+                                  .shape = {scope.config.width},
+                                  .init = Init::ones(),
+                                  .partial_over_tp = scope.shards.sequence()})),
+      epsilon_(scope.config.norm_epsilon) {
+  if (!scope.config.norm_bias) return;
+  beta_ = &scope.registry.add(
+      {.name = name + ".bias", .shape = {scope.config.width}, .partial_over_tp = scope.shards.sequence()});
+}
+
+}  // namespace weft

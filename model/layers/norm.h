@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+
+#include "model/layers/layer_scope.h"
+
+namespace weft {
+
+// The parameters of a LayerNorm over the last dim, [width] each; residual_norm computes it (model/layers/residual.h).
+class Norm {
+ public:
+  Norm(LayerScope& scope, const std::string& name);
+  const Parameter* gamma() const { return gamma_; }
+  const Parameter* beta() const { return beta_; }  // null if norms have no bias
+  double epsilon() const { return epsilon_; }
+
+ private:
+  const Parameter* gamma_;
+  const Parameter* beta_ = nullptr;
+  double epsilon_;
+};
+
+}  // namespace weft

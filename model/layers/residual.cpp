@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/layers/residual.h"
+
+#include "kernels/ops/residual_norm.h"
+
+namespace weft {
+
+Branch::Branch(LayerScope& scope, const std::string& name)
+    : norm_(scope, name + "_norm"),
+      pre_norm_(scope.config.norm_placement == NormPlacement::Pre),
+      dropout_(scope.config.dropout.residual),
+      dropout_id_(scope.dropout_id(name + ".residual")) {}
+
+Var Residual::branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens) {
+  return branch.pre_norm_ ? normed(forward, branch.norm_, tokens) : value(forward, tokens);
+}
+
+// In pre-LN the branch waits for the next norm; in post-LN its own norm follows.
+void Residual::add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias,
+                   const Tokens& tokens) {
+  pending_ = std::move(output);
+  bias_ = bias, dropout_ = branch.dropout_, dropout_id_ = branch.dropout_id_;
+  if (!branch.pre_norm_) value_ = join(forward, &branch.norm_, tokens, false);
+}
+
+Var Residual::normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens) {
+  return join(forward, &norm, tokens, true);
+}
+
+Var Residual::value(ForwardContext& forward, const Tokens& tokens) {
+  if (pending_) join(forward, nullptr, tokens, true);
+  return value_;
+}
+
+void Residual::segment(ForwardContext& forward, const Var& memory, const Body& body) {
+  if (forward.recompute != Recompute::Block || !forward.tape.training()) return body(forward, *this, memory);
+  const auto before = std::make_shared<const Residual>(*this);
+  const auto after = std::make_shared<Residual>(*this);
+  const ForwardContext outer = forward;
+  const auto run = [before, after, outer, body](Tape& tape, const std::vector<Var>& in) -> std::vector<Var> {
+    ForwardContext inner{tape, outer.step};
+    Residual stream = *before;
+    stream.value_ = in[0], stream.pending_ = in[1];
+    body(inner, stream, in[2]);
+    *after = stream;
+    return {stream.value_, stream.pending_};
+  };
+  const auto out = forward.tape.recompute({value_, pending_, memory}, run);
+  *this = *after;
+  value_ = out[0], pending_ = out[1];
+  after->value_ = nullptr, after->pending_ = nullptr;
+}
+
+namespace {
+
+// What one residual_norm leaves for its backward.
+struct Saved {
+  Var x, residual, sum, normed;  // residual, normed: null if there is no sum, no norm
+  Tensor mean, rstd;
+  Dropout dropout;
+  ParameterUse bias, gamma, beta;
+};
+
+void backward(Tape& tape, const Saved& s) {
+  ResidualNormBackward back{.dnormed = s.normed ? s.normed->gradient : Tensor{},
+                            .sum = s.sum->value,
+                            .gamma = s.gamma.value(),
+                            .mean = s.mean,
+                            .rstd = s.rstd,
+                            .dropout = s.dropout};
+  // Without a branch the norm reads the stream itself: its gradient joins what has come to x by other ways.
+  if (s.residual) back.dsum = s.sum->gradient;
+  const GradientSlot dx = tape.slot(s.x);
+  back.dx = dx.tensor, back.dx_mode = dx.mode;
+  if (s.residual && s.residual->needs_gradient) {
+    if (!s.residual->gradient && s.sum->gradient) {
+      s.residual->gradient = s.sum->gradient, back.dresidual = s.sum->gradient;
+    } else {
+      const GradientSlot slot = tape.slot(s.residual);
+      back.dresidual = slot.tensor, back.dresidual_mode = slot.mode;
+    }
+  }
+  const GradientSlot dbias = s.bias.contribute(), dgamma = s.gamma.contribute(), dbeta = s.beta.contribute();
+  back.dbias = dbias.tensor, back.dbias_mode = dbias.mode;
+  back.dgamma = dgamma.tensor, back.dgamma_mode = dgamma.mode;
+  back.dbeta = dbeta.tensor, back.dbeta_mode = dbeta.mode;
+  residual_norm_backward(tape.context(), back);
+}
+
+}  // namespace
+
+// One residual_norm: what is absent (branch, norm) is left out. With keep_sum the stream's value becomes the sum.
+Var Residual::join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum) {
+  Tape& tape = forward.tape;
+  Context& context = tape.context();
+  Saved s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
+  const Shape shape = s.x->value.shape();
+  const DType dtype = value_->value.dtype(), acc_dtype = accumulator_of(dtype);
+  s.sum = pending_ ? tape.variable(context.empty(shape, dtype)) : s.x;
+  if (norm) {
+    s.normed = tape.variable(context.empty(shape, dtype));
+    s.mean = context.empty({shape[0]}, acc_dtype);
+    s.rstd = context.empty({shape[0]}, acc_dtype);
+  }
+  s.bias = tape.use(pending_ ? bias_ : nullptr);
+  s.gamma = tape.use(norm ? norm->gamma() : nullptr);
+  s.beta = tape.use(norm ? norm->beta() : nullptr);
+  if (pending_) s.dropout = forward.dropout(dropout_, dropout_id_, tokens->residual.ids);
+  residual_norm_forward(context, {.x = s.x->value,
+                                  .bias = s.bias.value(),
+                                  .dropout = s.dropout,
+                                  .residual = s.residual ? s.residual->value : Tensor{},
+                                  .gamma = s.gamma.value(),
+                                  .beta = s.beta.value(),
+                                  .epsilon = norm ? norm->epsilon() : 1e-5,
+                                  .sum = pending_ ? s.sum->value : Tensor{},
+                                  .normed = s.normed ? s.normed->value : Tensor{},
+                                  .mean = s.mean,
+                                  .rstd = s.rstd});
+  // The sum is what backward reads, of the branch's output only the shape. A segment's first pass leaves it to the
+  // second.
+  if (pending_ && tape.recording()) s.x->value = {};
+  if (keep_sum) value_ = s.sum;
+  pending_ = nullptr;
+  Var normed = s.normed;
+  tape.push([&tape, s = std::move(s)] { backward(tape, s); });
+  return normed;
+}
+
+}  // namespace weft

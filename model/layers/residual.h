@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <string>
+
+#include "model/forward_context.h"
+#include "model/layers/norm.h"
+#include "model/packed_tokens.h"
+
+namespace weft {
+
+// What a branch of the residual stream (attention, feed-forward) brings besides its body: the norm before it (pre-LN)
+// or after the sum (post-LN), and the dropout of its output. A sublayer derives from it and has
+//   Var operator()(ForwardContext&, const Var& x, const Tokens&, ...) const    its output, as Linear leaves it
+//   const Parameter* output_bias() const                                             its Linear::residual_bias
+class Branch {
+ protected:
+  // Declares the norm `name`_norm and the dropout site `name`.residual.
+  Branch(LayerScope& scope, const std::string& name);
+
+ private:
+  friend class Residual;
+  Norm norm_;
+  bool pre_norm_;
+  double dropout_;
+  uint64_t dropout_id_;
+};
+
+// The residual stream of a stack: a value, and a branch that has not joined it yet, so that the sum and the next norm
+// are one operation.
+class Residual {
+ public:
+  explicit Residual(Var value) : value_(std::move(value)) {}
+
+  // x + dropout(sublayer(norm(x)) + bias) in pre-LN, norm(x + dropout(sublayer(x) + bias)) in post-LN.
+  template <class Sublayer, class... Inputs>
+  void apply(ForwardContext& forward, const Sublayer& sublayer, const Tokens& tokens, const Inputs&... inputs) {
+    const Branch& branch = sublayer;
+    const Var x = branch_input(forward, branch, tokens);
+    add(forward, branch, sublayer(forward, x, tokens, inputs...), sublayer.output_bias(), tokens);
+  }
+  Var value(ForwardContext& forward, const Tokens& tokens);                     // joins without a norm
+  Var normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens);  // joins, returns norm(value)
+
+  // Runs body(forward, residual, memory), which may use the stream and the memory alone, as a recomputed segment.
+  using Body = std::function<void(ForwardContext&, Residual&, const Var& memory)>;
+  void segment(ForwardContext& forward, const Var& memory, const Body& body);
+
+ private:
+  Var branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens);
+  void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias, const Tokens& tokens);
+  Var join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum);
+
+  Var value_, pending_;  // pending: the branch that has not joined, or null
+  const Parameter* bias_ = nullptr;
+  double dropout_ = 0;
+  uint64_t dropout_id_ = 0;
+};
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+
+#include "base/mpi.h"
+#include "parallel/watch/node_status.h"
+
+namespace weft {
+
+class WorldStatus;
+
+// The ranks of MPI_COMM_WORLD that run on this machine, this one's place among them, and the page that they share:
+// absent if it could not be shared by all of them (ranks in containers of their own).
+struct NodeRanks {
+  MpiComm comm;
+  int rank = 0;
+  int ranks = 1;
+  int nodes = 1;  // of the world
+  std::unique_ptr<NodeStatus> page;
+};
+NodeRanks ranks_of_this_node();  // collective
+
+// What the first rank's watchdog of each node is to look at, so that the nodes know of each other's ranks: a socket on
+// a network that rank 0's node shares with most others (of those that OMPI_MCA_btl_tcp_if_include names, if it does),
+// and rank 0's address and token. nullptr for other ranks, for one node, and on all nodes where one has no page or
+// rank 0's has no address (IPv4 alone). Collective.
+std::unique_ptr<WorldStatus> join_nodes(const NodeRanks& node);
+
+}  // namespace weft

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/parameters/gradient_buckets.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "kernels/ops/elementwise.h"
+
+namespace weft {
+
+struct GradientBuckets::Bucket {
+  FlatRange range;
+  std::optional<FlatRange> owned;            // this rank's share, if the replicas divide gradients
+  std::vector<const Parameter*> parameters;  // that lie in it
+  Tensor gradient;                           // of the range
+  Tensor sum;                                // of what is owned, if it is added to what earlier micro-batches left
+  std::unique_ptr<CollectiveWork> pending;
+};
+
+GradientBuckets::GradientBuckets(ParameterRegistry& registry) : registry_(registry) {
+  const FlatLayout& layout = registry.layout();
+  for (size_t b = 0; b < layout.trained_buckets; ++b) {
+    auto bucket = std::make_unique<Bucket>();
+    bucket->range = layout.buckets[b];
+    if (layout.sharded()) bucket->owned = layout.owned[b];
+    if (registry.flat_gradient()) {
+      bucket->gradient =
+          registry.flat_gradient().flat(bucket->range.begin - layout.trained_begin, Shape{bucket->range.size()});
+    }
+    buckets_.push_back(std::move(bucket));
+  }
+  for (const auto& p : registry.parameters()) {
+    if (!p->spec().frozen) buckets_[layout.bucket_of[p->index()]]->parameters.push_back(p.get());
+  }
+  contributions_.resize(registry.parameters().size());
+}
+
+GradientBuckets::~GradientBuckets() = default;
+
+Tensor GradientBuckets::gradient_of(const Parameter& parameter) const {
+  const Bucket& bucket = *buckets_[registry_.layout().bucket_of[parameter.index()]];
+  return bucket.gradient.flat(parameter.flat_offset() - bucket.range.begin, parameter.local_shape());
+}
+
+GradientSlot GradientBuckets::contribute(const Parameter& parameter) {
+  if (parameter.spec().frozen) return {};
+  hold(*buckets_[registry_.layout().bucket_of[parameter.index()]]);
+  const bool first = !std::exchange(contributions(parameter).any, true);
+  return {gradient_of(parameter), first ? Accumulate::Overwrite : Accumulate::Add};
+}
+
+void GradientBuckets::hold(Bucket& bucket) {
+  if (bucket.gradient) return;
+  complete(bucket);
+  Context& context = registry_.context();
+  bucket.gradient = context.empty(Shape{bucket.range.size()}, registry_.reduced_gradient().data.dtype());
+  // Between parameters lies padding that no operation writes and the reduction sums.
+  fill(context, bucket.gradient, 0);
+}
+
+void GradientBuckets::begin_step() {
+  std::ranges::fill(contributions_, Contributions{});
+  next_ = 0;
+  reducing_ = false;
+  first_round_ = true;
+  exposed_ = 0;
+}
+
+void GradientBuckets::begin_micro_batch(bool last) {
+  reducing_ = last || registry_.layout().zero == ZeroStage::Gradients;
+}
+
+void GradientBuckets::open_use(const Parameter& parameter) { contributions(parameter).open_uses += 1; }
+
+void GradientBuckets::close_use(const Parameter& parameter) noexcept { contributions(parameter).open_uses -= 1; }
+
+void GradientBuckets::start(Bucket& bucket) {
+  const CollectiveUse use{"gradient bucket", static_cast<int64_t>(next_)};
+  Communicator& dp = registry_.mesh().dp();
+  if (!bucket.owned) {
+    if (dp.size() > 1) bucket.pending = dp.start_all_reduce(bucket.gradient, ReduceOp::Sum, use);
+    return;
+  }
+  const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
+  bucket.sum = first_round_ ? mine : registry_.context().empty(mine.shape(), mine.dtype());
+  bucket.pending = dp.start_reduce_scatter(bucket.gradient, bucket.sum, use);
+}
+
+void GradientBuckets::start_ready() {
+  for (; next_ < buckets_.size(); ++next_) {
+    Bucket& bucket = *buckets_[next_];
+    const bool ready = std::ranges::all_of(bucket.parameters, [this](const Parameter* p) {
+      return contributions(*p).any && contributions(*p).open_uses == 0;
+    });
+    if (!ready) return;
+    start(bucket);
+  }
+}
+
+void GradientBuckets::start_rest() {
+  for (; next_ < buckets_.size(); ++next_) {
+    hold(*buckets_[next_]);
+    for (const Parameter* p : buckets_[next_]->parameters) {
+      if (!contributions(*p).any) fill(registry_.context(), gradient_of(*p), 0);
+      contributions(*p) = {.any = true};
+    }
+    start(*buckets_[next_]);
+  }
+}
+
+void GradientBuckets::progress() {
+  if (reducing_) start_ready();
+  if (next_ > 0) registry_.mesh().dp().progress();
+}
+
+// Waits for a bucket's reduction and puts its result where it belongs.
+void GradientBuckets::complete(Bucket& bucket) {
+  if (!bucket.pending) return;
+  const auto began = std::chrono::steady_clock::now();
+  bucket.pending->wait();
+  bucket.pending.reset();
+  exposed_ += seconds_since(began);
+  if (!bucket.owned) return;
+  const Tensor mine = registry_.reduced_gradient().piece(*bucket.owned);
+  if (bucket.sum.storage() != mine.storage()) add_scaled(registry_.context(), bucket.sum, 1, mine);
+  bucket.sum = {};
+  if (registry_.layout().zero != ZeroStage::Gradients) return;
+  bucket.gradient = {};
+  for (const Parameter* p : bucket.parameters) contributions(*p).any = false;
+}
+
+void GradientBuckets::end_micro_batch() {
+  if (registry_.layout().zero != ZeroStage::Gradients) return;
+  start_rest();
+  for (const auto& bucket : buckets_) complete(*bucket);
+  next_ = 0;
+  first_round_ = false;
+}
+
+double GradientBuckets::finish() {
+  if (registry_.layout().zero != ZeroStage::Gradients) start_rest();
+  for (const auto& bucket : buckets_) complete(*bucket);
+  reduce_partial_gradients();
+  return exposed_;
+}
+
+// Parameters of which every tp rank has seen some rows only: their parts are summed in one message.
+void GradientBuckets::reduce_partial_gradients() {
+  Communicator& tp = registry_.mesh().tp();
+  std::vector<Tensor> parts;
+  int64_t total = 0;
+  for (const auto& p : registry_.parameters()) {
+    if (!p->spec().partial_over_tp || p->spec().frozen || tp.size() == 1) continue;
+    for (const FlatRange& part : registry_.reduced_gradient().parts(p->range())) {
+      parts.push_back(registry_.reduced_gradient().piece(part));
+      total += part.size();
+    }
+  }
+  if (total == 0) return;
+  Context& context = registry_.context();
+  const Tensor message = context.empty(Shape{total}, registry_.reduced_gradient().data.dtype());
+  const auto each = [&](auto&& move) {
+    int64_t at = 0;
+    for (const Tensor& part : parts) {
+      move(part, message.flat(at, part.shape()));
+      at += part.elements();
+    }
+  };
+  each([&](const Tensor& part, const Tensor& place) { convert(context, part, place); });
+  tp.all_reduce(message);
+  each([&](const Tensor& part, const Tensor& place) { convert(context, place, part); });
+}
+
+}  // namespace weft

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/parameters/parameter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "base/hash.h"
+#include "base/parallel_for.h"
+#include "base/philox.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/transfer.h"
+
+namespace weft {
+namespace {
+
+// Elements 4 block .. 4 block + 3 of a parameter. Rounded to fp32 in every precision, so that an f64 run starts from
+// the same weights.
+std::array<float, 4> draw_block(const Init& init, const Philox& philox, int64_t block) {
+  const auto counter = static_cast<uint64_t>(block);
+  const auto bits = philox({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0});
+  std::array<float, 4> drawn{};
+  for (size_t i = 0; i < 4; i += 2) {
+    if (init.kind == Init::Kind::Uniform) {
+      for (size_t lane : {i, i + 1}) drawn[lane] = static_cast<float>(init.spread * (2 * uniform_open(bits[lane]) - 1));
+      continue;
+    }
+    // Box-Muller: lanes 0, 1 and lanes 2, 3 are pairs.
+    const double radius = std::sqrt(-2 * std::log(uniform_open(bits[i])));
+    const double angle = 2 * std::numbers::pi * uniform_open(bits[i + 1]);
+    drawn[i] = static_cast<float>(init.spread * radius * std::cos(angle));
+    drawn[i + 1] = static_cast<float>(init.spread * radius * std::sin(angle));
+  }
+  return drawn;
+}
+
+// Rows of a parameter's local box, each contiguous in the last dim.
+class LocalRows {
+ public:
+  LocalRows(const Shape& global, const Shape& local, std::vector<int64_t> origin)
+      : global_(global), local_(local), origin_(std::move(origin)) {}
+  int64_t columns() const { return local_.rank() == 0 ? 1 : local_[-1]; }
+  int64_t rows() const { return columns() == 0 ? 0 : local_.elements() / columns(); }
+  // The global flat index of a row's first element.
+  int64_t global_index(int64_t row) const {
+    int64_t flat = 0, stride = 1;
+    for (int d = global_.rank() - 1; d >= 0; --d) {
+      int64_t at = origin_[d];
+      if (d < global_.rank() - 1) at += row % local_[d], row /= local_[d];
+      flat += at * stride;
+      stride *= global_[d];
+    }
+    return flat;
+  }
+
+ private:
+  Shape global_, local_;
+  std::vector<int64_t> origin_;
+};
+
+// Elements first .. first + n of the parameter, by global flat index.
+template <class T>
+void draw_run(const Init& init, const Philox& philox, int64_t first, int64_t n, T* out) {
+  switch (init.kind) {
+    case Init::Kind::Zeros:
+      std::fill_n(out, n, T(0));
+      break;
+    case Init::Kind::Ones:
+      std::fill_n(out, n, T(1));
+      break;
+    case Init::Kind::Normal:
+    case Init::Kind::Uniform:
+      for (int64_t i = 0; i < n;) {
+        const std::array<float, 4> block = draw_block(init, philox, (first + i) / 4);
+        for (int64_t lane = (first + i) % 4; lane < 4 && i < n; ++lane, ++i) out[i] = static_cast<T>(block[lane]);
+      }
+  }
+}
+
+}  // namespace
+
+DType compute_dtype(Precision precision) {
+  switch (precision) {
+    case Precision::Bf16:
+      return DType::BF16;
+    case Precision::Fp64:
+      return DType::F64;
+    case Precision::Fp32:
+      return DType::F32;
+  }
+  throw InternalError("no such precision");
+}
+
+Parameter& ParameterRegistry::add(ParameterSpec spec) {
+  require<InternalError>(!flat_value_, "parameter {} declared after allocation", spec.name);
+  require<InternalError>(!find(spec.name), "parameter {} declared twice", spec.name);
+  auto p = std::make_unique<Parameter>();
+  p->local_shape_ = p->extent_ = spec.shape;
+  const int tp = mesh_.tp().size();
+  if (spec.padded) {
+    require<InternalError>(spec.tp_dim == 0, "parameter {}: only dim 0 can be padded", spec.name);
+    const int64_t global = spec.shape[0], multiple = context_.vocabulary_multiple();
+    const int64_t local = (global + tp * multiple - 1) / (tp * multiple) * multiple;
+    p->local_shape_[0] = local;
+    p->extent_[0] = std::clamp<int64_t>(global - local * mesh_.tp().rank(), 0, local);
+  } else if (spec.tp_dim >= 0) {
+    p->local_shape_[spec.tp_dim] = div_exact(spec.shape[spec.tp_dim], tp, spec.name.c_str());
+    p->extent_ = p->local_shape_;
+  }
+  p->spec_ = std::move(spec);
+  p->index_ = parameters_.size();
+  parameters_.push_back(std::move(p));
+  return *parameters_.back();
+}
+
+void ParameterRegistry::freeze(const Parameter& parameter) {
+  require<InternalError>(!flat_value_, "parameter {} frozen after allocation", parameter.spec().name);
+  parameters_[parameter.index()]->spec_.frozen = true;
+}
+
+void ParameterRegistry::allocate(Precision precision, bool training, const Sharding& sharding) {
+  precision_ = precision;
+  const DType compute = compute_dtype(precision);
+  const DType acc_dtype = accumulator_of(compute);
+  std::vector<int64_t> sizes;
+  std::vector<bool> frozen;
+  for (const auto& p : parameters_) {
+    sizes.push_back(p->local_shape_.elements()), frozen.push_back(training && p->spec_.frozen);
+  }
+  const Communicator& dp = mesh_.dp();
+  layout_ = make_flat_layout(sizes, size_of(acc_dtype), training ? sharding : Sharding{}, dp.rank(), dp.size(), frozen);
+  const Shape whole{layout_.elements};
+  flat_value_ = context_.zeros(whole, compute);
+  master_ = compute == acc_dtype ? FlatBuffer::whole(layout_, flat_value_)
+                                 : FlatBuffer::shard(layout_, context_.zeros(Shape{layout_.owned_elements}, acc_dtype));
+  if (training) {
+    const Shape trained{layout_.elements - layout_.trained_begin};
+    if (layout_.zero != ZeroStage::Gradients) flat_gradient_ = context_.zeros(trained, acc_dtype);
+    reduced_gradient_ = layout_.sharded() ? make_state() : FlatBuffer::trained_whole(layout_, flat_gradient_);
+  }
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Parameter& p = *parameters_[i];
+    p.flat_offset_ = layout_.offsets[i];
+    p.value_ = flat_value_.flat(p.flat_offset_, p.local_shape_);
+  }
+}
+
+FlatBuffer ParameterRegistry::make_state() const {
+  const DType acc_dtype = accumulator_of(compute_dtype(precision_));
+  return FlatBuffer::trained_shard(layout_, context_.zeros(Shape{layout_.trained_owned_elements}, acc_dtype));
+}
+
+// Each replica draws the whole parameter on its host, in pieces, and keeps what it owns of it.
+template <class T>
+void ParameterRegistry::draw_masters(const Parameter& p, uint64_t seed) {
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  const LocalRows rows(p.spec_.shape, p.extent_, local_origin(p));
+  const Philox philox(hash64(p.spec_.name, seed));
+  const int64_t columns = rows.columns(), at_once = std::max<int64_t>(1, kPiece / std::max<int64_t>(1, columns));
+  std::vector<T> drawn;
+  for (int64_t first = 0; first < rows.rows(); first += at_once) {
+    const int64_t n = std::min(at_once, rows.rows() - first);
+    context_.note_progress();
+    drawn.resize(static_cast<size_t>(n * columns));
+    parallel_for(context_.threads(), n, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        draw_run(p.spec_.init, philox, rows.global_index(first + r), columns, drawn.data() + r * columns);
+      }
+    });
+    const int64_t begin = p.flat_offset_ + first * columns;
+    for (const FlatRange& part : master_.parts({begin, begin + n * columns})) {
+      upload(
+          context_,
+          std::span<const T>(drawn).subspan(static_cast<size_t>(part.begin - begin), static_cast<size_t>(part.size())),
+          master_.piece(part));
+    }
+  }
+}
+
+void ParameterRegistry::initialise(uint64_t seed) {
+  for (const auto& p : parameters_) {
+    if (context_.meta()) break;
+    precision_ == Precision::Fp64 ? draw_masters<double>(*p, seed) : draw_masters<float>(*p, seed);
+  }
+  sync_compute_weights();
+}
+
+Tensor ParameterRegistry::rounded_value(size_t owned) const {
+  if (flat_value_.storage() == master_.data.storage()) return {};
+  const FlatRange& range = layout_.owned[owned];
+  return flat_value_.flat(range.begin, Shape{range.size()});
+}
+
+void ParameterRegistry::start_weight_gather(size_t owned) {
+  ++weights_version_;
+  if (!layout_.sharded()) return;
+  const FlatRange &range = layout_.owned[owned], &bucket = layout_.buckets[owned];
+  gathering_.push_back(mesh_.dp().start_all_gather(flat_value_.flat(range.begin, Shape{range.size()}),
+                                                   flat_value_.flat(bucket.begin, Shape{bucket.size()}),
+                                                   {"weights of bucket", static_cast<int64_t>(owned)}));
+  mesh_.dp().progress();
+}
+
+void ParameterRegistry::finish_weight_gather() {
+  for (const auto& pending : gathering_) pending->wait();
+  gathering_.clear();
+  ++weights_version_;
+}
+
+void ParameterRegistry::sync_compute_weights() {
+  for (size_t i = 0; i < layout_.owned.size(); ++i) {
+    if (const Tensor value = rounded_value(i)) convert(context_, master_.piece(layout_.owned[i]), value);
+    start_weight_gather(i);
+  }
+  finish_weight_gather();
+}
+
+Parameter* ParameterRegistry::find(std::string_view name) const {
+  for (const auto& p : parameters_) {
+    if (p->spec_.name == name) return p.get();
+  }
+  return nullptr;
+}
+
+int64_t ParameterRegistry::global_elements() const {
+  int64_t n = 0;
+  for (const auto& p : parameters_) n += p->spec_.shape.elements();
+  return n;
+}
+
+std::vector<int64_t> ParameterRegistry::local_origin(const Parameter& parameter) const {
+  std::vector<int64_t> origin(parameter.spec_.shape.rank(), 0);
+  const int dim = parameter.spec_.tp_dim;
+  if (dim >= 0) {
+    origin[dim] = std::min(parameter.local_shape_[dim] * mesh_.tp().rank(), parameter.spec_.shape[dim]);
+  }
+  return origin;
+}
+
+}  // namespace weft

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/context.h"
+#include "parallel/mesh.h"
+#include "parallel/parameters/flat_layout.h"
+
+namespace weft {
+
+// The distribution that a parameter is drawn from. Element i of the global tensor is a function of (seed, name, i)
+// alone, whatever the layout.
+struct Init {
+  enum class Kind : uint8_t { Zeros, Ones, Normal, Uniform } kind = Kind::Zeros;
+  double spread = 0;  // standard deviation (Normal) or half-width (Uniform)
+  static Init zeros() { return {}; }
+  static Init ones() { return {Kind::Ones, 0}; }
+  static Init normal(double deviation) { return {Kind::Normal, deviation}; }
+  static Init uniform(double bound) { return {Kind::Uniform, bound}; }
+};
+
+// One parameter of the model, declared once, in the constructor of the layer that owns it. Everything else
+// (allocation, initialisation, optimizer groups, buckets, checkpoints, counting) walks the registry.
+struct ParameterSpec {
+  std::string name;  // dotted path, unique: decoder.0.attention.qkv.weight
+  Shape shape;       // global
+  Init init;
+  bool decays = false;           // weight decay applies (matrices and embeddings; not biases and norms)
+  int tp_dim = -1;               // the dim that tensor parallelism shards, or -1: replicated over tp
+  bool padded = false;           // a vocabulary: dim 0 is sharded in equal parts, padded to what the device likes
+  bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
+  bool frozen = false;           // training leaves it as it is: it has no gradient and no moments
+};
+
+class Parameter {
+ public:
+  const ParameterSpec& spec() const { return spec_; }
+  size_t index() const { return index_; }                    // in the registry, in order of declaration
+  const Shape& local_shape() const { return local_shape_; }  // in memory, padding included
+  const Shape& extent() const { return extent_; }            // what exists of it: padding is zero and stays zero
+  int64_t flat_offset() const { return flat_offset_; }       // elements, in the flat buffers
+  FlatRange range() const { return {flat_offset_, flat_offset_ + local_shape_.elements()}; }
+  const Tensor& value() const { return value_; }  // compute dtype: what operations read
+
+ private:
+  friend class ParameterRegistry;
+  ParameterSpec spec_;
+  size_t index_ = 0;
+  Shape local_shape_, extent_;
+  int64_t flat_offset_ = 0;
+  Tensor value_;
+};
+
+enum class Precision : uint8_t { Fp32, Bf16, Fp64 };
+DType compute_dtype(Precision precision);
+
+class ParameterRegistry {
+ public:
+  ParameterRegistry(Context& context, Mesh& mesh) : context_(context), mesh_(mesh) {}
+  ParameterRegistry(const ParameterRegistry&) = delete;
+  ParameterRegistry& operator=(const ParameterRegistry&) = delete;
+
+  Parameter& add(ParameterSpec spec);
+  // Before allocate().
+  void freeze(const Parameter& parameter);
+  // Flat buffers for values, and for training also for gradients. Ends the time of add().
+  void allocate(Precision precision, bool training, const Sharding& sharding = {});
+  void initialise(uint64_t seed);
+  // The compute values of an owned range, if they are copies of its masters in another dtype, else absent: an update
+  // of the masters writes them too. start_weight_gather() then starts gathering what other replicas own around it, so
+  // that it moves while the next range is updated. sync_compute_weights() makes all compute values follow the masters,
+  // after these were drawn or loaded.
+  Tensor rounded_value(size_t owned) const;
+  void start_weight_gather(size_t owned);
+  void finish_weight_gather();
+  void sync_compute_weights();
+  // An update that this host has not gone through was queued (kernels/device/operation_graph.h).
+  void note_weights_changed() { ++weights_version_; }
+  // Another number after every change of the compute values: what is derived from them is asked to compare it.
+  uint64_t weights_version() const { return weights_version_; }
+
+  const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
+  Parameter* find(std::string_view name) const;
+  int64_t global_elements() const;  // of all parameters, each counted once
+  Precision precision() const { return precision_; }
+
+  const FlatLayout& layout() const { return layout_; }
+  const Tensor& flat_value() const { return flat_value_; }
+  // What the optimizer updates, and what is frozen: f32, or f64 in f64 runs.
+  const FlatBuffer& master() const { return master_; }
+  // Gradients after their reduction: summed over dp, of the trained owned ranges at least.
+  const FlatBuffer& reduced_gradient() const { return reduced_gradient_; }
+  // The whole gradient, from layout().trained_begin on; absent if it is never held whole.
+  const Tensor& flat_gradient() const { return flat_gradient_; }
+  // A buffer for optimizer state: of what this rank owns the trained part, zeros.
+  FlatBuffer make_state() const;
+  Context& context() const { return context_; }
+  Mesh& mesh() const { return mesh_; }
+
+  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 unless tp shards)
+  // and the parameter's extent().
+  std::vector<int64_t> local_origin(const Parameter& parameter) const;
+
+ private:
+  template <class T>
+  void draw_masters(const Parameter& parameter, uint64_t seed);
+  Context& context_;
+  Mesh& mesh_;
+  Precision precision_ = Precision::Fp32;
+  std::vector<std::unique_ptr<Parameter>> parameters_;
+  FlatLayout layout_;
+  Tensor flat_value_, flat_gradient_;
+  FlatBuffer master_, reduced_gradient_;
+  std::vector<std::unique_ptr<CollectiveWork>> gathering_;
+  uint64_t weights_version_ = 0;
+};
+
+}  // namespace weft

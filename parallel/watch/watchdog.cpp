@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "parallel/watch/watchdog.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "parallel/watch/standstill.h"
+#include "parallel/watch/within.h"
+#include "parallel/watch/world_status.h"
+
+namespace weft {
+namespace {
+
+// What a device waits in may not let go of it; then the process ends all the same.
+constexpr std::chrono::seconds kReleaseTakes(5);
+
+}  // namespace
+
+double PhaseBudgets::of(RunPhase phase) const {
+  switch (phase) {
+    case RunPhase::Init:
+      return init_seconds;
+    case RunPhase::Step:
+      return step_seconds;
+    case RunPhase::Save:
+      return save_seconds;
+    case RunPhase::Evaluate:
+      return evaluate_seconds;
+  }
+  return step_seconds;
+}
+
+Watchdog::Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options)
+    : heartbeat_(std::move(heartbeat)), options_(std::move(options)) {
+  thread_ = std::thread([this] { run(); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  if (page_) page_->slot(local_rank_).pid = 0;  // what has left is not missed
+}
+
+void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodeStatus> page) {
+  const std::lock_guard lock(mutex_);
+  rank_ = rank, local_rank_ = local_rank, page_ = std::move(page);
+  if (!page_) return;
+  NodeStatus::Slot& slot = page_->slot(local_rank);
+  heartbeat_->move_to(slot.state, page_);
+  neighbours_.resize(static_cast<size_t>(page_->local_ranks()));
+  slot.rank = rank;
+  note_progress();
+  slot.pid = getpid();
+}
+
+void Watchdog::tell_other_nodes(std::unique_ptr<WorldStatus> world) {
+  const std::lock_guard lock(mutex_);
+  world_ = std::move(world);
+  if (page_ && world_) world_->look(*page_);
+}
+
+void Watchdog::set_budgets(const PhaseBudgets& budgets) {
+  const std::lock_guard lock(mutex_);
+  options_.budgets = budgets;
+}
+
+void Watchdog::before_end(std::function<void()> release) {
+  const std::lock_guard lock(mutex_);
+  release_ = std::move(release);
+}
+
+bool Watchdog::first_to_report() {
+  const std::lock_guard lock(mutex_);
+  return claim_report();
+}
+
+bool Watchdog::claim_report() {
+  if (!first_) first_ = !page_ || page_->first_to_report();
+  return *first_;
+}
+
+std::string Watchdog::standstill() {
+  const std::lock_guard lock(mutex_);
+  heartbeat_->device().look();
+  return stands_at(heartbeat_->read()).text();
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex_);
+  auto before = std::chrono::steady_clock::now();
+  const auto poll = std::chrono::duration<double>(options_.poll_seconds);
+  while (!changed_.wait_for(lock, poll, [this] { return ending_; })) {
+    const auto now = std::chrono::steady_clock::now();
+    // A longer gap than this means that the process did not run: nothing is known about it.
+    const double passed = std::min(std::chrono::duration<double>(now - before).count(), 4 * options_.poll_seconds + 1);
+    before = now;
+    if (const auto found = look(passed)) {
+      const bool mine = claim_report();
+      const std::function<void()> release = std::exchange(release_, {});
+      lock.unlock();  // the main thread may come back, and end by an error of its own
+      return end(*found, mine, release);
+    }
+  }
+}
+
+// The report comes first: what follows may hang as well.
+void Watchdog::end(const std::string& report, bool mine, const std::function<void()>& release) {
+  if (options_.on_hang) {
+    options_.on_hang(report);
+  } else if (mine) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, report.data(), report.size());
+  } else {
+    // Another rank is saying it; the launcher ends this one then. Where it does not, this one ends by itself.
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+  }
+  if (release) finish_within(kReleaseTakes, release);
+  if (!options_.on_hang) _exit(static_cast<int>(ExitCode::PeerDied));
+}
+
+std::optional<std::string> Watchdog::look(double seconds_passed) {
+  if (page_ && world_) world_->look(*page_);
+  if (page_) page_->slot(local_rank_).watchdog_ticks.fetch_add(1, std::memory_order_relaxed);
+  auto found = hung(seconds_passed);
+  const auto stopped = stopped_neighbour(seconds_passed);
+  if (found) return found;
+  if (stopped) return report(*stopped);
+  return std::nullopt;
+}
+
+std::optional<std::string> Watchdog::hung(double seconds_passed) {
+  const bool device_moved = heartbeat_->device().look();
+  Heartbeat::Snapshot now = heartbeat_->read();
+  const bool host_moved = now.progress_count != progress_count_;
+  progress_count_ = now.progress_count;
+  idle_ = host_moved || device_moved ? 0 : idle_ + seconds_passed;
+  // What the host queues meanwhile is no progress of a device that does nothing of it.
+  device_idle_ = device_moved || !now.device.busy() ? 0 : device_idle_ + seconds_passed;
+  if (host_moved || device_moved) note_progress();
+  const double budget = options_.budgets.of(now.phase);
+  if (budget <= 0 || std::max(idle_, device_idle_) < budget) return std::nullopt;
+  if (idle_ < budget) now.waiting = false;  // it is the device alone that stands still
+  const auto at_work = [this](const NodeStatus::Entry& peer) {
+    const double theirs = options_.budgets.of(peer.at.phase);
+    return !peer.silent() && (theirs <= 0 || peer.idle_seconds() < theirs);
+  };
+  const Standstill at = stands_at(now);
+  if (std::ranges::any_of(at.awaited_ranks(), at_work)) return std::nullopt;
+  return report(now, at);
+}
+
+std::optional<NodeStatus::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
+  if (!page_) return std::nullopt;
+  // A little longer: a rank that waits for the stopped one in a step knows more to report.
+  const double budget = options_.budgets.step_seconds + 2;
+  std::optional<NodeStatus::Entry> found;
+  for (const NodeStatus::Entry& e : page_->read()) {
+    Neighbour& seen = neighbours_[static_cast<size_t>(e.local_rank)];
+    seen.idle = e.watchdog_ticks == seen.watchdog_ticks ? seen.idle + seconds_passed : 0;
+    seen.watchdog_ticks = e.watchdog_ticks;
+    if (options_.budgets.step_seconds > 0 && seen.idle >= budget) found = e;
+  }
+  return found;
+}
+
+void Watchdog::note_progress() {
+  if (page_) page_->slot(local_rank_).progressed_ns = NodeStatus::now_ns();
+}
+
+Standstill Watchdog::stands_at(const Heartbeat::Snapshot& now) const {
+  return {now, heartbeat_->device().awaited(), page_.get()};
+}
+
+// Who speaks, at the head of a report.
+std::string Watchdog::who() const {
+  const int32_t device = heartbeat_->read().device.device;
+  return fmt::format("[rank {} {} {}pid {}]", rank_, host_name(), device < 0 ? "" : fmt::format("cuda:{} ", device),
+                     getpid());
+}
+
+std::string Watchdog::report(const NodeStatus::Entry& stopped) const {
+  return fmt::format(
+      "error: {} a rank of this machine has not run for {:.0f} s: {}; the job ends\n  hint: the same command resumes "
+      "from the last checkpoint. Under a debugger, set timeouts.step_seconds=0\n",
+      who(), neighbours_[static_cast<size_t>(stopped.local_rank)].idle, describe(stopped));
+}
+
+std::string Watchdog::report(const Heartbeat::Snapshot& now, const Standstill& at) const {
+  return fmt::format(
+      "error: {0} no progress for {1:.0f} s in {2}; {3}; the job ends\n  hint: look at the rank named here; the same "
+      "command resumes from the last checkpoint. Where nothing hangs but work is long, or under a debugger, raise "
+      "timeouts.{4}_seconds (--set timeouts.{4}_seconds=3600; 0 means never)\n",
+      who(), std::max(idle_, device_idle_), place_of(now), at.text(), name(now.phase));
+}
+
+}  // namespace weft

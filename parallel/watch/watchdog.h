@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/config/fields.h"
+#include "parallel/watch/node_status.h"
+
+namespace weft {
+
+class Standstill;
+class WorldStatus;
+
+// Seconds without progress in each phase that are called a hang; 0 means never. A job's section `timeouts`.
+struct PhaseBudgets {
+  double init_seconds = 300;
+  double step_seconds = 50;
+  double save_seconds = 600;
+  double evaluate_seconds = 300;
+
+  template <class Visitor>
+  void fields(Visitor& v) {
+    constexpr Range kSeconds{.min = 0, .max = 1e9};
+    v.field("init_seconds", init_seconds,
+            "Seconds without progress while a run begins or resumes that end it; 0 means never.", kSeconds);
+    v.field("step_seconds", step_seconds,
+            "Seconds without progress in training steps that end the run (each operation is progress); 0 means never.",
+            kSeconds);
+    v.field("save_seconds", save_seconds, "Seconds without progress in a checkpoint that end the run; 0 means never.",
+            kSeconds);
+    v.field("evaluate_seconds", evaluate_seconds,
+            "Seconds without progress in an evaluation or in generations that end the run; 0 means never.", kSeconds);
+  }
+
+  double of(RunPhase phase) const;
+};
+
+struct WatchdogOptions {
+  PhaseBudgets budgets;
+  double poll_seconds = 0.25;
+  // What a hang leads to. Default: the report goes to standard error, from the first rank of the node that sees one,
+  // and the process ends at once with exit code 5, whatever its other threads are stuck in.
+  std::function<void(const std::string& report)> on_hang;
+};
+
+// A thread of its own that ends a rank whose heartbeat has stopped for longer than its phase may take, so that no job
+// hangs in silence: under a launcher one rank's end ends all. It calls no MPI and takes no lock that another thread of
+// the process could hold for long.
+// A rank that waits in a collective while a rank that has not come yet is still at work goes on waiting: slow is not
+// hung. Ranks of other nodes are known by what their watchdogs say over the network; who is silent for a few words is
+// not at work. (Where nothing is heard from the start, the budget must exceed the slowest rank's lag.)
+// Where a rank computes on a device, what its main thread queues is a beat, and so is each collective that the device
+// has done; but a device that has collectives before it and does none of them for a phase's budget hangs, whatever is
+// queued meanwhile. A process of the node that was stopped as a whole is distinguished from one that works or waits
+// long: its own watchdog no longer runs. That ends the job after the budget of a step, whatever the phase. Time in
+// which this process itself was stopped (a debugger, a suspended job) does not count.
+class Watchdog {
+ public:
+  Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // Who this is; from now on the heartbeat beats on the page, if there is one, and the others are read there.
+  // For the main thread.
+  void join(int rank, int local_rank, std::shared_ptr<NodeStatus> page);
+  // For the first rank of each node, after join(): from now on this watchdog keeps those of other nodes informed.
+  void tell_other_nodes(std::unique_ptr<WorldStatus> world);
+  // Other budgets from now on: those of a checkpoint's job, once it is read.
+  void set_budgets(const PhaseBudgets& budgets);
+  // Before the process ends over a hang, after the report: lets go whoever hangs, so that devices are left in order.
+  // Runs in a thread of its own, and is waited for a few seconds at most.
+  void before_end(std::function<void()> release);
+  // False if another rank of the node has reported an end already. The first answer stays.
+  bool first_to_report();
+  // What this rank waits for at the moment, and who keeps it waiting: for an error that is not a hang.
+  std::string standstill();
+
+ private:
+  void run();
+  // Takes note of what happened in the last so many seconds; a report if it is too bad to go on.
+  std::optional<std::string> look(double seconds_passed);
+  std::optional<std::string> hung(double seconds_passed);
+  std::optional<NodeStatus::Entry> stopped_neighbour(double seconds_passed);
+  void note_progress();
+  void end(const std::string& report, bool mine, const std::function<void()>& release);
+  bool claim_report();
+  Standstill stands_at(const Heartbeat::Snapshot& now) const;
+  std::string who() const;
+  std::string report(const Heartbeat::Snapshot& now, const Standstill& at) const;
+  std::string report(const NodeStatus::Entry& stopped) const;
+
+  std::shared_ptr<Heartbeat> heartbeat_;
+  WatchdogOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  int rank_ = 0, local_rank_ = 0;
+  std::shared_ptr<NodeStatus> page_;
+  std::unique_ptr<WorldStatus> world_;
+  uint64_t progress_count_ = 0;
+  // Seconds in which this process ran: since the last beat of the host or of its device; since the device last did one
+  // of the collectives that it has before it.
+  double idle_ = 0, device_idle_ = 0;
+  std::function<void()> release_;
+  std::optional<bool> first_;  // whether it is this rank that reports, once it has asked
+  struct Neighbour {
+    uint64_t watchdog_ticks = 0;
+    double idle = 0;  // seconds since its last tick, those in which this process ran
+  };
+  std::vector<Neighbour> neighbours_;  // by local rank
+  std::thread thread_;
+};
+
+}  // namespace weft

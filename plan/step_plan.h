@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "job/job.h"
+#include "kernels/ledger.h"
+#include "model/config.h"
+#include "parallel/mesh.h"
+
+namespace weft {
+
+// What one rank of a layout needs for the largest step of a job, found by running that step dry: with the code that
+// trains, on a device without memory, through communicators without peers. The rank is the first, whose shards and
+// share of the data are as large as any other's.
+struct StepPlan {
+  MeshLayout layout;
+  Precision precision = Precision::Fp32;
+  int64_t parameters = 0;     // of the whole model
+  size_t weight_bytes = 0;    // values, and masters if they are kept too
+  size_t gradient_bytes = 0;  // held between steps (ZeRO 2 holds no more than its share)
+  size_t optimizer_bytes = 0;
+  size_t activation_bytes = 0;  // that the forward pass of the largest micro-batch leaves for its backward
+  size_t peak_bytes = 0;        // of all tensors at once: the above and workspace
+  size_t snapshot_bytes = 0;    // besides, in the host's memory: the copy of what a save writes, of the rank with most
+  double flops = 0;             // of the step, on this rank
+  double model_flops = 0;       // of the step, over all ranks: plan/model_flops.h
+  int64_t target_tokens = 0;    // of the step, over all ranks
+  int64_t micro_batches = 0;    // of this rank
+  struct Traffic {
+    int64_t calls = 0;
+    double bytes = 0;  // that this rank sends, by the formulas of docs/layouts.md
+  };
+  std::map<std::string, Traffic> traffic;           // by axis and collective: "dp.all_reduce"
+  std::map<std::string, Ledger::Entry> operations;  // by name: "linear_forward"
+
+  // Transient memory: gradients of activations, one bucket of weight gradients, scratch of matrix products.
+  size_t workspace_bytes() const {
+    return peak_bytes - weight_bytes - gradient_bytes - optimizer_bytes - activation_bytes;
+  }
+  double moved(const std::string& axis) const;  // of all collectives of an axis
+};
+
+// Whether the prepared dataset, or without one the job, states how large the vocabularies are.
+bool can_be_planned(const JobConfig& job);
+
+// Vocabularies of the prepared dataset, or without one those that the job's tokenizers state. ConfigError if neither
+// states them.
+Vocabularies planned_vocabularies(const JobConfig& job);
+
+// The layouts of `ranks` ranks, tp from 1 up, on which the job can run; ConfigError if there is none.
+std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks);
+// ConfigError if the job cannot run on this layout.
+void check_layout(const JobConfig& job, const MeshLayout& layout);
+
+// What a plan is for: a CPU rank of so many threads, with which some workspaces grow, or a CUDA device.
+struct PlannedDevice {
+  int threads = 1;
+  bool cuda = false;
+};
+
+// On `layout`, whatever the job's own parallel.tp. Without a
+// prepared dataset a step is made of windows, or of pairs as long as the job lets them be. ConfigError if the model
+// cannot be divided so, or for a CUDA device in a build without CUDA.
+StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const PlannedDevice& device = {});
+
+}  // namespace weft

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handle, the algorithms that there are for a product, and the product itself.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "simulator/libraries/cublaslt/product.h"
+
+using namespace weft::cuda_device;
+
+namespace {
+
+constexpr int kAlgorithms = 4;
+constexpr uint32_t kVectorBytes = 16;
+
+// Algorithm `id` of a product: 0 takes anything, the others want aligned matrices and write partial sums.
+Algorithm algorithm(int32_t id, const Product& p) {
+  if (id == 0) return {};
+  const uint64_t partial_sums = static_cast<uint64_t>(id + 1) * p.m() * p.n() * sizeof(float);
+  return {.id = id, .parts = id + 1, .alignment = kVectorBytes, .workspace = (partial_sums + 255) / 256 * 256};
+}
+
+// WEFT_CUDA_DEVICE_TIMES: with another number other algorithms are the fastest, as on a device, where no two
+// measurements are the same; "device": each device has its own number. Asked for each time, so that a test can change
+// it.
+uint64_t times(int device) {
+  const char* text = std::getenv("WEFT_CUDA_DEVICE_TIMES");
+  if (!text) return 0;
+  if (std::strcmp(text, "device") == 0) return static_cast<uint64_t>(device);
+  char* end = nullptr;
+  const uint64_t number = std::strtoull(text, &end, 10);
+  if (end == text || *end)
+    refuse("WEFT_CUDA_DEVICE_TIMES is '" + std::string(text) + "', and a whole number or 'device' is needed");
+  return number;
+}
+
+// The simulator's own time for it: a fiction, the same for every schedule, and another best algorithm for other shapes.
+double microseconds(const Product& p, int device) {
+  const double work = 2e-6 * static_cast<double>(p.m()) * static_cast<double>(p.n()) * static_cast<double>(p.k());
+  const uint64_t place = p.m() * 7 + p.n() * 13 + p.k() * 3 + times(device) + static_cast<uint64_t>(p.algorithm.id);
+  return 5 + work * (1 + 0.1 * static_cast<double>(place % kAlgorithms));
+}
+
+bool takes(const Algorithm& a, const LayoutDescriptor& l, uint32_t alignment) {
+  const uint64_t line = static_cast<uint64_t>(l.stride) * (l.type == CUDA_R_16BF ? 2 : 4);
+  return alignment >= a.alignment && line % a.alignment == 0;
+}
+
+Product product_of(cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                   cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d) {
+  return {.how = of(how), .a = of(a), .b = of(b), .c = of(c), .d = of(d)};
+}
+
+// Those that fit the workspace and the alignment, the supposedly best first.
+std::vector<Algorithm> candidates(const Product& p, const PreferenceDescriptor& preference) {
+  std::vector<Algorithm> found;
+  for (const int32_t id : {1, 2, 0, 3}) {
+    const Algorithm one = algorithm(id, p);
+    if (one.workspace <= preference.workspace && takes(one, p.a, preference.alignment[0]) &&
+        takes(one, p.b, preference.alignment[1]) && takes(one, p.c, preference.alignment[2]) &&
+        takes(one, p.d, preference.alignment[3]))
+      found.push_back(one);
+  }
+  return found;
+}
+
+// Field by field: what lies between them would otherwise differ from time to time, and programs keep these bytes.
+cublasLtMatmulAlgo_t packed(const Algorithm& a) {
+  cublasLtMatmulAlgo_t out{};
+  out.data[0] = static_cast<uint32_t>(a.id) | static_cast<uint64_t>(a.parts) << 32;
+  out.data[1] = a.alignment;
+  out.data[2] = a.workspace;
+  return out;
+}
+Algorithm unpacked(const cublasLtMatmulAlgo_t& packed) {
+  return {.id = static_cast<int32_t>(packed.data[0]),
+          .parts = static_cast<int32_t>(packed.data[0] >> 32),
+          .alignment = static_cast<uint32_t>(packed.data[1]),
+          .workspace = packed.data[2]};
+}
+
+// An algorithm that was chosen for one product may be used for others: what it needs depends on the one at hand.
+bool known(int32_t id) { return id >= 0 && id < kAlgorithms; }
+
+uint32_t alignment_of(const void* at) {
+  const auto address = reinterpret_cast<uint64_t>(at);
+  return static_cast<uint32_t>(address == 0 ? 256 : std::min<uint64_t>(256, address & -address));
+}
+
+cublasStatus_t enqueue(Simulator& all, const Product& p, cudaStream_t stream) {
+  Stream* own = all.stream_of(stream);
+  if (!own) return CUBLAS_STATUS_INVALID_VALUE;
+  const std::string name =
+      "cublasLtMatmul " + std::to_string(p.m()) + " x " + std::to_string(p.n()) + " x " + std::to_string(p.k());
+  all.enqueue(
+      *own, name, [p, &all](OpId) { run(p, all.memory); }, microseconds(p, own->device));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  Simulator& all = simulator();
+  if (all.settings.devices == 0) return CUBLAS_STATUS_NOT_INITIALIZED;
+  *handle = reinterpret_cast<cublasLtHandle_t>(&all);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; }
+size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+size_t cublasLtGetCudartVersion() { return CUDART_VERSION; }
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a,
+                                              cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
+                                              cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference,
+                                              int wanted, cublasLtMatmulHeuristicResult_t* results, int* found) {
+  *found = 0;
+  if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
+  const Product p = product_of(how, a, b, c, d);
+  if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
+  for (const Algorithm& one : candidates(p, of(preference))) {
+    if (*found == wanted) break;
+    cublasLtMatmulHeuristicResult_t& result = results[(*found)++];
+    result = {};
+    result.algo = packed(one);
+    result.workspaceSize = one.workspace;
+    result.state = CUBLAS_STATUS_SUCCESS;
+    result.wavesCount = 1;
+  }
+  return *found ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetIds(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t, cudaDataType_t,
+                                        cudaDataType_t, cudaDataType_t, cudaDataType_t, int wanted, int* ids,
+                                        int* found) {
+  *found = std::min(wanted, kAlgorithms);
+  for (int id = 0; id < *found; ++id) ids[id] = id;
+  return CUBLAS_STATUS_SUCCESS;
+}
+// The workspace is known once a product is: cublasLtMatmulAlgoCheck says it.
+cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t, cudaDataType_t,
+                                      cudaDataType_t, cudaDataType_t, cudaDataType_t, int id,
+                                      cublasLtMatmulAlgo_t* out) {
+  if (!known(id)) return CUBLAS_STATUS_INVALID_VALUE;
+  *out = packed({.id = id});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t, cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a,
+                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t* algo, cublasLtMatmulHeuristicResult_t* result) {
+  const Product p = product_of(how, a, b, c, d);
+  if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
+  const int32_t id = unpacked(*algo).id;
+  if (!known(id)) return CUBLAS_STATUS_INVALID_VALUE;
+  const Algorithm one = algorithm(id, p);
+  for (const LayoutDescriptor* l : {&p.a, &p.b, &p.c, &p.d})
+    if (!takes(one, *l, kVectorBytes)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  *result = {};
+  result->algo = packed(one);
+  result->workspaceSize = one.workspace;
+  result->state = CUBLAS_STATUS_SUCCESS;
+  result->wavesCount = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* algo,
+                                                    cublasLtMatmulAlgoConfigAttributes_t attribute, void* to,
+                                                    size_t bytes, size_t* written) {
+  const Algorithm a = unpacked(*algo);
+  const int32_t value = attribute == CUBLASLT_ALGO_CONFIG_ID           ? a.id
+                        : attribute == CUBLASLT_ALGO_CONFIG_SPLITK_NUM ? a.parts
+                                                                       : 0;
+  if (written) *written = sizeof value;
+  if (bytes == 0) return written ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+  if (bytes > sizeof value) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(to, &value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t how, const void* alpha, const void* a,
+                              cublasLtMatrixLayout_t la, const void* b, cublasLtMatrixLayout_t lb, const void* beta,
+                              const void* c, cublasLtMatrixLayout_t lc, void* d, cublasLtMatrixLayout_t ld,
+                              const cublasLtMatmulAlgo_t* algo, void* workspace, size_t workspace_bytes,
+                              cudaStream_t stream) {
+  Simulator& all = simulator();
+  const std::lock_guard lock(all.mutex);
+  Product p = product_of(how, la, lb, lc, ld);
+  p.a_at = a, p.b_at = b, p.c_at = c, p.d_at = d;
+  p.alpha = *static_cast<const float*>(alpha);
+  p.beta = *static_cast<const float*>(beta);
+  p.workspace = workspace;
+  if (const cublasStatus_t status = check_descriptors(p); status != CUBLAS_STATUS_SUCCESS) return status;
+  if (algo) {
+    const int32_t id = unpacked(*algo).id;
+    if (!known(id)) return CUBLAS_STATUS_INVALID_VALUE;
+    p.algorithm = algorithm(id, p);
+  } else {
+    const PreferenceDescriptor chosen{workspace ? workspace_bytes : 0,
+                                      {alignment_of(a), alignment_of(b), alignment_of(c), alignment_of(d)}};
+    const std::vector<Algorithm> found = candidates(p, chosen);
+    if (found.empty()) return CUBLAS_STATUS_NOT_SUPPORTED;
+    p.algorithm = found.front();
+  }
+  if (p.algorithm.workspace > workspace_bytes) return CUBLAS_STATUS_INVALID_VALUE;
+  if (const cublasStatus_t status = check_addresses(p); status != CUBLAS_STATUS_SUCCESS) return status;
+  if (all.health(this_thread().device) != Status::Success) return CUBLAS_STATUS_EXECUTION_FAILED;
+  return enqueue(all, p, stream);
+}
+
+const char* cublasLtGetStatusName(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    default:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+  }
+}
+const char* cublasLtGetStatusString(cublasStatus_t status) { return cublasLtGetStatusName(status); }
+
+}  // extern "C"

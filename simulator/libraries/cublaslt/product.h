@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// One matrix product as cublasLtMatmul was asked for it: what the manual allows, and the arithmetic.
+#pragma once
+
+#include "simulator/libraries/cublaslt/descriptors.h"
+#include "simulator/runtime/simulator.h"
+
+namespace weft::cuda_device {
+
+// Algorithms differ in the order of their sums (the inner dimension in `parts`, one after the other), in the alignment
+// that they need and in the workspace that they write, so that code which does not stay with one is found by its bits,
+// and code which shares a workspace between streams by a race.
+struct Algorithm {
+  int32_t id = 0;
+  int32_t parts = 1;
+  uint32_t alignment = 2;  // bytes, of all matrices and of their lines
+  uint64_t workspace = 0;  // bytes
+};
+
+struct Product {
+  ProductDescriptor how;
+  LayoutDescriptor a, b, c, d;
+  const void *a_at = nullptr, *b_at = nullptr, *c_at = nullptr;
+  void* d_at = nullptr;
+  float alpha = 1, beta = 0;
+  Algorithm algorithm;
+  void* workspace = nullptr;
+
+  size_t m() const { return d.rows; }
+  size_t n() const { return d.columns; }
+  size_t k() const { return how.transpose_a == CUBLAS_OP_N ? a.columns : a.rows; }
+};
+
+// What the descriptors say, without addresses: may there be such a product?
+cublasStatus_t check_descriptors(const Product& product);
+// And with addresses.
+cublasStatus_t check_addresses(const Product& product);
+
+// Computes it as the operation that executes now. Every operand is checked as a kernel's accesses are.
+void run(const Product& product, Memory& memory);
+
+}  // namespace weft::cuda_device

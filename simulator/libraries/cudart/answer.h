@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// How every call of the runtime begins and ends.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <mutex>
+#include <string>
+
+#include "simulator/runtime/simulator.h"
+
+namespace weft::cuda_device {
+
+inline cudaError_t as_error(Status status) { return static_cast<cudaError_t>(status); }
+
+// Notes a failure as the thread's last error.
+inline cudaError_t answer(Status status) {
+  if (status != Status::Success && status != Status::NotReady) this_thread().last_error = status;
+  return as_error(status);
+}
+
+// Runs `call` under the lock, unless there is no device or the thread's has failed before: then that is the answer.
+template <class Call>
+cudaError_t answer_of(Call&& call) {
+  Simulator& all = simulator();
+  const std::lock_guard lock(all.mutex);
+  if (all.settings.devices == 0) return answer(Status::NoDevice);
+  if (const Status failed = all.health(this_thread().device); failed != Status::Success) return answer(failed);
+  return answer(call(all));
+}
+
+// A call, or an argument of one, that the simulator does not have ends the program.
+[[noreturn]] inline void refuse_call(const std::string& call, const std::string& argument) {
+  refuse(call + ": " + argument + " is not simulated");
+}
+
+// The streams and events of C are those of the simulator; null: not one of its own.
+inline Event* event_of(Simulator& all, cudaEvent_t event) {
+  auto* own = reinterpret_cast<Event*>(event);
+  return all.has(own) ? own : nullptr;
+}
+inline cudaStream_t handle_of(Stream& stream) { return reinterpret_cast<cudaStream_t>(&stream); }
+inline cudaEvent_t handle_of(Event& event) { return reinterpret_cast<cudaEvent_t>(&event); }
+
+// A call that waits, or may wait, breaks a capture that forbids it.
+Status check_no_capture(Simulator& all);
+
+// Runs `call` with the stream that C names.
+template <class Call>
+cudaError_t on_stream(cudaStream_t stream, Call&& call) {
+  return answer_of([&](Simulator& all) {
+    Stream* own = all.stream_of(stream);
+    if (!own) return Status::InvalidResourceHandle;
+    if (own->capture == nullptr && (stream == nullptr || stream == cudaStreamLegacy))
+      if (const Status status = check_no_capture(all); status != Status::Success) return Status::StreamCaptureImplicit;
+    return call(all, *own);
+  });
+}
+
+}  // namespace weft::cuda_device

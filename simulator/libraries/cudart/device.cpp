@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// What there is: devices, their properties and limits, versions.
+#include "simulator/runtime/device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "simulator/libraries/cudart/answer.h"
+
+using namespace weft::cuda_device;
+using Limits = DeviceLimits;
+
+namespace {
+
+bool is_device(const Simulator& all, int device) { return device >= 0 && device < all.settings.devices; }
+
+// The attributes that programs choose kernels and sizes by.
+int attribute_of(const Simulator& all, cudaDeviceAttr attribute) {
+  switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+      return Limits::kThreadsPerBlock;
+    case cudaDevAttrMaxBlockDimX:
+      return Limits::kBlockX;
+    case cudaDevAttrMaxBlockDimY:
+      return Limits::kBlockY;
+    case cudaDevAttrMaxBlockDimZ:
+      return Limits::kBlockZ;
+    case cudaDevAttrMaxGridDimX:
+      return Limits::kGridX;
+    case cudaDevAttrMaxGridDimY:
+      return Limits::kGridY;
+    case cudaDevAttrMaxGridDimZ:
+      return Limits::kGridZ;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return Limits::kSharedPerBlock;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return Limits::kSharedPerBlockOptIn;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return Limits::kSharedPerMultiprocessor;
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+      return Limits::kSharedReserved;
+    case cudaDevAttrTotalConstantMemory:
+      return Limits::kConstantBytes;
+    case cudaDevAttrWarpSize:
+      return Limits::kWarp;
+    case cudaDevAttrMaxRegistersPerBlock:
+      return Limits::kRegistersPerBlock;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return Limits::kRegistersPerMultiprocessor;
+    case cudaDevAttrMultiProcessorCount:
+      return Limits::kMultiprocessors;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return Limits::kThreadsPerMultiprocessor;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return Limits::kBlocksPerMultiprocessor;
+    case cudaDevAttrL2CacheSize:
+      return Limits::kL2Bytes;
+    case cudaDevAttrComputeCapabilityMajor:
+      return all.settings.capability / 10;
+    case cudaDevAttrComputeCapabilityMinor:
+      return all.settings.capability % 10;
+    case cudaDevAttrAsyncEngineCount:
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrStreamPrioritiesSupported:
+    case cudaDevAttrCanMapHostMemory:
+    case cudaDevAttrMemoryPoolsSupported:
+      return 1;
+    case cudaDevAttrIntegrated:
+    case cudaDevAttrEccEnabled:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrConcurrentManagedAccess:
+    case cudaDevAttrPageableMemoryAccess:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrComputeMode:
+      return 0;
+    default:
+      refuse_call("cudaDeviceGetAttribute", "attribute " + std::to_string(attribute));
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = simulator().settings.devices;
+  return answer(*count ? Status::Success : Status::NoDevice);
+}
+cudaError_t cudaSetDevice(int device) {
+  Simulator& all = simulator();
+  if (all.settings.devices == 0) return answer(Status::NoDevice);
+  if (!is_device(all, device)) return answer(Status::InvalidDevice);
+  this_thread().device = device;
+  const std::lock_guard lock(all.mutex);
+  return answer(all.health(device));
+}
+cudaError_t cudaGetDevice(int* device) {
+  return answer_of([&](Simulator&) {
+    *device = this_thread().device;
+    return Status::Success;
+  });
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return answer_of([&](Simulator& all) {
+    if (!is_device(all, device)) return Status::InvalidDevice;
+    *value = attribute_of(all, attribute);
+    return Status::Success;
+  });
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
+  return answer_of([&](Simulator& all) {
+    if (!is_device(all, device)) return Status::InvalidDevice;
+    *p = {};
+    std::strcpy(p->name, Limits::kName);
+    std::memcpy(p->uuid.bytes, "simulated device", 15);
+    p->uuid.bytes[15] = static_cast<char>(all.settings.physical(device));
+    p->totalGlobalMem = all.memory.capacity();
+    p->sharedMemPerBlock = Limits::kSharedPerBlock;
+    p->sharedMemPerBlockOptin = Limits::kSharedPerBlockOptIn;
+    p->sharedMemPerMultiprocessor = Limits::kSharedPerMultiprocessor;
+    p->reservedSharedMemPerBlock = Limits::kSharedReserved;
+    p->regsPerBlock = Limits::kRegistersPerBlock;
+    p->regsPerMultiprocessor = Limits::kRegistersPerMultiprocessor;
+    p->warpSize = Limits::kWarp;
+    p->maxThreadsPerBlock = Limits::kThreadsPerBlock;
+    p->maxThreadsPerMultiProcessor = Limits::kThreadsPerMultiprocessor;
+    p->maxBlocksPerMultiProcessor = Limits::kBlocksPerMultiprocessor;
+    const int block[] = {Limits::kBlockX, Limits::kBlockY, Limits::kBlockZ};
+    const int grid[] = {Limits::kGridX, Limits::kGridY, Limits::kGridZ};
+    std::copy_n(block, 3, p->maxThreadsDim);
+    std::copy_n(grid, 3, p->maxGridSize);
+    p->totalConstMem = Limits::kConstantBytes;
+    p->major = all.settings.capability / 10;
+    p->minor = all.settings.capability % 10;
+    p->multiProcessorCount = Limits::kMultiprocessors;
+    p->l2CacheSize = Limits::kL2Bytes;
+    p->memPitch = 2147483647;
+    p->textureAlignment = 512;
+    p->asyncEngineCount = p->concurrentKernels = p->unifiedAddressing = p->canMapHostMemory = 1;
+    p->streamPrioritiesSupported = p->memoryPoolsSupported = 1;
+    p->pciBusID = all.settings.physical(device) + 1;
+    return Status::Success;
+  });
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
+  return answer_of([&](Simulator& all) {
+    if (!is_device(all, device)) return Status::InvalidDevice;
+    std::snprintf(text, static_cast<size_t>(bytes), "0000:%02x:00.0", device + 1);
+    return Status::Success;
+  });
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+// Priorities change nothing: every order that streams and events allow is drawn anyway.
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+// It may be asked; to use it is not simulated, and cudaDeviceEnablePeerAccess stops by its name.
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int other) {
+  return answer_of([&](Simulator& all) {
+    if (!is_device(all, device) || !is_device(all, other)) return Status::InvalidDevice;
+    *can = device != other && device / all.settings.linked == other / all.settings.linked;
+    return Status::Success;
+  });
+}
+// How the host waits (spinning or not) changes nothing here.
+cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
+cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+cudaError_t cudaProfilerStart() { return cudaSuccess; }
+cudaError_t cudaProfilerStop() { return cudaSuccess; }
+
+}  // extern "C"

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/libraries/nccl/communicator.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "simulator/libraries/nccl/processes.h"
+
+namespace weft::cuda_device {
+namespace {
+
+// Calls that a device was given together; the next ones wait until all of these are done.
+struct Turn {
+  size_t left = 0;
+};
+using Batch = std::map<int, std::shared_ptr<Turn>>;  // by device
+
+std::deque<std::shared_ptr<Turn>>& turns_of(int device) {
+  static auto* const of_all = new std::map<int, std::deque<std::shared_ptr<Turn>>>;
+  return (*of_all)[device];
+}
+
+// What a group has of sends and receives of a communicator.
+struct Exchange {
+  const Clique* clique;
+  int rank;
+  const Stream* stream;
+  std::shared_ptr<std::vector<Transfer>> transfers;
+};
+
+struct Group {
+  int depth = 0;
+  std::vector<std::function<ncclResult_t(Batch&)>> calls;
+  std::vector<Exchange> exchanges;
+  std::vector<std::shared_ptr<Clique>> joining;
+};
+Group& group() {
+  static thread_local Group of_thread;
+  return of_thread;
+}
+
+ncclResult_t wait_for_all(Simulator& all, Clique& clique) {
+  if (!all.run_until([&] { return clique.complete(); })) {
+    all.reports.add(ReportKind::Runtime, "of the " + std::to_string(clique.ranks()) +
+                                             " ranks of a communicator these never joined:" + clique.absent());
+    return ncclSystemError;
+  }
+  if (!clique.meet()) return ncclSystemError;
+  all.note_move();
+  return all.run_until([&] { return clique.all_met(); }) ? ncclSuccess : ncclSystemError;
+}
+
+// The turn of a device that this batch of calls shares.
+std::shared_ptr<Turn> turn_of(int device, Batch& batch) {
+  std::shared_ptr<Turn>& turn = batch[device];
+  if (!turn) turns_of(device).push_back(turn = std::make_shared<Turn>());
+  ++turn->left;
+  return turn;
+}
+void done(int device, Turn& turn) {
+  auto& turns = turns_of(device);
+  --turn.left;
+  while (!turns.empty() && turns.front()->left == 0) turns.pop_front();
+}
+
+// What the settings want to happen in a call.
+enum class Fault { None, Fails, Stops, Dies };
+Fault fault_of(uint64_t collective, const Settings& settings) {
+  if (collective == settings.fail_collective) return Fault::Fails;
+  if (collective == settings.stop_collective) return Fault::Stops;
+  return collective == settings.kill_collective ? Fault::Dies : Fault::None;
+}
+
+// A collective of a rank, as it is called.
+struct Call {
+  std::shared_ptr<Clique> clique;
+  std::shared_ptr<int> graphs;
+  int rank, device;
+  Collective what;
+  const void* from;
+  void* to;
+  std::string name;
+  std::shared_ptr<const std::vector<Transfer>> transfers = nullptr;  // of an exchange
+};
+
+// A call in its stream.
+struct Put {
+  Simulator& all;
+  Call call;
+  std::shared_ptr<Turn> turn;
+  uint64_t number;
+  Fault fault;
+
+  Put(Simulator& all, const Call& call, Batch& batch)
+      : all(all),
+        call(call),
+        turn(turn_of(call.device, batch)),
+        number(call.clique->call(call.rank)),
+        fault(fault_of(all.count_collective(), all.settings)) {}
+
+  Work sending() const {
+    const auto may = [it = *this] {
+      return it.call.clique->aborted(it.call.rank) ||
+             (turns_of(it.call.device).front() == it.turn && it.call.clique->may_send(it.number));
+    };
+    return {.name = call.name, .body = [it = *this](OpId) { it.send(); }, .ready = may};
+  }
+  Work receiving() const {
+    const auto can = [it = *this] {
+      return it.call.clique->aborted(it.call.rank) || it.call.clique->all_sent(it.number);
+    };
+    return {.name = call.name, .body = [it = *this](OpId) { it.receive(); }, .microseconds = 10, .ready = can};
+  }
+
+ private:
+  void send() const {
+    Clique& clique = *call.clique;
+    if (clique.aborted(call.rank)) return;
+    if (fault == Fault::Stops) raise(SIGSTOP);
+    if (fault == Fault::Dies) raise(SIGKILL);
+    if (fault == Fault::Fails) return clique.fail(call.rank);
+    if (call.transfers)
+      return clique.send(call.rank, number, call.what, packed(*call.transfers, [&](const Transfer& t) {
+                           const std::byte* data =
+                               all.memory.read(reinterpret_cast<uint64_t>(t.data), t.bytes(), call.name);
+                           return data ? Bytes(data, data + t.bytes()) : Bytes(t.bytes());
+                         }));
+    const size_t bytes = call.what.send_bytes(call.rank, clique.ranks());
+    const std::byte* data = bytes ? all.memory.read(reinterpret_cast<uint64_t>(call.from), bytes, call.name) : nullptr;
+    const Bytes nothing(data ? 0 : bytes);
+    clique.send(call.rank, number, call.what, data ? std::span(data, bytes) : std::span<const std::byte>(nothing));
+  }
+  void receive() const {
+    Clique& clique = *call.clique;
+    if (!clique.aborted(call.rank)) {
+      if (const auto wrong = clique.disagreement(call.rank, number))
+        all.reports.add(ReportKind::Runtime, *wrong);
+      else
+        deliver();
+      clique.finish(call.rank, number);
+    }
+    done(call.device, *turn);
+  }
+  void deliver() const {
+    const std::vector<Bytes> sent = call.clique->take(number);
+    if (call.transfers) return deliver_exchanged(sent);
+    const size_t bytes = call.what.receive_bytes(call.rank, call.clique->ranks());
+    std::byte* place = bytes ? all.memory.write(reinterpret_cast<uint64_t>(call.to), bytes, call.name) : nullptr;
+    if (place) std::memcpy(place, received_by(call.rank, call.what, sent).data(), bytes);
+  }
+  void deliver_exchanged(const std::vector<Bytes>& messages) const {
+    if (const auto wrong = misfit(call.rank, messages)) return all.reports.add(ReportKind::Runtime, *wrong);
+    std::map<int, size_t> taken;  // of those from each
+    for (const Transfer& t : *call.transfers) {
+      if (t.sends) continue;
+      const Bytes data = received_from(t.peer, call.rank, messages)[taken[t.peer]++];
+      std::byte* place = all.memory.write(reinterpret_cast<uint64_t>(t.data), t.bytes(), call.name);
+      if (place) std::memcpy(place, data.data(), data.size());
+    }
+  }
+};
+
+void put(Simulator& all, const Call& call, Stream& stream, Batch& batch) {
+  const Put it(all, call, batch);
+  all.enqueue(stream, it.sending());
+  all.enqueue(stream, it.receiving());
+}
+
+// Its number, and its turn on the device, are those of a launch. The sending half comes first in the graph.
+void capture(Simulator& all, const Call& call, Stream& stream) {
+  const auto launched = std::make_shared<std::optional<Put>>();
+  Work send{.name = call.name, .body = {}}, receive{.name = call.name, .body = {}};
+  send.again = [&all, call, launched] {
+    Batch batch;
+    return launched->emplace(all, call, batch).sending();
+  };
+  receive.again = [launched] { return (*launched)->receiving(); };
+  all.enqueue(stream, std::move(send));
+  all.enqueue(stream, std::move(receive));
+}
+
+uint64_t host_of_process() {
+  const char* named = std::getenv("NCCL_HOSTID");
+  return named ? std::hash<std::string>()(named) : 0;
+}
+
+}  // namespace
+
+ncclResult_t join_clique(Simulator& all, const ncclUniqueId& id, int ranks, int rank, Communicator& into) {
+  if (ranks < 1 || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+  const std::shared_ptr<Clique> clique = Clique::open(id, ranks);
+  const int device = this_thread().device;
+  if (!clique || !clique->join(rank, all.settings.physical(device), host_of_process())) return ncclInvalidUsage;
+  join_processes(all, clique);
+  all.note_move();
+  into.clique = clique, into.rank = rank, into.device = device;
+  if (group().depth > 0) {
+    group().joining.push_back(clique);
+    return ncclSuccess;
+  }
+  return wait_for_all(all, *clique);
+}
+
+void start_group() { ++group().depth; }
+
+ncclResult_t end_group(Simulator& all) {
+  Group& mine = group();
+  if (mine.depth == 0) return ncclInvalidUsage;
+  if (--mine.depth > 0) return ncclSuccess;
+  for (const auto& clique : std::exchange(mine.joining, {}))
+    if (const ncclResult_t status = wait_for_all(all, *clique); status != ncclSuccess) return status;
+  mine.exchanges.clear();
+  Batch batch;
+  ncclResult_t result = ncclSuccess;
+  for (const auto& one : std::exchange(mine.calls, {}))
+    if (const ncclResult_t status = one(batch); status != ncclSuccess) result = status;
+  return result;
+}
+
+ncclResult_t call(Simulator& all, Communicator& c, const Collective& what, const void* send, void* receive,
+                  Stream& stream) {
+  if (!is_known(what.type)) refuse(what.name() + ": the type is not simulated");
+  if (what.reduction > ncclAvg) refuse(what.name() + ": a reduction of one's own is not simulated");
+  if (stream.capture && group().depth > 0) refuse(what.name() + ": a group in a graph is not simulated");
+  if (what.root < 0 || what.root >= c.ranks()) return ncclInvalidArgument;
+  if (stream.device != c.device) return ncclInvalidUsage;
+  if (what.count == 0) return ncclSuccess;
+  const Call made{c.clique, nullptr, c.rank,  c.device,
+                  what,     send,    receive, what.name() + ", rank " + std::to_string(c.rank)};
+  if (stream.capture) {
+    Call kept = made;
+    kept.graphs = c.graphs;
+    capture(all, kept, stream);
+    return ncclSuccess;
+  }
+  const auto later = [&all, made, &stream](Batch& batch) {
+    put(all, made, stream, batch);
+    return ncclSuccess;
+  };
+  if (group().depth > 0) {
+    group().calls.push_back(later);
+    return ncclSuccess;
+  }
+  Batch batch;
+  return later(batch);
+}
+
+ncclResult_t transfer(Simulator& all, Communicator& c, const Transfer& what, Stream& stream) {
+  Collective exchange;
+  exchange.kind = Collective::Kind::Exchange;
+  Group& mine = group();
+  if (!is_known(what.type)) refuse(exchange.name() + ": the type is not simulated");
+  if (mine.depth == 0) refuse("ncclSend or ncclRecv outside of a group is not simulated");
+  if (what.peer < 0 || what.peer >= c.ranks()) return ncclInvalidArgument;
+  if (stream.device != c.device) return ncclInvalidUsage;
+  if (what.count == 0) return ncclSuccess;
+  const auto begun = std::ranges::find_if(
+      mine.exchanges, [&](const Exchange& e) { return e.clique == c.clique.get() && e.rank == c.rank; });
+  if (begun != mine.exchanges.end()) {
+    if (begun->stream != &stream) refuse(exchange.name() + " on two streams is not simulated");
+    begun->transfers->push_back(what);
+    return ncclSuccess;
+  }
+  const auto transfers = std::make_shared<std::vector<Transfer>>(1, what);
+  mine.exchanges.push_back({c.clique.get(), c.rank, &stream, transfers});
+  const Call made{c.clique, c.graphs, c.rank,  c.device,
+                  exchange, nullptr,  nullptr, exchange.name() + ", rank " + std::to_string(c.rank),
+                  transfers};
+  mine.calls.push_back([&all, made, &stream](Batch& batch) {
+    Call call = made;
+    if (stream.capture) {
+      capture(all, call, stream);
+    } else {
+      call.graphs = nullptr;
+      put(all, call, stream, batch);
+    }
+    return ncclSuccess;
+  });
+  return ncclSuccess;
+}
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sends and receives of a group: what a rank sends is one message of bytes, which also says what is in it for whom,
+// and what the rank itself receives.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulator/libraries/nccl/collective.h"
+
+namespace weft::cuda_device {
+
+// One call of ncclSend or ncclRecv, which leaves `data` as it is or writes it.
+struct Transfer {
+  bool sends = false;
+  int peer = 0;
+  size_t count = 0;
+  ncclDataType_t type = ncclFloat32;
+  void* data = nullptr;
+  size_t bytes() const { return count * bytes_of(type); }
+};
+
+// `read` brings what one of them sends.
+Bytes packed(const std::vector<Transfer>& transfers, const std::function<Bytes(const Transfer&)>& read);
+
+// Where what `rank` sends or receives is not what another one receives or sends, in the order of the calls: a sentence.
+std::optional<std::string> misfit(int rank, const std::vector<Bytes>& messages);
+
+// What comes from `peer` to `rank`, in the order of the calls.
+std::vector<Bytes> received_from(int peer, int rank, const std::vector<Bytes>& messages);
+
+}  // namespace weft::cuda_device

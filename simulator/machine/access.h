@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores of a warp: where each lane's bytes are, with all checks made and the traffic counted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "simulator/machine/warp.h"
+
+namespace weft::cuda_device {
+
+struct Access {
+  Space space = Space::Generic;  // Generic, Global, Const, Shared or Local
+  int bytes = 4;                 // of one lane: a power of two up to 16
+  Touch kind = Touch::Read;
+  bool counted = true;
+  bool whole_warp = false;  // ldmatrix, wmma: what one lane names, all read
+};
+
+// Where the lanes' bytes are. A lane whose access is wrong, which is reported, is missing in `good`.
+struct Reached {
+  uint32_t good = 0;
+  std::array<std::byte*, kLanes> at;
+  std::byte* first = nullptr;  // not null: all active lanes are side by side from here on, the lowest one first
+};
+
+using Addresses = std::array<uint64_t, kLanes>;
+Addresses addresses_of(const Warp& w, const Operand& o);  // of all lanes, active or not
+
+Reached reach(Warp& w, const Instruction& i, const Addresses& addresses, const Access& access);
+
+// One lane alone.
+std::byte* reach_lane(Warp& w, const Instruction& i, int lane, uint64_t address, const Access& access);
+
+enum class Pattern { SideBySide, OnePlace, Scattered };
+void count_traffic(Counters& counters, uint32_t exec, const Addresses& addresses, Pattern pattern,
+                   const Access& access);
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which accesses happened, in numbers small enough to keep for every word of memory.
+//
+// A *run* is a stretch of execution whose accesses share a place in that order: an operation that is no launch is one
+// run; a block of a launch begins one, and another at each of its barriers. Runs are numbered as they execute, one at a
+// time, so the runs of an operation, and those of a block, are an interval. History keeps which operation has which
+// interval; operations that every later one is ordered after are merged into kBeforeAll.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulator/machine/happens_before.h"
+
+namespace weft::cuda_device {
+
+using RunId = uint32_t;
+constexpr RunId kNever = 0;     // "no access so far"
+constexpr RunId kFirstRun = 1;  // of kBeforeAll
+
+struct RunRange {
+  RunId first = 0, end = 0;
+  bool contains(RunId run) const { return run - first < end - first; }
+};
+
+class History {
+ public:
+  History() : entries_{{kFirstRun, kBeforeAll}} {}
+
+  // The first run of an operation that begins now.
+  RunId begin(OpId op);
+  // One more run of the operation that executes.
+  RunId next_run();
+  RunId current_run() const { return last_; }
+
+  OpId op_of(RunId run) const;
+  bool remembers(OpId op) const;
+  // Runs of operations that `op`, the one that executes, is not ordered after.
+  std::vector<RunRange> unordered_before(OpId op, const HappensBefore& order) const;
+
+  void forget_settled(const HappensBefore& order);
+  // The list has doubled since settled operations were last looked for: looking now costs little a begin().
+  bool grown() const { return entries_.size() > look_again_; }
+
+  // Run numbers are nearly used up: renumber() then gives each finished operation one number. Every stamp in memory
+  // must be translated by what it returns, which maps an old number to the new one.
+  bool crowded() const { return last_ > kCrowded; }
+  class Renumbering {
+   public:
+    RunId operator()(RunId old) const;
+
+   private:
+    friend class History;
+    std::vector<RunId> firsts_;  // of the old intervals; the k-th becomes number kFirstRun + k
+  };
+  Renumbering renumber();
+  size_t size() const { return entries_.size(); }
+
+ private:
+  static constexpr RunId kCrowded = 3'000'000'000u;  // a launch may take the remaining 1.3 thousand million
+
+  struct Entry {
+    RunId first;  // up to the next entry's
+    OpId op;
+  };
+  std::vector<Entry> entries_;
+  RunId last_ = kFirstRun;
+  size_t look_again_ = 64;  // entries at which settled ones are looked for
+};
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the simulated device found wrong with a program.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulator/machine/dim.h"
+
+namespace weft::cuda_device {
+
+enum class ReportKind {
+  Bounds,         // no allocation there, past its end, or another device's
+  Alignment,      // an address that is no multiple of the access's width
+  UseAfterFree,   // also: used before a stream-ordered allocation is known to have happened
+  Uninitialised,  // read, but never written
+  Race,           // two accesses, one of them a write, that nothing orders
+  Barrier,        // a barrier, shuffle, vote or matrix instruction that not all of its lanes or warps reach
+  AsyncCopy,      // cp.async never waited for
+  Trap,           // trap, or an assertion of the kernel
+  HostAccess,     // the host touched device memory, or pinned memory while a copy is in flight
+  Runtime,        // streams, events, libraries: a call that a real device forbids or that cannot end
+};
+
+std::string_view name_of(ReportKind kind);
+
+// One finding. `sentence` says all of it; the rest lets a test ask for the place. Findings outside of kernels leave the
+// place empty.
+struct Report {
+  ReportKind kind = ReportKind::Runtime;
+  std::string
+      sentence;  // "race: layer_norm.cu:41: layer_norm block (3,0,0) thread (64,0,0): reads ... [ld.shared.f32 ...]"
+  std::string kernel;       // its name as in the PTX
+  std::string source;       // "layer_norm.cu:41", where nvcc noted lines (-lineinfo)
+  std::string instruction;  // as in the PTX
+  Dim block, thread;
+};
+
+// Collects findings, or ends the program at the first one with its sentence on standard error and exit status 86: a
+// program that goes on after a race proves nothing.
+class Reports {
+ public:
+  static constexpr int kExitStatus = 86;
+  static constexpr size_t kMost = 100;  // kept: of each instruction of a kernel, or sentence, one
+
+  enum class Policy { Stop, Collect };
+  explicit Reports(Policy policy = policy_of_environment()) : policy_(policy) {}
+
+  // WEFT_CUDA_DEVICE_REPORTS=collect keeps what is found, for programs that are wrong on purpose; otherwise Stop.
+  static Policy policy_of_environment();
+
+  void add(Report report);
+  void add(ReportKind kind, std::string sentence) { add(Report{.kind = kind, .sentence = std::move(sentence)}); }
+
+  std::vector<Report> all() const;
+  size_t count(ReportKind kind) const;
+  bool empty() const { return all().empty(); }
+  void clear();
+  void set_policy(Policy policy) { policy_ = policy; }
+
+ private:
+  mutable std::mutex mutex_;
+  Policy policy_;
+  std::vector<Report> reports_;
+};
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of a launch while it runs: a block, its warps, and what instructions need to work on them.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "simulator/machine/launch.h"
+#include "simulator/machine/releases.h"
+
+namespace weft::cuda_device {
+
+struct Block;
+
+// A cp.async of a warp that has not landed: the bytes in shared memory are nobody's until their lane waits for them.
+struct AsyncCopy {
+  uint32_t lanes = 0;
+  int32_t pc = 0;     // its instruction
+  uint8_t bytes = 0;  // of a lane
+  std::array<uint64_t, kLanes> to;
+  std::array<const std::byte*, kLanes> from;
+  std::array<uint8_t, kLanes> wanted;  // the rest of the bytes becomes zero
+  std::array<uint32_t, kLanes> group;  // committed with
+};
+
+struct Warp {
+  struct Group {  // diverged lanes, and where they go on
+    int32_t pc = 0;
+    uint32_t lanes = 0;
+  };
+
+  std::byte* registers = nullptr;
+  Block* block = nullptr;
+  int index = 0;
+  uint32_t exec = 0;   // lanes of the present instruction: those of the group whose guard holds
+  uint32_t group = 0;  // lanes at `pc`
+  int32_t pc = 0;
+  std::vector<Group> others;  // at higher program counters
+  uint32_t moment = 0;        // warp barriers since the block's last barrier
+  bool at_barrier = false, done = false;
+  uint32_t fenced = 0;  // lanes that have executed a fence for the whole device
+
+  std::vector<AsyncCopy> copies;
+  std::array<uint32_t, kLanes> committed = {};  // groups of copies, by lane
+
+  uint32_t living() const {
+    uint32_t lanes = group;
+    for (const Group& o : others) lanes |= o.lanes;
+    return lanes;
+  }
+  int first_lane() const { return std::countr_zero(exec); }
+  uint32_t thread(int lane) const { return uint32_t(index * kLanes + lane); }
+
+  template <class T>
+  T* lanes(const Operand& o) const {
+    return reinterpret_cast<T*>(registers + o.place);
+  }
+  uint32_t predicate(const Operand& o) const {
+    uint32_t mask;
+    std::memcpy(&mask, registers + o.place, sizeof mask);
+    return o.negate ? ~mask : mask;
+  }
+  void set_predicate(const Operand& o, uint32_t truth) {
+    auto* mask = reinterpret_cast<uint32_t*>(registers + o.place);
+    *mask = (*mask & ~exec) | (truth & exec);
+  }
+};
+
+struct Block {
+  const Launch* launch = nullptr;
+  Memory* memory = nullptr;
+  Counters* counters = nullptr;
+  Releases* releases = nullptr;
+  uint32_t number = 0;       // within the grid
+  size_t blocks_before = 0;  // of the launch, already run
+  Accessor global, shared;   // who this block is to either memory, but for thread and moment
+  std::vector<Release> acquired;
+  std::vector<std::byte> shared_bytes, local_bytes;
+  Shadow shared_shadow;
+  std::vector<Warp> warps;
+  uint32_t yes = 0, asked = 0;                    // of the predicates brought to a barrier that reduces them
+  std::array<const Allocation*, 64> recent = {};  // found by the instructions at these counters
+
+  const Kernel& kernel() const { return *launch->kernel; }
+  // From here on all that the block did is over: a barrier, or the publication of what it did.
+  void next_run();
+};
+
+// "layer_norm.cu:41: layer_norm block (3,0,0) thread (64,0,0): <what> [ld.shared.f32 ...]", of the present instruction.
+void report(const Warp& w, const Instruction& i, int lane, ReportKind kind, const std::string& what);
+
+// For each active lane. The whole warp in one loop that vectorises.
+template <class F>
+inline void for_lanes(uint32_t exec, F&& f) {
+  if (exec == kAllLanes) {
+#pragma GCC ivdep
+    for (int l = 0; l < kLanes; ++l) f(l);
+  } else {
+    for (uint32_t m = exec; m; m &= m - 1) f(std::countr_zero(m));
+  }
+}
+// The same where a lane's work is long or stops at errors: one after the other.
+template <class F>
+inline void for_each_lane(uint32_t exec, F&& f) {
+  for (uint32_t m = exec; m; m &= m - 1) f(std::countr_zero(m));
+}
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A PTX module as decoded from its text: kernels whose registers are places in a register file and whose instructions
+// are functions over the 32 lanes of a warp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "simulator/ptx/instruction.h"
+
+namespace weft::cuda_device {
+
+// A value that instructions name directly, held in a register of its own that all lanes share the value of.
+struct Constant {
+  Operand place;
+  uint64_t bits = 0;
+};
+
+struct Parameter {
+  size_t offset = 0, bytes = 0;
+};
+
+// Registers that hold the same in every kernel, each of 4 bytes a lane, in this order at the start of the file.
+enum class Special {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NWarpId,
+  LaneMaskEq,
+  LaneMaskLe,
+  LaneMaskLt,
+  LaneMaskGe,
+  LaneMaskGt,
+  DynamicShared,
+  TotalShared,
+  Count
+};
+constexpr uint32_t place_of(Special special) { return uint32_t(special) * uint32_t(kLanes) * 4; }
+
+// Generic addresses of shared and of local memory.
+constexpr uint64_t kSharedWindow = 0x0000'0100'0000'0000, kLocalWindow = 0x0000'0200'0000'0000,
+                   kWindowBytes = uint64_t{1} << 32;
+
+// Where an instruction comes from, for messages.
+struct Origin {
+  std::string text;    // as in the PTX
+  std::string source;  // "layer_norm.cu:41", the file without folders; empty without -lineinfo
+};
+
+struct Kernel {
+  Kernel() = default;
+  Kernel(const Kernel&) = delete;  // its instructions point into it
+  Kernel& operator=(const Kernel&) = delete;
+
+  std::string name;  // as in the PTX, that is, mangled
+  std::vector<Instruction> code;
+  std::vector<Origin> origins;    // of each instruction
+  std::vector<Operand> operands;  // what instructions' spans point into
+  std::vector<Constant> constants;
+  std::vector<Parameter> parameters;
+  size_t parameter_bytes = 0;
+  size_t shared_bytes = 0;      // static; dynamic shared memory starts there
+  size_t local_bytes = 0;       // of one thread
+  size_t register_bytes = 0;    // of one warp
+  uint32_t max_threads = 1024;  // .maxntid
+};
+
+// A __device__ or __constant__ variable and where `place` put it.
+struct Variable {
+  uint64_t address = 0;
+  size_t bytes = 0;
+};
+
+struct Module {
+  std::map<std::string, std::shared_ptr<const Kernel>> kernels;
+  std::map<std::string, Variable> variables;
+};
+
+// Gives a module variable its place in device memory, holding `value`.
+using Place = std::function<uint64_t(const std::string& name, std::span<const std::byte> value, size_t alignment)>;
+
+// The text holds something that is not known here: an instruction, a modifier or a type that would change a result.
+// what() names the source file and line, the kernel and the instruction.
+class PtxError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Throws PtxError.
+Module parse_module(const std::string& text, const Place& place);
+
+}  // namespace weft::cuda_device

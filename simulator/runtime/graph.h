@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stream capture records, to be put into streams again and again.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "simulator/runtime/work.h"
+
+namespace weft::cuda_device {
+
+struct Graph {
+  struct Node {
+    Work work;
+    int branch = 0;             // 0: the stream that began the capture; one more for each stream that joined it
+    std::vector<size_t> after;  // earlier nodes
+  };
+  std::vector<Node> nodes;
+  std::vector<size_t> frontier;  // what the stream that began the capture has last
+  int branches = 1;
+};
+
+struct Stream;
+
+// A capture that is under way.
+struct Capture {
+  std::shared_ptr<Graph> graph = std::make_shared<Graph>();  // null: it has ended
+  std::vector<Stream*> members;                              // by branch
+  bool broken = false;                                       // a call that cannot be captured came in between
+  enum class Forbids { Nothing, ThisThread, AllThreads } forbids = Forbids::AllThreads;  // calls that may wait
+  std::thread::id thread;                                                                // that began it
+};
+
+}  // namespace weft::cuda_device

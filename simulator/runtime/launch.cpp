@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/runtime/launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "simulator/machine/launch.h"
+#include "simulator/ptx/readable_name.h"
+#include "simulator/runtime/device.h"
+
+namespace weft::cuda_device {
+namespace {
+
+constexpr double kMicroseconds = 5;  // of any launch: there is no time here, only something to add up
+
+bool fits(Dim dim, uint32_t x, uint32_t y, uint32_t z) {
+  return dim.x >= 1 && dim.y >= 1 && dim.z >= 1 && dim.x <= x && dim.y <= y && dim.z <= z;
+}
+
+Status check_limits(const Kernel& kernel, Dim grid, Dim block, size_t shared_bytes, size_t shared_limit) {
+  using Limits = DeviceLimits;
+  if (!fits(grid, Limits::kGridX, Limits::kGridY, Limits::kGridZ)) return Status::InvalidConfiguration;
+  if (!fits(block, Limits::kBlockX, Limits::kBlockY, Limits::kBlockZ)) return Status::InvalidConfiguration;
+  if (block.size() > Limits::kThreadsPerBlock) return Status::InvalidConfiguration;
+  if (block.size() > kernel.max_threads) return Status::LaunchOutOfResources;  // more than __launch_bounds__ says
+  return shared_bytes > shared_limit ? Status::InvalidValue : Status::Success;
+}
+
+std::vector<std::byte> packed(const Kernel& kernel, void** arguments) {
+  std::vector<std::byte> bytes(kernel.parameter_bytes);
+  for (size_t k = 0; k < kernel.parameters.size(); ++k)
+    std::memcpy(bytes.data() + kernel.parameters[k].offset, arguments[k], kernel.parameters[k].bytes);
+  return bytes;
+}
+
+}  // namespace
+
+std::shared_ptr<const Kernel> kernel_of(Simulator& all, const void* function, int device) {
+  const Function* found = all.programs.function(function);
+  if (!found) return nullptr;
+  try {
+    return all.programs.kernel(*found, device);
+  } catch (const std::exception& error) {
+    refuse(error.what());
+  }
+}
+
+bool has_code(const Simulator& all) { return all.settings.capability >= 80; }
+
+size_t dynamic_shared_limit(Simulator& all, const void* function, int device) {
+  const auto kernel = kernel_of(all, function, device);
+  const auto& asked = all.programs.function(function)->dynamic_shared_most;
+  if (const auto found = asked.find(device); found != asked.end()) return found->second;
+  return DeviceLimits::kSharedPerBlock - std::min(DeviceLimits::kSharedPerBlock, kernel->shared_bytes);
+}
+
+Status set_dynamic_shared_limit(Simulator& all, const void* function, int device, int bytes) {
+  const auto kernel = kernel_of(all, function, device);
+  if (!kernel) return Status::InvalidDeviceFunction;
+  if (bytes < 0 || static_cast<size_t>(bytes) + kernel->shared_bytes > DeviceLimits::kSharedPerBlockOptIn)
+    return Status::InvalidValue;
+  all.programs.function(function)->dynamic_shared_most[device] = static_cast<size_t>(bytes);
+  return Status::Success;
+}
+
+int blocks_per_multiprocessor(const Kernel& kernel, int threads, size_t dynamic_shared_bytes) {
+  using Limits = DeviceLimits;
+  if (threads < 1 || static_cast<uint32_t>(threads) > kernel.max_threads) return 0;
+  const int whole_warps = (threads + Limits::kWarp - 1) / Limits::kWarp * Limits::kWarp;
+  const size_t shared = kernel.shared_bytes + dynamic_shared_bytes + Limits::kSharedReserved;
+  return std::min({Limits::kBlocksPerMultiprocessor, Limits::kThreadsPerMultiprocessor / whole_warps,
+                   static_cast<int>(Limits::kSharedPerMultiprocessor / shared)});
+}
+
+Status launch(Simulator& all, const void* function, Dim grid, Dim block, void** arguments, size_t shared_bytes,
+              Stream& stream) {
+  const auto kernel = kernel_of(all, function, stream.device);
+  if (!kernel) return Status::InvalidDeviceFunction;
+  if (!has_code(all)) return Status::NoKernelImage;
+  const size_t limit = dynamic_shared_limit(all, function, stream.device);
+  if (const Status status = check_limits(*kernel, grid, block, shared_bytes, limit); status != Status::Success)
+    return status;
+  const uint64_t number = all.count_launch();
+  if (number == all.settings.fail_launch) return Status::LaunchOutOfResources;
+  const bool fails = number == all.settings.fail_kernel;
+
+  Launch what{.kernel = kernel,
+              .grid = grid,
+              .block = block,
+              .parameters = packed(*kernel, arguments),
+              .dynamic_shared_bytes = shared_bytes,
+              .device = stream.device};
+  all.enqueue(
+      stream, "launch of " + readable_name(kernel->name),
+      [&all, fails, what = std::move(what)](OpId op) {
+        if (fails) return all.fail(what.device, Status::LaunchFailure);
+        Launch now = what;
+        now.op = op;
+        const Counters cost = run_launch(now, all.memory, all.schedule.random());
+        all.counters += cost;
+        all.kernels[readable_name(now.kernel->name)].add(now, cost);
+      },
+      kMicroseconds);
+  return Status::Success;
+}
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was ever put into a stream, and what is known to be finished when it starts: vector clocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "simulator/machine/happens_before.h"
+
+namespace weft::cuda_device {
+
+// For every stream, by number, how many of its operations are known to be finished.
+using Clock = std::vector<uint32_t>;
+void join(Clock& into, const Clock& other);
+
+// Operations are kept only as long as the question "was this finished before that started?" has two answers: what all
+// that is still to run comes after is forgotten, so a training run of any length needs bounded memory.
+class Operations : public HappensBefore {
+ public:
+  // The next operation of a stream; `before`: what its stream knows to be finished.
+  OpId add(uint32_t stream, uint32_t number, Clock before, std::string name);
+  void finish(OpId id);
+  bool finished(OpId id) const;
+  bool ordered(OpId before, OpId after) const override;
+  bool settled(OpId id) const override { return id < first_; }
+  // What is known to be finished once this one is.
+  Clock clock_after(OpId id) const;
+  std::string describe(OpId id) const override;  // "copy of 64 bytes (operation 12, stream 2)"
+  // Forgets the oldest, as far as they are finished and part of `floor`, which every later operation will know.
+  void forget(const Clock& floor);
+  size_t kept() const { return kept_.size(); }
+
+ private:
+  struct Entry {
+    uint32_t stream = 0, number = 0;
+    Clock before;
+    std::string name;
+    bool finished = false;
+  };
+  const Entry* find(OpId id) const;  // null: forgotten
+  std::deque<Entry> kept_;
+  OpId first_ = kBeforeAll + 1;  // the id of kept_.front()
+};
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels and variables of the program: nvcc's host code registers fat binaries before main, each is read when
+// something of it is first used on a device.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "simulator/ptx/module.h"
+
+namespace weft::cuda_device {
+
+// The text of the PTX in a fat binary that a device of capability 9.0 would compile. Throws std::runtime_error where
+// there is none that can be read, and says how to build one.
+std::string ptx_of(const void* fat_binary);
+
+// Puts a module's variable into the memory of a device.
+using PlaceOnDevice =
+    std::function<uint64_t(int device, const std::string& name, std::span<const std::byte> value, size_t alignment)>;
+
+struct FatBinary {
+  const void* image = nullptr;
+  std::map<int, Module> modules;  // by device: each has variables of its own
+};
+
+struct Function {
+  FatBinary* binary = nullptr;
+  std::string name;                           // mangled
+  std::map<int, size_t> dynamic_shared_most;  // by device, where the program has set it
+};
+
+// A program names its functions and variables by addresses of the host's.
+class Programs {
+ public:
+  explicit Programs(PlaceOnDevice place) : place_(std::move(place)) {}
+  FatBinary& add(const void* image);
+  void add_function(FatBinary& binary, const void* host, const char* name);
+  void add_variable(FatBinary& binary, const void* host, const char* name);
+
+  Function* function(const void* host);             // null: never registered
+  std::vector<std::string> function_names() const;  // of all that are registered, mangled
+  // Null: the fat binary has no such kernel. Throws PtxError and std::runtime_error.
+  std::shared_ptr<const Kernel> kernel(const Function& function, int device);
+  // An address of 0: never registered. Throws as kernel().
+  Variable variable(const void* host, int device);
+
+ private:
+  struct HostVariable {
+    FatBinary* binary = nullptr;
+    std::string name;
+  };
+  const Module& module(FatBinary& binary, int device);
+
+  PlaceOnDevice place_;
+  std::list<FatBinary> binaries_;
+  std::map<const void*, Function> functions_;
+  std::map<const void*, HostVariable> variables_;
+};
+
+}  // namespace weft::cuda_device

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// All state of the simulated devices: C's interface gives it no other place to be. One object, made at first use and
+// never destroyed, since programs call the runtime from destructors of their own at exit.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "simulator/machine/dim.h"
+#include "simulator/machine/memory.h"
+#include "simulator/machine/reports.h"
+#include "simulator/runtime/elsewhere.h"
+#include "simulator/runtime/kernel_counts.h"
+#include "simulator/runtime/pinned_guard.h"
+#include "simulator/runtime/programs.h"
+#include "simulator/runtime/results.h"
+#include "simulator/runtime/schedule.h"
+#include "simulator/runtime/settings.h"
+#include "simulator/runtime/status.h"
+
+namespace weft::cuda_device {
+
+class Simulator {
+ public:
+  Simulator();
+  Simulator(const Simulator&) = delete;
+  Simulator& operator=(const Simulator&) = delete;
+
+  // Held once by every call while it looks at anything here. Recursive: a fault may come while it is held.
+  std::recursive_mutex mutex;
+  const Settings settings;
+  Reports reports;
+  Schedule schedule;
+  Memory memory;
+  Programs programs;
+  PinnedGuard pinned;
+  Counters counters;       // of all launches that have run
+  CountsByKernel kernels;  // the same, apart
+  Results results;         // of all operations that have run, where the settings ask for them
+
+  // Memory that the host and every device reach (cudaMallocManaged) is pinned memory of another name here.
+  std::set<uint64_t> managed;
+  bool is_managed(const void* p) const;
+
+  // The stream that a program means by its handle: null and 1 are the default stream of the thread's device. Null: no
+  // stream of this process.
+  Stream* stream_of(const void* handle);
+
+  // Frees any memory. What was the host's too cannot be touched any more.
+  void free(const Allocation& allocation);
+
+  // Puts work of a stream's device into the stream. When it runs it is the operation whose accesses memory checks, and
+  // a wrong access makes its device fail. It does not run on a device that has failed before.
+  OpId enqueue(Stream& stream, std::string name, std::function<void(OpId)> body, double microseconds = 1) {
+    return enqueue(stream, Work{.name = std::move(name), .body = std::move(body), .microseconds = microseconds});
+  }
+  OpId enqueue(Stream& stream, Work work);
+
+  // Runs what can run until `done` says so. The host's other threads get on meanwhile; where nothing has moved for as
+  // long as the settings' patience: false.
+  bool run_until(const std::function<bool()>& done);
+
+  // The host waits. What the device found wrong until then is the answer, and stays it: a device never recovers.
+  Status wait_for(int device, OpId id);
+  Status wait_for(Stream& stream);
+  Status wait_for_device(int device);
+  // Tells threads that wait in run_until() that there is something new.
+  void note_move();
+  bool host_waits() const { return waiting_ > 0; }  // a thread is in run_until()
+  // Devices of other processes; null: there are none.
+  std::unique_ptr<Elsewhere> elsewhere;
+  // Elsewhere::exchange(), where there are any.
+  uint64_t exchange_moves(bool waits);
+  // Has the host to wait for it? If not, it knows that from now on. To other processes a host that asks is one that
+  // waits.
+  bool finished(OpId id);
+  // What a call answers before anything else: Success, or how the device has failed.
+  Status health(int device) const { return failed_.at(static_cast<size_t>(device)); }
+  void fail(int device, Status how);
+
+  // Calls a function of the host's as operation `op`: pinned memory of earlier operations is the host's meanwhile.
+  void run_on_host(OpId op, void (*function)(void*), void* data);
+
+  // The n-th allocation, launch and collective of the program, against what the settings want to fail.
+  bool allocation_fails() { return ++allocations_ == settings.fail_allocation; }
+  uint64_t count_launch() { return ++launches_; }
+  uint64_t count_collective() { return ++collectives_; }
+
+  Event& create_event();
+  bool has(const Event* event) const;
+  void destroy(Event* event);
+
+ private:
+  Work checked(int device, Work work);
+  void let_go_of_pinned();
+  bool await_move(uint64_t seen_there, const std::function<bool()>& done);
+
+  std::condition_variable_any moved_;  // something was enqueued, or has run
+  uint64_t moves_ = 0;
+  int waiting_ = 0;
+  std::vector<Status> failed_;  // by device
+  uint64_t allocations_ = 0, launches_ = 0, collectives_ = 0;
+  std::map<const Event*, std::unique_ptr<Event>> events_;
+};
+
+Simulator& simulator();
+
+// The program does what the simulator does not know: says so and ends it.
+[[noreturn]] void refuse(const std::string& sentence);
+
+// What the runtime keeps for each thread of the host.
+struct ThreadState {
+  int device = 0;
+  Status last_error = Status::Success;
+  struct Configuration {
+    Dim grid, block;
+    size_t shared_bytes;
+    void* stream;
+  };
+  std::vector<Configuration> configurations;  // between <<<...>>> and the launch
+};
+ThreadState& this_thread();
+
+}  // namespace weft::cuda_device

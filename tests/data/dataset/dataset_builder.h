@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/dataset/manifest.h"
+#include "data/dataset/shard_writer.h"
+
+namespace weft::test {
+
+using Ids = std::vector<int32_t>;
+using IdPairs = std::vector<std::pair<Ids, Ids>>;
+
+// Prepared directories made of ids, without text or tokenizers; a split is added to those that are there.
+struct DatasetBuilder {
+  fs::path directory;
+  int64_t vocabulary = 100;
+  int64_t shard_tokens = 1 << 20;
+  uint64_t tokenizer_hash = 0x1234;
+
+  Manifest manifest(DatasetKind kind) const {
+    const DatasetSide side{.tokenizer_hash = tokenizer_hash,
+                           .vocabulary = vocabulary,
+                           .bos = 1,
+                           .eos = 2,
+                           .tokenizer_file = "tokenizer.json"};
+    return {.kind = kind, .token_bytes = vocabulary <= kMaxU16Vocabulary ? 2 : 4, .source = side, .target = side};
+  }
+
+  void stream(const std::vector<Ids>& documents, const std::string& split = "train") const {
+    Manifest result = manifest(DatasetKind::Stream);
+    SplitWriter writer(directory, identity(result, split), shard_tokens);
+    SplitEntry entry{.records = static_cast<int64_t>(documents.size())};
+    for (const Ids& document : documents) {
+      writer.add_document(document);
+      entry.source.tokens += static_cast<int64_t>(document.size());
+    }
+    commit(writer, result, split, entry);
+  }
+
+  void pairs(const IdPairs& rows, const std::string& split = "train") const {
+    Manifest result = manifest(DatasetKind::Pairs);
+    SplitWriter writer(directory, identity(result, split), shard_tokens);
+    SplitEntry entry{.records = static_cast<int64_t>(rows.size())};
+    for (const auto& [source, target] : rows) {
+      writer.add_pair(source, target);
+      entry.source.tokens += static_cast<int64_t>(source.size());
+      entry.target.tokens += static_cast<int64_t>(target.size());
+    }
+    commit(writer, result, split, entry);
+  }
+
+ private:
+  static ShardIdentity identity(const Manifest& manifest, const std::string& split) {
+    return {.kind = manifest.kind,
+            .split = split,
+            .token_bytes = manifest.token_bytes,
+            .source = manifest.source,
+            .target = manifest.target};
+  }
+  void commit(SplitWriter& writer, Manifest& result, const std::string& split, SplitEntry& entry) const {
+    entry.shards = writer.finish();
+    writer.release();
+    for (const ShardEntry& shard : entry.shards) fs::rename(directory / (shard.file + ".tmp"), directory / shard.file);
+    if (is_prepared(directory)) result.splits = read_manifest(directory).splits;
+    result.splits.insert_or_assign(split, entry);
+    write_file_atomically(directory / kManifestName, manifest_text(result));
+  }
+};
+
+}  // namespace weft::test

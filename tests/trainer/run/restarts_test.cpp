@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What keeps a run from being begun for ever, and from overrunning its time.
+#include "trainer/run/restarts.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/error_of.h"
+#include "tests/trainer/small_run.h"
+#include "trainer/run/time_limit.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+TEST(Restarts, InVainAreCountedAndThenRefused) {
+  const Scratch scratch;
+  for (int start = 0; start < 3; ++start) count_restart(scratch.path(), 30, 2);
+  try {
+    count_restart(scratch.path(), 30, 2);
+    FAIL() << "a third restart at the same step";
+  } catch (const NoProgressError& error) {
+    EXPECT_EQ(static_cast<int>(error.code()), 7);
+    EXPECT_NE(std::string(error.what()).find("2 restarts in a row came to no checkpoint later than step 30"),
+              std::string::npos)
+        << error.what();
+    EXPECT_NE(error.hint().find("restarts.json"), std::string::npos);
+  }
+  EXPECT_THROW(count_restart(scratch.path(), 30, 2), NoProgressError) << "being refused is no progress";
+  fs::remove(scratch / "restarts.json");
+  count_restart(scratch.path(), 30, 2);
+}
+
+TEST(Restarts, ALaterCheckpointBeginsTheCountAnew) {
+  const Scratch scratch;
+  for (const int64_t step : {0, 0, 30, 30, 40, 40, 30, 30}) count_restart(scratch.path(), step, 1);
+  EXPECT_THROW(count_restart(scratch.path(), 30, 1), NoProgressError);
+}
+
+TEST(Restarts, AreNotCountedUnlessAsked) {
+  const Scratch scratch;
+  for (int start = 0; start < 20; ++start) count_restart(scratch.path(), 30, 0);
+  EXPECT_FALSE(fs::exists(scratch / "restarts.json"));
+  for (const char* text : {"", "{", "[]", R"({"step": "3", "restarts": 9})", R"({"step": 30})"}) {
+    scratch.write("restarts.json", text);
+    EXPECT_NO_THROW(count_restart(scratch.path(), 30, 1)) << text;
+  }
+}
+
+// Dies after step 7, each time: the checkpoint of step 3 is committed by then, since the save of step 6 waits for that,
+// and step 6's is not.
+TEST(Restarts, ARunThatDiesAtTheSameStepIsNotBegunForEver) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  run.job().train.max_restarts = 1;
+  const auto die = [](int64_t step) { require<DeviceError>(step != 7, "it broke"); };
+  const auto start = [&] { return error_of([&] { run.train({}, {}, die); }); };
+  EXPECT_EQ(start(), "it broke");  // began at step 0
+  EXPECT_EQ(start(), "it broke");  // at step 3: that was progress
+  EXPECT_EQ(start(), "it broke");  // the restart that may be
+  EXPECT_THROW(run.train({}, {}, die), NoProgressError);
+  EXPECT_NE(start().find("1 restarts in a row came to no checkpoint later than step 3"), std::string::npos);
+  run.job().train.max_restarts = 2;
+  EXPECT_EQ(run.train().step, 8);
+  EXPECT_EQ(run.train().step, 8);  // nothing to do is no start
+}
+
+TEST(TimeLimit, LeavesRoomForTwoStepsAndSaves) {
+  double now = 0;
+  TimeLimit limit(Duration{.seconds = 1000}, [&] { return now; });
+  EXPECT_FALSE(limit.up());
+  limit.stepped(20);
+  limit.stepped(10);
+  now = 839;  // a save that was never timed counts as a minute: 2 (20 + 60)
+  EXPECT_FALSE(limit.up());
+  now = 840;
+  EXPECT_TRUE(limit.up());
+  now = 500;
+  limit.save_begun();
+  now = 505;
+  limit.save_committed();
+  now = 949;
+  EXPECT_FALSE(limit.up());
+  now = 950;
+  EXPECT_TRUE(limit.up());
+  limit.save_committed();  // of no save
+  EXPECT_TRUE(limit.up());
+}
+
+TEST(TimeLimit, ThereMayBeNone) {
+  EXPECT_FALSE(TimeLimit({}, [] { return 1e12; }).up());
+  TimeLimit brief(Duration{.seconds = 10}, [] { return 7.9; });
+  EXPECT_FALSE(brief.up()) << "a save that was never timed counts as a tenth of a short limit";
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks verify what they read, and agree: what is damaged for one of them is passed over by all.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "parallel/local/in_process.h"
+#include "tests/support/error_of.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// Two replicas that divide the optimizer's state: each reads its own moments, and nobody else's.
+class ResumeDamage : public testing::Test {
+ protected:
+  void SetUp() override {
+    run_.job().train.max_steps = 12;
+    run_.job().parallel.zero_stage = ZeroStage::Optimizer;
+    train();
+    undamaged_ = tensor_hashes(run_.checkpoint(12));
+  }
+  void train(const ResumeChoice& choice = {}) {
+    run_in_process({2, 1}, [&](Mesh& mesh, int) {
+      Context context;
+      Trainer trainer(context, mesh, run_.job());
+      EXPECT_EQ(trainer.run(choice).step, 12);
+    });
+  }
+  // Turns a bit of what rank 1 alone reads: its part of a moment.
+  void damage(int64_t step) const {
+    const CheckpointManifest manifest = read_checkpoint_manifest(run_.checkpoint(step));
+    const auto index = read_index(run_.checkpoint(step), manifest.files.at(1));
+    const auto moment = std::ranges::find(index->arrays, "moment1", &StoredArray::buffer);
+    ASSERT_NE(moment, index->arrays.end());
+    flip_bits(run_.checkpoint(step) / manifest.files[1].name, moment->offset, 4);
+  }
+  int64_t went_on_from() const { return read_metrics(run_.directory(), "start").back()["step"].get<int64_t>(); }
+
+  const Scratch scratch_;
+  SmallRun run_{scratch_};
+  std::vector<uint64_t> undamaged_;
+};
+
+TEST_F(ResumeDamage, WhatOneRankCannotReadIsPassedOverByAll) {
+  fs::remove_all(run_.checkpoint(12));
+  damage(9);
+  train();
+  EXPECT_EQ(went_on_from(), 6);
+  EXPECT_EQ(tensor_hashes(run_.checkpoint(12)), undamaged_);
+}
+
+// Nothing is left to do, says the newest; but it is damaged, so there is.
+TEST_F(ResumeDamage, TheEndOfARunIsVerifiedToo) {
+  damage(12);
+  train();
+  EXPECT_EQ(went_on_from(), 9);
+  EXPECT_EQ(tensor_hashes(run_.checkpoint(12)), undamaged_);
+  train();
+  EXPECT_EQ(went_on_from(), 9);  // now there is nothing left to do
+}
+
+TEST_F(ResumeDamage, OneThatWasAskedForIsRefusedByAll) {
+  damage(6);
+  const std::string error = error_of([&] { train({.kind = ResumeChoice::Kind::Path, .path = run_.checkpoint(6)}); });
+  EXPECT_THAT(error, AllOf(HasSubstr("rank 1: "), HasSubstr("rank-00001.h5"), HasSubstr("is damaged")));
+}
+
+TEST_F(ResumeDamage, WithoutAnIntactOneNothingIsBegunAnew) {
+  for (const int64_t step : {3, 6, 9, 12}) fs::resize_file(run_.checkpoint(step) / "rank-00001.h5", 10);
+  EXPECT_THAT(error_of([&] { train(); }), HasSubstr("none of the 4 checkpoints"));
+}
+
+}  // namespace
+}  // namespace weft

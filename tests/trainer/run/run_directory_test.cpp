@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// All ranks of a run see one run directory, or it does not begin.
+#include "trainer/run/run_directory.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "parallel/local/in_process.h"
+#include "tests/support/error_of.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+// What each of some ranks hears where rank r is given the directory `of_rank[r]`; "" for nothing.
+template <size_t kRanks>
+std::array<std::string, kRanks> heard(const std::array<fs::path, kRanks>& of_rank) {
+  std::array<std::string, kRanks> texts;
+  run_in_process({.dp = static_cast<int>(kRanks)}, [&](Mesh& mesh, int rank) {
+    const auto r = static_cast<size_t>(rank);
+    RunDirectory directory(of_rank.at(r), mesh.world());
+    directory.take(0);
+    try {
+      directory.require_visible();
+    } catch (const DataError& error) {
+      texts.at(r) = error.what();
+    }
+  });
+  return texts;
+}
+
+TEST(RunDirectory, ThatAllRanksSeeIsTaken) {
+  const Scratch scratch;
+  const fs::path run = scratch / "run";
+  for (const std::string& text : heard<3>({run, run, run})) EXPECT_EQ(text, "");
+  EXPECT_FALSE(fs::exists(run)) << "it leaves nothing behind";
+}
+
+TEST(RunDirectory, ThatSomeRanksDoNotSeeIsRefusedByAll) {
+  const Scratch scratch;
+  const fs::path run = scratch / "run", other = scratch / "other";
+  fs::create_directory(other);
+  for (const std::string& text : heard<4>({run, other, run, scratch / "nowhere"})) {
+    EXPECT_THAT(text, AllOf(HasSubstr("rank 1 (" + host_name() + "), rank 3 ("), Not(HasSubstr("rank 2"))));
+  }
+}
+
+// A copy of the directory, made while another run began, holds another run's words.
+TEST(RunDirectory, AnotherRunsTokenIsNotItsOwn) {
+  const Scratch scratch;
+  const fs::path run = scratch / "run", copy = scratch / "copy";
+  fs::create_directory(copy);
+  write_file_atomically(copy / "run.visible", "0123456789abcdef");
+  for (const std::string& text : heard<2>({run, copy})) EXPECT_THAT(text, HasSubstr("not seen by rank 1 ("));
+}
+
+TEST(RunDirectory, OfManyThatDoNotSeeItSomeAreNamed) {
+  const Scratch scratch;
+  const fs::path nowhere = scratch / "nowhere";
+  const auto texts = heard<7>({scratch / "run", nowhere, nowhere, nowhere, nowhere, nowhere, nowhere});
+  EXPECT_THAT(texts.at(6), AllOf(HasSubstr("rank 4 ("), Not(HasSubstr("rank 5")), HasSubstr(" and 2 others")));
+}
+
+}  // namespace
+}  // namespace weft

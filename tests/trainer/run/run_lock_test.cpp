@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run owns a run directory; its end, however it comes, makes it free.
+#include "trainer/run/run_lock.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/log.h"
+#include "tests/support/error_of.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(RunLock, HasOneOwnerAndLeavesNothing) {
+  const Scratch scratch;
+  const fs::path directory = scratch / "deep" / "run";
+  {
+    auto lock = RunLock::try_take(directory);
+    ASSERT_TRUE(lock);
+    lock->write(RunOwner::this_process(7));
+    EXPECT_FALSE(RunLock::try_take(directory));
+    EXPECT_THAT(describe_owner(directory),
+                AllOf(HasSubstr("attempt 7"), HasSubstr(fmt::format("process {} on {}", getpid(), host_name())),
+                      HasSubstr("since 20")));
+  }
+  EXPECT_FALSE(fs::exists(scratch / "deep"));
+  EXPECT_TRUE(RunLock::try_take(directory));
+}
+
+TEST(RunLock, NamesTheSchedulersJob) {
+  setenv("SLURM_JOB_ID", "4711", 1);
+  EXPECT_EQ(RunOwner::this_process(0).job, "4711");
+  unsetenv("SLURM_JOB_ID");
+  EXPECT_EQ(RunOwner::this_process(0).job, "");
+}
+
+// The parent of a process that owns a directory until it is killed.
+class OwnerProcess {
+ public:
+  explicit OwnerProcess(const fs::path& directory) {
+    int ready[2];
+    if (pipe(ready) != 0) return;
+    child_ = fork();
+    if (child_ == 0) {
+      const auto lock = RunLock::try_take(directory);
+      if (lock) lock->write(RunOwner::this_process(3));
+      if (!lock || write(ready[1], "r", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    char byte = 0;
+    took_ = read(ready[0], &byte, 1) == 1;
+    close(ready[0]), close(ready[1]);
+  }
+  ~OwnerProcess() { kill_it(); }
+  void kill_it() {
+    if (child_ <= 0) return;
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    child_ = -1;
+  }
+  bool took() const { return took_; }
+  pid_t pid() const { return child_; }
+
+ private:
+  pid_t child_ = -1;
+  bool took_ = false;
+};
+
+TEST(RunLock, SigkillFreesIt) {
+  const Scratch scratch;
+  OwnerProcess owner(scratch.path());
+  ASSERT_TRUE(owner.took());
+  EXPECT_FALSE(RunLock::try_take(scratch.path()));
+  owner.kill_it();
+  EXPECT_TRUE(fs::exists(scratch / "run.lock"));  // which means nothing
+  EXPECT_TRUE(RunLock::try_take(scratch.path()));
+}
+
+// The save that the owner has under way stays as it is.
+TEST(RunLock, ASecondRunIsRefusedAndTouchesNothing) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  run.train();
+  run.job().train.max_steps = 20, run.job().allow_changes = {"train.max_steps"};
+  const fs::path under_way = unfinished_path(run.checkpoint(9), 1);
+  fs::create_directories(under_way);
+  OwnerProcess owner(run.directory());
+  ASSERT_TRUE(owner.took());
+  run.job().checkpoint.lock_wait_seconds = 0;
+  const std::string error = error_of([&] { run.train(); });
+  EXPECT_THAT(error, AllOf(HasSubstr(run.directory().string() + " belongs to another run: attempt 3"),
+                           HasSubstr(fmt::format("process {} on ", owner.pid()))));
+  EXPECT_THROW(run.train(), BusyError);
+  EXPECT_TRUE(fs::exists(under_way));
+  owner.kill_it();
+  EXPECT_EQ(run.train().step, 20);
+  EXPECT_FALSE(fs::exists(under_way));
+  EXPECT_FALSE(fs::exists(run.directory() / "run.lock"));
+}
+
+TEST(RunLock, ASecondRunWaitsForTheFirst) {
+  const Scratch scratch;
+  SmallRun run(scratch);
+  OwnerProcess owner(run.directory());
+  ASSERT_TRUE(owner.took());
+  std::thread ending([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    owner.kill_it();
+  });
+  EXPECT_EQ(run.train().step, 8);  // checkpoint.lock_wait_seconds is a minute
+  ending.join();
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which evaluation of a run is the best, and what follows from that: by the loss or by BLEU, on any layout, in a run
+// that is stopped, changed or refused.
+#include "trainer/run/validation.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "job/changes.h"
+#include "job/dataset_checks.h"
+#include "parallel/local/in_process.h"
+#include "tests/evaluate/bleu_run.h"
+#include "tests/support/error_of.h"
+#include "tests/support/source_dir.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+using testing::AllOf;
+using testing::HasSubstr;
+
+ValidationReport found(double loss, std::optional<double> bleu = {}) {
+  ValidationReport report{.loss = {.nll = loss, .targets = 1}};
+  if (bleu) report.bleu = BleuReport{.score = *bleu};
+  return report;
+}
+
+TEST(CountEvaluation, TheLowerLossIsBetter) {
+  RunState state{.step = 3};
+  const auto better = [&](const ValidationReport& report) {
+    ++state.step;
+    return count_evaluation(report, ValidationMetric::Loss, state);
+  };
+  EXPECT_TRUE(better(found(2.0)));
+  EXPECT_FALSE(better(found(2.0)));
+  EXPECT_FALSE(better(found(std::nan(""))));
+  EXPECT_EQ(state.evaluations_since_best, 2);
+  EXPECT_TRUE(better(found(1.5)));
+  EXPECT_EQ(state.evaluations_since_best, 0);
+  EXPECT_EQ(state.best_step, 7);
+  EXPECT_EQ(state.best_loss, 1.5);
+  EXPECT_FALSE(state.best_bleu);
+}
+
+TEST(CountEvaluation, TheHigherBleuIsBetterWhateverTheLoss) {
+  RunState state{.best_loss = 0.5, .best_step = 0};
+  const auto better = [&](const ValidationReport& report) {
+    ++state.step;
+    return count_evaluation(report, ValidationMetric::Bleu, state);
+  };
+  EXPECT_TRUE(better(found(2.0, 0.0))) << "there was none before";
+  EXPECT_TRUE(better(found(1.9, 0.0))) << "of equal ones that with the lower loss";
+  EXPECT_FALSE(better(found(1.9, 0.0)));
+  EXPECT_TRUE(better(found(3.0, 12.5)));
+  EXPECT_FALSE(better(found(1.0, 12.0)));
+  EXPECT_FALSE(better(found(std::nan("")))) << "nothing was translated";
+  EXPECT_EQ(state.evaluations_since_best, 2);
+  EXPECT_EQ(state.best_step, 4);
+  EXPECT_EQ(state.best_loss, 3.0);
+  EXPECT_EQ(state.best_bleu, 12.5);
+}
+
+using ByBleu = BleuRun;
+
+TEST_F(ByBleu, TheBestIsKeptToldAndStored) {
+  job.evaluation.every_steps = job.checkpoint.every_steps = 2;
+  job.checkpoint.keep_last = 1;
+  const TrainResult result = train();
+  double best = -1, loss = 0;
+  int64_t best_step = -1;
+  for (const auto& line : evaluations()) {
+    const double bleu = line.at("bleu");
+    const bool better = bleu > best || (bleu == best && line.at("loss") < loss);
+    if (better) best = bleu, loss = line.at("loss"), best_step = line.at("step");
+    EXPECT_EQ(line.at("best_bleu"), best);
+    EXPECT_EQ(line.at("best_loss"), loss);
+    EXPECT_EQ(line.at("best_step"), best_step);
+  }
+  EXPECT_GT(best, 20) << "this test needs a model that has learnt something";
+  EXPECT_EQ(result.best_bleu, best);
+  EXPECT_EQ(state(24).best_bleu, best);
+  EXPECT_EQ(state(24).best_step, best_step);
+  EXPECT_TRUE(has_manifest(checkpoint(best_step)));
+}
+
+TEST_F(ByBleu, PatienceWaitsForItAndNotForTheLoss) {
+  job.evaluation.every_steps = 2, job.evaluation.patience = 1;
+  const TrainResult result = train();
+  const auto lines = evaluations();
+  ASSERT_GE(lines.size(), 2u);
+  const auto &last = lines.back(), &before = lines[lines.size() - 2];
+  ASSERT_LT(last.at("loss"), before.at("loss")) << "this test needs a model whose BLEU falls before its loss rises";
+  EXPECT_LT(last.at("bleu"), before.at("bleu"));
+  EXPECT_LT(result.step, job.train.max_steps);
+  EXPECT_EQ(last.at("step"), result.step);
+  EXPECT_EQ(last.at("best_step"), before.at("step"));
+  EXPECT_EQ(result.best_bleu, before.at("bleu"));
+}
+
+TEST_F(ByBleu, ItIsTheSameInARunThatWasStopped) {
+  train("whole");
+  const auto expected = evaluations();
+  RunState whole = state(24);
+  EXPECT_EQ(train("stopped", 12).exit, ExitCode::Preempted);
+  EXPECT_TRUE(state(12).evaluation_left);
+  EXPECT_EQ(train("stopped", 15).exit, ExitCode::Preempted);
+  EXPECT_EQ(train("stopped").exit, ExitCode::Done);
+  const auto lines = evaluations();
+  ASSERT_EQ(lines.size(), expected.size());
+  for (size_t i = 0; i < lines.size(); ++i) {
+    for (const char* key : {"step", "bleu", "best_bleu", "best_step", "loss"}) {
+      EXPECT_EQ(lines[i].at(key), expected[i].at(key)) << key;
+    }
+  }
+  whole.run = state(24).run;
+  EXPECT_EQ(state(24), whole);
+}
+
+// A stop that only one of two ranks hears of, once the loss is known and translations are to be made.
+TEST_F(ByBleu, AStopInTheMidstOfItIsThatOfAllRanks) {
+  train("whole");
+  const auto expected = evaluations();
+  for (const int asked_rank : {0, 1}) {
+    job.run_dir = (scratch / fmt::format("asked-{}", asked_rank)).string();
+    std::array<TrainResult, 2> results;
+    run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {
+      bool evaluating = false;
+      int questions = 0;
+      RunSignals signals;
+      signals.stop_asked = [&] { return evaluating && ++questions > 1 && rank == asked_rank; };
+      Context context(Device{}, 1);
+      Trainer trainer(context, mesh, job, {}, signals);
+      results[static_cast<size_t>(rank)] = trainer.run({}, [&](int64_t step) { evaluating = step == 12; });
+      EXPECT_EQ(questions, 2) << "one before the loss, one before the translations";
+    });
+    for (const TrainResult& result : results) {
+      EXPECT_EQ(result.exit, ExitCode::Preempted);
+      EXPECT_EQ(result.step, 12);
+    }
+    EXPECT_EQ(evaluations().size(), 1u) << "that of step 6";
+    EXPECT_TRUE(state(12).evaluation_left);
+    EXPECT_EQ(train(fmt::format("asked-{}", asked_rank)).exit, ExitCode::Done);
+    ASSERT_EQ(evaluations().size(), expected.size());
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(evaluations()[i].at("bleu"), expected[i].at("bleu")) << i;
+  }
+}
+
+// Layouts round otherwise, in the last bits of logits that lie far apart: the texts are the same.
+TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
+  train("alone");
+  const auto expected = evaluations();
+  struct Divided {
+    MeshLayout layout;
+    ZeroStage zero = ZeroStage::Whole;
+    bool sequence = false;
+  };
+  for (const Divided& divided :
+       {Divided{{.dp = 2}, static_cast<ZeroStage>(2)}, Divided{{.tp = 2}, ZeroStage::Whole, true},
+        Divided{{.dp = 2, .tp = 2}, static_cast<ZeroStage>(1), true}}) {
+    const auto& [layout, zero, sequence] = divided;
+    job.run_dir = (scratch / fmt::format("{}x{}", layout.dp, layout.tp)).string();
+    job.parallel.tp = layout.tp, job.parallel.zero_stage = zero, job.parallel.sequence_parallel = sequence;
+    run_in_process(layout, [&](Mesh& mesh, int) {
+      Context context(Device{}, 1);
+      EXPECT_EQ(Trainer(context, mesh, job).run({}).exit, ExitCode::Done);
+    });
+    const auto lines = evaluations();
+    ASSERT_EQ(lines.size(), expected.size());
+    for (size_t i = 0; i < lines.size(); ++i) {
+      EXPECT_EQ(lines[i].at("bleu"), expected[i].at("bleu")) << layout.dp << " x " << layout.tp << " " << i;
+      EXPECT_EQ(lines[i].at("best_step"), expected[i].at("best_step"));
+    }
+  }
+}
+
+// A run that its patience has ended goes on where evaluations are made otherwise: those before do not count.
+TEST_F(ByBleu, ChangedEvaluationsBeginAnew) {
+  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.bleu = {};
+  job.evaluation.every_steps = 1, job.evaluation.patience = 2, job.checkpoint.every_steps = 1;
+  job.checkpoint.keep_last = 1;
+  job.schedule.learning_rate = 1e-20;  // no evaluation is better than the first
+  EXPECT_EQ(train().step, 3);
+  EXPECT_EQ(state(3).best_step, 1);
+  EXPECT_EQ(train().step, 3) << "it has ended";
+  job.evaluation.metric = ValidationMetric::Bleu;
+  const TrainResult by_bleu = train();
+  EXPECT_EQ(by_bleu.step, 6) << "the evaluation of step 4 is the best, and two more are not better";
+  EXPECT_EQ(state(6).best_step, 4);
+  EXPECT_EQ(state(6).best_bleu, by_bleu.best_bleu);
+  EXPECT_FALSE(has_manifest(checkpoint(1)));
+  job.evaluation.bleu.max_pairs = 3;
+  EXPECT_EQ(train().step, 9);
+  EXPECT_EQ(state(9).best_step, 7);
+  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.bleu = {};
+  EXPECT_EQ(train().step, 12);
+  EXPECT_EQ(state(12).best_step, 10);
+  EXPECT_FALSE(state(12).best_bleu);
+}
+
+TEST(ChangesEvaluation, WhatIsMeasuredAndNotWhen) {
+  for (const char* key : {"evaluation.metric", "evaluation.bleu.beam", "evaluation.max_sequences"}) {
+    EXPECT_TRUE(changes_evaluation(key)) << key;
+    EXPECT_FALSE(changes_training(key)) << key;
+  }
+  for (const char* key : {"evaluation.every_steps", "evaluation.patience", "log.every_steps"}) {
+    EXPECT_FALSE(changes_evaluation(key)) << key;
+  }
+}
+
+TEST_F(ByBleu, IsRefusedWhereNothingCanBeCompared) {
+  const auto said = [&](const std::vector<std::string>& overrides) {
+    return error_of([&] { load_job((scratch / "job.yaml").string(), overrides); });
+  };
+  EXPECT_EQ(said({}), "no error");
+  EXPECT_THAT(said({"evaluation.every_steps=0"}),
+              HasSubstr("job.yaml:11:30: evaluation.metric: nothing is evaluated; set evaluation.every_steps"));
+  EXPECT_THAT(said({"evaluation.metric=loss"}),
+              HasSubstr("job.yaml:11:44: evaluation.bleu: metric: loss translates nothing"));
+  EXPECT_THAT(
+      said({"task=gpt", "evaluation.metric=bleu"}),
+      HasSubstr("--set evaluation.metric=bleu: evaluation.metric: bleu compares translations, and task is gpt"));
+  EXPECT_THAT(said({"evaluation.bleu.beam=0"}), HasSubstr("evaluation.bleu.beam: expected an integer from 1"));
+}
+
+TEST_F(ByBleu, IsRefusedBeforeTheFirstStepWithoutPairsOrTheirText) {
+  job.data.directory = (scratch / "training-alone").string();
+  job.data.valid.files.clear();
+  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  Context context(Device{}, 1);
+  Mesh mesh = Mesh::single();
+  const auto refused = error_of([&] { Trainer(context, mesh, job); });
+  EXPECT_THAT(refused,
+              AllOf(HasSubstr("evaluation.metric: bleu translates the validation split, but"),
+                    HasSubstr("training-alone holds none"), HasSubstr("[prepare it again with pairs held out")));
+  EXPECT_EQ(error_of([&] { check_held_out(job, "job.yaml:1:2: "); }), "job.yaml:1:2: " + refused);
+  EXPECT_FALSE(fs::exists(job.run_directory()));
+  const fs::path old = source_dir() / "tests" / "data" / "golden" / "dataset-v1" / "pairs";
+  const Dataset version1 = Dataset::open(old, "train");  // no split of it keeps its text
+  EXPECT_THAT(error_of([&] { check_validation_bleu(job, &version1, "job.yaml:1:2: "); }),
+              AllOf(HasSubstr("job.yaml:1:2: evaluation.metric: bleu"),
+                    HasSubstr("dataset-v1/pairs (version 1) does not keep the text of its targets"),
+                    HasSubstr("[prepare it again (`weft prepare --force`), or set evaluation.metric: loss]")));
+  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.bleu = {};
+  EXPECT_EQ(error_of([&] { check_validation_bleu(job, &version1), check_held_out(job, ""); }), "no error");
+}
+
+}  // namespace
+}  // namespace weft

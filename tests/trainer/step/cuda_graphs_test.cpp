@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that are replayed as CUDA graphs are those that are not, to the bit: on one device and on several.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/files.h"
+#include "parallel/local/in_process.h"
+#include "parallel/nccl/communicator.h"
+#include "tests/trainer/covering_layouts.h"
+#include "tests/trainer/small_run.h"
+
+namespace weft {
+namespace {
+
+using namespace test;
+using test::Layout;
+
+// An epoch of the case's windows is eight steps of one shape and one of another. The first step of each is not
+// replayed.
+constexpr int64_t kOneShape = 4, kBothShapes = 10;
+int64_t replays_of(int64_t steps) { return steps - (steps > 8 ? 2 : 1); }
+
+std::vector<LayoutRun> runs(const LayoutCase& what, Layout layout, bool graphs) {
+  layout.graphs = graphs;
+  const MeshLayout grid{.dp = layout.dp, .tp = layout.tp};
+  std::vector<LayoutRun> all(static_cast<size_t>(grid.ranks()));
+  run_hosts_in_process(grid,
+                       [&](const MakeHostPlane& host, int rank) {
+                         Context context({DeviceKind::Cuda, rank});
+                         Mesh mesh = grid.ranks() == 1 ? Mesh::single() : nccl_mesh(grid, rank, host, context);
+                         all[static_cast<size_t>(rank)] = train(what, layout, mesh, context);
+                       },
+                       {.timeout_seconds = 500});
+  return all;
+}
+
+class CudaStepGraphs : public testing::TestWithParam<Cell> {};
+
+TEST_P(CudaStepGraphs, GiveTheBitsOfStepsWithout) {
+  const auto& [model, what, layout] = GetParam();
+  const std::vector<LayoutRun> plain = runs(what, layout, false), replayed = runs(what, layout, true);
+  for (size_t rank = 0; rank < plain.size(); ++rank) {
+    SCOPED_TRACE(rank);
+    EXPECT_EQ(plain[rank].replayed, 0);
+    EXPECT_EQ(replayed[rank].replayed, replays_of(what.steps));
+    EXPECT_EQ(replayed[rank].losses, plain[rank].losses);
+    EXPECT_EQ(replayed[rank].norms, plain[rank].norms);
+    EXPECT_EQ(replayed[rank].values, plain[rank].values);
+    EXPECT_EQ(replayed[rank].downloads, plain[rank].downloads);
+    EXPECT_EQ(replayed[rank].dp_moved, plain[rank].dp_moved);
+    EXPECT_EQ(replayed[rank].tp_moved, plain[rank].tp_moved);
+  }
+}
+
+std::vector<Cell> cells() {
+  const LayoutCase brief{.vocabulary = 200, .steps = kOneShape};  // 128 rows of it a rank
+  const LoraConfig adapters{.rank = 4, .dropout = 0.1, .targets = {"attention.*", "ffn.*"}};
+  const ZeroStage optimizer = ZeroStage::Optimizer, gradients = ZeroStage::Gradients;
+  return {{"Gpt", {.steps = kBothShapes}, {}},
+          {"GptBf16", {.steps = kOneShape, .precision = Precision::Bf16}, {.micro_rows = 70}},
+          {"GptLora", {.steps = kOneShape, .lora = adapters}, {.recompute = Recompute::Block}},
+          {"GptBothShapes", {.vocabulary = 200, .steps = kBothShapes}, {.dp = 2}},
+          {"Gpt", brief, {.tp = 2}},
+          {"GptBf16", {.vocabulary = 200, .steps = kOneShape, .precision = Precision::Bf16}, {.tp = 2}},
+          {"Gpt", brief, {.dp = 2, .zero = gradients, .micro_rows = 40}},
+          {"Gpt", brief, {.dp = 2, .tp = 2, .zero = optimizer, .sequence = true, .recompute = Recompute::Attention}}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, CudaStepGraphs, testing::ValuesIn(cells()), cell_name);
+
+// Steps that are replayed go on after one that is skipped, which changes nothing.
+TEST(CudaGraphRun, AStepThatIsNotFiniteIsSkipped) {
+  const auto run = [](bool graphs) {
+    Context cuda(Device{DeviceKind::Cuda});
+    Mesh mesh = Mesh::single();
+    LayoutModel trained({}, {.graphs = graphs}, mesh, cuda);
+    const Tensor bias = trained.model().parameters().master().data.slice(0, 1);
+    std::vector<uint64_t> hashes;
+    std::vector<double> losses;
+    for (uint64_t i = 0; i < 6; ++i) {
+      float kept = 0;
+      download(cuda, bias, std::span(&kept, 1));
+      const float nan = std::numeric_limits<float>::quiet_NaN();
+      if (i == 3) upload(cuda, std::span(&nan, 1), bias);
+      const StepReport report = trained.step({.learning_rate = 3e-3, .dropout_key = i});
+      EXPECT_EQ(report.skipped, i == 3);
+      EXPECT_EQ(report.replayed, graphs && i > 0);
+      if (i == 3) upload(cuda, std::span<const float>(&kept, 1), bias);
+      if (i != 3) losses.push_back(report.loss);
+      for (const uint64_t hash : value_hashes(cuda, trained.model().parameters())) hashes.push_back(hash);
+    }
+    const size_t each = hashes.size() / 6;
+    EXPECT_TRUE(std::equal(hashes.begin() + 2 * each, hashes.begin() + 3 * each, hashes.begin() + 3 * each));
+    return std::pair(hashes, losses);
+  };
+  EXPECT_EQ(run(true), run(false));
+}
+
+// The graph has the memory that the first step had: later ones ask for none.
+TEST(CudaGraphRun, AReplayedStepAllocatesNothing) {
+  Context cuda(Device{DeviceKind::Cuda});
+  Mesh mesh = Mesh::single();
+  LayoutModel trained({.precision = Precision::Bf16}, {.graphs = true}, mesh, cuda);
+  for (uint64_t i = 0; i < 3; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
+  const size_t held = cuda.memory().use().held();
+  cuda.memory().reset_peak();
+  for (uint64_t i = 3; i < 6; ++i) EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = i}).replayed);
+  EXPECT_EQ(cuda.memory().use().peak, held);
+}
+
+// Nothing waits for a snapshot's copy but the device, whose graph of the update comes after it.
+TEST(CudaGraphRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
+  Context cuda(Device{DeviceKind::Cuda});
+  Mesh mesh = Mesh::single();
+  LayoutModel trained({}, {.graphs = true}, mesh, cuda);
+  for (uint64_t i = 0; i < 4; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
+  const Tensor& master = trained.model().parameters().master().data;
+  std::vector<float> before(static_cast<size_t>(master.elements()));
+  download(cuda, master, std::span(before));
+  const auto memory = std::make_shared<MemoryPool>(snapshot_memory(cuda));
+  const Tensor copy(memory->allocate(master.bytes()), 0, master.shape(), master.dtype());
+  const std::span<std::byte> place(copy.raw(), copy.bytes());
+  Snapshot snapshot(cuda, {&master, 1}, {&place, 1});
+  EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = 4}).replayed);
+  snapshot.wait();
+  EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
+}
+
+// What is derived from the weights, such as those packed for decoding, goes by it.
+TEST(CudaGraphRun, AReplayedUpdateIsANewVersionOfTheWeights) {
+  Context cuda(Device{DeviceKind::Cuda});
+  Mesh mesh = Mesh::single();
+  LayoutModel trained({}, {.graphs = true}, mesh, cuda);
+  for (uint64_t i = 0; i < 3; ++i) {
+    const uint64_t before = trained.model().parameters().weights_version();
+    EXPECT_EQ(trained.step({.learning_rate = 1e-3, .dropout_key = i}).replayed, i > 0);
+    EXPECT_NE(trained.model().parameters().weights_version(), before);
+  }
+}
+
+// What a run says and saves, without what it took.
+struct Said {
+  std::vector<std::string> metrics;
+  std::vector<uint64_t> tensors;
+  bool operator==(const Said&) const = default;
+};
+
+// Training, evaluations, generations and saves in turn; broken off after step 5 and resumed.
+Said run_with(const Scratch& scratch, bool graphs) {
+  SmallRun run(scratch, graphs ? "graphs" : "plain");
+  run.job().train.graphs = graphs;
+  run.job().evaluation.every_steps = 2;
+  run.job().log.generations = {.every_steps = 3, .prompts = {"the "}, .temperatures = {0.0}, .max_tokens = 5};
+  struct BrokenOff {};
+  const auto on_device = [&](const StepObserver& each) {
+    Context cuda(Device{DeviceKind::Cuda});
+    run.train_on(cuda, {}, {}, each);
+  };
+  EXPECT_THROW(on_device([](int64_t step) {
+                 if (step == 5) throw BrokenOff();
+               }),
+               BrokenOff);
+  on_device({});
+  Said said{.tensors = tensor_hashes(run.checkpoint(8))};
+  std::istringstream metrics(read_file(run.directory() / "metrics.jsonl"));
+  for (std::string line; std::getline(metrics, line);) {
+    const auto json = nlohmann::json::parse(line);
+    for (const char* key : {"loss", "nll", "grad_norm"}) {
+      if (json.contains(key)) said.metrics.push_back(json.at(key).dump());
+    }
+  }
+  return said;
+}
+
+TEST(CudaGraphRun, TrainsEvaluatesSavesAndResumesAsWithout) {
+  const Scratch scratch;
+  const Said plain = run_with(scratch, false), replayed = run_with(scratch, true);
+  EXPECT_GE(plain.metrics.size(), 20u);
+  EXPECT_EQ(replayed, plain);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/run/reporter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+
+namespace weft {
+
+using Json = nlohmann::ordered_json;
+
+Reporter::Reporter(const JobConfig& job, Context& context, Communicator& world, const RunEnd& end)
+    : job_(job), context_(context), world_(world), end_(end), progress_(world.rank() == 0) {}
+
+double Reporter::Window::tokens_per_second() const { return static_cast<double>(targets) / std::max(seconds, 1e-9); }
+
+void Reporter::begin(const fs::path& directory, const RunState& state, int64_t attempt, const Json& provenance) {
+  first_step_ = state.step;
+  if (!is_rank0()) return;
+  metrics_ = std::make_unique<MetricsLog>(directory, state.run, attempt);
+  write("start", state.step, {{"max_steps", end_.max_steps}, {"provenance", provenance}});
+}
+
+void Reporter::write(const char* event, int64_t step, Json fields) {
+  if (metrics_) metrics_->write(event, step, std::move(fields));
+}
+
+void Reporter::stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds,
+                       bool last) {
+  window_.steps += 1, window_.targets += report.target_tokens, window_.seconds += seconds;
+  window_.mine += report.times;
+  const double left = progress_.seconds_left(first_step_, state.step, end_.max_steps);
+  progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left", state.step,
+                             end_.max_steps, state.position.epoch, report.loss, learning_rate, report.gradient_norm,
+                             format_count(window_.tokens_per_second()), format_duration(left)));
+  notice_lost_console(state.step);
+  if (!last && state.step % job_.log.every_steps != 0) return;
+  const RankTimes times = gather_times(world_, window_.mine);
+  if (is_rank0()) {
+    write_train_line(state, report, learning_rate, left, times);
+    report_stragglers(times);
+  }
+  window_ = {};
+}
+
+void Reporter::write_train_line(const RunState& state, const StepReport& report, double learning_rate,
+                                double seconds_left, const RankTimes& times) {
+  const auto steps = static_cast<double>(window_.steps);
+  Json line = {{"epoch", state.position.epoch},
+               {"tokens", state.target_tokens},
+               {"loss", report.loss},
+               {"nll", report.nll},
+               {"lr", learning_rate},
+               {"grad_norm", report.gradient_norm},
+               {"skips", state.skips},
+               {"tokens_per_second", window_.tokens_per_second()},
+               {"step_ms", 1e3 * window_.seconds / steps},
+               {"data_ms", 1e3 * std::ranges::max(times.data) / steps},
+               {"comm_exposed_ms", 1e3 * std::ranges::max(times.exposed) / steps},
+               {"peak_memory", context_.memory().use().peak},
+               {"seconds_left", seconds_left}};
+  if (world_.size() > 1) line.update(rank_times(times));
+  write("train", state.step, std::move(line));
+}
+
+// A console that takes no more (a closed pipe, a full disk) costs its own lines alone; metrics.jsonl says so, once.
+void Reporter::notice_lost_console(int64_t step) {
+  if (console_lost_ || !is_rank0() || std::ferror(stderr) == 0) return;
+  console_lost_ = true;
+  write("console_lost", step, Json::object());
+}
+
+// Minimum, median and maximum over the ranks of their times a step of the window.
+Json Reporter::rank_times(const RankTimes& times) const {
+  const auto steps = static_cast<double>(window_.steps);
+  const auto spread = [steps](const std::vector<double>& seconds) {
+    const Spread s = spread_of(seconds);
+    return Json::array({1e3 * s.min / steps, 1e3 * s.median / steps, 1e3 * s.max / steps});
+  };
+  return {{"busy_ms", spread(times.busy)}, {"data_wait_ms", spread(times.data)}, {"comm_wait_ms", spread(times.wait)}};
+}
+
+void Reporter::report_stragglers(const RankTimes& times) {
+  for (const auto& s : stragglers_.add(times)) {
+    clear();
+    log_warning("rank {} takes {:.1f} times the median rank's time since {} windows ({}): the others wait for it",
+                s.rank, s.times, StragglerWatch::kWindows, s.by_data ? "waiting for data" : "computing");
+  }
+}
+
+void Reporter::skipped(const RunState& state, const StepReport& report, Position at) {
+  clear();
+  log_info("step {}: loss {} or gradient norm {} is not finite; the step is skipped ({} in a row)", state.step,
+           report.loss, report.gradient_norm, state.skips_in_row);
+  write("skip", state.step, {{"epoch", at.epoch}, {"step_in_epoch", at.step}});
+}
+
+void Reporter::evaluated(const RunState& state, const ValidationReport& report, bool better) {
+  clear();
+  const LossReport& loss = report.loss;
+  const std::optional<BleuReport>& bleu = report.bleu;
+  const std::string translated =
+      bleu ? fmt::format("; BLEU {:.2f} over {} pairs in {}", bleu->score, bleu->pairs, format_duration(bleu->seconds))
+           : "";
+  log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} tokens in {}{}{}", state.step, loss.mean_nll(),
+           std::exp(loss.mean_nll()), loss.targets, format_duration(loss.seconds), translated, better ? " (best)" : "");
+  Json line = {{"epoch", state.position.epoch}, {"loss", loss.mean_nll()},      {"smoothed_loss", loss.mean_loss()},
+               {"targets", loss.targets},       {"best_loss", state.best_loss}, {"best_step", state.best_step},
+               {"seconds", loss.seconds}};
+  if (state.best_bleu) line["best_bleu"] = *state.best_bleu;
+  if (bleu) {
+    line.update({{"bleu", bleu->score},
+                 {"bleu_signature", bleu->signature},
+                 {"pairs", bleu->pairs},
+                 {"bleu_seconds", bleu->seconds}});
+  }
+  write("eval", state.step, std::move(line));
+}
+
+void Reporter::sources(const RunState& state, const std::vector<SourceReport>& sources) {
+  if (sources.empty()) return;
+  Json list = Json::array();
+  for (const SourceReport& s : sources) {
+    list.push_back({{"directory", s.directory},
+                    {"weight", s.weight},
+                    {"share", s.share},
+                    {"tokens", s.tokens},
+                    {"epochs", s.epochs}});
+  }
+  clear();
+  log_info("step {}: epochs of what is mixed: {}", state.step, describe_epochs(sources));
+  write("sources", state.step, {{"sources", std::move(list)}});
+}
+
+void Reporter::rolled_back(const RunState& state, int64_t from) {
+  clear();
+  window_ = {};
+  log_info("step {}: diverged; rolled back to step {} ({} of {} times), with the data from step {} of epoch {} on",
+           from, state.step, state.rollbacks, job_.train.max_rollbacks, state.position.step, state.position.epoch);
+  write("roll_back", state.step, {{"from_step", from}, {"rollbacks", state.rollbacks}});
+}
+
+void Reporter::saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds) {
+  write("save", step,
+        {{"path", saved.path.string()},
+         {"stall_ms", 1e3 * stall_seconds},
+         {"snapshot_ms", 1e3 * saved.copy_seconds},
+         {"write_ms", 1e3 * saved.write_seconds},
+         {"commit_ms", 1e3 * saved.commit_seconds},
+         {"bytes_per_second", saved.bytes / std::max(saved.write_seconds, 1e-9)}});
+}
+
+void Reporter::save_failed(int64_t step, const DataError& error) {
+  clear();
+  if (!is_rank0()) return;
+  log_warning("{}\n  the run goes on (checkpoint.on_failure: continue) and tries again at the next save",
+              describe(error));
+  write("save_failed", step, {{"error", error.what()}});
+}
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/run/restarts.h"
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Restarts {
+  int64_t step = -1;  // at which the last start began
+  int64_t count = 0;  // of restarts in a row at that step
+};
+
+// A file that cannot be read counts nothing: it is written anew at each start.
+Restarts read_restarts(const fs::path& path) {
+  if (!fs::exists(path)) return {};
+  const std::string text = read_file(path);
+  try {
+    const auto json = parse_json<Json>(text, path.string());
+    const Restarts read{.step = integer_from<int64_t>(json.at("step")),
+                        .count = integer_from<int64_t>(json.at("restarts"))};
+    if (read.step >= 0 && read.count >= 0) return read;
+  } catch (const std::exception&) {
+  }
+  return {};
+}
+
+}  // namespace
+
+void count_restart(const fs::path& directory, int64_t step, int64_t most) {
+  if (most == 0) return;
+  const fs::path path = directory / "restarts.json";
+  Restarts restarts = read_restarts(path);
+  restarts.count = restarts.step == step ? restarts.count + 1 : 0;
+  restarts.step = step;
+  if (restarts.count > most) {
+    throw NoProgressError(
+        fmt::format("{}: {} restarts in a row came to no checkpoint later than step {}, as many as "
+                    "train.max_restarts allows",
+                    directory.string(), most, step),
+        fmt::format("find out what ends the run (its log; metrics.jsonl says how far it came); then remove {} and "
+                    "start it again",
+                    path.string()));
+  }
+  const Json json = {{"step", restarts.step}, {"restarts", restarts.count}};
+  write_file_atomically(path, json.dump() + "\n");
+}
+
+}  // namespace weft

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/run/resume.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/config/reader.h"
+#include "base/config/writer.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "checkpoint/attachments.h"
+#include "data/tokenizer/tokenizer.h"
+#include "job/dataset_checks.h"
+#include "job/initial_model.h"
+#include "job/migration.h"
+#include "kernels/device/tuning.h"
+#include "model/layers/lora.h"
+#include "parallel/agree.h"
+#include "trainer/run/provenance.h"
+
+namespace weft {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::string new_run_id() {
+  std::random_device device;
+  return hash_hex((static_cast<uint64_t>(device()) << 32) | device());
+}
+
+// A checkpoint that some rank cannot read as it was written.
+class DamageError : public DataError {
+ public:
+  using DataError::DataError;
+};
+
+// The checkpoints to go on from, the one that is tried first comes first; none for a run that begins.
+std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::path& checkpoints) {
+  if (resume.kind == ResumeChoice::Kind::Path) {
+    const bool run = !has_manifest(resume.path) && fs::is_directory(resume.path / "checkpoints");
+    if (run) {
+      throw DataError(fmt::format("{} is a run's directory, not a checkpoint", resume.path.string()),
+                      fmt::format("give one of {}", (resume.path / "checkpoints" / "step-*").string()));
+    }
+    return {resume.path};
+  }
+  std::vector<fs::path> all = list_checkpoints(checkpoints);
+  if (!all.empty() && resume.kind == ResumeChoice::Kind::Never) {
+    throw DataError(fmt::format("{} holds checkpoints of an earlier run", checkpoints.string()),
+                    "choose another run_dir, or remove that directory if it is no longer needed");
+  }
+  std::ranges::reverse(all);
+  return all;
+}
+
+}  // namespace
+
+Resume::Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
+               const RunEnd& end)
+    : job_(job), data_(data), setup_(setup), directory_(directory), end_(end) {}
+
+Beginning Resume::begin(const ResumeChoice& choice) {
+  const std::vector<fs::path> all = candidates(choice);
+  if (all.empty()) return start_anew();
+  for (const fs::path& path : all) {
+    try {
+      return restore(path);
+    } catch (const DamageError& error) {
+      if (choice.kind == ResumeChoice::Kind::Path) throw;
+      log_warning("{} is passed over: {}", path.string(), error.what());
+    }
+  }
+  throw DataError(
+      fmt::format("none of the {} checkpoints in {} is intact", all.size(), directory_.checkpoints().string()),
+      "restore one from a copy, or choose another run_dir to begin anew");
+}
+
+// Rank 0 decides for the others: they may see the file system at another moment.
+std::vector<fs::path> Resume::candidates(const ResumeChoice& choice) {
+  const std::string found = agree(directory_.world(), [&] {
+    std::string text;
+    for (const fs::path& path : found_checkpoints(choice, directory_.checkpoints())) text += path.string() + '\0';
+    return text;
+  });
+  std::vector<fs::path> paths;
+  for (size_t at = 0; at < found.size(); at += paths.back().string().size() + 1) paths.emplace_back(&found[at]);
+  return paths;
+}
+
+// Every rank reads its own; what is wrong for one is wrong for all. DamageError, the same on every rank.
+void Resume::require_intact(const std::function<void()>& read) const {
+  std::string wrong;
+  try {
+    read();
+  } catch (const DataError& error) {
+    wrong = fmt::format("rank {}: {}", directory_.world().rank(), error.what());
+  }
+  wrong = first_text(directory_.world(), wrong);
+  if (!wrong.empty()) throw DamageError(wrong, "`weft inspect DIR --verify` lists what is damaged");
+}
+
+Beginning Resume::start_anew() {
+  Beginning beginning;
+  setup_.parameters().initialise(static_cast<uint64_t>(job_.seed));
+  if (!job_.train.init_from.empty()) beginning.init_from = load_initial_weights();
+  beginning.state.run = agree(directory_.world(), new_run_id);
+  return beginning;
+}
+
+std::function<void()> Resume::note_progress() const {
+  return [&context = setup_.context()] { context.note_progress(); };
+}
+
+Beginning Resume::restore(const fs::path& path) {
+  std::optional<Checkpoint> opened;
+  require_intact([&] {
+    opened = Checkpoint::open(path, directory_.world());
+    if (directory_.world().rank() == 0) verify_attachments(path, opened->manifest());
+  });
+  const Checkpoint& checkpoint = *opened;
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  const auto before = parse_stored_job(manifest.job, manifest_path(path).string());
+  const ResumeChanges changes = resume_changes(before, job_);
+  for (const auto& list : {changes.harmless, changes.allowed}) {
+    for (const ConfigChange& change : list) {
+      log_info("changed since the checkpoint: {}: {} -> {}", change.key, change.before, change.after);
+    }
+  }
+  Beginning beginning{.state = run_state_from(manifest.state, path.string()), .checkpoint = path};
+  RunState& state = beginning.state;
+  if (std::ranges::any_of(changes.harmless, [](const auto& change) { return changes_evaluation(change.key); })) {
+    log_info("evaluations are made otherwise than before: the next one counts as the best, and patience begins anew");
+    state.forget_best_scores();
+  }
+  if (manifest.provenance.is_object()) beginning.init_from = manifest.provenance.value("init_from", Json());
+  if (end_.reached(state)) {  // nothing is trained, so nothing can be trained wrongly
+    if (!changes.refused.empty()) {
+      log_warning("{} is done, and was trained with another job; to train this one, give it another name or run_dir:{}",
+                  path.string(), list_changes(changes.refused));
+    }
+    const Communicator& world = directory_.world();
+    require_intact([&] { verify_arrays(path, manifest, note_progress(), world.rank(), world.size()); });
+    return beginning;
+  }
+  refuse_changes(changes.refused, path.string());
+  check_dataset(checkpoint);
+  take_algorithms(checkpoint);
+  log_other_numerics(manifest, before);
+  const std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), setup_.checkpoint_buffers());
+  require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress(), &setup_.mesh()); });
+  setup_.parameters().sync_compute_weights();
+  state.position = position_now(before, state.position);
+  log_info("resumed from {} at step {} of {}", path.string(), state.step, end_.max_steps);
+  log_learning_rate_change(state, !changes.allowed.empty() || overrides(job_, "data.directory"));
+  return beginning;
+}
+
+// Before anything is computed, and before what a file says: where a device has measured algorithms, those of the
+// checkpoint are then all that there are, and fingerprints show whether they are the same. What is measured later adds
+// to them and changes none.
+void Resume::take_algorithms(const Checkpoint& checkpoint) const {
+  if (job_.train.algorithms != AlgorithmChoice::Measured) return;
+  if (!has_attachment(checkpoint.manifest(), kAlgorithmsAttachment)) return;
+  take_tuned(setup_.context(),
+             read_attachment(checkpoint.path(), checkpoint.manifest(), std::string(kAlgorithmsAttachment)),
+             (checkpoint.path() / kAlgorithmsAttachment).string());
+}
+
+void Resume::log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const {
+  const Json now = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
+  Json numerics = manifest.fingerprint;
+  // Earlier versions left these out: their jobs hold the one, and the other was what it is since.
+  if (!numerics.contains("heuristics") && now.contains("heuristics")) numerics["heuristics"] = now["heuristics"];
+  if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
+  if (const std::string differences = fingerprint_differences(numerics, now); !differences.empty()) {
+    log_info("this run's numerics differ from the checkpoint's ({}): it goes on within rounding, not bit for bit",
+             differences);
+  }
+}
+
+// The ids of the text must mean what they meant when the weights were trained, and the text be the same, so that what
+// was consumed is known.
+void Resume::check_dataset(const Checkpoint& checkpoint) const {
+  check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
+  const Json& provenance = checkpoint.manifest().provenance;
+  if (!provenance.is_object() || !provenance.contains("dataset")) return;
+  const Json& stored = provenance["dataset"];
+  if (!stored.is_object()) return;
+  const std::vector<DatasetPart>& parts = data_.train->parts();
+  check_text(checkpoint, "data.directory", parts[0], stored);
+  const auto mixed = stored.find("mixture");
+  if (mixed == stored.end() || !mixed->is_array()) return;
+  for (size_t i = 0; i < mixed->size() && i + 1 < parts.size(); ++i) {
+    check_text(checkpoint, "data.mixture", parts[i + 1], mixed->at(i));
+  }
+}
+
+void Resume::check_text(const Checkpoint& checkpoint, const char* key, const DatasetPart& part,
+                        const Json& stored) const {
+  const std::string now = hash_hex(part.content);
+  if (overrides(job_, key) || !stored.is_object() || stored.value("train", now) == now) return;
+  throw ConfigError(
+      fmt::format("{} holds another training text than the one that {} was trained on ({})", part.directory.string(),
+                  checkpoint.path().string(), stored.value("directory", std::string("?"))),
+      fmt::format("nothing was changed. To go on with the new text: --set 'allow_changes=[{0}]'. To go "
+                  "on as before, set {0} back.",
+                  key));
+}
+
+// With other batches an epoch has another number of steps: the run goes on after the same share of the epoch, which
+// with the same seed and order of windows is the same text.
+Position Resume::position_now(const JobConfig& before, Position position) const {
+  const auto plan = make_batch_plan(before.batch, *data_.train, static_cast<uint64_t>(before.seed));
+  const int64_t then = plan->steps_per_epoch(position.epoch), now = data_.plan->steps_per_epoch(position.epoch);
+  // Another text, where it is allowed, may be shorter.
+  if (then == now) return data_.plan->normalised({position.epoch, std::min(now, position.step)});
+  const Position moved{position.epoch, std::min(now, position.step * now / then)};
+  log_info("epoch {} has {} steps, not {}: step {} of it becomes step {}", position.epoch, now, then, position.step,
+           moved.step);
+  return data_.plan->normalised(moved);
+}
+
+void Resume::log_learning_rate_change(const RunState& state, bool allowed) const {
+  const double now = learning_rate(job_.schedule, state.step, end_.max_steps);
+  if (!state.next_learning_rate || *state.next_learning_rate == now) return;
+  const std::string text = fmt::format("the learning rate of the next step is {:.6g}; the checkpoint's job had {:.6g}",
+                                       now, *state.next_learning_rate);
+  if (allowed) return log_info("{}", text);
+  log_warning("{}, though its settings are the same: another build, or another number of steps", text);
+}
+
+// Rank 0 says which checkpoint of a run is the latest. Adapters stay as they were drawn.
+Json Resume::load_initial_weights() {
+  const fs::path path = agree(directory_.world(), [&] { return initial_checkpoint(job_.train.init_from).string(); });
+  const Checkpoint checkpoint = Checkpoint::open(path, directory_.world());
+  check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
+  const std::vector<NamedBuffer> master = {{"master", setup_.parameters().master()}};
+  std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), master);
+  std::erase_if(boxes, [](const TensorBox& box) { return is_adapter(box.name); });
+  require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress(), &setup_.mesh()); });
+  setup_.parameters().sync_compute_weights();
+  log_info("weights from {}", path.string());
+  const CheckpointManifest& manifest = checkpoint.manifest();
+  return {{"path", job_.train.init_from},
+          {"checkpoint", path.string()},
+          {"run", manifest.state.value("run", std::string())},
+          {"step", manifest.step}};
+}
+
+}  // namespace weft

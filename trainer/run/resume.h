@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "checkpoint/reader.h"
+#include "job/changes.h"
+#include "job/run_state.h"
+#include "trainer/run/milestones.h"
+#include "trainer/run/run_directory.h"
+#include "trainer/step/training_setup.h"
+
+namespace weft {
+
+// Where a run begins: from the latest valid checkpoint of its directory if there is one (auto), always anew (never), or
+// from a given checkpoint.
+struct ResumeChoice {
+  enum class Kind : uint8_t { Auto, Never, Path } kind = Kind::Auto;
+  fs::path path;
+};
+
+// How a run begins: its state, and the checkpoint that state and weights are from, if any.
+struct Beginning {
+  RunState state;
+  std::optional<fs::path> checkpoint;
+  nlohmann::ordered_json init_from;  // of the run's first weights: path, checkpoint, run and step; null: drawn
+};
+
+// Begins a run: finds the checkpoint to go on from, checks that it fits the job and the dataset, and fills the weights
+// and moments of `setup`; or initialises them. All ranks do this together: rank 0 says which checkpoints there are,
+// each rank compares the checksums of what it reads, and one that is damaged for any of them is passed over by all.
+class Resume {
+ public:
+  Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
+         const RunEnd& end);
+  // ConfigError or DataError, the same on every rank, with nothing in the run directory changed.
+  Beginning begin(const ResumeChoice& choice);
+
+ private:
+  std::vector<fs::path> candidates(const ResumeChoice& choice);
+  Beginning restore(const fs::path& path);
+  void require_intact(const std::function<void()>& read) const;
+  Beginning start_anew();
+  nlohmann::ordered_json load_initial_weights();
+  void check_dataset(const Checkpoint& checkpoint) const;
+  // ConfigError unless `part` holds what was `stored` of it, or `allow_changes` names its key.
+  void check_text(const Checkpoint& checkpoint, const char* key, const DatasetPart& part,
+                  const nlohmann::ordered_json& stored) const;
+  void take_algorithms(const Checkpoint& checkpoint) const;
+  void log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const;
+  Position position_now(const JobConfig& before, Position position) const;
+  void log_learning_rate_change(const RunState& state, bool allowed) const;
+  std::function<void()> note_progress() const;
+
+  const JobConfig& job_;
+  const TrainingData& data_;
+  TrainingSetup& setup_;
+  const RunDirectory& directory_;
+  RunEnd end_;
+};
+
+}  // namespace weft

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/run/run_directory.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/config/writer.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "parallel/agree.h"
+#include "trainer/run/metrics.h"
+
+namespace weft {
+namespace {
+
+// File servers may show a new file a moment late.
+bool reads(const fs::path& file, const std::string& expected) {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      if (read_file(file) == expected) return true;
+    } catch (const DataError&) {
+      // not there yet, or not for this rank
+    }
+    if (attempt == 20) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+// "rank 3 (node2), rank 7 (node4) and 12 others": of those whose text is not empty, the first few by name.
+std::string name_some(Communicator& world, std::string mine, int count) {
+  constexpr int kNamed = 4;
+  std::string names;
+  for (int i = 0; i < std::min(count, kNamed); ++i) {
+    const std::string one = first_text(world, mine);
+    if (one == mine) mine.clear();
+    names += (i == 0 ? "" : ", ") + one;
+  }
+  return names + (count > kNamed ? fmt::format(" and {} others", count - kNamed) : "");
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(fs::path path, Communicator& world)
+    : path_(std::move(path)), checkpoints_(path_ / "checkpoints"), world_(world) {}
+
+void RunDirectory::take(double wait_seconds) {
+  const auto start = std::chrono::steady_clock::now();
+  bool logged = false;
+  // An empty answer: not yet. Every try is a collective, so that no rank looks as if it hung.
+  const auto try_take = [&]() -> std::string {
+    lock_ = RunLock::try_take(path_);
+    if (lock_) {
+      const int64_t attempt = next_attempt(path_);
+      lock_->write(RunOwner::this_process(attempt));
+      return std::to_string(attempt);
+    }
+    const double left = wait_seconds - seconds_since(start);
+    const std::string owner = describe_owner(path_);
+    if (left <= 0) {
+      throw BusyError(
+          fmt::format("{} belongs to another run: {}", path_.string(), owner),
+          "wait until it has ended, stop it, or give another run_dir; checkpoint.lock_wait_seconds says how "
+          "long a run waits for its directory");
+    }
+    if (!logged) log_info("{} belongs to {}; waiting for it for {}", path_.string(), owner, format_duration(left));
+    logged = true;
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(left, 1.0)));
+    return "";
+  };
+  std::string attempt;
+  while (attempt.empty()) attempt = agree(world_, try_take);
+  attempt_ = std::stoll(attempt);
+}
+
+void RunDirectory::require_visible() const {
+  if (world_.size() == 1) return;
+  const fs::path file = path_ / "run.visible";
+  const std::string token = agree(world_, [&] {
+    std::random_device random;
+    const std::string drawn = hash_hex((static_cast<uint64_t>(random()) << 32) | random());
+    write_file_atomically(file, drawn);
+    return drawn;
+  });
+  const bool seen = reads(file, token);
+  const auto unseen = static_cast<int>(world_.all_reduce_host(seen ? 0 : 1, ReduceOp::Sum));
+  if (world_.rank() == 0) {
+    std::error_code ignored;
+    fs::remove(file, ignored);
+  }
+  if (unseen == 0) return;
+  const std::string names =
+      name_some(world_, seen ? "" : fmt::format("rank {} ({})", world_.rank(), host_name()), unseen);
+  throw DataError(fmt::format("{} is not the same directory for all ranks: what rank 0 writes there is not seen by {}",
+                              path_.string(), names),
+                  "set run_dir to a directory of a file system that all nodes share");
+}
+
+void RunDirectory::create() {
+  agree(world_, [&] {
+    try {
+      create_directories_durably(checkpoints_);
+      return std::string();
+    } catch (const DataError& error) {
+      throw DataError(error.what(), "set run_dir to a directory that can be written");
+    }
+  });
+}
+
+void RunDirectory::write_run_files(const JobConfig& job, const std::string& run,
+                                   const nlohmann::ordered_json& provenance) const {
+  log_info("the job, where it differs from the defaults (the whole is in {}):", (path_ / "job.yaml").string());
+  for (const ConfigChange& change : config_changes(JobConfig{}, job)) log_info("  {}: {}", change.key, change.after);
+  write_file_atomically(path_ / "job.yaml", to_yaml(job));
+  const nlohmann::ordered_json file = {{"run", run}, {"attempt", attempt_}, {"provenance", provenance}};
+  write_file_atomically(path_ / "run.json", file.dump(2) + "\n");
+}
+
+}  // namespace weft

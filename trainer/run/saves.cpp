@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/run/saves.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "checkpoint/attachments.h"
+#include "checkpoint/reader.h"
+#include "checkpoint/retention.h"
+#include "checkpoint/space.h"
+#include "kernels/device/tuning.h"
+#include "parallel/agree.h"
+#include "parallel/parameters/replicas.h"
+#include "trainer/run/provenance.h"
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+Saves::Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter,
+             RunState& state, CheckpointHeader header)
+    : job_(job),
+      setup_(setup),
+      directory_(directory),
+      reporter_(reporter),
+      state_(state),
+      header_(std::move(header)),
+      writer_(directory.checkpoints(), setup.context(), setup.mesh().world()) {}
+
+void Saves::resumed_from(const std::optional<fs::path>& checkpoint) {
+  if (checkpoint) saved_step_ = state_.step;
+  last_checkpoint_ = checkpoint;
+}
+
+void Saves::begun_from(nlohmann::ordered_json init_from) {
+  if (!init_from.is_null()) header_.provenance["init_from"] = std::move(init_from);
+}
+
+void Saves::begin() {
+  header_.attempt = directory_.attempt();
+  const fs::path best = checkpoint_path(directory_.checkpoints(), state_.best_step);
+  const std::string found = agree(directory_.world(), [&] {
+    return fmt::format("{} {}", next_sequence(directory_.checkpoints()), has_manifest(best) ? 1 : 0);
+  });
+  header_.sequence = std::stoll(found);
+  committed_best_ = {};
+  const bool best_is_there = found.back() == '1';
+  if (best_is_there) committed_best_ = best_now();
+  if (!best_is_there && state_.best_step >= 0 && job_.checkpoint.keep_best) {
+    log_info("the best checkpoint so far, {}, is not there: the next evaluation counts as the best", best.string());
+    return_to_committed_best();
+  }
+  writer_.reserve(owned_arrays(setup_.parameters(), setup_.checkpoint_buffers()));
+  last_save_ = Clock::now();
+}
+
+void Saves::check_space(bool evaluates) const {
+  agree(directory_.world(), [&] {
+    const CheckpointConfig& c = job_.checkpoint;
+    const ParameterRegistry& parameters = setup_.parameters();
+    const uint64_t one =
+        checkpoint_bytes(parameters.global_elements(), parameters.precision() == Precision::Fp64 ? 8 : 4,
+                         static_cast<int64_t>(setup_.checkpoint_buffers().size()),
+                         static_cast<int64_t>(parameters.parameters().size()), directory_.world().size());
+    const bool once = c.every_steps == 0 && c.every_minutes == 0 && c.every_epochs == 0 && !evaluates;
+    const auto pinned = [&](int64_t step) {
+      return step > state_.step || has_manifest(checkpoint_path(directory_.checkpoints(), step));
+    };
+    const auto there = static_cast<int64_t>(committed_directories(directory_.checkpoints()).size());
+    const int64_t kept =
+        c.keep_last + c.keep_epochs + (c.keep_best && evaluates ? 1 : 0) + std::ranges::count_if(c.keep_steps, pinned);
+    const int64_t copies = once ? 1 : std::max<int64_t>(1, kept + 1 - there);
+    try {
+      require_space(directory_.checkpoints(), one * static_cast<uint64_t>(copies),
+                    fmt::format("{} more checkpoint{} of {} bytes ({} that checkpoint.keep_* keep, and one that is "
+                                "written before another goes)",
+                                copies, copies == 1 ? "" : "s", one, kept));
+    } catch (const DataError& error) {
+      if (c.on_failure == OnFailure::Stop) throw;
+      log_warning("{}", describe(error));
+    }
+    return std::string();
+  });
+}
+
+bool Saves::due_by_clock() const {
+  if (directory_.world().rank() != 0 || job_.checkpoint.every_minutes <= 0) return false;
+  return seconds_since(last_save_) >= 60 * job_.checkpoint.every_minutes;
+}
+
+void Saves::start() {
+  if (saved_step_ == state_.step) {
+    // Saved when a stop came before its evaluation, and found the best only now.
+    if (!writer_.busy() && state_.best_step == state_.step) {
+      committed_best_ = best_now();
+    }
+    return;
+  }
+  const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
+  commit();
+  const auto began = Clock::now();
+  // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
+  require_equal_replicas(setup_.parameters(), state_.step);
+  header_.step = state_.step;
+  header_.state = to_json(state_);
+  under_way_ = {.step = state_.step, .best = best_now()};
+  writer_.start(header_now(), owned_arrays(setup_.parameters(), setup_.checkpoint_buffers()), retention());
+  saved_step_ = state_.step;
+  header_.sequence += 1;
+  last_save_ = Clock::now();
+  under_way_.stall = seconds_since(began);
+}
+
+// With what the device has measured until now: the fingerprint names it, and whoever resumes needs it.
+CheckpointHeader Saves::header_now() const {
+  CheckpointHeader header = header_;
+  header.layout = {.dp = setup_.mesh().dp().size(), .tp = setup_.mesh().tp().size()};
+  header.fingerprint = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
+  if (std::string text = tuned(setup_.context()); !text.empty()) {
+    header.attachments.emplace_back(kAlgorithmsAttachment, std::move(text));
+  }
+  return header;
+}
+
+bool Saves::stepped(const SaveStates& sums, double copy_wait_seconds) {
+  if (!writer_.busy()) return false;
+  const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
+  under_way_.stall += copy_wait_seconds;
+  try {
+    const auto saved = writer_.advance(sums);
+    if (saved) committed(*saved);
+    return saved.has_value();
+  } catch (const DataError& error) {
+    failed(error, false);
+    return false;
+  }
+}
+
+void Saves::commit(bool last) {
+  if (!writer_.busy()) return;
+  const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
+  const auto began = Clock::now();
+  try {
+    const SavedCheckpoint saved = writer_.finish();
+    under_way_.stall += seconds_since(began);
+    committed(saved);
+  } catch (const DataError& error) {
+    failed(error, last);
+  }
+}
+
+// Once a checkpoint is committed, old ones go: of the best, that which was committed before, unless this one is better.
+// state_ may by then name one that still has to be saved.
+std::function<void()> Saves::retention() const {
+  const CheckpointConfig& c = job_.checkpoint;
+  const int64_t best = under_way_.best.step == under_way_.step ? under_way_.step : committed_best_.step;
+  return [directory = directory_.checkpoints(),
+          rule = RetentionRule{.keep_last = c.keep_last,
+                               .keep_epochs = c.keep_epochs,
+                               .best_step = c.keep_best && best >= 0 ? std::optional(best) : std::nullopt,
+                               .keep_steps = c.keep_steps}] { apply_retention(directory, rule); };
+}
+
+void Saves::committed(const SavedCheckpoint& saved) {
+  last_checkpoint_ = saved.path;
+  if (under_way_.best.step == under_way_.step) committed_best_ = under_way_.best;
+  reporter_.saved(under_way_.step, saved, under_way_.stall);
+}
+
+// The writer throws on every rank alike. A run that ends without its last save has lost what came since the one
+// before, so that is never passed over.
+void Saves::failed(const DataError& error, bool last) {
+  saved_step_ = -1;
+  if (last || job_.checkpoint.on_failure == OnFailure::Stop) throw error;
+  reporter_.save_failed(under_way_.step, error);
+  // A best step without a checkpoint would keep later, worse ones from being saved as the best.
+  if (job_.checkpoint.keep_best && state_.best_step == under_way_.step) return_to_committed_best();
+}
+
+Saves::Best Saves::best_now() const {
+  return {.step = state_.best_step, .loss = state_.best_loss, .bleu = state_.best_bleu};
+}
+
+void Saves::return_to_committed_best() {
+  state_.best_step = committed_best_.step, state_.best_loss = committed_best_.loss;
+  state_.best_bleu = committed_best_.bleu;
+}
+
+}  // namespace weft

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/step/step_graphs.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "kernels/ops/elementwise.h"
+
+namespace weft {
+namespace {
+
+// A run over windows has the shape of its full steps and that of an epoch's last one.
+constexpr size_t kMostShapes = 4;
+
+// Collectives go into the log until this ends.
+class Logged {
+ public:
+  Logged(const Mesh& mesh, CollectiveLog& log) : mesh_(mesh) { mesh.log_into(&log); }
+  ~Logged() { mesh_.log_into(nullptr); }
+  Logged(const Logged&) = delete;
+  Logged& operator=(const Logged&) = delete;
+
+ private:
+  const Mesh& mesh_;
+};
+
+bool same_offsets(const Tokens& a, const Tokens& b) {
+  return (a == nullptr) == (b == nullptr) && (!a || std::ranges::equal(a->offsets->host, b->offsets->host));
+}
+
+}  // namespace
+
+StepGraph::StepGraph(Context& context, const Mesh& mesh, const std::function<void()>& queue)
+    : graph_(context, [&] {
+        const Logged logged(mesh, collectives_);
+        queue();
+      }) {}
+
+void StepGraph::launch() {
+  graph_.launch();
+  if (!std::exchange(counted_, false)) Communicator::queued_again(collectives_);
+}
+
+StepGraphs::StepGraphs(Transformer& model) : model_(model), mirror_(model.context()) {}
+
+bool StepGraphs::take(uint64_t shape) {
+  if (gradients_.contains(shape)) return true;
+  if (gradients_.size() < kMostShapes) {
+    gradients_.try_emplace(shape);
+  } else if (!std::exchange(told_, true)) {
+    log_warning("train.graphs: steps have more than {} shapes; those of the others are not replayed", kMostShapes);
+  }
+  return false;
+}
+
+StepCounts StepGraphs::gradients(uint64_t shape, std::vector<ModelBatch> micro, const StepState& state,
+                                 const QueueGradients& queue) {
+  Gradients& step = gradients_.at(shape);
+  model_.packed_weights().drop();  // as every forward pass that has a backward
+  if (step.graph) {
+    feed(step, micro);
+  } else {
+    step.inputs = std::move(micro);
+    step.graph = std::make_unique<StepGraph>(model_.context(), model_.parameters().mesh(),
+                                             [&] { step.counts = queue(step.inputs, mirror_.read()); });
+  }
+  mirror_.write(state);
+  step.graph->launch();
+  return step.counts;
+}
+
+void StepGraphs::feed(const Gradients& captured, std::span<const ModelBatch> micro) const {
+  require<InternalError>(micro.size() == captured.inputs.size(), "{} micro-batches for a graph of {}", micro.size(),
+                         captured.inputs.size());
+  for (size_t i = 0; i < micro.size(); ++i) {
+    const ModelBatch& to = captured.inputs[i];
+    require<InternalError>(same_offsets(micro[i].source, to.source) && same_offsets(micro[i].input, to.input),
+                           "micro-batch {} has other offsets than its graph", i);
+    convert(model_.context(), micro[i].arrays, to.arrays);
+  }
+}
+
+void StepGraphs::update(const StepState& state, const std::function<void(const StepState&)>& queue) {
+  if (!std::exchange(updated_, true)) return queue(state);
+  if (!update_) {
+    update_ = std::make_unique<StepGraph>(model_.context(), model_.parameters().mesh(), [&] { queue(mirror_.read()); });
+  }
+  mirror_.write(state);
+  update_->launch();
+  model_.parameters().note_weights_changed();
+}
+
+}  // namespace weft

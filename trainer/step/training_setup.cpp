@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/step/training_setup.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/progress.h"
+#include "data/tokenizer/tokenizer.h"
+#include "job/dataset_checks.h"
+#include "kernels/device/tuning.h"
+#include "parallel/agree.h"
+#include "parallel/parameters/parameter_patterns.h"
+
+namespace weft {
+
+TrainingData open_training_data(const JobConfig& job, Communicator& world) {
+  TrainingData data;
+  const ShardShare share{.part = world.rank(), .of = world.size()};
+  agree_each(world, [&] {
+    const std::vector<DatasetSource> sources = job.data.sources();
+    data.train = std::make_shared<const Dataset>(Dataset::open(sources, "train", share));
+    if (!Dataset::has_split(sources, "valid")) return;
+    data.valid = std::make_shared<const Dataset>(Dataset::open(sources, "valid", share));
+  });
+  check_job_against(job, *data.train);
+  check_answers(job, *data.train);
+  check_validation_bleu(job, data.valid.get());
+  if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
+  data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
+                     {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
+  data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));
+  data.reader = make_reader(data.train, {.document_mask = job.data.document_mask});
+  return data;
+}
+
+namespace {
+
+void freeze(ParameterRegistry& registry, const std::vector<std::string>& patterns) {
+  for (const Parameter* p : matching_parameters(registry, patterns, "train.freeze")) registry.freeze(*p);
+  const bool none_left = std::ranges::all_of(registry.parameters(), [](const auto& p) { return p->spec().frozen; });
+  if (none_left) throw ConfigError("train.freeze: every parameter is frozen", "remove a pattern");
+}
+
+}  // namespace
+
+TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies)
+    : context_(context), mesh_(mesh) {
+  if (job.train.tf32 && context.device().kind == DeviceKind::Cpu) {
+    log_warning("train.tf32 changes nothing here: the CPU multiplies fp32 as it is");
+  }
+  if (job.train.graphs && context.device().kind == DeviceKind::Cpu) {
+    log_warning("train.graphs changes nothing here: the CPU has none");
+  }
+  set_products(context, job.train.products());
+  choose_attention(context, job.train.attention);
+  model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
+  freeze(model_->parameters(), job.train.freeze);
+  model_->allocate(job.train.precision, true, job.parallel.sharding(context, mesh.dp().size()));
+  const size_t before = context.memory().use().lent;
+  optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
+  optimizer_bytes_ = context.memory().use().lent - before;
+  step_ = std::make_unique<TrainingStep>(*model_, *optimizer_, step_options(job));
+}
+
+std::vector<NamedBuffer> TrainingSetup::checkpoint_buffers() const {
+  std::vector<NamedBuffer> buffers = {{"master", model_->parameters().master()}};
+  for (const NamedBuffer& b : optimizer_->buffers()) buffers.push_back(b);
+  return buffers;
+}
+
+Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
+                   std::shared_ptr<const SequenceReader> reader, Position start) {
+  return Loader({.plan = std::move(plan),
+                 .reader = std::move(reader),
+                 .dp_rank = mesh.dp().rank(),
+                 .dp_size = mesh.dp().size(),
+                 .micro_batch_tokens = job.batch.micro_batch_tokens,
+                 .start = start});
+}
+
+void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const JobConfig& job, int64_t epoch) {
+  const PlannedStep largest = data.plan->step(epoch, data.plan->largest_step(epoch));
+  Mesh& mesh = setup.mesh();
+  const MemoryPool& memory = setup.context().memory();
+  const auto began = std::chrono::steady_clock::now();
+  const auto does_not_fit = [&] {
+    return ConfigError(
+        fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
+                    "tokens); {} bytes of tensors were in use at most",
+                    mesh.world().rank(), epoch, largest.step_in_epoch, largest.tokens(), memory.use().peak),
+        "lower batch.micro_batch_tokens, or set train.recompute: block");
+  };
+  try {
+    setup.step().probe_largest_step(
+        read_step(largest, *data.reader, mesh.dp().rank(), mesh.dp().size(), job.batch.micro_batch_tokens));
+  } catch (const MemoryError&) {
+    throw does_not_fit();
+  } catch (const std::bad_alloc&) {
+    throw does_not_fit();
+  }
+  const double peak = mesh.world().all_reduce_host(static_cast<double>(memory.use().peak), ReduceOp::Max);
+  log_info(
+      "the largest step of epoch {} (step {}, {} tokens) was tried once: {:.1f} MiB of tensors at most on a rank, {}",
+      epoch, largest.step_in_epoch, largest.tokens(), peak / (1 << 20), format_duration(seconds_since(began)));
+}
+
+}  // namespace weft

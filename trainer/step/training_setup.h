@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/batches/loader.h"
+#include "data/dataset/dataset.h"
+#include "job/job.h"
+#include "model/transformer.h"
+#include "trainer/step/training_step.h"
+
+namespace weft {
+
+// What a job trains on: its prepared dataset, opened and checked against the job.
+struct TrainingData {
+  std::shared_ptr<const Dataset> train;
+  std::shared_ptr<const Dataset> valid;  // null if there is no such split
+  std::shared_ptr<const BatchPlan> plan;
+  std::shared_ptr<const SequenceReader> reader;                 // of what the plan takes of `train`
+  std::vector<std::pair<std::string, std::string>> tokenizers;  // file name and text, as checkpoints carry them
+};
+// ConfigError or DataError, on all ranks, if the dataset is missing, damaged, or does not fit the job. The ranks check
+// the shards together, each its share; what a rank reads it opens when it comes to it. Collective.
+TrainingData open_training_data(const JobConfig& job, Communicator& world);
+
+// What trains a job on one rank: the model with its parameters allocated (their values are not set), the optimizer and
+// the step. The dry run of `weft plan`, `weft bench` and the trainer all use this one.
+class TrainingSetup {
+ public:
+  // ConfigError if a pattern of the job (train.freeze, optimizer.groups, lora.targets) names nothing of the model.
+  TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies);
+
+  Transformer& model() { return *model_; }
+  ParameterRegistry& parameters() { return model_->parameters(); }
+  TrainingStep& step() { return *step_; }
+  Context& context() { return context_; }
+  Mesh& mesh() { return mesh_; }
+  // Bytes of moments that this rank holds.
+  size_t optimizer_bytes() const { return optimizer_bytes_; }
+  // Master weights and moments: what checkpoints store.
+  std::vector<NamedBuffer> checkpoint_buffers() const;
+
+ private:
+  Context& context_;
+  Mesh& mesh_;
+  std::unique_ptr<Transformer> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::unique_ptr<TrainingStep> step_;
+  size_t optimizer_bytes_ = 0;
+};
+
+// This rank's share of the steps of `plan` from `start` on.
+Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
+                   std::shared_ptr<const SequenceReader> reader, Position start = {});
+
+// The step of `epoch` that needs most memory comes first, so that a run that cannot do it ends in its first seconds
+// and not after hours: forward and backward once, without a trace in weights, moments, random numbers or counts.
+// ConfigError with what to change if memory does not suffice. Collective.
+void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const JobConfig& job, int64_t epoch);
+
+}  // namespace weft

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/step/training_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/optimizer.h"
+#include "kernels/transfer.h"
+#include "model/batch_upload.h"
+#include "parallel/parameters/gradient_norm.h"
+#include "trainer/step/agreed_algorithms.h"
+
+namespace weft {
+
+StepOptions step_options(const JobConfig& job) {
+  return {.label_smoothing = job.train.label_smoothing,
+          .clip_norm = job.train.clip_norm,
+          .recompute = job.train.recompute,
+          .graphs = job.train.graphs};
+}
+
+uint64_t dropout_key(int64_t seed, int64_t step) { return hash64(fmt::format("dropout {} {}", seed, step)); }
+
+class TrainingStep::Timer {
+ public:
+  explicit Timer(const Mesh& mesh) : mesh_(mesh) { restart(); }
+  void restart() { start_ = std::chrono::steady_clock::now(), waited_ = mesh_.waited_seconds(); }
+  Time read() const { return {.passed = seconds_since(start_), .waited = mesh_.waited_seconds() - waited_}; }
+
+ private:
+  const Mesh& mesh_;
+  std::chrono::steady_clock::time_point start_;
+  double waited_ = 0;
+};
+
+TrainingStep::TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options)
+    : model_(model),
+      optimizer_(optimizer),
+      options_(options),
+      buckets_(model.parameters()),
+      waits_(make_device_stopwatch(model.context())),
+      copies_(make_device_stopwatch(model.context())),
+      counted_gradients_(counted_gradients(model.parameters())),
+      sums_(model.context().empty({3}, DType::F64)) {
+  if (options.graphs && has_graphs(model.context())) graphs_ = std::make_unique<StepGraphs>(model);
+}
+
+TrainingStep::~TrainingStep() = default;
+
+ModelBatch TrainingStep::take(const StepBatches& batches, size_t micro) {
+  const auto at = std::ranges::find_if(ahead_, [&](const Ahead& sent) { return sent.is(batches, micro); });
+  if (at == ahead_.end()) return to_device(model_, batches.micro[micro], TokenUse::Backward);
+  const Ahead taken = std::move(*at);
+  ahead_.erase(at);
+  return taken.upload->arrive();
+}
+
+void TrainingStep::prepare(const StepBatches& batches, size_t micro, std::vector<Ahead>& uploads) {
+  const auto is = [&](const Ahead& sent) { return sent.is(batches, micro); };
+  if (micro >= batches.micro.size() || std::ranges::any_of(ahead_, is)) return;
+  uploads.push_back({.epoch = batches.epoch,
+                     .step_in_epoch = batches.step_in_epoch,
+                     .micro = micro,
+                     .upload = std::make_unique<BatchUpload>(model_, batches.micro[micro], TokenUse::Backward)});
+}
+
+void TrainingStep::send(std::vector<Ahead> uploads) {
+  for (Ahead& one : uploads) {
+    one.upload->send();
+    ahead_.push_back(std::move(one));
+  }
+}
+
+// Each micro-batch is uploaded while the one before it computes.
+StepCounts TrainingStep::gradients(const StepBatches& batches, const StepState& state, const StepBatches* next) {
+  std::vector<Ahead> following;
+  const auto begin = [&](size_t i) {
+    ModelBatch micro = take(batches, i);
+    if (i + 1 < batches.micro.size()) {
+      prepare(batches, i + 1, following);
+    } else if (next) {
+      prepare(*next, 0, following);
+    }
+    return micro;
+  };
+  const auto end = [&] { send(std::exchange(following, {})); };
+  return queue_gradients({.mine = batches.micro.size(), .most = batches.most_micro, .begin = begin, .end = end}, state);
+}
+
+// All micro-batches are there before the graph is launched; those of the next step are uploaded while it runs.
+StepCounts TrainingStep::replayed_gradients(const StepBatches& batches, const StepState& state,
+                                            const StepBatches* next) {
+  std::vector<ModelBatch> micro;
+  for (size_t i = 0; i < batches.micro.size(); ++i) micro.push_back(take(batches, i));
+  std::vector<Ahead> following;
+  for (size_t i = 0; next && i < next->micro.size(); ++i) prepare(*next, i, following);
+  const StepCounts counts = graphs_->gradients(
+      batches.shape, std::move(micro), state, [&](std::span<const ModelBatch> inputs, const StepState& mirrored) {
+        const auto begin = [&](size_t i) { return inputs[i]; };
+        return queue_gradients({.mine = inputs.size(), .most = batches.most_micro, .begin = begin, .end = [] {}},
+                               mirrored);
+      });
+  send(std::move(following));
+  return counts;
+}
+
+// Runs what waits for the gradients of other replicas.
+template <class Work>
+void TrainingStep::waiting(Work&& work) {
+  if (waits_) waits_->start();
+  work();
+  if (waits_) waits_->stop();
+}
+
+StepCounts TrainingStep::queue_gradients(const MicroBatches& batches, const StepState& state) {
+  Context& context = model_.context();
+  fill(context, sums_, 0);
+  const LossSums loss{.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)};
+  StepCounts counts;
+  buckets_.begin_step();
+  if (waits_) waits_->reset();
+  // Replicas that divide their gradients reduce after every micro-batch, one that has fewer with the others.
+  const size_t rounds = std::max(batches.mine, static_cast<size_t>(batches.most));
+  for (size_t i = 0; i < rounds; ++i) {
+    buckets_.begin_micro_batch(i + 1 == batches.mine);
+    if (i >= batches.mine) {
+      waiting([&] { buckets_.end_micro_batch(); });
+      continue;
+    }
+    const ModelBatch micro = batches.begin(i);
+    const size_t held = context.memory().use().lent;
+    Tape tape(context, Tape::Mode::Record, &buckets_);
+    ForwardContext forward{.tape = tape, .step = state, .recompute = options_.recompute};
+    model_.loss(forward, micro, options_.label_smoothing, loss);
+    counts.activation_bytes = std::max(counts.activation_bytes, context.memory().use().lent - held);
+    tape.backward();
+    batches.end();
+    waiting([&] { buckets_.end_micro_batch(); });
+    counts.rows += (micro.source ? micro.source->count() : 0) + micro.input->count();
+  }
+  waiting([&] { counts.exposed = buckets_.finish(); });
+  square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
+  return counts;
+}
+
+void TrainingStep::probe_largest_step(const StepBatches& batches) {
+  StepState state;
+  state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+  gradients(batches, state, &batches);
+  ahead_.clear();
+}
+
+StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
+                                StepTimes times, const StepRequests& requests) {
+  Context& context = model_.context();
+  Mesh& mesh = model_.parameters().mesh();
+  mesh.settle();
+  std::array<double, 3> sums{};
+  download(context, sums_, std::span<double>(sums));
+  if (waits_) times.exposed = waits_->take();
+  const double copy_wait = copies_ ? copies_->take() : 0;
+  const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
+  const ControlSums control =
+      reduce_control(mesh.world(), {.loss = mine * sums[0],
+                                    .nll = mine * sums[1],
+                                    .tokens = mine * static_cast<double>(counts.rows),
+                                    .squared_norm = sums[2],
+                                    .stop_asked = requests.stop_asked ? 1.0 : 0.0,
+                                    .save = requests.save,
+                                    .save_due = requests.save_due ? 1.0 : 0.0,
+                                    .unagreed = has_unagreed_algorithms(context, mesh.world()) ? 1.0 : 0.0});
+  StepReport report;
+  report.gradient_norm = std::sqrt(control.squared_norm);
+  report.loss = control.loss * state.inverse_divisor;
+  report.nll = control.nll * state.inverse_divisor;
+  report.rows = static_cast<int64_t>(control.tokens);
+  report.stop = control.stop_asked > 0;
+  report.save = control.save;
+  report.save_due = control.save_due > 0;
+  report.unagreed = control.unagreed > 0;
+  report.target_tokens = batches.step_target_tokens;
+  report.activation_bytes = counts.activation_bytes;
+  report.copy_wait_seconds = copy_wait;
+  report.times = times;
+  report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);
+  return report;
+}
+
+StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
+                                 const StepRequests& requests, const StepBatches* next) {
+  // Before the graphs are asked: what they know is the same on all ranks.
+  const bool replayed = graphs_ && graphs_->take(batches.shape) && !model_.context().timed();
+  const StepCounts counts = replayed ? replayed_gradients(batches, state, next) : gradients(batches, state, next);
+  const Time before_reduce = timer.read();
+  timer.restart();
+  const double waited = before_reduce.waited + post_reduce_time_.waited;
+  StepReport step = report(batches, state, counts,
+                           {.busy = before_reduce.passed + post_reduce_time_.passed - waited,
+                            .data = data_seconds,
+                            .wait = waited,
+                            .exposed = counts.exposed},
+                           requests);
+  step.replayed = replayed;
+  return step;
+}
+
+StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
+                             const StepRequests& requests, const StepBatches* next) {
+  state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
+  Timer timer(model_.parameters().mesh());
+  StepReport step = compute(batches, state, timer, data_seconds, requests, next);
+  while (step.unagreed) {
+    agree_on_algorithms(model_.context(), model_.parameters().mesh().world());
+    timer.restart();
+    step = compute(batches, state, timer, data_seconds, requests, next);
+  }
+  state.skip = step.skipped;
+  state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (step.gradient_norm + 1e-6)) : 1.0;
+  optimizer_.correct_bias(state, updates + 1);
+  step.copy_wait_seconds += await_copies();
+  update(state);
+  if (!step.skipped) ++updates;
+  post_reduce_time_ = timer.read();
+  step.update_seconds = post_reduce_time_.passed - post_reduce_time_.waited;
+  return step;
+}
+
+// The copy of a save under way is made of what the update changes. Returns the host's wait; a device's is read later.
+double TrainingStep::await_copies() {
+  const auto began = std::chrono::steady_clock::now();
+  if (copies_) copies_->start();
+  await_snapshots(model_.context());
+  if (copies_) copies_->stop();
+  return copies_ ? 0 : seconds_since(began);
+}
+
+void TrainingStep::update(const StepState& state) {
+  if (!graphs_ || model_.context().timed()) return optimizer_.update(state);
+  graphs_->update(state, [this](const StepState& mirrored) { optimizer_.update(mirrored); });
+}
+
+}  // namespace weft
