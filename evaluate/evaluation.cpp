@@ -27,8 +27,7 @@ void check_dataset(const Dataset& dataset, const LoadedModel& loaded) {
 TranslationOptions checked(const EvaluateOptions& options, const LoadedModel& loaded, bool is_rank0) {
   if (options.translation && !loaded.job.is_translation()) {
     throw ConfigError(
-        "options of the search, --bleu, --chrf, --translations and --baselines are for translation; this is a language "
-        "model",
+        "options of the search, --bleu, --chrf and --translations are for translation; this is a language model",
         "leave them out");
   }
   TranslationOptions translation = options.translation.value_or(TranslationOptions{});
@@ -39,12 +38,6 @@ TranslationOptions checked(const EvaluateOptions& options, const LoadedModel& lo
     fs::remove(trial);
   }
   return translation;
-}
-
-// Rank 0 scores the baselines alone, for as long as it takes, while the others wait for its end.
-PhaseBudgets no_timeouts(PhaseBudgets budgets) {
-  budgets.init_seconds = budgets.evaluate_seconds = 0;
-  return budgets;
 }
 
 }  // namespace
@@ -76,9 +69,6 @@ EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options
   const int64_t most = options.perplexity.max_sequences;
   const int64_t pairs = most > 0 ? std::min(split->num_pairs(), most) : split->num_pairs();
   report.translation = score_translations(loaded, *split, pairs, translation);
-  if (!translation.baselines) return report;
-  session.set_budgets(no_timeouts(loaded.job.timeouts));
-  if (session.is_rank0()) report.translation->baselines = split_baselines(loaded, *split, pairs, translation.bleu);
   return report;
 }
 
@@ -90,11 +80,7 @@ std::string EvaluationReport::format() const {
                         enum_name(weights), here, own, 100 * (here / own - 1));
   }
   text += describe_left_out();
-  if (!translation) return text;
-  text += translation->bleu.format() + "\n" + translation->chrf.format() + "\n";
-  for (const BaselineScore& baseline : translation->baselines) {
-    text += baseline.name + ": " + baseline.bleu.format() + "\n";
-  }
+  if (translation) text += translation->bleu.format() + "\n" + translation->chrf.format() + "\n";
   return text;
 }
 
@@ -139,9 +125,6 @@ void to_json(nlohmann::ordered_json& json, const EvaluationReport& report) {
   json["references"] = report.translation->raw_references ? "text" : "tokens";
   json["bleu"] = nlohmann::json(report.translation->bleu);
   json["chrf"] = nlohmann::json(report.translation->chrf);
-  for (const BaselineScore& baseline : report.translation->baselines) {
-    json["baselines"][baseline.name] = nlohmann::json(baseline.bleu);
-  }
 }
 
 }  // namespace weft

@@ -12,6 +12,21 @@
 #include "generate/shared_translation.h"
 
 namespace weft {
+namespace {
+
+// The targets of the first `pairs` pairs without specials, as the dataset's tokens say them.
+std::vector<std::string> decoded_targets(const Dataset& split, const Tokenizer& tokenizer, int64_t pairs) {
+  std::vector<std::string> texts;
+  std::vector<int32_t> row;
+  for (int64_t i = 0; i < pairs; ++i) {
+    row.resize(static_cast<size_t>(split.target_length(i)));
+    split.read_target(i, row);
+    texts.push_back(tokenizer.decode(row));
+  }
+  return texts;
+}
+
+}  // namespace
 
 SplitSources read_sources(const Dataset& split, int64_t first, int64_t last, int64_t max_length) {
   const DatasetSide& side = split.header().source;
@@ -26,7 +41,7 @@ SplitSources read_sources(const Dataset& split, int64_t first, int64_t last, int
 }
 
 std::vector<std::string> read_references(const Dataset& split, const Tokenizer& tokenizer, int64_t pairs) {
-  if (!split.header().references) return target_texts(split, tokenizer, pairs);
+  if (!split.header().references) return decoded_targets(split, tokenizer, pairs);
   std::vector<std::string> references;
   for (int64_t i = 0; i < pairs; ++i) references.push_back(split.read_reference(i));
   return references;
@@ -58,17 +73,6 @@ TranslationScores score_translations(const LoadedModel& loaded, const Dataset& s
                            .raw_references = split.header().references};
   if (const std::string warning = scores.bleu.warning(); !warning.empty()) log_warning("{}", warning);
   return scores;
-}
-
-std::vector<BaselineScore> split_baselines(const LoadedModel& loaded, const Dataset& split, int64_t pairs,
-                                           const BleuConfig& bleu) {
-  const Dataset train = Dataset::open(loaded.job.data.sources(), "train");
-  return score_baselines({.train = train,
-                          .source_tokenizer = *loaded.source_tokenizer,
-                          .target_tokenizer = *loaded.target_tokenizer,
-                          .sources = source_texts(split, *loaded.source_tokenizer, pairs),
-                          .references = read_references(split, *loaded.target_tokenizer, pairs),
-                          .bleu = bleu});
 }
 
 }  // namespace weft

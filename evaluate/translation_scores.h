@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "evaluate/baseline_scores.h"
 #include "generate/search/config.h"
 #include "generate/text_generator.h"
 #include "job/loaded_model.h"
@@ -17,8 +16,7 @@ struct TranslationOptions {
   SearchConfig search;
   BleuConfig bleu;
   ChrfConfig chrf;
-  fs::path output;         // file for the translations, a line each; empty: none
-  bool baselines = false;  // also score translators that only look things up (evaluate/baseline_scores.h)
+  fs::path output;  // file for the translations, a line each; empty: none
 };
 
 struct TranslationScores {
@@ -28,7 +26,6 @@ struct TranslationScores {
   int64_t cut_sources = 0;  // that had more tokens than the model has positions: translated up to there
   // The references are text as the file had it; false: made of tokens, where the dataset has none (version 1, train).
   bool raw_references = true;
-  std::vector<BaselineScore> baselines;  // on rank 0, if they were asked for
 };
 
 // Sources of a split as a model of `max_length` positions can take them.
@@ -43,13 +40,8 @@ std::vector<std::string> read_references(const Dataset& split, const Tokenizer& 
 
 // Translates the first `pairs` pairs of a split and scores the translations against the text of its targets. A source
 // that is too long for the model is cut, an empty one has an empty translation: every pair is scored, and has a line of
-// options.output (line ends within a translation become spaces). Collective over the mesh; rank 0 writes the file. The
-// baselines are left to split_baselines().
+// options.output (line ends within a translation become spaces). Collective over the mesh; rank 0 writes the file.
 TranslationScores score_translations(const LoadedModel& loaded, const Dataset& split, int64_t pairs,
                                      const TranslationOptions& options);
-
-// BLEU of the baselines on the same pairs. Not collective: one rank computes them alone, for as long as it takes.
-std::vector<BaselineScore> split_baselines(const LoadedModel& loaded, const Dataset& split, int64_t pairs,
-                                           const BleuConfig& bleu);
 
 }  // namespace weft

@@ -32,7 +32,6 @@ void add_export_command(CLI::App& app, Action& action);
 void add_average_command(CLI::App& app, Action& action);
 void add_merge_command(CLI::App& app, Action& action);
 void add_validate_command(CLI::App& app, Action& action);
-void add_sample_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_bench_decode_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);

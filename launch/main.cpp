@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kFooter =
     "A first run:\n"
-    "  weft sample sample && weft prepare configs/sample/translation.yaml\n"
+    "  weft prepare configs/sample/translation.yaml\n"
     "  mpirun -np 2 --bind-to none weft train configs/sample/translation.yaml\n"
     "  weft evaluate configs/sample/translation.yaml --split test\n"
     "weft COMMAND --help explains each; weft keys lists the keys of a job.\n"
@@ -69,12 +69,12 @@ int run(int argc, char** argv) {
   const LauncherInfo launcher = find_launcher();
   start_logging(launcher.rank.value_or(0), launcher.world_size.value_or(1));
   Action action;
-  for (const auto add : {add_sample_command,   add_prepare_command,    add_validate_command, add_plan_command,
-                         add_train_command,    add_evaluate_command,   add_score_command,    add_translate_command,
-                         add_generate_command, add_choose_command,     add_embed_command,    add_average_command,
-                         add_merge_command,    add_import_command,     add_export_command,   add_inspect_command,
-                         add_tokenize_command, add_detokenize_command, add_bench_command,    add_bench_decode_command,
-                         add_keys_command,     add_doctor_command,     add_rescore_command}) {
+  for (const auto add : {add_prepare_command,    add_validate_command, add_plan_command,         add_train_command,
+                         add_evaluate_command,   add_score_command,    add_translate_command,    add_generate_command,
+                         add_choose_command,     add_embed_command,    add_average_command,      add_merge_command,
+                         add_import_command,     add_export_command,   add_inspect_command,      add_tokenize_command,
+                         add_detokenize_command, add_bench_command,    add_bench_decode_command, add_keys_command,
+                         add_doctor_command,     add_rescore_command}) {
     add(app, action);
   }
   try {

@@ -73,7 +73,7 @@ if $sanitizers; then
   # What is not built here has a placeholder that fails; Open MPI itself is no subject of the sanitizers.
   choice=(-E _NOT_BUILT -LE 'mpi|e2e|style')
   say "Building with the address and undefined-behaviour sanitizers in build/cpu-asan-ubsan"
-  build cpu-asan-ubsan tests/{base,base/config,data,data/{tokenizer,prepare,sample},checkpoint}/all parallel_test
+  build cpu-asan-ubsan tests/{base,base/config,data/{text,tokenizer,dataset,batches,prepare},checkpoint}/all parallel_test
   run_tests "address and undefined-behaviour sanitizers" build/cpu-asan-ubsan "${choice[@]}"
   say "Building with the thread sanitizer in build/cpu-tsan"
   build cpu-tsan parallel_test

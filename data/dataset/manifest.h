@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "data/dataset/dataset.h"
+#include "data/text/bad_records.h"
 
 namespace weft {
 
@@ -82,22 +83,6 @@ struct InputEntry {
   int64_t modified = 0;  // nanoseconds since 1970
   uint64_t checksum = 0;
   bool operator==(const InputEntry&) const = default;
-};
-
-// Records that could not be taken and were left out.
-struct SkippedRecords {
-  std::map<std::string, int64_t> reasons;  // how many
-  std::vector<std::string> first;          // a few of them: what was wrong, with file and line
-  int64_t count() const {
-    int64_t sum = 0;
-    for (const auto& [reason, n] : reasons) sum += n;
-    return sum;
-  }
-
-  template <class Archive>
-  void archive(Archive& a) {
-    a(reasons), a(first);
-  }
 };
 
 struct Manifest {

@@ -2,13 +2,14 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/config/fields.h"
 #include "base/error.h"
-#include "data/dataset/manifest.h"
 
 namespace weft {
 
@@ -25,6 +26,22 @@ struct EnumNames<BadRecord> {
       {"too few columns", BadRecord::TooFewColumns},
       {"not valid UTF-8", BadRecord::NotUtf8},
   });
+};
+
+// Records that could not be taken and were left out.
+struct SkippedRecords {
+  std::map<std::string, int64_t> reasons;  // how many
+  std::vector<std::string> first;          // a few of them: what was wrong, with file and line
+  int64_t count() const {
+    int64_t sum = 0;
+    for (const auto& [reason, n] : reasons) sum += n;
+    return sum;
+  }
+
+  template <class Archive>
+  void archive(Archive& a) {
+    a(reasons), a(first);
+  }
 };
 
 class BadRecordError : public DataError {

@@ -20,7 +20,7 @@ struct EvaluateArguments {
   SearchArguments search;
   std::vector<std::string> bleu, chrf;
   std::string checkpoint, translations;
-  bool baselines = false, json = false;
+  bool json = false;
   int tp = 1;
   DeviceChoice device = DeviceChoice::Auto;
 };
@@ -29,12 +29,11 @@ EvaluateOptions options_of(const EvaluateArguments& a) {
   EvaluateOptions options = a.options;
   options.checkpoint = a.checkpoint;
   options.overrides = a.job.overrides;
-  if (a.search.given() || !a.bleu.empty() || !a.chrf.empty() || !a.translations.empty() || a.baselines) {
+  if (a.search.given() || !a.bleu.empty() || !a.chrf.empty() || !a.translations.empty()) {
     options.translation = {.search = a.search.config(),
                            .bleu = read_options<BleuConfig>("--bleu", a.bleu),
                            .chrf = read_options<ChrfConfig>("--chrf", a.chrf),
-                           .output = a.translations,
-                           .baselines = a.baselines};
+                           .output = a.translations};
   }
   return options;
 }
@@ -92,8 +91,6 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the split")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag("--baselines", a->baselines,
-                    "Translation: also BLEU of two translators that only look the training pairs up");
   command->add_flag("--json", a->json, "One JSON object on standard output");
   command->callback([=, &action] { action = [=] { return evaluate(*a); }; });
 }

@@ -95,16 +95,14 @@ struct TranslationEvaluation : TranslationRun {
 TEST_F(TranslationEvaluation, ScoresTheTextsThatItWrites) {
   EvaluateOptions writing = options();
   writing.perplexity.max_sequences = 4;
-  writing.translation = TranslationOptions{.output = scratch / "texts", .baselines = true};
+  writing.translation = TranslationOptions{.output = scratch / "texts"};
   writing.translation->search.beam = 2;
   const EvaluationReport report = evaluate(writing);
   const std::string text = read_file(scratch / "texts");
   EXPECT_EQ(std::ranges::count(text, '\n'), 4);
   EXPECT_EQ(report.translation->bleu.lines, 4);
-  ASSERT_EQ(report.translation->baselines.size(), 2u);
   const nlohmann::ordered_json json = report;
-  for (const char* key : {"bleu", "chrf", "baselines"}) EXPECT_TRUE(json.contains(key)) << key;
-  EXPECT_TRUE(evaluate(options()).translation->baselines.empty());
+  for (const char* key : {"bleu", "chrf"}) EXPECT_TRUE(json.contains(key)) << key;
 }
 
 // Lines of the test split of which a model of 12 positions, or a dataset of cut targets, holds a part only.

@@ -15,6 +15,8 @@ translation model. --trained compares the logits of a model that weft trained, o
 """
 
 import argparse
+import gzip
+import itertools
 import json
 import math
 import os
@@ -229,14 +231,15 @@ def marian(bench):
                "checkpoint.every_steps=100", "schedule.warmup_steps=10", "evaluation.every_steps=0", "evaluation.every_epochs=0"]
     changes = [word for change in changes for word in ("--set", change)]
     os.chdir(root)
-    bench.weft("sample", "sample")
+    os.symlink(sources / "configs", "configs")
     job = sources / "configs/sample/translation.yaml"
     bench.weft("prepare", job, *changes)
     bench.weft("train", job, *changes)
     bench.weft("export-hf", "run", "out")
     model = AutoModelForSeq2SeqLM.from_pretrained("out").eval()
     tokenizer = AutoTokenizer.from_pretrained("out")
-    texts = [line.split("\t")[0] for line in pathlib.Path("sample/train.tsv").read_text().splitlines()[:25]]
+    with gzip.open("configs/sample/train.tsv.gz", "rt", encoding="utf-8") as lines:
+        texts = [line.split("\t")[0] for line in itertools.islice(lines, 25)]
     for method, ours, theirs in (("greedy", ["--search", "method=greedy"], dict(num_beams=1)),
                                  ("beam 4", ["--beam", "4"], dict(num_beams=4, early_stopping=True))):
         words = ["translate", "--checkpoint", "run", *ours]

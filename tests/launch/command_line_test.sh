@@ -37,7 +37,7 @@ expect 0 '^weft [0-9]+\.[0-9]+\.[0-9]+$' "${build[@]}" -- --version
 expect 0 '^weft +[0-9.]+$' "${build[@]}" '^processors +[0-9]+ online' '^memory +[0-9.]+ GiB' '^disk here +[0-9.]+ GiB' \
   '^launcher +none' '^MPI thread level +(FUNNELED|SERIALIZED|MULTIPLE) ' -- doctor
 
-expect 0 'weft sample sample' 'Exit codes' -- --help
+expect 0 'weft prepare configs/sample/translation.yaml' 'Exit codes' -- --help
 mapfile -t commands < <(sed -nE '/^Subcommands:/,/^$/s/^  ([a-z]+) .*/\1/p' "$output")
 ((${#commands[@]} >= 11)) || { echo "only these commands: ${commands[*]}"; exit 1; }
 for command in "${commands[@]}"; do
@@ -61,7 +61,7 @@ expect 0 '^  model\.dropout\.attention = 0 ' -- keys model.dropout
 expect 2 "no key or section 'model.widht'" "did you mean 'model.width'" -- keys model.widht
 
 expect 2 "no command 'trian'" "did you mean 'train'" -- trian job.yaml
-expect 2 "no command 'fly'" 'sample, prepare' -- fly job.yaml
+expect 2 "no command 'fly'" 'prepare, validate' -- fly job.yaml
 expect 2 'A subcommand is required' --
 expect 2 'job is required' -- train
 

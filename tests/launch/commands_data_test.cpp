@@ -90,8 +90,8 @@ TEST_F(Commands, MixturesOfPairs) {
            "train.max_steps=3", "--set", "allow_changes=[train.max_steps]"},
           2,
           {"data.mixture: [", "weight: 0.5}] -> [", "weight: 0.7}]"}});
-  const Finished done = run_weft(
-      scratch_.path(), {"evaluate", "pairs.yaml", "--set", mixture, "--split", "valid", "--baselines", "--json"});
+  const Finished done =
+      run_weft(scratch_.path(), {"evaluate", "pairs.yaml", "--set", mixture, "--split", "valid", "--json"});
   ASSERT_EQ(done.exit, 0) << done.err;
   const auto report = nlohmann::json::parse(done.out);
   EXPECT_EQ(report["pairs"], 4);  // two of each

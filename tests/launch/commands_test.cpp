@@ -69,7 +69,6 @@ TEST_F(Commands, PlacesThatCannotBeWritten) {
       {{"validate", "gpt.yaml", "--set", "run_dir=/proc/weft"}, 3, {"run_dir: nothing can be made in /proc"}},
       {{"average", "run", "--out", "train.txt/below"}, 3, {"create train.txt: it is there, and no directory"}},
       {{"average", "run", "--out", "trun"}, 3, {"trun: exists already"}},
-      {{"sample", "train.txt/below"}, 3, {"train.txt/below"}},
       {{"evaluate", "pairs.yaml", "--split", "valid", "--translations", "train.txt/below"}, 3, {"train.txt/below"}},
   });
   const std::vector<std::vector<std::string>> printing = {
@@ -250,9 +249,6 @@ TEST_F(Commands, NoSpace) {
         {{"prepare", "gpt.yaml", "--set", "data.directory=full/data"}, 3, {"full/data", "No space left on device"}},
         {{"average", "run", "--out", "full/mean"}, 3, {"bytes are free, but the weights of full/mean need"}},
     });
-    const Finished sample = run_weft(scratch_.path(), {"sample", "full/sample"});
-    EXPECT_EQ(sample.exit, 3);
-    EXPECT_NE(sample.err.find("No space left on device"), std::string::npos) << sample.err;
     for (const auto& [name, what] : snapshot(scratch_ / "full")) EXPECT_FALSE(name.ends_with(".tmp")) << name;
     const Finished done = run_weft(scratch_.path(), {"train", "gpt.yaml", "--set", "run_dir=full/run"});
     EXPECT_EQ(done.exit, 3);

@@ -6,6 +6,9 @@
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 export OMP_NUM_THREADS=1
 
+# The repository: its jobs are in configs/.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+
 # begin_in FOLDER: works in it from now on, without what an earlier run left there.
 begin_in() { rm -rf "$1" && mkdir -p "$1" && cd "$1" || exit 1; }
 

@@ -11,12 +11,12 @@ begin_in "$scratch"
 export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
 on() { on_ranks "$1" "$weft" "${@:2}"; }
 
-"$weft" sample corpus 2>/dev/null
+ln -s "$root/configs/sample" corpus
 cat >job.yaml <<'YAML'
 task: translation
 name: layouts
-data: {directory: data, format: tsv, train: {files: [corpus/train.tsv]}, valid: {files: [corpus/valid.tsv]},
-       test: {files: [corpus/test.tsv]}}
+data: {directory: data, format: tsv, train: {files: [corpus/train.tsv.gz]}, valid: {files: [corpus/valid.tsv.gz]},
+       test: {files: [corpus/test.tsv.gz]}}
 tokenizer: {kind: bpe, vocabulary: 601, specials: [<s>, </s>], bos: <s>, eos: </s>}   # which 2 does not divide
 model: {encoder_layers: 1, layers: 2, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
         dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}

@@ -8,11 +8,11 @@ weft=$1 scratch=$2
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 begin_in "$scratch"
 
-"$weft" sample corpus 2>/dev/null
+ln -s "$root/configs/sample" corpus
 cat >job.yaml <<'YAML'
 task: translation
 name: resume
-data: {directory: data, format: tsv, train: {files: [corpus/train.tsv]}, valid: {files: [corpus/valid.tsv]}}
+data: {directory: data, format: tsv, train: {files: [corpus/train.tsv.gz]}, valid: {files: [corpus/valid.tsv.gz]}}
 tokenizer: {kind: bpe, vocabulary: 600, specials: [<s>, </s>], bos: <s>, eos: </s>}
 model: {encoder_layers: 1, layers: 1, width: 32, heads: 2, ffn: 64, max_length: 120, positions: sinusoidal, tying: all,
         dropout: {embedding: 0.1, residual: 0.1, attention: 0.1}}

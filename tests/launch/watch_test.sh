@@ -9,8 +9,7 @@ mkdir -p "$scratch" && cd "$scratch" # what CASE data made there stays
 log=$case.log run=run-$case
 
 if [[ $case == data ]]; then
-  "$weft" sample corpus 2>/dev/null
-  head -n 400 corpus/train.tsv >train.tsv
+  head -n 400 < <(zcat "$root/configs/sample/train.tsv.gz") >train.tsv
   cat >job.yaml <<'YAML'
 task: translation
 name: watch

@@ -49,7 +49,7 @@ if LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_CAPABILITY=75 "$weft" bench --mod
 fi
 grep -q 'CUDA device 0 is simulated.*sm_75, and this weft is built for .*80' log || { cat log; fail "sm_75 is named"; }
 
-"$weft" sample sample >/dev/null
+ln -s "$root/configs" configs # the jobs name their text from there
 for job in gpt translation; do
   small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set schedule.warmup_steps=10
     --set schedule.decay_end_step=300 --set evaluation.max_sequences=4 --set evaluation.every_steps=0
@@ -63,8 +63,8 @@ for job in gpt translation; do
   on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=204 --set 'allow_changes=[train.max_steps]'
   grep -q 'resumed from .* at step 202' log || { cat log; fail "$job goes on at step 202"; }
   "$weft" average "$job"/checkpoints/step-* --out "$job-mean" >/dev/null 2>&1
-  cpu=$(on cpu evaluate --checkpoint "$job-mean" --split valid --set data.directory="sample/prepared/$job" --max-sequences 4 --json | perplexity)
-  cuda=$(on cuda evaluate --checkpoint "$job-mean" --split valid --set data.directory="sample/prepared/$job" --max-sequences 4 --json | perplexity)
+  cpu=$(on cpu evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)
+  cuda=$(on cuda evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)
   awk -v a="$cpu" -v b="$cuda" 'BEGIN { exit !(a > 1 && (a - b) ^ 2 <= (1e-5 * a) ^ 2) }' ||
     fail "$job: perplexity $cuda on the device, $cpu on the CPU"
 done

@@ -15,7 +15,7 @@ small=(--set model.width=32 --set model.heads=2 --set model.layers=2 --set train
   --set evaluation.every_steps=0 --set log.generations.every_steps=0 --set checkpoint.every_steps=0 --set log.every_steps=1
   --set evaluation.max_sequences=2 "$@")
 
-"$weft" sample sample >/dev/null
+ln -s "$root/configs" configs # the jobs name their text from there
 "$weft" prepare "$root/configs/sample/$job.yaml" "${small[@]}" >/dev/null 2>&1
 first=
 for ((seed = 1; seed <= seeds; ++seed)); do

@@ -31,9 +31,8 @@ fail() {
 }
 trap 'fail "line $LINENO: $BASH_COMMAND"' ERR
 
-"$weft" sample corpus 2>/dev/null
-head -n 300 corpus/train.tsv >train.tsv
-head -n 40 corpus/valid.tsv >valid.tsv
+head -n 300 < <(zcat "$WEFT_ROOT/configs/sample/train.tsv.gz") >train.tsv
+head -n 40 < <(zcat "$WEFT_ROOT/configs/sample/valid.tsv.gz") >valid.tsv
 job() { # NAME STEPS
   cat >"$1.yaml" <<YAML
 task: translation

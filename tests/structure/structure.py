@@ -47,8 +47,6 @@ CONCEPTS = {
     "is a dataset prepared": r"exists\([^;]*(?:\"dataset\.json\"|kManifestName)",
     "data: UTF-8 decoding": r"^(?:inline )?[\w:<>]+ (?:utf8_at|decode_utf8|code_points|decode_utf8_at|next_code_point)\([^;]*\{$",
     "data: Unicode tables": r"include \"[\w/]*unicode_\w+\.inc\"|^constexpr Range k\w+\[\] = \{",
-    "sample corpus": r"^\w+ write_sample_corpus\(",
-    "sample corpus's baselines": r"^class (?:NearestNeighbour|ModelOne)",
     "dropout key of a step": r"\"dropout \{\} \{\}\"",
     "retention": r"^\w[\w:<>]* (?:retire_checkpoints|choose_retired|apply_retention)\(",
 }
@@ -92,7 +90,7 @@ def find_rooms(root):
         call = re.sub(r"\$\{.*?\}", "", call)
         words, key, lists = call.split()[1:], None, collections.defaultdict(list)
         for word in words:
-            if word in ("ROOMS", "SOURCES", "PUBLIC", "INSIDE", "LINK"):
+            if word in ("ROOMS", "FOLDERS", "INSIDE", "PUBLIC", "HIDDEN", "EXCEPT", "LINK"):
                 key = word
             else:
                 lists[key].append(word)

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "data/prepare/prepare.h"
-#include "data/sample/corpus.h"
 #include "tests/support/scratch.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/source_dir.h"
@@ -52,21 +51,21 @@ class ShippedRuns : public testing::Test {
 };
 
 std::string files(const std::string& key, const std::string& path) { return key + "=[\"" + path + "\"]"; }
+std::string sample(const std::string& key, const std::string& name) {
+  return files(key, (source_dir() / "configs/sample" / name).string());
+}
 
 TEST_F(ShippedRuns, SampleTranslation) {
-  write_sample_corpus(at("sample"), 1, {.train_pairs = 3000, .valid_pairs = 50, .test_pairs = 50});
-  const JobConfig j =
-      job("sample/translation.yaml",
-          {files("data.train.files", at("sample/train.tsv")), files("data.valid.files", at("sample/valid.tsv")),
-           files("data.test.files", at("sample/test.tsv")), "train.max_steps=12", "schedule.warmup_steps=4",
-           "batch.tokens=512", "log.generations.every_steps=12"});
+  const JobConfig j = job("sample/translation.yaml",
+                          {sample("data.train.files", "train.tsv.gz"), sample("data.valid.files", "valid.tsv.gz"),
+                           sample("data.test.files", "test.tsv.gz"), "train.max_steps=12", "schedule.warmup_steps=4",
+                           "batch.tokens=512", "log.generations.every_steps=12"});
   expect_learning(j);
 }
 
 TEST_F(ShippedRuns, SampleGpt) {
-  write_sample_corpus(at("sample"), 1, {.train_pairs = 3000, .valid_pairs = 50, .test_pairs = 50});
   expect_learning(
-      job("sample/gpt.yaml", {files("data.train.files", at("sample/text.txt")), "train.max_steps=12",
+      job("sample/gpt.yaml", {sample("data.train.files", "text.txt.gz"), "train.max_steps=12",
                               "schedule.warmup_steps=4", "batch.sequences=8", "log.generations.every_steps=12"}));
 }
 

@@ -13,7 +13,7 @@ using namespace test;
 
 using testing::ElementsAre;
 
-const fs::path kGolden = source_dir() / "tests" / "data" / "golden" / "dataset-v1";
+const fs::path kGolden = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v1";
 
 DataConfig stream_config() {
   return {.directory = "stream",
@@ -27,7 +27,7 @@ DataConfig pairs_config() {
   return {.directory = "pairs", .format = TextFormat::Tsv, .train = {.files = {"pairs.tsv"}}, .source_bos = true};
 }
 
-const fs::path kGolden2 = source_dir() / "tests" / "data" / "golden" / "dataset-v2";
+const fs::path kGolden2 = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v2";
 
 // Made dataset-v2/pairs, in a folder with a copy of dataset-v1/pairs.tsv and heldout.tsv.
 TEST(GoldenDataset, DISABLED_MakeVersion2) {

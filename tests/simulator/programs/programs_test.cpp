@@ -43,7 +43,7 @@ Outcome run(const std::string& program, const std::string& which, const std::str
 // {"streams.cu:23", ...}: where the source of a program says HERE and this name. The order that was drawn decides which
 // of two accesses comes second and is reported.
 std::vector<std::string> marked(const std::string& program, const std::string& name) {
-  std::ifstream source(test::source_dir() / "simulator/programs" / (program + ".cu"));
+  std::ifstream source(test::source_dir() / "tests/simulator/programs" / (program + ".cu"));
   std::vector<std::string> places;
   std::string line;
   for (int number = 1; std::getline(source, line); ++number)
