@@ -17,7 +17,7 @@ void add_average_command(CLI::App& app, Action& action) {
   auto output = std::make_shared<std::string>();
   auto last = std::make_shared<int64_t>(0);
   command->add_option("checkpoints", *inputs, "Checkpoints, or one run directory")->required();
-  command->add_option("--out", *output, "The directory to write")->required();
+  command->add_option("--out", *output, "The checkpoint directory to write; it must not exist")->required();
   command->add_option("--last-epochs", *last, "Of a run directory, the last so many checkpoints of an epoch's end");
   command->callback([=, &action] {
     action = [=] {

@@ -18,7 +18,7 @@ void add_merge_command(CLI::App& app, Action& action) {
   auto output = std::make_shared<std::string>();
   auto best = std::make_shared<bool>(false);
   command->add_option("checkpoint", *input, "A run directory (its latest checkpoint) or a checkpoint")->required();
-  command->add_option("out", *output, "The directory to write")->required();
+  command->add_option("out", *output, "The checkpoint directory to write; it must not exist")->required();
   command->add_flag("--best", *best, "Of a run directory, the checkpoint of the best evaluation");
   command->callback([=, &action] {
     action = [=] {
