@@ -271,7 +271,8 @@ Manifest read_manifest(const fs::path& directory) {
 }
 
 Manifest parse_manifest(std::string_view text, const std::string& where) {
-  const Json json = parse_json(text, where + " is damaged");
+  constexpr int kDepth = 16;  // a manifest has 7 levels
+  const Json json = parse_json(text, where + " is damaged", kDepth);
   require<DataError>(json.is_object() && json.value("format", Json()) == "weft dataset", "{} is not a weft dataset",
                      where);
   const Node root(json, where);
