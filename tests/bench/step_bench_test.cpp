@@ -12,7 +12,6 @@
 #include "job/named_jobs.h"
 #include "model/transformer.h"
 #include "parallel/local/in_process.h"
-#include "plan/model_flops.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"
 
@@ -158,16 +157,6 @@ TEST(StepBench, OperationsAreTimedAfterwards) {
   EXPECT_GT(attention.seconds, 0);
   EXPECT_NE(describe(r).find("attention_forward"), std::string::npos);
   EXPECT_EQ(to_json(r)["operations"]["adam_update"]["calls"], 2);
-}
-
-// And not by their names, which an operation may choose as it likes.
-TEST(CountedProducts, AreKnownByTheirKind) {
-  Ledger ledger;
-  ledger.record("gate", OperationKind::Product, {.calls = 1, .flops = 100});
-  ledger.record("cached", OperationKind::Attention, {.calls = 1, .flops = 20});
-  ledger.record("linear_rescale", OperationKind::Memory, {.calls = 1, .flops = 3});
-  ledger.record("dp.all_reduce", OperationKind::Collective, {.calls = 1, .moved = 50});
-  EXPECT_EQ(counted_products(ledger), 120);
 }
 
 TEST(SyntheticData, TokensDependOnSequenceAndPlaceAlone) {

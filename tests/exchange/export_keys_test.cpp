@@ -90,7 +90,7 @@ TEST_F(ExportKeys, Gpt2RepresentsOrRefusesAll) {
     return error == "no error" ? "" : error;
   };
   EXPECT_THAT(without_effect({.model = kSmall}, refusal),
-              testing::ElementsAre("sinusoid_form=halves", "sinusoid_base=5000.0", "tying=all", "dropout.ffn=0.1",
+              testing::ElementsAre("sinusoid_form=halves", "sinusoid_base=5000", "tying=all", "dropout.ffn=0.1",
                                    "init=xavier"));
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "job/named_jobs.h"
+#include "plan/model_flops.h"
 #include "plan/prediction_report.h"
 #include "tests/support/error_of.h"
 
@@ -139,6 +140,16 @@ TEST(DeviceModel, Gpt2Of1558MOnEightDevicesIsWhereOthersMeasuredIt) {
   const auto predictions = predict({plan_step(job, {.dp = 8})}, h100);
   EXPECT_TRUE(predictions[0].fits);
   EXPECT_NEAR(predictions[0].tokens_per_second() / 8, 47.6e3, 2.4e3);
+}
+
+// Names are an operation's own affair.
+TEST(CountedProducts, AreKnownByTheirKind) {
+  Ledger ledger;
+  ledger.record("gate", OperationKind::Product, {.calls = 1, .flops = 100});
+  ledger.record("cached", OperationKind::Attention, {.calls = 1, .flops = 20});
+  ledger.record("linear_rescale", OperationKind::Memory, {.calls = 1, .flops = 3});
+  ledger.record("dp.all_reduce", OperationKind::Collective, {.calls = 1, .moved = 50});
+  EXPECT_EQ(counted_products(ledger), 120);
 }
 
 }  // namespace
