@@ -9,7 +9,7 @@ bench/README.md. In `code` and in blocks that are not run,
   - `section.key` and `key: value` must be keys that `weft keys` prints, with a value that they allow
   - commands of weft and their options, scripts, presets, targets, ctest names and GoogleTest filters must exist
   - words_with_underscores, CamelCase, a::b and call() must occur in the sources; in `X` (`file.h`), and in a row of a
-    table headed "file | what goes in", they must occur in that file
+    table headed "file | what goes in", they must occur in a file of that row
   - figures such as 71.3/47.9 must appear elsewhere on the page: it explains them
 
 A block that is not run must name at least one such thing. A link must lead to a page, and to a heading on it; a link to a
@@ -153,7 +153,7 @@ class Checker:
             if re.search(r"\b(?:NAME|ID)\b|NAME_|_ID\b", word):
                 continue
             for name in names:
-                if name and name not in known and JOINED.sub("", name) not in known and name not in FOREIGN:
+                if not (name in known or JOINED.sub("", name) in known or name in FOREIGN or self.program.values_of(name)):
                     self.problem(line, f"'{name}' does not occur in {where}")
 
     # What is said to stand in a file stands in that file.
@@ -169,9 +169,10 @@ class Checker:
             return self.problem(table.line, "this table has no header row; is there an empty line inside a table?")
         if table.rows[0].startswith("| file | what goes in |"):
             for number, row in enumerate(table.rows[2:], table.line + 2):
-                first, rest = row.strip("|").split("|", 1)
-                for span in re.findall(r"`([^`]+)`", rest):
-                    self.placed(number, span, [n for n in re.findall(r"`([^`]+)`", first) if FILE.search(n)])
+                first, rest = (re.findall(r"`([^`]+)`", part) for part in row.strip("|").split("|", 1))
+                files = [n for n in first if FILE.search(n)]
+                for span in rest if files else []:
+                    self.placed(number, span, files + [n for n in rest if FILE.search(n)])
         if table.comment.startswith("rows:"):
             name, pattern = table.comment.removeprefix("rows:").strip().split(" ", 1)
             listed = re.search(pattern, self.tree.read(name), re.M)

@@ -100,8 +100,9 @@ class Names(Tree):
     def test_names_beside_their_file(self):
         self.right("`check_model` (`job/checks.cpp`)\n")
         self.wrong("`check_model` (`job/job.cpp`)\n", 1, "'check_model' does not occur in job/job.cpp")
-        table = "| file | what goes in |\n|---|---|\n| `job/%s.cpp` | a check in `check_model` |\n"
+        table = "| file | what goes in |\n|---|---|\n| `job/%s.cpp` | a check in `check_model` of `init_std` |\n"
         self.right(table % "checks")
+        self.right((table % "job").replace(" |\n", " (`job/checks.cpp`) |\n"))
         self.wrong(table % "job", 3, "'check_model' does not occur in job/job.cpp")
 
     def test_tests(self):
