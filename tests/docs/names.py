@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that what the documentation names exists: names.py ROOT WEFT
 
-It reads README.md and the other pages beside it (except CHANGELOG.md, which names what is gone), docs/*.md and
-bench/README.md. In `code` and in blocks that are not run,
+It reads README.md and the other pages beside it (except CHANGELOG.md, which names what is gone), docs/*.md,
+bench/README.md and simulator/README.md. In `code` and in blocks that are not run,
 
   - a path in a folder of the sources must exist, and so must a source file that is named without its folder
   - `section.key` and `key: value` must be keys that `weft keys` prints, with a value that they allow
@@ -305,7 +305,7 @@ class Checker:
 
 
 def pages(tree):
-    return [n for n in tree.files if re.match(r"(?:[^/]+|docs/[^/]+|bench/README)\.md$", n) and n != "CHANGELOG.md"]
+    return [n for n in tree.files if re.match(r"(?:[^/]+|docs/[^/]+|(?:bench|simulator)/README)\.md$", n) and n != "CHANGELOG.md"]
 
 
 def main(root, weft):

@@ -32,6 +32,8 @@ exec $weft "\$@"
 END
 chmod +x "$scratch/bin/weft"
 export PATH=$scratch/bin:$PATH OMP_NUM_THREADS=1
+WEFT_BUILD=$(dirname "$weft")
+export WEFT_BUILD # for comments: where the build lies, which pages call build/cpu
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 number=0 ran=0 skipped=0
