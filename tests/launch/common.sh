@@ -7,6 +7,7 @@ if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CO
 export OMP_NUM_THREADS=1
 
 # The repository: its jobs are in configs/.
+# shellcheck disable=SC2034 # the tests use it
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # begin_in FOLDER: works in it from now on, without what an earlier run left there.

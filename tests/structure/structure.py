@@ -10,7 +10,8 @@ rooms, are read too, so that two commits can be compared. Tests are left out. Wh
 
   - it lists in ROOMS just the rooms whose headers its sources reach, directly or through other headers
   - those rooms are listed before it in the root's CMakeLists.txt, so that no include goes up and there is no circle
-  - each of its folders, at every depth (kernels/cuda/attention), has at most 45 C++ files and 5,000 lines
+  - each of its folders, at every depth (kernels/cuda/attention), has at most 30 C++ files and 5,000 lines; so do those of
+    tests/ and simulator/
   - no type name is defined by two headers in one namespace
   - each concept of CONCEPTS lives in just one room; no command of launch/ is longer than 100 lines
   - a tensor's memory is touched by device code alone, and on the host only where tensors lie there by design
@@ -24,7 +25,7 @@ import pathlib
 import re
 import sys
 
-MAX_FILES, MAX_LINES, MAX_COMMAND = 45, 5000, 100
+MAX_FILES, MAX_LINES, MAX_COMMAND = 30, 5000, 100
 LICENCE = "// SPDX-License-Identifier:"
 
 # What must live in one room: a concept, and a pattern of what defines it (not of what uses it).
