@@ -9,13 +9,13 @@ import structure
 
 HOUSE = {
     "CMakeLists.txt": "foreach(room\n    low low/inner high)\nendforeach()\n",
-    "low/CMakeLists.txt": "weft_room(low\n  SOURCES\n    a.cpp)\n",
+    "low/CMakeLists.txt": "weft_room(low)\n",
     "low/a.h": "namespace weft {\nstruct A {\n  struct Part {};\n};\n}\n",
     "low/a.cpp": '#include "low/a.h"\n',
-    "low/inner/CMakeLists.txt": "weft_room(low/inner\n  ROOMS low\n  SOURCES\n    b.cpp\n  LINK weft::fmt ${CMAKE_DL_LIBS})\n",
+    "low/inner/CMakeLists.txt": "weft_room(low/inner\n  ROOMS low\n  LINK weft::fmt ${CMAKE_DL_LIBS})\n",
     "low/inner/b.h": '#include "low/a.h"\nnamespace weft {\nclass B : public A {\n  struct Part {};\n};\n}\n',
     "low/inner/b.cpp": '#include "low/inner/b.h"\n',
-    "high/CMakeLists.txt": "weft_room(high\n  ROOMS low low/inner\n  SOURCES\n    c.cpp)\n",
+    "high/CMakeLists.txt": "weft_room(high\n  ROOMS low low/inner)\n",
     "high/c.cpp": '#include "low/inner/b.h"\nconst char* text = "struct A {";\n',
 }
 
@@ -36,7 +36,7 @@ class StructureTest(unittest.TestCase):
         self.assertEqual(self.problems(), [])
 
     def test_rooms_listed_too_little_and_too_much(self):
-        self.assertEqual(self.problems(**{"high/CMakeLists.txt": "weft_room(high\n  ROOMS low/inner\n  SOURCES\n    c.cpp)\n"}),
+        self.assertEqual(self.problems(**{"high/CMakeLists.txt": "weft_room(high\n  ROOMS low/inner)\n"}),
                          ["high reaches low, which its ROOMS do not list"])
         self.assertEqual(self.problems(**{"high/c.cpp": '#include "low/a.h"\n'}),
                          ["high lists low/inner, which none of its sources reaches"])
@@ -54,9 +54,13 @@ class StructureTest(unittest.TestCase):
 
     def test_rooms_that_are_too_large(self):
         found = self.problems(**{"low/a.cpp": "\n" * 5001})
-        self.assertEqual(found, ["low has 2 files and 5006 lines; at most 45 and 5000"])
-        many = {f"high/x{i}.h": "" for i in range(45)}
-        self.assertEqual([p.split(" and ")[0] for p in self.problems(**many)], ["high has 46 files"])
+        self.assertEqual(found, ["low has 2 files and 5006 lines; at most 30 and 5000"])
+        many = {f"high/x{i}.h": "" for i in range(30)}
+        self.assertEqual([p.split(" and ")[0] for p in self.problems(**many)], ["high has 31 files"])
+
+    def test_folders_of_tests_that_are_too_large(self):
+        many = {f"tests/low/x{i}.cpp": "" for i in range(31)}
+        self.assertEqual(self.problems(**many), ["tests/low has 31 files; at most 30"])
 
     def test_memory_that_is_not_the_hosts(self):
         self.assertEqual(self.problems(**{"low/a.h": "inline float f(T t) { return t.data<float>()[0]; }\n"}),
@@ -82,13 +86,13 @@ class StructureTest(unittest.TestCase):
     def test_folders_at_every_depth(self):
         deep = {"low/cuda/attention/x.h": '#include "high/c.h"\n', "high/c.h": ""}
         self.assertIn("low stands below high and includes it", self.problems(**deep))
-        many = {f"low/cuda/attention/x{i}.h": "" for i in range(46)}
-        self.assertEqual([p.split(" and ")[0] for p in self.problems(**many)], ["low/cuda/attention has 46 files"])
+        many = {f"low/cuda/attention/x{i}.h": "" for i in range(31)}
+        self.assertEqual([p.split(" and ")[0] for p in self.problems(**many)], ["low/cuda/attention has 31 files"])
 
     def test_a_command_that_is_too_long(self):
-        house = {"CMakeLists.txt": "foreach(room launch)\n", "launch/CMakeLists.txt": "weft_room(launch\n  SOURCES\n    command_x.cpp)\n",
-                 "launch/command_x.cpp": "\n" * 101}
-        self.assertEqual(self.problems(**house), ["launch/command_x.cpp has 101 lines; a command has at most 100"])
+        house = {"CMakeLists.txt": "foreach(room launch)\n", "launch/CMakeLists.txt": "weft_room(launch)\n",
+                 "launch/commands/x.cpp": "\n" * 101}
+        self.assertEqual(self.problems(**house), ["launch/commands/x.cpp has 101 lines; a command has at most 100"])
 
 
 if __name__ == "__main__":
