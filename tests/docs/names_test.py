@@ -75,6 +75,7 @@ class Names(Tree):
     def test_what_is_there(self):
         self.right("See `base/error.h`, `base/*.h`, `error.h` and `base/NAME.h`; `ConfigError`, `ExitCode::Done`, `fail_with()`.\n")
         self.right("`model.width`, `norm_placement: post`, `--set model.width=4`, `n_best: 2` and\n`weft train --json` are known.\n")
+        self.right("It was written by `old/program/` and\n`weft fly` at commit 0123456.\n")
         self.right("A patch has a line `Test: TARGET FILTER`.\n")
         self.right("`job.yaml: model.init_deviation was renamed: write model.init_std`\n")
 

@@ -8,6 +8,10 @@ import shlex
 COMMENT = re.compile(r"<!-- ((?:not run|before|from|printed|rows): .*)")
 
 
+# What follows a name that was right at a commit, and need not be now.
+OF_A_COMMIT = r"[^.|]{0,60}\bat\s+commit\s+[0-9a-f]{7}"
+
+
 @dataclasses.dataclass
 class Block:
     line: int  # of its fence
@@ -95,7 +99,8 @@ class Page:
             return " ".join(code.split())
 
         for match in re.finditer(r"`([^`]+)`", text):
-            self.spans.append((place(match), flat(match[1])))
+            if not re.match(OF_A_COMMIT, text[match.end():]):
+                self.spans.append((place(match), flat(match[1])))
         for match in re.finditer(r"`([^`]+)`\s+\(`([^`]+\.\w+)`", text):
             self.placed_spans.append((place(match), flat(match[1]), match[2]))
         for match in re.finditer(r"\[([^\]]*)\]\(([^)\s]+)\)", text):
