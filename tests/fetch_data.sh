@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fetches the public files that some tests read: tests/fetch_data.sh [FOLDER]
 #
-#   tests/fetch_data.sh                      into build/test-data, where tests look for them
-#   tests/fetch_data.sh /data/weft           into another folder, for all checkouts: export WEFT_TEST_DATA=/data/weft
+#   tests/fetch_data.sh /data/weft           into that folder; export WEFT_TEST_DATA=/data/weft tells the tests of it
+#   tests/fetch_data.sh                      into the folder that WEFT_TEST_DATA names
 #   tests/fetch_data.sh --from URL [FOLDER]  from a mirror that has the files by their paths, such as file:///data/weft
 #   tests/fetch_data.sh --list FILE ...      those of another list than tests/public_data.txt
 #
 # What is there and right is not fetched again. A file is checked by its sha256 before it gets its name.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-list=tests/public_data.txt from='' folder=build/test-data
+list=tests/public_data.txt from='' folder=${WEFT_TEST_DATA:-}
 while (($#)); do
   case $1 in
     --from | --list)
@@ -27,6 +27,7 @@ while (($#)); do
   esac
   shift
 done
+[[ $folder ]] || { echo "fetch_data.sh: name a folder, or set WEFT_TEST_DATA to one" >&2 && exit 2; }
 command -v curl >/dev/null || { echo "fetch_data.sh: curl is needed (Debian: apt-get install curl)" >&2 && exit 2; }
 
 # hash_of FILE: of what the address gives, though the file may be kept compressed.

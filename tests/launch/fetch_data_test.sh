@@ -24,6 +24,7 @@ fail() {
 }
 fetch() { "$root/tests/fetch_data.sh" --list "$PWD/list" "$@" >out 2>&1; }
 
+WEFT_TEST_DATA='' fetch && fail "there is no folder"
 fetch "$PWD/data" || fail "the files are not fetched"
 cmp data/a/plain.txt source/plain.txt || fail "another text"
 cmp <(zcat data/a/packed.txt.gz) source/packed.txt || fail "another packed text"
