@@ -438,7 +438,7 @@ TEST(PrepareShared, TinyShakespeareIsCutAsNanoGptCuts) {
   EXPECT_EQ(valid.num_tokens(), 111'540);
   EXPECT_EQ(train.header().source.vocabulary, 65);
   const auto tokenizer = train.load_source_tokenizer();
-  EXPECT_EQ(tokenizer->decode(all_tokens(train)) + tokenizer->decode(all_tokens(valid)), read_file(text));
+  EXPECT_EQ(tokenizer->decode(all_tokens(train)) + tokenizer->decode(all_tokens(valid)), read_file(shared_data(name)));
 }
 
 }  // namespace
