@@ -13,6 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
 import figures  # noqa: E402
+import result_file  # noqa: E402
 
 # name: texts at once, hypotheses of each
 CASES = {"greedy, batch 1": (1, 1), "greedy, batch 8": (8, 1), "beam 5, batch 1": (1, 5)}
@@ -25,8 +26,7 @@ PEERS = {"CTranslate2 fp32": ("ctranslate2", "float32"), "CTranslate2 int8": ("c
 
 def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--name", help="of the result, bench/results/NAME.json; default: processor, date, decoding")
-    p.add_argument("--out", help="a path for the result instead")
+    result_file.add_options(p, "processor, date, decoding")
     p.add_argument("--weft", default=os.path.join(compare.ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
     p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", "python3"),
                    help="a Python that has torch, transformers and ctranslate2 ($WEFT_BENCH_PYTHON; python3)")
@@ -88,8 +88,7 @@ def main(arguments=None):
     versions = compare.own_versions(options.weft)
     if not options.no_peers:
         versions.update(peer_versions(options.python))
-    result, path = compare.begin_result(options, versions, "-decoding")
-    del result["cases"]
+    result, file = compare.begin_result(options, versions, "-decoding")
     result.update(model=options.model, prompt=options.prompt, new_tokens=options.new, decoding=[])
     with tempfile.TemporaryDirectory() as scratch:
         if not options.no_peers:
@@ -98,13 +97,13 @@ def main(arguments=None):
                         options.threads)
         for name in CASES:
             result["decoding"].append(figures.summarise_decoding(measure(name, options, scratch), options.new))
-            compare.write(path, result)  # what was measured so far is kept, whatever comes
+            file.keep(result)  # what was measured so far is kept, whatever comes
     for case in result["decoding"]:
         for program, figure in case["programs"].items():
             share = figure["bandwidth_share"]
             text = f", {100 * share:.0f} % of {1e-9 * case['read_bandwidth']:.1f} GB/s" if share else ""
-            print(f"{case['case']}: {program} {figure['median']:.1f} tokens/s{text}")
-    print(path)
+            print(f"{case['case']}: {program} {figures.median(figure['tokens_per_second']):.1f} tokens/s{text}")
+    print(file)
     return 0
 
 

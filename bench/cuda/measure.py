@@ -16,6 +16,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "cpu"))
 import cases  # noqa: E402
+from result_file import ResultFile  # noqa: E402
 
 LAST = 2000  # characters kept of what a failed stage printed
 
@@ -27,6 +28,7 @@ SANITIZED = "*ResidualNorm*:*CrossEntropy*:*Attention*:*Embed*"
 def parse(arguments):
     p = argparse.ArgumentParser(prog="bench/gpu.sh", description=__doc__)
     p.add_argument("--out", required=True, help="the JSON")
+    p.add_argument("--raw", help="a path for what each step took; default: build/raw/ and the name of --out")
     p.add_argument("--build", default=str(ROOT / "build" / "cpu"), help="build folder (%(default)s)")
     p.add_argument("--budget", type=int, default=570, help="seconds for everything (%(default)s)")
     p.add_argument("--models", default=",".join(SIZES), help="comma-separated (%(default)s)")
@@ -46,16 +48,13 @@ class Record:
     def __init__(self, options):
         self.options = options
         self.end = time.monotonic() + options.budget
+        self.file = ResultFile(pathlib.Path(options.out).stem, options.out, options.raw)
         self.result = {"name": pathlib.Path(options.out).stem, "date": datetime.datetime.now().isoformat(timespec="seconds"),
                        "command": "bench/gpu.sh " + " ".join(sys.argv[1:]), "machine": machine(), "stages": [],
                        "gpu": {"steps": [], "peers": []}}
 
     def save(self):
-        partial = self.options.out + ".tmp"
-        with open(partial, "w", encoding="utf-8") as out:
-            json.dump(self.result, out, indent=1)
-            out.write("\n")
-        os.replace(partial, self.options.out)
+        self.file.keep(self.result)
 
     def run(self, name, seconds, command, **environment):
         """Its output, or nothing if it failed, was left out or had no time; either is on record."""
@@ -142,7 +141,7 @@ def measure_steps(record, weft, folder):
             command.append("--no-peak")
         if record.run(model, 90, command) is not None:
             measured = json.loads(figures.read_text(encoding="utf-8"))
-            measured.pop("steps", None)
+            measured["runs"] = measured.pop("steps", [])
             record.result["gpu"]["steps"].append(measured)
             record.save()
 
@@ -170,7 +169,7 @@ def main(arguments):
     measure_peer(record)
     record.save()
     failed = [s["stage"] for s in record.result["stages"] if s["outcome"] not in ("passed", "left out")]
-    print(f"{options.out}: " + (f"failed: {', '.join(failed)}" if failed else "everything passed"))
+    print(f"{record.file}\n" + (f"failed: {', '.join(failed)}" if failed else "everything passed"))
     return 1 if failed else 0
 
 
