@@ -171,7 +171,7 @@ def predicted_row(row, measured):
     cells = [row["model"], row["device"], str(row["devices"]), f"{row['dp']} x {row['tp']}", number(1e3 * row["seconds"], 1),
              *milliseconds, number(parts["tokens_per_second"]), f"{100 * parts['mfu']:.0f} %",
              number(row["peak_bytes"] / 2**30, 1), number(steps and steps["median_tokens_per_second"]),
-             f"{100 * steps['mfu']:.0f} %" if steps and steps["mfu"] else "n/a", number(peer and peer["tok_s"])]
+             f"{100 * steps['mfu']:.0f} %" if steps and steps["mfu"] else "n/a", number(peer and peer["tokens_per_second"])]
     return "| " + " | ".join(cells) + " |\n"
 
 

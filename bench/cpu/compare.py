@@ -4,7 +4,7 @@
 
 For each case and precision the peer is tried eager and compiled; what may be the fastest is then run in turn with
 weft. Medians, ratios and the measured peak go to bench/results/NAME.json, the figures of each run to a file under
-build/. The peers are programs of their own (torch_lm.py, torch_mt.py), not part of this project.
+build/. The peers are bench/peers/language_model.py and bench/peers/translation_model.py.
 
 With --against OLD the peer is another weft program: alternating pairs of runs of the same steps, and for each case the
 ratio of the pairs. Exit status 1 if a case is slower by more than 2 % and by more than its own spread."""
@@ -26,6 +26,7 @@ import figures  # noqa: E402
 from result_file import ROOT, ResultFile, add_options  # noqa: E402
 
 FLAGS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_tile")
+PEER_RATE = "tokens_per_second"  # what bench/peers/*_model.py print
 MICRO_BATCH_MEMORY = 12  # GiB that four windows of GPT-2 124M need, the peer's logits included
 
 
@@ -37,8 +38,7 @@ def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(p, "processor and date")
     p.add_argument("--weft", default=os.path.join(ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
-    p.add_argument("--peers", default=os.environ.get("WEFT_BENCH_PEERS", beside("peers")),
-                   help="folder of torch_lm.py and torch_mt.py ($WEFT_BENCH_PEERS; ../shared/peers)")
+    p.add_argument("--peers", default=cases.PEERS, metavar="FOLDER", help="other programs with the same names and options")
     p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", "python3"),
                    help="a Python that has PyTorch ($WEFT_BENCH_PYTHON; python3)")
     p.add_argument("--data", default=os.environ.get("WEFT_TEST_DATA", beside("data")),
@@ -161,8 +161,8 @@ def run_weft(case, precision, launcher, options, scratch, weft=None):
 
 
 def run_peer(case, precision, variant, options):
-    command = [options.python, os.path.join(options.peers, case.peer[0]), *case.peer[1:], "--dtype",
-               cases.PEER_DTYPE[precision]]
+    command = [options.python, os.path.join(options.peers, case.peer[0]), *case.peer[1:], "--precision",
+               precision]
     text = run(command + (["--compile"] if variant == "compiled" else []), options, options.threads)
     return json.loads(text.strip().splitlines()[-1])
 
@@ -173,7 +173,7 @@ def try_peer(case, precision, options):
     for variant in ("eager",) if options.no_compile else ("eager", "compiled"):
         try:
             trials[variant] = run_peer(case, precision, variant, options)
-            say(f"  trial: PyTorch {variant} {trials[variant][case.peer_rate]:.0f} tokens/s")
+            say(f"  trial: PyTorch {variant} {trials[variant][PEER_RATE]:.0f} tokens/s")
         except (RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
             failures[variant] = without_folders(str(error))
             say(f"  trial: PyTorch {variant} did not run: {error}")
@@ -202,7 +202,7 @@ def measure(name, precision, options, scratch):
     case, folders = cases.make_case(name, options, scratch), {scratch: "SCRATCH", options.data: "DATA"}
     say(f"{name}, {precision}: {case.note}")
     trials, failures = try_peer(case, precision, options)
-    variants = figures.worth_repeating({v: r[case.peer_rate] for v, r in trials.items()})
+    variants = figures.worth_repeating({v: r[PEER_RATE] for v, r in trials.items()})
     launcher, weft_trials = try_weft(case, precision, options, scratch)
     weft_runs, peer_runs = [], {variant: [] for variant in variants}
     for turn in range(options.repeats):
@@ -210,16 +210,16 @@ def measure(name, precision, options, scratch):
         for variant in variants:
             peer_runs[variant].append(run_peer(case, precision, variant, options))
         last = [f"weft {weft_runs[-1][case.weft_rate]:.0f}"]
-        last += [f"PyTorch {v} {peer_runs[v][-1][case.peer_rate]:.0f}" for v in variants]
+        last += [f"PyTorch {v} {peer_runs[v][-1][PEER_RATE]:.0f}" for v in variants]
         say(f"  run {turn + 1} of {options.repeats}: {', '.join(last)} tokens/s")
-    peers = [{"name": f"PyTorch {v}", "tokens_per_second": [r[case.peer_rate] for r in runs], "runs": runs}
+    peers = [{"name": f"PyTorch {v}", "tokens_per_second": [r[PEER_RATE] for r in runs], "runs": runs}
              for v, runs in peer_runs.items()]
     return figures.summarise({
         "case": name, "precision": precision, "note": case.note,
         "weft": {"command": shown([*launcher, *case.weft], folders), "trials": weft_trials,
                  **weft_figures(weft_runs, case.weft_rate)},
         "peers": peers, "peer_command": shown(case.peer, folders),
-        "trials": {v: r[case.peer_rate] for v, r in trials.items()}, "failures": failures, "runs": trials})
+        "trials": {v: r[PEER_RATE] for v, r in trials.items()}, "failures": failures, "runs": trials})
 
 
 def weft_figures(runs, rate):

@@ -35,8 +35,8 @@ def parse(arguments):
     p.add_argument("--precision", default="bf16", choices=("bf16", "fp32"))
     p.add_argument("--steps", type=int, default=10, help="measured steps of each model (%(default)s)")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a field of the models' jobs")
-    p.add_argument("--peers", default=os.environ.get("WEFT_BENCH_PEERS"),
-                   help="folder with torch_lm.py; without it no peer is measured ($WEFT_BENCH_PEERS)")
+    p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", sys.executable),
+                   help="a Python that has PyTorch; without PyTorch no peer is measured ($WEFT_BENCH_PYTHON; %(default)s)")
     p.add_argument("--peer-model", default="gpt2-124m", choices=SIZES, help="(%(default)s)")
     p.add_argument("--skip", default="", help="stages, comma-separated: tests, steps of a model by its name, ...")
     return p.parse_args(arguments)
@@ -148,14 +148,17 @@ def measure_steps(record, weft, folder):
 
 def measure_peer(record):
     options, model = record.options, record.options.peer_model
-    if not options.peers:
+    if attempt([options.python, "-c", "import torch"], 60, {})["outcome"] != "passed":
+        why = f"{options.python} cannot import torch"
+        record.result["stages"].append({"stage": "PyTorch", "outcome": "left out", "why": why})
+        print(f"PyTorch: left out, {why}")
         return
     _, micro_batch = SIZES[model]
     shape = (*cases.GPT2[model], cases.GPT2_CONTEXT, micro_batch // cases.GPT2_CONTEXT)
-    script, *words = cases.torch_lm(shape, cases.GPT2_VOCABULARY, options.steps, os.cpu_count())
-    command = [sys.executable, pathlib.Path(options.peers, script), *words, "--device", "cuda", "--compile",
-               "--dtype", cases.PEER_DTYPE[options.precision]]
-    output = record.run("PyTorch, compiled", 200, command)
+    script, *words = cases.peer_language_model(shape, cases.GPT2_VOCABULARY, options.steps, os.cpu_count())
+    command = [options.python, pathlib.Path(cases.PEERS, script), *words, "--device", "cuda", "--compile",
+               "--precision", options.precision]
+    output = record.run("PyTorch", 200, command)
     if output is not None:
         record.result["gpu"]["peers"].append({"job": model, **json.loads(output.strip().splitlines()[-1])})
 

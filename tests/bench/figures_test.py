@@ -18,6 +18,7 @@ sys.dont_write_bytecode = True
 import against  # noqa: E402
 import cases  # noqa: E402
 import compare  # noqa: E402
+import decode  # noqa: E402
 import figures  # noqa: E402
 import result_file  # noqa: E402
 import table  # noqa: E402
@@ -312,6 +313,16 @@ class Against(unittest.TestCase):
         self.assertEqual(self.compare("--against-jobs", self.folder).returncode, 2)
 
 
+# Enough of PyTorch to read a peer's arguments.
+NO_TORCH = """
+import sys, types
+nn, functional = types.ModuleType("torch.nn"), types.ModuleType("torch.nn.functional")
+nn.Module, nn.functional = object, functional
+sys.modules.update({"torch.nn": nn, "torch.nn.functional": functional})
+get_num_threads = lambda: 1
+"""
+
+
 class Commands(unittest.TestCase):
     def compare(self, *arguments):
         program = os.path.join(ROOT, "bench", "cpu", "compare.py")
@@ -338,10 +349,43 @@ class Commands(unittest.TestCase):
         options = compare.parse(["--micro-batch", "4", "--threads", "2", "--steps", "7"])
         case = cases.gpt2(options)
         self.assertIn("batch.sequences=4", case.weft)
-        self.assertEqual(case.peer[case.peer.index("--mb") + 1], "4")
+        self.assertEqual(case.peer[case.peer.index("--sequences") + 1], "4")
         for words in (case.weft, case.peer):
             self.assertEqual(words[words.index("--steps") + 1], "7")
-            self.assertEqual(words[words.index("--vocabulary" if words is case.weft else "--vocab") + 1], "50304")
+            self.assertEqual(words[words.index("--vocabulary") + 1], "50304")
+
+    def test_peers_know_the_options_that_they_are_given(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "torch.py"), "w", encoding="utf-8") as out:
+                out.write(NO_TORCH)
+            options = compare.parse(["--micro-batch", "3", "--threads", "2", "--steps", "7"])
+            with mock.patch.object(cases, "find_text"), mock.patch.object(cases, "write_lengths", return_value="l.txt"):
+                translation = cases.transformer_tiny(options, folder)
+            for case, expected in ((cases.gpt2(options), {"sequences": 3, "context": 1024, "vocabulary": 50304}),
+                                   (cases.char(options), {"sequences": 12, "context": 64, "width": 128, "heads": 4}),
+                                   (translation, {"lengths": "l.txt", "vocabulary": 9712, "budget": 4096, "warmup": 8})):
+                parsed = self.parsed([*case.peer, "--precision", "bf16", "--compile"], folder)
+                expected.update(steps=7, threads=2, precision="bf16", compile=True)
+                self.assertEqual({key: parsed[key] for key in expected}, expected)
+
+    def test_the_decoding_peer_knows_the_options_that_it_is_given(self):
+        options = decode.parse(["--threads", "2", "--prompt", "5", "--new", "6"])
+        with mock.patch.object(compare, "run", return_value="{}") as run:
+            decode.run_peer("CTranslate2 int8", 8, 5, options, "scratch")
+        _, script, *words = run.call_args[0][0]
+        parsed = self.parsed([os.path.basename(script), *words], "")
+        expected = {"folder": "scratch", "program": "ctranslate2", "type": "int8", "batch": 8, "beam": 5, "prompt": 5,
+                    "new": 6, "threads": 2}
+        self.assertEqual({key: parsed[key] for key in expected}, expected)
+
+    def parsed(self, words, torch):
+        """What a script of bench/peers makes of its arguments; torch: a folder with what is imported by that name."""
+        script, *words = words
+        program = (f"import json, sys; sys.path[:0] = {[torch, cases.PEERS]!r}; import {script[:-3]} as peer; "
+                   "print(json.dumps(vars(peer.parse()), default=str))")
+        done = subprocess.run([sys.executable, "-B", "-c", program, *words], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
 
     def test_results_are_written_whole_into_a_new_folder(self):
         with tempfile.TemporaryDirectory() as scratch:
