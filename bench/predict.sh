@@ -20,8 +20,9 @@ for device in h100 h200; do
     done
   done
 done
-python3 - "$scratch" "$out" "$(git describe --always --dirty)" <<'PY'
+PYTHONPATH=bench/cpu python3 -B - "$scratch" "$out" "$(git describe --always --dirty)" <<'PY'
 import json, pathlib, sys
+import result_file
 
 folder, out, commit = sys.argv[1:]
 rows, assumed = [], {}
@@ -34,8 +35,6 @@ for path in sorted(pathlib.Path(folder).glob("*.json")):
     rows.append({"model": "-".join(model), "device": device, "devices": int(count), **best})
 order = {name: i for i, name in enumerate(("gpt2-124m", "gpt2-350m", "gpt2-774m", "gpt2-1558m", "transformer-base"))}
 rows.sort(key=lambda r: (r["device"], order[r["model"]], r["devices"]))
-with open(out, "w", encoding="utf-8") as text:
-    json.dump({"what": "predictions by weft plan, not measurements", "command": "bench/predict.sh", "commit": commit,
-               "assumed": assumed, "predictions": rows}, text, indent=1)
-    text.write("\n")
+result_file.write(out, {"what": "predictions by weft plan, not measurements", "command": "bench/predict.sh",
+                        "commit": commit, "assumed": assumed, "predictions": rows})
 PY

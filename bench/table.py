@@ -18,14 +18,17 @@ def number(value, digits=0):
     return "n/a" if value is None else f"{value:,.{digits}f}"
 
 
+def median(series):
+    """Of a series of measurements, as bench/cpu/result_file.py keeps it."""
+    return series["median"] if series else None
+
+
 def row(case):
     peer = next((p for p in case["peers"] if p["name"] == case["fastest_peer"]), None)
-    gflops = sorted(case["weft"]["gflops"])
-    middle = gflops[len(gflops) // 2] if gflops else None
     share = case["ceiling_share"]
-    cells = [case["case"], case["precision"], number(case["weft"]["median"]),
-             f"{number(peer['median'])} ({peer['name']})" if peer else "n/a",
-             number(case["ratio"], 2), number(middle), number(case["ceiling_gflops"]),
+    cells = [case["case"], case["precision"], number(median(case["weft"]["tokens_per_second"])),
+             f"{number(median(peer['tokens_per_second']))} ({peer['name']})" if peer else "n/a",
+             number(case["ratio"], 2), number(median(case["weft"]["gflops"])), number(case["ceiling_gflops"]),
              "n/a" if share is None else f"{100 * share:.0f} %"]
     return "| " + " | ".join(cells) + " |\n"
 
@@ -33,7 +36,7 @@ def row(case):
 def section(result):
     machine, versions = result["machine"], result["versions"]
     commit = versions["commit"][:12] + (" with changes" if versions["changed"] else "")
-    library = next((c["weft"]["runs"][0]["library"] for c in result["cases"] if c["weft"]["runs"]), "")
+    library = result["cases"][0]["weft"]["library"]
     peers = f"PyTorch {versions['torch']}; " if "torch" in versions else ""
     text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
             f"{result['threads']} threads; commit {commit}; {library}; {peers}medians of "
@@ -46,8 +49,8 @@ PAIRS_HEAD = ("| case | precision | new, tokens/s | old, tokens/s | new / old | 
 
 
 def pairs_row(case):
-    ratios = [f"{case[key]:.3f}" for key in ("ratio_median", "ratio_min", "ratio_max")]
-    cells = [case["case"], case["precision"], number(case["new_median"]), number(case["old_median"]), *ratios,
+    ratios = [f"{case['ratios'][key]:.3f}" for key in ("median", "min", "max")]
+    cells = [case["case"], case["precision"], number(median(case["new"])), number(median(case["old"])), *ratios,
              "yes" if case["slower"] else "no"]
     return "| " + " | ".join(cells) + " |\n"
 
@@ -81,7 +84,7 @@ def decoding_section(result):
         for case in cases:
             figure = case["programs"][program]
             share = figure["bandwidth_share"]
-            cells.append(number(figure["median"], 1) + ("" if share is None else f" ({100 * share:.0f} %)"))
+            cells.append(number(median(figure["tokens_per_second"]), 1) + ("" if share is None else f" ({100 * share:.0f} %)"))
         text += f"| {program} | " + " | ".join(cells) + " |\n"
     return text + "\n"
 
@@ -92,12 +95,12 @@ def preparation_section(result):
     commit = versions["commit"][:12] + (" with changes" if versions["changed"] else "")
     megabytes = 1e-6 * small["text_bytes"]
     one, several = small["encode"]
-    rows = [("GPT-2's encoding, one thread", f"{megabytes / one['seconds']:.1f} MB/s")]
+    rows = [("GPT-2's encoding, one thread", f"{megabytes / one['seconds']['min']:.1f} MB/s")]
     if "tiktoken" in small:
         rows.append((f"the same beside tiktoken {small['tiktoken']['version']}", f"{small['times_tiktoken']:.2f} times; "
                      + ("the same tokens" if small["same_tokens"] else "other tokens")))
-    rows += [(f"the same, {several['threads']} threads", f"{megabytes / several['seconds']:.1f} MB/s"),
-             ("all of `weft prepare`, JSONL to shards", f"{megabytes / min(small['prepare_seconds']):.1f} MB/s, "
+    rows += [(f"the same, {several['threads']} threads", f"{megabytes / several['seconds']['min']:.1f} MB/s"),
+             ("all of `weft prepare`, JSONL to shards", f"{megabytes / small['prepare_seconds']['min']:.1f} MB/s, "
               f"{100 * small['prepare_share_of_encoding']:.0f} % of encoding alone"),
              (f"{small['learn']['merges']:,} merges learnt from {1e-6 * small['learn']['bytes']:.0f} MB",
               f"{small['learn']['seconds']:.1f} s")]
@@ -105,7 +108,7 @@ def preparation_section(result):
         large = result["large"]
         rows += [(f"`weft prepare` of {1e-9 * large['file_bytes']:.1f} GB", f"{large['seconds']:.0f} s; "
                   f"{large['greatest_memory_mib']} MiB at most"),
-                 (f"killed {len(large['killed_after_seconds'])} times and gone on from",
+                 (f"killed {large['killed_after_seconds']['count']} times and gone on from",
                   "the same bytes" if large["same_bytes"] else "OTHER BYTES")]
     text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
             f"{result['threads']} threads; commit {commit}; {megabytes:.0f} MB of text in many scripts; the best of "
@@ -168,7 +171,7 @@ def predicted_row(row, measured):
     cells = [row["model"], row["device"], str(row["devices"]), f"{row['dp']} x {row['tp']}", number(1e3 * row["seconds"], 1),
              *milliseconds, number(parts["tokens_per_second"]), f"{100 * parts['mfu']:.0f} %",
              number(row["peak_bytes"] / 2**30, 1), number(steps and steps["median_tokens_per_second"]),
-             f"{100 * steps['mfu']:.0f} %" if steps and steps["mfu"] else "n/a", number(peer and peer["tok_s"])]
+             f"{100 * steps['mfu']:.0f} %" if steps and steps["mfu"] else "n/a", number(peer and peer["tokens_per_second"])]
     return "| " + " | ".join(cells) + " |\n"
 
 

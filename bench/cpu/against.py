@@ -58,17 +58,17 @@ def measure(name, precision, options, scratch):
 
 def main(options):
     versions = {**compare.own_versions(options.weft), "old": compare.program_version(options.against)}
-    result, path = compare.begin_result(options, versions, "-against")
+    result, file = compare.begin_result(options, versions, "-against")
     result["pairs"] = []
-    del result["cases"]
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.cases:
             for precision in options.precisions:
                 result["pairs"].append(measure(name, precision, options, scratch))
-                compare.write(path, result)  # what was measured so far is kept, whatever comes
+                file.keep(result)  # what was measured so far is kept, whatever comes
     for case in result["pairs"]:
-        print(f"{case['case']} {case['precision']}: new {case['new_median']:.0f}, old {case['old_median']:.0f} tokens/s; "
-              f"new / old {case['ratio_median']:.3f} ({case['ratio_min']:.3f} to {case['ratio_max']:.3f})"
+        new, old, ratio = (figures.summary(case[key]) for key in ("new", "old", "ratios"))
+        print(f"{case['case']} {case['precision']}: new {new['median']:.0f}, old {old['median']:.0f} tokens/s; "
+              f"new / old {ratio['median']:.3f} ({ratio['min']:.3f} to {ratio['max']:.3f})"
               f"{': slower' if case['slower'] else ''}")
-    print(path)
+    print(file)
     return int(any(case["slower"] for case in result["pairs"]))

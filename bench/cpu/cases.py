@@ -4,28 +4,29 @@
 import gzip
 import os
 
+PEERS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "peers")
+
 CASES = ("gpt2-124m", "transformer-tiny", "char")
 PRECISIONS = ("fp32", "bf16")
-PEER_DTYPE = {"fp32": "f32", "bf16": "bf16"}
 # Layers, width and heads; contexts of 1,024 tokens.
 GPT2 = {"gpt2-124m": (12, 768, 12), "gpt2-350m": (24, 1024, 16), "gpt2-774m": (36, 1280, 20), "gpt2-1558m": (48, 1600, 25)}
 GPT2_CONTEXT, GPT2_VOCABULARY = 1024, 50304  # padded, as PyTorch likes it
 
 
 class Case:
-    """weft and peer are argument lists without the program; rates name the figures that compare like with like."""
+    """weft's arguments, and the peer's behind the name of its script; weft_rate names the figure that is like the peer's
+    tokens_per_second."""
 
-    def __init__(self, name, weft, peer, weft_rate, peer_rate, note):
-        self.name, self.weft, self.peer = name, weft, peer
-        self.weft_rate, self.peer_rate, self.note = weft_rate, peer_rate, note
+    def __init__(self, name, weft, peer, weft_rate, note):
+        self.name, self.weft, self.peer, self.weft_rate, self.note = name, weft, peer, weft_rate, note
         self.may_use_ranks = name != "gpt2-124m"  # two ranks would need twice its memory
 
 
-def torch_lm(shape, vocabulary, steps, threads):
+def peer_language_model(shape, vocabulary, steps, threads):
     """The peer's words for a language model: layers, width, heads, length of a window, windows a step."""
     layers, width, heads, length, batch = shape
-    words = ["torch_lm.py", "--layers", layers, "--width", width, "--heads", heads, "--vocab", vocabulary, "--seq", length,
-             "--mb", batch, "--steps", steps, "--threads", threads]
+    words = ["language_model.py", "--layers", layers, "--width", width, "--heads", heads, "--vocabulary", vocabulary,
+             "--context", length, "--sequences", batch, "--steps", steps, "--threads", threads]
     return [str(word) for word in words]
 
 
@@ -34,8 +35,8 @@ def language_model(name, shape, vocabulary, settings, options, note):
     steps = options.steps or {"gpt2-124m": 3, "char": 60}[name]
     weft = ["bench", "--model", name, "--vocabulary", str(vocabulary), "--steps", str(steps), "--warmup", "2",
             "--set", f"batch.sequences={batch}", *settings]
-    peer = torch_lm(shape, vocabulary, steps, options.threads)
-    return Case(name, weft, peer, "median_tokens_per_second", "tok_s", note)
+    peer = peer_language_model(shape, vocabulary, steps, options.threads)
+    return Case(name, weft, peer, "median_tokens_per_second", note)
 
 
 def gpt2(options):
@@ -53,14 +54,14 @@ def char(options):
 
 def transformer_tiny(options, scratch):
     """The peer drops out after branches and inside the feed-forward layer, learns positions and norms last."""
-    source, target = (unpacked(find_text(options.data, side), scratch) for side in ("en", "de"))
-    lengths = write_lengths(source, target, os.path.join(scratch, "lengths.txt"))
+    texts = [find_text(options.data, side) for side in ("en", "de")]
+    lengths = write_lengths(*texts, os.path.join(scratch, "lengths.txt"))
     steps = options.steps or 60
     weft = ["bench", "--model", "transformer-tiny", "--vocabulary", "9712", "--lengths", lengths,
             "--steps", str(steps), "--warmup", "8", "--set", "model.positions=learned", "--set", "model.final_norm=true",
             "--set", "model.dropout.embedding=0", "--set", "model.dropout.ffn=0.3"]
-    peer = ["torch_mt.py", source, target, "--steps", str(steps), "--threads", str(options.threads)]
-    return Case("transformer-tiny", weft, peer, "tokens_per_second", "tgt_tok_s",
+    peer = ["translation_model.py", lengths, "--steps", str(steps), "--threads", str(options.threads)]
+    return Case("transformer-tiny", weft, peer, "tokens_per_second",
                 "Multi30k's lengths, batches of 4,096 padded tokens, dropout 0.3, Adam; target tokens over all steps")
 
 
@@ -81,18 +82,13 @@ def find_text(data, side):
                      "out of --cases")
 
 
-def unpacked(path, scratch):
-    if not path.endswith(".gz"):
-        return path
-    out = os.path.join(scratch, os.path.basename(path)[:-3])
-    with gzip.open(path, "rb") as packed, open(out, "wb") as plain:
-        plain.write(packed.read())
-    return out
+def read_text(path):
+    return gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8")
 
 
 def write_lengths(source, target, out):
-    """Words and an end on both sides, as the peer counts them."""
-    with open(source, encoding="utf-8") as s, open(target, encoding="utf-8") as t, open(out, "w") as lengths:
+    """Words and an end on both sides."""
+    with read_text(source) as s, read_text(target) as t, open(out, "w", encoding="ascii") as lengths:
         for left, right in zip(s, t):
             lengths.write(f"{len(left.split()) + 1} {len(right.split()) + 1}\n")
     return out

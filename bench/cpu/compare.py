@@ -3,8 +3,8 @@
 """Measures weft's training steps beside PyTorch's on this machine's processors, alternating, in one run.
 
 For each case and precision the peer is tried eager and compiled; what may be the fastest is then run in turn with
-weft, and everything goes to bench/results/NAME.json: all raw figures, medians, ratios, the measured peak. The peers are
-programs of their own (torch_lm.py, torch_mt.py), not part of this project.
+weft. Medians, ratios and the measured peak go to bench/results/NAME.json, the figures of each run to a file under
+build/. The peers are bench/peers/language_model.py and bench/peers/translation_model.py.
 
 With --against OLD the peer is another weft program: alternating pairs of runs of the same steps, and for each case the
 ratio of the pairs. Exit status 1 if a case is slower by more than 2 % and by more than its own spread."""
@@ -23,9 +23,10 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cases  # noqa: E402
 import figures  # noqa: E402
+from result_file import ROOT, ResultFile, add_options  # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FLAGS = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_tile")
+PEER_RATE = "tokens_per_second"  # what bench/peers/*_model.py print
 MICRO_BATCH_MEMORY = 12  # GiB that four windows of GPT-2 124M need, the peer's logits included
 
 
@@ -35,11 +36,9 @@ def beside(*path):
 
 def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--name", help="of the result, bench/results/NAME.json; default: processor and date")
-    p.add_argument("--out", help="a path for the result instead")
+    add_options(p, "processor and date")
     p.add_argument("--weft", default=os.path.join(ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
-    p.add_argument("--peers", default=os.environ.get("WEFT_BENCH_PEERS", beside("peers")),
-                   help="folder of torch_lm.py and torch_mt.py ($WEFT_BENCH_PEERS; shared/peers beside the sources)")
+    p.add_argument("--peers", default=cases.PEERS, metavar="FOLDER", help="other programs with the same names and options")
     p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", "python3"),
                    help="a Python that has PyTorch ($WEFT_BENCH_PYTHON; python3)")
     p.add_argument("--data", default=os.environ.get("WEFT_TEST_DATA", beside("data")),
@@ -162,8 +161,8 @@ def run_weft(case, precision, launcher, options, scratch, weft=None):
 
 
 def run_peer(case, precision, variant, options):
-    command = [options.python, os.path.join(options.peers, case.peer[0]), *case.peer[1:], "--dtype",
-               cases.PEER_DTYPE[precision]]
+    command = [options.python, os.path.join(options.peers, case.peer[0]), *case.peer[1:], "--precision",
+               precision]
     text = run(command + (["--compile"] if variant == "compiled" else []), options, options.threads)
     return json.loads(text.strip().splitlines()[-1])
 
@@ -174,7 +173,7 @@ def try_peer(case, precision, options):
     for variant in ("eager",) if options.no_compile else ("eager", "compiled"):
         try:
             trials[variant] = run_peer(case, precision, variant, options)
-            say(f"  trial: PyTorch {variant} {trials[variant][case.peer_rate]:.0f} tokens/s")
+            say(f"  trial: PyTorch {variant} {trials[variant][PEER_RATE]:.0f} tokens/s")
         except (RuntimeError, ValueError, subprocess.TimeoutExpired) as error:
             failures[variant] = without_folders(str(error))
             say(f"  trial: PyTorch {variant} did not run: {error}")
@@ -203,7 +202,7 @@ def measure(name, precision, options, scratch):
     case, folders = cases.make_case(name, options, scratch), {scratch: "SCRATCH", options.data: "DATA"}
     say(f"{name}, {precision}: {case.note}")
     trials, failures = try_peer(case, precision, options)
-    variants = figures.worth_repeating({v: r[case.peer_rate] for v, r in trials.items()})
+    variants = figures.worth_repeating({v: r[PEER_RATE] for v, r in trials.items()})
     launcher, weft_trials = try_weft(case, precision, options, scratch)
     weft_runs, peer_runs = [], {variant: [] for variant in variants}
     for turn in range(options.repeats):
@@ -211,17 +210,22 @@ def measure(name, precision, options, scratch):
         for variant in variants:
             peer_runs[variant].append(run_peer(case, precision, variant, options))
         last = [f"weft {weft_runs[-1][case.weft_rate]:.0f}"]
-        last += [f"PyTorch {v} {peer_runs[v][-1][case.peer_rate]:.0f}" for v in variants]
+        last += [f"PyTorch {v} {peer_runs[v][-1][PEER_RATE]:.0f}" for v in variants]
         say(f"  run {turn + 1} of {options.repeats}: {', '.join(last)} tokens/s")
-    peers = [{"name": f"PyTorch {v}", "tokens_per_second": [r[case.peer_rate] for r in runs], "runs": runs}
+    peers = [{"name": f"PyTorch {v}", "tokens_per_second": [r[PEER_RATE] for r in runs], "runs": runs}
              for v, runs in peer_runs.items()]
     return figures.summarise({
         "case": name, "precision": precision, "note": case.note,
         "weft": {"command": shown([*launcher, *case.weft], folders), "trials": weft_trials,
-                 "tokens_per_second": [r[case.weft_rate] for r in weft_runs],
-                 "gflops": [r["gflops"] for r in weft_runs],
-                 "ceiling_gflops": [r["ceiling_gflops"] for r in weft_runs], "runs": weft_runs},
-        "peers": peers, "peer_command": shown(case.peer, folders), "trials": trials, "failures": failures})
+                 **weft_figures(weft_runs, case.weft_rate)},
+        "peers": peers, "peer_command": shown(case.peer, folders),
+        "trials": {v: r[PEER_RATE] for v, r in trials.items()}, "failures": failures, "runs": trials})
+
+
+def weft_figures(runs, rate):
+    """The series that are compared, of the outputs of some runs of weft bench, and those."""
+    return {"library": runs[0]["library"], "tokens_per_second": [r[rate] for r in runs],
+            "gflops": [r["gflops"] for r in runs], "ceiling_gflops": [r["ceiling_gflops"] for r in runs], "runs": runs}
 
 
 def say(text):
@@ -233,13 +237,20 @@ def default_name(where, when):
     return f"cpu-{word}-{where['processors']}-{when:%Y-%m-%d}"
 
 
+def own_command():
+    """What started this script, as others would type it."""
+    program, *words = sys.argv
+    words = [os.path.basename(word) if os.path.isabs(word) else word for word in words]
+    return " ".join([os.path.relpath(os.path.abspath(program), ROOT), *words])
+
+
 def begin_result(options, versions, suffix=""):
-    """A result without its cases, and the path where it goes."""
+    """A result without its cases, and the file where it goes."""
     where, when = machine(), datetime.datetime.now(datetime.timezone.utc)
-    result = {"format": 1, "date": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": where, "versions": versions,
-              "threads": options.threads, "repeats": options.repeats, "load_before": round(os.getloadavg()[0], 2),
-              "cases": [], "name": options.name or default_name(where, when) + suffix}
-    return result, options.out or os.path.join(ROOT, "bench", "results", result["name"] + ".json")
+    result = {"format": 2, "name": options.name or default_name(where, when) + suffix, "command": own_command(),
+              "date": when.strftime("%Y-%m-%dT%H:%M:%SZ"), "machine": where, "versions": versions,
+              "threads": options.threads, "repeats": options.repeats, "load_before": round(os.getloadavg()[0], 2)}
+    return result, ResultFile(result["name"], options.out, options.raw)
 
 
 def main(arguments=None):
@@ -247,26 +258,20 @@ def main(arguments=None):
     if options.against:
         import against  # which imports this module
         return against.main(options)
-    result, path = begin_result(options, {**own_versions(options.weft), **peer_versions(options.python)})
+    result, file = begin_result(options, {**own_versions(options.weft), **peer_versions(options.python)})
+    result["cases"] = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.cases:
             for precision in options.precisions:
                 result["cases"].append(measure(name, precision, options, scratch))
-                write(path, result)  # what was measured so far is kept, whatever comes
+                file.keep(result)  # what was measured so far is kept, whatever comes
     for case in result["cases"]:
         ratio = f"{case['ratio']:.2f} x {case['fastest_peer']}" if case["ratio"] else "no peer ran"
         share = f"{100 * case['ceiling_share']:.0f} % of the measured peak" if case["ceiling_share"] else "peak n/a"
-        print(f"{case['case']} {case['precision']}: {case['weft']['median']:.0f} tokens/s, {ratio}, {share}")
-    print(path)
+        rate = figures.median(case["weft"]["tokens_per_second"])
+        print(f"{case['case']} {case['precision']}: {rate:.0f} tokens/s, {ratio}, {share}")
+    print(file)
     return 0
-
-
-def write(path, result):
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with open(path + ".tmp", "w", encoding="utf-8") as out:
-        json.dump(result, out, indent=1)
-        out.write("\n")
-    os.replace(path + ".tmp", path)
 
 
 if __name__ == "__main__":

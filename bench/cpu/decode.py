@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures decoding of GPT-2 124M's shapes beside transformers and CTranslate2 (decode_peer.py), all with random
+"""Measures decoding of GPT-2 124M's shapes beside transformers and CTranslate2 (bench/peers/decoding.py), all with random
 weights, alternating, in one run. For each case and program: new tokens a second; of weft also the share of the read
 bandwidth that its weights alone take. Results go where compare.py's go."""
 
@@ -11,9 +11,12 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cases  # noqa: E402
 import compare  # noqa: E402
 import figures  # noqa: E402
+import result_file  # noqa: E402
 
+PEER = os.path.join(cases.PEERS, "decoding.py")
 # name: texts at once, hypotheses of each
 CASES = {"greedy, batch 1": (1, 1), "greedy, batch 8": (8, 1), "beam 5, batch 1": (1, 5)}
 # name: arguments of weft bench-decode
@@ -25,13 +28,10 @@ PEERS = {"CTranslate2 fp32": ("ctranslate2", "float32"), "CTranslate2 int8": ("c
 
 def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--name", help="of the result, bench/results/NAME.json; default: processor, date, decoding")
-    p.add_argument("--out", help="a path for the result instead")
+    result_file.add_options(p, "processor, date, decoding")
     p.add_argument("--weft", default=os.path.join(compare.ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
     p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", "python3"),
                    help="a Python that has torch, transformers and ctranslate2 ($WEFT_BENCH_PYTHON; python3)")
-    p.add_argument("--data", default=os.environ.get("WEFT_TEST_DATA", compare.beside("data")),
-                   help="folder with gpt2/vocab.json and merges.txt ($WEFT_TEST_DATA; shared/data beside the sources)")
     p.add_argument("--model", default="gpt2-124m", help="weft's, as in weft bench-decode (%(default)s)")
     p.add_argument("--no-peers", action="store_true", help="weft alone")
     p.add_argument("--prompt", type=int, default=32, help="tokens of a prompt (%(default)s)")
@@ -55,9 +55,9 @@ def run_weft(name, batch, beam, options, scratch):
 
 
 def run_peer(name, batch, beam, options, scratch):
-    words = [scratch, *PEERS[name], batch, beam, options.prompt, options.new, 1, options.threads]
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "decode_peer.py")
-    text = compare.run([options.python, script, "run", *map(str, words)], options, options.threads)
+    words = [scratch, *PEERS[name], "--batch", batch, "--beam", beam, "--prompt", options.prompt, "--new", options.new,
+             "--threads", options.threads]
+    text = compare.run([options.python, PEER, "run", *map(str, words)], options, options.threads)
     return json.loads(text.strip().splitlines()[-1])
 
 
@@ -88,23 +88,20 @@ def main(arguments=None):
     versions = compare.own_versions(options.weft)
     if not options.no_peers:
         versions.update(peer_versions(options.python))
-    result, path = compare.begin_result(options, versions, "-decoding")
-    del result["cases"]
+    result, file = compare.begin_result(options, versions, "-decoding")
     result.update(model=options.model, prompt=options.prompt, new_tokens=options.new, decoding=[])
     with tempfile.TemporaryDirectory() as scratch:
         if not options.no_peers:
-            script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "decode_peer.py")
-            compare.run([options.python, script, "make", scratch, os.path.join(options.data, "gpt2")], options,
-                        options.threads)
+            compare.run([options.python, PEER, "make", scratch], options, options.threads)
         for name in CASES:
             result["decoding"].append(figures.summarise_decoding(measure(name, options, scratch), options.new))
-            compare.write(path, result)  # what was measured so far is kept, whatever comes
+            file.keep(result)  # what was measured so far is kept, whatever comes
     for case in result["decoding"]:
         for program, figure in case["programs"].items():
             share = figure["bandwidth_share"]
             text = f", {100 * share:.0f} % of {1e-9 * case['read_bandwidth']:.1f} GB/s" if share else ""
-            print(f"{case['case']}: {program} {figure['median']:.1f} tokens/s{text}")
-    print(path)
+            print(f"{case['case']}: {program} {figures.median(figure['tokens_per_second']):.1f} tokens/s{text}")
+    print(file)
     return 0
 
 

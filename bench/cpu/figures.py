@@ -11,9 +11,25 @@ def median(values):
     return statistics.median(values) if values else None
 
 
-def spread(values):
-    """(largest - smallest) / median: how far the runs of one program lie apart."""
-    return (max(values) - min(values)) / median(values) if values else None
+def summary(values):
+    """What a series of measurements comes to; None where nothing was measured."""
+    known = [value for value in values if value is not None]
+    return {"median": median(known), "min": min(known), "max": max(known), "count": len(known)} if known else None
+
+
+def is_series(value):
+    return isinstance(value, list) and bool(value) and all(item is None or isinstance(item, (int, float)) for item in value)
+
+
+def condensed(value):
+    """A result as git keeps it: of a series its summary, and nothing of what is under "runs", the whole output of each."""
+    if is_series(value):
+        return summary(value)
+    if isinstance(value, list):
+        return [condensed(item) for item in value]
+    if isinstance(value, dict):
+        return {key: condensed(member) for key, member in value.items() if key != "runs"}
+    return value
 
 
 # A case is slower if it loses more than this, and more than its pairs lie apart.
@@ -22,12 +38,11 @@ TOLERANCE = 0.02
 
 def compare_pairs(case):
     """Adds what the pairs of two programs say to {"new": [rate, ...], "old": [rate, ...]}, rates of runs side by side:
-    both medians; median, min and max of the ratios new / old; and whether the new program is slower: by more than 2 %
-    and by more than the ratios' own spread, half of max - min."""
+    the ratios new / old, and whether the new program is slower: by more than 2 % and by more than the ratios' own
+    spread, half of max - min."""
     ratios = [new / old for new, old in zip(case["new"], case["old"], strict=True)]
-    middle, low, high = median(ratios), min(ratios), max(ratios)
-    case.update(new_median=median(case["new"]), old_median=median(case["old"]), ratio_median=middle, ratio_min=low,
-                ratio_max=high, slower=1 - middle > max(TOLERANCE, (high - low) / 2))
+    margin = max(TOLERANCE, (max(ratios) - min(ratios)) / 2)
+    case.update(ratios=ratios, slower=1 - median(ratios) > margin)
     return case
 
 
@@ -41,19 +56,17 @@ def worth_repeating(trials):
 
 
 def summarise(case):
-    """Adds medians, spreads, ratio and share of the measured peak to a case that holds raw figures:
+    """Adds ratio and share of the measured peak to a case that holds raw figures:
     {"weft": {"tokens_per_second": [...], "gflops": [...], "ceiling_gflops": [...]},
      "peers": [{"name": ..., "tokens_per_second": [...]}, ...]}
-    The ratio is weft's median over the fastest peer's median; the peak ("ceiling" in the files) is the best that any run measured.
-    What cannot be known is None."""
+    The ratio is weft's median over the fastest peer's median; the peak ("ceiling" in the files) is the best that any run
+    measured. What cannot be known is None."""
     weft = case["weft"]
-    for program in [weft, *case["peers"]]:
-        program["median"] = median(program["tokens_per_second"])
-        program["spread"] = spread(program["tokens_per_second"])
-    rivals = [p for p in case["peers"] if p["median"]]
-    fastest = max(rivals, key=lambda p: p["median"], default=None)
-    case["fastest_peer"] = fastest["name"] if fastest else None
-    case["ratio"] = weft["median"] / fastest["median"] if fastest and weft["median"] else None
+    own, rates = median(weft["tokens_per_second"]), {p["name"]: median(p["tokens_per_second"]) for p in case["peers"]}
+    rivals = {name: rate for name, rate in rates.items() if rate}
+    fastest = max(rivals, key=rivals.get, default=None)
+    case["fastest_peer"] = fastest
+    case["ratio"] = own / rivals[fastest] if fastest and own else None
     ceilings = [c for c in weft["ceiling_gflops"] if c]
     case["ceiling_gflops"] = max(ceilings, default=None)
     gflops = median(weft["gflops"])
@@ -63,8 +76,8 @@ def summarise(case):
 
 def summarise_decoding(case, new_tokens):
     """Of {"batch": n, "programs": {name: [{"run_seconds": [s], ...}, ...]}}, with "weight_bytes" and "read_bandwidth" in
-    the runs of weft: each program's rates, their median and spread, and weft's weights a position over the best read
-    bandwidth that any run measured. Null where a program has no such figures."""
+    the runs of weft: each program's rates, and weft's weights a position over the best read bandwidth that any run
+    measured. Null where a program has no such figures."""
     measured = [run["read_bandwidth"] for runs in case["programs"].values() for run in runs if run.get("read_bandwidth")]
     case["read_bandwidth"] = max(measured, default=None)
     for name, runs in case["programs"].items():
@@ -72,6 +85,6 @@ def summarise_decoding(case, new_tokens):
         weights, share = runs[0].get("weight_bytes"), None
         if weights and measured:
             share = weights * median(rates) / case["batch"] / case["read_bandwidth"]
-        case["programs"][name] = {"tokens_per_second": rates, "median": median(rates), "spread": spread(rates),
-                                  "weight_bytes": weights, "bandwidth_share": share, "runs": runs}
+        case["programs"][name] = {"tokens_per_second": rates, "weight_bytes": weights, "bandwidth_share": share,
+                                  "runs": runs}
     return case

@@ -21,6 +21,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
 import many_scripts  # noqa: E402
+import result_file  # noqa: E402
 
 TIKTOKEN = """
 import json, sys, time, tiktoken
@@ -43,7 +44,7 @@ print(json.dumps({"version": tiktoken.__version__, "tokens": tokens, "seconds": 
 def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("gpt2", help="the directory with GPT-2's vocab.json and merges.txt")
-    p.add_argument("--name", default="preparation", help="of the result, bench/results/NAME.json (%(default)s)")
+    result_file.add_options(p, "preparation")
     p.add_argument("--build", default=os.path.join(compare.ROOT, "build", "cpu"), help="(%(default)s)")
     p.add_argument("--python", default=sys.executable, help="that has tiktoken (%(default)s)")
     p.add_argument("--threads", type=int, default=2, help="(%(default)s)")
@@ -129,16 +130,20 @@ def small(options, folder):
         for threads, rows in encoded.items():
             rows.append(printed([bench, "encode", tokenizer, text, str(threads)]))
         peers.append(tiktoken(options, text))
-    best = [min(rows, key=lambda row: row["seconds"]) for rows in encoded.values()]
+    encode = [all_seconds(rows) for rows in encoded.values()]
     result = {"rounds": options.rounds, "text_bytes": text_bytes(folder), "prepare_seconds": [round(s, 2) for s in runs],
-              "encode_seconds": [[row["seconds"] for row in rows] for rows in encoded.values()], "encode": best,
-              "learn": printed([bench, "learn", "32000", learnt, str(options.threads)])}
+              "encode": encode, "learn": printed([bench, "learn", "32000", learnt, str(options.threads)])}
     if all(peers):
-        result["tiktoken"] = dict(min(peers, key=lambda row: row["seconds"]), all=[row["seconds"] for row in peers])
-        result["same_tokens"] = result["tiktoken"]["tokens"] == best[0]["tokens"]
-        result["times_tiktoken"] = round(result["tiktoken"]["seconds"] / best[0]["seconds"], 2)
-    result["prepare_share_of_encoding"] = round(best[-1]["seconds"] / min(runs), 3)
+        result["tiktoken"] = all_seconds(peers)
+        result["same_tokens"] = result["tiktoken"]["tokens"] == encode[0]["tokens"]
+        result["times_tiktoken"] = round(min(result["tiktoken"]["seconds"]) / min(encode[0]["seconds"]), 2)
+    result["prepare_share_of_encoding"] = round(min(encode[-1]["seconds"]) / min(runs), 3)
     return result
+
+
+def all_seconds(rows):
+    """One row for runs of the same: they differ in nothing but their seconds."""
+    return {**rows[0], "seconds": [row["seconds"] for row in rows]}
 
 
 def large(options, folder):
@@ -171,14 +176,17 @@ def large(options, folder):
 def main(arguments=None):
     options = parse(arguments)
     options.gpt2 = os.path.abspath(options.gpt2)
-    result = {"format": 1, "name": options.name, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
+    name = options.name or "preparation"
+    result = {"format": 2, "name": name, "command": compare.own_command(), "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
               "machine": compare.machine(), "versions": compare.own_versions(os.path.join(options.build, "weft")),
               "load_before": os.getloadavg()[0], "threads": options.threads}
     with tempfile.TemporaryDirectory(dir=options.directory) as folder:
         result["preparation"] = small(options, folder)
         if options.gigabytes > 0:
             result["large"] = large(options, folder)
-    compare.write(os.path.join(compare.ROOT, "bench", "results", options.name + ".json"), result)
+    file = result_file.ResultFile(name, options.out, options.raw)
+    file.keep(result)
+    print(file)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
 import figures  # noqa: E402
+import result_file  # noqa: E402
 
 RATE = "median_tokens_per_second"
 
@@ -28,8 +29,7 @@ class Shape:
 
 def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--name", help="of the result, bench/results/NAME.json; default: processor, date, replicas")
-    p.add_argument("--out", help="a path for the result instead")
+    result_file.add_options(p, "processor, date, replicas")
     p.add_argument("--weft", default=os.path.join(compare.ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
     p.add_argument("--model", default="gpt2-124m", help="as in weft bench (%(default)s)")
     p.add_argument("--precision", default="fp32", help="(%(default)s)")
@@ -63,23 +63,21 @@ def measure(options, scratch):
         "case": f"{options.model}, dp {options.threads}", "precision": options.precision,
         "note": f"{options.threads} replicas of one thread against one rank of {options.threads}, the same step",
         "weft": {"command": compare.shown([*replicas, *case.weft], {scratch: "SCRATCH"}),
-                 "tokens_per_second": [r[RATE] for r in divided], "gflops": [r["gflops"] for r in divided],
-                 "ceiling_gflops": [r["ceiling_gflops"] for r in divided],
-                 "exposed_share": [exposed_share(r) for r in divided], "runs": divided},
+                 "exposed_share": [exposed_share(r) for r in divided], **compare.weft_figures(divided, RATE)},
         "peers": [{"name": f"weft, one rank of {options.threads} threads", "tokens_per_second": [r[RATE] for r in whole],
                    "runs": whole}]})
 
 
 def main(arguments=None):
     options = parse(arguments)
-    result, path = compare.begin_result(options, compare.own_versions(options.weft), "-replicas")
+    result, file = compare.begin_result(options, compare.own_versions(options.weft), "-replicas")
     with tempfile.TemporaryDirectory() as scratch:
         result["cases"] = [measure(options, scratch)]
-    compare.write(path, result)
+    file.keep(result)
     case = result["cases"][0]
-    exposed = figures.median(case["weft"]["exposed_share"])
-    print(f"{case['case']} {case['precision']}: {case['weft']['median']:.0f} tokens/s, {case['ratio']:.3f} of one rank's, "
-          f"{100 * exposed:.1f} % of the step exposed communication\n{path}")
+    rate, exposed = (figures.median(case["weft"][key]) for key in ("tokens_per_second", "exposed_share"))
+    print(f"{case['case']} {case['precision']}: {rate:.0f} tokens/s, {case['ratio']:.3f} of one rank's, "
+          f"{100 * exposed:.1f} % of the step exposed communication\n{file}")
     return 0
 
 

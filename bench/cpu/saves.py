@@ -16,16 +16,17 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
 import figures  # noqa: E402
+import result_file  # noqa: E402
 
 VOCABULARY = 50257
+OF_A_SAVE = ("stall_ms", "snapshot_ms", "write_ms", "commit_ms", "bytes_per_second")
 MODELS = {"gpt2-124m": {"layers": 12, "width": 768, "heads": 12, "context": 1024, "vocabulary": VOCABULARY},
           "tiny": {"layers": 2, "width": 64, "heads": 2, "context": 64, "vocabulary": 512}}
 
 
 def parse(arguments):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--name", help="of the result, bench/results/NAME.json; default: processor, date, saves")
-    p.add_argument("--out", help="a path for the result instead")
+    result_file.add_options(p, "processor, date, saves")
     p.add_argument("--weft", default=os.path.join(compare.ROOT, "build", "cpu", "weft"), help="the program (%(default)s)")
     p.add_argument("--model", choices=MODELS, default="gpt2-124m", help="(%(default)s)")
     p.add_argument("--precision", default="fp32", help="(%(default)s)")
@@ -120,33 +121,30 @@ def measure(options, folder):
     shutil.rmtree(os.path.join(folder, "run"))
     disk = [dd_rate(folder, size) for _ in range(3)]
     counted = [s for s in saves if options.every < s["line"]["step"] < steps]  # neither the first nor the last
+    series = {key: [s["line"][key] for s in counted] for key in OF_A_SAVE}
     beside = [ms for s in counted for ms in s["beside"]]
-    step, rate = figures.median(alone), figures.median([s["line"]["bytes_per_second"] for s in counted])
-    stall = figures.median([s["line"]["stall_ms"] for s in counted])
-    return {"model": options.model, "precision": options.precision, "ranks": options.ranks, "bytes": size,
-            "saves": [{k: v for k, v in s["line"].items() if k.endswith("_ms") or k in ("step", "bytes_per_second")}
-                      | {"steps_beside_ms": s["beside"]} for s in counted],
-            "steps_alone_ms": alone, "dd_bytes_per_second": disk,
-            "step_ms": step, "stall_ms": stall, "stall_share_of_a_step": stall / step if step else None,
+    step, stall = figures.median(alone), figures.median(series["stall_ms"])
+    return {"model": options.model, "precision": options.precision, "ranks": options.ranks, "bytes": size, **series,
+            "step_beside_ms": beside, "step_alone_ms": alone, "dd_bytes_per_second": disk,
+            "stall_share_of_a_step": stall / step if step else None,
             "speed_beside_writing": step / figures.median(beside) if step and beside else None,
-            "write_share_of_dd": rate / figures.median(disk)}
+            "write_share_of_dd": figures.median(series["bytes_per_second"]) / figures.median(disk), "runs": counted}
 
 
 def main(arguments=None):
     options = parse(arguments)
     options.weft = os.path.abspath(options.weft)
-    result, path = compare.begin_result(options, compare.own_versions(options.weft), "-saves")
-    del result["cases"]
+    result, file = compare.begin_result(options, compare.own_versions(options.weft), "-saves")
     with tempfile.TemporaryDirectory(dir=options.directory) as folder:
         result["saves"] = measure(options, folder)
-    compare.write(path, result)
+    file.keep(result)
 
     def percent(key):
         value = result["saves"][key]
         return "n/a" if value is None else f"{100 * value:.1f} %"
     print(f"{options.model}, {options.ranks} ranks, {result['saves']['bytes']} bytes a save: the run waits {percent('stall_share_of_a_step')} "
           f"of a step for it, has {percent('speed_beside_writing')} of its speed beside it, and writes at "
-          f"{percent('write_share_of_dd')} of dd's rate\n{path}")
+          f"{percent('write_share_of_dd')} of dd's rate\n{file}")
     return 0
 
 

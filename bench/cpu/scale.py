@@ -15,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import compare  # noqa: E402
+import result_file  # noqa: E402
 
 
 def parse(arguments):
@@ -62,13 +63,13 @@ def collectives(options, ranks, mib):
 
 def main(arguments=None):
     options = parse(arguments)
-    result = {"format": 1, "what": "scale", "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
+    result = {"format": 2, "what": "scale", "command": compare.own_command(), "date": datetime.datetime.now(datetime.timezone.utc).strftime("%FT%TZ"),
               "machine": compare.machine(), "versions": compare.own_versions(os.path.join(options.build, "weft")),
               "mpi": compare.output(["mpirun", "--version"]).splitlines()[:1], "load_before": os.getloadavg()[0]}
     result["collectives"] = [row for ranks in options.ranks for mib in options.mib
                              for row in collectives(options, ranks, mib)]
     result["replicas"] = json.loads(printed([os.path.join(options.build, "bench", "micro", "scale_bench")]))
-    compare.write(options.out, result)
+    result_file.write(options.out, result)
     print(options.out)
     return 0
 

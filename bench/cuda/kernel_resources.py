@@ -25,6 +25,9 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "cpu"))
+import result_file  # noqa: E402
+
 BEGIN, END = "<!-- kernel_resources.py begins -->", "<!-- kernel_resources.py ends -->"
 DEVICES = ("sm_80", "sm_90")
 # Of a multiprocessor (CUDA programming guide, technical specifications by compute capability).
@@ -162,8 +165,8 @@ def main():
     if args.json:
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout.strip()
         nvcc = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout.split("release ")[-1].split(",")[0]
-        args.json.write_text(json.dumps({"date": datetime.date.today().isoformat(), "commit": commit, "nvcc": nvcc,
-                                         "kernels": kernels}, indent=0) + "\n")
+        result_file.write(str(args.json), {"date": datetime.date.today().isoformat(), "commit": commit, "nvcc": nvcc,
+                                           "kernels": kernels})
     if args.table:
         rewrite(HERE.parent / "README.md", table(kernels))
     print(f"{len(kernels)} compiled kernels, {len(spilling)} of them spill")

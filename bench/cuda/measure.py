@@ -16,6 +16,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "cpu"))
 import cases  # noqa: E402
+from result_file import ResultFile  # noqa: E402
 
 LAST = 2000  # characters kept of what a failed stage printed
 
@@ -27,14 +28,15 @@ SANITIZED = "*ResidualNorm*:*CrossEntropy*:*Attention*:*Embed*"
 def parse(arguments):
     p = argparse.ArgumentParser(prog="bench/gpu.sh", description=__doc__)
     p.add_argument("--out", required=True, help="the JSON")
+    p.add_argument("--raw", help="a path for what each step took; default: build/raw/ and the name of --out")
     p.add_argument("--build", default=str(ROOT / "build" / "cpu"), help="build folder (%(default)s)")
     p.add_argument("--budget", type=int, default=570, help="seconds for everything (%(default)s)")
     p.add_argument("--models", default=",".join(SIZES), help="comma-separated (%(default)s)")
     p.add_argument("--precision", default="bf16", choices=("bf16", "fp32"))
     p.add_argument("--steps", type=int, default=10, help="measured steps of each model (%(default)s)")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a field of the models' jobs")
-    p.add_argument("--peers", default=os.environ.get("WEFT_BENCH_PEERS"),
-                   help="folder with torch_lm.py; without it no peer is measured ($WEFT_BENCH_PEERS)")
+    p.add_argument("--python", default=os.environ.get("WEFT_BENCH_PYTHON", sys.executable),
+                   help="a Python that has PyTorch; without PyTorch no peer is measured ($WEFT_BENCH_PYTHON; %(default)s)")
     p.add_argument("--peer-model", default="gpt2-124m", choices=SIZES, help="(%(default)s)")
     p.add_argument("--skip", default="", help="stages, comma-separated: tests, steps of a model by its name, ...")
     return p.parse_args(arguments)
@@ -46,16 +48,13 @@ class Record:
     def __init__(self, options):
         self.options = options
         self.end = time.monotonic() + options.budget
+        self.file = ResultFile(pathlib.Path(options.out).stem, options.out, options.raw)
         self.result = {"name": pathlib.Path(options.out).stem, "date": datetime.datetime.now().isoformat(timespec="seconds"),
                        "command": "bench/gpu.sh " + " ".join(sys.argv[1:]), "machine": machine(), "stages": [],
                        "gpu": {"steps": [], "peers": []}}
 
     def save(self):
-        partial = self.options.out + ".tmp"
-        with open(partial, "w", encoding="utf-8") as out:
-            json.dump(self.result, out, indent=1)
-            out.write("\n")
-        os.replace(partial, self.options.out)
+        self.file.keep(self.result)
 
     def run(self, name, seconds, command, **environment):
         """Its output, or nothing if it failed, was left out or had no time; either is on record."""
@@ -142,21 +141,24 @@ def measure_steps(record, weft, folder):
             command.append("--no-peak")
         if record.run(model, 90, command) is not None:
             measured = json.loads(figures.read_text(encoding="utf-8"))
-            measured.pop("steps", None)
+            measured["runs"] = measured.pop("steps", [])
             record.result["gpu"]["steps"].append(measured)
             record.save()
 
 
 def measure_peer(record):
     options, model = record.options, record.options.peer_model
-    if not options.peers:
+    if attempt([options.python, "-c", "import torch"], 60, {})["outcome"] != "passed":
+        why = f"{options.python} cannot import torch"
+        record.result["stages"].append({"stage": "PyTorch", "outcome": "left out", "why": why})
+        print(f"PyTorch: left out, {why}")
         return
     _, micro_batch = SIZES[model]
     shape = (*cases.GPT2[model], cases.GPT2_CONTEXT, micro_batch // cases.GPT2_CONTEXT)
-    script, *words = cases.torch_lm(shape, cases.GPT2_VOCABULARY, options.steps, os.cpu_count())
-    command = [sys.executable, pathlib.Path(options.peers, script), *words, "--device", "cuda", "--compile",
-               "--dtype", cases.PEER_DTYPE[options.precision]]
-    output = record.run("PyTorch, compiled", 200, command)
+    script, *words = cases.peer_language_model(shape, cases.GPT2_VOCABULARY, options.steps, os.cpu_count())
+    command = [options.python, pathlib.Path(cases.PEERS, script), *words, "--device", "cuda", "--compile",
+               "--precision", options.precision]
+    output = record.run("PyTorch", 200, command)
     if output is not None:
         record.result["gpu"]["peers"].append({"job": model, **json.loads(output.strip().splitlines()[-1])})
 
@@ -170,7 +172,7 @@ def main(arguments):
     measure_peer(record)
     record.save()
     failed = [s["stage"] for s in record.result["stages"] if s["outcome"] not in ("passed", "left out")]
-    print(f"{options.out}: " + (f"failed: {', '.join(failed)}" if failed else "everything passed"))
+    print(f"{record.file}\n" + (f"failed: {', '.join(failed)}" if failed else "everything passed"))
     return 1 if failed else 0
 
 

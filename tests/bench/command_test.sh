@@ -77,11 +77,13 @@ expect 3 'no-folder' "$weft" bench --model char "${small[@]}" --steps 1 --no-pea
 
 if command -v python3 >/dev/null; then
   expect 0 "of one rank's" python3 -B "$root/bench/cpu/replicas.py" --weft "$weft" --model char --steps 1 --repeats 1 \
-    --threads 2 --out replicas.json
-  [[ $(grep -c '"dp": 2' replicas.json) == 1 && $(grep -c '"dp": 1' replicas.json) == 1 ]]
+    --threads 2 --out replicas.json --raw raw.json
+  [[ $(grep -c '"dp": 2' raw.json) == 1 && $(grep -c '"dp": 1' raw.json) == 1 ]]
+  [[ $(grep -c '"exposed_share": {"median": ' replicas.json) == 1 ]]
   names_no_folder replicas.json
-  expect 0 "of dd's rate" python3 -B "$root/bench/cpu/saves.py" --weft "$weft" --model tiny --every 3 --repeats 2 --out saves.json
-  [[ $(grep -c '"snapshot_ms"' saves.json) == 2 ]]
+  expect 0 "of dd's rate" python3 -B "$root/bench/cpu/saves.py" --weft "$weft" --model tiny --every 3 --repeats 2 --out saves.json \
+    --raw raw.json
+  [[ $(grep -c '"snapshot_ms"' raw.json) == 3 && $(grep -c '"snapshot_ms": {"median": ' saves.json) == 1 ]]
   names_no_folder saves.json
 fi
 echo "bench: all as expected"

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench/cpu/figures.py and bench/table.py on stored raw figures; compare.py with programs that only pretend to measure."""
+"""bench/cpu/figures.py and bench/table.py on stored raw figures; compare.py with programs that only pretend to measure; and
+what bench/results holds."""
 
 import copy
+import glob
 import json
 import os
 import subprocess
@@ -16,7 +18,9 @@ sys.dont_write_bytecode = True
 import against  # noqa: E402
 import cases  # noqa: E402
 import compare  # noqa: E402
+import decode  # noqa: E402
 import figures  # noqa: E402
+import result_file  # noqa: E402
 import table  # noqa: E402
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "raw_figures.json"), encoding="utf-8") as stored:
@@ -28,9 +32,9 @@ class Figures(unittest.TestCase):
         self.case = figures.summarise(copy.deepcopy(STORED["cases"][0]))
 
     def test_medians_are_of_all_runs(self):
-        self.assertEqual(self.case["weft"]["median"], 410.0)  # of 400, 410, 425, 390, 415
-        self.assertEqual([p["median"] for p in self.case["peers"]], [150.0, 160.5])
-        self.assertAlmostEqual(self.case["weft"]["spread"], 35 / 410)
+        case = figures.condensed(self.case)
+        self.assertEqual(case["weft"]["tokens_per_second"], {"median": 410.0, "min": 390.0, "max": 425.0, "count": 5})
+        self.assertEqual([p["tokens_per_second"]["median"] for p in case["peers"]], [150.0, 160.5])
 
     def test_the_ratio_is_to_the_fastest_peer(self):
         self.assertEqual(self.case["fastest_peer"], "PyTorch compiled")
@@ -46,6 +50,8 @@ class Figures(unittest.TestCase):
         self.assertEqual((case["ratio"], case["fastest_peer"], case["ceiling_gflops"], case["ceiling_share"]),
                          (None, None, None, None))
         self.assertIsNone(figures.median([]))
+        self.assertIsNone(figures.summary([None, None]))
+        self.assertEqual(figures.summary([None, 3.0]), {"median": 3.0, "min": 3.0, "max": 3.0, "count": 1})
 
     def test_near_variants_stay_and_slow_ones_go(self):
         self.assertEqual(figures.worth_repeating({"eager": 100, "compiled": 163}), ["compiled"])
@@ -63,8 +69,7 @@ class Decoding(unittest.TestCase):
 
     def test_rates_are_new_tokens_of_all_texts(self):
         self.assertEqual(self.case["programs"]["weft fp32"]["tokens_per_second"], [16.0, 32.0, 20.0])
-        self.assertEqual(self.case["programs"]["weft fp32"]["median"], 20.0)
-        self.assertEqual(self.case["programs"]["peer"]["median"], 7.2)
+        self.assertEqual(self.case["programs"]["peer"]["tokens_per_second"], [8.0, 6.4])
 
     def test_the_share_is_of_the_best_bandwidth_for_each_position(self):
         self.assertEqual(self.case["read_bandwidth"], 1000.0)
@@ -77,7 +82,7 @@ class Decoding(unittest.TestCase):
                   "new_tokens": 8, "repeats": 3, "load_before": 0, "decoding": [self.case]}
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "r.json"), "w", encoding="utf-8") as out:
-                json.dump(result, out)
+                json.dump(figures.condensed(result), out)
             text = table.table(folder)
         self.assertIn("| weft fp32 | 20.0 (250 %) |\n| peer | 7.2 |\n", text)
         self.assertIn("torch 2", text)
@@ -87,8 +92,8 @@ class Pairs(unittest.TestCase):
     def test_the_ratio_is_of_runs_side_by_side(self):
         # The machine gets slower by half: the medians say so, the pairs do not.
         case = figures.compare_pairs({"new": [100.0, 90.0, 50.0], "old": [100.0, 100.0, 40.0]})
-        self.assertEqual((case["new_median"], case["old_median"]), (90.0, 100.0))
-        self.assertEqual((case["ratio_min"], case["ratio_median"], case["ratio_max"]), (0.9, 1.0, 1.25))
+        self.assertEqual((figures.median(case["new"]), figures.median(case["old"])), (90.0, 100.0))
+        self.assertEqual(figures.summary(case["ratios"]), {"median": 1.0, "min": 0.9, "max": 1.25, "count": 3})
         self.assertFalse(case["slower"])
 
     def test_slower_is_more_than_two_percent_and_the_spread(self):
@@ -111,6 +116,7 @@ class Table(unittest.TestCase):
         self.result = copy.deepcopy(STORED)
         for case in self.result["cases"]:
             figures.summarise(case)
+        self.result = figures.condensed(self.result)
 
     def test_a_row_has_every_figure(self):
         self.assertEqual(table.row(self.result["cases"][0]),
@@ -166,6 +172,56 @@ class Table(unittest.TestCase):
         self.assertEqual(table.main(["--check"]), 0, "run bench/table.py")
 
 
+def raw_series(value, where=""):
+    """Where a result holds what single runs measured, or None: outputs of programs, or a list of numbers. Bytes that each
+    rank sends (sent_mib) are no measurements of one thing."""
+    if figures.is_series(value) and not where.endswith(".sent_mib"):
+        return where
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    if isinstance(value, dict) and "runs" in value:
+        return f"{where}.runs"
+    return next((found for key, member in members if (found := raw_series(member, f"{where}.{key}"))), None)
+
+
+class Results(unittest.TestCase):
+    def files(self):
+        paths = glob.glob(os.path.join(ROOT, "bench", "results", "*.json"))
+        self.assertTrue(paths)
+        for path in paths:
+            with open(path, encoding="utf-8") as text:
+                yield os.path.basename(path), text.read()
+
+    def test_a_raw_series_is_found(self):
+        self.assertEqual(raw_series({"cases": [{"weft": {"gflops": [1.0, None]}}]}), ".cases.0.weft.gflops")
+        self.assertEqual(raw_series({"cases": [{"runs": []}]}), ".cases.0.runs")
+        self.assertIsNone(raw_series({"isa": ["avx2"], "peers": [], "rows": [{"ms": 1.5, "sent_mib": [64.0, 64.0]}]}))
+        self.assertEqual(raw_series(STORED), ".cases.0.weft.runs")
+        self.assertIsNone(raw_series(figures.condensed(STORED)))
+
+    def test_no_file_holds_a_raw_series(self):
+        for name, text in self.files():
+            self.assertIsNone(raw_series(json.loads(text)), name)
+
+    def test_every_row_is_a_line(self):
+        for name, text in self.files():
+            result = json.loads(text)
+            if "stage" not in result:  # which a shell script writes
+                self.assertEqual(text, result_file.laid_out(result) + "\n", name)
+
+    def test_a_layout_has_a_line_for_each_member_and_row(self):
+        result = {"a": 1, "b": {"c": [1, 2]}, "d": {"e": [{"f": {"g": 2}}, {"f": None}]}}
+        self.assertEqual(result_file.laid_out(result), """{
+ "a": 1,
+ "b": {"c": [1, 2]},
+ "d": {
+  "e": [
+   {"f": {"g": 2}},
+   {"f": null}
+  ]
+ }
+}""")
+
+
 # Prints its version, or writes the figures of `weft bench`: its own rate, from the file beside it.
 PRETENDER = """#!/bin/sh
 [ "$1" = --version ] && echo 'weft 9' && echo 'git revision  old1234' && exit
@@ -192,7 +248,8 @@ class Against(unittest.TestCase):
     def compare(self, *arguments):
         program = os.path.join(ROOT, "bench", "cpu", "compare.py")
         return subprocess.run([sys.executable, "-B", program, "--weft", self.path("new"), "--cases", "char",
-                               "--precisions", "fp32", "--out", self.path("out.json"), *arguments],
+                               "--precisions", "fp32", "--out", self.path("out.json"), "--raw", self.path("raw.json"),
+                               *arguments],
                               capture_output=True, text=True)
 
     def lines(self, name):
@@ -206,17 +263,31 @@ class Against(unittest.TestCase):
         self.assertEqual(self.lines("new.log"), self.lines("old.log"))
         self.assertEqual(len(self.lines("new.log")), 9)
 
-    def test_the_result_has_commit_machine_and_raw_rates(self):
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as text:
+            return json.load(text)
+
+    def test_the_result_has_commit_machine_command_and_medians(self):
         self.compare("--against", self.path("old"), "--repeats", "3")
-        with open(self.path("out.json"), encoding="utf-8") as text:
-            result = json.load(text)
+        result = self.read("out.json")
         self.assertTrue(result["versions"]["commit"] and result["machine"]["processor"])
+        self.assertIn("bench/cpu/compare.py --weft new --cases char", result["command"])
         case = result["pairs"][0]
-        self.assertEqual((case["new"], case["old"]), ([96.0] * 3, [100.0] * 3))
+        self.assertEqual((case["new"]["median"], case["old"]["median"], case["old"]["count"]), (96.0, 100.0, 3))
         self.assertNotIn(self.folder, json.dumps(result))
+        self.assertIsNone(raw_series(result))
         text = table.pairs_section(result)
         self.assertIn("against old1234 (old); 3 alternating pairs", text)
         self.assertIn("| char | fp32 | 96 | 100 | 0.960 | 0.960 | 0.960 | yes |", text)
+
+    def test_what_each_run_measured_lies_beside(self):
+        self.compare("--against", self.path("old"), "--repeats", "3")
+        case = self.read("raw.json")["pairs"][0]
+        self.assertEqual((case["new"], case["old"]), ([96.0] * 3, [100.0] * 3))
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(result_file, "ROOT", folder):
+            result_file.ResultFile("a").keep({"seconds": [1.0, 2.0, 4.0]})
+            with open(os.path.join(folder, "build", "raw", "a.json"), encoding="utf-8") as text:
+                self.assertEqual(json.load(text), {"seconds": [1.0, 2.0, 4.0]})
 
     def test_an_old_program_may_have_a_job_of_its_own(self):
         options = ("--against", self.path("old"), "--against-jobs", self.folder, "--repeats", "1")
@@ -255,6 +326,16 @@ class Against(unittest.TestCase):
         self.assertEqual(self.compare("--against-jobs", self.folder).returncode, 2)
 
 
+# Enough of PyTorch to read a peer's arguments.
+NO_TORCH = """
+import sys, types
+nn, functional = types.ModuleType("torch.nn"), types.ModuleType("torch.nn.functional")
+nn.Module, nn.functional = object, functional
+sys.modules.update({"torch.nn": nn, "torch.nn.functional": functional})
+get_num_threads = lambda: 1
+"""
+
+
 class Commands(unittest.TestCase):
     def compare(self, *arguments):
         program = os.path.join(ROOT, "bench", "cpu", "compare.py")
@@ -263,7 +344,7 @@ class Commands(unittest.TestCase):
     def test_help_names_every_option(self):
         done = self.compare("--help")
         self.assertEqual(done.returncode, 0)
-        for option in ("--peers", "--python", "--weft", "--repeats", "--threads", "--micro-batch", "--name", "--cases",
+        for option in ("--peers", "--python", "--raw", "--weft", "--repeats", "--threads", "--micro-batch", "--name", "--cases",
                        "--against", "--against-jobs", "--layout"):
             self.assertIn(option, done.stdout)
 
@@ -281,15 +362,48 @@ class Commands(unittest.TestCase):
         options = compare.parse(["--micro-batch", "4", "--threads", "2", "--steps", "7"])
         case = cases.gpt2(options)
         self.assertIn("batch.sequences=4", case.weft)
-        self.assertEqual(case.peer[case.peer.index("--mb") + 1], "4")
+        self.assertEqual(case.peer[case.peer.index("--sequences") + 1], "4")
         for words in (case.weft, case.peer):
             self.assertEqual(words[words.index("--steps") + 1], "7")
-            self.assertEqual(words[words.index("--vocabulary" if words is case.weft else "--vocab") + 1], "50304")
+            self.assertEqual(words[words.index("--vocabulary") + 1], "50304")
+
+    def test_peers_know_the_options_that_they_are_given(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "torch.py"), "w", encoding="utf-8") as out:
+                out.write(NO_TORCH)
+            options = compare.parse(["--micro-batch", "3", "--threads", "2", "--steps", "7"])
+            with mock.patch.object(cases, "find_text"), mock.patch.object(cases, "write_lengths", return_value="l.txt"):
+                translation = cases.transformer_tiny(options, folder)
+            for case, expected in ((cases.gpt2(options), {"sequences": 3, "context": 1024, "vocabulary": 50304}),
+                                   (cases.char(options), {"sequences": 12, "context": 64, "width": 128, "heads": 4}),
+                                   (translation, {"lengths": "l.txt", "vocabulary": 9712, "budget": 4096, "warmup": 8})):
+                parsed = self.parsed([*case.peer, "--precision", "bf16", "--compile"], folder)
+                expected.update(steps=7, threads=2, precision="bf16", compile=True)
+                self.assertEqual({key: parsed[key] for key in expected}, expected)
+
+    def test_the_decoding_peer_knows_the_options_that_it_is_given(self):
+        options = decode.parse(["--threads", "2", "--prompt", "5", "--new", "6"])
+        with mock.patch.object(compare, "run", return_value="{}") as run:
+            decode.run_peer("CTranslate2 int8", 8, 5, options, "scratch")
+        _, script, *words = run.call_args[0][0]
+        parsed = self.parsed([os.path.basename(script), *words], "")
+        expected = {"folder": "scratch", "program": "ctranslate2", "type": "int8", "batch": 8, "beam": 5, "prompt": 5,
+                    "new": 6, "threads": 2}
+        self.assertEqual({key: parsed[key] for key in expected}, expected)
+
+    def parsed(self, words, torch):
+        """What a script of bench/peers makes of its arguments; torch: a folder with what is imported by that name."""
+        script, *words = words
+        program = (f"import json, sys; sys.path[:0] = {[torch, cases.PEERS]!r}; import {script[:-3]} as peer; "
+                   "print(json.dumps(vars(peer.parse()), default=str))")
+        done = subprocess.run([sys.executable, "-B", "-c", program, *words], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
 
     def test_results_are_written_whole_into_a_new_folder(self):
         with tempfile.TemporaryDirectory() as scratch:
             path = os.path.join(scratch, "results", "a.json")
-            compare.write(path, STORED)
+            result_file.write(path, STORED)
             with open(path, encoding="utf-8") as written:
                 self.assertEqual(json.load(written), STORED)
             self.assertEqual(os.listdir(os.path.dirname(path)), ["a.json"])
