@@ -219,8 +219,8 @@ def headline(folder):
     peer = next(p for p in case["peers"] if p["name"] == case["fastest_peer"])
     machine, versions = result["machine"], result["versions"]
     return (f"On {machine['processors']} processors ({machine['processor']}) weft trains GPT-2 124M in {case['precision']} at "
-            f"{number(case['weft']['median'])} tokens/s, **{case['ratio']:.2f} times** as fast as {case['fastest_peer']}\n"
-            f"({versions['torch'].split('+')[0]}, {number(peer['median'])} tokens/s; side by side, {result['date'][:10]}, commit "
+            f"{number(median(case['weft']['tokens_per_second']))} tokens/s, **{case['ratio']:.2f} times** as fast as {case['fastest_peer']}\n"
+            f"({versions['torch'].split('+')[0]}, {number(median(peer['tokens_per_second']))} tokens/s; side by side, {result['date'][:10]}, commit "
             f"{versions['commit'][:7]}): [more measurements](bench/README.md#results).\n")
 
 
