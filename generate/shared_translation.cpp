@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "parallel/gather_texts.h"
+#include "parallel/agree.h"
 
 namespace weft {
 namespace {

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "generate/text_generator.h"
 
-#include <cstdio>
-
-#include "data/dataset/dataset.h"
 #include "data/prepare/specials.h"
 #include "data/tokenizer/tokenizer.h"
 #include "generate/search/model_decoder.h"
@@ -27,8 +24,9 @@ SearchTokens search_tokens(const Tokenizer& tokenizer, const SearchConfig& confi
   return tokens;
 }
 
-std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer,
-                                   const EncodeOptions& options = {}) {
+}  // namespace
+
+std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer, const EncodeOptions& options) {
   std::vector<int32_t> tokens = tokenizer.encode(text, options);
   // Documents are separated by the end token, so it also begins one.
   const auto eos = tokenizer.special(SpecialRole::Eos);
@@ -40,8 +38,6 @@ std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tok
 std::vector<int32_t> encode_sentence(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data) {
   return text.empty() ? std::vector<int32_t>{} : encode_source(text, tokenizer, data);
 }
-
-}  // namespace
 
 std::vector<NBest> TextGenerator::translate(Sentences sentences, const SearchConfig& search_config,
                                             const SearchListener& listener) const {
@@ -89,46 +85,6 @@ std::string TextGenerator::text(const Hypothesis& hypothesis, std::span<const st
 
 TextGenerator text_generator(const LoadedModel& loaded) {
   return {*loaded.model, loaded.job, *loaded.source_tokenizer, *loaded.target_tokenizer};
-}
-
-void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenizer& target) {
-  if (job.log.generations.every_steps == 0) return;
-  const std::vector<std::string>& prompts = job.log.generations.prompts;
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    const std::string key = fmt::format("log.generations.prompts[{}]", i);
-    size_t tokens = 0;
-    try {
-      tokens = job.is_translation() ? encode_sentence(prompts[i], source, job.data).size()
-                                    : encode_prompt(prompts[i], target).size();
-    } catch (const DataError& error) {
-      throw ConfigError(fmt::format("{}: {}", key, error.what()), "change the prompt, or remove it");
-    }
-    if (static_cast<int64_t>(tokens) <= job.model.max_length) continue;
-    throw ConfigError(
-        fmt::format("{}: it has {} tokens, but model.max_length is {}", key, tokens, job.model.max_length),
-        "shorten the prompt");
-  }
-}
-
-SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
-  const Dataset dataset = Dataset::open(job.data.directory, "train", ShardShare::none());
-  auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
-  check_prompts(job, *source, *target);
-  return [&job, is_rank0, source, target](Transformer& model, int64_t step, const std::function<bool()>& give_up) {
-    const TextGenerator generator{model, job, *source, *target};
-    for (const double temperature : job.log.generations.temperatures) {
-      if (give_up()) return;
-      SearchConfig search{.method = SearchMethod::Sample,
-                          .temperature = temperature,
-                          .max_length_factor = 0,
-                          .max_length_extra = job.log.generations.max_tokens};
-      const auto texts = generator.generate(job.log.generations.prompts, search);
-      for (size_t i = 0; i < texts.size() && is_rank0; ++i) {
-        std::fprintf(stderr, "  step %ld, temperature %g: %s => %s\n", static_cast<long>(step), temperature,
-                     job.log.generations.prompts[i].c_str(), generator.text(texts[i][0]).c_str());
-      }
-    }
-  };
 }
 
 }  // namespace weft

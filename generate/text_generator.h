@@ -8,17 +8,6 @@
 
 namespace weft {
 
-// Prints what a model writes, while it learns. `give_up` is asked on all ranks alike before each temperature.
-using SampleWriter = std::function<void(Transformer& model, int64_t step, const std::function<bool()>& give_up)>;
-
-// Every prompt of log.generations can be encoded and fits the model, if text is to be generated at all; ConfigError
-// naming the prompt.
-void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenizer& target);
-
-// Prints what the model makes of log.generations.prompts at each temperature. Every rank decodes (a replica each), rank
-// 0 prints. Errors as check_prompts().
-SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
-
 // Sentences to be translated, as the token ids that preparation makes of them (encode_source). An empty one has an
 // empty translation. Sentence i of these is input number first + i x step of the text that they are a part of: what is
 // sampled for it depends on that number, and not on how a text is divided.
@@ -45,9 +34,16 @@ struct TextGenerator {
   // Of a text that a stop string ended, what stands before it.
   std::string text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings = {}) const;
 
-  // What a text is fed as, to be continued: its tokens, or of an empty one the end token, which also begins a document.
+  // encode_prompt() with `prompts`.
   std::vector<int32_t> prompt(const std::string& text) const;
 };
+
+// What a text is fed as, to be continued: its tokens, or of an empty one the end token, which also begins a document.
+// DataError if it is empty and the tokenizer has no end token.
+std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer,
+                                   const EncodeOptions& options = {});
+// A sentence to be translated, as preparation makes sources; nothing of an empty one.
+std::vector<int32_t> encode_sentence(const std::string& text, const Tokenizer& tokenizer, const DataConfig& data);
 
 // The generator of a loaded model, which must outlive it.
 TextGenerator text_generator(const LoadedModel& loaded);

@@ -3,8 +3,7 @@
 
 #include "base/error.h"
 #include "base/mpi.h"
-#include "launch/device_option.h"
-#include "launch/weights_option.h"
+#include "launch/choice_option.h"
 
 namespace weft {
 

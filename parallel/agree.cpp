@@ -105,4 +105,10 @@ std::string first_text(Communicator& world, const std::string& mine) {
   return world.broadcast_text(mine, world.size() - static_cast<int>(last));
 }
 
+std::vector<std::string> gather_texts(Communicator& axis, const std::string& mine) {
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < axis.size(); ++rank) texts.push_back(axis.broadcast_text(mine, rank));
+  return texts;
+}
+
 }  // namespace weft

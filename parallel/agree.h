@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "parallel/communicator.h"
 
@@ -18,5 +19,9 @@ void agree_each(Communicator& world, const std::function<void()>& work);
 
 // The text of the lowest rank whose `mine` is not empty, on every rank; "" if all are. Collective.
 std::string first_text(Communicator& world, const std::string& mine);
+
+// The texts of all ranks of an axis (any bytes), in the order of ranks, on every rank. One broadcast a rank: for a few
+// texts at the end of something, not for every step.
+std::vector<std::string> gather_texts(Communicator& axis, const std::string& mine);
 
 }  // namespace weft

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/process/exit_file.h"
 #include "kernels/device/ids.h"
-#include "parallel/gather_texts.h"
+#include "parallel/agree.h"
 #include "parallel/mpi/communicator.h"
 #include "parallel/mpi/node.h"
 #include "parallel/nccl/communicator.h"

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/process/signals.h"
-#include "generate/text_generator.h"
+#include "generate/generations.h"
 #include "trainer/run/algorithms_file.h"
 #include "trainer/run/provenance.h"
 #include "trainer/run/reporter.h"

@@ -6,9 +6,9 @@
 #include "bench/decode_bench.h"
 #include "job/named_jobs.h"
 #include "launch/build_info.h"
+#include "launch/choice_option.h"
 #include "launch/commands.h"
 #include "launch/revision.h"
-#include "launch/weights_option.h"
 #include "parallel/session.h"
 
 namespace weft {

@@ -4,8 +4,8 @@
 
 #include "base/mpi.h"
 #include "evaluate/multiple_choice.h"
+#include "launch/choice_option.h"
 #include "launch/commands.h"
-#include "launch/device_option.h"
 #include "parallel/session.h"
 
 namespace weft {

@@ -9,7 +9,7 @@
 #include "base/process/machine.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
-#include "parallel/gather_texts.h"
+#include "parallel/agree.h"
 #include "parallel/session.h"
 
 namespace weft {

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "generate/text_vectors.h"
+#include "launch/choice_option.h"
 #include "launch/commands.h"
-#include "launch/device_option.h"
 #include "parallel/session.h"
 
 namespace weft {

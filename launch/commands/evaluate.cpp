@@ -5,11 +5,10 @@
 #include "base/mpi.h"
 #include "evaluate/evaluation.h"
 #include "job/dataset_checks.h"
+#include "launch/choice_option.h"
 #include "launch/commands.h"
-#include "launch/device_option.h"
 #include "launch/help.h"
 #include "launch/search_options.h"
-#include "launch/weights_option.h"
 
 namespace weft {
 namespace {

@@ -4,11 +4,11 @@
 #include "base/config/reader.h"
 #include "base/json_line.h"
 #include "evaluate/rescoring.h"
+#include "launch/choice_option.h"
 #include "launch/commands.h"
 #include "launch/line_files.h"
 #include "launch/text_options.h"
 #include "launch/text_output.h"
-#include "launch/weights_option.h"
 #include "parallel/agree.h"
 
 namespace weft {

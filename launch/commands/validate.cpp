@@ -8,7 +8,7 @@
 #include "data/batches/mixture_report.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
-#include "generate/text_generator.h"
+#include "generate/generations.h"
 #include "job/dataset_checks.h"
 #include "job/initial_model.h"
 #include "launch/commands.h"

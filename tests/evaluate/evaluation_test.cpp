@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "data/prepare/specials.h"
+#include "generate/generations.h"
 #include "generate/shared_translation.h"
 #include "parallel/local/in_process.h"
 #include "tests/generate/translation_run.h"

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "kernels/device/tuning.h"
-#include "parallel/gather_texts.h"
+#include "parallel/agree.h"
 
 namespace weft {
 

@@ -4,14 +4,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/enum_table.h"
+#include "data/dataset/data_split.h"
 #include "data/prepare/records/text_source.h"
 
 namespace weft {
-
-enum class DataSplit { Train, Valid, Test };
-template <class T>
-using BySplit = std::array<T, enum_size<DataSplit>()>;
 
 // Records that are equal byte for byte, by their XXH3 of 64 bits: among a billion records the odds are 1 in 40 that two
 // different ones are taken for equal. Held-out text stays as it is; what it shares with the training text leaves that.
