@@ -76,7 +76,7 @@ same "sampled text" "${generate[@]}" --temperature 0.8 --seed 3 --max-tokens 12
 same "text from a nucleus" "${generate[@]}" --top-p 0.9 --seed 4 --search repetition_penalty=1.2 --max-tokens 12
 same "text from the most probable" "${generate[@]}" --top-k 5 --seed 5 --no-repeat-ngram 2 --max-tokens 12
 same "text by int8 weights" "${generate[@]}" --search method=greedy --weights int8 --max-tokens 12
-head -n 3 sample/valid.tsv | cut -f1 >sentences
+head -n 3 < <(zcat configs/sample/valid.tsv.gz) | cut -f1 >sentences
 input=sentences
 same "a translation" translate --checkpoint translation --beam 2 --search max_length_extra=4 --search max_length_factor=1
 echo "commands on the simulated device: all as expected"
