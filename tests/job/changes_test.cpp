@@ -76,6 +76,7 @@ TEST(Affects, EveryDifferenceOfJobsIsAKeyOfTheList) {
   other.target_tokenizer.emplace();
   other.data.mixture.resize(1), other.optimizer.groups.resize(1);
   for (const ConfigChange& change : tree_changes({.kind = ConfigValue::Kind::Map}, encode_config(other))) {
+    if (change.key.empty()) continue;  // the empty tree that the job is compared with
     EXPECT_NE(list.find("\n" + change.key + " "), std::string::npos) << change.key;
   }
 }

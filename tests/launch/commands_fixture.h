@@ -16,7 +16,7 @@ struct Case {
   std::vector<std::string> arguments;
   int exit = 0;
   std::vector<std::string> says;  // pieces of what it prints on standard error
-  std::string input = "";
+  std::string input = {};
 };
 
 inline constexpr const char* kGptJob = R"(name: g

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
@@ -148,7 +149,9 @@ TEST_F(ShippedRuns, EnglishFrench128) {
   std::istringstream english(sides[0]);
   std::istringstream other(sides[1]);
   std::string table;
-  for (std::string a, b; std::getline(english, a) && std::getline(other, b);) table += a + "\t" + b + "\tignored\n";
+  for (std::string a, b; std::getline(english, a) && std::getline(other, b);) {
+    table += fmt::format("{}\t{}\tignored\n", a, b);
+  }
   const std::string path = scratch_.write("pairs.txt", table);
   const JobConfig j =
       job("translation/english-french-128.yaml",

@@ -2,6 +2,7 @@
 // Programs that nvcc built against CUDA's own runtime, run as they are with the simulated libraries first on the path:
 // what is right gives right numbers and no report for several seeds, and each mistake ends with a report of its kind
 // that names the line which is marked with it in the source.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -135,8 +136,9 @@ TEST(ShippedBinary, FindsTheSimulatedLibrariesUnderTheNamesItAsksFor) {
   const std::set<std::string> needed = names_in(WEFT_PROGRAM, "NEEDED");
   EXPECT_THAT(needed, testing::Contains("libcudart.so.13"));
   const std::string found = shell("LD_LIBRARY_PATH=" WEFT_SIMULATED_LIBRARIES " ldd " WEFT_PROGRAM).output;
-  for (const std::string& library : needed)
-    EXPECT_THAT(found, HasSubstr(library + " => " WEFT_SIMULATED_LIBRARIES "/" + library));
+  for (const std::string& library : needed) {
+    EXPECT_THAT(found, HasSubstr(fmt::format("{} => " WEFT_SIMULATED_LIBRARIES "/{}", library, library)));
+  }
   for (const char* library : {"libcudart.so.13", "libcublasLt.so.13", "libcuda.so.1"})
     EXPECT_THAT(names_in(std::string(WEFT_SIMULATED_LIBRARIES "/") + library, "SONAME"), testing::ElementsAre(library));
 }
