@@ -25,7 +25,7 @@ log() { # the tests that did not run
 }
 expect() { # STATUS TEXT
   local status=0 output
-  output=$("$root/launch/check_skips.sh" "$work/log" "$work/expected" 2>&1) || status=$?
+  output=$("$root/tests/check_skips.sh" "$work/log" "$work/expected" 2>&1) || status=$?
   if [[ $status != "$1" || $output != *"$2"* ]]; then
     echo "line ${BASH_LINENO[0]}: status $status and output: $output"
     exit 1
