@@ -53,21 +53,8 @@ class LanguageModel(nn.Module):
 
 
 def trainer(model, options):
-    """A function that trains one step and returns its loss."""
     forward = torch.compile(model) if options.compile else model
-    parameters = list(model.parameters())
-    optimizer = torch.optim.AdamW(parameters, lr=1e-4, fused=True)
-
-    def step(batch):
-        with timing.precision(options):
-            loss = forward(*batch)
-        loss.backward()
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        return loss.detach()
-
-    return step
+    return timing.trainer(forward, torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True), options, clip=1.0)
 
 
 def parse():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the PyTorch models of this folder share: options, precision, and the clock around training steps."""
+"""What the PyTorch models of this folder share: options, precision, a training step, and the clock around it."""
 
 import contextlib
 import json
@@ -30,6 +30,23 @@ def precision(options):
     if options.precision == "fp32":
         return contextlib.nullcontext()
     return torch.autocast(options.device, dtype=torch.bfloat16)
+
+
+def trainer(forward, optimizer, options, clip=None):
+    """A function that trains one step and returns its loss; `clip` is the largest norm that the gradient may keep."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+    def step(batch):
+        with precision(options):
+            loss = forward(*batch)
+        loss.backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(parameters, clip)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        return loss.detach()
+
+    return step
 
 
 def run(step, batches, options):

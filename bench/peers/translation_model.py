@@ -106,19 +106,8 @@ def tensors(batch, options):
 
 
 def trainer(model, options):
-    """A function that trains one step and returns its loss."""
     forward = torch.compile(model, dynamic=True) if options.compile else model
-    optimizer = torch.optim.Adam(model.parameters(), lr=5e-4, fused=True)
-
-    def step(batch):
-        with timing.precision(options):
-            loss = forward(*batch)
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        return loss.detach()
-
-    return step
+    return timing.trainer(forward, torch.optim.Adam(model.parameters(), lr=5e-4, fused=True), options)
 
 
 def parse():
