@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "kernels/dtype.h"
 
@@ -131,8 +132,19 @@ class Tensor {
   DType dtype_ = DType::F32;
 };
 
-// Whether a gradient output replaces what is there or adds to it.
+// Whether an output replaces what is there or adds to it.
 enum class Accumulate : uint8_t { Overwrite, Add };
+
+// A gradient output: where it is written, and how. There is no tensor without a mode: the wrong one would add to memory
+// that nothing has written, or lose what other operations contributed.
+struct Gradient {
+  Gradient() = default;  // absent: the operation does not compute this gradient
+  Gradient(Tensor tensor, Accumulate mode) : tensor(std::move(tensor)), mode(mode) {}
+  explicit operator bool() const { return static_cast<bool>(tensor); }
+
+  Tensor tensor;
+  Accumulate mode = Accumulate::Add;
+};
 
 }  // namespace weft
 

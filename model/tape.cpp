@@ -16,7 +16,7 @@ struct ParameterUse::Closing {
   ~Closing() { buckets.close_use(parameter); }
 };
 
-GradientSlot ParameterUse::contribute() const {
+Gradient ParameterUse::gradient() const {
   if (!parameter_) return {};
   require<InternalError>(buckets_ != nullptr, "a gradient of {} on a tape without gradient buckets",
                          parameter_->spec().name);
@@ -49,7 +49,7 @@ void Tape::backward() {
   }
 }
 
-GradientSlot Tape::slot(const Var& variable) const {
+Gradient Tape::gradient(const Var& variable) const {
   if (!variable->needs_gradient) return {};
   if (variable->gradient) return {variable->gradient, Accumulate::Add};
   variable->gradient = context_.empty(variable->shape, variable->gradient_dtype);

@@ -22,7 +22,7 @@ struct Variable {
 using Var = std::shared_ptr<Variable>;
 
 // One use of a parameter by one operation: forward reads value(), and the closure that it pushes holds the handle and
-// asks for contribute() once. The use ends with the last copy of the handle, that is with the closure: until then the
+// asks for gradient() once. The use ends with the last copy of the handle, that is with the closure: until then the
 // bucket that holds the gradient is not reduced. A handle of no parameter (an absent bias) gives absent tensors.
 // It must not outlive the tape's buckets.
 class ParameterUse {
@@ -31,7 +31,7 @@ class ParameterUse {
   explicit operator bool() const { return parameter_ != nullptr; }
   Tensor value() const { return parameter_ ? parameter_->value() : Tensor{}; }
   // Where the operation's contribution to the gradient goes, to be written at once.
-  GradientSlot contribute() const;
+  Gradient gradient() const;
 
  private:
   friend class Tape;
@@ -76,8 +76,9 @@ class Tape {
   void push(std::function<void()> backward);
   void backward();
 
-  // The gradient tensor of a variable, allocated on first use.
-  GradientSlot slot(const Var& variable) const;
+  // Where the next contribution to a variable's gradient goes: the first one, which makes the tensor, overwrites it.
+  // Absent for a variable that needs none.
+  Gradient gradient(const Var& variable) const;
 
   // Runs `segment` without keeping its activations; backward runs it once more and goes through it. Bit-identical to
   // running it directly, since dropout depends on logical indices alone.

@@ -76,9 +76,7 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
                   .nll = nll};
   if (tape.recording()) {
     args.dhidden = context_.empty(h->value.shape(), h->value.dtype());
-    const GradientSlot dweight = weight.contribute(), dbias = bias.contribute();
-    args.dweight = dweight.tensor, args.dweight_mode = dweight.mode;
-    args.dbias = dbias.tensor, args.dbias_mode = dbias.mode;
+    args.dweight = weight.gradient(), args.dbias = bias.gradient();
   }
   output_loss(context_, args);
   // The uses end here: what was contributed in forward is reduced once backward runs.

@@ -123,17 +123,18 @@ void output_gradients(Context& context, const OutputLoss& a, const Chunk& chunk,
   if (a.dweight) {
     matmul(context, {.a = dlogits,
                      .b = chunk.hidden,
-                     .c = a.dweight,
+                     .c = a.dweight.tensor,
                      .transpose_a = true,
-                     .mode = first ? a.dweight_mode : Accumulate::Add});
+                     .mode = first ? a.dweight.mode : Accumulate::Add});
   }
-  if (a.dbias) sum_rows(context, dlogits, a.dbias, first ? a.dbias_mode : Accumulate::Add);
+  if (a.dbias) sum_rows(context, dlogits, a.dbias.tensor, first ? a.dbias.mode : Accumulate::Add);
 }
 
 // Without rows no product writes the gradients that replace what is there.
 void clear_overwritten(Context& context, const OutputLoss& a) {
-  if (a.dweight && a.dweight_mode == Accumulate::Overwrite) fill(context, a.dweight, 0);
-  if (a.dbias && a.dbias_mode == Accumulate::Overwrite) fill(context, a.dbias, 0);
+  for (const Gradient& gradient : {a.dweight, a.dbias}) {
+    if (gradient && gradient.mode == Accumulate::Overwrite) fill(context, gradient.tensor, 0);
+  }
 }
 
 int64_t chunk_rows(const OutputLoss& a) {

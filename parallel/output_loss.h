@@ -27,10 +27,8 @@ struct OutputLoss {
   Tensor loss;           // accumulator dtype [rows], written, unscaled, in nats
   Tensor nll;            // accumulator dtype [rows], written: -log p(target) without smoothing; or absent
   Tensor dhidden;        // [rows, width], written; absent: no gradients at all
-  Tensor dweight;        // accumulator dtype, or absent
-  Accumulate dweight_mode = Accumulate::Add;
-  Tensor dbias;  // accumulator dtype, or absent
-  Accumulate dbias_mode = Accumulate::Add;
+  Gradient dweight;      // accumulator dtype, or absent
+  Gradient dbias;        // accumulator dtype, or absent
   // Of a chunk's logits, for tests; 0: as many as the weight's gradient has, which every chunk adds to, between 4 MiB
   // and 128 MiB. Where the weight is small, a chunk's logits then stay in a cache between their product and their use.
   int64_t chunk_bytes = 0;

@@ -40,8 +40,11 @@ void backward(benchmark::State& state, Layer s, DType dtype, Activation activati
                       .weight = tensor({s.out, s.in}, dtype),
                       .input_activation = activation,
                       .input_pre = tensor({s.rows, s.in}, dtype)};
-  if (dx) args.dx = tensor({s.rows, s.in}, dtype);
-  if (dw) args.dweight = tensor({s.out, s.in}, DType::F32), args.dbias = tensor({s.out}, DType::F32);
+  if (dx) args.dx = {tensor({s.rows, s.in}, dtype), Accumulate::Overwrite};
+  if (dw) {
+    args.dweight = {tensor({s.out, s.in}, DType::F32), Accumulate::Add};
+    args.dbias = {tensor({s.out}, DType::F32), Accumulate::Add};
+  }
   rate(state, "GFLOP/s", s.flops() * ((dx ? 1 : 0) + (dw ? 1 : 0)), [&] { linear_backward(context(), args); });
 }
 

@@ -121,11 +121,11 @@ void residual_norm(benchmark::State& state, int64_t rows, int64_t width, double 
                                   .mean = forward.mean,
                                   .rstd = forward.rstd,
                                   .dropout = forward.dropout,
-                                  .dx = tensor(shape, dtype),
-                                  .dresidual = tensor(shape, dtype),
-                                  .dbias = tensor({width}, DType::F32),
-                                  .dgamma = tensor({width}, DType::F32),
-                                  .dbeta = tensor({width}, DType::F32)};
+                                  .dx = {tensor(shape, dtype), Accumulate::Overwrite},
+                                  .dresidual = {tensor(shape, dtype), Accumulate::Overwrite},
+                                  .dbias = {tensor({width}, DType::F32), Accumulate::Add},
+                                  .dgamma = {tensor({width}, DType::F32), Accumulate::Add},
+                                  .dbeta = {tensor({width}, DType::F32), Accumulate::Add}};
   measured_by_ledger(state, "residual_norm_backward", [&] { residual_norm_backward(context(), args); });
 }
 
@@ -156,8 +156,8 @@ void embed(benchmark::State& state, double dropout, bool backward) {
                            .dropout = mask,
                            .row_positions = mask.rows.position,
                            .by_position = integers(by_position),
-                           .dtable = table,
-                           .dpositions = positions};
+                           .dtable = {table, Accumulate::Add},
+                           .dpositions = {positions, Accumulate::Add}};
   measured_by_ledger(state, "embed_backward", [&] { embed_backward(context(), args); });
 }
 

@@ -45,10 +45,10 @@ void for_each_row(int64_t rows, int threads, A* scratch, int64_t width, Body&& b
 }
 
 template <class A>
-void clear_where(Accumulate mode, const Tensor& t, int threads) {
-  if (!t || mode == Accumulate::Add) return;
-  A* data = t.device_data<A>();
-  parallel_for(threads, t.elements(), kElementGrain,
+void clear_where(const Gradient& t, int threads) {
+  if (!t || t.mode == Accumulate::Add) return;
+  A* data = t.tensor.device_data<A>();
+  parallel_for(threads, t.tensor.elements(), kElementGrain,
                [=](int64_t begin, int64_t end) { std::fill(data + begin, data + end, A{0}); });
 }
 
@@ -58,8 +58,7 @@ struct TableGradient {
   const int32_t* order;    // the rows, sorted by index
   int64_t first;           // the index of the table's row 0
   A scale;
-  const Tensor& table;
-  Accumulate mode;
+  const Gradient& table;
 };
 
 // table[i] (+)= scale * (the sum of dropout(dy[r]) over the rows r of index i, in the order of the rows). Without
@@ -68,12 +67,12 @@ template <class T>
 void sum_rows_by_index(const Tensor& dy, const DropoutMask& mask, const TableGradient<Accumulator<T>>& to,
                        Accumulator<T>* scratch, int threads) {
   using A = Accumulator<T>;
-  clear_where<A>(to.mode, to.table, threads);
+  clear_where<A>(to.table, threads);
   const int64_t width = dy.columns();
   const auto before = [&](int32_t row, int64_t index) { return to.indices[row] < index; };
   const int32_t* const all = to.order + dy.rows();
   const int32_t* const begin_of = std::lower_bound(to.order, all, to.first, before);
-  const int32_t* const end_of = std::lower_bound(begin_of, all, to.first + to.table.rows(), before);
+  const int32_t* const end_of = std::lower_bound(begin_of, all, to.first + to.table.tensor.rows(), before);
   parallel_for(threads, width, kColumnGrain, [&](int64_t begin, int64_t end) {
     A *const sum = scratch + begin, *const dropout_scale = scratch + width + begin;
     for (const int32_t* row = begin_of; row < end_of;) {
@@ -88,7 +87,7 @@ void sum_rows_by_index(const Tensor& dy, const DropoutMask& mask, const TableGra
           for (int64_t c = 0; c < end - begin; ++c) sum[c] += element_cast<A>(from[c]);
         }
       }
-      A* table = to.table.template device_data<A>() + (index - to.first) * width + begin;
+      A* table = to.table.tensor.template device_data<A>() + (index - to.first) * width + begin;
       for (int64_t c = 0; c < end - begin; ++c) table[c] += to.scale * sum[c];
     }
   });
@@ -96,16 +95,15 @@ void sum_rows_by_index(const Tensor& dy, const DropoutMask& mask, const TableGra
 
 template <class T>
 void add_position_gradient(const Tensor& dy, const DropoutMask& mask, const Tensor& row_positions,
-                           const Tensor& by_position, const Tensor& dpositions, Accumulate mode,
-                           Accumulator<T>* scratch, int threads) {
+                           const Tensor& by_position, const Gradient& dpositions, Accumulator<T>* scratch,
+                           int threads) {
   if (!dpositions) return;
   sum_rows_by_index<T>(dy, mask,
                        {.indices = row_positions.device_data<int32_t>(),
                         .order = by_position.device_data<int32_t>(),
                         .first = 0,
                         .scale = Accumulator<T>{1},
-                        .table = dpositions,
-                        .mode = mode},
+                        .table = dpositions},
                        scratch, threads);
 }
 
@@ -133,12 +131,10 @@ void embed_backward(const EmbedBackward& args, Accumulator<T>* scratch, int thre
                           .order = args.by_token.device_data<int32_t>(),
                           .first = args.first_token,
                           .scale = static_cast<A>(args.scale),
-                          .table = args.dtable,
-                          .mode = args.dtable_mode},
+                          .table = args.dtable},
                          scratch, threads);
   }
-  add_position_gradient<T>(args.dy, mask, args.row_positions, args.by_position, args.dpositions, args.dpositions_mode,
-                           scratch, threads);
+  add_position_gradient<T>(args.dy, mask, args.row_positions, args.by_position, args.dpositions, scratch, threads);
 }
 
 template <class T>
@@ -158,8 +154,7 @@ template <class T>
 void add_positions_backward(const AddPositionsBackward& args, Accumulator<T>* scratch, int threads) {
   using A = Accumulator<T>;
   const DropoutMask mask(args.dropout);
-  add_position_gradient<T>(args.dy, mask, args.row_positions, args.by_position, args.dpositions, args.dpositions_mode,
-                           scratch, threads);
+  add_position_gradient<T>(args.dy, mask, args.row_positions, args.by_position, args.dpositions, scratch, threads);
   const int64_t rows = args.dy.rows(), width = args.dy.columns();
   const A scale = static_cast<A>(args.scale);
   for_each_row(rows, threads, scratch, width, [&](int64_t row, A* gradient) {

@@ -86,9 +86,9 @@ bool has_producer(const LinearBackward& args) {
 template <class T>
 void producer_gradient(const LinearBackward& args, Accumulator<T>* partial, int threads) {
   using A = Accumulator<T>;
-  const int64_t rows = args.dx.rows(), columns = args.dx.columns();
+  const int64_t rows = args.dx.tensor.rows(), columns = args.dx.tensor.columns();
   const DropoutMask mask(args.input_dropout);
-  T* const dx = args.dx.device_data<T>();
+  T* const dx = args.dx.tensor.device_data<T>();
   with_activation(args.input_activation, [&]<Activation Act>() {
     const T* const pre = Act == Activation::None ? nullptr : args.input_pre.device_data<T>();
     const auto some_rows = [&](int64_t begin, int64_t end, A* sums) {
@@ -105,7 +105,8 @@ void producer_gradient(const LinearBackward& args, Accumulator<T>* partial, int 
     }
   });
   if (partial) {
-    add_pieces(threads, columns, partial, args.input_dbias.device_data<A>(), args.input_dbias_mode == Accumulate::Add);
+    add_pieces(threads, columns, partial, args.input_dbias.tensor.device_data<A>(),
+               args.input_dbias.mode == Accumulate::Add);
   }
 }
 
@@ -115,7 +116,7 @@ struct BackwardPieces {
   Accumulator<T>*bias = nullptr, *input_bias = nullptr;
   BackwardPieces(const LinearBackward& args, int threads, Scratch& scratch) {
     if (args.dbias) bias = scratch.take<Accumulator<T>>(threads * args.dy.columns());
-    if (args.input_dbias) input_bias = scratch.take<Accumulator<T>>(threads * args.dx.columns());
+    if (args.input_dbias) input_bias = scratch.take<Accumulator<T>>(threads * args.dx.tensor.columns());
   }
 };
 
@@ -163,28 +164,28 @@ void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
                  .n = in,
                  .k = out,
                  .input = dtype,
-                 .output = args.dx.dtype(),
+                 .output = args.dx.tensor.dtype(),
                  .a = args.dy.device_raw(),
                  .b = args.weight.device_raw(),
-                 .c = args.dx.device_raw(),
-                 .add = args.dx_mode == Accumulate::Add});
+                 .c = args.dx.tensor.device_raw(),
+                 .add = args.dx.mode == Accumulate::Add});
   }
   with_float_type(dtype, [&]<class T>() {
     const BackwardPieces<T> pieces(args, threads_, scratch);
     if (has_producer(args)) producer_gradient<T>(args, pieces.input_bias, threads_);
-    if (args.dbias) sum_rows<T>({args.dy, args.dbias, args.dbias_mode}, pieces.bias, threads_);
+    if (args.dbias) sum_rows<T>({args.dy, args.dbias.tensor, args.dbias.mode}, pieces.bias, threads_);
   });
   if (args.dweight) {
     matmul_.run({.m = out,
                  .n = in,
                  .k = rows,
                  .input = dtype,
-                 .output = args.dweight.dtype(),
+                 .output = args.dweight.tensor.dtype(),
                  .a = args.dy.device_raw(),
                  .transpose_a = true,
                  .b = args.x.device_raw(),
-                 .c = args.dweight.device_raw(),
-                 .add = args.dweight_mode == Accumulate::Add});
+                 .c = args.dweight.tensor.device_raw(),
+                 .add = args.dweight.mode == Accumulate::Add});
   }
 }
 

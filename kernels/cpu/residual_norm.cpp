@@ -136,7 +136,7 @@ class BackwardRows {
       const T* dsum = args_.dsum.device_data<T>() + r * width_;
       for (int64_t c = 0; c < width_; ++c) total_[c] = element_cast<A>(dsum[c]);
     }
-    put(args_.dresidual, args_.dresidual_mode, r);
+    put(args_.dresidual, r);
     if (!args_.dx && !sums.bias) return;
     if (mask_.active()) {
       mask_.multipliers(r, 0, width_, dropout_scale_);
@@ -145,7 +145,7 @@ class BackwardRows {
     if (sums.bias) {
       for (int64_t c = 0; c < width_; ++c) sums.bias[c] += total_[c];
     }
-    put(args_.dx, args_.dx_mode, r);
+    put(args_.dx, r);
   }
 
  private:
@@ -177,10 +177,10 @@ class BackwardRows {
     }
   }
 
-  void put(const Tensor& to, Accumulate mode, int64_t r) const {
+  void put(const Gradient& to, int64_t r) const {
     if (!to) return;
-    T* out = to.device_data<T>() + r * width_;
-    if (mode == Accumulate::Overwrite) {
+    T* out = to.tensor.device_data<T>() + r * width_;
+    if (to.mode == Accumulate::Overwrite) {
       for (int64_t c = 0; c < width_; ++c) out[c] = element_cast<T>(total_[c]);
     } else {
       for (int64_t c = 0; c < width_; ++c) out[c] = element_cast<T>(element_cast<A>(out[c]) + total_[c]);
@@ -197,12 +197,12 @@ int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / kRowsPerRun, 1
 
 // to[c] (+)= partial[0][c] + partial[1][c] + ..., the sum taken first and in the order of the runs.
 template <class A>
-void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Tensor& to, Accumulate mode) {
+void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Gradient& to) {
   for (int64_t run = 1; run < runs; ++run) {
     for (int64_t c = 0; c < width; ++c) partial[c] += partial[run * stride + c];
   }
-  A* out = to.device_data<A>();
-  if (mode == Accumulate::Overwrite) {
+  A* out = to.tensor.device_data<A>();
+  if (to.mode == Accumulate::Overwrite) {
     std::copy_n(partial, width, out);
   } else {
     for (int64_t c = 0; c < width; ++c) out[c] += partial[c];
@@ -259,9 +259,9 @@ void backward(const ResidualNormBackward& args, const BackwardPieces<Accumulator
     const BackwardRows<T> backward(args, mask, width, pieces.rows + worker * kBackwardRows * width);
     for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) backward.row(row, sums);
   });
-  if (args.dbias) add_runs(partial, runs, 3 * width, width, args.dbias, args.dbias_mode);
-  if (args.dgamma) add_runs(partial + width, runs, 3 * width, width, args.dgamma, args.dgamma_mode);
-  if (args.dbeta) add_runs(partial + 2 * width, runs, 3 * width, width, args.dbeta, args.dbeta_mode);
+  if (args.dbias) add_runs(partial, runs, 3 * width, width, args.dbias);
+  if (args.dgamma) add_runs(partial + width, runs, 3 * width, width, args.dgamma);
+  if (args.dbeta) add_runs(partial + 2 * width, runs, 3 * width, width, args.dbeta);
 }
 
 }  // namespace

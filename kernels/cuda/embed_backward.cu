@@ -227,14 +227,14 @@ void CudaBackend::run(const EmbedBackward& args, Scratch scratch) {
                 .order = args.by_token,
                 .first = args.first_token,
                 .scale = args.scale,
-                .table = args.dtable,
-                .mode = args.dtable_mode},
+                .table = args.dtable.tensor,
+                .mode = args.dtable.mode},
                scratch);
   sum_by_index(stream(), args.dy, args.dropout,
                {.indices = args.row_positions,
                 .order = args.by_position,
-                .table = args.dpositions,
-                .mode = args.dpositions_mode},
+                .table = args.dpositions.tensor,
+                .mode = args.dpositions.mode},
                scratch);
 }
 
@@ -246,8 +246,8 @@ void CudaBackend::run(const AddPositionsBackward& args, Scratch scratch) {
   sum_by_index(stream(), args.dy, args.dropout,
                {.indices = args.row_positions,
                 .order = args.by_position,
-                .table = args.dpositions,
-                .mode = args.dpositions_mode},
+                .table = args.dpositions.tensor,
+                .mode = args.dpositions.mode},
                scratch);
   AddPositionsForward forward;  // dx = dropout(scale dy): what it does without positions
   forward.x = args.dy, forward.scale = args.scale, forward.dropout = args.dropout, forward.y = args.dx;

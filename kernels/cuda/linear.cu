@@ -78,7 +78,7 @@ bool fused_gelu(const LinearForward& args) {
 }
 bool fused_gelu(const LinearBackward& args) {
   return args.input_activation == Activation::GeluTanh && !args.input_dropout.active() && args.dx &&
-         args.dx_mode == Accumulate::Overwrite && fits_saved(args.dx.columns(), args.input_pre.device_raw());
+         args.dx.mode == Accumulate::Overwrite && fits_saved(args.dx.tensor.columns(), args.input_pre.device_raw());
 }
 
 bool has_producer(const LinearBackward& args) {
@@ -87,16 +87,16 @@ bool has_producer(const LinearBackward& args) {
 
 template <class T>
 void producer_gradient(const Stream& stream, const LinearBackward& args, Scratch& scratch) {
-  const int64_t rows = args.dx.rows(), columns = args.dx.columns();
+  const int64_t rows = args.dx.tensor.rows(), columns = args.dx.tensor.columns();
   const T* pre = elements_of<const T>(args.input_pre);
-  T* dx = elements_of<T>(args.dx);
+  T* dx = elements_of<T>(args.dx.tensor);
   const bool vectors = vectorised(dx, columns) && (!pre || vectorised(pre, columns));
   with_activation(args.input_activation, [&]<Activation Act>() {
     with_pieces<T>(vectors, [&]<int N>() {
       const ProducerGradient<Act, N, T> gradient{pre, dx, columns, DropoutMask(args.input_dropout)};
       if (args.input_dbias) {
-        sum_columns<N>(stream, gradient, rows, columns, args.input_dbias.device_data<float>(), args.input_dbias_mode,
-                       scratch);
+        sum_columns<N>(stream, gradient, rows, columns, args.input_dbias.tensor.device_data<float>(),
+                       args.input_dbias.mode, scratch);
       } else {
         launch_pieces<N>(stream, gradient, rows, columns);
       }
@@ -159,7 +159,7 @@ void CudaBackend::run(const Activate& args, Scratch) {
 size_t CudaBackend::workspace(const LinearBackward& args) const {
   size_t bytes = 0;
   if (args.dbias) bytes += column_sums_bytes(args.dy.rows(), args.dy.columns());
-  if (args.input_dbias) bytes += column_sums_bytes(args.dx.rows(), args.dx.columns());
+  if (args.input_dbias) bytes += column_sums_bytes(args.dx.tensor.rows(), args.dx.tensor.columns());
   return bytes;
 }
 
@@ -169,34 +169,34 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
   if (args.dx) {
     const bool fused = fused_gelu(args);
     matmul().run({.m = args.dy.rows(),
-                  .n = args.dx.columns(),
+                  .n = args.dx.tensor.columns(),
                   .k = args.dy.columns(),
                   .input = dtype,
                   .output = dtype,
                   .a = args.dy.device_raw(),
                   .b = args.weight.device_raw(),
-                  .c = args.dx.device_raw(),
+                  .c = args.dx.tensor.device_raw(),
                   .gelu = fused ? FusedGelu::Gradient : FusedGelu::None,
                   .saved = fused ? args.input_pre.device_raw() : nullptr,
-                  .add = args.dx_mode == Accumulate::Add});
+                  .add = args.dx.mode == Accumulate::Add});
     if (fused && args.input_dbias) {
-      column_sums(stream(), args.dx, args.input_dbias, args.input_dbias_mode, scratch);
+      column_sums(stream(), args.dx.tensor, args.input_dbias.tensor, args.input_dbias.mode, scratch);
     } else if (!fused && has_producer(args)) {
       with_device_type(dtype, [&]<class T>() { producer_gradient<T>(stream(), args, scratch); });
     }
   }
-  if (args.dbias) column_sums(stream(), args.dy, args.dbias, args.dbias_mode, scratch);
+  if (args.dbias) column_sums(stream(), args.dy, args.dbias.tensor, args.dbias.mode, scratch);
   if (!args.dweight) return;
   matmul().run({.m = args.dy.columns(),
                 .n = args.x.columns(),
                 .k = args.dy.rows(),
                 .input = dtype,
-                .output = args.dweight.dtype(),
+                .output = args.dweight.tensor.dtype(),
                 .a = args.dy.device_raw(),
                 .transpose_a = true,
                 .b = args.x.device_raw(),
-                .c = args.dweight.device_raw(),
-                .add = args.dweight_mode == Accumulate::Add});
+                .c = args.dweight.tensor.device_raw(),
+                .add = args.dweight.mode == Accumulate::Add});
 }
 
 void CudaBackend::run(const Matmul& args, Scratch) {

@@ -52,10 +52,10 @@ struct Backward {
         gamma(elements_of<T>(args.gamma)),
         mean(elements_of<float>(args.mean)),
         rstd(elements_of<float>(args.rstd)),
-        dx(elements_of<T>(args.dx)),
-        dresidual(elements_of<T>(args.dresidual)),
-        add_dx(args.dx_mode == Accumulate::Add),
-        add_dresidual(args.dresidual_mode == Accumulate::Add),
+        dx(elements_of<T>(args.dx.tensor)),
+        dresidual(elements_of<T>(args.dresidual.tensor)),
+        add_dx(args.dx.mode == Accumulate::Add),
+        add_dresidual(args.dresidual.mode == Accumulate::Add),
         sums(sums),
         sum_bias(args.dbias),
         sum_gamma(args.dgamma),
@@ -236,12 +236,12 @@ void CudaBackend::run(const ResidualNormBackward& args, Scratch scratch) {
   const RunSums sums(args, scratch);
   with_device_type(any_of(args).dtype(), [&]<class T>() { run_backward<T>(stream(), args, sums); });
   std::vector<PartialSums> over_runs;
-  const auto want = [&](const float* runs, const Tensor& to, Accumulate mode) {
-    if (to) over_runs.push_back({runs, to.device_data<float>(), mode});
+  const auto want = [&](const float* runs, const Gradient& to) {
+    if (to) over_runs.push_back({runs, to.tensor.device_data<float>(), to.mode});
   };
-  want(sums.bias, args.dbias, args.dbias_mode);
-  want(sums.gamma, args.dgamma, args.dgamma_mode);
-  want(sums.beta, args.dbeta, args.dbeta_mode);
+  want(sums.bias, args.dbias);
+  want(sums.gamma, args.dgamma);
+  want(sums.beta, args.dbeta);
   add_partial_sums(stream(), over_runs, runs_of(any_of(args).rows()), any_of(args).columns());
 }
 

@@ -44,11 +44,11 @@ void embed_backward(Context& context, const EmbedBackward& args) {
   check.vector("tokens", args.tokens, rows, DType::I32);
   check.dropout(args.dropout, rows);
   if (args.dtable) {
-    check.matrix("dtable", args.dtable, args.dtable.rows(), width, acc_dtype);
+    check.matrix("dtable", args.dtable.tensor, args.dtable.tensor.rows(), width, acc_dtype);
     check.vector("by_token", args.by_token, rows, DType::I32);
   }
   if (args.dpositions) {
-    check_positions(check, args.dpositions, args.row_positions, rows, width, acc_dtype);
+    check_positions(check, args.dpositions.tensor, args.row_positions, rows, width, acc_dtype);
     check.vector("by_position", args.by_position, rows, DType::I32);
   }
   const double tables = (args.dtable ? 1 : 0) + (args.dpositions ? 1 : 0);
@@ -84,7 +84,7 @@ void add_positions_backward(Context& context, const AddPositionsBackward& args) 
   check.matrix("dx", args.dx, rows, width, dtype);
   check.dropout(args.dropout, rows);
   if (args.dpositions) {
-    check_positions(check, args.dpositions, args.row_positions, rows, width, acc_dtype);
+    check_positions(check, args.dpositions.tensor, args.row_positions, rows, width, acc_dtype);
     check.vector("by_position", args.by_position, rows, DType::I32);
   }
   const double touched = static_cast<double>(args.dy.elements()) * static_cast<double>(size_of(acc_dtype));

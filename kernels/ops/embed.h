@@ -32,11 +32,9 @@ struct EmbedBackward {
   double scale = 1;
   Dropout dropout;
   Tensor row_positions;
-  Tensor by_position;  // i32[rows], if dpositions is present
-  Tensor dtable;       // accumulator dtype, or absent
-  Accumulate dtable_mode = Accumulate::Add;
-  Tensor dpositions;  // accumulator dtype, or absent (sinusoidal)
-  Accumulate dpositions_mode = Accumulate::Add;
+  Tensor by_position;   // i32[rows], if dpositions is present
+  Gradient dtable;      // accumulator dtype, or absent
+  Gradient dpositions;  // accumulator dtype, or absent (sinusoidal)
 };
 void embed_backward(Context& context, const EmbedBackward& args);
 
@@ -58,9 +56,8 @@ struct AddPositionsBackward {
   Tensor row_positions;
   Tensor by_position;  // i32[rows], if dpositions is present
   Dropout dropout;
-  Tensor dx;          // written
-  Tensor dpositions;  // or absent
-  Accumulate dpositions_mode = Accumulate::Add;
+  Tensor dx;            // overwritten
+  Gradient dpositions;  // or absent
 };
 void add_positions_backward(Context& context, const AddPositionsBackward& args);
 

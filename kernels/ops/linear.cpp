@@ -29,10 +29,10 @@ void check_producer(const Checks& check, const LinearBackward& args, int64_t row
   const DType dtype = args.dy.dtype();
   const bool activated = args.input_activation != Activation::None;
   if (activated) check.matrix("input_pre", args.input_pre, rows, in, dtype);
-  if (args.input_dbias) check.vector("input_dbias", args.input_dbias, in, accumulator_of(dtype));
+  if (args.input_dbias) check.vector("input_dbias", args.input_dbias.tensor, in, accumulator_of(dtype));
   check.dropout(args.input_dropout, rows);
   const bool given = activated || args.input_dropout.active() || args.input_dbias;
-  check.that(!given || args.dx, "the gradient of what made x needs a dx, not {}", args.dx);
+  check.that(!given || args.dx, "the gradient of what made x needs a dx, not {}", args.dx.tensor);
 }
 
 }  // namespace
@@ -102,16 +102,16 @@ void linear_backward(Context& context, const LinearBackward& args) {
   check.matrix("x", args.x, rows, in, dtype);
   check.matrix("weight", args.weight, out, in, dtype);
   check.matrix("dy", args.dy, rows, out, dtype);
-  if (args.dx) check.matrix("dx", args.dx, rows, in, dtype);
-  if (args.dweight) check.matrix("dweight", args.dweight, out, in, acc_dtype);
-  if (args.dbias) check.vector("dbias", args.dbias, out, acc_dtype);
+  if (args.dx) check.matrix("dx", args.dx.tensor, rows, in, dtype);
+  if (args.dweight) check.matrix("dweight", args.dweight.tensor, out, in, acc_dtype);
+  if (args.dbias) check.vector("dbias", args.dbias.tensor, out, acc_dtype);
   check_producer(check, args, rows, in);
   const int products = (args.dx ? 1 : 0) + (args.dweight ? 1 : 0);
-  dispatch(
-      context,
-      {"linear_backward", OperationKind::Product, products * product_flops(rows, in, out),
-       bytes_of({args.dy, args.x, args.weight, args.dx, args.dweight, args.dbias, args.input_pre, args.input_dbias})},
-      args);
+  dispatch(context,
+           {"linear_backward", OperationKind::Product, products * product_flops(rows, in, out),
+            bytes_of({args.dy, args.x, args.weight, args.dx.tensor, args.dweight.tensor, args.dbias.tensor,
+                      args.input_pre, args.input_dbias.tensor})},
+           args);
 }
 
 }  // namespace weft

@@ -58,18 +58,14 @@ struct LinearBackward {
   Tensor dy;  // [rows, out]
   Tensor x;   // [rows, in]
   Tensor weight;
-  Tensor dx;  // [rows, in] or absent
-  Accumulate dx_mode = Accumulate::Overwrite;
-  Tensor dweight;  // accumulator dtype, [..., in], or absent
-  Accumulate dweight_mode = Accumulate::Add;
-  Tensor dbias;  // accumulator dtype, [out], or absent
-  Accumulate dbias_mode = Accumulate::Add;
+  Gradient dx;       // [rows, in] or absent
+  Gradient dweight;  // accumulator dtype, [..., in], or absent
+  Gradient dbias;    // accumulator dtype, [out], or absent
   // Of the product that made x. Any of them needs a dx.
   Activation input_activation = Activation::None;
   Tensor input_pre;  // [rows, in], if input_activation is not None
   Dropout input_dropout;
-  Tensor input_dbias;  // accumulator dtype, [in], or absent
-  Accumulate input_dbias_mode = Accumulate::Add;
+  Gradient input_dbias;  // accumulator dtype, [in], or absent
 };
 void linear_backward(Context& context, const LinearBackward& args);
 

@@ -39,18 +39,18 @@ const Tensor& check_backward(const Checks& check, const ResidualNormBackward& ar
   const int64_t rows = any.rows(), width = any.columns();
   check.dropout(args.dropout, rows);
   if (args.dsum) check.matrix("dsum", args.dsum, rows, width, dtype);
-  if (args.dx) check.matrix("dx", args.dx, rows, width, dtype);
-  if (args.dresidual) check.matrix("dresidual", args.dresidual, rows, width, dtype);
-  if (args.dbias) check.vector("dbias", args.dbias, width, acc_dtype);
-  check.that(args.dnormed || (!args.dgamma && !args.dbeta), "dgamma {} or dbeta {} without dnormed", args.dgamma,
-             args.dbeta);
+  if (args.dx) check.matrix("dx", args.dx.tensor, rows, width, dtype);
+  if (args.dresidual) check.matrix("dresidual", args.dresidual.tensor, rows, width, dtype);
+  if (args.dbias) check.vector("dbias", args.dbias.tensor, width, acc_dtype);
+  check.that(args.dnormed || (!args.dgamma && !args.dbeta), "dgamma {} or dbeta {} without dnormed", args.dgamma.tensor,
+             args.dbeta.tensor);
   if (!args.dnormed) return any;
   check.matrix("sum", args.sum, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);
   check.vector("mean", args.mean, rows, acc_dtype);
   check.vector("rstd", args.rstd, rows, acc_dtype);
-  if (args.dgamma) check.vector("dgamma", args.dgamma, width, acc_dtype);
-  if (args.dbeta) check.vector("dbeta", args.dbeta, width, acc_dtype);
+  if (args.dgamma) check.vector("dgamma", args.dgamma.tensor, width, acc_dtype);
+  if (args.dbeta) check.vector("dbeta", args.dbeta.tensor, width, acc_dtype);
   return any;
 }
 
@@ -75,8 +75,8 @@ void residual_norm_backward(Context& context, const ResidualNormBackward& args) 
   const double adds = (args.dbias ? 1 : 0) + (args.dsum ? 1 : 0) + (args.dropout.active() ? 1 : 0);
   dispatch(context,
            {"residual_norm_backward", OperationKind::Memory, elements * (adds + (args.dnormed ? 14 : 0)),
-            bytes_of({args.dsum, args.dnormed, args.sum, args.gamma, args.mean, args.rstd, args.dx, args.dresidual,
-                      args.dbias, args.dgamma, args.dbeta})},
+            bytes_of({args.dsum, args.dnormed, args.sum, args.gamma, args.mean, args.rstd, args.dx.tensor,
+                      args.dresidual.tensor, args.dbias.tensor, args.dgamma.tensor, args.dbeta.tensor})},
            args);
 }
 

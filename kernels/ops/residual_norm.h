@@ -32,16 +32,11 @@ struct ResidualNormBackward {
   Tensor sum;      // as forward wrote it (x itself for a plain norm); needed if dnormed is present
   Tensor gamma, mean, rstd;
   Dropout dropout;
-  Tensor dx;  // or absent
-  Accumulate dx_mode = Accumulate::Overwrite;
-  Tensor dresidual;  // or absent; may be the same memory as dsum (Overwrite)
-  Accumulate dresidual_mode = Accumulate::Overwrite;
-  Tensor dbias;  // accumulator dtype, or absent
-  Accumulate dbias_mode = Accumulate::Add;
-  Tensor dgamma;  // accumulator dtype, or absent
-  Accumulate dgamma_mode = Accumulate::Add;
-  Tensor dbeta;  // accumulator dtype, or absent
-  Accumulate dbeta_mode = Accumulate::Add;
+  Gradient dx;         // or absent
+  Gradient dresidual;  // or absent; may be the same memory as dsum (Overwrite)
+  Gradient dbias;      // accumulator dtype, or absent
+  Gradient dgamma;     // accumulator dtype, or absent
+  Gradient dbeta;      // accumulator dtype, or absent
 };
 void residual_norm_backward(Context& context, const ResidualNormBackward& args);
 

@@ -94,9 +94,9 @@ Var attend(Tape& tape, Saved s) {
     auto back = s.args<AttentionBackward>();
     back.dout = s.out->gradient;
     // Queries, keys and values come from products that nothing else reads: their gradients are overwritten.
-    if (s.qkv) back.dqkv = tape.slot(s.qkv).tensor;
-    if (s.q) back.dq = tape.slot(s.q).tensor;
-    if (s.kv) back.dkv = tape.slot(s.kv).tensor;
+    if (s.qkv) back.dqkv = tape.gradient(s.qkv).tensor;
+    if (s.q) back.dq = tape.gradient(s.q).tensor;
+    if (s.kv) back.dkv = tape.gradient(s.kv).tensor;
     attention_backward(tape.context(), back);
   });
   return out;

@@ -72,7 +72,6 @@ Var Embedding::lookup(ForwardContext& forward, const Tokens& tokens, bool with_p
                                  .row_positions = tokens->replicated.ids.position,
                                  .y = y->value});
   tape.push([&tape, y, first_token, scale, dropout, use, learned, tokens] {
-    const GradientSlot dtable = use.contribute(), dpositions = learned.contribute();
     embed_backward(tape.context(), {.dy = y->gradient,
                                     .tokens = tokens->tokens,
                                     .by_token = tokens->by_token,
@@ -81,10 +80,8 @@ Var Embedding::lookup(ForwardContext& forward, const Tokens& tokens, bool with_p
                                     .dropout = dropout,
                                     .row_positions = tokens->replicated.ids.position,
                                     .by_position = tokens->replicated.by_position,
-                                    .dtable = dtable.tensor,
-                                    .dtable_mode = dtable.mode,
-                                    .dpositions = dpositions.tensor,
-                                    .dpositions_mode = dpositions.mode});
+                                    .dtable = use.gradient(),
+                                    .dpositions = learned.gradient()});
   });
   return y;
 }
@@ -101,15 +98,13 @@ Var Embedding::add_positions(ForwardContext& forward, const Var& x, const Tokens
                                          .y = y->value});
   const ParameterUse learned = tape.use(learned_);
   tape.push([&tape, x, y, dropout, scale = scale_, learned, tokens] {
-    const GradientSlot dx = tape.slot(x), dpositions = learned.contribute();
     add_positions_backward(tape.context(), {.dy = y->gradient,
                                             .scale = scale,
                                             .row_positions = tokens->residual.ids.position,
                                             .by_position = tokens->residual.by_position,
                                             .dropout = dropout,
-                                            .dx = dx.tensor,
-                                            .dpositions = dpositions.tensor,
-                                            .dpositions_mode = dpositions.mode});
+                                            .dx = tape.gradient(x).tensor,
+                                            .dpositions = learned.gradient()});
   });
   return y;
 }

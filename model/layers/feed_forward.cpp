@@ -17,33 +17,23 @@ struct Saved {
 void backward(const Tape& tape, const Saved& s) {
   Context& context = tape.context();
   const Tensor dpre = context.empty(s.hidden.shape(), s.hidden.dtype());
-  const GradientSlot ddown = s.down.weight.contribute(), ddown_bias = s.down.bias.contribute();
-  const GradientSlot dup = s.up.weight.contribute(), dup_bias = s.up.bias.contribute();
   // What an adapter brings to the gradient of `hidden` must be there before that becomes the gradient of `pre`.
-  s.down_lora.backward(context, s.y->gradient, dpre, Accumulate::Overwrite);
+  s.down_lora.backward(context, s.y->gradient, {dpre, Accumulate::Overwrite});
   linear_backward(context, {.dy = s.y->gradient,
                             .x = s.hidden,
                             .weight = s.down.weight.value(),
-                            .dx = dpre,
-                            .dx_mode = s.down_lora.lora ? Accumulate::Add : Accumulate::Overwrite,
-                            .dweight = ddown.tensor,
-                            .dweight_mode = ddown.mode,
-                            .dbias = ddown_bias.tensor,
-                            .dbias_mode = ddown_bias.mode,
+                            .dx = {dpre, s.down_lora.lora ? Accumulate::Add : Accumulate::Overwrite},
+                            .dweight = s.down.weight.gradient(),
+                            .dbias = s.down.bias.gradient(),
                             .input_activation = s.activation,
                             .input_pre = s.pre,
                             .input_dropout = s.dropout,
-                            .input_dbias = dup_bias.tensor,
-                            .input_dbias_mode = dup_bias.mode});
-  const GradientSlot dx = tape.slot(s.x);
-  linear_backward(context, {.dy = dpre,
-                            .x = s.x->value,
-                            .weight = s.up.weight.value(),
-                            .dx = dx.tensor,
-                            .dx_mode = dx.mode,
-                            .dweight = dup.tensor,
-                            .dweight_mode = dup.mode});
-  s.up_lora.backward(context, dpre, dx.tensor, Accumulate::Add);
+                            .input_dbias = s.up.bias.gradient()});
+  const Gradient dx = tape.gradient(s.x);
+  linear_backward(
+      context,
+      {.dy = dpre, .x = s.x->value, .weight = s.up.weight.value(), .dx = dx, .dweight = s.up.weight.gradient()});
+  s.up_lora.backward(context, dpre, {dx.tensor, Accumulate::Add});
 }
 
 }  // namespace

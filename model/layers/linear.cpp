@@ -82,17 +82,14 @@ Var Linear::operator()(ForwardContext& forward, const Var& given, const Tokens& 
   linear_of_pass(forward, {.x = x->value, .weight = weight.value(), .bias = bias.value(), .y = y->value});
   const Lora::Use lora = adapt(forward, x->value, tokens, y->value);
   tape.push([&tape, x, y, weight = weight, bias = bias, lora] {
-    const GradientSlot dx = tape.slot(x), dweight = weight.contribute(), dbias = bias.contribute();
+    const Gradient dx = tape.gradient(x);
     linear_backward(tape.context(), {.dy = y->gradient,
                                      .x = x->value,
                                      .weight = weight.value(),
-                                     .dx = dx.tensor,
-                                     .dx_mode = dx.mode,
-                                     .dweight = dweight.tensor,
-                                     .dweight_mode = dweight.mode,
-                                     .dbias = dbias.tensor,
-                                     .dbias_mode = dbias.mode});
-    lora.backward(tape.context(), y->gradient, dx.tensor, Accumulate::Add);
+                                     .dx = dx,
+                                     .dweight = weight.gradient(),
+                                     .dbias = bias.gradient()});
+    lora.backward(tape.context(), y->gradient, {dx.tensor, Accumulate::Add});
   });
   return output(forward, y, tokens);
 }

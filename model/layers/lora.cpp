@@ -96,27 +96,25 @@ Lora::Use Lora::add(ForwardContext& forward, const Tensor& x, const Tokens& toke
   return use;
 }
 
-void Lora::Use::backward(Context& context, const Tensor& dy, const Tensor& dx, Accumulate dx_mode) const {
+void Lora::Use::backward(Context& context, const Tensor& dy, const Gradient& dx) const {
   if (!lora) return;
-  const GradientSlot da = a.contribute(), db = b.contribute();
   const Tensor dhidden = context.empty(hidden.shape(), hidden.dtype());
   linear_backward(
       context,
-      {.dy = dy, .x = hidden, .weight = b.value(), .dx = dhidden, .dweight = db.tensor, .dweight_mode = db.mode});
+      {.dy = dy, .x = hidden, .weight = b.value(), .dx = {dhidden, Accumulate::Overwrite}, .dweight = b.gradient()});
   LinearBackward back{.dy = scaled(context, dhidden, lora->scale_),
                       .x = adapter_input(context, x, dropout),
                       .weight = a.value(),
                       .dx = dx,
-                      .dx_mode = dx_mode,
-                      .dweight = da.tensor,
-                      .dweight_mode = da.mode};
+                      .dweight = a.gradient()};
   if (!dx || !dropout.active()) return linear_backward(context, back);
-  back.dx = context.empty(dx.shape(), dx.dtype()), back.dx_mode = Accumulate::Overwrite;
+  const auto like_dx = [&] { return context.empty(dx.tensor.shape(), dx.tensor.dtype()); };
+  back.dx = {like_dx(), Accumulate::Overwrite};
   linear_backward(context, back);
-  const bool overwrite = dx_mode == Accumulate::Overwrite;
-  const Tensor part = overwrite ? dx : context.empty(dx.shape(), dx.dtype());
-  add_positions_backward(context, {.dy = back.dx, .scale = 1, .dropout = dropout, .dx = part});
-  if (!overwrite) add_scaled(context, part, 1, dx);
+  const bool overwrite = dx.mode == Accumulate::Overwrite;
+  const Tensor part = overwrite ? dx.tensor : like_dx();
+  add_positions_backward(context, {.dy = back.dx.tensor, .scale = 1, .dropout = dropout, .dx = part});
+  if (!overwrite) add_scaled(context, part, 1, dx.tensor);
 }
 
 }  // namespace weft

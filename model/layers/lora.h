@@ -57,7 +57,7 @@ class Lora {
 
     // Nothing without an adapter. dx (+)= (alpha / rank) dropout'(dy B A), and the gradients of A and B. `dx` may be
     // absent.
-    void backward(Context& context, const Tensor& dy, const Tensor& dx, Accumulate dx_mode) const;
+    void backward(Context& context, const Tensor& dy, const Gradient& dx) const;
   };
   // y += (alpha / rank) (dropout(x) A^T) B^T; y of the compute or of the accumulator dtype. `tokens` are x's.
   Use add(ForwardContext& forward, const Tensor& x, const Tokens& tokens, const Tensor& y) const;

@@ -70,20 +70,16 @@ void backward(Tape& tape, const Saved& s) {
                             .dropout = s.dropout};
   // Without a branch the norm reads the stream itself: its gradient joins what has come to x by other ways.
   if (s.residual) back.dsum = s.sum->gradient;
-  const GradientSlot dx = tape.slot(s.x);
-  back.dx = dx.tensor, back.dx_mode = dx.mode;
+  back.dx = tape.gradient(s.x);
   if (s.residual && s.residual->needs_gradient) {
     if (!s.residual->gradient && s.sum->gradient) {
-      s.residual->gradient = s.sum->gradient, back.dresidual = s.sum->gradient;
+      s.residual->gradient = s.sum->gradient;
+      back.dresidual = {s.sum->gradient, Accumulate::Overwrite};
     } else {
-      const GradientSlot slot = tape.slot(s.residual);
-      back.dresidual = slot.tensor, back.dresidual_mode = slot.mode;
+      back.dresidual = tape.gradient(s.residual);
     }
   }
-  const GradientSlot dbias = s.bias.contribute(), dgamma = s.gamma.contribute(), dbeta = s.beta.contribute();
-  back.dbias = dbias.tensor, back.dbias_mode = dbias.mode;
-  back.dgamma = dgamma.tensor, back.dgamma_mode = dgamma.mode;
-  back.dbeta = dbeta.tensor, back.dbeta_mode = dbeta.mode;
+  back.dbias = s.bias.gradient(), back.dgamma = s.gamma.gradient(), back.dbeta = s.beta.gradient();
   residual_norm_backward(tape.context(), back);
 }
 

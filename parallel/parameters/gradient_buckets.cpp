@@ -45,7 +45,7 @@ Tensor GradientBuckets::gradient_of(const Parameter& parameter) const {
   return bucket.gradient.flat(parameter.flat_offset() - bucket.range.begin, parameter.local_shape());
 }
 
-GradientSlot GradientBuckets::contribute(const Parameter& parameter) {
+Gradient GradientBuckets::contribute(const Parameter& parameter) {
   if (parameter.spec().frozen) return {};
   hold(*buckets_[registry_.layout().bucket_of[parameter.index()]]);
   const bool first = !std::exchange(contributions(parameter).any, true);

@@ -7,12 +7,6 @@
 
 namespace weft {
 
-// Where a contribution to a gradient goes: the first one replaces what is there, later ones are added.
-struct GradientSlot {
-  Tensor tensor;
-  Accumulate mode = Accumulate::Overwrite;
-};
-
 // Gradients summed over dp in the buckets of the registry's layout, while backward still runs. Buckets start strictly
 // in their order on every rank, whatever order they get ready in: a bucket is ready when each of its parameters has a
 // contribution and no use of one is open. What happens to it:
@@ -34,10 +28,11 @@ class GradientBuckets {
   // A use of a parameter: forward has it open until backward has done with it.
   void open_use(const Parameter& parameter);
   void close_use(const Parameter& parameter) noexcept;
-  // Where the next contribution to a parameter's gradient goes (accumulator dtype); the caller writes it at once. If
+  // Where the next contribution to a parameter's gradient goes (accumulator dtype): the first one replaces what is
+  // there, later ones are added. The caller writes it at once. If
   // gradients are never held whole, the memory is there from the first contribution of a micro-batch until the
   // reduction of its bucket. An absent tensor for a frozen parameter: there is nothing to contribute to.
-  GradientSlot contribute(const Parameter& parameter);
+  Gradient contribute(const Parameter& parameter);
   // Starts the buckets that are ready and moves on those under way: to be called between operations of backward.
   void progress();
   void end_micro_batch();

@@ -34,11 +34,11 @@ void CudaTraffic::residual_norm() {
                                       .mean = forward.mean,
                                       .rstd = forward.rstd,
                                       .dropout = forward.dropout,
-                                      .dx = rows_of(10),
-                                      .dresidual = rows_of(11),
-                                      .dbias = sums(),
-                                      .dgamma = sums(),
-                                      .dbeta = sums()};
+                                      .dx = {rows_of(10), Accumulate::Overwrite},
+                                      .dresidual = {rows_of(11), Accumulate::Overwrite},
+                                      .dbias = {sums(), Accumulate::Add},
+                                      .dgamma = {sums(), Accumulate::Add},
+                                      .dbeta = {sums(), Accumulate::Add}};
   expect_whole_requests("residual_norm_backward", [&] { residual_norm_backward(context_, backward); });
 }
 
@@ -59,7 +59,9 @@ void CudaTraffic::embed() {
   });
   const Tensor dtable = context_.zeros({64, width_}, DType::F32), dy = rows_of(4), order = sorted();
   expect_whole_requests("embed_backward", [&] {
-    embed_backward(context_, {.dy = dy, .tokens = tokens, .by_token = order, .dropout = dropped, .dtable = dtable});
+    embed_backward(
+        context_,
+        {.dy = dy, .tokens = tokens, .by_token = order, .dropout = dropped, .dtable = {dtable, Accumulate::Add}});
   });
 }
 
@@ -156,13 +158,13 @@ void CudaTraffic::activations() {
     linear_backward(context_, {.dy = dy,
                                .x = x,
                                .weight = weight,
-                               .dx = y,
-                               .dweight = context_.zeros(weight.shape(), DType::F32),
-                               .dbias = context_.zeros({kOut}, DType::F32),
+                               .dx = {y, Accumulate::Overwrite},
+                               .dweight = {context_.zeros(weight.shape(), DType::F32), Accumulate::Add},
+                               .dbias = {context_.zeros({kOut}, DType::F32), Accumulate::Add},
                                .input_activation = Activation::GeluTanh,
                                .input_pre = pre,
                                .input_dropout = dropout(),
-                               .input_dbias = input_dbias});
+                               .input_dbias = {input_dbias, Accumulate::Add}});
   };
   expect_whole_requests("linear_backward", [&] { backward({}); });
   expect_whole_requests("linear_backward with bias", [&] { backward(sums()); });

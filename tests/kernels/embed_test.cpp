@@ -119,18 +119,15 @@ void backward(const Problem& p, Result& r, Accumulate mode) {
                              .dropout = p.dropout,
                              .row_positions = p.ids.position,
                              .by_position = p.by_position,
-                             .dtable = r.dtable,
-                             .dtable_mode = mode,
-                             .dpositions = r.dpositions,
-                             .dpositions_mode = mode});
+                             .dtable = {r.dtable, mode},
+                             .dpositions = {r.dpositions, mode}});
   add_positions_backward(p.context, {.dy = p.dy,
                                      .scale = p.c.scale,
                                      .row_positions = p.ids.position,
                                      .by_position = p.by_position,
                                      .dropout = p.dropout,
                                      .dx = r.dx,
-                                     .dpositions = r.dpositions_too,
-                                     .dpositions_mode = mode});
+                                     .dpositions = {r.dpositions_too, mode}});
 }
 
 Result run(const Problem& p) {
@@ -261,8 +258,10 @@ TEST(EmbedChecks, RefusesWhatDoesNotFit) {
   EXPECT_EQ(message(args), "accepted");
   args.y = context.empty({2, 5}, DType::F32);
   EXPECT_EQ(message(args), "embed_forward: y is f32[2, 5], expected f32[2, 4]");
-  EXPECT_THROW(embed_backward(context, {.dy = y, .tokens = tokens, .dtable = constant(context, {3, 5}, DType::F32, 0)}),
-               InternalError);
+  EXPECT_THROW(
+      embed_backward(
+          context, {.dy = y, .tokens = tokens, .dtable = {constant(context, {3, 5}, DType::F32, 0), Accumulate::Add}}),
+      InternalError);
   EXPECT_THROW(add_positions_forward(context, {.x = y, .y = table}), InternalError);
   EXPECT_THROW(add_positions_backward(context, {.dy = y, .dx = table}), InternalError);
 }
@@ -272,7 +271,8 @@ TEST(EmbedChecks, RunsDryOnMeta) {
   const auto t = [&](Shape shape, DType dtype = DType::BF16) { return meta.empty(shape, dtype); };
   const Tensor tokens = t({6}, DType::I32), y = t({6, 8});
   embed_forward(meta, {.tokens = tokens, .table = t({50, 8}), .positions = t({9, 8}), .row_positions = tokens, .y = y});
-  embed_backward(meta, {.dy = y, .tokens = tokens, .by_token = tokens, .dtable = t({50, 8}, DType::F32)});
+  embed_backward(meta,
+                 {.dy = y, .tokens = tokens, .by_token = tokens, .dtable = {t({50, 8}, DType::F32), Accumulate::Add}});
   add_positions_forward(meta, {.x = y, .y = y});
   add_positions_backward(meta, {.dy = y, .dx = y});
   const auto& entries = meta.ledger().entries();

@@ -76,14 +76,12 @@ LinearBackward second_backward(const Problem& p, const Result& r, Accumulate mod
   return {.dy = p.dz,
           .x = r.y,
           .weight = p.weight2,
-          .dx = r.dpre,
-          .dweight = r.dweight2,
-          .dweight_mode = mode,
+          .dx = {r.dpre, Accumulate::Overwrite},
+          .dweight = {r.dweight2, mode},
           .input_activation = p.c.activation,
           .input_pre = r.pre,
           .input_dropout = p.dropout,
-          .input_dbias = r.dbias,
-          .input_dbias_mode = mode};
+          .input_dbias = {r.dbias, mode}};
 }
 
 void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
@@ -96,13 +94,8 @@ void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwri
     if (p.bias) r.dbias = p.context.zeros(p.bias.shape(), acc_dtype);
   }
   linear_backward(p.context, second_backward(p, r, mode));
-  linear_backward(p.context, {.dy = r.dpre,
-                              .x = p.x,
-                              .weight = p.weight,
-                              .dx = r.dx,
-                              .dx_mode = mode,
-                              .dweight = r.dweight,
-                              .dweight_mode = mode});
+  linear_backward(p.context,
+                  {.dy = r.dpre, .x = p.x, .weight = p.weight, .dx = {r.dx, mode}, .dweight = {r.dweight, mode}});
 }
 
 Result run(const Problem& p) {
@@ -214,7 +207,7 @@ TEST_P(Linear, AProducersGradientTakesInWhatDxHeld) {
   add_scaled(context, copy(context, p.dz), -0.5, half.dz);
   matmul(context, {.a = half.dz, .b = p.weight2, .c = halves.dpre});
   LinearBackward back = second_backward(half, halves, Accumulate::Overwrite);
-  back.dx_mode = Accumulate::Add;
+  back.dx.mode = Accumulate::Add;
   linear_backward(context, back);
   EXPECT_TRUE(close(halves.dpre, whole.dpre, 1e-12));
   if (p.bias) {
@@ -314,7 +307,7 @@ TEST(LinearEdges, AnInputThatNoProductMadeHasAPlainGradient) {
   const Problem p(context, {.rows = 9, .in = 5, .out = 4}, DType::F64);
   Result r = run(p);
   const Tensor dx = context.empty(r.dpre.shape(), DType::F64);
-  linear_backward(context, {.dy = p.dz, .x = r.y, .weight = p.weight2, .dx = dx});
+  linear_backward(context, {.dy = p.dz, .x = r.y, .weight = p.weight2, .dx = {dx, Accumulate::Overwrite}});
   EXPECT_TRUE(same_bits(dx, r.dpre));
   std::vector<double> sums(4);
   const std::vector<double> d = values(dx);
@@ -366,11 +359,16 @@ TEST(LinearEdges, MisfitsAreNamed) {
   EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w}); }), "linear_forward: y is absent");
   EXPECT_EQ(error_of([&] { linear_forward(context, {.x = x, .weight = w, .dropout = {.probability = 0.1}, .y = y}); }),
             "linear_forward: dropout sequence is absent");
+  EXPECT_EQ(
+      error_of([&] {
+        linear_backward(
+            context,
+            {.dy = y, .x = x, .weight = w, .dx = {x, Accumulate::Overwrite}, .input_activation = Activation::Gelu});
+      }),
+      "linear_backward: input_pre is absent");
   EXPECT_EQ(error_of([&] {
-              linear_backward(context, {.dy = y, .x = x, .weight = w, .dx = x, .input_activation = Activation::Gelu});
-            }),
-            "linear_backward: input_pre is absent");
-  EXPECT_EQ(error_of([&] { linear_backward(context, {.dy = y, .x = x, .weight = w, .input_dbias = b}); }).substr(0, 60),
+              linear_backward(context, {.dy = y, .x = x, .weight = w, .input_dbias = {b, Accumulate::Add}});
+            }).substr(0, 60),
             "linear_backward: the gradient of what made x needs a dx, not");
   EXPECT_EQ(error_of([&] { activate(context, {.pre = x, .y = y}); }), "activate: y is f32[3, 5], expected f32[3, 4]");
   Context dry(Device{DeviceKind::Meta});
@@ -385,7 +383,11 @@ TEST(LinearEdges, TheDryDeviceCountsAndTouchesNothing) {
   linear_forward(dry, {.x = x, .weight = w, .y = y});
   EXPECT_EQ(dry.ledger().total().flops, 2.0 * 1000 * 4000 * 8000);
   EXPECT_EQ(dry.ledger().total().bytes, 2.0 * (1000.0 * 4000 + 8000.0 * 4000 + 1000.0 * 8000));
-  linear_backward(dry, {.dy = y, .x = x, .weight = w, .dx = x, .dweight = dry.empty({8000, 4000}, DType::F32)});
+  linear_backward(dry, {.dy = y,
+                        .x = x,
+                        .weight = w,
+                        .dx = {x, Accumulate::Overwrite},
+                        .dweight = {dry.empty({8000, 4000}, DType::F32), Accumulate::Add}});
   EXPECT_EQ(dry.ledger().total().flops, 6.0 * 1000 * 4000 * 8000);
   EXPECT_EQ(dry.ledger().entries().at("linear_backward").calls, 1);
 }

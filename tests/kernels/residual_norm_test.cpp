@@ -99,16 +99,11 @@ ResidualNormBackward backward_args(const Problem& p, const Result& r, Accumulate
           .mean = r.mean,
           .rstd = r.rstd,
           .dropout = p.dropout,
-          .dx = r.dx,
-          .dx_mode = mode,
-          .dresidual = r.dresidual,
-          .dresidual_mode = mode,
-          .dbias = r.dbias,
-          .dbias_mode = mode,
-          .dgamma = r.dgamma,
-          .dgamma_mode = mode,
-          .dbeta = r.dbeta,
-          .dbeta_mode = mode};
+          .dx = {r.dx, mode},
+          .dresidual = {r.dresidual, mode},
+          .dbias = {r.dbias, mode},
+          .dgamma = {r.dgamma, mode},
+          .dbeta = {r.dbeta, mode}};
 }
 
 void backward(const Problem& p, Result& r, Accumulate mode = Accumulate::Overwrite) {
@@ -333,8 +328,8 @@ TEST(ResidualNormChecks, RunsDryOnMetaAndNamesWhatDoesNotFit) {
   EXPECT_EQ(message([](auto& a) { a.dropout.probability = 0.1; }), "residual_norm_forward: dropout sequence is absent");
 
   EXPECT_THROW(residual_norm_backward(meta, {}), InternalError);
-  EXPECT_THROW(residual_norm_backward(meta, {.dsum = t({6, 8}), .dgamma = t({8})}), InternalError);
-  residual_norm_backward(meta, {.dsum = t({6, 8}), .dx = t({6, 8})});
+  EXPECT_THROW(residual_norm_backward(meta, {.dsum = t({6, 8}), .dgamma = {t({8}), Accumulate::Add}}), InternalError);
+  residual_norm_backward(meta, {.dsum = t({6, 8}), .dx = {t({6, 8}), Accumulate::Overwrite}});
   EXPECT_EQ(meta.ledger().entries().at("residual_norm_backward").bytes, 4 * 2 * 48);
 }
 

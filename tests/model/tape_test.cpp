@@ -40,7 +40,7 @@ TEST(Tape, RemembersNothingUnlessItRecords) {
     tape.push([&ran] { ran = true; });
     tape.backward();
     EXPECT_FALSE(ran);
-    EXPECT_FALSE(tape.slot(tape.variable(scalar(context, 1))).tensor);
+    EXPECT_FALSE(tape.gradient(tape.variable(scalar(context, 1))));
   }
 }
 
@@ -48,11 +48,11 @@ TEST(Tape, TheFirstGradientOverwritesAndLaterOnesAdd) {
   Context context;
   Tape tape(context, Tape::Mode::Record);
   const Var x = tape.variable(scalar(context, 1));
-  const GradientSlot first = tape.slot(x), second = tape.slot(x);
+  const Gradient first = tape.gradient(x), second = tape.gradient(x);
   EXPECT_EQ(first.mode, Accumulate::Overwrite);
   EXPECT_EQ(second.mode, Accumulate::Add);
   EXPECT_EQ(first.tensor.raw(), second.tensor.raw());
-  EXPECT_FALSE(tape.slot(tape.constant(scalar(context, 1))).tensor);
+  EXPECT_FALSE(tape.gradient(tape.constant(scalar(context, 1))));
 }
 
 // Two replicas, one parameter in one bucket: its all-reduce begins when no use of it is open any more.
@@ -77,9 +77,9 @@ class ParameterUses : public testing::Test {
       const ParameterUse use = tape.use(&w);
       EXPECT_EQ(use.value().raw(), w.value().raw());
       tape.push([use, value] {
-        const GradientSlot slot = use.contribute();
-        float& g = slot.tensor.data<float>()[0];
-        g = slot.mode == Accumulate::Add ? g + value : value;
+        const Gradient to = use.gradient();
+        float& g = to.tensor.data<float>()[0];
+        g = to.mode == Accumulate::Add ? g + value : value;
       });
     }
     float finish() {
@@ -146,10 +146,10 @@ TEST_F(ParameterUses, GiveAbsentTensorsForNoParameter) {
     const ParameterUse none = tape.use(nullptr);
     EXPECT_FALSE(none);
     EXPECT_FALSE(none.value());
-    EXPECT_FALSE(none.contribute().tensor);
+    EXPECT_FALSE(none.gradient());
     Tape without(rank.context, Tape::Mode::Record);
     EXPECT_TRUE(without.use(&rank.w));
-    EXPECT_THROW(without.use(&rank.w).contribute(), InternalError);
+    EXPECT_THROW(without.use(&rank.w).gradient(), InternalError);
   });
 }
 

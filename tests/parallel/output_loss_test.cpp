@@ -40,12 +40,12 @@ Result run(Communicator* tp, int64_t first, int64_t rows, int64_t chunk_bytes) {
     a.bias.data<double>()[v - first] = bias_at(v);
   }
   a.loss = tensor({kTokens}), a.nll = tensor({kTokens}), a.dhidden = tensor({kTokens, kWidth});
-  a.dweight = tensor({rows, kWidth}), a.dbias = tensor({rows});
+  a.dweight = {tensor({rows, kWidth}), Accumulate::Add}, a.dbias = {tensor({rows}), Accumulate::Add};
   output_loss(context, a);
   const auto values = [](const Tensor& t) {
     return std::vector<double>(t.span<double>().begin(), t.span<double>().end());
   };
-  return {values(a.loss), values(a.nll), values(a.dhidden), values(a.dweight), values(a.dbias)};
+  return {values(a.loss), values(a.nll), values(a.dhidden), values(a.dweight.tensor), values(a.dbias.tensor)};
 }
 
 // The formula: -sum of q log p, q = (1 - s) at the target + s / vocabulary everywhere; the gradient of a logit is
@@ -119,12 +119,12 @@ TEST(OutputLoss, NoRowsGiveNoGradient) {
                .targets = context.zeros({0}, DType::I32),
                .loss = context.zeros({0}, DType::F64),
                .dhidden = context.zeros({0, kWidth}, DType::F64),
-               .dweight = dweight,
-               .dbias = dbias};
+               .dweight = {dweight, Accumulate::Add},
+               .dbias = {dbias, Accumulate::Add}};
   fill(context, dweight, 3), fill(context, dbias, 3);
   output_loss(context, a);
   EXPECT_EQ(dweight.data<double>()[7], 3) << "nothing is added";
-  a.dweight_mode = a.dbias_mode = Accumulate::Overwrite;
+  a.dweight.mode = a.dbias.mode = Accumulate::Overwrite;
   output_loss(context, a);
   for (const double d : dweight.span<double>()) EXPECT_EQ(d, 0);
   for (const double d : dbias.span<double>()) EXPECT_EQ(d, 0);

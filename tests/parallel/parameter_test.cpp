@@ -107,8 +107,8 @@ struct Buckets {
   }
   void contribute(const char* name, float value) {
     const Parameter& p = *registry.find(name);
-    const GradientSlot slot = buckets->contribute(p);
-    for (float& g : slot.tensor.span<float>()) g = slot.mode == Accumulate::Add ? g + value : value;
+    const Gradient to = buckets->contribute(p);
+    for (float& g : to.tensor.span<float>()) g = to.mode == Accumulate::Add ? g + value : value;
     buckets->close_use(p);
     buckets->progress();
   }
