@@ -8,19 +8,9 @@
 #include <vector>
 
 #include "kernels/backend/copy_queue.h"
-#include "kernels/backend/scratch.h"
+#include "kernels/backend/implementations.h"
 #include "kernels/device/products.h"
 #include "kernels/memory.h"
-#include "kernels/ops/attention.h"
-#include "kernels/ops/choose_tokens.h"
-#include "kernels/ops/cross_entropy.h"
-#include "kernels/ops/elementwise.h"
-#include "kernels/ops/embed.h"
-#include "kernels/ops/linear.h"
-#include "kernels/ops/matmul.h"
-#include "kernels/ops/optimizer.h"
-#include "kernels/ops/reduction.h"
-#include "kernels/ops/residual_norm.h"
 
 namespace weft {
 
@@ -33,33 +23,27 @@ class DeviceGraph {
   virtual void launch() = 0;
 };
 
-// One operation, as its argument struct tells it from the others.
-template <class Args>
-class Runs {
- public:
-  virtual ~Runs() = default;
-  // Bytes that run() works in, besides the tensors it is given.
-  virtual size_t workspace(const Args&) const { return 0; }
-  // Arguments have been checked.
-  virtual void run(const Args& args, Scratch scratch) = 0;
-};
-
-template <class... Args>
-class RunsAll : public Runs<Args>... {
- public:
-  using Runs<Args>::workspace...;
-  using Runs<Args>::run...;
-};
-
 // One kind of device: its memory, its queue, its libraries' handles and its maths, behind Context. Files of kernels/
 // check an operation's arguments, count its cost and call run() here; nobody else does.
-class Backend
-    : public RunsAll<Activate, AddPositionsBackward, AddPositionsForward, AddRow, AddScaled, AdamUpdate,
-                     AttentionBackward, AttentionForward, CachedAttention, ChooseTokens, Convert, CrossEntropy,
-                     CrossEntropyGradient, CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats, EmbedBackward,
-                     EmbedForward, Fill, GatherRows, JoinColumns, LinearBackward, LinearForward, Matmul, PackWeight,
-                     ResidualNormBackward, ResidualNormForward, SgdUpdate, SquareSum, SumAll, SumRows> {
+class Backend {
  public:
+  explicit Backend(const Implementations& implementations) : implementations_(implementations) {}
+  virtual ~Backend() = default;
+  Backend(const Backend&) = delete;
+  Backend& operator=(const Backend&) = delete;
+
+  // Bytes that run() works in, besides the tensors of its arguments.
+  template <Operation Args>
+  size_t workspace(const Args& args) const {
+    const Implementation<Args>& implementation = implementations_;
+    return implementation.workspace(*this, args);
+  }
+  // Arguments have been checked.
+  template <Operation Args>
+  void run(const Args& args, Scratch scratch) {
+    const Implementation<Args>& implementation = implementations_;
+    implementation.run(*this, args, scratch);
+  }
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
   virtual int64_t vocabulary_multiple() const = 0;
@@ -90,6 +74,9 @@ class Backend
   }
   // The host's memory that snapshots are copied to.
   virtual std::shared_ptr<Allocator> host_memory() const { return host_allocator(); }
+
+ private:
+  const Implementations implementations_;
 };
 
 }  // namespace weft

@@ -33,7 +33,7 @@ class CostScope {
 
 // Runs an operation whose arguments have been checked on the context's backend. Its workspace comes from the pool, on
 // the dry device too, whose peak it is part of; there the operation ends with that.
-template <class Args>
+template <Operation Args>
 void dispatch(Context& context, const Cost& cost, const Args& args) {
   const CostScope scope(context, cost);
   Backend& backend = context.backend();

@@ -89,10 +89,12 @@ void choose(const ChooseTokens& args, int64_t text, std::span<float> room) {
 
 }  // namespace
 
+template <>
 size_t CpuBackend::workspace(const ChooseTokens& args) const {
   return static_cast<size_t>(threads_ * args.logits.columns()) * sizeof(float);
 }
 
+template <>
 void CpuBackend::run(const ChooseTokens& args, Scratch scratch) {
   const int64_t vocabulary = args.logits.columns();
   float* const room = scratch.take<float>(threads_ * vocabulary);

@@ -10,7 +10,10 @@
 namespace weft::cpu {
 
 CpuBackend::CpuBackend(int threads, std::shared_ptr<Allocator> allocator)
-    : threads_(threads), allocator_(std::move(allocator)), matmul_(threads) {}
+    : Backend(implementations_of<CpuBackend>()),
+      threads_(threads),
+      allocator_(std::move(allocator)),
+      matmul_(threads) {}
 
 std::vector<std::pair<std::string, std::string>> CpuBackend::fingerprint() const {
   return {{"matmul", MatmulEngine::library()},

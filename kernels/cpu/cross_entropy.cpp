@@ -170,7 +170,8 @@ void rebase(const CrossEntropyRebase& args) {
 
 }  // namespace
 
-void CpuBackend::run(const CrossEntropy& args, Scratch) {
+template <>
+void CpuBackend::run(const CrossEntropy& args) {
   with_float_type(args.dlogits ? args.dlogits.dtype() : args.logits.dtype(), [&]<class T>() {
     parallel_for(threads_, args.logits.size(0), 1, [&](int64_t begin, int64_t end) {
       for (int64_t r = begin; r < end; ++r) cross_entropy_row<Accumulator<T>, T>(args, r);
@@ -178,19 +179,23 @@ void CpuBackend::run(const CrossEntropy& args, Scratch) {
   });
 }
 
-void CpuBackend::run(const CrossEntropyStats& args, Scratch) {
+template <>
+void CpuBackend::run(const CrossEntropyStats& args) {
   args.logits.dtype() == DType::F64 ? stats<double>(args, threads_) : stats<float>(args, threads_);
 }
 
-void CpuBackend::run(const CrossEntropyRebase& args, Scratch) {
+template <>
+void CpuBackend::run(const CrossEntropyRebase& args) {
   args.row_sum.dtype() == DType::F64 ? rebase<double>(args) : rebase<float>(args);
 }
 
-void CpuBackend::run(const CrossEntropyLoss& args, Scratch) {
+template <>
+void CpuBackend::run(const CrossEntropyLoss& args) {
   args.loss.dtype() == DType::F64 ? loss<double>(args) : loss<float>(args);
 }
 
-void CpuBackend::run(const CrossEntropyGradient& args, Scratch) {
+template <>
+void CpuBackend::run(const CrossEntropyGradient& args) {
   with_float_type(args.dlogits.dtype(), [&]<class T>() {
     using A = Accumulator<T>;
     const int64_t columns = args.logits.columns();

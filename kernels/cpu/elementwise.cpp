@@ -27,7 +27,8 @@ void copy(const Tensor& from, const Tensor& to, int threads) {
 
 }  // namespace
 
-void CpuBackend::run(const Fill& args, Scratch) {
+template <>
+void CpuBackend::run(const Fill& args) {
   switch (args.t.dtype()) {
     case DType::I32:
       return fill(args.t, static_cast<int32_t>(args.value), threads_);
@@ -40,7 +41,8 @@ void CpuBackend::run(const Fill& args, Scratch) {
   }
 }
 
-void CpuBackend::run(const Convert& args, Scratch) {
+template <>
+void CpuBackend::run(const Convert& args) {
   if (args.from.dtype() == args.to.dtype()) return copy(args.from, args.to, threads_);
   with_float_type(args.from.dtype(), [&]<class From>() {
     with_float_type(args.to.dtype(), [&]<class To>() {
@@ -49,7 +51,8 @@ void CpuBackend::run(const Convert& args, Scratch) {
   });
 }
 
-void CpuBackend::run(const AddScaled& args, Scratch) {
+template <>
+void CpuBackend::run(const AddScaled& args) {
   const auto& [x, scale, y] = args;
   const auto add = [&]<class From, class T>(const From* from, T* to) {
     using Acc = Accumulator<T>;
@@ -68,7 +71,8 @@ void CpuBackend::run(const AddScaled& args, Scratch) {
   });
 }
 
-void CpuBackend::run(const GatherRows& args, Scratch) {
+template <>
+void CpuBackend::run(const GatherRows& args) {
   const auto& [from, index, to] = args;
   const auto row_bytes = static_cast<int64_t>(size_of(from.dtype())) * from.columns();
   const int32_t* rows = index.device_data<int32_t>();
@@ -85,7 +89,8 @@ void CpuBackend::run(const GatherRows& args, Scratch) {
   });
 }
 
-void CpuBackend::run(const JoinColumns& args, Scratch) {
+template <>
+void CpuBackend::run(const JoinColumns& args) {
   const auto& [parts, to] = args;
   const auto width = static_cast<int64_t>(size_of(to.dtype()));
   const int64_t rows = to.size(0), columns = to.size(1), part_columns = parts.size(2);
@@ -98,7 +103,8 @@ void CpuBackend::run(const JoinColumns& args, Scratch) {
   }
 }
 
-void CpuBackend::run(const AddRow& args, Scratch) {
+template <>
+void CpuBackend::run(const AddRow& args) {
   const auto& [row, y] = args;
   with_float_type(y.dtype(), [&]<class T>() {
     with_float_type(row.dtype(), [&]<class R>() {

@@ -175,32 +175,48 @@ size_t embed_workspace(const Tensor& y, int threads) {
 
 }  // namespace
 
-size_t CpuBackend::workspace(const EmbedForward& args) const { return embed_workspace(args.y, threads_); }
+template <>
+size_t CpuBackend::workspace(const EmbedForward& args) const {
+  return embed_workspace(args.y, threads_);
+}
 
+template <>
 void CpuBackend::run(const EmbedForward& args, Scratch scratch) {
   with_float_type(args.y.dtype(), [&]<class T>() {
     embed_forward<T>(args, scratch_rows<Accumulator<T>>(args.y.columns(), threads_, scratch), threads_);
   });
 }
 
-size_t CpuBackend::workspace(const EmbedBackward& args) const { return embed_workspace(args.dy, threads_); }
+template <>
+size_t CpuBackend::workspace(const EmbedBackward& args) const {
+  return embed_workspace(args.dy, threads_);
+}
 
+template <>
 void CpuBackend::run(const EmbedBackward& args, Scratch scratch) {
   with_float_type(args.dy.dtype(), [&]<class T>() {
     embed_backward<T>(args, scratch_rows<Accumulator<T>>(args.dy.columns(), threads_, scratch), threads_);
   });
 }
 
-size_t CpuBackend::workspace(const AddPositionsForward& args) const { return embed_workspace(args.y, threads_); }
+template <>
+size_t CpuBackend::workspace(const AddPositionsForward& args) const {
+  return embed_workspace(args.y, threads_);
+}
 
+template <>
 void CpuBackend::run(const AddPositionsForward& args, Scratch scratch) {
   with_float_type(args.y.dtype(), [&]<class T>() {
     add_positions_forward<T>(args, scratch_rows<Accumulator<T>>(args.y.columns(), threads_, scratch), threads_);
   });
 }
 
-size_t CpuBackend::workspace(const AddPositionsBackward& args) const { return embed_workspace(args.dy, threads_); }
+template <>
+size_t CpuBackend::workspace(const AddPositionsBackward& args) const {
+  return embed_workspace(args.dy, threads_);
+}
 
+template <>
 void CpuBackend::run(const AddPositionsBackward& args, Scratch scratch) {
   with_float_type(args.dy.dtype(), [&]<class T>() {
     add_positions_backward<T>(args, scratch_rows<Accumulator<T>>(args.dy.columns(), threads_, scratch), threads_);

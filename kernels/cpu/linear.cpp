@@ -122,11 +122,18 @@ struct BackwardPieces {
 
 }  // namespace
 
+template <>
+void CpuBackend::run(const Activate& args) {
+  with_float_type(args.y.dtype(), [&]<class T>() { activate_rows<T>(args, threads_); });
+}
+
 // Rows of bf16 are widened once for all panels.
+template <>
 size_t CpuBackend::workspace(const LinearForward& args) const {
   return args.packed && args.x.dtype() == DType::BF16 ? static_cast<size_t>(args.x.elements()) * sizeof(float) : 0;
 }
 
+template <>
 void CpuBackend::run(const LinearForward& args, Scratch scratch) {
   if (args.y.elements() == 0) return;
   if (args.packed) return packed_linear(args, scratch);
@@ -143,19 +150,17 @@ void CpuBackend::run(const LinearForward& args, Scratch scratch) {
                .c = product.device_raw(),
                .bias = args.bias ? args.bias.device_raw() : nullptr});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
-  run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y}, {});
+  run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y});
 }
 
-void CpuBackend::run(const Activate& args, Scratch) {
-  with_float_type(args.y.dtype(), [&]<class T>() { activate_rows<T>(args, threads_); });
-}
-
+template <>
 size_t CpuBackend::workspace(const LinearBackward& args) const {
   return with_float_type(args.dy.dtype(), [&]<class T>() {
     return scratch_bytes([&](Scratch& s) { BackwardPieces<T>(args, threads_, s); });
   });
 }
 
+template <>
 void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
   const int64_t rows = args.x.rows(), in = args.x.columns(), out = args.dy.columns();
   const DType dtype = args.dy.dtype();
@@ -189,7 +194,8 @@ void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
   }
 }
 
-void CpuBackend::run(const Matmul& args, Scratch) {
+template <>
+void CpuBackend::run(const Matmul& args) {
   matmul_.run({.m = args.c.rows(),
                .n = args.c.columns(),
                .k = args.transpose_a ? args.a.rows() : args.a.columns(),

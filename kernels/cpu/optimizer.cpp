@@ -84,12 +84,14 @@ void sgd(const SgdUpdate& args, int threads) {
 
 }  // namespace
 
-void CpuBackend::run(const AdamUpdate& args, Scratch) {
+template <>
+void CpuBackend::run(const AdamUpdate& args) {
   if (args.step.skip) return;
   args.parameter.dtype() == DType::F64 ? adam<double>(args, threads_) : adam<float>(args, threads_);
 }
 
-void CpuBackend::run(const SgdUpdate& args, Scratch) {
+template <>
+void CpuBackend::run(const SgdUpdate& args) {
   if (args.step.skip) return;
   args.parameter.dtype() == DType::F64 ? sgd<double>(args, threads_) : sgd<float>(args, threads_);
 }

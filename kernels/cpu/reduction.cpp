@@ -10,10 +10,12 @@
 
 namespace weft::cpu {
 
+template <>
 size_t CpuBackend::workspace(const SumRows& args) const {
   return static_cast<size_t>(threads_ * args.x.columns()) * size_of(args.out.dtype());
 }
 
+template <>
 void CpuBackend::run(const SumRows& args, Scratch scratch) {
   with_float_type(args.x.dtype(), [&]<class T>() {
     using Acc = Accumulator<T>;
@@ -68,20 +70,26 @@ double sum(const Tensor& x, double* partial, int threads) {
 
 }  // namespace
 
-size_t CpuBackend::workspace(const SumAll& args) const { return sum_workspace(args.x); }
+template <>
+size_t CpuBackend::workspace(const SumAll& args) const {
+  return sum_workspace(args.x);
+}
 
+template <>
 void CpuBackend::run(const SumAll& args, Scratch scratch) {
   const double total = sum<false>(args.x, scratch.take<double>(sum_blocks(args.x)), threads_);
   double& out = *args.out.device_data<double>();
   out = args.mode == Accumulate::Add ? out + total : total;
 }
 
+template <>
 size_t CpuBackend::workspace(const SquareSum& args) const {
   size_t most = 0;
   for (const Tensor& part : args.parts) most = std::max(most, sum_workspace(part));
   return most;
 }
 
+template <>
 void CpuBackend::run(const SquareSum& args, Scratch scratch) {
   double& out = *args.out.device_data<double>();
   double total = args.mode == Accumulate::Add ? out : 0;

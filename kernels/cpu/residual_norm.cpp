@@ -266,22 +266,26 @@ void backward(const ResidualNormBackward& args, const BackwardPieces<Accumulator
 
 }  // namespace
 
+template <>
 size_t CpuBackend::workspace(const ResidualNormForward& args) const {
   return static_cast<size_t>(threads_ * kForwardRows * args.x.columns()) * size_of(accumulator_of(args.x.dtype()));
 }
 
+template <>
 void CpuBackend::run(const ResidualNormForward& args, Scratch scratch) {
   with_float_type(args.sum ? args.sum.dtype() : args.x.dtype(), [&]<class T>() {
     forward<T>(args, scratch.take<Accumulator<T>>(threads_ * kForwardRows * args.x.columns()), threads_);
   });
 }
 
+template <>
 size_t CpuBackend::workspace(const ResidualNormBackward& args) const {
   return with_float_type(any_of(args).dtype(), [&]<class T>() {
     return scratch_bytes([&](Scratch& s) { BackwardPieces<Accumulator<T>>(args, threads_, s); });
   });
 }
 
+template <>
 void CpuBackend::run(const ResidualNormBackward& args, Scratch scratch) {
   with_float_type(any_of(args).dtype(), [&]<class T>() {
     backward<T>(args, BackwardPieces<Accumulator<T>>(args, threads_, scratch), threads_);

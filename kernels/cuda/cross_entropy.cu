@@ -228,7 +228,8 @@ void without_gradient(const Stream& stream, const CrossEntropy& args) {
 
 }  // namespace
 
-void CudaBackend::run(const CrossEntropy& args, Scratch) {
+template <>
+void CudaBackend::run(const CrossEntropy& args) {
   require_device_type(args.logits.dtype());
   if (!args.dlogits) return without_gradient(stream(), args);
   with_device_type(args.dlogits.dtype(), [&]<class T>() { with_gradient<T>(stream(), args); });

@@ -119,7 +119,8 @@ void run_gradient(const Stream& stream, const CrossEntropyGradient& args) {
 
 }  // namespace
 
-void CudaBackend::run(const CrossEntropyStats& args, Scratch) {
+template <>
+void CudaBackend::run(const CrossEntropyStats& args) {
   require_device_type(args.logits.dtype());
   const Stats row(args);
   const dim3 block = row_block(row.columns, kVector<float>).block;
@@ -127,14 +128,16 @@ void CudaBackend::run(const CrossEntropyStats& args, Scratch) {
   vectorised(row.logits, row.columns) ? start(chunk_stats<true>) : start(chunk_stats<false>);
 }
 
-void CudaBackend::run(const CrossEntropyRebase& args, Scratch) {
+template <>
+void CudaBackend::run(const CrossEntropyRebase& args) {
   require_device_type(args.row_sum.dtype());
   const int64_t rows = args.row_sum.elements();
   launch(stream(), rebase_sums, blocks_for(rows, kThreads), kThreads, 0, elements_of<float>(args.row_max),
          elements_of<float>(args.whole_max), elements_of<float>(args.row_sum), rows);
 }
 
-void CudaBackend::run(const CrossEntropyLoss& args, Scratch) {
+template <>
+void CudaBackend::run(const CrossEntropyLoss& args) {
   require_device_type(args.loss.dtype());
   const int64_t rows = args.loss.elements();
   launch(stream(), losses, blocks_for(rows, kThreads), kThreads, 0, elements_of<int32_t>(args.targets),
@@ -142,7 +145,8 @@ void CudaBackend::run(const CrossEntropyLoss& args, Scratch) {
          elements_of<float>(args.row_total), args.smoothing, args.vocabulary, elements_of<float>(args.loss), rows);
 }
 
-void CudaBackend::run(const CrossEntropyGradient& args, Scratch) {
+template <>
+void CudaBackend::run(const CrossEntropyGradient& args) {
   with_device_type(args.dlogits.dtype(), [&]<class T>() { run_gradient<T>(stream(), args); });
 }
 

@@ -31,9 +31,11 @@ struct CudaBackend::Queues {
 };
 
 CudaBackend::CudaBackend(int device)
-    : allocator_(device_allocator(device)), queues_(std::make_unique<Queues>(device)) {}
+    : Backend(implementations_of<CudaBackend>()),
+      allocator_(device_allocator(device)),
+      queues_(std::make_unique<Queues>(device)) {}
 
-CudaBackend::CudaBackend() : allocator_(device_allocator(0)) {}
+CudaBackend::CudaBackend() : Backend(implementations_of<CudaBackend>()), allocator_(device_allocator(0)) {}
 
 CudaBackend::~CudaBackend() = default;
 

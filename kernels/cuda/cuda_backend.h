@@ -37,52 +37,13 @@ class CudaBackend : public Backend {
   std::shared_ptr<Allocator> host_memory() const override;
   const Stream& stream() const;
 
-  using Backend::run;
-  using Backend::workspace;
-  size_t workspace(const AddPositionsBackward& args) const override;
-  size_t workspace(const AttentionBackward& args) const override;
-  size_t workspace(const AttentionForward& args) const override;
-  size_t workspace(const CachedAttention& args) const override;
-  size_t workspace(const ChooseTokens& args) const override;
-  size_t workspace(const EmbedBackward& args) const override;
-  size_t workspace(const LinearBackward& args) const override;
-  size_t workspace(const LinearForward& args) const override;
-  size_t workspace(const ResidualNormBackward& args) const override;
-  size_t workspace(const SquareSum& args) const override;
-  size_t workspace(const SumAll& args) const override;
-  size_t workspace(const SumRows& args) const override;
-
-  void run(const Activate& args, Scratch scratch) override;
-  void run(const AddPositionsBackward& args, Scratch scratch) override;
-  void run(const AddPositionsForward& args, Scratch scratch) override;
-  void run(const AddRow& args, Scratch scratch) override;
-  void run(const AddScaled& args, Scratch scratch) override;
-  void run(const AdamUpdate& args, Scratch scratch) override;
-  void run(const AttentionBackward& args, Scratch scratch) override;
-  void run(const AttentionForward& args, Scratch scratch) override;
-  void run(const CachedAttention& args, Scratch scratch) override;
-  void run(const ChooseTokens& args, Scratch scratch) override;
-  void run(const Convert& args, Scratch scratch) override;
-  void run(const CrossEntropy& args, Scratch scratch) override;
-  void run(const CrossEntropyGradient& args, Scratch scratch) override;
-  void run(const CrossEntropyLoss& args, Scratch scratch) override;
-  void run(const CrossEntropyRebase& args, Scratch scratch) override;
-  void run(const CrossEntropyStats& args, Scratch scratch) override;
-  void run(const EmbedBackward& args, Scratch scratch) override;
-  void run(const EmbedForward& args, Scratch scratch) override;
-  void run(const Fill& args, Scratch scratch) override;
-  void run(const GatherRows& args, Scratch scratch) override;
-  void run(const JoinColumns& args, Scratch scratch) override;
-  void run(const LinearBackward& args, Scratch scratch) override;
-  void run(const LinearForward& args, Scratch scratch) override;
-  void run(const Matmul& args, Scratch scratch) override;
-  void run(const PackWeight& args, Scratch scratch) override;
-  void run(const ResidualNormBackward& args, Scratch scratch) override;
-  void run(const ResidualNormForward& args, Scratch scratch) override;
-  void run(const SgdUpdate& args, Scratch scratch) override;
-  void run(const SquareSum& args, Scratch scratch) override;
-  void run(const SumAll& args, Scratch scratch) override;
-  void run(const SumRows& args, Scratch scratch) override;
+  // Specialised in the file of each operation, as kernels/backend/implementations.h says.
+  template <class Args>
+  size_t workspace(const Args& args) const;
+  template <class Args>
+  void run(const Args& args, Scratch scratch);
+  template <class Args>
+  void run(const Args& args);
 
  private:
   struct Queues;  // what a device is worked with

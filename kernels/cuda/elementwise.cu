@@ -113,7 +113,8 @@ const U* units_of(const Tensor& t) {
 
 }  // namespace
 
-void CudaBackend::run(const Fill& args, Scratch) {
+template <>
+void CudaBackend::run(const Fill& args) {
   const int64_t n = args.t.elements();
   switch (args.t.dtype()) {
     case DType::F32:
@@ -130,7 +131,8 @@ void CudaBackend::run(const Fill& args, Scratch) {
   }
 }
 
-void CudaBackend::run(const Convert& args, Scratch) {
+template <>
+void CudaBackend::run(const Convert& args) {
   const auto& [from, to] = args;
   if (from.dtype() == to.dtype()) {
     if (from.device_raw() == to.device_raw()) return;
@@ -152,7 +154,8 @@ void CudaBackend::run(const Convert& args, Scratch) {
   });
 }
 
-void CudaBackend::run(const AddScaled& args, Scratch) {
+template <>
+void CudaBackend::run(const AddScaled& args) {
   const int64_t n = args.y.elements();
   const auto add = [&]<class X, class T>(const X* x, T* y) {
     with_alignment(on_vector(x) && on_vector(y), [&]<bool kAligned>() {
@@ -164,7 +167,8 @@ void CudaBackend::run(const AddScaled& args, Scratch) {
   with_device_type(args.y.dtype(), [&]<class T>() { add(elements_of<T>(args.x), elements_of<T>(args.y)); });
 }
 
-void CudaBackend::run(const GatherRows& args, Scratch) {
+template <>
+void CudaBackend::run(const GatherRows& args) {
   const auto& [from, index, to] = args;
   const size_t row_bytes = static_cast<size_t>(to.columns()) * size_of(to.dtype());
   const bool vectors = row_bytes % 16 == 0 && on_vector(from.device_raw()) && on_vector(to.device_raw());
@@ -176,7 +180,8 @@ void CudaBackend::run(const GatherRows& args, Scratch) {
   });
 }
 
-void CudaBackend::run(const JoinColumns& args, Scratch) {
+template <>
+void CudaBackend::run(const JoinColumns& args) {
   const auto& [parts, to] = args;
   const size_t size = size_of(to.dtype());
   const size_t part_bytes = static_cast<size_t>(parts.size(2)) * size, bytes = static_cast<size_t>(to.size(1)) * size;
@@ -191,7 +196,8 @@ void CudaBackend::run(const JoinColumns& args, Scratch) {
   });
 }
 
-void CudaBackend::run(const AddRow& args, Scratch) {
+template <>
+void CudaBackend::run(const AddRow& args) {
   with_device_type(args.y.dtype(), [&]<class T>() {
     with_device_type(args.row.dtype(), [&]<class R>() {
       const R* row = elements_of<R>(args.row);

@@ -79,6 +79,12 @@ void combine(const Stream& stream, const Combine<T>& args) {
 
 }  // namespace
 
+template <>
+size_t CudaBackend::workspace(const EmbedForward&) const {
+  return 0;
+}
+
+template <>
 void CudaBackend::run(const EmbedForward& args, Scratch) {
   with_device_type(args.y.dtype(), [&]<class T>() {
     Combine<T> rows(args.table, args.scale, args.dropout, args.y);
@@ -88,6 +94,12 @@ void CudaBackend::run(const EmbedForward& args, Scratch) {
   });
 }
 
+template <>
+size_t CudaBackend::workspace(const AddPositionsForward&) const {
+  return 0;
+}
+
+template <>
 void CudaBackend::run(const AddPositionsForward& args, Scratch) {
   with_device_type(args.y.dtype(), [&]<class T>() {
     Combine<T> rows(args.x, args.scale, args.dropout, args.y);

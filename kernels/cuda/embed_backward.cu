@@ -217,10 +217,12 @@ void sum_by_index(const Stream& stream, const Tensor& dy, const Dropout& dropout
 
 }  // namespace
 
+template <>
 size_t CudaBackend::workspace(const EmbedBackward& args) const {
   return args.dtable || args.dpositions ? index_sums_bytes(args.dy) : 0;
 }
 
+template <>
 void CudaBackend::run(const EmbedBackward& args, Scratch scratch) {
   sum_by_index(stream(), args.dy, args.dropout,
                {.indices = args.tokens,
@@ -238,10 +240,12 @@ void CudaBackend::run(const EmbedBackward& args, Scratch scratch) {
                scratch);
 }
 
+template <>
 size_t CudaBackend::workspace(const AddPositionsBackward& args) const {
   return args.dpositions ? index_sums_bytes(args.dy) : 0;
 }
 
+template <>
 void CudaBackend::run(const AddPositionsBackward& args, Scratch scratch) {
   sum_by_index(stream(), args.dy, args.dropout,
                {.indices = args.row_positions,

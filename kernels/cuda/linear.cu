@@ -106,12 +106,28 @@ void producer_gradient(const Stream& stream, const LinearBackward& args, Scratch
 
 }  // namespace
 
+template <>
+void CudaBackend::run(const Activate& args) {
+  with_device_type(args.y.dtype(), [&]<class T>() {
+    const int64_t rows = args.y.rows(), columns = args.y.columns();
+    const T* pre = elements_of<const T>(args.pre);
+    T* y = elements_of<T>(args.y);
+    with_activation(args.activation, [&]<Activation Act>() {
+      with_pieces<T>(vectorised(pre, columns) && vectorised(y, columns), [&]<int N>() {
+        launch_pieces<N>(stream(), Activated<Act, N, T>{pre, y, columns, DropoutMask(args.dropout)}, rows, columns);
+      });
+    });
+  });
+}
+
 // cuBLASLt's epilogue keeps what stood before the activation. Without `pre` it goes to scratch, so that a forward that
 // is recomputed later gives the same bits as the first.
+template <>
 size_t CudaBackend::workspace(const LinearForward& args) const {
   return fused_gelu(args) && !args.pre && !args.packed ? args.y.bytes() : 0;
 }
 
+template <>
 void CudaBackend::run(const LinearForward& args, Scratch scratch) {
   require_device_type(args.x.dtype());
   if (args.y.elements() == 0) return;
@@ -136,26 +152,14 @@ void CudaBackend::run(const LinearForward& args, Scratch scratch) {
   const Tensor& product = args.pre ? args.pre : args.y;
   gemm.c = product.device_raw();
   matmul().run(gemm);
-  if (bias_apart) run(AddRow{args.bias, args.y}, {});
+  if (bias_apart) run(AddRow{args.bias, args.y});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
-  run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y}, {});
-}
-
-void CudaBackend::run(const Activate& args, Scratch) {
-  with_device_type(args.y.dtype(), [&]<class T>() {
-    const int64_t rows = args.y.rows(), columns = args.y.columns();
-    const T* pre = elements_of<const T>(args.pre);
-    T* y = elements_of<T>(args.y);
-    with_activation(args.activation, [&]<Activation Act>() {
-      with_pieces<T>(vectorised(pre, columns) && vectorised(y, columns), [&]<int N>() {
-        launch_pieces<N>(stream(), Activated<Act, N, T>{pre, y, columns, DropoutMask(args.dropout)}, rows, columns);
-      });
-    });
-  });
+  run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y});
 }
 
 // Sums of bias gradients are not left to cuBLASLt's epilogues: they would be rounded to bf16, and replace what is
 // there.
+template <>
 size_t CudaBackend::workspace(const LinearBackward& args) const {
   size_t bytes = 0;
   if (args.dbias) bytes += column_sums_bytes(args.dy.rows(), args.dy.columns());
@@ -163,6 +167,7 @@ size_t CudaBackend::workspace(const LinearBackward& args) const {
   return bytes;
 }
 
+template <>
 void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
   const DType dtype = args.dy.dtype();
   require_device_type(dtype);
@@ -199,7 +204,8 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
                 .add = args.dweight.mode == Accumulate::Add});
 }
 
-void CudaBackend::run(const Matmul& args, Scratch) {
+template <>
+void CudaBackend::run(const Matmul& args) {
   require_device_type(args.a.dtype());
   matmul().run({.m = args.c.rows(),
                 .n = args.c.columns(),

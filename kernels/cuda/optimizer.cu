@@ -193,8 +193,14 @@ void update(const Stream& stream, const Args& args, const Tensor& moment1, const
 
 }  // namespace
 
-void CudaBackend::run(const AdamUpdate& args, Scratch) { update<Adam>(stream(), args, args.moment1, args.moment2); }
+template <>
+void CudaBackend::run(const AdamUpdate& args) {
+  update<Adam>(stream(), args, args.moment1, args.moment2);
+}
 
-void CudaBackend::run(const SgdUpdate& args, Scratch) { update<Sgd>(stream(), args, args.buffer, {}); }
+template <>
+void CudaBackend::run(const SgdUpdate& args) {
+  update<Sgd>(stream(), args, args.buffer, {});
+}
 
 }  // namespace weft::cuda

@@ -222,7 +222,8 @@ size_t CudaBackend::packed_bytes(int64_t out, int64_t in, WeightFormat format) c
   return with_packed_type(format, [&]<class W>() { return PackedParts<W>(out, in, {}).bytes; });
 }
 
-void CudaBackend::run(const PackWeight& args, Scratch) {
+template <>
+void CudaBackend::run(const PackWeight& args) {
   const int64_t in = args.weight.columns(), out = args.weight.elements() / in;
   with_packed_type(args.format, [&]<class W>() {
     const PackedParts<W> to(out, in, Scratch(args.data.device_raw()));

@@ -109,20 +109,32 @@ int64_t all_blocks(std::span<const Tensor> parts) {
 
 }  // namespace
 
-size_t CudaBackend::workspace(const SumRows& args) const { return column_sums_bytes(args.x.rows(), args.x.columns()); }
+template <>
+size_t CudaBackend::workspace(const SumRows& args) const {
+  return column_sums_bytes(args.x.rows(), args.x.columns());
+}
 
+template <>
 void CudaBackend::run(const SumRows& args, Scratch scratch) {
   column_sums(stream(), args.x, args.out, args.mode, scratch);
 }
 
-size_t CudaBackend::workspace(const SumAll& args) const { return partial_bytes(sum_blocks(args.x)); }
+template <>
+size_t CudaBackend::workspace(const SumAll& args) const {
+  return partial_bytes(sum_blocks(args.x));
+}
 
+template <>
 void CudaBackend::run(const SumAll& args, Scratch scratch) {
   sum<false>(stream(), {&args.x, 1}, args.out, args.mode, scratch.take<double>(sum_blocks(args.x)));
 }
 
-size_t CudaBackend::workspace(const SquareSum& args) const { return partial_bytes(all_blocks(args.parts)); }
+template <>
+size_t CudaBackend::workspace(const SquareSum& args) const {
+  return partial_bytes(all_blocks(args.parts));
+}
 
+template <>
 void CudaBackend::run(const SquareSum& args, Scratch scratch) {
   sum<true>(stream(), args.parts, args.out, args.mode, scratch.take<double>(all_blocks(args.parts)));
 }

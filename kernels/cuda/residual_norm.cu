@@ -135,6 +135,12 @@ void run_forward(const Stream& stream, const ResidualNormForward& args) {
 
 }  // namespace
 
+template <>
+size_t CudaBackend::workspace(const ResidualNormForward&) const {
+  return 0;
+}
+
+template <>
 void CudaBackend::run(const ResidualNormForward& args, Scratch) {
   with_device_type((args.sum ? args.sum : args.x).dtype(), [&]<class T>() {
     if (args.x.dtype() == DType::F32) return run_forward<T, float>(stream(), args);

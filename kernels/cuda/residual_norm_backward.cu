@@ -228,10 +228,12 @@ void run_backward(const Stream& stream, const ResidualNormBackward& args, const 
 
 }  // namespace
 
+template <>
 size_t CudaBackend::workspace(const ResidualNormBackward& args) const {
   return scratch_bytes([&](Scratch& s) { RunSums(args, s); });
 }
 
+template <>
 void CudaBackend::run(const ResidualNormBackward& args, Scratch scratch) {
   const RunSums sums(args, scratch);
   with_device_type(any_of(args).dtype(), [&]<class T>() { run_backward<T>(stream(), args, sums); });

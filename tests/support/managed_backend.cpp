@@ -37,39 +37,12 @@ struct Devices {
   cuda::CudaBackend device;
 };
 
-// Adds the operations Args to Base, one a level, so that the list of them is Backend's own.
-template <class Base, class... Args>
-class Routes;
-template <class Base>
-class Routes<Base> : public Base {
- public:
-  using Base::Base;
-};
-template <class Base, class Args, class... Rest>
-class Routes<Base, Args, Rest...> : public Routes<Base, Rest...> {
- public:
-  using Routes<Base, Rest...>::Routes;
-  using Routes<Base, Rest...>::run;
-  using Routes<Base, Rest...>::workspace;
-  size_t workspace(const Args& args) const override {
-    const Backend &cpu = this->devices_.cpu, &device = this->devices_.device;
-    return std::max(cpu.workspace(args), device.workspace(args));
-  }
-  void run(const Args& args, Scratch scratch) override {
-    Backend &cpu = this->devices_.cpu, &device = this->devices_.device;
-    try {
-      device.run(args, scratch);
-    } catch (const cuda::UnsupportedType&) {
-      cpu.run(args, scratch);
-    }
-    this->devices_.device.stream().finish();
-  }
-};
-
 class ManagedBackend : public Backend {
  public:
   explicit ManagedBackend(int threads)
-      : devices_(threads), allocator_(std::make_shared<ManagedAllocator>(devices_.device.allocator())) {}
+      : Backend(implementations_of<ManagedBackend>()),
+        devices_(threads),
+        allocator_(std::make_shared<ManagedAllocator>(devices_.device.allocator())) {}
   std::shared_ptr<Allocator> allocator() const override { return allocator_; }
   std::vector<std::pair<std::string, std::string>> fingerprint() const override {
     return devices_.device.fingerprint();
@@ -85,21 +58,29 @@ class ManagedBackend : public Backend {
     if (format == WeightFormat::Own) return devices_.cpu.packed_bytes(out, in, format);
     return devices_.device.packed_bytes(out, in, format);
   }
-  using Backend::run;
-  using Backend::workspace;
+  template <class Args>
+  size_t workspace(const Args& args) const {
+    const Backend &cpu = devices_.cpu, &device = devices_.device;
+    return std::max(cpu.workspace(args), device.workspace(args));
+  }
+  template <class Args>
+  void run(const Args& args, Scratch scratch = {}) {
+    Backend &cpu = devices_.cpu, &device = devices_.device;
+    try {
+      device.run(args, scratch);
+    } catch (const cuda::UnsupportedType&) {
+      cpu.run(args, scratch);
+    }
+    devices_.device.stream().finish();
+  }
 
- protected:
+ private:
   Devices devices_;
   std::shared_ptr<Allocator> allocator_;
 };
 
-template <class... Args>
-std::unique_ptr<Backend> make(RunsAll<Args...>*, int threads) {
-  return std::make_unique<Routes<ManagedBackend, Args...>>(threads);
-}
-
 }  // namespace
 
-std::unique_ptr<Backend> managed_cuda_backend(int threads) { return make(static_cast<Backend*>(nullptr), threads); }
+std::unique_ptr<Backend> managed_cuda_backend(int threads) { return std::make_unique<ManagedBackend>(threads); }
 
 }  // namespace weft::test

@@ -303,12 +303,14 @@ void run_tasks(const AttentionBackward& args, Scratch scratch, int threads) {
 
 }  // namespace
 
+template <>
 size_t CpuBackend::workspace(const AttentionBackward& args) const {
   return with_float_type(args.out.dtype(), [&]<class T>() {
     return static_cast<size_t>(threads_) * scratch_of_worker<T>(args, threads_);
   });
 }
 
+template <>
 void CpuBackend::run(const AttentionBackward& args, Scratch scratch) {
   with_float_type(args.out.dtype(), [&]<class T>() { run_tasks<T>(args, scratch, threads_); });
 }

@@ -162,11 +162,13 @@ void run_tasks(const AttentionForward& args, Scratch scratch, int threads) {
 
 }  // namespace
 
+template <>
 size_t CpuBackend::workspace(const AttentionForward& args) const {
   return with_float_type(args.out.dtype(),
                          [&]<class T>() { return static_cast<size_t>(threads_) * scratch_of_worker<T>(args); });
 }
 
+template <>
 void CpuBackend::run(const AttentionForward& args, Scratch scratch) {
   with_float_type(args.out.dtype(), [&]<class T>() { run_tasks<T>(args, scratch, threads_); });
 }

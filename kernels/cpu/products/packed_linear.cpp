@@ -174,7 +174,8 @@ size_t CpuBackend::packed_bytes(int64_t out, int64_t in, WeightFormat format) co
   return with_packed_types(format, [&]<class A, class W>() { return PackedParts<A, W>(out, in, {}).bytes; });
 }
 
-void CpuBackend::run(const PackWeight& args, Scratch) {
+template <>
+void CpuBackend::run(const PackWeight& args) {
   with_packed_types(args.format, [&]<class A, class W>() {
     if constexpr (std::is_same_v<A, double>) {
       pack_panels<A, W, double>(args, threads_);

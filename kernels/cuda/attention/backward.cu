@@ -371,11 +371,13 @@ float* take_delta(Scratch& scratch, const AttentionBackward& args) {
 
 }  // namespace
 
+template <>
 size_t CudaBackend::workspace(const AttentionBackward& args) const {
   const size_t own = scratch_bytes([&](Scratch& scratch) { take_delta(scratch, args); });
   return std::max(own, library_workspace(args));  // either may be what runs
 }
 
+template <>
 void CudaBackend::run(const AttentionBackward& args, Scratch scratch) {
   if (attention().run(args, scratch)) return;
   with_device_type(args.out.dtype(), [&]<class T>() { backward<T>(stream(), args, take_delta(scratch, args)); });

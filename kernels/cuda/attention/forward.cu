@@ -145,8 +145,12 @@ void forward(const Stream& stream, const AttentionForward& args) {
 
 }  // namespace
 
-size_t CudaBackend::workspace(const AttentionForward& args) const { return library_workspace(args); }
+template <>
+size_t CudaBackend::workspace(const AttentionForward& args) const {
+  return library_workspace(args);
+}
 
+template <>
 void CudaBackend::run(const AttentionForward& args, Scratch scratch) {
   if (attention().run(args, scratch)) return;
   with_device_type(args.out.dtype(), [&]<class T>() { forward<T>(stream(), args); });

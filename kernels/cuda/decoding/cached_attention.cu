@@ -317,10 +317,12 @@ void cached(const Stream& stream, const CachedAttention& args, const Parts& part
 
 }  // namespace
 
+template <>
 size_t CudaBackend::workspace(const CachedAttention& args) const {
   return scratch_bytes([&](Scratch& scratch) { Parts(args, scratch); });
 }
 
+template <>
 void CudaBackend::run(const CachedAttention& args, Scratch scratch) {
   with_device_type(args.out.dtype(), [&]<class T>() { cached<T>(stream(), args, Parts(args, scratch)); });
 }

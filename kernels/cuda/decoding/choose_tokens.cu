@@ -217,10 +217,12 @@ int64_t stride_of(const ChooseTokens& args) { return (args.logits.columns() + N 
 
 }  // namespace
 
+template <>
 size_t CudaBackend::workspace(const ChooseTokens& args) const {
   return static_cast<size_t>(args.rules.rows.elements() * stride_of(args)) * sizeof(float);
 }
 
+template <>
 void CudaBackend::run(const ChooseTokens& args, Scratch scratch) {
   const TextRules& rules = args.rules;
   const int64_t texts = rules.rows.elements(), vocabulary = args.logits.columns(), stride = stride_of(args);

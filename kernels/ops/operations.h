@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <type_traits>
+
+#include "kernels/ops/attention.h"
+#include "kernels/ops/choose_tokens.h"
+#include "kernels/ops/cross_entropy.h"
+#include "kernels/ops/elementwise.h"
+#include "kernels/ops/embed.h"
+#include "kernels/ops/linear.h"
+#include "kernels/ops/matmul.h"
+#include "kernels/ops/optimizer.h"
+#include "kernels/ops/reduction.h"
+#include "kernels/ops/residual_norm.h"
+
+namespace weft {
+
+// Operations are told apart by the structs of their arguments.
+template <class... Args>
+struct OperationList {
+  template <class A>
+  static constexpr bool contains = (std::is_same_v<A, Args> || ...);
+};
+
+// Every operation stands once in one of these two lists, and nowhere else. Each backend implements all of them, or the
+// program does not link (kernels/backend/backend.h).
+
+// Some backend computes these in scratch memory besides the tensors of their arguments.
+using ScratchOperations =
+    OperationList<AddPositionsBackward, AddPositionsForward, AttentionBackward, AttentionForward, CachedAttention,
+                  ChooseTokens, EmbedBackward, EmbedForward, LinearBackward, LinearForward, ResidualNormBackward,
+                  ResidualNormForward, SquareSum, SumAll, SumRows>;
+using PlainOperations = OperationList<Activate, AddRow, AddScaled, AdamUpdate, Convert, CrossEntropy,
+                                      CrossEntropyGradient, CrossEntropyLoss, CrossEntropyRebase, CrossEntropyStats,
+                                      Fill, GatherRows, JoinColumns, Matmul, PackWeight, SgdUpdate>;
+
+template <class Args>
+concept Operation = ScratchOperations::contains<Args> || PlainOperations::contains<Args>;
+
+}  // namespace weft
