@@ -5,17 +5,17 @@
 
 namespace weft {
 
-// The checks of one operation's arguments. Each throws InternalError naming the operation, the tensor, what it is and
-// what it should have been. Shapes are checked as matrices (Tensor::rows, Tensor::columns): leading dims do not matter.
+// Checks the arguments of one operation. A failed check throws InternalError with the operation's name, the tensor's
+// name, its shape and dtype, and the expected ones. Shapes are compared as matrices (Tensor::rows, Tensor::columns).
 class Checks {
  public:
   Checks(const Context& context, const char* operation) : context_(context), operation_(operation) {}
 
-  void present(const char* name, const Tensor& t) const;  // and on the context's device
+  void present(const char* name, const Tensor& t) const;  // it must also be on the context's device
   void floating(const char* name, const Tensor& t) const;
   void matrix(const char* name, const Tensor& t, int64_t rows, int64_t columns, DType dtype) const;
   void vector(const char* name, const Tensor& t, int64_t elements, DType dtype) const;  // any shape of that size
-  void dropout(const Dropout& d, int64_t rows) const;  // probability in [0, 1), row ids if it is active
+  void dropout(const Dropout& d, int64_t rows) const;  // probability in [0, 1); row ids, if it is active
   template <class... Args>
   void that(bool condition, fmt::format_string<Args...> format, Args&&... args) const {
     if (!condition) fail(fmt::format(format, std::forward<Args>(args)...));
@@ -28,7 +28,7 @@ class Checks {
   const char* operation_;
 };
 
-// Bytes of the tensors that are there, for an operation's cost.
+// The sum of the present tensors' bytes, for an operation's cost.
 double bytes_of(std::initializer_list<Tensor> tensors);
 
 }  // namespace weft

@@ -11,7 +11,7 @@ namespace weft {
 void Ledger::record(std::string_view operation, OperationKind kind, const Sums& cost) {
   auto at = entries_.find(operation);
   if (at == entries_.end()) at = entries_.emplace(operation, Entry(kind, {})).first;
-  require<InternalError>(at->second.kind == kind, "{} is recorded as of two kinds", operation);
+  require<InternalError>(at->second.kind == kind, "{} is recorded with two kinds of operation", operation);
   at->second += cost;
 }
 
@@ -32,11 +32,11 @@ Ledger::Sums Ledger::total() const {
 
 namespace {
 
-// Of the device, or of the one that the dry device plans for.
+// The backend of a device; for the dry device, that of the CPU, which it plans for.
 std::unique_ptr<Backend> make_backend(Device device, int threads) {
   if (device.kind == DeviceKind::Cuda) return make_cuda_backend(device.index);
   require<InternalError>(device.kind == DeviceKind::Cpu || device.kind == DeviceKind::Meta,
-                         "a guarded device is made with its own backend");
+                         "a guarded device needs its own backend");
   return std::make_unique<cpu::CpuBackend>(threads);
 }
 

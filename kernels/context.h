@@ -12,15 +12,15 @@
 
 namespace weft {
 
-class Backend;  // kernels/backend/backend.h: one kind of device, its memory and its maths; for this room alone
+class Backend;  // kernels/backend/backend.h, private to kernels/
 
-// One device as one rank sees it: its backend, memory, the rank's host threads, the cost ledger.
-// Every operation takes it first. Not shared between rank threads.
+// What one rank computes with: the backend of its device, the device's memory, the rank's host threads, the cost
+// ledger. It is the first argument of every operation. Rank threads do not share a context.
 class Context {
  public:
-  // The CPU, a CUDA device, or the dry device that plans for the CPU.
+  // For the CPU, for a CUDA device, or for the dry device that plans for the CPU.
   explicit Context(Device device = {}, int threads = 1);
-  // Any device; `dry`: only its plan, on the dry device.
+  // For any backend's device; if `dry`, for the dry device that plans for it.
   Context(int threads, std::unique_ptr<Backend> backend, bool dry = false);
   ~Context();
   Context(const Context&) = delete;
@@ -29,30 +29,30 @@ class Context {
   Device device() const { return pool_->device(); }
   bool meta() const { return dry_; }
   int threads() const { return threads_; }
-  Tensor empty(Shape shape, DType dtype);  // contents undefined
+  Tensor empty(Shape shape, DType dtype);  // uninitialised
   Tensor zeros(Shape shape, DType dtype);
   MemoryPool& memory() { return *pool_; }
   Ledger& ledger() { return ledger_; }
-  Backend& backend() { return *backend_; }  // on the dry device: of the device that it plans for
-  // What the results of this device depend on besides the program and its input, by name: {"matmul", "oneDNN 2.6.3
+  Backend& backend() { return *backend_; }  // the dry device returns the backend that it plans for
+  // Names and values of what results depend on besides the program and its input: {"matmul", "oneDNN 2.6.3
   // avx512_core_bf16"}.
   std::vector<std::pair<std::string, std::string>> fingerprint() const;
-  // The vocabulary's rows on each rank are padded in memory to a multiple of it, which products like.
+  // Each rank pads its rows of the vocabulary in memory to a multiple of this: matrix products are faster on it.
   int64_t vocabulary_multiple() const;
-  // Waits for the device: what is measured ends with it. Training never needs it.
+  // Waits for the device, at the end of a measurement. Training never calls it.
   void finish();
-  // Times each operation into the ledger, the wait for its end included (off by default).
+  // Whether each operation waits for its end and adds its seconds to the ledger (off by default).
   void time_operations(bool on) { timed_ = on; }
   bool timed() const { return timed_; }
-  // `signal` is called at the end of every operation, and by any code that works long without one: a checkpoint's
-  // writer. It must be cheap, and callable from any thread. For the start, before there are others.
+  // `signal` is called at the end of every operation, and by code that works for a long time without one, such as a
+  // checkpoint's writer. It must be cheap and callable from any thread. Set it before other threads start.
   void on_progress(std::function<void()> signal) { on_progress_ = std::move(signal); }
   void note_progress() const {
     if (on_progress_) on_progress_();
   }
 
  private:
-  friend class OperationGraph;  // has memory and costs of its own while it is made
+  friend class OperationGraph;  // replaces memory and ledger while it captures
 
   int threads_;
   bool dry_;
@@ -60,15 +60,15 @@ class Context {
   std::function<void()> on_progress_;
   std::unique_ptr<Backend> backend_;
   std::shared_ptr<MemoryPool> pool_;
-  std::weak_ptr<MemoryPool> graph_pool_;  // of all graphs, while there are any
+  std::weak_ptr<MemoryPool> graph_pool_;  // shared by the graphs of this context
   Ledger ledger_;
 };
 
-// The library of the CPU's matrix products with version and instruction set: "oneDNN 2.6.3 avx512_core_bf16"; the
-// version whose headers this was compiled with; and whether this processor has no bf16 products, so that they are
-// emulated by rounding.
+// The library of the CPU's matrix products with version and instruction set: "oneDNN 2.6.3 avx512_core_bf16".
 std::string matmul_library();
+// The version of the headers that this program was compiled with.
 std::string compiled_matmul_library();
+// True if this processor has no bf16 products: they are emulated by rounding.
 bool emulates_bf16();
 
 }  // namespace weft

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// F64 is for gradient checks on the CPU: it never touches a vendor library.
+// F64 is for gradient checks on the CPU, which compute it without a vendor library.
 enum class DType : uint8_t { F32, BF16, F64, I32, I64 };
 
 std::string_view name(DType dtype);
@@ -50,7 +50,7 @@ struct DTypeOf<int64_t> {
   static constexpr DType value = DType::I64;
 };
 
-// What sums and statistics over T are kept in: double for double, float for the rest.
+// The type of sums and statistics over T: double for double, float for the others.
 template <class T>
 struct AccumulatorOf {
   using type = float;
@@ -62,7 +62,7 @@ struct AccumulatorOf<double> {
 template <class T>
 using Accumulator = typename AccumulatorOf<T>::type;
 
-// The dtype of gradients of parameters, statistics and losses beside activations of `compute`: F64 for F64, else F32.
+// The dtype of parameter gradients, statistics and losses if activations are of `compute`: F64 for F64, else F32.
 constexpr DType accumulator_of(DType compute) { return compute == DType::F64 ? DType::F64 : DType::F32; }
 
 // Calls f.template operator()<T>() with the C++ type of a floating dtype.

@@ -9,8 +9,8 @@
 namespace weft {
 namespace {
 
-// The largest kept block that may serve a request: steps of ragged text, whose shapes always differ, reuse each other's
-// blocks, and a block lent out wastes at most a half of what was asked for.
+// The largest free block that may serve a request. Steps of ragged text, whose shapes always differ, so reuse each
+// other's blocks, and a lent block wastes at most half the bytes requested.
 size_t largest_fit(size_t size) { return size + size / 2; }
 
 class PlannedAllocator : public Allocator {
@@ -35,8 +35,8 @@ struct MemoryPool::Blocks {
   std::mutex mutex;
   std::shared_ptr<Allocator> allocator;
   GivesBack gives_back;
-  bool planned;                                     // blocks without addresses
-  std::map<size_t, std::vector<MemoryBlock>> free;  // by their sizes; no list is empty
+  bool planned;                                     // blocks have no addresses
+  std::map<size_t, std::vector<MemoryBlock>> free;  // by block size; no list is empty
   MemoryUse use;
 
   Blocks(std::shared_ptr<Allocator> from, GivesBack when)
@@ -50,13 +50,14 @@ struct MemoryPool::Blocks {
     if (at->second.empty()) free.erase(at);
     return block;
   }
-  // Before a new block is made: a free one that is a little too small goes, so that blocks grow and do not add up.
+  // Before a new block is allocated: releases a free one that is slightly too small, so that blocks grow instead of
+  // adding up.
   void make_way_for(size_t size) {
     auto at = free.lower_bound(size);
     if (at == free.begin() || largest_fit((--at)->first) < size) return;
     allocator->release(pop(at));
   }
-  // Gives the blocks kept for reuse back to the device.
+  // Returns the blocks kept for reuse to the device.
   void release() {
     for (auto& [size, list] : free) {
       for (const MemoryBlock& block : list) allocator->release(block);
@@ -73,7 +74,7 @@ struct MemoryPool::Blocks {
       release();
       block = allocator->allocate(size);
     }
-    require<MemoryError>(block.address || planned, "out of memory: {} bytes asked for, {} in use", size, use.lent);
+    require<MemoryError>(block.address || planned, "out of memory: {} bytes requested, {} in use", size, use.lent);
     return block;
   }
 };
@@ -117,7 +118,7 @@ void MemoryPool::reset_peak() {
   blocks_->use.peak = blocks_->use.held();
 }
 
-// Its blocks are those of a pool, asked for and counted in whole.
+// Borrows whole blocks from a pool, which counts all their bytes as tensors.
 class BorrowingAllocator : public Allocator {
  public:
   explicit BorrowingAllocator(std::shared_ptr<MemoryPool> from) : from_(std::move(from)) {}

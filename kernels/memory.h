@@ -8,43 +8,43 @@
 
 namespace weft {
 
-// Where a device's memory comes from. Thread-safe: a block may go on another thread than it came on.
+// Allocates a device's memory. Thread-safe: a block may be released by another thread than the one that allocated it.
 class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual Device device() const = 0;
-  // The size of the block that serves a request.
+  // The size of the block for a request of so many bytes.
   virtual size_t block_size(size_t bytes) const = 0;
-  virtual MemoryBlock allocate(size_t block_size) = 0;  // one without an address if there is no memory
+  virtual MemoryBlock allocate(size_t block_size) = 0;  // a block without an address if out of memory
   virtual void release(const MemoryBlock& block) noexcept = 0;
 };
 
-// The host's memory: large blocks on huge pages. Also what the CPU's tensors lie in.
+// The host's memory, with huge pages for large blocks. The CPU's tensors lie in it.
 std::shared_ptr<Allocator> host_allocator();
-// What an allocator would do, without memory: its blocks have sizes and no address. For the dry device.
+// For the dry device: blocks have the sizes that `planned` would give them, and no address.
 std::shared_ptr<Allocator> planned_allocator(std::shared_ptr<const Allocator> planned);
 
-// In bytes. What a rank holds of its device is lent + cached.
+// In bytes.
 struct MemoryUse {
-  size_t tensors = 0;  // asked for by live tensors
-  size_t lent = 0;     // the blocks that they lie in
-  size_t cached = 0;   // blocks kept for reuse
-  size_t peak = 0;     // the most that was held at once since reset_peak()
+  size_t tensors = 0;  // requested by live tensors
+  size_t lent = 0;     // blocks of live tensors
+  size_t cached = 0;   // free blocks kept for reuse
+  size_t peak = 0;     // maximum of held() since reset_peak()
   size_t held() const { return lent + cached; }
 };
 
-// Lends blocks of memory and takes them back for reuse: after the first steps a training step asks its device for
-// nothing. Thread-safe, since a tensor may be released by a checkpoint's thread.
+// Lends blocks of memory and takes them back for reuse: after the first steps a training step allocates nothing on its
+// device. Thread-safe, because a checkpoint's thread may release a tensor.
 class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
  public:
-  // What it keeps it may give back to make room for what is asked for, or only when it ends.
+  // When the pool returns free blocks to its allocator: to make room for a request, or only when the pool ends.
   enum class GivesBack : uint8_t { ForRoom, AtItsEnd };
   explicit MemoryPool(std::shared_ptr<Allocator> allocator, GivesBack gives_back = GivesBack::ForRoom);
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;
   MemoryPool& operator=(const MemoryPool&) = delete;
   Device device() const;
-  // MemoryError if the device has no such block, not even without those that were kept for reuse.
+  // MemoryError if the device is out of memory, even after the pool has returned the blocks kept for reuse.
   std::shared_ptr<Storage> allocate(size_t bytes);
   MemoryUse use() const;
   void reset_peak();
@@ -59,8 +59,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   std::unique_ptr<Blocks> blocks_;
 };
 
-// A pool whose blocks another one lends it, until it ends: nothing else is put into memory that it ever had. In the use
-// of the other pool its blocks count as lent.
+// A pool that borrows its blocks from `pool` and returns them when it ends: until then no other tensor is put into
+// memory that it has had. `pool` counts them as lent.
 std::shared_ptr<MemoryPool> make_pool_within(std::shared_ptr<MemoryPool> pool);
 
 }  // namespace weft

@@ -6,22 +6,22 @@
 
 namespace weft {
 
-// Everything that changes from step to step, as a value that operations take; each scalar is here and nowhere else.
+// The scalars that change from step to step, as a value that operations take. Nothing else carries them.
 struct StepState {
   double learning_rate = 0;
-  double bias_correction1 = 1;  // 1 - beta1^t, t counted from 1 over the steps that were not skipped
+  double bias_correction1 = 1;  // 1 - beta1^t, t counted from 1, skipped steps left out
   double bias_correction2 = 1;
-  double clip = 1;             // gradients are multiplied by it: min(1, clip_norm / norm)
+  double clip = 1;             // factor of all gradients: min(1, clip_norm / norm)
   double inverse_divisor = 1;  // 1 / (valid target tokens of the whole step), known before its first forward
   uint64_t dropout_key = 0;    // Philox key of this step: a hash of (seed, step)
-  bool skip = false;           // non-finite loss or norm somewhere: an update changes nothing
-  uint8_t unused[7] = {};      // devices get the bytes as they are: none of them is left unset
-  // Where a step is replayed (kernels/device/operation_graph.h): these values as the device has them, which operations
-  // read in place of those above. Null: it is not.
+  bool skip = false;           // an update changes nothing: loss or norm was not finite on some rank
+  uint8_t unused[7] = {};      // padding: devices get the struct's bytes, all of them defined
+  // In a replayed step (kernels/device/operation_graph.h) operations read these values in the device's memory instead
+  // of those above. Null in any other step.
   const StepState* on_device = nullptr;
 };
 
-// Which sequence and which position each row of activations belongs to, as logical indices: the dropout key is
+// The sequence and the position of each row of activations, as logical indices: the dropout key is
 // (seed, step, site, sequence, position, channel), so masks do not depend on rank, slicing or recomputation.
 struct RowIds {
   Tensor sequence;  // i32[rows], read as u32: the sequence's number in the step
@@ -34,8 +34,8 @@ struct RowIds {
 // threshold = round(p * 65536); the scale uses the rounded probability.
 struct Dropout {
   double probability = 0;
-  uint64_t dropout_id = 0;    // of the site in the model: a hash of its name, the same on every layout
-  int64_t first_channel = 0;  // global index of this tensor's channel 0 (a tensor-parallel shard starts later)
+  uint64_t dropout_id = 0;    // hash of the site's name in the model, equal in every layout
+  int64_t first_channel = 0;  // global index of this tensor's channel 0 (not 0 in a tensor-parallel shard)
   StepState step;
   RowIds rows;
   bool active() const { return probability > 0; }

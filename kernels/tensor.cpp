@@ -93,7 +93,7 @@ void Tensor::wrong_type(DType asked) const {
 }
 
 void Tensor::not_on_host() const {
-  throw InternalError(fmt::format("tensor {} is read on the host, where it does not lie: download it", text()));
+  throw InternalError(fmt::format("tensor {} is not in the host's memory: download it before reading it", text()));
 }
 
 }  // namespace weft

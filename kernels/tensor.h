@@ -13,7 +13,7 @@
 namespace weft {
 
 // Meta is the dry device: its tensors have a shape and no data, its operations stop after checks and cost accounting.
-// Guarded is a CPU whose memory the host cannot touch, for tests: what reads it outside an operation ends the program.
+// Guarded, for tests, is a CPU whose memory the host cannot touch: reading it outside an operation ends the program.
 enum class DeviceKind : uint8_t { Cpu, Cuda, Meta, Guarded };
 
 struct Device {
@@ -44,14 +44,14 @@ class Shape {
 
 // A piece of a device's memory.
 struct MemoryBlock {
-  std::byte* address = nullptr;  // what tensors show
-  std::byte* reach = nullptr;    // where the device's own code finds it: the same, but on a guarded device
+  std::byte* address = nullptr;  // for the host: what tensors show
+  std::byte* reach = nullptr;    // for the device's own code; it differs from `address` on a guarded device only
   size_t bytes = 0;
 };
 
 class MemoryPool;
 
-// Counted bytes on a device, given back to their pool by whichever thread lets go of them last.
+// Reference-counted bytes on a device. The thread that releases the last reference returns them to their pool.
 class Storage {
  public:
   Storage(std::shared_ptr<MemoryPool> owner, const MemoryBlock& block, size_t bytes);
@@ -85,12 +85,12 @@ class Tensor {
   size_t bytes() const { return static_cast<size_t>(elements()) * size_of(dtype_); }
   Device device() const { return storage_ ? storage_->device() : Device{}; }
   bool meta() const { return device().kind == DeviceKind::Meta; }
-  // The matrix view that most operations take: columns = last dim, rows = the product of the others.
+  // Most operations take a tensor as a matrix: columns is the last dim, rows the product of the others.
   int64_t columns() const { return shape_.rank() == 0 ? 1 : shape_[-1]; }
   int64_t rows() const { return columns() == 0 ? 0 : elements() / columns(); }
 
-  // For the host: of a CPU tensor. InternalError on any other device, whose memory `download` reads and `upload` writes
-  // (kernels/transfer.h).
+  // The host's address of a CPU tensor. InternalError for any other device, whose memory `download` reads and `upload`
+  // writes (kernels/transfer.h).
   std::byte* raw() const {
     if (device().kind != DeviceKind::Cpu || !storage_) not_on_host();
     return storage_->block_.address + byte_offset_;
@@ -105,8 +105,8 @@ class Tensor {
     return {data<T>(), static_cast<size_t>(elements())};
   }
 
-  // For the device's own code and the libraries that work on its memory: a backend's maths, a communicator. Never to be
-  // read or written by anything else.
+  // For code that runs on the device, and for libraries that work on its memory: a backend's maths, a communicator.
+  // Nothing else may read or write there.
   std::byte* device_raw() const { return storage_->device_raw() + byte_offset_; }
   template <class T>
   T* device_data() const {
@@ -118,7 +118,7 @@ class Tensor {
   Tensor slice(int64_t begin, int64_t end) const;  // along the first dim
   Tensor flat(int64_t begin, Shape shape) const;   // elements begin .. begin + shape.elements() of the flat data
   std::string text() const;                        // f32[2, 3]
-  // Tells apart where tensors begin; never to be read.
+  // An identity of the tensor's first byte, for comparison only; it may not be read.
   const void* place() const { return storage_ ? storage_->block_.address + byte_offset_ : nullptr; }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
 

@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// For destructors: a device that has failed says so at the next operation too.
+// For destructors, which must not throw: the next operation reports a failed device too.
 template <class Call>
 void quietly(Call&& call) noexcept {
   try {
@@ -18,7 +18,7 @@ void quietly(Call&& call) noexcept {
   }
 }
 
-// What copies of a tensor go through, if not through the operations' own queue; null on the dry device.
+// The queue of its own that copies of a tensor go through; null on the dry device.
 CopyQueue* queue_of(const Context& context, CopyQueue* queue) { return context.meta() ? nullptr : queue; }
 
 // Without a queue of its own the upload goes through the operations'.
@@ -47,7 +47,7 @@ void download_bytes(Context& context, const Tensor& from, std::span<std::byte> t
 
 UploadAhead::UploadAhead(Context& context, const Shape& shape, DType dtype)
     : context_(context), tensor_(context.empty(shape, dtype)) {
-  // What was queued before may still work in the memory that the tensor has now.
+  // Operations queued before may still use the memory that the tensor has now.
   if (CopyQueue* queue = queue_of(context_, context_.backend().uploads_ahead())) queue->fork();
 }
 

@@ -7,28 +7,28 @@
 
 namespace weft {
 
-// Between the host and a device: the only ways in and out of a tensor for code above kernels/. On the dry device they
-// are counted and move nothing.
+// Copies between the host and a device: the only access to a tensor's elements for code above kernels/. The dry device
+// counts them and moves nothing.
 
-// to = the host's bytes, which may go once this returns.
+// to = the host's bytes, which may be freed once this returns.
 void upload_bytes(Context& context, std::span<const std::byte> from, const Tensor& to);
-// The host's bytes = from: waits for the device, so it stands only where a result is needed (Ledger "download").
+// The host's bytes = from. It waits for the device, so call it only where a result is needed (Ledger "download").
 void download_bytes(Context& context, const Tensor& from, std::span<std::byte> to);
 
-// An upload beside the device's work. Its tensor is taken when this is made, and what is queued from then on neither
-// waits for the upload nor is waited for:
+// An upload that overlaps the device's work. The constructor allocates the tensor. Operations queued after that do not
+// wait for the upload, nor the upload for them, until arrive():
 //   UploadAhead next(context, {n}, DType::I32);
-//   ...                  // work that does not read next.tensor()
+//   ...                  // operations that do not read next.tensor()
 //   next.send(bytes);
-//   next.arrive();       // what is queued from here on may read it
+//   next.arrive();       // operations queued from here on may read it
 class UploadAhead {
  public:
   UploadAhead(Context& context, const Shape& shape, DType dtype);
-  ~UploadAhead();  // arrives: the tensor's memory may have another use at once
+  ~UploadAhead();  // arrives: the tensor's memory may be reused at once
   UploadAhead(const UploadAhead&) = delete;
   UploadAhead& operator=(const UploadAhead&) = delete;
   const Tensor& tensor() const { return tensor_; }
-  void send(std::span<const std::byte> from);  // the host's bytes may go once this returns
+  void send(std::span<const std::byte> from);  // the host's bytes may be freed once this returns
   void arrive();
 
  private:
@@ -36,26 +36,26 @@ class UploadAhead {
   Tensor tensor_;
 };
 
-// Tensors of a device as they are when the work queued so far is done, copied to the host beside what is queued later:
-// by the device, or where that is the host's processor by whoever waits for it. Before what is queued writes to one of
-// them, await_snapshots() is called. The tensors and `context` stay until this has gone.
+// Copies tensors to the host as they are when the operations queued so far are done, while later operations run. A CUDA
+// device copies by itself; on the CPU the thread that waits copies too. Call await_snapshots() before queueing an
+// operation that writes to one of the tensors. The tensors and `context` must outlive the snapshot.
 class Snapshot {
  public:
-  // to[i] = from[i], each in memory of snapshot_memory(context). Each counts as a "snapshot_copy".
+  // to[i] = from[i]; each to[i] lies in memory of snapshot_memory(context). Ledger "snapshot_copy".
   Snapshot(Context& context, std::span<const Tensor> from, std::span<const std::span<std::byte>> to);
   ~Snapshot();  // waits
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
-  // Until `to` holds all of it. From any thread; DeviceError if the device has failed.
+  // Returns when `to` holds the copies. For any thread. DeviceError if the device has failed.
   void wait();
 
  private:
   Context& context_;
 };
-// Host memory that a device copies to on its own: pinned, where that is a thing. It takes long to make, so it is kept.
+// Host memory that a device can copy to by itself: pinned memory for CUDA. Allocating it is slow, so keep it.
 std::shared_ptr<Allocator> snapshot_memory(Context& context);
-// What is queued from here on comes after the copies of all snapshots: for all that writes weights or moments. The host
-// does not wait for a device; the processor itself waits, and helps.
+// Operations queued from here on come after the copies of all snapshots. Call it before anything that writes weights or
+// moments. On a device the host does not wait; on the CPU the caller waits, and helps with the copies.
 void await_snapshots(Context& context);
 
 template <class T>
@@ -69,7 +69,7 @@ void download(Context& context, const Tensor& from, std::span<T> to) {
   download_bytes(context, from, std::as_writable_bytes(to));
 }
 
-// A tensor of these elements: one dim.
+// A tensor with one dim and these elements.
 template <class T>
 Tensor to_device(Context& context, std::span<const T> elements) {
   const Tensor t = context.empty({static_cast<int64_t>(elements.size())}, DTypeOf<T>::value);

@@ -23,7 +23,7 @@ std::unique_ptr<DeviceStopwatch> make_device_stopwatch(Context&) { return nullpt
 std::unique_ptr<Backend> make_cuda_backend(int) { throw InternalError("this build has no CUDA device"); }
 
 std::unique_ptr<Backend> make_planned_cuda_backend() {
-  throw ConfigError("what CUDA's operations work in is not known: this weft is built without CUDA",
+  throw ConfigError("cannot plan for a CUDA device: this weft is built without CUDA",
                     "rebuild it with -DWEFT_CUDA=ON (docs/installation.md)");
 }
 

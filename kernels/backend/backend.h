@@ -16,7 +16,7 @@ namespace weft {
 
 enum class AttentionChoice : uint8_t;  // kernels/device/devices.h
 
-// What a device has been given once and queues again by one call.
+// Operations that a device has captured, and queues again by one call.
 class DeviceGraph {
  public:
   virtual ~DeviceGraph() = default;
@@ -47,32 +47,32 @@ class Backend {
   virtual std::shared_ptr<Allocator> allocator() const = 0;
   virtual std::vector<std::pair<std::string, std::string>> fingerprint() const = 0;
   virtual int64_t vocabulary_multiple() const = 0;
-  // As kernels/device/tuning.h says, for devices that choose among algorithms.
+  // kernels/device/tuning.h, for devices that choose among algorithms.
   virtual void set_products(const ProductOptions&) {}
   virtual std::string tuned() const { return {}; }
   virtual void take_tuned(const std::string& /*text*/, const std::string& /*from*/) {}
   virtual std::string newly_tuned() const { return {}; }
   virtual int agree_tuned(std::span<const std::string> /*texts*/) { return 0; }
-  // For a device that attention has more than one implementation for.
+  // For a device with more than one implementation of attention.
   virtual void choose_attention(AttentionChoice) {}
-  // Between host memory and a tensor of this device. upload() has read the host's bytes when it returns; download()
-  // waits for everything that was queued before.
+  // Copies between host memory and a tensor of this device. upload() has read the host's bytes when it returns;
+  // download() waits for everything that was queued before.
   virtual void upload(std::span<const std::byte> from, const Tensor& to) = 0;
   virtual void download(const Tensor& from, std::span<std::byte> to) = 0;
-  // Waits until all that was queued is done. Nothing is queued where every call is done when it returns.
+  // Waits until all queued operations are done. A backend whose calls return when they are done queues none.
   virtual void finish() {}
-  // What a weight takes that is packed; format Own: f64.
+  // The size of a packed weight. The weight is f64 if the format is Own.
   virtual size_t packed_bytes(int64_t out, int64_t in, WeightFormat format) const = 0;
-  // Where copies can run beside operations: of what later operations read, and of what they will write over. Null:
-  // upload() and download() are all there is.
+  // Queues for copies beside operations: uploads of what later operations read, and snapshots of what they will
+  // overwrite. Null if there is no such queue: then upload() and download() copy.
   virtual CopyQueue* uploads_ahead() { return nullptr; }
   virtual CopyQueue* snapshots() { return nullptr; }
-  // For a device that has graphs. capture() calls `queue`, and keeps what it queues instead of running it.
+  // For a device with graphs. capture() calls `queue` and keeps the operations that it queues instead of running them.
   virtual bool has_graphs() const { return false; }
   virtual std::unique_ptr<DeviceGraph> capture(const std::function<void()>& /*queue*/) {
     throw InternalError("this device has no graphs");
   }
-  // The host's memory that snapshots are copied to.
+  // Allocates the host memory that snapshots are copied to.
   virtual std::shared_ptr<Allocator> host_memory() const { return host_allocator(); }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-// What one call of an operation costs: multiply and add counted as two; bytes read and written in the tensors of the
-// contract, each once. The constructor has no defaults, so that no operation leaves one of them out.
+// The cost of one call of an operation. Multiply and add count as two FLOPs; each tensor of the contract that is read
+// or written counts its bytes once. The constructor has no defaults, so that no operation leaves one out.
 struct Cost {
   Cost(const char* operation, OperationKind kind, double flops, double bytes)
       : operation(operation), kind(kind), flops(flops), bytes(bytes) {}
@@ -31,8 +31,8 @@ class CostScope {
   std::chrono::steady_clock::time_point start_;
 };
 
-// Runs an operation whose arguments have been checked on the context's backend. Its workspace comes from the pool, on
-// the dry device too, whose peak it is part of; there the operation ends with that.
+// Runs an operation on the context's backend; its arguments have been checked. The workspace comes from the context's
+// pool. The dry device takes the workspace too, since it counts in the peak of memory, and ends there.
 template <Operation Args>
 void dispatch(Context& context, const Cost& cost, const Args& args) {
   const CostScope scope(context, cost);

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-// Cuts the memory that an operation works in into pieces that start at whole cache lines. Without memory it only
-// counts: the code that lays an operation's pieces out also says how much they need.
+// Cuts an operation's workspace into pieces that start at whole cache lines. A Scratch without memory only counts, so
+// the code that lays the pieces out also gives their size.
 class Scratch {
  public:
   Scratch() = default;
@@ -19,7 +19,7 @@ class Scratch {
     return reinterpret_cast<T*>(piece);
   }
   size_t taken() const { return taken_; }
-  // The i-th of equal parts: of one worker among several.
+  // The i-th of equal parts, for worker i.
   Scratch part(int64_t i, size_t bytes) const {
     return Scratch(memory_ ? memory_ + static_cast<size_t>(i) * bytes : nullptr);
   }

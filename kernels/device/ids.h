@@ -6,12 +6,11 @@
 
 namespace weft {
 
-// The CUDA devices that this process sees, in its order, each by a name that no other device in the world has:
-// "GPU-4a1c2f9e-...". Empty where there are none.
+// Worldwide unique ids of the CUDA devices that this process sees, by index: "GPU-4a1c2f9e-...". Empty if it sees none.
 std::vector<std::string> cuda_device_ids();
 
-// Pairs of them, the smaller number first, of which each can read and write the other's memory without the host:
-// over NVLink, or a PCIe switch that lets them.
+// Pairs of device indices, the smaller one first, that can access each other's memory without the host: over NVLink, or
+// through a PCIe switch.
 std::vector<std::pair<int, int>> cuda_links();
 
 }  // namespace weft

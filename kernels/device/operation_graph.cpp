@@ -11,8 +11,7 @@
 
 namespace weft {
 
-// Graphs of one context are launched into one queue, one after the other: what one leaves in their memory another may
-// write over.
+// Graphs of one context are launched into one queue, one after the other, so they may overwrite each other's memory.
 OperationGraph::OperationGraph(Context& context, const std::function<void()>& queue)
     : context_(context), memory_(context.graph_pool_.lock()) {
   if (!memory_) context.graph_pool_ = memory_ = make_pool_within(context.pool_);

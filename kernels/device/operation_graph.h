@@ -10,20 +10,20 @@ namespace weft {
 
 class DeviceGraph;  // kernels/backend/backend.h
 
-// Operations that a device keeps, and queues again by one call instead of one call each: a CUDA graph.
+// Operations that a device has captured and queues again by one call, instead of one call each: a CUDA graph.
 //   const OperationGraph graph(context, [&] { fill(context, t, 1); ... });   // nothing has run
 //   graph.launch();                                                          // t is full of ones
-// All that the operations were told by value (sizes, scales, addresses) is part of the graph; what differs from launch
-// to launch lies in tensors, or in a StepMirror. Nothing in it may wait for the device or come from the host: uploads,
-// downloads, measuring the algorithms of products. The tensors that were there before stay the caller's; those that are
-// made within it lie in memory that is kept for the graphs of the context, in turn, as long as there is one.
+// Arguments passed by value (sizes, scales, addresses) are part of the graph; values that differ from launch to launch
+// lie in tensors, or in a StepMirror. `queue` may not wait for the device or copy from the host: no uploads, no
+// downloads, no measuring of matrix products. Tensors made before the graph belong to the caller. Tensors made by
+// `queue` lie in memory that all graphs of the context share, one graph after the other, until the last of them ends.
 class OperationGraph {
  public:
   OperationGraph(Context& context, const std::function<void()>& queue);
   ~OperationGraph();
   OperationGraph(const OperationGraph&) = delete;
   OperationGraph& operator=(const OperationGraph&) = delete;
-  // Each launch counts in the ledger what the operations cost.
+  // Adds the cost of all its operations to the ledger.
   void launch() const;
 
  private:
@@ -36,13 +36,13 @@ class OperationGraph {
 // Whether the context's device has graphs.
 bool has_graphs(Context& context);
 
-// A StepState in the device's memory, for operations that are replayed.
+// A StepState in the device's memory, for replayed operations.
 class StepMirror {
  public:
   explicit StepMirror(Context& context);
-  // What is queued from here on reads these values.
+  // Operations queued from here on read these values.
   void write(const StepState& state) const;
-  // For operations that are captured: they read the mirror, whatever is written to it later.
+  // The argument of captured operations: they read the mirror at each launch.
   StepState read() const;
 
  private:

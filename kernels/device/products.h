@@ -9,9 +9,9 @@
 
 namespace weft {
 
-// Which of the algorithms that a device's library has for a matrix product is taken.
+// How a device chooses among its library's algorithms for a matrix product.
 enum class AlgorithmChoice : uint8_t {
-  First,     // the one that the library names first: the same in every process, with nothing to remember
+  First,     // the library's first suggestion, equal in every process: no state is needed
   Measured,  // the fastest of several, measured once for each shape and then kept (kernels/device/tuning.h)
 };
 template <>
@@ -20,10 +20,10 @@ struct EnumNames<AlgorithmChoice> {
       {{"first", AlgorithmChoice::First}, {"measured", AlgorithmChoice::Measured}});
 };
 
-// How a device computes matrix products, where it has a choice. The CPU has none.
+// How a device computes matrix products. The CPU ignores it.
 struct ProductOptions {
   AlgorithmChoice algorithms = AlgorithmChoice::First;
-  bool tf32 = false;  // fp32 inputs are rounded to TF32, 10 bits of mantissa; sums are fp32 all the same
+  bool tf32 = false;  // round fp32 inputs to TF32 (10 bits of mantissa); sums stay fp32
 };
 
 }  // namespace weft

@@ -6,22 +6,22 @@ namespace weft {
 
 class Context;
 
-// Times stretches of a device's queue of operations by the device's own clock: the host, which only queues, sees
-// nothing of them. What a stretch takes includes what its operations wait for. For the thread that runs the context's
-// operations, and for no longer than the context lives.
+// Measures intervals of a device's queue of operations with the device's clock: the host only queues, so its clock
+// cannot. An interval includes the time that its operations wait. For the thread that runs the context's operations.
+// The context must outlive it.
 class DeviceStopwatch {
  public:
   virtual ~DeviceStopwatch() = default;
-  virtual void start() = 0;  // behind what is queued so far
+  virtual void start() = 0;  // after the operations queued so far
   virtual void stop() = 0;
-  // Forgets the stretches until now.
+  // Discards the intervals so far.
   virtual void reset() = 0;
-  // Seconds of all stretches since reset(), and reset(). The host has waited for the device since the last stop(). 0
-  // for stretches that a graph was captured from: its launches are not timed.
+  // Seconds of all intervals since reset(), then reset(). The host must have waited for the device since the last
+  // stop(). Intervals within a captured graph count 0: its launches are not timed.
   virtual double take() = 0;
 };
 
-// Null where the queue is the calling thread, whose clock is the host's.
+// Null for the CPU, whose queue is the calling thread: the host's clock measures it.
 std::unique_ptr<DeviceStopwatch> make_device_stopwatch(Context& context);
 
 }  // namespace weft

@@ -6,26 +6,26 @@
 #include "kernels/context.h"
 #include "kernels/device/products.h"
 
-// What a device may choose of how it computes matrix products, and how one process tells another what it chose. The CPU
-// chooses nothing.
+// How a device computes matrix products, and the texts by which one process passes its choices to another. The CPU has
+// no choices.
 namespace weft {
 
 // Before the first product.
 void set_products(Context& context, const ProductOptions& options);
 
-// The algorithms that have been measured so far, as a text that take_tuned() of another process understands; "" if
-// there are none.
+// The algorithms measured so far, as a text for take_tuned() in another process; "" if there are none.
 std::string tuned(Context& context);
 
-// Takes over what tuned() said elsewhere, for shapes that have no algorithm yet; what was measured on another device or
-// with another library is left, and a line says so. DataError, which begins with `from`, if it is no such text.
+// Adopts the algorithms of a text from tuned(), for shapes that have none yet. Ignores, with a logged line, those that
+// were measured on another device or with another library. DataError, which begins with `from`, if it is no such text.
 void take_tuned(Context& context, const std::string& text, const std::string& from);
 
-// Where several ranks measure, each may find another one the fastest, and one rank may meet a shape before others do.
-// newly_tuned() is what this device has measured since the last agree_tuned(), as a text; "" if nothing. agree_tuned(),
-// given the texts of all ranks in one order, puts in its place what the first of them says that has the shape: then all
-// ranks compute alike. What was measured on another device or with another library is left: ranks of one kind agree
-// among themselves. Says how many texts were left. DataError if one is no such text.
+// If several ranks measure, each may find another algorithm the fastest, and one rank may meet a shape before others
+// do. newly_tuned() returns what this device has measured since the last agree_tuned(), as a text; "" if nothing.
+// agree_tuned() takes the texts of all ranks, in the same order on each, and adopts for every shape the algorithm of
+// the first text that has the shape, so that all ranks compute alike. It ignores texts from another device or another
+// library, so ranks of one kind agree among themselves, and returns how many it ignored. DataError if one is no such
+// text.
 std::string newly_tuned(Context& context);
 int agree_tuned(Context& context, std::span<const std::string> texts);
 

@@ -23,7 +23,7 @@ void check_rows(const Checks& check, const char* what, const Tensor& t, int64_t 
   check.that(t.shape().rank() == 2 && t.size(1) == columns, "{} is {}, expected [rows, {}]", what, t, columns);
 }
 
-// What forward and backward check alike. Returns the query rows' tensor.
+// The checks that forward and backward share. Returns the query rows' tensor.
 template <class Args>
 const Tensor& check_common(const Checks& check, const Args& args) {
   const AttentionHeads& h = args.heads;
@@ -41,11 +41,11 @@ const Tensor& check_common(const Checks& check, const Args& args) {
   check.that(args.query_offsets->sequences() == args.key_offsets->sequences(),
              "{} sequences of queries beside {} of keys", args.query_offsets->sequences(),
              args.key_offsets->sequences());
-  check.that(!self || args.query_offsets == args.key_offsets, "self-attention with other key offsets");
-  check.that(self || !args.causal, "causal cross-attention");
+  check.that(!self || args.query_offsets == args.key_offsets,
+             "self-attention needs key offsets that are its query offsets");
+  check.that(self || !args.causal, "cross-attention cannot be causal");
   check.dropout(args.dropout, rows);
-  check.that(args.dropout.first_channel == 0,
-             "dropout begins at channel {}, and the channels of attention are its keys, from 0",
+  check.that(args.dropout.first_channel == 0, "dropout begins at channel {}; attention's channels are its keys, from 0",
              args.dropout.first_channel);
   check.that(args.first_head >= 0, "first head {}", args.first_head);
   check.matrix("out", args.out, rows, h.heads() * h.head_dim, dtype);
@@ -117,7 +117,8 @@ void attention_backward(Context& context, const AttentionBackward& args) {
     check.matrix("dq", args.dq, args.q.rows(), args.q.columns(), dtype);
     check.matrix("dkv", args.dkv, args.kv.rows(), args.kv.columns(), dtype);
   }
-  // dV, dP, dQ, dK: four products. The scores that are computed again are not what the mathematics needs.
+  // Four products: dV, dP, dQ, dK. Recomputing the scores does not count: it is this algorithm's cost, not the
+  // formula's.
   dispatch(context,
            {"attention_backward", OperationKind::Attention, 4 * product_flops(args),
             bytes_of({args.dout, args.out, args.log_sum, args.qkv, args.q, args.kv, args.dqkv, args.dq, args.dkv})},

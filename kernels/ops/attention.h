@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// How heads lie in a row. kv_heads groups of `queries` query heads (grouped-query attention if queries > 1).
+// The layout of heads in a row: kv_heads groups of `queries` query heads (grouped-query attention if queries > 1).
 // packed QKV row: for each group: `queries` query heads, one key head, one value head, each head_dim wide
 //   (the fused weight's shape (kv_heads, queries + 2, head_dim, width)).
 // Q row (cross-attention): (kv_heads, queries, head_dim); packed KV row: (kv_heads, 2, head_dim).
@@ -18,28 +18,27 @@ struct AttentionHeads {
 };
 
 // out = softmax(scale q k^T + mask) v per sequence and head, dropout on the weights. The score matrix is never stored:
-// blocks with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). A query with no key to see gives
-// 0. What lies behind the mask takes no part, forward and backward: it is left out, not multiplied by a weight of 0, so
-// that an infinity or NaN in a key, value, query or dout reaches only what the mask connects it with. Attention
-// dropout: key as in Dropout with position = query position, channel = key position, head = first_head + head; its
-// first_channel is 0.
+// blocks with a running maximum and sum (Milakov & Gimelshein 2018; Dao et al. 2022). A query that sees no key gives 0.
+// Masked pairs are skipped in forward and backward, not multiplied by a weight of 0, so that an infinity or NaN in a
+// key, value, query or dout spreads only along unmasked pairs. The key of attention dropout is Dropout's, with position
+// = query position, channel = key position, head = first_head + head; its first_channel is 0.
 struct AttentionForward {
   Tensor qkv;  // self: packed QKV [rows, kv_heads (queries + 2) head_dim]; absent for cross
   Tensor q;    // cross: [query rows, heads head_dim]
   Tensor kv;   // cross: [key rows, kv_heads 2 head_dim]
   AttentionHeads heads;
   SharedOffsets query_offsets;
-  SharedOffsets key_offsets;  // self: the same
+  SharedOffsets key_offsets;  // self: query_offsets again
   bool causal = false;        // query i of a sequence sees keys 0..i (self-attention only)
   double scale = 1;           // usually 1 / sqrt(head_dim)
   Dropout dropout;
   int64_t first_head = 0;  // global index of head 0 here
   Tensor out;              // [query rows, heads head_dim], written
-  Tensor log_sum;          // accumulator dtype [heads, query rows]: log of the softmax's denominator, written
+  Tensor log_sum;          // accumulator dtype [heads, query rows], written: log of the softmax's denominator
 };
 void attention_forward(Context& context, const AttentionForward& args);
 
-// The gradients have the same bits on any number of threads.
+// The gradients do not depend on the number of threads, to the bit.
 struct AttentionBackward {
   Tensor dout;
   Tensor qkv, q, kv;
@@ -51,15 +50,15 @@ struct AttentionBackward {
   Dropout dropout;
   int64_t first_head = 0;
   Tensor out, log_sum;  // as forward wrote them
-  Tensor dqkv;          // self; written (all of it)
-  Tensor dq, dkv;       // cross; written
+  Tensor dqkv;          // self: overwritten
+  Tensor dq, dkv;       // cross: overwritten
 };
 void attention_backward(Context& context, const AttentionBackward& args);
 
 // Decoding: new queries against a key/value cache. Row block s (rows query_offsets[s]..) belongs to cache slot
-// rows->slots[s], which holds rows->past[s] positions. Self: the rows' keys and values are appended at past[s].. first,
-// and query i sees positions 0 .. past[s] + i. Cross (`append` false): q alone is given, and all past[s] positions are
-// seen. A row's result does not depend on which other rows are in the call.
+// rows->slots[s], which holds rows->past[s] positions. Self (qkv): the rows' keys and values are appended at past[s]
+// first, and query i sees positions 0 .. past[s] + i. Cross (q): the queries see all past[s] positions. A row's result
+// does not depend on the other rows of the call.
 struct CachedAttention {
   Tensor qkv;  // self, packed; absent for cross
   Tensor q;    // cross

@@ -21,7 +21,7 @@ void choose_tokens(Context& context, const ChooseTokens& args) {
   check.that(args.penalty > 0 && args.scale > 0, "penalty {} and scale {}", args.penalty, args.scale);
   if (args.uniforms) {
     check.vector("uniforms", args.uniforms, texts, DType::F64);
-    check.that(args.count == 1, "{} tokens are to be drawn, not one", args.count);
+    check.that(args.count == 1, "uniforms draw one token, not {}", args.count);
   }
   check.matrix("out", args.out, texts, 2 + 3 * args.count, DType::F64);
   const auto elements = static_cast<double>(texts * vocabulary);

@@ -4,9 +4,9 @@
 
 namespace weft {
 
-// Of texts that grow by a token: which row of the logits each continues, and what its rules say. All i32, in one piece
-// where they were uploaded together. `blocked` and `repeated` hold each text's tokens one text after the other, of text
-// t from its begin to that of text t + 1, sorted and distinct.
+// For texts that grow by a token: the row of the logits that each text continues, and the tokens that its rules block
+// or penalise. All i32; the tensors may be slices of one upload. `blocked` and `repeated` hold the texts' tokens one
+// text after the other, those of text t from begins[t] to begins[t + 1], sorted and distinct.
 struct TextRules {
   Tensor rows;                     // [texts]
   Tensor blocked_begins, blocked;  // [texts + 1], [all]
@@ -14,14 +14,14 @@ struct TextRules {
 };
 
 // For text t with x = logits[rows[t]]:
-//   log_sum = log(sum_v exp(x[v]))                       -inf: all are; NaN or +inf: one is NaN or +inf
-//   s[v] = x[v], or as log-probability x[v] - log_sum, rounded to f32
-//   s[v] = s[v] > 0 ? s[v] / penalty : s[v] * penalty    of repeated tokens
-//   s[v] = -inf                                          of blocked tokens
+//   log_sum = log(sum_v exp(x[v]))                       -inf if all x[v] are; NaN or +inf if one x[v] is NaN or +inf
+//   s[v] = x[v], or x[v] - log_sum with `log_probabilities`, rounded to f32
+//   s[v] = s[v] > 0 ? s[v] / penalty : s[v] * penalty    if v is repeated
+//   s[v] = -inf                                          if v is blocked
 //   log_mass = log(sum_v exp(scale * s[v]))
-// The tokens chosen are the `count` best, the larger s first, of two alike the smaller token; those at -inf are never
-// chosen. Or, with `uniforms`, the one at which sum_{w <= v} exp(scale * s[w] - log_mass) reaches uniforms[t].
-// Sums run in one order, whatever other texts there are.
+// It chooses the `count` tokens of largest s, in descending order of s, then in ascending order of tokens; never one at
+// -inf. With `uniforms` it chooses the first v at which sum_{w <= v} exp(scale * s[w] - log_mass) reaches uniforms[t].
+// The order of a text's sums does not depend on the other texts.
 struct ChooseTokens {
   Tensor logits;  // f32[rows, vocabulary]
   TextRules rules;
@@ -29,10 +29,10 @@ struct ChooseTokens {
   bool log_probabilities = false;
   double penalty = 1;
   double scale = 1;
-  bool masses = false;  // whether log_mass is wanted; it is 0 where not, and always made with uniforms
+  bool masses = false;  // compute log_mass, which is 0 if not; `uniforms` imply it
   Tensor uniforms;      // f64[texts] in (0, 1), or absent
-  // f64[texts, 2 + 3 count], for one download: log_sum, log_mass, then (token, s[token], x[token]) for each chosen one.
-  // Token -1: no more are left.
+  // f64[texts, 2 + 3 count], for one download: log_sum, log_mass, then (token, s[token], x[token]) of each chosen
+  // token; token -1 if none is left.
   Tensor out;
 };
 

@@ -76,7 +76,7 @@ void cross_entropy_loss(Context& context, const CrossEntropyLoss& args) {
   check.floating("loss", args.loss);
   const int64_t rows = args.loss.elements();
   const DType dtype = args.loss.dtype();
-  check.that(dtype == accumulator_of(dtype), "loss {} is not of an accumulator dtype", args.loss);
+  check.that(dtype == accumulator_of(dtype), "loss {} has no accumulator dtype", args.loss);
   check.vector("targets", args.targets, rows, DType::I32);
   check.vector("row_max", args.row_max, rows, dtype);
   check.vector("row_sum", args.row_sum, rows, dtype);

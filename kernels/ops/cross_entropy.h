@@ -5,28 +5,29 @@
 
 namespace weft {
 
-// Cross-entropy, in one operation where the whole vocabulary is here, and below in four where it is divided over ranks.
-// Logits are of the accumulator dtype. Columns at or beyond `valid_columns` are padding: they count as -inf.
+// Cross-entropy: one operation if this rank holds the whole vocabulary, the four below if ranks share it.
+// Logits have the accumulator dtype. Columns from `valid_columns` on are padding: they count as -inf.
 // Loss of a row with target t, smoothing e, vocabulary V (as torch.nn.CrossEntropyLoss defines label smoothing):
 //   log Z - (1 - e) logit[t] - e / V sum_v logit[v],   Z = sum_v exp(logit[v]).
-// target < 0: the row counts for nothing, loss and gradient 0. A NaN or +inf among the logits of a row that counts
-// makes its loss non-finite.
+// A row with target < 0 is ignored: its loss and gradient are 0. A NaN or +inf among the logits of any other row makes
+// its loss non-finite.
 
-// A row at a time while it is in cache, each logit's exponential taken once. The gradient is CrossEntropyGradient's.
+// Works on a row at a time while it is in cache, and computes each logit's exponential once. The gradient is that of
+// CrossEntropyGradient.
 struct CrossEntropy {
   Tensor logits;              // [rows, columns]; if dlogits is given, undefined afterwards
-  Tensor targets;             // i32[rows]; one beyond the vocabulary has the loss NaN
+  Tensor targets;             // i32[rows]; the loss of a target beyond the vocabulary is NaN
   int64_t valid_columns = 0;  // the vocabulary, at least 1
   double smoothing = 0;
   StepState step;  // for dlogits
   Tensor loss;     // [rows], written
   Tensor nll;      // [rows], written: the loss without smoothing; or absent
-  Tensor dlogits;  // [rows, columns], written, or absent; compute dtype; may be the memory of logits if the dtypes are
-                   // equal
+  // [rows, columns], compute dtype, written; or absent. May be the memory of logits if the dtypes are equal.
+  Tensor dlogits;
 };
 void cross_entropy(Context& context, const CrossEntropy& args);
 
-// A chunk of the vocabulary, so that shards combine.
+// Statistics of a chunk of the vocabulary, which combine over chunks.
 struct CrossEntropyStats {
   Tensor logits;              // [rows, columns]
   Tensor targets;             // i32[rows], global token ids
@@ -39,15 +40,15 @@ struct CrossEntropyStats {
 };
 void cross_entropy_stats(Context& context, const CrossEntropyStats& args);
 
-// row_sum *= exp(row_max - whole_max): a chunk's sum of exponentials made ready to be added to the other chunks'.
+// row_sum *= exp(row_max - whole_max): rescales a chunk's sum of exponentials, to be added to those of other chunks.
 struct CrossEntropyRebase {
-  Tensor row_max;    // [rows], of the chunk
-  Tensor whole_max;  // [rows], of the whole vocabulary
-  Tensor row_sum;    // [rows], in place
+  Tensor row_max;    // [rows]: maximum over the chunk
+  Tensor whole_max;  // [rows]: maximum over the whole vocabulary
+  Tensor row_sum;    // [rows], updated in place
 };
 void cross_entropy_rebase(Context& context, const CrossEntropyRebase& args);
 
-// loss[r] from statistics of the whole vocabulary; nothing is averaged here.
+// loss[r] from statistics of the whole vocabulary, without averaging.
 struct CrossEntropyLoss {
   Tensor targets;
   Tensor row_max, row_sum, row_target, row_total;
@@ -63,7 +64,7 @@ struct CrossEntropyGradient {
   Tensor targets;
   int64_t first_column = 0;
   int64_t valid_columns = 0;
-  Tensor row_max, row_sum;  // of the whole vocabulary
+  Tensor row_max, row_sum;  // over the whole vocabulary
   double smoothing = 0;
   int64_t vocabulary = 0;
   StepState step;

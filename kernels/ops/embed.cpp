@@ -28,7 +28,7 @@ void embed_forward(Context& context, const EmbedForward& args) {
   check.matrix("y", args.y, rows, width, dtype);
   check.dropout(args.dropout, rows);
   if (args.positions) check_positions(check, args.positions, args.row_positions, rows, width, dtype);
-  // Of the tables only the rows that are looked up are read.
+  // Only the rows that are looked up are read from the tables.
   dispatch(context,
            {"embed_forward", OperationKind::Memory, static_cast<double>(args.y.elements()) * (args.positions ? 2 : 1),
             bytes_of({args.tokens}) + bytes_of({args.y}) * (args.positions ? 3 : 2)},

@@ -8,8 +8,8 @@
 namespace weft {
 
 // y[r] = dropout(scale * table[token[r] - first_token] + positions[position[r]]).
-// A token outside [first_token, first_token + table rows) contributes 0: a vocabulary-parallel shard (sum over tp
-// completes it; positions and dropout are then left to `add_positions`).
+// A token outside [first_token, first_token + table rows) contributes 0: it belongs to another vocabulary-parallel
+// shard. A sum over tp then completes y, and `add_positions` follows with positions and dropout.
 struct EmbedForward {
   Tensor tokens;  // i32[rows]
   Tensor table;   // [vocabulary shard, width], compute dtype
@@ -17,13 +17,13 @@ struct EmbedForward {
   double scale = 1;
   Tensor positions;  // [max positions, width], compute dtype, or absent
   Dropout dropout;
-  Tensor row_positions;  // i32[rows], if positions is present: each below positions' rows, as its maker has checked
+  Tensor row_positions;  // i32[rows], if positions is present: row numbers of positions, checked where they are made
   Tensor y;              // [rows, width]
 };
 void embed_forward(Context& context, const EmbedForward& args);
 
-// Gradients of tables are sums over rows in their order, without atomics: by_token and by_position list the rows sorted
-// by token and by position, then by row; made once where the tokens are.
+// Gradients of tables are sums over rows in ascending order, without atomics: by_token and by_position list the rows
+// sorted by token and by position, then by row.
 struct EmbedBackward {
   Tensor dy;
   Tensor tokens;
@@ -38,8 +38,8 @@ struct EmbedBackward {
 };
 void embed_backward(Context& context, const EmbedBackward& args);
 
-// y[r] = dropout(scale * x[r] + positions[position[r]]): the second half of `embed`, if a projection or a sum over
-// ranks stands between the two.
+// y[r] = dropout(scale * x[r] + positions[position[r]]): the second half of `embed`, for models with a projection or a
+// sum over ranks between the two halves.
 struct AddPositionsForward {
   Tensor x;
   double scale = 1;

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Tensor::rows() is 0 if there are no columns; a product over nothing has rows all the same.
+// The rows of a product. Unlike Tensor::rows() it is not 0 if there are no columns.
 int64_t leading(const Tensor& t) {
   int64_t n = 1;
   for (int d = 0; d + 1 < t.shape().rank(); ++d) n *= t.size(d);
@@ -18,13 +18,13 @@ double product_flops(int64_t rows, int64_t in, int64_t out) {
   return 2.0 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out);
 }
 
-// Of a weight that is packed as it is.
+// The format that keeps a weight's values unchanged.
 WeightFormat own_format(DType dtype) {
   if (dtype == DType::F64) return WeightFormat::Own;
   return dtype == DType::BF16 ? WeightFormat::Bf16 : WeightFormat::F32;
 }
 
-// What LinearBackward says of the product that made x.
+// The arguments about the product that made x.
 void check_producer(const Checks& check, const LinearBackward& args, int64_t rows, int64_t in) {
   const DType dtype = args.dy.dtype();
   const bool activated = args.input_activation != Activation::None;
@@ -32,7 +32,7 @@ void check_producer(const Checks& check, const LinearBackward& args, int64_t row
   if (args.input_dbias) check.vector("input_dbias", args.input_dbias.tensor, in, accumulator_of(dtype));
   check.dropout(args.input_dropout, rows);
   const bool given = activated || args.input_dropout.active() || args.input_dbias;
-  check.that(!given || args.dx, "the gradient of what made x needs a dx, not {}", args.dx.tensor);
+  check.that(!given || args.dx, "input_activation, input_dropout and input_dbias need a dx");
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ void linear_forward(Context& context, const LinearForward& args) {
                args.packed->in, args.weight);
     check.that((args.packed->format == WeightFormat::Own) == (dtype == DType::F64), "packed as {}, x {}",
                enum_name(args.packed->format), args.x);
-    check.that(!args.dropout.active() && !args.pre, "a packed weight with dropout or pre");
+    check.that(!args.dropout.active() && !args.pre, "packed excludes dropout and pre");
   }
   const Tensor& read = args.packed ? args.packed->data : args.weight;
   dispatch(context,

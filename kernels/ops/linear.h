@@ -7,11 +7,11 @@
 
 namespace weft {
 
-// A weight [out, in] packed: a copy in a backend's own layout, as products of few rows read it. f32 and bf16 weights
-// may be packed in any format, f64 in its own alone.
+// A copy of a weight [out, in] in a backend's own layout, for products of few rows. f32 and bf16 weights can be packed
+// in any format but Own, f64 weights in Own only.
 struct PackedLayout {
   int64_t out = 0, in = 0;
-  WeightFormat format = WeightFormat::Own;  // Own: of an f64 weight
+  WeightFormat format = WeightFormat::Own;  // Own for f64 weights
   Tensor data;
 };
 using PackedWeight = std::shared_ptr<const PackedLayout>;
@@ -23,14 +23,14 @@ struct PackWeight {
 PackedWeight pack_weight(Context& context, const Tensor& weight, WeightFormat format = WeightFormat::Own);
 
 // y = dropout(act(x W^T + b)). Rows of x are tokens; weight is [out, in] (leading dims flattened into out).
-// x, weight, bias, y, pre share the compute dtype (f32, bf16, f64). A plain product, without activation, dropout and
-// `pre`, may leave y in the accumulator dtype, unrounded: logits, and parts of a sum that is rounded later.
-// With `packed` the product is batch-invariant: a row's bits depend on that row and the weight alone, not on how many
-// rows stand beside it nor on the number of threads. Then without dropout and `pre`.
+// x, weight, bias, y, pre have the compute dtype (f32, bf16, f64). A plain product, without activation, dropout and
+// `pre`, may write y in the accumulator dtype, unrounded: logits, and parts of a sum that is rounded later. With
+// `packed` the product is batch-invariant: a row's bits depend on that row and the weight only, not on the number of
+// rows or of threads. `packed` excludes dropout and `pre`.
 struct LinearForward {
   Tensor x;             // [rows, in]
   Tensor weight;        // [..., in], elements = out * in
-  PackedWeight packed;  // read in place of weight
+  PackedWeight packed;  // if present, read instead of weight
   Tensor bias;          // [out] or absent
   Activation activation = Activation::None;
   Dropout dropout;  // after the activation
@@ -39,8 +39,8 @@ struct LinearForward {
 };
 void linear_forward(Context& context, const LinearForward& args);
 
-// y = dropout(act(pre)): what linear_forward does with its product, for a sum of several products. pre and y may be the
-// same memory.
+// y = dropout(act(pre)), as linear_forward applies it to one product, for a sum of several products. pre and y may be
+// the same memory.
 struct Activate {
   Tensor pre;  // [rows, out]
   Activation activation = Activation::None;
@@ -50,10 +50,9 @@ struct Activate {
 void activate(Context& context, const Activate& args);
 
 // dx = dy W; dweight = dy^T x; dbias = column sums of dy.
-// If x is what a product with activation and dropout made of input_pre, x = dropout(act(input_pre)), and nothing else
-// reads it, dx can be the gradient of input_pre at once: dx = dropout'(dy W) act'(input_pre), with its column sums in
-// input_dbias. The product that made input_pre then has no activation in its own backward. With Accumulate::Add, dx
-// holds what x's other readers brought to dy W.
+// If another product with activation and dropout made x = dropout(act(input_pre)), dx can be the gradient of input_pre
+// at once: dx = dropout'(dy W) act'(input_pre), with its column sums in input_dbias. The backward of that other product
+// then has no activation. With Accumulate::Add, dx holds the contributions of x's other readers to dy W.
 struct LinearBackward {
   Tensor dy;  // [rows, out]
   Tensor x;   // [rows, in]
@@ -61,7 +60,7 @@ struct LinearBackward {
   Gradient dx;       // [rows, in] or absent
   Gradient dweight;  // accumulator dtype, [..., in], or absent
   Gradient dbias;    // accumulator dtype, [out], or absent
-  // Of the product that made x. Any of them needs a dx.
+  // The product that made x. Each of these needs a dx.
   Activation input_activation = Activation::None;
   Tensor input_pre;  // [rows, in], if input_activation is not None
   Dropout input_dropout;

@@ -4,8 +4,8 @@
 
 namespace weft {
 
-// c = op(a) op(b) (+ c if Add), row-major matrices [rows, columns]. dtypes: all f32, all bf16, all f64, or a and b
-// bf16 with c f32. bf16 accumulates in fp32. The plain product that `linear` and the output projection are made of.
+// c = op(a) op(b) (+ c if Add), with row-major matrices [rows, columns]. dtypes: all f32, all bf16, all f64, or a and b
+// bf16 with c f32. bf16 accumulates in fp32.
 struct Matmul {
   Tensor a, b, c;
   bool transpose_a = false;

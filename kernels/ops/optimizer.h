@@ -9,24 +9,23 @@
 
 namespace weft {
 
-// What an update reads of each element besides the buffers: spans of a flat buffer that follow each other, each of one
-// weight decay and one factor of the learning rate. Made once.
+// Consecutive spans of a flat buffer, each with one weight decay and one factor of the learning rate. Made once.
 struct UpdateSpans {
-  std::vector<int64_t> begins;  // of each span, rising from 0; a span ends where the next begins, the last at the end
+  std::vector<int64_t> begins;  // ascending from 0; a span ends at the next begin, the last one at the buffer's end
   std::vector<double> decays;
-  std::vector<double> rates;                          // times step.learning_rate
-  Tensor device_begins, device_decays, device_rates;  // i64, f64 and f64, the same
+  std::vector<double> rates;                          // factors of step.learning_rate
+  Tensor device_begins, device_decays, device_rates;  // copies on the device: i64, f64, f64
 };
 using SharedUpdateSpans = std::shared_ptr<const UpdateSpans>;
 SharedUpdateSpans share_update_spans(Context& context, std::vector<int64_t> begins, std::vector<double> decays,
                                      std::vector<double> rates);
 
-// Flat optimizer updates on ranges of the flat buffers (all f32, or all f64 in tests), one call for all parameters of a
-// range. Gradients are multiplied by step.clip first. Nothing is changed if step.skip is set. `compute`, if present, is
-// written in the same pass with the new parameters, rounded to its dtype: what products read.
+// Optimizer updates of ranges of the flat buffers (all f32, or all f64 in tests): one call for all parameters of a
+// range. Gradients are multiplied by step.clip first. Nothing changes if step.skip is set. `compute`, if present,
+// receives the new parameters in the same pass, rounded to its dtype, for products to read.
 
 // AdamW (Loshchilov & Hutter 2019): m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
-// p -= lr (m / c1 / (sqrt(v / c2) + eps) + weight_decay p), c1, c2 the bias corrections, lr that of the span.
+// p -= lr (m / c1 / (sqrt(v / c2) + eps) + weight_decay p), with the bias corrections c1, c2 and the span's lr.
 // `coupled` adds weight_decay p to g instead (Adam with L2, Kingma & Ba 2015).
 struct AdamUpdate {
   Tensor parameter, gradient, moment1, moment2;
@@ -48,7 +47,7 @@ struct SgdUpdate {
 };
 void sgd_update(Context& context, const SgdUpdate& args);
 
-// out[0] (f64) = the sum of squares over all parts (added to what is there if Add), in a fixed order for given lengths.
+// out[0] (f64) = the sum of squares over all parts (+ out[0] if Add), in an order that depends on the lengths only.
 // Non-finite input gives a non-finite sum.
 struct SquareSum {
   std::span<const Tensor> parts;

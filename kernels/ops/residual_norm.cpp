@@ -20,8 +20,8 @@ void check_forward(const Checks& check, const ResidualNormForward& args) {
   if (args.sum) check.matrix("sum", args.sum, rows, width, dtype);
   const bool plain = !args.bias && !args.residual && !args.dropout.active();
   check.that(args.sum || (plain && args.normed),
-             "sum is absent, and is not x itself (bias {}, residual {}, dropout {})", args.bias, args.residual,
-             args.dropout.probability);
+             "sum is absent, which a plain norm alone allows (bias {}, residual {}, dropout {})", args.bias,
+             args.residual, args.dropout.probability);
   if (!args.normed) return;
   check.matrix("normed", args.normed, rows, width, dtype);
   check.vector("gamma", args.gamma, width, dtype);

@@ -6,19 +6,19 @@
 namespace weft {
 
 // sum = residual + dropout(x + bias); normed = (sum - mean) * rstd * gamma + beta (Ba et al., "Layer normalization",
-// 2016). Each part is optional: no residual, bias or dropout gives a plain norm (then `sum` is x itself and need not
-// be given); no `normed` gives a plain residual sum. Statistics are taken in two passes in the accumulator dtype.
-// Where bias, dropout or residual are added, x may be of the accumulator dtype beside a compute dtype elsewhere: a sum
-// over ranks, which is then rounded once, together with what is added. Gradients are of the compute dtype all the same.
+// 2016). Each part is optional: without residual, bias and dropout it is a plain norm (`sum` is then x and need not be
+// given); without `normed` it is a plain residual sum. Statistics take two passes in the accumulator dtype.
+// With bias, dropout or residual, x may have the accumulator dtype: a sum over ranks is then rounded once, together
+// with what is added. The other tensors, gradients included, keep the compute dtype.
 struct ResidualNormForward {
   Tensor x;     // [rows, width]; compute dtype, or with `sum` accumulator dtype
-  Tensor bias;  // [width] or absent: the bias of the row-parallel product that made x
+  Tensor bias;  // [width] or absent: bias of the row-parallel product that made x
   Dropout dropout;
   Tensor residual;  // [rows, width] or absent
   Tensor gamma;     // [width], compute dtype; present if normed is
   Tensor beta;      // [width] or absent
   double epsilon = 1e-5;
-  Tensor sum;     // [rows, width], written, or absent (plain norm); its dtype is the compute dtype
+  Tensor sum;     // [rows, width], compute dtype, written; or absent (plain norm)
   Tensor normed;  // [rows, width], written, or absent (plain residual sum)
   Tensor mean;    // accumulator dtype [rows], written if normed is
   Tensor rstd;    // accumulator dtype [rows]
@@ -27,9 +27,9 @@ void residual_norm_forward(Context& context, const ResidualNormForward& args);
 
 // d_total = dsum + norm'(dnormed); dresidual = d_total; dx = dropout'(d_total); dbias = column sums of dx.
 struct ResidualNormBackward {
-  Tensor dsum;     // gradient that reached `sum` by other ways (the residual stream), or absent
+  Tensor dsum;     // gradient of `sum` from its other readers (the residual stream), or absent
   Tensor dnormed;  // or absent
-  Tensor sum;      // as forward wrote it (x itself for a plain norm); needed if dnormed is present
+  Tensor sum;      // as forward wrote it (x for a plain norm); needed if dnormed is present
   Tensor gamma, mean, rstd;
   Dropout dropout;
   Gradient dx;         // or absent

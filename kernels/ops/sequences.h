@@ -9,11 +9,11 @@
 
 namespace weft {
 
-// Rows of a micro-batch are sequences laid end to end, without padding: sequence s is rows host[s] .. host[s + 1].
-// Made and checked once, where the sequences are known, and shared by all operations over them.
+// A micro-batch holds its sequences end to end, without padding: sequence s is rows host[s] .. host[s + 1]. Offsets are
+// made and checked once, and shared by all operations over the sequences.
 struct Offsets {
-  std::vector<int32_t> host;  // sequences + 1, rising from 0: shape information (costs, grids), never a device's result
-  Tensor device;              // i32, the same
+  std::vector<int32_t> host;  // [sequences + 1], ascending from 0; it sizes costs and grids without asking the device
+  Tensor device;              // i32 copy on the device
   int64_t longest = 0;
 
   int64_t sequences() const { return static_cast<int64_t>(host.size()) - 1; }
@@ -22,15 +22,15 @@ struct Offsets {
 };
 using SharedOffsets = std::shared_ptr<const Offsets>;
 
-// `device`: where they have been uploaded already, with what else describes the rows.
+// `device` holds the offsets already: a slice of an upload that describes the rows.
 SharedOffsets share_offsets(std::span<const int32_t> offsets, const Tensor& device);
 SharedOffsets share_offsets(Context& context, std::span<const int32_t> offsets);
 
-// Which slot of a key/value cache each sequence of a decoding step has, and how many positions it holds before the
-// step.
+// For each sequence of a decoding step: its slot in the key/value cache, and the number of positions in that slot
+// before the step.
 struct CacheRows {
   std::vector<int32_t> slots, past;
-  Tensor device;  // i32[2, sequences]: the same
+  Tensor device;  // i32[2, sequences]: copies of both on the device
 };
 using SharedCacheRows = std::shared_ptr<const CacheRows>;
 SharedCacheRows share_cache_rows(Context& context, std::vector<int32_t> slots, std::vector<int32_t> past);

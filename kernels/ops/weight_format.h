@@ -6,13 +6,12 @@
 
 namespace weft {
 
-// How the numbers of a packed weight are kept. Products widen them as they read and sum in f32, whatever the dtype of
-// their rows is.
+// The number format of a packed weight. Products widen the numbers as they read and sum in f32 for rows of any dtype.
 enum class WeightFormat : uint8_t {
-  Own,   // as the weight itself: f32, bf16 or f64
+  Own,   // that of the weight: f32, bf16 or f64
   F32,   //
   Bf16,  // rounded to nearest even
-  Int8,  // round(w / s) from -127 to 127 with s = max |w| / 127 of each output: an error of s / 2 at most
+  Int8,  // round(w / s) in -127..127 with s = max |w| / 127 per output: the error is at most s / 2
 };
 
 template <>

@@ -146,9 +146,9 @@ TEST(AttentionDropout, ChannelsBeginAtTheFirstKey) {
   Dropout dropout = run.dropout();
   dropout.first_channel = 8;
   EXPECT_EQ(test::error_of([&] { run.forward(run.scale(), dropout); }),
-            "attention_forward: dropout begins at channel 8, and the channels of attention are its keys, from 0");
+            "attention_forward: dropout begins at channel 8; attention's channels are its keys, from 0");
   EXPECT_EQ(test::error_of([&] { run.backward(run.scale(), dropout); }),
-            "attention_backward: dropout begins at channel 8, and the channels of attention are its keys, from 0");
+            "attention_backward: dropout begins at channel 8; attention's channels are its keys, from 0");
 }
 
 // A CUDA device takes the largest score of a row before the scale.
@@ -438,7 +438,7 @@ TEST_F(AttentionChecks, NameWhatDoesNotFit) {
   a.query_offsets = nullptr;
   EXPECT_EQ(message(a), "attention_forward: query offsets are absent");
   a.query_offsets = share_offsets(meta_, std::array<int32_t, 3>{0, 1, 5});
-  EXPECT_EQ(message(a), "attention_forward: self-attention with other key offsets");
+  EXPECT_EQ(message(a), "attention_forward: self-attention needs key offsets that are its query offsets");
   a = good();
   a.log_sum = t({2, 5}, DType::BF16);
   EXPECT_EQ(message(a), "attention_forward: log_sum is bf16[2, 5], expected f32[2, 5]");
@@ -447,7 +447,7 @@ TEST_F(AttentionChecks, NameWhatDoesNotFit) {
   EXPECT_EQ(message(a), "attention_forward: dropout probability 1 is outside [0, 1)");
   a = good();
   a.qkv = {}, a.q = t({5, 12}), a.kv = t({5, 24});
-  EXPECT_EQ(message(a), "attention_forward: causal cross-attention");
+  EXPECT_EQ(message(a), "attention_forward: cross-attention cannot be causal");
 }
 
 TEST_F(AttentionChecks, BackwardNamesWhatDoesNotFit) {

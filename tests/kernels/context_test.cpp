@@ -120,7 +120,7 @@ TEST(Memory, MoreThanThereIsIsAnError) {
     ADD_FAILURE() << "no error";
   } catch (const MemoryError& error) {
     const std::string text = error.what();
-    EXPECT_NE(text.find("out of memory: 18014398509481984 bytes asked for"), std::string::npos) << text;
+    EXPECT_NE(text.find("out of memory: 18014398509481984 bytes requested"), std::string::npos) << text;
   }
   EXPECT_EQ(context.memory().use().lent, 0U);
 }

@@ -223,7 +223,7 @@ TEST(PackedLinear, MisfitsAreNamed) {
   const PackedWeight packed = pack_weight(context, p.weight);
   EXPECT_EQ(
       error_of([&] { linear_forward(context, {.x = p.x, .weight = p.weight, .packed = packed, .y = y, .pre = y}); }),
-      "linear_forward: a packed weight with dropout or pre");
+      "linear_forward: packed excludes dropout and pre");
 }
 
 }  // namespace

@@ -319,7 +319,8 @@ TEST(ResidualNormChecks, RunsDryOnMetaAndNamesWhatDoesNotFit) {
             }),
             "residual_norm_forward: residual is bf16[6, 8], expected f32[6, 8]");
   EXPECT_EQ(message([](auto& a) { a.sum = {}; }),
-            "residual_norm_forward: sum is absent, and is not x itself (bias f32[8], residual f32[6, 8], dropout 0)");
+            "residual_norm_forward: sum is absent, which a plain norm alone allows (bias f32[8], residual f32[6, 8], "
+            "dropout 0)");
   EXPECT_EQ(message([](auto& a) { a.gamma = {}; }), "residual_norm_forward: gamma is absent");
   EXPECT_EQ(message([&](auto& a) {
               a.x = t({6, 8}, DType::BF16);

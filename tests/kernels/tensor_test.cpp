@@ -70,10 +70,10 @@ TEST(Tensors, MisusesAreNamed) {
   EXPECT_EQ(error_of([] { Tensor{}.flat(0, {1}); }), "flat 0 + [1] of (absent)");
   EXPECT_EQ(error_of([] { Tensor{}.slice(0, 0); }), "slice 0..0 of (absent)");
   EXPECT_EQ(error_of([] { Tensor{}.raw(); }),
-            "tensor (absent) is read on the host, where it does not lie: download it");
+            "tensor (absent) is not in the host's memory: download it before reading it");
   Context dry(Device{DeviceKind::Meta});
   EXPECT_EQ(error_of([&] { dry.empty({2}, DType::F32).data<float>(); }),
-            "tensor f32[2] is read on the host, where it does not lie: download it");
+            "tensor f32[2] is not in the host's memory: download it before reading it");
   EXPECT_FALSE(Tensor{});
   EXPECT_EQ(Tensor{}.text(), "(absent)");
 }

@@ -24,8 +24,8 @@ TEST(GuardedDevice, HoldsWhatWasUploadedAndRefusesTheHost) {
   download(*context, t, std::span<float>(back));
   EXPECT_EQ(back, numbers);
   EXPECT_EQ(error_of([&] { t.data<float>(); }),
-            "tensor f32[3] is read on the host, where it does not lie: download it");
-  EXPECT_EQ(error_of([&] { t.raw(); }), "tensor f32[3] is read on the host, where it does not lie: download it");
+            "tensor f32[3] is not in the host's memory: download it before reading it");
+  EXPECT_EQ(error_of([&] { t.raw(); }), "tensor f32[3] is not in the host's memory: download it before reading it");
 }
 
 TEST(GuardedDevice, AReadPastTheTensorsAddressEndsTheProgram) {
