@@ -8,7 +8,7 @@
 #include "kernels/ops/attention.h"
 #include "tests/kernels/check.h"
 
-// A case of attention with its tensors, and the composed formula in f64 that holds every weight: scores, softmax,
+// A case of attention with its tensors, and the composed formula in f64 that stores every weight: scores, softmax,
 // dropout from the definition in kernels/step_state.h, and the gradients by the chain rule.
 namespace weft::test {
 

@@ -12,7 +12,7 @@ using namespace test;
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// Scratch of one causal sequence of f32 in bytes, all threads together.
+// Bytes of scratch for one causal sequence of f32, all threads together.
 size_t scratch(const AttentionHeads& heads, int64_t length, int threads) {
   Context meta({DeviceKind::Meta, 0}, threads);
   const SharedOffsets offsets = share_offsets(meta, std::array<int32_t, 2>{0, static_cast<int32_t>(length)});
@@ -36,7 +36,7 @@ TEST(AttentionScratch, StaysSmallForManyHeadsAndLongSequences) {
   for (const int threads : {1, 4}) EXPECT_LT(scratch({8, 4, 128}, 1 << 20, threads), threads * kMiB) << threads;
 }
 
-// One thread takes the sequence as a whole; more of them share what it has, in tasks too small to hold it.
+// One thread takes the whole sequence; more threads share it, in tasks too small to hold all of it.
 TEST(AttentionScratch, ALongSequenceIsSharedByThreads) {
   const size_t whole = scratch({1, 1, 64}, 4096, 1);
   for (const int threads : {2, 3, 64}) EXPECT_LT(scratch({1, 1, 64}, 4096, threads) / threads, whole / 8) << threads;
@@ -46,9 +46,9 @@ TEST(AttentionScratch, ALongSequenceIsSharedByThreads) {
 
 class AttentionDivision : public testing::TestWithParam<DType> {};
 
-// Lengths beyond a task's run of queries and of keys, which the threads share and one thread does not.
+// Lengths beyond a task's run of queries and of keys: threads share them, one thread does not.
 TEST_P(AttentionDivision, DoesNotChangeABit) {
-  // On a CUDA device threads divide nothing: what is drawn anew is the order of blocks, which are smaller.
+  // On a CUDA device host threads divide nothing: it draws another order of blocks, which are smaller.
   const std::vector<int> threads_of_others = operations_on_cuda() ? std::vector{1} : std::vector{3, 4, 7};
   const int32_t longest = operations_on_cuda() ? 140 : 530;
   const auto cross = [&](AttentionCase& c) {

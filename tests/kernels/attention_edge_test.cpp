@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies behind the mask is not multiplied by 0 but left out: 0 times an infinity is not 0.
+// Masked pairs are skipped, not multiplied by 0: 0 times an infinity is not 0.
 #include <gtest/gtest.h>
 
 #include "tests/kernels/attention_case.h"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace test;
 
-// Two causal sequences that end off the blocks and tiles of the CPU's code.
+// Two causal sequences whose ends are not multiples of the CPU's blocks and tiles.
 constexpr int32_t kLength = 100;
 
 AttentionCase causal_case(const AttentionHeads& heads, DType dtype, int threads) {
@@ -30,7 +30,7 @@ void poison(const Tensor& t, int64_t row, int64_t begin, int64_t end, double val
   });
 }
 
-// Whether columns [begin, end) of the given rows have the same bits and are finite. Empty: yes.
+// Whether columns [begin, end) of the given rows have the same bits and are finite. True for no columns.
 testing::AssertionResult same_rows(const Tensor& a, const Tensor& b, int64_t first, int64_t last, int64_t begin,
                                    int64_t end) {
   const std::vector<double> left = values(a), right = values(b);
@@ -67,7 +67,7 @@ class AttentionEdge : public testing::TestWithParam<std::tuple<DType, AttentionH
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-// Around the blocks of the CPU's code and, for a simulated device, which takes its time, those of a CUDA device's.
+// Sizes around the CPU's blocks; for a simulated device, which is slow, around a CUDA device's blocks.
 std::vector<int64_t> poisoned_rows() {
   if (operations_on_cuda()) return {20, 63, 64, kLength - 1};
   return {1, 20, 47, 48, 63, 64, 70, kLength - 1};
@@ -83,7 +83,7 @@ TEST_P(AttentionEdge, AKeyOrValueBehindTheMaskIsNotRead) {
     for (const auto& [bad, value_too] :
          {std::pair{kNan, true}, {kInfinity, true}, {kNan, false}, {-kInfinity, false}}) {
       AttentionRun run(what());
-      // Of the last group: its value alone, or its key alone.
+      // In the last group: only its value, or only its key.
       const int64_t group = run.qkv.columns() - group_width(), at = group + key_begin() + (value_too ? width : 0);
       poison(run.qkv, row, at, at + width, bad);
       run.forward(), run.backward();
@@ -91,7 +91,8 @@ TEST_P(AttentionEdge, AKeyOrValueBehindTheMaskIsNotRead) {
       EXPECT_TRUE(same_rows(clean.out, run.out, kLength, all, 0, wide)) << row;
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, 0, row, group, group + key_begin())) << row;
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, kLength, all, 0, clean.dqkv.columns())) << row;
-      EXPECT_FALSE(same_rows(clean.out, run.out, row, kLength, 0, wide)) << "what sees it must show it, " << row;
+      EXPECT_FALSE(same_rows(clean.out, run.out, row, kLength, 0, wide))
+          << "a row that sees it must be non-finite: " << row;
       if (value_too) {
         EXPECT_TRUE(none_finite(run.out, row, kLength, wide - std::get<1>(GetParam()).queries * width, wide)) << row;
       }
@@ -107,7 +108,7 @@ TEST_P(AttentionEdge, KeysThatARowDoesNotSeeGetNothingOfIt) {
   for (const int64_t row : poisoned_rows()) {
     for (const double bad : {kNan, kInfinity}) {
       AttentionRun run(what());
-      poison(run.dout, row, run.dout.columns() - width, run.dout.columns(), bad);  // of the last head
+      poison(run.dout, row, run.dout.columns() - width, run.dout.columns(), bad);  // the last head
       run.forward(), run.backward();
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, row + 1, all, 0, wide)) << row;
       EXPECT_TRUE(same_rows(clean.dqkv, run.dqkv, 0, row, wide - group_width(), wide - 2 * width)) << row;
@@ -120,7 +121,7 @@ TEST_P(AttentionEdge, KeysThatARowDoesNotSeeGetNothingOfIt) {
   }
 }
 
-// Decoding: rows of one call see one another's keys and values only as far as the mask says.
+// Decoding: the mask limits which keys and values of the same call a row sees.
 TEST_P(AttentionEdge, CachedRowsDoNotReadLaterOnes) {
   const auto& [dtype, heads, threads] = GetParam();
   OperationContext context({}, threads);

@@ -33,8 +33,8 @@ struct NamedCase {
   AttentionCase c;
 };
 
-// Sizes 1, 7, 129 and others around the blocks and tiles of the CPU's code; empty sequences; head_dims that are and are
-// not whole vectors; grouped queries.
+// Sizes 1, 7, 129 and others around the CPU's blocks and tiles; empty sequences; head_dims that are whole vectors and
+// that are not; grouped queries.
 std::vector<NamedCase> cases() {
   const std::vector<int32_t> ragged = offsets_of({1, 7, 0, 129, 50, 2});
   const std::vector<int32_t> memory = offsets_of({3, 0, 5, 131, 1, 64});
@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(i.param).name) + "_" + std::string(name(std::get<1>(i.param)));
     });
 
-// A weight's channel is its key, whatever part of a model a device has.
+// A weight's channel is its key, on every part of a model.
 TEST(AttentionDropout, ChannelsBeginAtTheFirstKey) {
   AttentionRun run({.query_offsets = {0, 3}, .key_offsets = {0, 3}, .dropout = 0.1, .dtype = DType::F32});
   Dropout dropout = run.dropout();
@@ -210,7 +210,7 @@ TEST(AttentionMask, WithoutPositionsIsPermutationEquivariant) {
   }
 }
 
-// Under the causal mask the first row attends to itself alone.
+// Under the causal mask the first row attends only to itself.
 TEST(AttentionMask, FirstCausalRowSeesItselfAlone) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     AttentionRun run({.heads = {1, 1, 24},
@@ -226,11 +226,11 @@ TEST(AttentionMask, FirstCausalRowSeesItselfAlone) {
   }
 }
 
-// A masked weight is exactly 0. One row's value is a large number, which any weight however small would show,
-// and changing it (and its key) must leave the bits of every row that does not see it.
+// A masked weight is exactly 0. One row's value is so large that even a tiny weight would show, and changing it (and
+// its key) must not change the bits of any row that does not see it.
 TEST(AttentionMask, MaskedWeightsAreExactlyZeroInAThousandRandomCases) {
   const Philox philox(2024);
-  const uint32_t trials = operations_on_cuda() ? 100 : 1000;  // a simulated device takes its time
+  const uint32_t trials = operations_on_cuda() ? 100 : 1000;  // a simulated device is slow
   for (uint32_t trial = 0; trial < trials; ++trial) {
     const Philox::Counter draw = philox({trial, 0, 0, 0}), more = philox({trial, 1, 0, 0});
     std::vector<int32_t> lengths;
@@ -356,7 +356,7 @@ TEST(AttentionDropout, ShardsOfHeadsReassemble) {
   }
 }
 
-// A sequence's result does not depend on which others share its batch: dropout goes by its ids.
+// A sequence's result does not depend on the other sequences of its batch: dropout depends on its ids.
 TEST(AttentionDropout, SequencesDoNotDependOnTheirNeighbours) {
   const AttentionCase c{.heads = {2, 1, 8},
                         .query_offsets = offsets_of({50, 20, 33}),
@@ -366,7 +366,7 @@ TEST(AttentionDropout, SequencesDoNotDependOnTheirNeighbours) {
   AttentionRun batch(c);
   batch.forward();
   AttentionCase alone = c;
-  alone.query_offsets = alone.key_offsets = offsets_of({0, 20});  // still sample 51, now without its neighbours
+  alone.query_offsets = alone.key_offsets = offsets_of({0, 20});  // still sequence 51, now without its neighbours
   AttentionRun one(alone);
   std::copy_n(batch.qkv.data<float>() + 50 * 48, 20 * 48, one.qkv.data<float>());
   one.forward();
@@ -401,7 +401,7 @@ class AttentionChecks : public testing::Test {
 TEST_F(AttentionChecks, RunsDryAndCountsWhatTheMathematicsNeeds) {
   const AttentionForward args = good();
   attention_forward(meta_, args);
-  const double pairs = 3 + 6;  // of a query and a key that it sees, 2 and 3 rows
+  const double pairs = 3 + 6;  // pairs of a query and a key that it sees, for 2 and 3 rows
   EXPECT_EQ(meta_.ledger().entries().at("attention_forward").flops, pairs * 2 * 6 * 4);
   EXPECT_EQ(meta_.ledger().entries().at("attention_forward").bytes, 4 * (5 * 36 + 5 * 12 + 2 * 5));
   attention_backward(meta_, {.dout = t({5, 12}),

@@ -15,7 +15,7 @@ using test::random;
 using test::same_bits;
 using test::values;
 
-// New rows of a few sequences, whose keys and values so far lie in the cache.
+// New rows of a few sequences whose earlier keys and values lie in the cache.
 struct Call {
   std::vector<int32_t> offsets, slots, past;
 };
@@ -66,7 +66,7 @@ TEST_P(CachedAttentionTest, EqualsFullAttentionAndDoesNotDependOnTheCut) {
   }
 }
 
-// A row's bits are the same alone, among others, in another order, in another slot and on other thread counts.
+// A row's bits do not depend on other rows, their order, the slot or the number of threads.
 TEST_P(CachedAttentionTest, ARowDoesNotDependOnTheOthers) {
   const auto& [dtype, heads] = GetParam();
   const std::vector<int32_t> past{0, 37, 128, 5, 201}, added{1, 1, 3, 40, 1};

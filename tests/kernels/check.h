@@ -14,7 +14,7 @@
 #include "tests/support/error_of.h"
 #include "tests/support/operation_context.h"
 
-// What the tests of operations share: random tensors by seed, comparison by dtype, gradients by finite differences.
+// Shared by the tests of operations: random tensors by seed, comparison by dtype, gradients by finite differences.
 namespace weft::test {
 
 // Elements are functions of (seed, index): standard normal, scaled; rounded to the dtype.
@@ -65,7 +65,7 @@ inline bool same_bits(const Tensor& a, const Tensor& b) {
 // The error allowed in an element of a result, against the same computation in f64 on the same (rounded) inputs,
 // as a multiple of the largest element of the result (sums cancel, so errors follow the size of their terms):
 //   f32:  2^-24 a step, in sums of up to a few thousand terms, so some tens of roundings: 2e-5.
-//   bf16: 2^-9 for rounding the result, and the same again for an intermediate that is stored in bf16 (the value
+//   bf16: 2^-9 for rounding the result, and 2^-9 for an intermediate that is stored in bf16 (the value
 //         before an activation, its gradient), which a product with K terms averages over: 2e-2.
 //   f64:  1e-12.
 inline double tolerance(DType dtype) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing tokens against a sort in f64, with every rule.
+// Compares choose_tokens with a sort in f64, for every rule.
 #include "kernels/ops/choose_tokens.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 struct Case {
   int64_t vocabulary;
   int64_t count = 1;
-  bool rules = false;  // lists of blocked and repeated tokens, which some texts have empty
+  bool rules = false;  // lists of blocked and repeated tokens, empty for some texts
   bool log_probabilities = false;
   bool ties = false;
   double scale = 1;
@@ -36,7 +36,7 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
 
 struct Problem {
   int64_t vocabulary, texts = 5;
-  std::vector<float> logits;  // of 3 rows
+  std::vector<float> logits;  // 3 rows
   std::vector<int32_t> rows{2, 0, 1, 2, 1};
   std::vector<std::vector<int32_t>> blocked, repeated;
 
@@ -80,7 +80,7 @@ struct Problem {
 
 constexpr double kPenalty = 1.5;
 
-// The scores of a text, its rules applied. `log_sum` is the device's: what follows it is exact.
+// The scores of a text after its rules. `log_sum` is the device's, so that the rest is exact.
 std::vector<float> scores(const Problem& p, int64_t text, const Case& c, double log_sum) {
   std::vector<float> s;
   for (const float x : p.row(text)) s.push_back(c.log_probabilities ? static_cast<float>(x - log_sum) : x);
@@ -145,7 +145,8 @@ TEST_P(Choose, TheBestComeInOrder) {
   }
 }
 
-// At a token's share of the sum, less and more than a little: the token itself, and the next that has a share.
+// A uniform slightly below a token's cumulated share draws the token, one slightly above it the next token with a
+// share.
 TEST_P(Choose, DrawsInvertTheDistribution) {
   const Case& c = GetParam();
   const double penalty = c.rules ? kPenalty : 1;
@@ -172,7 +173,7 @@ TEST_P(Choose, DrawsInvertTheDistribution) {
   }
 }
 
-// What a text is told on more threads, and when it is asked for alone.
+// A text's result does not depend on the number of threads, nor on the other texts of the call.
 TEST_P(Choose, DoesNotDependOnThreadsOrOtherTexts) {
   const Case& c = GetParam();
   const std::vector<double> uniforms{0.2, 0.4, 0.6, 0.8, 0.99};
@@ -197,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, Choose,
                                          Case{5003, 6, true, true, false, 2}, Case{5003, 64}, Case{140001, 2, true}),
                          case_name);
 
-// Rows that are not what logits should be.
+// Logits with NaN or infinities.
 TEST(ChooseTokens, DegenerateRows) {
   OperationContext context;
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = -kNever;
@@ -218,7 +219,7 @@ TEST(ChooseTokens, DegenerateRows) {
   EXPECT_DOUBLE_EQ(at(3, 0), 3);
   EXPECT_EQ(at(3, 2), 1);
   EXPECT_EQ(at(3, 5), -1);
-  EXPECT_EQ(at(4, 2), 0);  // 0 and -0 are alike: the smaller token
+  EXPECT_EQ(at(4, 2), 0);  // 0 and -0 compare equal: the smaller token
   EXPECT_EQ(at(4, 5), 1);
 }
 

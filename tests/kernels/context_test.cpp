@@ -33,7 +33,8 @@ TEST(Memory, ABlockServesRequestsDownToTwoThirds) {
   EXPECT_EQ(context.memory().use().lent, 0U);
 }
 
-// Batches of text have other shapes in every step: their memory must not add up, nor be asked for anew for ever.
+// Batches of text differ in shape from step to step: their memory must not add up, and the device must not be asked for
+// memory in every step.
 TEST(Memory, StepsOfRaggedShapesShareTheirBlocks) {
   Context context;
   const auto step = [&](int64_t rows) {
@@ -47,7 +48,7 @@ TEST(Memory, StepsOfRaggedShapesShareTheirBlocks) {
   EXPECT_EQ(context.memory().use().cached, settled);
 }
 
-// Blocks kept for reuse are held as well: nobody else can have them.
+// Blocks kept for reuse count as held: no other process can use them.
 TEST(Memory, PeakIsTheMostHeldAtOnce) {
   Context context;
   { const Tensor a = context.empty({4096}, DType::F32), b = context.empty({4096}, DType::F32); }
@@ -81,7 +82,7 @@ TEST(Memory, TheDryDeviceCountsWithoutTaking) {
   EXPECT_EQ(dry.memory().use().lent, 0U);
 }
 
-// What is planned is what a real device comes to hold, block for block.
+// A plan holds the same blocks as a real device.
 TEST(Memory, TheDryDeviceKeepsItsBlocksAsARealOneDoes) {
   Context dry(Device{DeviceKind::Meta}), real;
   const auto run = [](Context& context) {
@@ -99,7 +100,7 @@ TEST(Memory, TheDryDeviceKeepsItsBlocksAsARealOneDoes) {
   EXPECT_EQ(planned.peak, used.peak);
 }
 
-// A block may be larger than what it is lent for: what is held counts the block, and the two add up.
+// A block may be larger than the request: held() counts the block.
 TEST(Memory, WhatIsHeldIsBlocks) {
   Context context;
   { const Tensor large = context.empty({30000}, DType::F32); }
@@ -111,7 +112,7 @@ TEST(Memory, WhatIsHeldIsBlocks) {
   EXPECT_EQ(use.held(), held);
 }
 
-// The sanitizers' allocators end the process where the system's returns null.
+// A sanitizer's allocator ends the process when the system's returns null.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Memory, MoreThanThereIsIsAnError) {
   Context context;
@@ -161,7 +162,7 @@ TEST(Ledger, CountsOperations) {
   EXPECT_GT(context.ledger().total().seconds, 0);
 }
 
-// What an operation's file may leave out does not compile.
+// A cost without one of its parts does not compile.
 static_assert(std::is_constructible_v<Cost, const char*, OperationKind, double, double>);
 static_assert(!std::is_constructible_v<Cost, const char*, double, double>);
 static_assert(!std::is_constructible_v<Cost, const char*, OperationKind, double>);

@@ -55,7 +55,7 @@ struct Problem {
   Tensor logits, targets;
 };
 
-// Row 1, where there is one, is padding (target -1).
+// Row 1, if there is one, is ignored (target -1).
 Problem problem(Context& context, const Case& c, DType dtype) {
   std::vector<int32_t> targets;
   for (int64_t r = 0; r < c.rows; ++r) targets.push_back(r == 1 ? -1 : static_cast<int32_t>((r * 31 + 5) % c.valid));
@@ -131,7 +131,7 @@ TEST_P(CrossEntropyOf, AgreesWithF64) {
   }
 }
 
-// Two chunks, combined as ranks of a sharded vocabulary combine theirs, give what the whole gives.
+// Two chunks, combined as ranks of a sharded vocabulary combine theirs, give the result of the whole vocabulary.
 TEST_P(CrossEntropyOf, ChunksCombine) {
   const Case c = GetParam();
   if (c.valid < 2) return;  // one column cannot be cut in two
@@ -161,7 +161,7 @@ struct Whole {
   Tensor loss, nll, dlogits;
 };
 
-// The one operation, on a copy of the logits; dlogits of `dtype`, in the logits' memory if they have it.
+// cross_entropy() on a copy of the logits; dlogits has `dtype`, and the logits' memory if that is their dtype.
 Whole whole(Context& context, const Case& c, const Problem& p, DType dtype) {
   const Tensor logits = copy(context, p.logits);
   Whole w{context.empty({c.rows}, logits.dtype()), context.empty({c.rows}, logits.dtype()),
@@ -280,7 +280,7 @@ TEST(CrossEntropyEdges, TheOneOperationMindsPaddingIgnoredRowsAndWhatIsNotFinite
     }
   }
   const Problem p = problem(context, c, DType::F32);
-  p.targets.data<int32_t>()[2] = 36;  // one beyond the vocabulary: no other row's memory is touched
+  p.targets.data<int32_t>()[2] = 36;  // beyond the vocabulary: no other row's memory is touched
   EXPECT_TRUE(std::isnan(at(whole(context, c, p, DType::F32).loss, 2)));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithm a matrix product on a CUDA device takes: measured, kept, and found again by another engine. The
-// simulated device gives each algorithm a time and an order of sums of its own.
+// The choice of algorithms for matrix products on a CUDA device: they are measured, kept, and adopted by another
+// engine. Each algorithm of the simulated device has its own time and its own order of sums.
 #include <cuda_runtime_api.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ std::vector<float> wave(int64_t size, float step) {
   return values;
 }
 
-// [m, k] times [k, n], in fp32, with results that stand between two rows that nobody may touch.
+// [m, k] times [k, n], in fp32; the result lies between two rows that must not change.
 struct Trial {
   explicit Trial(int64_t rows, int64_t columns = 32, int64_t inner = 256)
       : m(rows),
@@ -79,7 +79,7 @@ class Algorithms : public testing::Test {
  protected:
   Algorithms() { engine.set_options(kMeasured); }
 
-  // Products that an engine puts into its stream, seen from the simulator's own time: each costs more than 5 us.
+  // The number of products that an engine puts into its stream, from the simulator's clock: each takes more than 5 us.
   double microseconds(const std::function<void()>& work) const {
     Event before(0, Event::Kind::Time), after(0, Event::Kind::Time);
     stream.record(before);
@@ -108,7 +108,7 @@ class Algorithms : public testing::Test {
 
   AlgorithmTable empty_table() const { return {device_name(0), engine.library()}; }
 
-  // Of Trial(32).
+  // The shape of Trial(32).
   static constexpr ProductKey kKey{
       .m = 64, .n = 32, .k = 256, .epilogue = CUBLASLT_EPILOGUE_DEFAULT, .alignment = {256, 256, 128}};
   Stream stream{0};
@@ -123,7 +123,7 @@ TEST_F(Algorithms, TheFastestIsTakenAndNotTheFirst) {
     trial.run(engine), trial.run(first);
     const double taken = microseconds([&] { engine.run(trial.gemm()); });
     const double of_first = microseconds([&] { first.run(trial.gemm()); });
-    // The simulated times of a shape's algorithms are 1, 1.1, 1.2 and 1.3 times its work, behind 5 us for each launch.
+    // The simulated times of a shape's algorithms are 1, 1.1, 1.2 and 1.3 times its work, plus 5 us for each launch.
     const double least = 5 + 2e-6 * static_cast<double>(trial.m * trial.n * trial.k);
     EXPECT_NEAR(taken, least, 1e-3) << columns;
     slower += of_first > least + 1e-3;
@@ -141,7 +141,7 @@ TEST_F(Algorithms, EachShapeIsMeasuredOnceForAllRowsOfAStep) {
   EXPECT_EQ(products(engine.tuned()).size(), 2u);
 }
 
-// A weight's gradient sums over rows; what it is added to is another shape than what it replaces.
+// A weight's gradient sums over rows; adding to it is another shape of product than overwriting it.
 TEST_F(Algorithms, RowsThatAreSummedOverAreCountedInStepsToo) {
   const Trial some(32, 32, 100), more(32, 32, 120);
   for (const Trial* trial : {&some, &more}) {
@@ -204,12 +204,12 @@ TEST_F(Algorithms, AnotherEngineTakesOverWhatWasMeasured) {
   const double once = microseconds([&] { engine.run(trial.gemm()); });
   EXPECT_EQ(microseconds([&] { heir.run(trial.gemm()); }), once);
   EXPECT_EQ(trial.c.values(), expected);
-  // What an engine has measured itself stays; what it has not is added.
+  // An engine keeps its own measurements and adopts the others.
   other.run(engine), heir.take_tuned(engine.tuned(), "some/file");
   EXPECT_EQ(products(heir.tuned()).size(), 2u);
 }
 
-// One after the other all algorithms are said to be the fastest: each gives bits of its own.
+// Makes each algorithm the fastest in turn: each gives different bits.
 TEST_F(Algorithms, WhatIsTakenOverIsWhatRuns) {
   const Trial trial(32);
   const std::vector<float> fastest = trial.run(engine);
@@ -255,7 +255,7 @@ TEST_F(Algorithms, DamagedTablesAreRefusedAndChangeNothing) {
   EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("some/file"));
   EXPECT_THAT(refusal(changed(text, "\"version\": 1", "\"version\": 2")), HasSubstr("this build reads version 1"));
   EXPECT_THAT(refusal(changed(text, "\"n\": 32", "\"n\": 40")), HasSubstr("the checksum is another"));
-  // With a checksum of its own, what does not mean an algorithm is refused all the same.
+  // A text with a valid checksum but no valid algorithm is refused too.
   const auto resealed = [&](const std::function<void(nlohmann::json&)>& change) {
     nlohmann::json file = nlohmann::json::parse(text);
     change(file.at("table").at("products").at(0));
@@ -271,7 +271,7 @@ TEST_F(Algorithms, DamagedTablesAreRefusedAndChangeNothing) {
   EXPECT_EQ(engine.tuned(), text);
 }
 
-// An algorithm that the library does not know, or that does not take these rows, is passed over for its first.
+// The library's first algorithm replaces one that it does not know, or that does not take these rows.
 TEST_F(Algorithms, WhatTheLibraryRefusesDoesNotRun) {
   const Trial trial(32);
   MatmulEngine first(stream);
@@ -284,8 +284,8 @@ TEST_F(Algorithms, WhatTheLibraryRefusesDoesNotRun) {
   EXPECT_EQ(engine.tuned(), table.text());
 }
 
-// Without a table, an algorithm may not depend on which number of rows of a step comes first. The one that the library
-// names first for few rows needs more workspace for many than there is.
+// Without a table, the algorithm may not depend on the number of rows that comes first. The library's first algorithm
+// for few rows needs more workspace for many rows than there is.
 TEST_F(Algorithms, TheFirstDoesNotDependOnWhatCameBefore) {
   const Trial few(20, 81920, 16), many(60, 81920, 16);
   MatmulEngine one(stream), other(stream);
@@ -313,11 +313,11 @@ TEST_F(Algorithms, Tf32IsOfFp32AndOnlyWhereItIsAskedFor) {
   EXPECT_EQ(product(DType::F32, fine.get(), one.get()), 1 + 1.f / 4096);
   engine.set_options({.algorithms = AlgorithmChoice::Measured, .tf32 = true});
   EXPECT_EQ(product(DType::F32, fine.get(), one.get()), 1);
-  EXPECT_EQ(products(engine.tuned()).size(), 2u);  // the algorithm of the one is not the other's
+  EXPECT_EQ(products(engine.tuned()).size(), 2u);  // the two shapes have different algorithms
   EXPECT_EQ(product(DType::BF16, half.get(), half.get()), 1);
 }
 
-// What one rank has found for a shape that both have met, the first of them decides; the other's is forgotten.
+// If two ranks have measured a shape, both adopt the first rank's algorithm.
 TEST_F(Algorithms, RanksTakeWhatTheFirstOfThemHasFound) {
   const auto times = [](const char* number) { setenv("WEFT_CUDA_DEVICE_TIMES", number, 1); };
   const Trial both(32), one(32, 48), other(32, 64);
@@ -333,7 +333,7 @@ TEST_F(Algorithms, RanksTakeWhatTheFirstOfThemHasFound) {
   EXPECT_THAT(engine.choices(), testing::StartsWith("measured: 3 products"));
   EXPECT_EQ(products(second.tuned())[0], products(texts[0])[0]);
   EXPECT_EQ(engine.newly_tuned(), "");
-  // What was agreed upon stays when more is measured.
+  // Agreed algorithms stay when more shapes are measured.
   const Trial third(32, 80);
   third.run(engine);
   EXPECT_EQ(products(engine.newly_tuned()).size(), 1u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies that run beside a CUDA device's operations: what comes before them and after them. Nothing here waits for the
-// device in between, so that whatever is not said to be in order is not, in any schedule.
+// The order of copies beside a CUDA device's operations. No test waits for the device in between, so work without an
+// explicit order may run in any.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class CudaCopies : public testing::Test {
   static void send(UploadAhead& upload, const std::vector<float>& values) {
     upload.send(std::as_bytes(std::span(values)));
   }
-  // Of a tensor that some queued work still reads and that nobody holds any more.
+  // The memory of a tensor that queued work still reads, though no reference to it is left.
   const void* place_in_use() {
     const Tensor read = on_device(numbers(0));
     fill(cuda, sums, 0);
@@ -80,7 +80,7 @@ TEST_F(CudaCopies, OneThatNobodyWaitsForLeavesItsMemoryInOrder) {
   EXPECT_EQ(on_host(next), std::vector<float>(kElements, 3));
 }
 
-// More than one piece of pinned memory, and more pieces than there are.
+// Copies larger than one piece of pinned memory, and larger than all pieces.
 TEST_F(CudaCopies, ALongUploadGoesInPieces) {
   std::vector<int32_t> values(5 << 20);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i * 7);
@@ -128,7 +128,7 @@ TEST_F(CudaSnapshot, HoldsWhatWasThereBeforeItIsWrittenOver) {
   EXPECT_EQ(cuda.ledger().entries().contains("download"), false);
 }
 
-// Work that only reads goes on beside it, and it is not waited for.
+// Work that only reads the tensors runs beside a snapshot and does not wait for it.
 TEST_F(CudaSnapshot, IsReadBesideIt) {
   const Tensor a = on_device(numbers(1));
   const auto snapshot = copy({a});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of operations on a CUDA device: what belongs to one, and what is read anew at each launch.
+// Graphs of operations on a CUDA device: the values that a graph keeps, and those that each launch reads.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -22,7 +22,7 @@ class CudaGraphs : public testing::Test {
     fill(cuda, t, value);
     return t;
   }
-  // All elements of which must be the same.
+  // The value of all elements, which must be equal.
   float value_of(const Tensor& t) {
     std::vector<float> values(kElements);
     download(cuda, t, std::span(values));
@@ -44,7 +44,7 @@ TEST_F(CudaGraphs, RunWhenTheyAreLaunchedAndReadWhatIsThereThen) {
   EXPECT_EQ(value_of(sums), 2 + 20 + 20);
 }
 
-// It works in memory that it had when it was captured, whatever was asked for and given back since.
+// A graph works in the memory that it had when it was captured, whatever tensors have come and gone since.
 TEST_F(CudaGraphs, KeepTheMemoryOfTheirTensors) {
   const Tensor out = filled(0);
   const OperationGraph graph(cuda, [&] {
@@ -58,7 +58,7 @@ TEST_F(CudaGraphs, KeepTheMemoryOfTheirTensors) {
   EXPECT_EQ(value_of(out), 5);
 }
 
-// A block a little smaller than what comes next would otherwise go back to the device to make room.
+// The pool of graphs does not release a block that is slightly smaller than the next request.
 TEST_F(CudaGraphs, GiveNoneOfTheirMemoryBackWhileTheyAreMade) {
   const Tensor small = filled(0), large = cuda.zeros({kElements * 5 / 4}, DType::F32);
   const OperationGraph graph(cuda, [&] {
@@ -83,7 +83,7 @@ TEST_F(CudaGraphs, GiveTheirMemoryBackWhenTheLastOneGoes) {
   const size_t one = cuda.memory().use().lent;
   EXPECT_GT(one, before);
   auto second = make();
-  EXPECT_EQ(cuda.memory().use().lent, one) << "they take turns in it";
+  EXPECT_EQ(cuda.memory().use().lent, one) << "graphs share the memory";
   first->launch(), second->launch();
   first = nullptr;
   second->launch();
@@ -126,7 +126,7 @@ TEST_F(CudaGraphs, CountWhatTheyCostAtEachLaunch) {
   EXPECT_EQ(cuda.ledger().total().flops, 3.0 * 2 * kElements);
 }
 
-// What cannot be captured ends the capture, and the device goes on.
+// An operation that cannot be captured ends the capture; the device still works.
 TEST_F(CudaGraphs, AnErrorWithinLeavesTheContextAsItWas) {
   const Tensor x = filled(3);
   const size_t lent = cuda.memory().use().lent;

@@ -74,7 +74,7 @@ void CudaTraffic::expect_rules(const char* operation, double least_share) {
     EXPECT_GE(wanted, 0.9) << operation << ": " << kernel;
     EXPECT_LE(conflicts, 1.1) << operation << ": " << kernel;
   }
-  // What the process writes at its end is of all operations.
+  // The process's report at its end covers all operations.
   for (const auto& [kernel, cost] : before_) cuda_device::simulator().kernels[kernel] += cost;
 }
 

@@ -8,7 +8,7 @@
 #include "simulator/runtime/simulator.h"
 #include "tests/kernels/check.h"
 
-// What CUDA kernels ask of memory, counted by the simulated device from real addresses.
+// The memory requests of CUDA kernels, counted by the simulated device from real addresses.
 namespace weft::test {
 
 struct TrafficCase {
@@ -29,19 +29,19 @@ class CudaTraffic {
   void optimizer();
   void activations();
   void packed_products();
-  // Of heads of 64 columns; and of the other widths that kernels are made for, of which those of 32 have so few bytes
-  // that the numbers of their rows are up to 30 % of the sectors.
+  // Heads of 64 columns, and of the other widths that kernels are made for. Rows of heads of 32 columns are so short
+  // that up to 30 % of the sectors hold one number per row.
   void attention();
   void cached_attention();
   void cross_entropy();  // the width is the vocabulary
-  void choose_tokens();  // as above
+  void choose_tokens();  // the width is the vocabulary
 
   const std::set<std::string>& ran() const { return ran_; }  // families of kernels
 
  private:
-  // Of the sectors that a kernel moves, at least 90 % are moved by requests of 16 bytes a lane, and of these bytes at
-  // least 90 % are wanted; shared memory takes at most 1.1 times the cycles that its distinct bytes need. The rest is
-  // what a row has one of (its number, its mean, its token: a sector for all lanes together).
+  // Requests of 16 bytes a lane move at least 90 % of a kernel's sectors, and at least 90 % of these bytes are used.
+  // Shared memory takes at most 1.1 times the cycles that its distinct bytes need. The other sectors hold one number
+  // per row (its index, its mean, its token), which all lanes read together.
   template <class Run>
   void expect_whole_requests(const char* operation, Run&& run, double share = 0.9) {
     begin();

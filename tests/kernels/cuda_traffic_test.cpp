@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA kernels ask of memory, counted by the simulated device from real addresses: at the widths of models, reads
-// and writes are 16 bytes a lane and leave little of a sector unused, and shared memory has no bank conflicts.
+// The memory requests of CUDA kernels, counted by the simulated device from real addresses: at the widths of models,
+// reads and writes are 16 bytes a lane and use nearly whole sectors, and shared memory has no bank conflicts.
 #include "tests/kernels/cuda_traffic.h"
 
 namespace weft {
@@ -33,7 +33,7 @@ TEST_P(VocabularyTraffic, ChooseTokens) { CudaTraffic(GetParam()).choose_tokens(
 INSTANTIATE_TEST_SUITE_P(Vocabularies, VocabularyTraffic,
                          testing::Values(TrafficCase{DType::F32, 50304}, TrafficCase{DType::BF16, 50304}), name_of);
 
-// A kernel that no operation above runs is one that nobody counts.
+// Every kernel is counted: the operations above run all of them.
 TEST(CudaTraffic, EveryKernelIsHeldToTheRules) {
   CudaTraffic rows({DType::BF16, 768}), vocabulary({DType::BF16, 50304});
   rows.residual_norm(), rows.embed(), rows.rows_and_columns(), rows.optimizer(), rows.activations();
@@ -43,7 +43,7 @@ TEST(CudaTraffic, EveryKernelIsHeldToTheRules) {
   known.insert(vocabulary.ran().begin(), vocabulary.ran().end());
   const std::set<std::string> all = test::kernels_of_the_program();
   for (const test::Exempt& exempt : test::exempt_kernels()) {
-    EXPECT_TRUE(all.contains(exempt.kernel)) << exempt.kernel << ": there is none";
+    EXPECT_TRUE(all.contains(exempt.kernel)) << exempt.kernel << ": no such kernel";
     known.insert(exempt.kernel);
   }
   for (const std::string& kernel : all) EXPECT_TRUE(known.contains(kernel)) << kernel;

@@ -89,7 +89,7 @@ TEST_P(CudnnPlans, CrossAttention) {
   expect_plans(cross_windows(333, 1024, 128));
 }
 
-// So those heads are weft's own kernels', with the reason that is told.
+// weft's own kernels then compute these heads, and the reason is logged.
 TEST_P(CudnnPlans, HeadsOfWhichRowsDoNotBeginAtWholeVectorsAreRefused) {
   EXPECT_NE(refusal(causal_windows(1024, 65), false).find("multiple of 8"), std::string::npos);
   EXPECT_NE(refusal(causal_windows(1024, 65), true).find("multiple of 8"), std::string::npos);

@@ -51,7 +51,7 @@ TEST(DropoutMask, FollowsTheDefinition) {
   }
 }
 
-// Wherever the channels of a tensor begin in those of a model, which is what a rank of several has.
+// A tensor-parallel shard begins at any channel of the model.
 TEST(Dropouts, OperationsFollowTheDefinitionFromAnyChannelOn) {
   Source s(0.37);
   for (const int64_t first_channel : {0, 1, 2, 3, 4, 5, 6, 7, 8, 123, 1'000'000}) {
@@ -74,7 +74,7 @@ TEST(DropoutMask, SlicesReassemble) {
   for (const int64_t cut : {1, 7, 8, 127, 128, 129, 255, 399}) {
     std::vector<float> parts = s.row(1, 0, cut);
     const std::vector<float> by_begin = s.row(1, cut, 400 - cut);
-    s.dropout.first_channel = cut;  // as a tensor-parallel shard holds it
+    s.dropout.first_channel = cut;  // a tensor-parallel shard
     EXPECT_EQ(s.row(1, 0, 400 - cut), by_begin);
     s.dropout.first_channel = 0;
     parts.insert(parts.end(), by_begin.begin(), by_begin.end());

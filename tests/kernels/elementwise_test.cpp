@@ -32,7 +32,7 @@ TEST(Elementwise, FillsAndAdds) {
   }
 }
 
-// bf16 to f32, from any place of a buffer: what bf16 rounds away is kept.
+// bf16 added to f32 from any offset of a buffer: the sum is not rounded to bf16.
 TEST(Elementwise, AddsBf16ToF32) {
   OperationContext context;
   for (const int64_t n : {1, 7, 129, 4097}) {
@@ -73,7 +73,7 @@ TEST(Elementwise, ConversionRoundsToNearestEvenAndKeepsSpecials) {
   for (const double v : values(copy_as(context, nan, DType::BF16))) EXPECT_TRUE(std::isnan(v));
 }
 
-// Between the dtypes that models compute in, from and to any place of a buffer.
+// Between the dtypes that models compute in, from and to any offset of a buffer.
 TEST(Elementwise, ConversionsBeginAnywhere) {
   OperationContext context;
   for (const int64_t n : {1, 7, 129, 4097}) {

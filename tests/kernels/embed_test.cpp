@@ -17,7 +17,7 @@ struct Case {
   double dropout = 0;
   double scale = 1;
   int64_t first_token = 0;
-  bool frequent = false;  // one token has most of the rows
+  bool frequent = false;  // most rows have the same token
   friend void PrintTo(const Case& c, std::ostream* out) {
     *out << c.rows << "x" << c.width << " of " << c.vocabulary << (c.positions ? " positions" : "")
          << (c.dropout > 0 ? " dropout" : "") << (c.scale != 1 ? " scaled" : "") << " from " << c.first_token
@@ -25,7 +25,7 @@ struct Case {
   }
 };
 
-// The rows in the order of their indices, as the maker of a batch sorts them.
+// The rows sorted by their indices, as a batch sorts them.
 Tensor sorted_rows(Context& context, const Tensor& indices) {
   std::vector<int32_t> rows(static_cast<size_t>(indices.elements()));
   std::iota(rows.begin(), rows.end(), 0);
@@ -191,7 +191,7 @@ TEST_P(Embed, AddingTwiceIsTwiceTheGradient) {
     const std::vector<Tensor> a = twice.gradients(), b = once.gradients();
     for (size_t i = 0; i < a.size(); ++i) {
       std::vector<double> doubled = values(b[i]);
-      const bool added = a[i].storage() != twice.dx.storage();  // dx is always written anew
+      const bool added = a[i].storage() != twice.dx.storage();  // dx is always overwritten
       for (double& v : doubled) v *= added ? 2 : 1;
       EXPECT_EQ(values(a[i]), doubled) << "gradient " << i << " " << name(dtype);
     }
@@ -282,7 +282,7 @@ TEST(EmbedChecks, RunsDryOnMeta) {
   EXPECT_EQ(entries.at("add_positions_backward").calls, 1);
 }
 
-// Rotating each pair by its angle times k takes PE(t) to PE(t + k), whatever t is.
+// Rotating each pair by its angle times k takes PE(t) to PE(t + k), for every t.
 TEST(Sinusoids, ShiftIsAFixedLinearMap) {
   const int64_t length = 200, width = 24, half = width / 2;
   for (const SinusoidForm form : {SinusoidForm::Interleaved, SinusoidForm::Halves}) {

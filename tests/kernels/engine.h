@@ -6,12 +6,12 @@
 
 namespace weft::test {
 
-// Of the CPU alone.
+// For a context of the CPU.
 inline cpu::MatmulEngine& engine_of(Context& context) {
   return dynamic_cast<cpu::CpuBackend&>(context.backend()).matmul();
 }
 
-// Whether bf16 products are emulated: the CPU's engine has both ways, a device one.
+// The ways of computing bf16 products: the CPU's engine can also emulate them, a device cannot.
 inline std::vector<bool> emulations() { return operations_on_cuda() ? std::vector{false} : std::vector{false, true}; }
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library that computes attention is given, and when: the library here writes down what it is asked for.
+// The calls of a library that computes attention: the library here records its arguments.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/cudnn/attention.h"
@@ -11,7 +11,7 @@ namespace {
 
 using test::OperationContext;
 
-// What the library was asked for, and what it is to refuse.
+// The calls that the library has recorded, and the plans that it refuses.
 struct Notes {
   std::vector<AttentionWindows> built;
   std::vector<AttentionPointers> runs;
@@ -51,7 +51,7 @@ class NotedPlans : public AttentionPlans {
 
 struct Case {
   std::vector<int32_t> query_offsets = {0, 80, 160};
-  std::vector<int32_t> key_offsets = {};  // cross, if there are any
+  std::vector<int32_t> key_offsets = {};  // cross-attention, unless empty
   AttentionHeads heads = {3, 1, 16};
   DType dtype = DType::BF16;
   double dropout = 0;
@@ -113,7 +113,7 @@ int64_t elements_between(const Tensor& from, const void* to) {
   return (static_cast<const std::byte*>(to) - from.device_raw()) / static_cast<int64_t>(size_of(from.dtype()));
 }
 
-// kernels/ops/attention.h: what a row holds.
+// The layout of a row: kernels/ops/attention.h.
 TEST(AttentionWindows, LieAsRowsArePacked) {
   for (const bool cross : {false, true}) {
     const AttentionWindows w{
@@ -169,7 +169,7 @@ TEST_F(LibraryAttentionTest, BackwardIsGivenGradientsAndItsStatisticsBySequence)
   EXPECT_EQ(elements_between(args.dkv, at.dkey), 0);
   EXPECT_EQ(elements_between(args.dkv, at.dvalue), 16);
   EXPECT_TRUE(notes_.built.back().backward && notes_.built.back().cross && !notes_.built.back().causal);
-  // In the workspace, beside what the library works in.
+  // They lie in the workspace, beside the library's own.
   const auto* const packed = static_cast<const float*>(at.log_sum);
   EXPECT_GE(reinterpret_cast<const std::byte*>(packed), notes_.workspaces.back() + kWorkspace);
   EXPECT_LE(reinterpret_cast<const std::byte*>(packed + args.log_sum.elements()),
@@ -214,12 +214,12 @@ TEST_F(LibraryAttentionTest, ARefusedShapeIsNotAskedForAgainAndToldOnce) {
   const AttentionBackward args = call({}), longer = call({.query_offsets = {0, 96, 192}});
   testing::internal::CaptureStdout();
   for (const AttentionBackward& each : {args, args, longer, longer}) EXPECT_FALSE(run(each));
-  const std::string told = testing::internal::GetCapturedStdout();
+  const std::string logged = testing::internal::GetCapturedStdout();
   EXPECT_EQ(notes_.built.size(), 2);
   const std::string line = "attention: weft's own kernels in place of a library: not planned today";
-  const size_t at = told.find(line);
-  ASSERT_NE(at, std::string::npos) << told;
-  EXPECT_EQ(told.find("attention:", at + 1), std::string::npos) << told;
+  const size_t at = logged.find(line);
+  ASSERT_NE(at, std::string::npos) << logged;
+  EXPECT_EQ(logged.find("attention:", at + 1), std::string::npos) << logged;
 }
 
 TEST_F(LibraryAttentionTest, APlanThatDoesNotRunIsLeft) {
@@ -228,7 +228,7 @@ TEST_F(LibraryAttentionTest, APlanThatDoesNotRunIsLeft) {
   notes_.refuse_runs = true;
   EXPECT_FALSE(run(args));
   notes_.refuse_runs = false;
-  EXPECT_FALSE(run(args));  // so that a shape is not computed now in one way and now in the other
+  EXPECT_FALSE(run(args));  // so that a shape is always computed in the same way
   EXPECT_EQ(notes_.built.size(), 1);
 }
 

@@ -196,8 +196,8 @@ TEST_P(Linear, ActivateIsWhatForwardDoesWithItsProduct) {
   }
 }
 
-// What another reader of x brought to its gradient goes through the producer's slope and mask as dy W does.
-TEST_P(Linear, AProducersGradientTakesInWhatDxHeld) {
+// The contribution of another reader of x goes through the producer's slope and mask as dy W does.
+TEST_P(Linear, AProducersGradientIncludesWhatDxHeld) {
   OperationContext context;
   const Problem p(context, GetParam(), DType::F64);
   Result whole = run(p), halves = forward(p);
@@ -247,7 +247,7 @@ TEST(LinearEdges, DropoutKeepsScalesAndFollowsTheKey) {
   EXPECT_FALSE(same_bits(y, forward(p).y));
 }
 
-// Rows enough for each way the engine runs a product: few, whole blocks, ragged, many.
+// Numbers of rows for each way the engine runs a product: few, whole blocks, ragged, many.
 TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
   for (const DType dtype : {DType::F32, DType::BF16}) {
     for (const int64_t rows : {1, 16, 64, 65, 128, 1000, 2048, 2050, 2112}) {
@@ -261,7 +261,7 @@ TEST(LinearEdges, EveryNumberOfRowsAgreesWithF64) {
   }
 }
 
-// In bf16 the activation and its dropout are rounded together: to the nearest bf16 of what they are of `pre`.
+// In bf16 the activation and its dropout are rounded once: to the bf16 nearest to their exact value for `pre`.
 TEST(LinearEdges, ActivationAndDropoutRoundOnce) {
   OperationContext context;
   const Problem p(context, {.rows = 65, .in = 40, .out = 300, .activation = Activation::Gelu, .dropout = 0.3},
@@ -278,8 +278,8 @@ TEST(LinearEdges, ActivationAndDropoutRoundOnce) {
   EXPECT_GT(kept, 65 * 150);
 }
 
-// And so are its slope and dropout in backward; the bias gradient sums what has not been rounded at all. A weight of
-// ones in the diagonal shows the gradient that goes in.
+// Its slope and dropout in backward are rounded once too; the bias gradient sums the unrounded values. An identity
+// weight shows the incoming gradient.
 TEST(LinearEdges, TheGradientBeforeTheActivationRoundsOnce) {
   OperationContext context;
   const int64_t n = 40;
@@ -315,7 +315,7 @@ TEST(LinearEdges, AnInputThatNoProductMadeHasAPlainGradient) {
   for (size_t c = 0; c < sums.size(); ++c) EXPECT_NEAR(values(r.dbias)[c], sums[c], 1e-13);
 }
 
-// Values that bf16 cannot hold come out of a plain product whole, whichever way the engine runs it.
+// A plain product keeps values that bf16 cannot hold, in every way the engine runs it.
 TEST(LinearEdges, APlainProductMayStayUnrounded) {
   for (const bool emulate : emulations()) {
     for (const int64_t rows : {1, 16, 64, 65, 128, 2112}) {

@@ -30,7 +30,7 @@ StepState step_state() {
           .clip = 0.5};
 }
 
-// The same decay and rate for all elements.
+// One decay and one rate for all elements.
 SharedUpdateSpans all(Context& context, double decay, double rate = 1) {
   return share_update_spans(context, {0}, {decay}, {rate});
 }
@@ -100,7 +100,7 @@ TEST(Optimizer, F32AgreesWithF64OnAnyThreads) {
   EXPECT_TRUE(close(a.v, exact.v, 1e-6));
 }
 
-// One call over several decays and rates gives what a call for each span gives, and the rounded copy beside it.
+// One call over several decays and rates equals a call for each span, and writes the rounded copy.
 TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
   constexpr int64_t kMany = 50001;
   const StepState s = step_state();
@@ -135,7 +135,7 @@ TEST(Optimizer, SpansHaveTheirOwnDecayAndRateAndTheComputeCopyFollows) {
   }
 }
 
-// Buffers that do not begin where vectors do give the same bits as those that do.
+// Unaligned buffers give the same bits as aligned ones.
 TEST(Optimizer, DoesNotDependOnWhereBuffersBegin) {
   constexpr int64_t kMany = 5003;
   OperationContext context;
@@ -206,7 +206,7 @@ TEST(SquareSum, CountsAllPartsAndAddsWhereAsked) {
   EXPECT_EQ(*out.data<double>(), 0);
 }
 
-// More parts than one launch on a device takes, of two dtypes in turn, that begin anywhere.
+// More parts than one launch on a device takes, of alternating dtypes and at any offset.
 TEST(SquareSum, TakesAnyNumberOfParts) {
   OperationContext context;
   const Tensor flat = random(context, {20000}, DType::F32, 1), rounded = random(context, {20000}, DType::BF16, 2);

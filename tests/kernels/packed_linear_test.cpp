@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;
 
-// Numbers from -1 to 1, by a generator that makes millions of them fast.
+// Numbers from -1 to 1, by a generator that is fast enough for millions of them.
 Tensor spread(Context& context, const Shape& shape, DType dtype, uint32_t draw) {
   const Tensor t = context.empty(shape, DType::F32);
   for (float& v : t.span<float>()) {
@@ -21,7 +21,7 @@ Tensor spread(Context& context, const Shape& shape, DType dtype, uint32_t draw) 
   return dtype == DType::F32 ? t : copy_as(context, t, dtype);
 }
 
-// A dtype of rows and a format of the weight, whose own dtype is that of the rows.
+// The dtype of the rows and of the weight, and the format of the packed weight.
 struct Kind {
   DType dtype;
   WeightFormat format;
@@ -49,7 +49,8 @@ struct Problem {
   }
 };
 
-// Rows alone, in company, across the blocks that a panel is multiplied with; one thread, more, more than panels.
+// Single rows, several rows, rows across the blocks that a panel is multiplied with; one thread, several, more than
+// panels.
 void expect_independent_rows(int64_t rows, int64_t in, int64_t out, const Kind& kind, std::vector<int64_t> counts) {
   OperationContext one;
   const Problem p(one, rows, in, out, kind.dtype);
@@ -71,7 +72,7 @@ TEST(PackedLinear, ARowDoesNotDependOnTheRowsBesideItNorOnThreads) {
   for (const Kind& kind : kKinds) {
     expect_independent_rows(13, 33, 65, kind, {1, 2, 5, 6, 7, 12, 13});
     expect_independent_rows(9, 1, 1, kind, {1, 4, 9});
-    if (operations_on_cuda()) {  // a simulated device has to be able to do it, too
+    if (operations_on_cuda()) {  // a simulated device is slow
       expect_independent_rows(19, 768, 12, kind, {1, 8, 11, 19});
       expect_independent_rows(9, 3072, 8, kind, {1, 9});
     } else {
@@ -141,7 +142,7 @@ TEST(PackedLinear, SmallWholeNumbersAreExact) {
   const Tensor exact = p.product(context, pack_weight(context, p.weight), 0, 6);
   for (const WeightFormat format : {WeightFormat::Bf16, WeightFormat::Int8}) {
     const Tensor y = p.product(context, pack_weight(context, p.weight, format), 0, 6);
-    // A GPU's order of summing is that of a format's 16 bytes.
+    // A GPU sums in the order of a format's pieces of 16 bytes.
     EXPECT_TRUE(operations_on_cuda() ? close(y, exact, 1e-6) : same_bits(y, exact));
   }
   for (int64_t r = 0; r < 6; ++r) EXPECT_EQ(exact.data<float>()[r * 70 + 9], p.bias.data<float>()[9]);
@@ -162,7 +163,7 @@ TEST(PackedLinear, WhatIsNotFiniteShowsWhereItIs) {
   }
 }
 
-// As without packing: in bf16 the activation reads a rounded number.
+// In bf16 the activation reads a rounded number, as without packing.
 TEST(PackedLinear, ActivatesWhatItWouldHaveWritten) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F64}) {
     for (const Activation activation : {Activation::Relu, Activation::Gelu, Activation::GeluTanh}) {

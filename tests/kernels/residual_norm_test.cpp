@@ -165,7 +165,7 @@ TEST_P(ResidualNorm, AgreesWithF64) {
   }
 }
 
-// A sum over ranks comes in the accumulator dtype: f32 beside bf16.
+// A sum over ranks has the accumulator dtype: f32 for bf16.
 TEST_P(ResidualNorm, TakesAnUnroundedSum) {
   if (GetParam().plain()) return;  // a plain norm's x is what backward reads
   OperationContext context({}, 2);

@@ -10,6 +10,12 @@ using namespace test;
 
 using test::error_of;
 
+// A gradient without a mode does not compile.
+static_assert(std::is_constructible_v<Gradient, Tensor, Accumulate>);
+static_assert(!std::is_constructible_v<Gradient, Tensor>);
+static_assert(!std::is_convertible_v<Tensor, Gradient>);
+static_assert(!std::is_aggregate_v<Gradient>);
+
 TEST(DTypes, SizesAndNames) {
   EXPECT_EQ(size_of(DType::F32), 4U);
   EXPECT_EQ(size_of(DType::BF16), 2U);

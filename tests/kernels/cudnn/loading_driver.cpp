@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 that loads any code and runs none: all that cuDNN asks of a driver while it builds a plan for a device
-// that is described to it. Each entry point of the toolkit's driver library that is not defined here answers that it is
-// done; driver_names.inc lists them.
+// A libcuda.so.1 that loads any code and runs none, which is enough for cuDNN to build a plan for a device given by its
+// description. driver_names.inc lists the other entry points of the toolkit's driver library: each returns success.
 namespace {
 
 constexpr int kDone = 0, kNoDevice = 100;
@@ -14,7 +13,7 @@ int handed(void** handle) {
 
 extern "C" {
 
-int cuInit(unsigned) { return kNoDevice; }  // CUDA's runtime is to know that there is none
+int cuInit(unsigned) { return kNoDevice; }  // CUDA's runtime then reports no device
 int cuLibraryLoadData(void** library) { return handed(library); }
 int cuLibraryGetKernel(void** kernel) { return handed(kernel); }
 int cuLibraryGetModule(void** module) { return handed(module); }
