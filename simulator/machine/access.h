@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of a warp: where each lane's bytes are, with all checks made and the traffic counted.
+// Loads and stores of a warp: the address of each lane's bytes, checked, with the traffic counted.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ struct Access {
   int bytes = 4;                 // of one lane: a power of two up to 16
   Touch kind = Touch::Read;
   bool counted = true;
-  bool whole_warp = false;  // ldmatrix, wmma: what one lane names, all read
+  bool whole_warp = false;  // ldmatrix, wmma: all lanes read what one lane names
 };
 
-// Where the lanes' bytes are. A lane whose access is wrong, which is reported, is missing in `good`.
+// The addresses of the lanes' bytes. A lane whose access is wrong is reported and missing in `good`.
 struct Reached {
   uint32_t good = 0;
   std::array<std::byte*, kLanes> at;
-  std::byte* first = nullptr;  // not null: all active lanes are side by side from here on, the lowest one first
+  std::byte* first = nullptr;  // if not null: all active lanes lie side by side from here, the lowest one first
 };
 
 using Addresses = std::array<uint64_t, kLanes>;

@@ -27,19 +27,20 @@ class History {
  public:
   History() : entries_{{kFirstRun, kBeforeAll}} {}
 
-  // The first run of an operation that begins now.
+  // Begins an operation, and returns its first run.
   RunId begin(OpId op);
-  // One more run of the operation that executes.
+  // Begins another run of the executing operation.
   RunId next_run();
   RunId current_run() const { return last_; }
 
   OpId op_of(RunId run) const;
   bool remembers(OpId op) const;
-  // Runs of operations that `op`, the one that executes, is not ordered after.
+  // Runs of operations that the executing operation `op` is not ordered after.
   std::vector<RunRange> unordered_before(OpId op, const HappensBefore& order) const;
 
   void forget_settled(const HappensBefore& order);
-  // The list has doubled since settled operations were last looked for: looking now costs little a begin().
+  // True once the list has doubled since the last search for settled operations: then a search costs little per
+  // begin().
   bool grown() const { return entries_.size() > look_again_; }
 
   // Run numbers are nearly used up: renumber() then gives each finished operation one number. Every stamp in memory

@@ -22,7 +22,7 @@ struct Transfer {
   size_t bytes() const { return count * bytes_of(type); }
 };
 
-// `read` brings what one of them sends.
+// `read` returns the bytes that one of them sends.
 Bytes packed(const std::vector<Transfer>& transfers, const std::function<Bytes(const Transfer&)>& read);
 
 // Where what `rank` sends or receives is not what another one receives or sends, in the order of the calls: a sentence.

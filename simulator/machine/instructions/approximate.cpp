@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that a device computes approximately. Here they are exact up to rounding (fp32: computed in fp64), which
-// lies within the bounds of the manual; what a kernel makes of a device's own error is not shown.
+// lies within the bounds of the manual; how a kernel reacts to a device's own error stays open.
 #include <array>
 
 #include "simulator/machine/instructions/elementwise.h"
