@@ -12,7 +12,7 @@ namespace weft::cuda_device {
 
 struct Access {
   Space space = Space::Generic;  // Generic, Global, Const, Shared or Local
-  int bytes = 4;                 // of one lane: a power of two up to 16
+  int bytes = 4;                 // a lane: a power of two up to 16
   Touch kind = Touch::Read;
   bool counted = true;
   bool whole_warp = false;  // ldmatrix, wmma: all lanes read what one lane names
@@ -26,7 +26,7 @@ struct Reached {
 };
 
 using Addresses = std::array<uint64_t, kLanes>;
-Addresses addresses_of(const Warp& w, const Operand& o);  // of all lanes, active or not
+Addresses addresses_of(const Warp& w, const Operand& o);  // the addresses of all lanes, active or not
 
 Reached reach(Warp& w, const Instruction& i, const Addresses& addresses, const Access& access);
 

@@ -10,7 +10,7 @@ namespace weft::cuda_device {
 
 // An operation in a stream: a launch, a copy, a memset, a library's work. runtime/ gives each a number of its own.
 using OpId = uint64_t;
-constexpr OpId kBeforeAll = 0;  // what was there before all operations: every operation is ordered after it
+constexpr OpId kBeforeAll = 0;  // older than all operations: every operation is ordered after it
 
 class HappensBefore {
  public:

@@ -16,7 +16,7 @@ namespace weft::cuda_device {
 
 using RunId = uint32_t;
 constexpr RunId kNever = 0;     // "no access so far"
-constexpr RunId kFirstRun = 1;  // of kBeforeAll
+constexpr RunId kFirstRun = 1;  // the run of kBeforeAll
 
 struct RunRange {
   RunId first = 0, end = 0;
@@ -52,7 +52,7 @@ class History {
 
    private:
     friend class History;
-    std::vector<RunId> firsts_;  // of the old intervals; the k-th becomes number kFirstRun + k
+    std::vector<RunId> firsts_;  // first runs of the old intervals; the k-th becomes number kFirstRun + k
   };
   Renumbering renumber();
   size_t size() const { return entries_.size(); }

@@ -35,7 +35,7 @@ struct Allocation {
   int device = 0;  // the device that owns it; -1: the host's, which all devices reach
   int number = 0;  // for messages: counts from 1
   bool freed = false;
-  OpId allocated_by = kBeforeAll;      // of a stream-ordered allocation
+  OpId allocated_by = kBeforeAll;      // the operation of a stream-ordered allocation
   mutable OpId known_to = kBeforeAll;  // the last operation that proved to come after it
   std::ptrdiff_t to_alias = 0;         // alias - address
   mutable Shadow shadow;
@@ -45,7 +45,7 @@ class Memory {
  public:
   struct Limits {
     int devices = 1;
-    size_t bytes_per_device = size_t{80} << 30;  // what allocate() gives at most; pages are taken only when written
+    size_t bytes_per_device = size_t{80} << 30;  // the most that allocate() returns; pages are taken only when written
   };
   Memory(const HappensBefore& order, Reports& reports) : Memory(order, reports, Limits()) {}
   Memory(const HappensBefore& order, Reports& reports, Limits limits);
@@ -86,7 +86,7 @@ class Memory {
   // Marks the bytes as never written (a sub-allocator reuses a block).
   void poison(uint64_t address, size_t bytes);
 
-  // What the operation that executes has written up to now and nobody has freed: visit(offset in its
+  // Bytes that the executing operation has written and nothing has freed: visit(offset in its
   // allocation, bytes) for each stretch, from the lowest address on.
   void for_each_written(const std::function<void(size_t offset, std::span<const std::byte>)>& visit) const;
 
@@ -112,7 +112,7 @@ class Memory {
   Fault fault_of(const Allocation* a, uint64_t address, size_t bytes) const;
   Fault fault_of(const Conflict& conflict, const std::string& memory, Touch kind) const;
   static std::string name_of(const Allocation& a);
-  const Accessor& accessor() const { return accessor_; }  // of the operation that executes
+  const Accessor& accessor() const { return accessor_; }  // the executing operation as the author of accesses
 
   Reports& reports() { return reports_; }
   const HappensBefore& order() const { return order_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated device found wrong with a program.
+// Findings of the simulated device about a program.
 #pragma once
 
 #include <mutex>

@@ -277,7 +277,7 @@ void Shadow::forget(size_t offset, size_t bytes) {
 
 void Shadow::take_written(RunId since, const std::function<void(size_t, size_t)>& visit) {
   const size_t end = std::exchange(written_end_, 0);
-  size_t from = 0, to = 0;  // of the stretch so far
+  size_t from = 0, to = 0;  // the stretch so far
   const auto add = [&](size_t offset, size_t bytes) {
     if (offset != to || from == to) {
       if (from < to) visit(from, to - from);

@@ -78,7 +78,7 @@ struct Conflict {
   enum class Why : uint8_t { Nothing, Uninitialised, SameWarp, OtherWarp, OtherBlock, OtherOperation };
   Why why = Why::Nothing;
   bool with_write = false;  // the earlier access
-  RunId run = kNever;       // of the earlier access
+  RunId run = kNever;       // run of the earlier access
   size_t granule = 0;       // the first one concerned
   explicit operator bool() const { return why != Why::Nothing; }
 };

@@ -49,7 +49,7 @@ Traffic side_by_side_traffic(uint32_t exec, const Addresses& addresses, int byte
 
 // One part of a request, in units of the access's width: unit u lies in the banks of group u % groups.
 struct Part {
-  std::array<uint64_t, kBanks> first = {};  // of each group, a unit + 1
+  std::array<uint64_t, kBanks> first = {};  // a unit + 1 of each group
   uint64_t units = 0, cycles = 1;           // distinct units; most of one group
   bool one_each = true;                     // no group has two
 };

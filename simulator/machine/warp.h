@@ -19,7 +19,7 @@ struct Block;
 struct AsyncCopy {
   uint32_t lanes = 0;
   int32_t pc = 0;     // its instruction
-  uint8_t bytes = 0;  // of a lane
+  uint8_t bytes = 0;  // a lane
   std::array<uint64_t, kLanes> to;
   std::array<const std::byte*, kLanes> from;
   std::array<uint8_t, kLanes> wanted;  // the rest of the bytes becomes zero
@@ -75,13 +75,13 @@ struct Block {
   Counters* counters = nullptr;
   Releases* releases = nullptr;
   uint32_t number = 0;       // within the grid
-  size_t blocks_before = 0;  // of the launch, already run
+  size_t blocks_before = 0;  // blocks of the launch that ran before
   Accessor global, shared;   // this block as the author of accesses, but for thread and moment
   std::vector<Release> acquired;
   std::vector<std::byte> shared_bytes, local_bytes;
   Shadow shared_shadow;
   std::vector<Warp> warps;
-  uint32_t yes = 0, asked = 0;                    // of the predicates brought to a barrier that reduces them
+  uint32_t yes = 0, asked = 0;                    // predicates brought to a barrier that reduces them
   std::array<const Allocation*, 64> recent = {};  // found by the instructions at these counters
 
   const Kernel& kernel() const { return *launch->kernel; }

@@ -50,7 +50,7 @@ using Decode = void (*)(Statement&);
 struct TableEntry {
   std::string_view name;
   Decode decode;
-  size_t operands = 0;  // that its functions take at least, those in braces counted one by one
+  size_t operands = 0;  // the fewest that its functions take, those in braces counted one by one
 };
 
 // Fills in the instruction and the widths. Throws UnknownInstruction.

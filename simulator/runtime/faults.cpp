@@ -19,7 +19,7 @@ struct sigaction& action_before() {
 
 bool was_write(const void* context) {
 #if defined(__x86_64__)
-  constexpr greg_t kWriteBit = 2;  // of the page fault's error code
+  constexpr greg_t kWriteBit = 2;  // a bit of the page fault's error code
   return static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWriteBit;
 #else
   return context != nullptr;  // not known: the stricter guess

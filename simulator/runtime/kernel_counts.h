@@ -13,9 +13,9 @@
 namespace weft::cuda_device {
 
 struct KernelCounts {
-  Counters counted;           // of all its launches
-  uint64_t blocks = 0;        // of all its launches
-  uint64_t threads = 0;       // of its largest block
+  Counters counted;           // all launches together
+  uint64_t blocks = 0;        // all launches together
+  uint64_t threads = 0;       // threads of its largest block
   uint64_t shared_bytes = 0;  // the most that a block had, static and dynamic
   void add(const Launch& launch, const Counters& cost);
   KernelCounts& operator+=(const KernelCounts& other);

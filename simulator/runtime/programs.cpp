@@ -10,7 +10,7 @@ namespace {
 struct FatHeader {
   uint32_t magic;
   uint16_t version, header_bytes;
-  uint64_t bytes;  // of all entries
+  uint64_t bytes;  // size of all entries
 };
 struct FatEntry {
   uint16_t kind, attributes;

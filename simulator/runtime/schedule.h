@@ -29,12 +29,12 @@ struct Stream {
   uint32_t number = 0;      // names it in clocks
   bool blocking = false;    // ordered with the device's legacy default stream
   uint32_t count = 0;       // operations ever put into it
-  double microseconds = 0;  // of work ever put into it, in the simulator's own time
+  double microseconds = 0;  // time of all work ever put into it, in the simulator's own time
   OpId last = kBeforeAll;
   Clock clock;  // the operations that its next one will know to be finished
   std::deque<Task> queue;
   std::shared_ptr<Capture> capture;  // null: work put into it will run
-  int branch = 0;                    // of the graph that is being captured
+  int branch = 0;                    // its branch in the captured graph
   std::vector<size_t> frontier;      // nodes of it that this stream's next one comes after
 };
 
@@ -85,7 +85,7 @@ class Schedule {
   const Operations& operations() const { return operations_; }
   std::mt19937_64& random() { return random_; }
   void seed(uint64_t seed) { random_.seed(seed); }
-  std::string waiting() const;  // what heads the streams that are not empty, for messages
+  std::string waiting() const;  // the heads of streams that are not empty, for messages
 
  private:
   bool runnable(const Stream& stream) const;

@@ -22,7 +22,7 @@ struct Settings {
   uint64_t fail_allocation = 0;      // WEFT_CUDA_DEVICE_FAIL_ALLOCATION: the n-th allocation finds no memory; 0: none
   uint64_t fail_launch = 0;          // WEFT_CUDA_DEVICE_FAIL_LAUNCH: the n-th launch is refused
   uint64_t fail_kernel = 0;          // WEFT_CUDA_DEVICE_FAIL_KERNEL: the n-th launched kernel fails when it runs
-  // Of the process' n-th collective, when its device comes to it: FAIL_COLLECTIVE: it never ends, and is an
+  // Faults of the process' n-th collective, when its device comes to it: FAIL_COLLECTIVE: it never ends, and is an
   // asynchronous error of its communicator; STOP_COLLECTIVE: the process gets SIGSTOP; KILL_COLLECTIVE: SIGKILL.
   uint64_t fail_collective = 0, stop_collective = 0, kill_collective = 0;
   std::string counts;  // WEFT_CUDA_DEVICE_COUNTS: a file for what each kernel cost, written at exit; none

@@ -171,8 +171,8 @@ bool Simulator::await_move(uint64_t seen_there, const std::function<bool()>& don
   return false;
 }
 
-// What has moved elsewhere is read before this process looks whether it can run something: what moves after that look
-// is seen by the wait.
+// The progress of other processes is read before this process looks for something to run, so that the wait notices
+// progress made after that look.
 bool Simulator::run_until(const std::function<bool()>& done) {
   ++waiting_;
   bool moved = true;

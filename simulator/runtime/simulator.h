@@ -40,9 +40,9 @@ class Simulator {
   Memory memory;
   Programs programs;
   PinnedGuard pinned;
-  Counters counters;       // of all launches that have run
+  Counters counters;       // all launches that have run
   CountsByKernel kernels;  // the counters of each kernel
-  Results results;         // of all operations that have run, if the settings ask for them
+  Results results;         // all operations that have run, if the settings ask for them
 
   // Memory that the host and every device reach (cudaMallocManaged) is pinned memory of another name here.
   std::set<uint64_t> managed;

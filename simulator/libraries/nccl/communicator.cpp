@@ -88,7 +88,7 @@ struct Call {
   const void* from;
   void* to;
   std::string name;
-  std::shared_ptr<const std::vector<Transfer>> transfers = nullptr;  // of an exchange
+  std::shared_ptr<const std::vector<Transfer>> transfers = nullptr;  // the transfers of an exchange
 };
 
 // A call in its stream.
@@ -158,7 +158,7 @@ struct Put {
   }
   void deliver_exchanged(const std::vector<Bytes>& messages) const {
     if (const auto wrong = misfit(call.rank, messages)) return all.reports.add(ReportKind::Runtime, *wrong);
-    std::map<int, size_t> taken;  // of those from each
+    std::map<int, size_t> taken;  // messages taken from each
     for (const Transfer& t : *call.transfers) {
       if (t.sends) continue;
       const Bytes data = received_from(t.peer, call.rank, messages)[taken[t.peer]++];

@@ -78,7 +78,7 @@ void decode_function(Statement& s) {
   if (type == "f32") s.instruction.execute = s.words.take("ftz") ? &unary<float, Flushed<F>> : &unary<float, F>;
   if constexpr (kDouble) {
     if (type == "f64") {
-      s.words.take("ftz");  // of the low half of the result
+      s.words.take("ftz");  // it concerns the low half of the result
       s.instruction.execute = &unary<double, F>;
     }
   } else {

@@ -84,7 +84,7 @@ void print(Warp& w, const Instruction& i) {  // value returned, format, argument
 
 void decode_call(Statement& s) {
   s.words.take("uni");
-  s.instruction.results = 0;  // what it returns lies in local memory
+  s.instruction.results = 0;  // the returned value lies in local memory
   const bool returns = s.operands.at(0).starts_with('(');
   const size_t name = returns ? 1 : 0;
   const std::string_view function = s.operands.at(name);
