@@ -12,9 +12,9 @@ namespace weft::cpu {
 namespace {
 
 constexpr int kLanes = 16;
-constexpr int64_t kBlock = 64;           // logits whose maximum is compared with the threshold at once
-constexpr int64_t kSumBlock = 1024;      // terms that are summed in fp32 before their sum goes on in double
-constexpr int64_t kInsertionLimit = 96;  // candidates up to which inserting beats partitioning
+constexpr int64_t kBlock = 64;           // logits whose maximum is compared with the threshold
+constexpr int64_t kSumBlock = 1024;      // terms that are summed in fp32; their sums are added in double
+constexpr int64_t kInsertionLimit = 96;  // up to so many candidates inserting beats partitioning
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 float maximum(const float* x, int64_t n) {
@@ -50,7 +50,7 @@ std::vector<Candidate> best_by_insertion(std::span<const float> logits, size_t l
   std::vector<Candidate> best;
   best.reserve(limit);
   const int64_t size = static_cast<int64_t>(logits.size());
-  float threshold = kNothing;  // a candidate must exceed it; the equal ones with a smaller token are in already
+  float threshold = kNothing;  // a candidate must exceed it: equal ones with a smaller token are in already
   for (int64_t begin = 0; begin < size; begin += kBlock) {
     const int64_t end = std::min(begin + kBlock, size);
     if (!(maximum(&logits[begin], end - begin) > threshold)) continue;
@@ -82,7 +82,7 @@ std::vector<Candidate> best_by_partition(std::span<const float> logits, size_t l
 double log_sum_exp(std::span<const float> logits, double scale) {
   const int64_t size = static_cast<int64_t>(logits.size());
   const float shift = maximum(logits.data(), size);
-  // If every logit is -inf or NaN, the sum of the differences to 0 tells which.
+  // If every logit is -inf or NaN, the sum of the differences to 0 shows which.
   const float origin = shift == kNothing ? 0.0f : shift;
   double sum = 0;
   for (int64_t begin = 0; begin < size; begin += kSumBlock) {

@@ -2,12 +2,12 @@
 #include "kernels/ops/choose_tokens.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "base/parallel_for.h"
 #include "kernels/cpu/candidates.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/formulas/token_scores.h"
 
 namespace weft::cpu {
 namespace {
@@ -19,19 +19,19 @@ std::span<const int32_t> list_of(const Tensor& begins, const Tensor& all, int64_
   return {all.device_data<int32_t>() + begin[0], static_cast<size_t>(begin[1] - begin[0])};
 }
 
-// What tokens are chosen by, before blocked ones are left out: the row itself where no rule changes it.
+// The scores that tokens are chosen by, with blocked tokens still among them: the row itself if no rule changes it.
 std::span<const float> scores_of(const ChooseTokens& args, std::span<const float> row, double log_sum,
                                  std::span<const int32_t> repeated, std::span<float> changed) {
   if (!args.log_probabilities && repeated.empty()) return row;
   if (args.log_probabilities) {
-    std::ranges::transform(row, changed.begin(), [&](float x) { return static_cast<float>(x - log_sum); });
+    std::ranges::transform(row, changed.begin(), [&](float x) { return formulas::log_probability(x, log_sum); });
   } else {
     std::ranges::copy(row, changed.begin());
   }
   const auto penalty = static_cast<float>(args.penalty);
   for (const int32_t token : repeated) {
     float& x = changed[token];
-    x = x > 0 ? x / penalty : x * penalty;
+    x = formulas::penalised(x, penalty);
   }
   return changed;
 }
@@ -43,8 +43,8 @@ double log_mass(std::span<const float> scores, double scale, std::span<const int
   return log_sum_exp(open, scale);
 }
 
-// The token at which the cumulative weight reaches `uniform`. Rounding may leave the last one short: then it is the
-// last token with any weight; -1 if none has.
+// Returns the token at which the cumulative weight reaches `uniform`; if rounding leaves the sum short, the last token
+// with any weight; -1 if no token has weight.
 int64_t draw(std::span<const float> scores, double scale, double log_mass, std::span<const int32_t> blocked,
              double uniform) {
   double cumulative = 0;
@@ -55,7 +55,7 @@ int64_t draw(std::span<const float> scores, double scale, double log_mass, std::
       ++next_blocked;
       continue;
     }
-    const double weight = std::exp(static_cast<double>(scores[token]) * scale - log_mass);
+    const double weight = formulas::share(scores[token], scale, log_mass);
     if (!(weight > 0)) continue;
     last = static_cast<int64_t>(token);
     cumulative += weight;

@@ -5,14 +5,14 @@
 
 #include "base/parallel_for.h"
 
-// Sums over rows, repeatable for a given number of threads: each thread adds its own contiguous rows to a row of
+// Sums over rows whose bits depend on the number of threads alone: each thread adds its own contiguous rows to a row of
 // `partial`, then the rows of `partial` are added in order.
 namespace weft::cpu {
 
 inline constexpr int64_t kRowGrain = 8;
 
-// Calls body(begin, end, sums) for pieces of rows; sums [columns] starts at zero. Afterwards partial's rows hold the
-// sums of all pieces (rows of pieces that were never started hold zero). partial: [threads, columns].
+// Calls body(begin, end, sums) for pieces of rows; sums [columns] starts at zero. Afterwards the rows of
+// partial [threads, columns] hold the sums of all pieces, and zero for threads without a piece.
 template <class Acc, class Body>
 void row_pieces(int threads, int64_t rows, int64_t columns, Acc* partial, Body&& body) {
   std::fill_n(partial, threads * columns, Acc{0});
@@ -22,7 +22,7 @@ void row_pieces(int threads, int64_t rows, int64_t columns, Acc* partial, Body&&
   });
 }
 
-// out = (out +) the sum of partial's rows: added as one number, so that adding twice is exactly twice.
+// out (+)= the sum of partial's rows, added as one number, so that adding twice is exactly twice.
 template <class Acc>
 void add_pieces(int threads, int64_t columns, const Acc* partial, Acc* out, bool add) {
   for (int64_t c = 0; c < columns; ++c) {

@@ -7,7 +7,7 @@
 namespace weft::cpu {
 
 // The processor: oneDNN for matrix products, OpenMP and vectorised loops for the rest. Every call is done when it
-// returns: the queue is the calling thread.
+// returns: the calling thread is the queue.
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(int threads, std::shared_ptr<Allocator> allocator = host_allocator());

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/formulas/cross_entropy.h"
+
 #include <limits>
 
 #include "base/parallel_for.h"
@@ -8,10 +10,12 @@
 namespace weft::cpu {
 namespace {
 
+using formulas::RowStats;
+
 template <class A>
 constexpr A kMinusInfinity = -std::numeric_limits<A>::infinity();
 
-// A NaN is passed over here and caught by the sum: exp(NaN - max) is NaN.
+// It ignores NaN, which the sum then shows: exp(NaN - max) is NaN.
 template <class A>
 A maximum(const A* x, int64_t n) {
   A most = kMinusInfinity<A>;
@@ -42,22 +46,12 @@ A sum_of(const A* x, int64_t n) {
   return sum;
 }
 
-// What a row's loss is made of.
-template <class A>
-struct RowStats {
-  A most, sum, target, total;
-};
-
-// -log p(target), or with smoothing its mean with the other words'.
 template <class A>
 A row_loss(const RowStats<A>& s, double smoothing, int64_t vocabulary) {
-  const double log_z = std::log(static_cast<double>(s.sum)) + static_cast<double>(s.most);
-  const double value = log_z - (1 - smoothing) * static_cast<double>(s.target);
-  if (smoothing == 0) return static_cast<A>(value);
-  return static_cast<A>(value - smoothing / static_cast<double>(vocabulary) * static_cast<double>(s.total));
+  return formulas::row_loss(s, std::log(static_cast<double>(s.sum)), smoothing, vocabulary);
 }
 
-// Puts exp(x - most) in place of x.
+// Overwrites x with exp(x - most), and returns their sum.
 template <class A>
 A exponentials(A* x, int64_t n, A most) {
   A sum{0};
@@ -70,26 +64,24 @@ A exponentials(A* x, int64_t n, A most) {
   return sum;
 }
 
-// out = inverse_divisor (softmax - (1 - e) onehot(target) - e / V), 0 in the padding, from exponential(c), the row's
-// exp(logit - maximum), and their `sum` over the whole vocabulary. `out` may be the memory that they are read from.
-// The target may lie in no column here.
+// The gradient of a row from exponential(c), which gives exp(logit - maximum) of column c, and from their `sum` over
+// the whole vocabulary; 0 in the padding. `out` may be the memory that exponential() reads. The target may lie in no
+// column of this chunk.
 template <class A, class Args, class T, class Exponential>
 void gradient_row(const Args& args, int64_t vocabulary, A sum, int64_t target, Exponential&& exponential, T* out) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
   const double scale = args.step.inverse_divisor;
-  const A factor = static_cast<A>(scale / static_cast<double>(sum));
-  const A uniform = static_cast<A>(scale * args.smoothing / static_cast<double>(vocabulary));
-  const A one_hot = static_cast<A>(scale * (1 - args.smoothing));
+  const auto factor = static_cast<A>(scale / static_cast<double>(sum));
+  const formulas::RowGradient<A> gradient(factor, scale, args.smoothing, vocabulary);
   const bool here = target >= 0 && target < valid;
-  const A at_target = here ? exponential(target) * factor - uniform - one_hot : A{0};
+  const A at_target = here ? gradient.at_target(exponential(target)) : A{0};
 #pragma omp simd
-  for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(exponential(c) * factor - uniform);
+  for (int64_t c = 0; c < valid; ++c) out[c] = element_cast<T>(gradient.at(exponential(c)));
   std::fill(out + valid, out + columns, T{});
   if (here) out[target] = element_cast<T>(at_target);
 }
 
-// T: dlogits' type, or A without gradients. A target beyond the vocabulary must not reach another row's memory: its
-// loss is NaN.
+// T: the type of dlogits, or A without gradients.
 template <class A, class T>
 void cross_entropy_row(const CrossEntropy& args, int64_t r) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
@@ -99,7 +91,7 @@ void cross_entropy_row(const CrossEntropy& args, int64_t r) {
   RowStats<A> s{};
   if (target >= 0) {
     s.most = maximum(row, valid);
-    s.target = target < valid ? row[target] : std::numeric_limits<A>::quiet_NaN();
+    s.target = formulas::target_logit(row, target, valid);
     if (args.smoothing > 0) s.total = sum_of(row, valid);
     s.sum = out ? exponentials(row, valid, s.most) : sum_of_exponentials(row, valid, s.most);
   }
@@ -115,7 +107,7 @@ void cross_entropy_row(const CrossEntropy& args, int64_t r) {
 }
 
 template <class A>
-void stats(const CrossEntropyStats& args, int threads) {
+void cross_entropy_stats(const CrossEntropyStats& args, int threads) {
   const int64_t columns = args.logits.columns(), valid = args.valid_columns;
   const A* logits = args.logits.device_data<A>();
   const int32_t* targets = args.targets.device_data<int32_t>();
@@ -127,15 +119,14 @@ void stats(const CrossEntropyStats& args, int threads) {
       const A* row = logits + r * columns;
       most[r] = maximum(row, valid);
       sum[r] = sum_of_exponentials(row, valid, most[r]);
-      const int64_t t = targets[r] - first;
-      target[r] = targets[r] >= 0 && t >= 0 && t < valid ? row[t] : A{0};
+      target[r] = formulas::target_logit_of_chunk(row, targets[r], first, valid);
       if (total) total[r] = sum_of(row, valid);
     }
   });
 }
 
 template <class A>
-void loss(const CrossEntropyLoss& args) {
+void cross_entropy_loss(const CrossEntropyLoss& args) {
   const int32_t* targets = args.targets.device_data<int32_t>();
   const A *most = args.row_max.device_data<A>(), *sum = args.row_sum.device_data<A>(),
           *target = args.row_target.device_data<A>();
@@ -148,7 +139,7 @@ void loss(const CrossEntropyLoss& args) {
 }
 
 template <class A, class T>
-void chunk_gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* out) {
+void cross_entropy_chunk_gradient_row(const CrossEntropyGradient& args, int64_t r, const A* row, T* out) {
   const int32_t target = args.targets.device_data<int32_t>()[r];
   if (target < 0) {
     std::fill_n(out, args.logits.columns(), T{});
@@ -158,13 +149,12 @@ void chunk_gradient_row(const CrossEntropyGradient& args, int64_t r, const A* ro
   gradient_row(args, args.vocabulary, args.row_sum.device_data<A>()[r], target - args.first_column, exponential, out);
 }
 
-// Also if a chunk has no column at all: its maximum is -inf and its sum 0.
 template <class A>
-void rebase(const CrossEntropyRebase& args) {
+void cross_entropy_rebase(const CrossEntropyRebase& args) {
   const A *most = args.row_max.device_data<A>(), *whole = args.whole_max.device_data<A>();
   A* sum = args.row_sum.device_data<A>();
   for (int64_t r = 0; r < args.row_sum.elements(); ++r) {
-    if (most[r] != whole[r]) sum[r] *= std::exp(most[r] - whole[r]);
+    sum[r] = formulas::rebased_sum(sum[r], most[r], whole[r]);
   }
 }
 
@@ -181,17 +171,18 @@ void CpuBackend::run(const CrossEntropy& args) {
 
 template <>
 void CpuBackend::run(const CrossEntropyStats& args) {
-  args.logits.dtype() == DType::F64 ? stats<double>(args, threads_) : stats<float>(args, threads_);
+  args.logits.dtype() == DType::F64 ? cross_entropy_stats<double>(args, threads_)
+                                    : cross_entropy_stats<float>(args, threads_);
 }
 
 template <>
 void CpuBackend::run(const CrossEntropyRebase& args) {
-  args.row_sum.dtype() == DType::F64 ? rebase<double>(args) : rebase<float>(args);
+  args.row_sum.dtype() == DType::F64 ? cross_entropy_rebase<double>(args) : cross_entropy_rebase<float>(args);
 }
 
 template <>
 void CpuBackend::run(const CrossEntropyLoss& args) {
-  args.loss.dtype() == DType::F64 ? loss<double>(args) : loss<float>(args);
+  args.loss.dtype() == DType::F64 ? cross_entropy_loss<double>(args) : cross_entropy_loss<float>(args);
 }
 
 template <>
@@ -202,7 +193,8 @@ void CpuBackend::run(const CrossEntropyGradient& args) {
     const A* logits = args.logits.device_data<A>();
     T* out = args.dlogits.device_data<T>();
     parallel_for(threads_, args.logits.rows(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) chunk_gradient_row(args, r, logits + r * columns, out + r * columns);
+      for (int64_t r = begin; r < end; ++r)
+        cross_entropy_chunk_gradient_row(args, r, logits + r * columns, out + r * columns);
     });
   });
 }

@@ -6,16 +6,17 @@
 #include <cstring>
 
 #include "base/philox.h"
+#include "kernels/formulas/dropout.h"
 #include "kernels/step_state.h"
 
 namespace weft::cpu {
 
-// The draws of kernels/step_state.h's Dropout, many at a time: a Philox call serves 8 channels, and kCalls calls run
-// side by side in vectors of 64-bit lanes, each of which holds a 32-bit word of one call (so that a product fits).
+// The draws of kernels/step_state.h's Dropout, many at a time: base/philox.h's function, with kCalls calls side by side
+// in vectors of 64-bit lanes, each of which holds a 32-bit word of one call (so that a product fits).
 namespace dropout_detail {
 
-constexpr int kLanes = 8;                // channels a Philox call serves
-constexpr int kCalls = 16;               // calls side by side
+constexpr int kLanes = formulas::kDrawsOfCall;
+constexpr int kCalls = 16;
 constexpr int kBatch = kLanes * kCalls;  // channels a batch serves
 constexpr int kHalf = kCalls / 2;
 
@@ -27,14 +28,14 @@ inline void philox_lanes(uint64_t key, const Words& block, uint32_t c1, uint32_t
   constexpr uint64_t kLow = 0xFFFFFFFFu;
   Words x0 = block, x1 = Words{} + c1, x2 = Words{} + c2, x3 = Words{} + c3;
   uint64_t k0 = key & kLow, k1 = key >> 32;
-  for (int round = 0; round < 10; ++round) {
-    const Words p0 = 0xD2511F53u * x0, p1 = 0xCD9E8D57u * x2;
+  for (int round = 0; round < Philox::kRounds; ++round) {
+    const Words p0 = Philox::kMultiplier0 * x0, p1 = Philox::kMultiplier1 * x2;
     x0 = (p1 >> 32) ^ x1 ^ k0;
     x1 = p1 & kLow;
     x2 = (p0 >> 32) ^ x3 ^ k1;
     x3 = p0 & kLow;
-    k0 = (k0 + 0x9E3779B9u) & kLow;
-    k1 = (k1 + 0xBB67AE85u) & kLow;
+    k0 = (k0 + Philox::kStep0) & kLow;
+    k1 = (k1 + Philox::kStep1) & kLow;
   }
   low = x0 | x1 << 32;
   high = x2 | x3 << 32;
@@ -56,13 +57,13 @@ inline void philox_batch(uint64_t key, uint32_t first_block, uint32_t c1, uint32
 
 }  // namespace dropout_detail
 
-// A Dropout with its state read, ready for loops over rows. Make one per call of an operation, outside parallel loops.
+// A Dropout with its state read, for loops over rows. Make one per call of an operation, outside parallel loops.
 class DropoutMask {
  public:
-  // An inactive dropout gives an inactive mask, which must not be asked for anything.
+  // An inactive dropout gives an inactive mask; call nothing but active() of it.
   explicit DropoutMask(const Dropout& dropout) : active_(dropout.active()) {
     if (!active_) return;
-    key_ = dropout.step.dropout_key ^ dropout.dropout_id;
+    key_ = formulas::dropout_key(dropout.step.dropout_key, dropout.dropout_id);
     threshold_ = dropout.threshold();
     scale_ = dropout.scale();
     first_channel_ = dropout.first_channel;
@@ -79,11 +80,11 @@ class DropoutMask {
       A* const to = out + at;  // locals, which the stores cannot change: else the loop does not vectorise
       const auto scale = static_cast<A>(scale_);
       const uint32_t threshold = threshold_;
-      for (int64_t c = 0; c < count; ++c) to[c] = draws[c] < threshold ? A{0} : scale;
+      for (int64_t c = 0; c < count; ++c) to[c] = formulas::is_dropped(draws[c], threshold) ? A{0} : scale;
     });
   }
 
-  // x[c] = dropout(x[c]) for all n channels of a row; T is a compute dtype. The gradient's mask is the same.
+  // x[c] = dropout(x[c]) for all n channels of a row, and so a gradient's; T is a compute dtype.
   template <class T>
   void apply(int64_t row, T* x, int64_t n) const {
     using A = Accumulator<T>;
@@ -92,7 +93,7 @@ class DropoutMask {
       const auto scale = static_cast<A>(scale_);
       const uint32_t threshold = threshold_;
       for (int64_t c = 0; c < count; ++c) {
-        to[c] = static_cast<T>(draws[c] < threshold ? A{0} : static_cast<A>(to[c]) * scale);
+        to[c] = static_cast<T>(formulas::is_dropped(draws[c], threshold) ? A{0} : static_cast<A>(to[c]) * scale);
       }
     });
   }

@@ -10,7 +10,7 @@
 namespace weft::cpu {
 namespace {
 
-// Rows of the tensors' width that the operations of this file work in.
+// The workspace of each operation of this file: rows of the tensors' width.
 template <class A>
 A* scratch_rows(int64_t width, int threads, Scratch& scratch) {
   return scratch.take<A>(std::max(2, threads) * width);
@@ -19,7 +19,7 @@ A* scratch_rows(int64_t width, int threads, Scratch& scratch) {
 constexpr int64_t kRowGrain = 16;
 constexpr int64_t kColumnGrain = 64;
 
-// y = dropout(scale * x + position), x or position possibly null (zero), over one row; `sum` is scratch.
+// y = dropout(scale * x + position) over one row; x and position count as zero if they are null. `sum` is scratch.
 template <class T, class A>
 void combine_row(const T* x, A scale, const T* position, const DropoutMask& mask, int64_t row, int64_t width, A* sum,
                  T* y) {
@@ -45,7 +45,7 @@ void for_each_row(int64_t rows, int threads, A* scratch, int64_t width, Body&& b
 }
 
 template <class A>
-void clear_where(const Gradient& t, int threads) {
+void clear_if_overwritten(const Gradient& t, int threads) {
   if (!t || t.mode == Accumulate::Add) return;
   A* data = t.tensor.device_data<A>();
   parallel_for(threads, t.tensor.elements(), kElementGrain,
@@ -54,20 +54,20 @@ void clear_where(const Gradient& t, int threads) {
 
 template <class A>
 struct TableGradient {
-  const int32_t* indices;  // of the rows of dy
-  const int32_t* order;    // the rows, sorted by index
+  const int32_t* indices;  // the index of each row of dy
+  const int32_t* order;    // the rows of dy, sorted by index
   int64_t first;           // the index of the table's row 0
   A scale;
   const Gradient& table;
 };
 
-// table[i] (+)= scale * (the sum of dropout(dy[r]) over the rows r of index i, in the order of the rows). Without
-// atomics: each thread owns a range of columns. The work is proportional to the rows (and, to overwrite, the table).
+// table[i] (+)= scale * (the sum of dropout(dy[r]) over the rows r of index i, in the order of the rows). Each thread
+// owns a range of columns, so it needs no atomics. The work is proportional to the rows (and, to overwrite, the table).
 template <class T>
 void sum_rows_by_index(const Tensor& dy, const DropoutMask& mask, const TableGradient<Accumulator<T>>& to,
                        Accumulator<T>* scratch, int threads) {
   using A = Accumulator<T>;
-  clear_where<A>(to.table, threads);
+  clear_if_overwritten<A>(to.table, threads);
   const int64_t width = dy.columns();
   const auto before = [&](int32_t row, int64_t index) { return to.indices[row] < index; };
   const int32_t* const all = to.order + dy.rows();
@@ -166,7 +166,7 @@ void add_positions_backward(const AddPositionsBackward& args, Accumulator<T>* sc
   });
 }
 
-// y: a tensor of the rows' shape.
+// y: any tensor of the rows' shape.
 size_t embed_workspace(const Tensor& y, int threads) {
   return with_float_type(y.dtype(), [&]<class T>() {
     return scratch_bytes([&](Scratch& s) { scratch_rows<Accumulator<T>>(y.columns(), threads, s); });

@@ -18,14 +18,14 @@ class HostAllocator : public Allocator {
  public:
   Device device() const override { return {DeviceKind::Cpu}; }
 
-  // Sizes are rounded to eighths of a power of two; large ones, weights and moments among them, to 512 KiB.
+  // Sizes are rounded to eighths of a power of two; those of large blocks, such as weights and moments, to 512 KiB.
   size_t block_size(size_t bytes) const override {
     const size_t least = std::max<size_t>(bytes, 512);
     const size_t step = std::clamp<size_t>(std::bit_floor(least) / 8, kAlignment, kLargeStep);
     return (least + step - 1) / step * step;
   }
 
-  // Large blocks on huge pages, where the system has them: fewer misses of its address cache in passes over weights.
+  // Large blocks lie on huge pages if the system has them: passes over weights then miss fewer address translations.
   MemoryBlock allocate(size_t size) override {
     const bool huge = size >= kHugePage;
     void* memory = nullptr;

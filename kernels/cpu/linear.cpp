@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
+#include "kernels/backend/gemm.h"
 #include "kernels/cpu/column_sums.h"
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -13,7 +14,7 @@ namespace {
 
 int64_t row_grain(int64_t columns) { return kElementGrain / std::max<int64_t>(columns, 1) + 1; }
 
-// Some elements of a row in the accumulator dtype, so that what is done to them is rounded once.
+// Some elements of a row in the accumulator dtype, so that several steps on them round once.
 template <class A>
 class RowPiece {
  public:
@@ -60,7 +61,8 @@ void activate_rows(const Activate& args, int threads) {
   });
 }
 
-// From the gradient of x = dropout(act(pre)) to that of pre, in place; its column sums are taken before it is rounded.
+// dx: the gradient of x = dropout(act(pre)), which becomes that of pre in place. Its column sums are taken before it is
+// rounded.
 template <Activation Act, class T>
 void producer_gradient_row(const DropoutMask& mask, int64_t row, int64_t columns, const T* pre, T* dx,
                            Accumulator<T>* sums) {
@@ -77,10 +79,6 @@ void producer_gradient_row(const DropoutMask& mask, int64_t row, int64_t columns
     for (int64_t i = 0; sums && i < n; ++i) sums[c + i] += values[i];
     for (int64_t i = 0; i < n; ++i) d[i] = element_cast<T>(values[i]);
   });
-}
-
-bool has_producer(const LinearBackward& args) {
-  return args.input_activation != Activation::None || args.input_dropout.active() || args.input_dbias;
 }
 
 template <class T>
@@ -110,11 +108,11 @@ void producer_gradient(const LinearBackward& args, Accumulator<T>* partial, int 
   }
 }
 
-// Sums of each thread's rows.
+// The workspace: column sums of each thread's rows.
 template <class T>
-struct BackwardPieces {
+struct LinearBackwardScratch {
   Accumulator<T>*bias = nullptr, *input_bias = nullptr;
-  BackwardPieces(const LinearBackward& args, int threads, Scratch& scratch) {
+  LinearBackwardScratch(const LinearBackward& args, int threads, Scratch& scratch) {
     if (args.dbias) bias = scratch.take<Accumulator<T>>(threads * args.dy.columns());
     if (args.input_dbias) input_bias = scratch.take<Accumulator<T>>(threads * args.dx.tensor.columns());
   }
@@ -137,18 +135,11 @@ template <>
 void CpuBackend::run(const LinearForward& args, Scratch scratch) {
   if (args.y.elements() == 0) return;
   if (args.packed) return packed_linear(args, scratch);
-  // The activation is always this file's own, kept `pre` or not: a recomputed forward must give the same bits.
+  // With or without `pre` the activation is this file's own: a recomputed forward must give the same bits.
   const Tensor& product = args.pre ? args.pre : args.y;
-  matmul_.run({.m = args.x.rows(),
-               .n = args.y.columns(),
-               .k = args.x.columns(),
-               .input = args.x.dtype(),
-               .output = args.y.dtype(),
-               .a = args.x.device_raw(),
-               .b = args.weight.device_raw(),
-               .transpose_b = true,
-               .c = product.device_raw(),
-               .bias = args.bias ? args.bias.device_raw() : nullptr});
+  Gemm gemm = forward_gemm(args, product);
+  if (args.bias) gemm.bias = args.bias.device_raw();
+  matmul_.run(gemm);
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
   run(Activate{.pre = product, .activation = args.activation, .dropout = args.dropout, .y = args.y});
 }
@@ -156,57 +147,22 @@ void CpuBackend::run(const LinearForward& args, Scratch scratch) {
 template <>
 size_t CpuBackend::workspace(const LinearBackward& args) const {
   return with_float_type(args.dy.dtype(), [&]<class T>() {
-    return scratch_bytes([&](Scratch& s) { BackwardPieces<T>(args, threads_, s); });
+    return scratch_bytes([&](Scratch& s) { LinearBackwardScratch<T>(args, threads_, s); });
   });
 }
 
 template <>
 void CpuBackend::run(const LinearBackward& args, Scratch scratch) {
-  const int64_t rows = args.x.rows(), in = args.x.columns(), out = args.dy.columns();
-  const DType dtype = args.dy.dtype();
-  if (args.dx) {
-    matmul_.run({.m = rows,
-                 .n = in,
-                 .k = out,
-                 .input = dtype,
-                 .output = args.dx.tensor.dtype(),
-                 .a = args.dy.device_raw(),
-                 .b = args.weight.device_raw(),
-                 .c = args.dx.tensor.device_raw(),
-                 .add = args.dx.mode == Accumulate::Add});
-  }
-  with_float_type(dtype, [&]<class T>() {
-    const BackwardPieces<T> pieces(args, threads_, scratch);
+  if (args.dx) matmul_.run(input_gradient_gemm(args));
+  with_float_type(args.dy.dtype(), [&]<class T>() {
+    const LinearBackwardScratch<T> pieces(args, threads_, scratch);
     if (has_producer(args)) producer_gradient<T>(args, pieces.input_bias, threads_);
     if (args.dbias) sum_rows<T>({args.dy, args.dbias.tensor, args.dbias.mode}, pieces.bias, threads_);
   });
-  if (args.dweight) {
-    matmul_.run({.m = out,
-                 .n = in,
-                 .k = rows,
-                 .input = dtype,
-                 .output = args.dweight.tensor.dtype(),
-                 .a = args.dy.device_raw(),
-                 .transpose_a = true,
-                 .b = args.x.device_raw(),
-                 .c = args.dweight.tensor.device_raw(),
-                 .add = args.dweight.mode == Accumulate::Add});
-  }
+  if (args.dweight) matmul_.run(weight_gradient_gemm(args));
 }
 
 template <>
-void CpuBackend::run(const Matmul& args) {
-  matmul_.run({.m = args.c.rows(),
-               .n = args.c.columns(),
-               .k = args.transpose_a ? args.a.rows() : args.a.columns(),
-               .input = args.a.dtype(),
-               .output = args.c.dtype(),
-               .a = args.a.device_raw(),
-               .transpose_a = args.transpose_a,
-               .b = args.b.device_raw(),
-               .transpose_b = args.transpose_b,
-               .c = args.c.device_raw(),
-               .add = args.mode == Accumulate::Add});
-}
+void CpuBackend::run(const Matmul& args) { matmul_.run(gemm_of(args)); }
 
 }  // namespace weft::cpu

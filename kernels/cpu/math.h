@@ -6,10 +6,11 @@
 
 #include "base/fast_exp.h"
 #include "kernels/cpu/convert.h"
-#include "kernels/ops/activation.h"
+#include "kernels/formulas/activation.h"
 
-// Elementary functions without branches or calls, so that loops over float vectorise; over double, the library's.
-// Polynomials interpolate at Chebyshev nodes. Unqualified calls inside weft::cpu find these.
+// Elementary functions without branches or calls, so that loops over float vectorise; over double, the library's. They
+// are the CPU's own: a device has fast ones in hardware. Polynomials interpolate at Chebyshev nodes. Unqualified calls
+// inside weft::cpu find these.
 namespace weft::cpu {
 
 inline float exp(float x) { return fast_exp(x); }
@@ -41,62 +42,28 @@ inline float erf(float x) {
 }
 inline double erf(double x) { return std::erf(x); }
 
-// 1 / (1 + exp(-x))
-template <class T>
-T sigmoid(T x) {
-  return T(1) / (T(1) + exp(-x));
-}
+// The functions of kernels/formulas/activation.h.
+struct Functions {
+  template <class T>
+  static T exp(T x) {
+    return cpu::exp(x);
+  }
+  template <class T>
+  static T erf(T x) {
+    return cpu::erf(x);
+  }
+};
 
-// y = act(x) and its derivative at x, for T float or double.
 template <Activation A, class T>
 T activated(T x) {
-  if constexpr (A == Activation::Relu) {
-    return x < T(0) ? T(0) : x;  // NaN stays NaN
-  } else if constexpr (A == Activation::Gelu) {
-    return T(0.5) * x * (T(1) + erf(x * T(0.70710678118654752440)));
-  } else if constexpr (A == Activation::GeluTanh) {
-    // x (1 + tanh u) / 2 = x sigmoid(2 u), u = sqrt(2 / pi) (x + 0.044715 x^3)
-    return x * sigmoid(T(1.5957691216057307117) * (x + T(0.044715) * x * x * x));
-  } else {
-    static_assert(A == Activation::None);
-    return x;
-  }
+  return formulas::activated<A, Functions>(x);
 }
 
 template <Activation A, class T>
 T activation_slope(T x) {
-  if constexpr (A == Activation::Relu) {
-    return x > T(0) ? T(1) : T(0);
-  } else if constexpr (A == Activation::Gelu) {
-    const T below = T(0.5) * (T(1) + erf(x * T(0.70710678118654752440)));
-    return below + x * T(0.39894228040143267794) * exp(T(-0.5) * x * x);
-  } else if constexpr (A == Activation::GeluTanh) {
-    const T s = sigmoid(T(1.5957691216057307117) * (x + T(0.044715) * x * x * x));
-    // Beyond 10, s (1 - s) is 0 to any precision here; held there, x^2 cannot overflow to 0 times infinity.
-    const T low = x < T(-10) ? T(-10) : x;
-    const T held = low > T(10) ? T(10) : low;
-    const T inner = T(1.5957691216057307117) * (T(1) + T(0.134145) * held * held);
-    return s + held * inner * s * (T(1) - s);
-  } else {
-    static_assert(A == Activation::None);
-    return T(1);
-  }
+  return formulas::activation_slope<A, Functions>(x);
 }
 
-// Calls f.template operator()<A>() with the activation as a constant.
-template <class F>
-decltype(auto) with_activation(Activation activation, F&& f) {
-  switch (activation) {
-    case Activation::None:
-      return f.template operator()<Activation::None>();
-    case Activation::Relu:
-      return f.template operator()<Activation::Relu>();
-    case Activation::Gelu:
-      return f.template operator()<Activation::Gelu>();
-    case Activation::GeluTanh:
-      return f.template operator()<Activation::GeluTanh>();
-  }
-  throw InternalError("no such activation");
-}
+using formulas::with_activation;
 
 }  // namespace weft::cpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/formulas/optimizer.h"
+
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/cpu_backend.h"
@@ -40,45 +41,29 @@ void for_each_run(const Tensor& parameter, const Tensor& compute, const UpdateSp
 }
 
 template <class T>
-void adam(const AdamUpdate& args, int threads) {
-  const StepState& step = args.step;
-  const T clip = static_cast<T>(step.clip), beta1 = static_cast<T>(args.beta1), beta2 = static_cast<T>(args.beta2);
-  const T rest1 = static_cast<T>(1 - args.beta1), rest2 = static_cast<T>(1 - args.beta2);
-  const T root2 = static_cast<T>(1 / std::sqrt(step.bias_correction2)), epsilon = static_cast<T>(args.epsilon);
+void adam_update(const AdamUpdate& args, int threads) {
   T *const p = args.parameter.device_data<T>(), *const m = args.moment1.device_data<T>(),
            *const v = args.moment2.device_data<T>();
   const T* const gradient = args.gradient.device_data<T>();
   for_each_run(args.parameter, args.compute, *args.spans, threads,
-               [=](int64_t begin, int64_t end, double weight_decay, double rate_factor) {
-                 const double learning_rate = rate_factor * args.step.learning_rate;
-                 const T rate = static_cast<T>(learning_rate / args.step.bias_correction1);
-                 // One of the two is zero: decay goes into the gradient, or shrinks the parameter by itself.
-                 const T into_gradient = static_cast<T>(args.coupled ? weight_decay : 0);
-                 const T decay = static_cast<T>(args.coupled ? 0 : learning_rate * weight_decay);
+               [=, all = formulas::AdamRule<T>(args)](int64_t begin, int64_t end, double weight_decay, double rate) {
+                 const auto rule = all;  // a local, which the stores cannot change: else it is read for each element
+                 const auto factors = rule.factors(weight_decay, rate);
 #pragma omp simd
-                 for (int64_t i = begin; i < end; ++i) {
-                   const T g = gradient[i] * clip + into_gradient * p[i];
-                   m[i] = beta1 * m[i] + rest1 * g;
-                   v[i] = beta2 * v[i] + rest2 * (g * g);
-                   p[i] -= rate * (m[i] / (std::sqrt(v[i]) * root2 + epsilon)) + decay * p[i];
-                 }
+                 for (int64_t i = begin; i < end; ++i) rule.update(factors, gradient[i], p[i], m[i], v[i]);
                });
 }
 
 template <class T>
-void sgd(const SgdUpdate& args, int threads) {
-  const T clip = static_cast<T>(args.step.clip), momentum = static_cast<T>(args.momentum);
+void sgd_update(const SgdUpdate& args, int threads) {
   T *const p = args.parameter.device_data<T>(), *const buffer = args.buffer.device_data<T>();
   const T* const gradient = args.gradient.device_data<T>();
   for_each_run(args.parameter, args.compute, *args.spans, threads,
-               [=](int64_t begin, int64_t end, double weight_decay, double rate_factor) {
-                 const T rate = static_cast<T>(rate_factor * args.step.learning_rate);
-                 const T decay = static_cast<T>(weight_decay);
+               [=, all = formulas::SgdRule<T>(args)](int64_t begin, int64_t end, double weight_decay, double rate) {
+                 const auto rule = all;
+                 const auto factors = rule.factors(weight_decay, rate);
 #pragma omp simd
-                 for (int64_t i = begin; i < end; ++i) {
-                   buffer[i] = momentum * buffer[i] + gradient[i] * clip + decay * p[i];
-                   p[i] -= rate * buffer[i];
-                 }
+                 for (int64_t i = begin; i < end; ++i) rule.update(factors, gradient[i], p[i], buffer[i]);
                });
 }
 
@@ -87,13 +72,13 @@ void sgd(const SgdUpdate& args, int threads) {
 template <>
 void CpuBackend::run(const AdamUpdate& args) {
   if (args.step.skip) return;
-  args.parameter.dtype() == DType::F64 ? adam<double>(args, threads_) : adam<float>(args, threads_);
+  args.parameter.dtype() == DType::F64 ? adam_update<double>(args, threads_) : adam_update<float>(args, threads_);
 }
 
 template <>
 void CpuBackend::run(const SgdUpdate& args) {
   if (args.step.skip) return;
-  args.parameter.dtype() == DType::F64 ? sgd<double>(args, threads_) : sgd<float>(args, threads_);
+  args.parameter.dtype() == DType::F64 ? sgd_update<double>(args, threads_) : sgd_update<float>(args, threads_);
 }
 
 }  // namespace weft::cpu

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <type_traits>
 
 #include "base/parallel_for.h"
@@ -7,11 +6,12 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/dropout.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/formulas/norm.h"
 
 namespace weft::cpu {
 namespace {
 
-constexpr int64_t kRowsPerRun = 16;  // the least rows of a run of column sums
+constexpr int64_t kRowsPerRun = 16;  // the fewest rows of a run of column sums
 constexpr int64_t kRuns = 64;        // the most runs
 
 template <class T>
@@ -23,7 +23,7 @@ T* row_or_null(const Tensor& t, int64_t row, int64_t width) {
   return t ? t.device_data<T>() + row * width : nullptr;
 }
 
-// sum of f(x[c]) over a row, in four running vectors and a tail: one order for every row of a width.
+// The sum of f(x[c]) over a row, in four running vectors and a tail: all rows of a width have one order.
 template <class A, class F>
 A row_sum(const A* x, int64_t n, F&& f) {
   constexpr int64_t kLanes = kVecLanes<A>;
@@ -63,10 +63,10 @@ void add_bias(const X* x, const T* bias, int64_t width, A* total) {
   }
 }
 
-// total = residual + dropout(x + bias), rounded to T as `sum` is: statistics belong to what backward will read.
+// total = residual + dropout(x + bias), rounded to T as `sum` is, since backward computes with the rounded sum.
 template <class T, class A>
-void add_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total,
-             A* dropout_scale) {
+void residual_sum_row(const ResidualNormForward& args, const DropoutMask& mask, int64_t row, int64_t width, A* total,
+                      A* dropout_scale) {
   const T* bias = data_or_null<T>(args.bias);
   const T* residual = row_or_null<T>(args.residual, row, width);
   T* sum = row_or_null<T>(args.sum, row, width);
@@ -93,7 +93,7 @@ template <class T, class A>
 void norm_row(const ResidualNormForward& args, int64_t row, int64_t width, const A* total) {
   const A mean = row_sum(total, width, [](auto v) { return v; }) / static_cast<A>(width);
   const A variance = row_sum(total, width, [mean](auto v) { return (v - mean) * (v - mean); }) / static_cast<A>(width);
-  const A rstd = A{1} / std::sqrt(variance + static_cast<A>(args.epsilon));
+  const A rstd = formulas::inverse_deviation(variance, static_cast<A>(args.epsilon));
   args.mean.device_data<A>()[row] = mean;
   args.rstd.device_data<A>()[row] = rstd;
   const T* gamma = args.gamma.device_data<T>();
@@ -101,26 +101,27 @@ void norm_row(const ResidualNormForward& args, int64_t row, int64_t width, const
   T* normed = args.normed.device_data<T>() + row * width;
   if (beta) {
     for (int64_t c = 0; c < width; ++c) {
-      normed[c] = element_cast<T>((total[c] - mean) * rstd * element_cast<A>(gamma[c]) + element_cast<A>(beta[c]));
+      normed[c] = element_cast<T>(formulas::normalised(total[c], mean, rstd) * element_cast<A>(gamma[c]) +
+                                  element_cast<A>(beta[c]));
     }
   } else {
     for (int64_t c = 0; c < width; ++c) {
-      normed[c] = element_cast<T>((total[c] - mean) * rstd * element_cast<A>(gamma[c]));
+      normed[c] = element_cast<T>(formulas::normalised(total[c], mean, rstd) * element_cast<A>(gamma[c]));
     }
   }
 }
 
-// Partial column sums of one run of rows; absent ones are null.
+// Partial column sums of one run of rows; those not wanted are null.
 template <class A>
 struct ColumnSums {
   A *bias, *gamma, *beta;
 };
 
 template <class T>
-class BackwardRows {
+class ResidualNormBackwardRows {
  public:
   using A = Accumulator<T>;
-  BackwardRows(const ResidualNormBackward& args, const DropoutMask& mask, int64_t width, A* scratch)
+  ResidualNormBackwardRows(const ResidualNormBackward& args, const DropoutMask& mask, int64_t width, A* scratch)
       : args_(args),
         mask_(mask),
         width_(width),
@@ -157,7 +158,7 @@ class BackwardRows {
     const T* dsum = row_or_null<T>(args_.dsum, r, width_);
     const A mean = args_.mean.device_data<A>()[r], rstd = args_.rstd.device_data<A>()[r];
     for (int64_t c = 0; c < width_; ++c) {
-      normal_[c] = (element_cast<A>(sum[c]) - mean) * rstd;
+      normal_[c] = formulas::normalised(element_cast<A>(sum[c]), mean, rstd);
       gradient_[c] = element_cast<A>(dnormed[c]) * element_cast<A>(gamma[c]);
     }
     if (sums.gamma) {
@@ -170,7 +171,7 @@ class BackwardRows {
     const A along_one = row_sum(gradient_, width_, [](auto g) { return g; }) / count;
     const A along_normal = row_sum(gradient_, normal_, width_, [](auto g, auto n) { return g * n; }) / count;
     for (int64_t c = 0; c < width_; ++c) {
-      total_[c] = rstd * (gradient_[c] - along_one - normal_[c] * along_normal);
+      total_[c] = formulas::norm_gradient(gradient_[c], normal_[c], rstd, along_one, along_normal);
     }
     if (dsum) {
       for (int64_t c = 0; c < width_; ++c) total_[c] += element_cast<A>(dsum[c]);
@@ -195,7 +196,7 @@ class BackwardRows {
 
 int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / kRowsPerRun, 1, kRuns); }
 
-// to[c] (+)= partial[0][c] + partial[1][c] + ..., the sum taken first and in the order of the runs.
+// to[c] (+)= partial[0][c] + partial[1][c] + ...; the runs are summed first, in their order.
 template <class A>
 void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Gradient& to) {
   for (int64_t run = 1; run < runs; ++run) {
@@ -209,18 +210,18 @@ void add_runs(A* partial, int64_t runs, int64_t stride, int64_t width, const Gra
   }
 }
 
-// A tensor of the rows' shape.
+// Either of them has the shape of the rows.
 const Tensor& any_of(const ResidualNormBackward& args) { return args.dnormed ? args.dnormed : args.dsum; }
 
-// Rows that each thread works in.
+// Rows of scratch for each thread.
 constexpr int64_t kForwardRows = 2;
 constexpr int64_t kBackwardRows = 4;
 
-// What backward works in: rows of each thread, and column sums of each run, three side by side.
+// The workspace of backward: rows for each thread, and column sums of each run, three side by side.
 template <class A>
-struct BackwardPieces {
+struct ResidualNormBackwardScratch {
   A *rows, *partial;
-  BackwardPieces(const ResidualNormBackward& args, int threads, Scratch& scratch) {
+  ResidualNormBackwardScratch(const ResidualNormBackward& args, int threads, Scratch& scratch) {
     const int64_t width = any_of(args).columns();
     rows = scratch.take<A>(threads * kBackwardRows * width);
     partial = scratch.take<A>(runs_of(any_of(args).rows()) * 3 * width);
@@ -228,7 +229,7 @@ struct BackwardPieces {
 };
 
 template <class T>
-void forward(const ResidualNormForward& args, Accumulator<T>* scratch, int threads) {
+void residual_norm_forward(const ResidualNormForward& args, Accumulator<T>* scratch, int threads) {
   using A = Accumulator<T>;
   const DropoutMask mask(args.dropout);
   const int64_t rows = args.x.rows(), width = args.x.columns();
@@ -236,16 +237,17 @@ void forward(const ResidualNormForward& args, Accumulator<T>* scratch, int threa
   parallel_workers(threads, runs, [&](int64_t run, int worker) {
     A* total = scratch + worker * kForwardRows * width;
     for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) {
-      add_row<T>(args, mask, row, width, total, total + width);
+      residual_sum_row<T>(args, mask, row, width, total, total + width);
       if (args.normed) norm_row<T>(args, row, width, total);
     }
   });
 }
 
-// Column sums are taken over fixed runs of rows, then over the runs in order: they do not depend on the number of
+// Column sums are taken over fixed runs of rows, then over the runs in order, so they do not depend on the number of
 // threads.
 template <class T>
-void backward(const ResidualNormBackward& args, const BackwardPieces<Accumulator<T>>& pieces, int threads) {
+void residual_norm_backward(const ResidualNormBackward& args, const ResidualNormBackwardScratch<Accumulator<T>>& pieces,
+                            int threads) {
   using A = Accumulator<T>;
   const DropoutMask mask(args.dropout);
   const int64_t rows = any_of(args).rows(), width = any_of(args).columns(), runs = runs_of(rows);
@@ -256,7 +258,7 @@ void backward(const ResidualNormBackward& args, const BackwardPieces<Accumulator
     const ColumnSums<A> sums{.bias = args.dbias ? mine : nullptr,
                              .gamma = args.dgamma ? mine + width : nullptr,
                              .beta = args.dbeta ? mine + 2 * width : nullptr};
-    const BackwardRows<T> backward(args, mask, width, pieces.rows + worker * kBackwardRows * width);
+    const ResidualNormBackwardRows<T> backward(args, mask, width, pieces.rows + worker * kBackwardRows * width);
     for (int64_t row = rows * run / runs; row < rows * (run + 1) / runs; ++row) backward.row(row, sums);
   });
   if (args.dbias) add_runs(partial, runs, 3 * width, width, args.dbias);
@@ -274,21 +276,21 @@ size_t CpuBackend::workspace(const ResidualNormForward& args) const {
 template <>
 void CpuBackend::run(const ResidualNormForward& args, Scratch scratch) {
   with_float_type(args.sum ? args.sum.dtype() : args.x.dtype(), [&]<class T>() {
-    forward<T>(args, scratch.take<Accumulator<T>>(threads_ * kForwardRows * args.x.columns()), threads_);
+    residual_norm_forward<T>(args, scratch.take<Accumulator<T>>(threads_ * kForwardRows * args.x.columns()), threads_);
   });
 }
 
 template <>
 size_t CpuBackend::workspace(const ResidualNormBackward& args) const {
   return with_float_type(any_of(args).dtype(), [&]<class T>() {
-    return scratch_bytes([&](Scratch& s) { BackwardPieces<Accumulator<T>>(args, threads_, s); });
+    return scratch_bytes([&](Scratch& s) { ResidualNormBackwardScratch<Accumulator<T>>(args, threads_, s); });
   });
 }
 
 template <>
 void CpuBackend::run(const ResidualNormBackward& args, Scratch scratch) {
   with_float_type(any_of(args).dtype(), [&]<class T>() {
-    backward<T>(args, BackwardPieces<Accumulator<T>>(args, threads_, scratch), threads_);
+    residual_norm_backward<T>(args, ResidualNormBackwardScratch<Accumulator<T>>(args, threads_, scratch), threads_);
   });
 }
 

@@ -12,8 +12,8 @@ namespace weft::cpu {
 #ifdef _OPENMP
 void set_thread_count(int threads) { omp_set_num_threads(threads); }
 #else
-// Built without OpenMP, weft's own loops run on the calling thread alone. The vendor library still brings its own
-// OpenMP runtime: hold it to the calling thread too.
+// Without OpenMP, weft's own loops run on the calling thread alone. The vendor library still brings its own OpenMP
+// runtime: this holds it to the calling thread too.
 void set_thread_count(int) {
   using Setter = void (*)(int);
   static const auto set = reinterpret_cast<Setter>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));

@@ -3,8 +3,8 @@
 
 namespace weft::cpu {
 
-// How many OpenMP threads regions started by the calling thread use, the vendor library's included: rank threads of
-// one process each keep to their share.
+// Sets how many OpenMP threads serve regions that the calling thread starts, the vendor library's too, so that rank
+// threads of one process each keep to their share.
 void set_thread_count(int threads);
 
 }  // namespace weft::cpu

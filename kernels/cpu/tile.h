@@ -15,8 +15,8 @@ inline constexpr int64_t kNoEdge = std::numeric_limits<int64_t>::max() / 2;
 // Small products on packed scratch, for attention: c[m, n] (+)= a[m, k] b[k, n].
 // a is read by broadcasts and has any strides; b and c are rows of whole vectors (columns padded).
 // An element of c is one chain of multiply-adds over rising k, whatever the sizes.
-// Along the causal mask's edge a band of a counts: row i takes part in the steps i - lead .. i + seen - 1 alone, and
-// what lies outside is not multiplied at all, since 0 times an infinity is not 0.
+// Along the causal mask's edge only a band of a counts: row i takes part in the steps i - lead .. i + seen - 1, and
+// elements outside are not multiplied at all, since 0 times an infinity is not 0.
 template <class A>
 struct TileProduct {
   int64_t m = 0, n = 0, k = 0;  // n: a multiple of kVecLanes<A>
@@ -55,7 +55,7 @@ template <class A, int Rows, int Vectors>
   }
 }
 
-// Adds them to the rows that take part in each.
+// Adds each of these steps to the rows that take part in it.
 template <class A, int Rows, int Vectors>
 void add_edge_steps(const TileProduct<A>& p, int64_t begin, int64_t end, Sums<A, Rows, Vectors>& sum) {
   for (int r = 0; r < Rows; ++r) {

@@ -13,7 +13,7 @@
 
 namespace weft::cpu {
 
-// Short vectors as the compiler's own type, where a loop must not be left to the compiler's judgement: sums, whose
+// Short vectors of the compiler's own type, for loops that must not depend on the compiler's judgement: sums, whose
 // order is part of the result, and tiles that live in registers. The width is the processor's.
 #if defined(__AVX512F__)
 inline constexpr int64_t kVecBytes = 64;
@@ -90,7 +90,7 @@ inline Vec<A> first_lanes(Vec<A> v, int64_t count, Vec<A> other = Vec<A>{}) {
   return vec_detail::lanes_below<A, decltype(v < v)>(count, vec_detail::kLaneIndices<A>) ? v : other;
 }
 
-// f of every lane, where f compiles to vector code when a loop of this length calls it.
+// f of every lane. A loop of this length over f compiles to vector code.
 template <class A, class F>
 inline Vec<A> each_lane(Vec<A> v, F&& f) {
   A lanes[kVecLanes<A>];
@@ -104,7 +104,7 @@ using Words [[gnu::vector_size(kVecBytes)]] = uint32_t;
 using Halves [[gnu::vector_size(kVecBytes / 2)]] = uint16_t;
 }  // namespace vec_detail
 
-// A whole vector of elements of a compute dtype T as numbers of its accumulator type A.
+// Loads a whole vector of a compute dtype T as its accumulator type A.
 template <class A, class T>
 inline Vec<A> load_cast(const T* from) {
   if constexpr (std::is_same_v<T, BFloat16>) {
@@ -116,7 +116,7 @@ inline Vec<A> load_cast(const T* from) {
   }
 }
 
-// A whole vector of small integers as numbers. The compiler's own conversion from bytes takes them one by one.
+// Loads a whole vector of small integers as floats. The compiler's own conversion from bytes takes them one by one.
 inline Vec<float> load_small(const int8_t* from) {
 #if defined(__AVX512F__)
   return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
@@ -143,7 +143,7 @@ inline void store_cast(T* to, Vec<A> v) {
   }
 }
 
-// The same for the first `count` elements, at most a whole vector; zeros follow what is loaded.
+// Load and store the first `count` elements, at most a whole vector; zeros follow the loaded ones.
 template <class A, class T>
 inline Vec<A> load_cast(const T* from, int64_t count) {
   if (count >= kVecLanes<A>) return load_cast<A>(from);

@@ -8,7 +8,7 @@
 
 namespace weft::cpu {
 
-// Memory that grows to the largest need and stays: nothing is allocated once the largest need has come.
+// Memory that grows to the largest request and stays: no later request allocates.
 class Workspace {
  public:
   void* at_least(size_t bytes) {

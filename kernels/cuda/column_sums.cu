@@ -3,12 +3,10 @@
 
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 namespace {
-
-constexpr int64_t kMostChunks = 128;  // enough blocks for every multiprocessor of a large device
-constexpr int64_t kLeastRows = 64;    // of a chunk: its sums in f32 are 3 % of what a chunk in bf16 is
 
 template <class T, int N>
 struct ReadMatrix {
@@ -23,9 +21,9 @@ struct PartialSumsTable {
   PartialSums of[kMostPartialSums];
 };
 
-// Block (i, j): columns 32 N i .. 32 N (i + 1) of the j-th of the table.
+// Block (i, j) sums columns 32 N i .. 32 N (i + 1) of the j-th matrix of the table.
 template <int N>
-__global__ void add_partial_sums(const __grid_constant__ PartialSumsTable table, int64_t rows, int64_t columns) {
+__global__ void column_sums_join(const __grid_constant__ PartialSumsTable table, int64_t rows, int64_t columns) {
   const PartialSums& sums = table.of[blockIdx.y];
   sum_chunk_of<N>(ReadMatrix<float, N>{sums.from, columns}, 0, rows, columns, sums.to, sums.mode == Accumulate::Add);
 }
@@ -43,7 +41,9 @@ void sum_matrix(const Stream& stream, const T* x, int64_t rows, int64_t columns,
 }  // namespace
 
 RowChunks::RowChunks(int64_t of)
-    : count(std::clamp<int64_t>((of + kLeastRows - 1) / kLeastRows, 1, kMostChunks)), rows((of + count - 1) / count) {}
+    : count(
+          std::clamp<int64_t>((of + tuning::kLeastChunkRows - 1) / tuning::kLeastChunkRows, 1, tuning::kMostRowChunks)),
+      rows((of + count - 1) / count) {}
 
 void add_partial_sums(const Stream& stream, std::span<const PartialSums> sums, int64_t rows, int64_t columns) {
   PartialSumsTable table;
@@ -51,7 +51,7 @@ void add_partial_sums(const Stream& stream, std::span<const PartialSums> sums, i
   std::copy(sums.begin(), sums.end(), table.of);
   const auto start = [&]<int N>() {
     const dim3 grid(blocks_for(columns, kWarp * N), static_cast<unsigned>(sums.size()));
-    launch(stream, add_partial_sums<N>, grid, dim3(kWarp, kRowsAtOnce), 0, table, rows, columns);
+    launch(stream, column_sums_join<N>, grid, dim3(kWarp, tuning::kChunkWarps), 0, table, rows, columns);
   };
   const bool vectors = std::ranges::all_of(
       sums, [&](const PartialSums& s) { return vectorised(s.from, columns) && vectorised(s.to, columns); });

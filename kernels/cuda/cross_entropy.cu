@@ -2,17 +2,17 @@
 #include "kernels/cuda/cross_entropy.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int kThreads = 1024;  // the most for a row: one block on a multiprocessor, which keeps the row
-constexpr int kHeld = 32;       // logits that a thread keeps in registers
-constexpr int64_t kSharedBytes = int64_t{96} << 10;  // of a row beyond them: as much as every device from sm_80 on has
+using tuning::kHeldLogits, tuning::kKeptRowBytes;
+constexpr int kThreads = tuning::kCrossEntropyThreads;
 
-// CrossEntropy with a gradient as the kernel takes it. T: the dtype of dlogits.
+// CrossEntropy as kernels take it. T: the dtype of dlogits.
 template <class T>
-struct Arguments {
+struct CrossEntropyArgs {
   const float* logits;
   const int32_t* targets;
   int columns, valid;
@@ -20,9 +20,9 @@ struct Arguments {
   InverseDivisor inverse_divisor;
   float *loss, *nll;  // nll may be null
   T* dlogits;
-  int shared_pieces;  // of a thread, kept in shared memory
+  int shared_pieces;  // pieces of each thread that shared memory keeps
 
-  explicit Arguments(const CrossEntropy& args)
+  explicit CrossEntropyArgs(const CrossEntropy& args)
       : logits(elements_of<float>(args.logits)),
         targets(args.targets.device_data<int32_t>()),
         columns(static_cast<int>(args.logits.columns())),
@@ -34,9 +34,8 @@ struct Arguments {
         dlogits(elements_of<T>(args.dlogits)),
         shared_pieces(0) {}
 
-  // A target beyond the vocabulary must not reach another row's memory: its logit, and the loss, is NaN.
   __device__ float target_logit(int64_t r, int32_t target) const {
-    return target < valid ? logits[r * columns + target] : NAN;
+    return formulas::target_logit(logits + r * columns, target, valid);
   }
   __device__ void put(int64_t r, float row_loss, float row_nll) const {
     loss[r] = row_loss;
@@ -48,14 +47,14 @@ struct Arguments {
 };
 
 // A row of logits that is read once: the first pieces of each thread stay in registers, the next in shared memory. What
-// a row has beyond that is read again, from the L2 cache where it fits.
+// a row has beyond that is read again, from the L2 cache if it fits.
 template <class T, bool kAligned>
 class KeptRow {
  public:
   static constexpr int N = kVector<T>;
-  static constexpr int kPieces = kHeld / N;
+  static constexpr int kPieces = kHeldLogits / N;
 
-  __device__ KeptRow(const Arguments<T>& args, int64_t row, float4* shared)
+  __device__ KeptRow(const CrossEntropyArgs<T>& args, int64_t row, float4* shared)
       : logits_(args.logits + row * args.columns),
         columns_(args.columns),
         valid_(args.valid),
@@ -73,7 +72,7 @@ class KeptRow {
   __device__ void change(Before&& before, Body&& body) {
     each<Pass::Change>(before, body);
   }
-  // The same for the last time: nothing is kept.
+  // As change(), for the last time: nothing is kept.
   template <class Before, class Body>
   __device__ void use(Before&& before, Body&& body) {
     each<Pass::Use>(before, body);
@@ -134,10 +133,9 @@ class KeptRow {
   float held_[kPieces][N];
 };
 
-// A block a row. An ignored row has loss and gradient 0, whatever it holds; a target beyond the vocabulary must not
-// reach another row's memory: its loss is NaN.
+// A block a row. An ignored row has loss and gradient 0, whatever it holds.
 template <class T, bool kAligned>
-__global__ void __launch_bounds__(kThreads) cross_entropy_row(const Arguments<T> args) {
+__global__ void __launch_bounds__(kThreads) cross_entropy_row(const CrossEntropyArgs<T> args) {
   constexpr int N = kVector<T>;
   extern __shared__ float4 shared[];
   __shared__ float words[3][kThreads / kWarp];
@@ -176,9 +174,9 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_row(const Arguments<T>
   sum = row_sum(sum, words[2]);
   if (threadIdx.x == 0) stats = {most, sum, args.target_logit(r, target), total};
   __syncthreads();  // the target's logit has been read, and may be written to
-  const RowGradient gradient(args.inverse_divisor.get(), args.smoothing, args.valid, sum);
+  const auto gradient = row_gradient(args.inverse_divisor.get(), args.smoothing, args.valid, sum);
   row.use(exponentials, [&](int first, float(&x)[N]) {
-    gradient.apply(first, args.valid, target, x);
+    apply_gradient(gradient, first, args.valid, target, x);
     store_piece<kAligned>(out + first, args.columns - first, x);
   });
   if (threadIdx.x == 0) args.put_losses(r, stats);
@@ -186,7 +184,8 @@ __global__ void __launch_bounds__(kThreads) cross_entropy_row(const Arguments<T>
 
 // Without a gradient the row is read once and nothing is kept.
 template <bool kAligned>
-__global__ void __launch_bounds__(kRowThreads) cross_entropy_loss_row(const Arguments<float> args, int64_t rows) {
+__global__ void __launch_bounds__(kRowThreads)
+    cross_entropy_loss_row(const CrossEntropyArgs<float> args, int64_t rows) {
   __shared__ float words[3][kRowWarps];
   const int64_t r = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   const int32_t target = r < rows ? args.targets[r] : -1;
@@ -200,16 +199,16 @@ __global__ void __launch_bounds__(kRowThreads) cross_entropy_loss_row(const Argu
 }
 
 template <class T>
-void with_gradient(const Stream& stream, const CrossEntropy& args) {
+void launch_with_gradient(const Stream& stream, const CrossEntropy& args) {
   constexpr int N = kVector<T>;
-  constexpr int64_t kInRegisters = kHeld / N;
-  Arguments<T> row(args);
+  constexpr int64_t kInRegisters = kHeldLogits / N;
+  CrossEntropyArgs<T> row(args);
   // As few threads as keep the row, so that small vocabularies have more than one block on a multiprocessor.
   const int64_t pieces = (row.columns + N - 1) / N;
   const int64_t warps = std::clamp<int64_t>((pieces + 4 * kWarp - 1) / (4 * kWarp), 1, kThreads / kWarp);
   const int64_t threads = warps * kWarp, of_thread = (pieces + threads - 1) / threads;
   const int64_t piece_bytes = threads * N * static_cast<int64_t>(sizeof(float));
-  row.shared_pieces = static_cast<int>(std::clamp<int64_t>(of_thread - kInRegisters, 0, kSharedBytes / piece_bytes));
+  row.shared_pieces = static_cast<int>(std::clamp<int64_t>(of_thread - kInRegisters, 0, kKeptRowBytes / piece_bytes));
   const size_t shared = static_cast<size_t>(row.shared_pieces * piece_bytes);
   const auto start = [&](auto* kernel) {
     launch(stream, kernel, static_cast<unsigned>(args.logits.size(0)), static_cast<unsigned>(threads), shared, row);
@@ -218,8 +217,8 @@ void with_gradient(const Stream& stream, const CrossEntropy& args) {
   aligned ? start(cross_entropy_row<T, true>) : start(cross_entropy_row<T, false>);
 }
 
-void without_gradient(const Stream& stream, const CrossEntropy& args) {
-  const Arguments<float> row(args);
+void launch_without_gradient(const Stream& stream, const CrossEntropy& args) {
+  const CrossEntropyArgs<float> row(args);
   const int64_t rows = args.logits.size(0);
   const dim3 block = row_block(row.columns, kVector<float>).block;
   const auto start = [&](auto* kernel) { launch(stream, kernel, blocks_for(rows, block.y), block, 0, row, rows); };
@@ -231,8 +230,8 @@ void without_gradient(const Stream& stream, const CrossEntropy& args) {
 template <>
 void CudaBackend::run(const CrossEntropy& args) {
   require_device_type(args.logits.dtype());
-  if (!args.dlogits) return without_gradient(stream(), args);
-  with_device_type(args.dlogits.dtype(), [&]<class T>() { with_gradient<T>(stream(), args); });
+  if (!args.dlogits) return launch_without_gradient(stream(), args);
+  with_device_type(args.dlogits.dtype(), [&]<class T>() { launch_with_gradient<T>(stream(), args); });
 }
 
 }  // namespace weft::cuda

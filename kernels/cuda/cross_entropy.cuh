@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/cuda/rows.cuh"
+#include "kernels/formulas/cross_entropy.h"
 #include "kernels/ops/cross_entropy.h"
 
 // What the kernels of cross-entropy share, and others that read rows of logits.
@@ -10,50 +11,39 @@ namespace weft::cuda {
 
 constexpr float kMinusInfinity = -INFINITY;
 
-// What a row's loss is made of.
-struct RowStats {
-  float most, sum, target, total;
-};
+using RowStats = formulas::RowStats<float>;
 
-// -log p(target), or with smoothing its mean with the other words'. In f64, since log Z and the target's logit may be
-// large and near each other.
+// log(sum) in f32: the sum is f32 itself, and f64 logarithms take many registers.
 __device__ inline float row_loss(const RowStats& s, double smoothing, int64_t vocabulary) {
-  const double log_z = static_cast<double>(logf(s.sum)) + static_cast<double>(s.most);
-  const double value = log_z - (1 - smoothing) * static_cast<double>(s.target);
-  if (smoothing == 0) return static_cast<float>(value);
-  return static_cast<float>(value - smoothing / static_cast<double>(vocabulary) * static_cast<double>(s.total));
+  return formulas::row_loss(s, static_cast<double>(logf(s.sum)), smoothing, vocabulary);
 }
 
-// A step's inverse_divisor as kernels take it.
+// A step's inverse_divisor as kernels take it: of a step that is replayed, the device's own.
 struct InverseDivisor {
   double value;
-  const StepState* step;  // null: `value` it is
+  const StepState* step;  // null: not replayed
 
   explicit InverseDivisor(const StepState& s) : value(s.inverse_divisor), step(s.on_device) {}
   __device__ double get() const { return step ? step->inverse_divisor : value; }
 };
 
-// inverse_divisor (softmax - (1 - e) onehot(target) - e / V) of a row, from exp(logit - maximum).
-struct RowGradient {
-  float factor, uniform, one_hot;
+// Divides in f32: each thread of a row does, and devices without many f64 units would wait for them.
+__device__ inline formulas::RowGradient<float> row_gradient(double inverse_divisor, double smoothing,
+                                                            int64_t vocabulary, float sum) {
+  return {static_cast<float>(inverse_divisor) / sum, inverse_divisor, smoothing, vocabulary};
+}
 
-  __device__ RowGradient(double inverse_divisor, double smoothing, int64_t vocabulary, float sum)
-      : factor(static_cast<float>(inverse_divisor) / sum),
-        uniform(static_cast<float>(inverse_divisor * smoothing / static_cast<double>(vocabulary))),
-        one_hot(static_cast<float>(inverse_divisor * (1 - smoothing))) {}
-
-  // x: exponentials of the columns from `first` on; becomes their gradient, 0 from `valid` on. The target may lie in no
-  // column here.
-  template <int N>
-  __device__ void apply(int first, int valid, int64_t target, float (&x)[N]) const {
+// x: exponentials of the columns from `first` on; becomes their gradient, 0 from `valid` on. The target may lie in no
+// column of this chunk.
+template <int N>
+__device__ inline void apply_gradient(const formulas::RowGradient<float>& gradient, int first, int valid,
+                                      int64_t target, float (&x)[N]) {
 #pragma unroll
-    for (int i = 0; i < N; ++i) {
-      x[i] = x[i] * factor - uniform;
-      if (first + i == target) x[i] -= one_hot;
-      if (first + i >= valid) x[i] = 0;
-    }
+  for (int i = 0; i < N; ++i) {
+    x[i] = first + i == target ? gradient.at_target(x[i]) : gradient.at(x[i]);
+    if (first + i >= valid) x[i] = 0;
   }
-};
+}
 
 // Logits from `first` on; those at or beyond `valid` are padding, -inf.
 template <bool kAligned, int N>
@@ -63,9 +53,9 @@ __device__ inline void load_logits(const float* row, int first, int valid, float
   for (int i = 0; i < N; ++i) x[i] = first + i < valid ? x[i] : kMinusInfinity;
 }
 
-// Maximum, sum of exp(logit - maximum) and sum of a row's first `valid` logits, in one pass: sums that were begun below
-// a larger maximum are scaled down. The target is the caller's. The threads of a row together, all of the block's;
-// `words`: three times one for each warp.
+// Maximum, sum of exp(logit - maximum) and sum of a row's first `valid` logits, in one pass: sums that were begun with
+// a smaller maximum are scaled down. The caller sets the target's logit. All threads of the block call it, those of a
+// row together; `words`: three for each warp.
 template <bool kAligned>
 __device__ inline RowStats row_stats(const float* row, int valid, int columns, float (&words)[3][kRowWarps]) {
   constexpr int N = kVector<float>;

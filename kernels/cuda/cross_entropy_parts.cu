@@ -2,22 +2,23 @@
 #include "kernels/cuda/cross_entropy.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
 
-// The four parts, for a vocabulary that is divided over ranks.
+// Cross-entropy in four operations, for a vocabulary that is divided over ranks.
 namespace weft::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+using tuning::kElementThreads;
 
 // CrossEntropyStats as the kernel takes it.
-struct Stats {
+struct CrossEntropyStatsArgs {
   const float* logits;
   const int32_t* targets;
   int64_t rows, first_column;
   int columns, valid;
   float *most, *sum, *target, *total;  // total may be null
 
-  explicit Stats(const CrossEntropyStats& args)
+  explicit CrossEntropyStatsArgs(const CrossEntropyStats& args)
       : logits(elements_of<float>(args.logits)),
         targets(args.targets.device_data<int32_t>()),
         rows(args.logits.rows()),
@@ -31,28 +32,27 @@ struct Stats {
 };
 
 template <bool kAligned>
-__global__ void __launch_bounds__(kRowThreads) chunk_stats(const Stats args) {
+__global__ void __launch_bounds__(kRowThreads) cross_entropy_chunk_stats(const CrossEntropyStatsArgs args) {
   __shared__ float words[3][kRowWarps];
   const int64_t r = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   const bool here = r < args.rows;
   const float* const row = args.logits + (here ? r * args.columns : 0);
   const RowStats s = row_stats<kAligned>(row, here ? args.valid : 0, args.columns, words);
   if (!here || threadIdx.x != 0) return;
-  const int64_t column = args.targets[r] - args.first_column;
   args.most[r] = s.most;
   args.sum[r] = s.sum;
-  args.target[r] = args.targets[r] >= 0 && column >= 0 && column < args.valid ? row[column] : 0.0f;
+  args.target[r] = formulas::target_logit_of_chunk(row, args.targets[r], args.first_column, args.valid);
   if (args.total) args.total[r] = s.total;
 }
 
-// Also if a chunk has no column at all: its maximum is -inf and its sum 0.
-__global__ void rebase_sums(const float* most, const float* whole, float* sum, int64_t rows) {
+__global__ void cross_entropy_rebase(const float* most, const float* whole, float* sum, int64_t rows) {
   const int64_t r = thread_index();
-  if (r < rows && most[r] != whole[r]) sum[r] *= expf(most[r] - whole[r]);
+  if (r < rows) sum[r] = formulas::rebased_sum(sum[r], most[r], whole[r]);
 }
 
-__global__ void losses(const int32_t* targets, const float* most, const float* sum, const float* target,
-                       const float* total, double smoothing, int64_t vocabulary, float* loss, int64_t rows) {
+__global__ void cross_entropy_losses(const int32_t* targets, const float* most, const float* sum, const float* target,
+                                     const float* total, double smoothing, int64_t vocabulary, float* loss,
+                                     int64_t rows) {
   const int64_t r = thread_index();
   if (r >= rows) return;
   const RowStats s{most[r], sum[r], target[r], total ? total[r] : 0.0f};
@@ -61,7 +61,7 @@ __global__ void losses(const int32_t* targets, const float* most, const float* s
 
 // CrossEntropyGradient as the kernel takes it. T: the dtype of dlogits.
 template <class T>
-struct Gradient {
+struct CrossEntropyGradientArgs {
   const float* logits;
   const int32_t* targets;
   const float *most, *sum;
@@ -71,7 +71,7 @@ struct Gradient {
   InverseDivisor inverse_divisor;
   T* dlogits;
 
-  explicit Gradient(const CrossEntropyGradient& args)
+  explicit CrossEntropyGradientArgs(const CrossEntropyGradient& args)
       : logits(elements_of<float>(args.logits)),
         targets(args.targets.device_data<int32_t>()),
         most(elements_of<float>(args.row_max)),
@@ -87,7 +87,7 @@ struct Gradient {
 };
 
 template <class T, bool kAligned>
-__global__ void __launch_bounds__(kRowThreads) chunk_gradient(const Gradient<T> args) {
+__global__ void __launch_bounds__(kRowThreads) cross_entropy_chunk_gradient(const CrossEntropyGradientArgs<T> args) {
   constexpr int N = kVector<T>;
   const int64_t r = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   if (r >= args.rows) return;  // a whole warp
@@ -95,26 +95,26 @@ __global__ void __launch_bounds__(kRowThreads) chunk_gradient(const Gradient<T> 
   T* const out = args.dlogits + r * args.columns;
   const int32_t target = args.targets[r];
   const float most = args.most[r];
-  const RowGradient gradient(args.inverse_divisor.get(), args.smoothing, args.vocabulary, args.sum[r]);
+  const auto gradient = row_gradient(args.inverse_divisor.get(), args.smoothing, args.vocabulary, args.sum[r]);
   for_pieces<false, N>(args.columns, [&](int first) {
     float x[N] = {};
     if (target >= 0) {
       load_logits<kAligned>(row, first, args.valid, x);
 #pragma unroll
       for (int i = 0; i < N; ++i) x[i] = expf(x[i] - most);
-      gradient.apply(first, args.valid, target - args.first_column, x);
+      apply_gradient(gradient, first, args.valid, target - args.first_column, x);
     }
     store_piece<kAligned>(out + first, args.columns - first, x);
   });
 }
 
 template <class T>
-void run_gradient(const Stream& stream, const CrossEntropyGradient& args) {
-  const Gradient<T> row(args);
+void launch_gradient(const Stream& stream, const CrossEntropyGradient& args) {
+  const CrossEntropyGradientArgs<T> row(args);
   const dim3 block = row_block(row.columns, kVector<T>).block;
   const auto start = [&](auto* kernel) { launch(stream, kernel, blocks_for(row.rows, block.y), block, 0, row); };
   const bool aligned = vectorised(row.logits, row.columns) && vectorised(row.dlogits, row.columns);
-  aligned ? start(chunk_gradient<T, true>) : start(chunk_gradient<T, false>);
+  aligned ? start(cross_entropy_chunk_gradient<T, true>) : start(cross_entropy_chunk_gradient<T, false>);
 }
 
 }  // namespace
@@ -122,32 +122,34 @@ void run_gradient(const Stream& stream, const CrossEntropyGradient& args) {
 template <>
 void CudaBackend::run(const CrossEntropyStats& args) {
   require_device_type(args.logits.dtype());
-  const Stats row(args);
+  const CrossEntropyStatsArgs row(args);
   const dim3 block = row_block(row.columns, kVector<float>).block;
   const auto start = [&](auto* kernel) { launch(stream(), kernel, blocks_for(row.rows, block.y), block, 0, row); };
-  vectorised(row.logits, row.columns) ? start(chunk_stats<true>) : start(chunk_stats<false>);
+  vectorised(row.logits, row.columns) ? start(cross_entropy_chunk_stats<true>)
+                                      : start(cross_entropy_chunk_stats<false>);
 }
 
 template <>
 void CudaBackend::run(const CrossEntropyRebase& args) {
   require_device_type(args.row_sum.dtype());
   const int64_t rows = args.row_sum.elements();
-  launch(stream(), rebase_sums, blocks_for(rows, kThreads), kThreads, 0, elements_of<float>(args.row_max),
-         elements_of<float>(args.whole_max), elements_of<float>(args.row_sum), rows);
+  launch(stream(), cross_entropy_rebase, blocks_for(rows, kElementThreads), kElementThreads, 0,
+         elements_of<float>(args.row_max), elements_of<float>(args.whole_max), elements_of<float>(args.row_sum), rows);
 }
 
 template <>
 void CudaBackend::run(const CrossEntropyLoss& args) {
   require_device_type(args.loss.dtype());
   const int64_t rows = args.loss.elements();
-  launch(stream(), losses, blocks_for(rows, kThreads), kThreads, 0, elements_of<int32_t>(args.targets),
-         elements_of<float>(args.row_max), elements_of<float>(args.row_sum), elements_of<float>(args.row_target),
-         elements_of<float>(args.row_total), args.smoothing, args.vocabulary, elements_of<float>(args.loss), rows);
+  launch(stream(), cross_entropy_losses, blocks_for(rows, kElementThreads), kElementThreads, 0,
+         elements_of<int32_t>(args.targets), elements_of<float>(args.row_max), elements_of<float>(args.row_sum),
+         elements_of<float>(args.row_target), elements_of<float>(args.row_total), args.smoothing, args.vocabulary,
+         elements_of<float>(args.loss), rows);
 }
 
 template <>
 void CudaBackend::run(const CrossEntropyGradient& args) {
-  with_device_type(args.dlogits.dtype(), [&]<class T>() { run_gradient<T>(stream(), args); });
+  with_device_type(args.dlogits.dtype(), [&]<class T>() { launch_gradient<T>(stream(), args); });
 }
 
 }  // namespace weft::cuda

@@ -8,6 +8,7 @@
 #include "kernels/cuda/runtime/device_allocator.h"
 #include "kernels/cuda/runtime/devices.h"
 #include "kernels/cuda/runtime/staging.h"
+#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 
@@ -27,7 +28,7 @@ struct CudaBackend::Queues {
   MatmulEngine matmul;
   LibraryAttention attention;
   std::shared_ptr<Allocator> host_memory;
-  CopyStream uploads, snapshots;  // apart: tokens do not wait behind a checkpoint
+  CopyStream uploads, snapshots;  // two, so that tokens do not wait behind a checkpoint
 };
 
 CudaBackend::CudaBackend(int device)
@@ -40,11 +41,12 @@ CudaBackend::CudaBackend() : Backend(implementations_of<CudaBackend>()), allocat
 CudaBackend::~CudaBackend() = default;
 
 CudaBackend::Queues& CudaBackend::queues() const {
-  require<InternalError>(queues_ != nullptr, "a plan for a CUDA device is asked to compute");
+  require<InternalError>(queues_ != nullptr, "a plan for a CUDA device cannot compute");
   return *queues_;
 }
 CudaBackend::Queues& CudaBackend::queues_with_host() const {
-  require<InternalError>(!stream().capturing(), "a graph holds nothing that comes from the host or that it waits for");
+  require<InternalError>(!stream().capturing(),
+                         "a graph cannot hold transfers that the host takes part in, or waits of the host");
   return queues();
 }
 const Stream& CudaBackend::stream() const { return queues().stream; }
@@ -62,10 +64,9 @@ std::vector<std::pair<std::string, std::string>> CudaBackend::fingerprint() cons
   return all;
 }
 
-// Tiles of tensor cores are up to 128 wide.
-int64_t CudaBackend::vocabulary_multiple() const { return 128; }
+int64_t CudaBackend::vocabulary_multiple() const { return tuning::kVocabularyMultiple; }
 
-// A plan's job may choose, and nothing follows from it.
+// A plan has no libraries: what its job chooses changes nothing here.
 void CudaBackend::set_products(const ProductOptions& options) {
   if (queues_) queues_->matmul.set_options(options);
 }
@@ -73,7 +74,7 @@ void CudaBackend::choose_attention(AttentionChoice choice) {
   if (queues_) queues_->attention.choose(choice);
 }
 
-// A plan is one of weft's own kernels: what a library works in is known where the library is.
+// A plan counts weft's own kernels: only the library itself knows its workspace.
 size_t CudaBackend::library_workspace(const AttentionForward& args) const {
   return queues_ ? queues_->attention.workspace(args) : 0;
 }

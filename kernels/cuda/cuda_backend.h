@@ -8,12 +8,12 @@ namespace weft::cuda {
 
 class LibraryAttention;  // cudnn/attention.h
 
-// An NVIDIA device. Operations are queued on one stream and done later: the host waits in download() alone. Copies that
+// An NVIDIA device. Operations are queued on one stream and run later: the host waits in download() alone. Copies that
 // run beside them have streams of their own.
 class CudaBackend : public Backend {
  public:
   explicit CudaBackend(int device);
-  // For plans, where there is no device: it says what operations work in, and runs none.
+  // For plans, without a device: it counts the workspace of operations, and runs none.
   CudaBackend();
   ~CudaBackend() override;
 
@@ -46,18 +46,18 @@ class CudaBackend : public Backend {
   void run(const Args& args);
 
  private:
-  struct Queues;  // what a device is worked with
+  struct Queues;
 
   void packed_linear(const LinearForward& args);
   Queues& queues() const;
-  Queues& queues_with_host() const;  // for what the host takes part in
+  Queues& queues_with_host() const;  // for transfers and waits of the host, which a graph cannot hold
   MatmulEngine& matmul();
   LibraryAttention& attention();
   size_t library_workspace(const AttentionForward& args) const;
   size_t library_workspace(const AttentionBackward& args) const;
 
   std::shared_ptr<Allocator> allocator_;
-  std::unique_ptr<Queues> queues_;  // none: only plans
+  std::unique_ptr<Queues> queues_;  // null: for plans only
 };
 
 }  // namespace weft::cuda

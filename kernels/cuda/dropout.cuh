@@ -3,13 +3,14 @@
 #include <cstdint>
 
 #include "base/philox.h"
+#include "kernels/formulas/dropout.h"
 #include "kernels/step_state.h"
 
 namespace weft::cuda {
 
 // A Dropout (kernels/step_state.h) as kernels take it: its masks are those of every other device, to the bit.
 struct DropoutMask {
-  uint64_t key = 0;  // with that of the step, unless the step's is read from the device
+  uint64_t key = 0;  // of a step that is replayed, the site's alone: the device has the step's
   const StepState* step = nullptr;
   uint32_t threshold = 0;  // 0: nothing is dropped
   float scale = 1;
@@ -21,7 +22,7 @@ struct DropoutMask {
   explicit DropoutMask(const Dropout& dropout) {
     if (!dropout.active()) return;
     step = dropout.step.on_device;
-    key = step ? dropout.dropout_id : dropout.step.dropout_key ^ dropout.dropout_id;
+    key = formulas::dropout_key(step ? 0 : dropout.step.dropout_key, dropout.dropout_id);
     threshold = dropout.threshold();
     scale = static_cast<float>(dropout.scale());
     first_channel = dropout.first_channel;
@@ -30,32 +31,27 @@ struct DropoutMask {
   }
   __host__ __device__ bool active() const { return threshold != 0; }
 
-  // The 8 draws of a Philox call, 16 bits each: of channels 8 block .. 8 block + 7, counted over the whole model.
+  // The draws of one Philox call: block b serves channels 8 b .. 8 b + 7, counted over the whole model.
   struct Draws {
     Philox::Counter words;
     __device__ uint32_t operator[](int lane) const { return (words[lane / 2] >> (16 * (lane % 2))) & 0xffffu; }
   };
   __device__ Draws draws(uint32_t block, uint32_t position, uint32_t sequence, uint32_t head) const {
-    return {Philox(key ^ (step ? step->dropout_key : 0))({block, position, sequence, head})};
+    return {Philox(formulas::dropout_key(step ? step->dropout_key : 0, key))({block, position, sequence, head})};
   }
-  // 0 or the scale, for one element of a row of this tensor. Neighbours share a call: prefer multiply().
-  __device__ float multiplier(int64_t row, int64_t channel) const {
-    const int64_t c = first_channel + channel;
-    const Draws d = draws(static_cast<uint32_t>(c / 8), positions[row], sequences[row], 0);
-    return d[static_cast<int>(c % 8)] < threshold ? 0.0f : scale;
-  }
-  // x[i] = dropout(x[i]) for channels first .. first + N of a row, N at most 8: one call, or two where the channels do
-  // not begin where a call's do.
+  // x[i] = dropout(x[i]) for channels first .. first + N of a row, N at most 8: one call, or two if the channels do not
+  // begin with those of a call.
   template <int N>
   __device__ void multiply(int64_t row, int64_t first, float (&x)[N]) const {
     const int64_t c = first_channel + first;
-    const auto block = static_cast<uint32_t>(c / 8), lane = static_cast<uint32_t>(c % 8);
+    constexpr int kDraws = formulas::kDrawsOfCall;
+    const auto block = static_cast<uint32_t>(c / kDraws), lane = static_cast<uint32_t>(c % kDraws);
     const auto position = static_cast<uint32_t>(positions[row]), sequence = static_cast<uint32_t>(sequences[row]);
     uint32_t words[8] = {};
     const Draws here = draws(block, position, sequence, 0);
 #pragma unroll
     for (int w = 0; w < 4; ++w) words[w] = here.words[w];
-    if (lane + N > 8) {
+    if (lane + N > kDraws) {
       const Draws next = draws(block + 1, position, sequence, 0);
 #pragma unroll
       for (int w = 0; w < 4; ++w) words[4 + w] = next.words[w];
@@ -64,13 +60,13 @@ struct DropoutMask {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
       const uint32_t bits = (words[i / 2] >> (16 * (i % 2))) & 0xffffu;
-      x[i] = bits < threshold ? 0.0f : x[i] * scale;
+      x[i] = formulas::is_dropped(bits, threshold) ? 0.0f : x[i] * scale;
     }
   }
 
  private:
-  // Leaves out the first `lane` of the draws. In steps of 4, 2 and 1, since an index that is not known to the compiler
-  // would put the words into local memory.
+  // Leaves out the first `lane` of the draws. It does so in steps of 4, 2 and 1, since an index that the compiler does
+  // not know would put the words into local memory.
   static __device__ void skip_draws(uint32_t (&words)[8], uint32_t lane) {
     if (lane & 4) {
 #pragma unroll

@@ -2,14 +2,15 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
 #include "kernels/ops/elementwise.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = tuning::kElementThreads;
 
-// `pattern`: the bits of 16 bytes; T tells the size of an element.
+// `pattern`: 16 bytes of values.
 template <class T>
 __global__ void fill_elements(T* to, int64_t n, uint4 pattern, T value) {
   constexpr int N = kVector<T>;
@@ -28,7 +29,7 @@ void fill_with(const Stream& stream, T* to, int64_t n, T value) {
   launch(stream, fill_elements<T>, blocks_for(n, kThreads * kVector<T>), kThreads, 0, to, n, pattern, value);
 }
 
-// The elements of a piece: as many as the narrower of two dtypes has in 16 bytes.
+// Elements of a piece: as many as 16 bytes of the narrower of two dtypes hold.
 template <class A, class B>
 constexpr int kPiece = std::max(kVector<A>, kVector<B>);
 
@@ -69,7 +70,7 @@ __global__ void add_to_rows(const R* row, T* y, int64_t rows, int width) {
   });
 }
 
-// Rows of `units` units U, the largest that they are made of and begin with.
+// Rows of `units` units U: the largest unit that divides a row and aligns its beginning.
 template <class U>
 __global__ void gather_units(const U* from, const int32_t* index, U* to, int64_t rows, int64_t units) {
   const int64_t at = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
@@ -78,7 +79,7 @@ __global__ void gather_units(const U* from, const int32_t* index, U* to, int64_t
   for (int64_t u = threadIdx.x; u < units; u += blockDim.x) to[at * units + u] = source[u];
 }
 
-// Rows of parts [n, rows, part_units] to rows of to [rows, units].
+// parts [n, rows, part_units] -> to [rows, units]
 template <class U>
 __global__ void join_units(const U* parts, U* to, int64_t rows, int64_t part_units, int64_t units) {
   const int64_t at = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
@@ -97,7 +98,7 @@ void with_alignment(bool aligned, F&& f) {
   f.template operator()<false>();
 }
 
-// Calls f.template operator()<U>() with what bytes are moved in: 16 of them, or elements.
+// Calls f.template operator()<U>() with the unit that is moved: 16 bytes, or an element.
 template <class F>
 void with_unit(bool vectors, DType dtype, F&& f) {
   if (vectors) return f.template operator()<uint4>();

@@ -11,7 +11,7 @@ namespace {
 // y[r] = dropout(scale * x[r] + positions[row_positions[r]]), or with x[index[r] - first] where x is a table; an index
 // outside it gives 0.
 template <class T>
-struct Combine {
+struct EmbedArgs {
   const T* x;
   const int32_t* index = nullptr;
   int64_t first = 0, x_rows;
@@ -23,7 +23,7 @@ struct Combine {
   int width;
   DropoutMask mask;
 
-  Combine(const Tensor& x, double scale, const Dropout& dropout, const Tensor& y)
+  EmbedArgs(const Tensor& x, double scale, const Dropout& dropout, const Tensor& y)
       : x(elements_of<T>(x)),
         x_rows(x.rows()),
         scale(static_cast<float>(scale)),
@@ -44,7 +44,7 @@ struct Combine {
 };
 
 template <class T, bool kAligned, bool kOnce>
-__global__ void __launch_bounds__(kRowThreads) combine_rows(const Combine<T> args) {
+__global__ void __launch_bounds__(kRowThreads) embed_rows(const EmbedArgs<T> args) {
   constexpr int N = kVector<T>;
   const int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   if (row >= args.rows) return;  // a whole warp
@@ -70,10 +70,10 @@ __global__ void __launch_bounds__(kRowThreads) combine_rows(const Combine<T> arg
 }
 
 template <class T>
-void combine(const Stream& stream, const Combine<T>& args) {
+void launch_embed(const Stream& stream, const EmbedArgs<T>& args) {
   const RowBlock rows = row_block(args.width, kVector<T>);
   with_row_form(args.aligned(), rows.once, [&]<bool kAligned, bool kOnce>() {
-    launch(stream, combine_rows<T, kAligned, kOnce>, blocks_for(args.rows, rows.block.y), rows.block, 0, args);
+    launch(stream, embed_rows<T, kAligned, kOnce>, blocks_for(args.rows, rows.block.y), rows.block, 0, args);
   });
 }
 
@@ -87,10 +87,10 @@ size_t CudaBackend::workspace(const EmbedForward&) const {
 template <>
 void CudaBackend::run(const EmbedForward& args, Scratch) {
   with_device_type(args.y.dtype(), [&]<class T>() {
-    Combine<T> rows(args.table, args.scale, args.dropout, args.y);
+    EmbedArgs<T> rows(args.table, args.scale, args.dropout, args.y);
     rows.look_up(args.tokens, args.first_token);
     rows.add(args.positions, args.row_positions);
-    combine(stream(), rows);
+    launch_embed(stream(), rows);
   });
 }
 
@@ -102,9 +102,9 @@ size_t CudaBackend::workspace(const AddPositionsForward&) const {
 template <>
 void CudaBackend::run(const AddPositionsForward& args, Scratch) {
   with_device_type(args.y.dtype(), [&]<class T>() {
-    Combine<T> rows(args.x, args.scale, args.dropout, args.y);
+    EmbedArgs<T> rows(args.x, args.scale, args.dropout, args.y);
     rows.add(args.positions, args.row_positions);
-    combine(stream(), rows);
+    launch_embed(stream(), rows);
   });
 }
 

@@ -3,12 +3,13 @@
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
 #include "kernels/ops/embed.h"
 
 // The rows of dy in sorted order are cut into chunks of a fixed length, so that a token that half of the rows have
-// costs no more than others. Within a chunk each index's rows follow each other: a segment. One that lies within its
-// chunk goes straight to the table. One that goes on in the next chunk leaves a partial sum for each chunk that it
-// touches, and a second kernel adds those up.
+// costs no more than others. Within a chunk each index's rows follow each other: a segment. The sum of a segment that
+// lies within its chunk is added to the table at once. One that continues in the next chunk leaves a partial sum for
+// each chunk that it touches, and a second kernel adds those up.
 namespace weft::cuda {
 namespace {
 
@@ -18,21 +19,21 @@ struct IndexSums {
   Tensor order;       // i32[rows]: the rows sorted by index, then by row
   int64_t first = 0;  // the index of the table's row 0; indices outside the table count for nothing
   double scale = 1;
-  Tensor table;  // f32[.., width], or absent: then nothing is done
+  Tensor table;  // f32[.., width]; nothing is done if it is absent
   Accumulate mode = Accumulate::Add;
 };
 
-constexpr int kChunk = kWarp;  // rows: a warp holds their numbers and indices, a row a lane
-constexpr int kBatch = 4;      // rows whose elements a thread asks for at once
+constexpr int kChunk = tuning::kIndexChunk, kBatch = tuning::kIndexBatch;
+static_assert(kChunk == kWarp);  // a lane holds the number and the index of one row
 
 int64_t chunks_of(int64_t rows) { return (rows + kChunk - 1) / kChunk; }
 
-// Partial sums of a chunk: of the segment that the chunk before began, and of the one that goes on after it. A segment
-// that does both has the former alone.
-enum Partial { kGoesOn = 0, kBegins = 1, kPartials = 2 };
+// Partial sums of a chunk: of a segment that an earlier chunk began, and of one that begins here and continues in the
+// next chunk. A segment that does both counts as the former.
+enum Partial { kContinues = 0, kBegins = 1, kPartials = 2 };
 
 template <class T>
-struct Sums {
+struct IndexSumsArgs {
   const T* dy;
   const int32_t *indices, *order;
   int64_t first, table_rows;
@@ -43,7 +44,7 @@ struct Sums {
   int width;
   DropoutMask mask;
 
-  Sums(const Tensor& dy, const Dropout& dropout, const IndexSums& args, float* partial)
+  IndexSumsArgs(const Tensor& dy, const Dropout& dropout, const IndexSums& args, float* partial)
       : dy(elements_of<T>(dy)),
         indices(args.indices.device_data<int32_t>()),
         order(args.order.device_data<int32_t>()),
@@ -66,7 +67,7 @@ struct Sums {
   }
 };
 
-// Sums of the table's rows are taken first and added as one number, so that adding twice is exactly twice.
+// IndexSumsArgs of the table's rows are taken first and added as one number, so that adding twice is exactly twice.
 template <bool kAligned, int N>
 __device__ void add_to_table(float* at, int left, float scale, const float (&sum)[N]) {
   float x[N];
@@ -76,34 +77,35 @@ __device__ void add_to_table(float* at, int left, float scale, const float (&sum
   store_piece<kAligned>(at, left, x);
 }
 
-// What a warp knows of a chunk: lane i of its i-th row.
+// A warp's chunk of rows: lane i knows its i-th row.
 template <class T>
-struct Chunk {
+struct RowChunk {
   int64_t number;
-  int count;                // rows: fewer in the last chunk
-  int row, index;           // of this lane
-  bool goes_on, continued;  // the first segment began before this chunk; the last one goes on after it
+  int count;       // rows: fewer in the last chunk
+  int row, index;  // this lane's
+  // An earlier chunk began the first segment; the last segment continues in the next chunk.
+  bool began_before, continued;
 
-  __device__ Chunk(const Sums<T>& args, int64_t number) : number(number) {
+  __device__ RowChunk(const IndexSumsArgs<T>& args, int64_t number) : number(number) {
     const int64_t begin = number * kChunk;
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     count = static_cast<int>(min(static_cast<int64_t>(kChunk), args.rows - begin));
     row = lane < count ? args.order[begin + lane] : 0;
     index = lane < count ? args.indices[row] : 0;
-    goes_on = number > 0 && args.index_at(begin - 1) == index_of(0);
+    began_before = number > 0 && args.index_at(begin - 1) == index_of(0);
     continued = begin + count < args.rows && args.index_at(begin + count) == index_of(count - 1);
   }
   __device__ int row_of(int i) const { return __shfl_sync(0xffffffffu, row, i); }
   __device__ int index_of(int i) const { return __shfl_sync(0xffffffffu, index, i); }
 };
 
-// Goes through a chunk's rows with one piece of each, and hands the sum of each segment on.
+// Sums one piece of each row of a chunk, and puts the sum of each segment where it belongs.
 template <class T, bool kAligned>
-__device__ void sum_segments(const Sums<T>& args, const Chunk<T>& chunk, int first) {
+__device__ void sum_segments(const IndexSumsArgs<T>& args, const RowChunk<T>& chunk, int first) {
   constexpr int N = kVector<T>;
   const int left = args.width - first;
   float sum[N] = {};
-  bool began_before = chunk.goes_on;
+  bool began_before = chunk.began_before;
   for (int begin = 0; begin < chunk.count; begin += kBatch) {
     float x[kBatch][N];
 #pragma unroll
@@ -123,7 +125,7 @@ __device__ void sum_segments(const Sums<T>& args, const Chunk<T>& chunk, int fir
       if (!last && chunk.index_of(at + 1) == index) continue;
       if (args.in_table(index)) {
         if (began_before) {
-          store_piece<kAligned>(args.partial_row(chunk.number, kGoesOn) + first, left, sum);
+          store_piece<kAligned>(args.partial_row(chunk.number, kContinues) + first, left, sum);
         } else if (last && chunk.continued) {
           store_piece<kAligned>(args.partial_row(chunk.number, kBegins) + first, left, sum);
         } else {
@@ -138,16 +140,16 @@ __device__ void sum_segments(const Sums<T>& args, const Chunk<T>& chunk, int fir
 }
 
 template <class T, bool kAligned, bool kOnce>
-__global__ void __launch_bounds__(kRowThreads) sum_chunks(const Sums<T> args) {
+__global__ void __launch_bounds__(kRowThreads) embed_backward_chunks(const IndexSumsArgs<T> args) {
   const int64_t number = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   if (number >= args.chunks) return;  // a whole warp
-  const Chunk<T> chunk(args, number);
+  const RowChunk<T> chunk(args, number);
   for_pieces<kOnce, kVector<T>>(args.width, [&](int first) { sum_segments<T, kAligned>(args, chunk, first); });
 }
 
-// Of the chunks after `chunk`, the first that begins with a larger index.
+// Returns the first chunk after `chunk` that begins with a larger index.
 template <class T>
-__device__ int64_t end_of_segment(const Sums<T>& args, int64_t chunk, int index) {
+__device__ int64_t end_of_segment(const IndexSumsArgs<T>& args, int64_t chunk, int index) {
   int64_t low = chunk + 1, high = args.chunks;
   while (low < high) {
     const int64_t middle = (low + high) / 2;
@@ -160,25 +162,25 @@ __device__ int64_t end_of_segment(const Sums<T>& args, int64_t chunk, int index)
   return low;
 }
 
-// Block c adds up the partial sums of the segment that begins in chunk c and goes on after it, if there is one: the
-// block's rows of threads take the chunks in turn.
+// Block c adds up the partial sums of the segment that begins in chunk c and continues in the next, if there is one:
+// the block's rows of threads take the chunks in turn.
 template <class T, bool kAligned, bool kOnce>
-__global__ void __launch_bounds__(kRowThreads) join_segments(const Sums<T> args) {
+__global__ void __launch_bounds__(kRowThreads) embed_backward_join(const IndexSumsArgs<T> args) {
   constexpr int N = kVector<T>;
   __shared__ float words[kRowThreads * N];
   const int64_t chunk = blockIdx.x, next = (chunk + 1) * kChunk;
   if (next >= args.rows) return;
   const int index = args.index_at(next);
-  const bool goes_on = args.index_at(next - 1) == index;
+  const bool continues = args.index_at(next - 1) == index;
   const bool began_here = chunk == 0 || args.index_at(chunk * kChunk - 1) != index;
-  if (!goes_on || !began_here || !args.in_table(index)) return;  // the whole block
+  if (!continues || !began_here || !args.in_table(index)) return;  // the whole block
   const int64_t end = end_of_segment(args, chunk, index);
   for_pieces<kOnce, N>(args.width, [&](int first) {
     const int left = args.width - first;
     float sum[N] = {};
     for (int64_t c = chunk + threadIdx.y; c < end; c += blockDim.y) {
       float x[N];
-      load_piece<kAligned>(args.partial_row(c, c == chunk ? kBegins : kGoesOn) + first, left, x);
+      load_piece<kAligned>(args.partial_row(c, c == chunk ? kBegins : kContinues) + first, left, x);
 #pragma unroll
       for (int i = 0; i < N; ++i) sum[i] += x[i];
     }
@@ -188,11 +190,12 @@ __global__ void __launch_bounds__(kRowThreads) join_segments(const Sums<T> args)
 }
 
 template <class T>
-void sum_rows_by_index(const Stream& stream, const Sums<T>& args) {
+void launch_index_sums(const Stream& stream, const IndexSumsArgs<T>& args) {
   const RowBlock rows = row_block(args.width, kVector<T>);
   with_row_form(args.aligned(), rows.once, [&]<bool kAligned, bool kOnce>() {
-    launch(stream, sum_chunks<T, kAligned, kOnce>, blocks_for(args.chunks, rows.block.y), rows.block, 0, args);
-    launch(stream, join_segments<T, kAligned, kOnce>, static_cast<unsigned>(args.chunks), rows.block, 0, args);
+    launch(stream, embed_backward_chunks<T, kAligned, kOnce>, blocks_for(args.chunks, rows.block.y), rows.block, 0,
+           args);
+    launch(stream, embed_backward_join<T, kAligned, kOnce>, static_cast<unsigned>(args.chunks), rows.block, 0, args);
   });
 }
 
@@ -211,7 +214,7 @@ void sum_by_index(const Stream& stream, const Tensor& dy, const Dropout& dropout
       check(cudaMemsetAsync(sums.table.device_raw(), 0, sums.table.bytes(), stream.get()), "clearing a gradient");
     }
     float* partial = scratch.take<float>(chunks_of(dy.rows()) * kPartials * dy.columns());
-    sum_rows_by_index<T>(stream, Sums<T>(dy, dropout, sums, partial));
+    launch_index_sums<T>(stream, IndexSumsArgs<T>(dy, dropout, sums, partial));
   });
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/backend/gemm.h"
 #include "kernels/cuda/activation.cuh"
 #include "kernels/cuda/column_sums.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/types.h"
-#include "kernels/ops/linear.h"
-#include "kernels/ops/matmul.h"
+#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = tuning::kElementThreads;
 
 // y = dropout(act(pre))
 template <Activation Act, int N, class T>
@@ -30,8 +30,7 @@ struct Activated {
   }
 };
 
-// From the gradient of x = dropout(act(pre)) to that of pre, in place; what it brings to a sum over rows is not
-// rounded.
+// dx: the gradient of x = dropout(act(pre)), which becomes that of pre in place. A sum over rows gets it unrounded.
 template <Activation Act, int N, class T>
 struct ProducerGradient {
   const T* pre;
@@ -53,7 +52,7 @@ struct ProducerGradient {
 };
 
 template <int N, class Each>
-__global__ void each_piece(Each each, int64_t rows, int64_t columns) {
+__global__ void elementwise_pieces(Each each, int64_t rows, int64_t columns) {
   const int64_t pieces = columns / N, i = thread_index();
   if (i >= rows * pieces) return;
   float v[N];
@@ -62,14 +61,16 @@ __global__ void each_piece(Each each, int64_t rows, int64_t columns) {
 
 template <int N, class Each>
 void launch_pieces(const Stream& stream, const Each& each, int64_t rows, int64_t columns) {
-  launch(stream, each_piece<N, Each>, blocks_for(rows * (columns / N), kThreads), kThreads, 0, each, rows, columns);
+  launch(stream, elementwise_pieces<N, Each>, blocks_for(rows * (columns / N), kThreads), kThreads, 0, each, rows,
+         columns);
 }
 
-// Calls f.template operator()<N>() with N a vector where rows can be read so, else 1.
+// Calls f.template operator()<Act, N>(), N a vector of T if rows can be read so, else 1.
 template <class T, class F>
-void with_pieces(bool vectors, F&& f) {
-  if (vectors) return f.template operator()<kVector<T>>();
-  f.template operator()<1>();
+void with_element_form(Activation activation, bool vectors, F&& f) {
+  with_activation(activation, [&]<Activation Act>() {
+    vectors ? f.template operator()<Act, kVector<T>>() : f.template operator()<Act, 1>();
+  });
 }
 
 bool fused_gelu(const LinearForward& args) {
@@ -81,43 +82,36 @@ bool fused_gelu(const LinearBackward& args) {
          args.dx.mode == Accumulate::Overwrite && fits_saved(args.dx.tensor.columns(), args.input_pre.device_raw());
 }
 
-bool has_producer(const LinearBackward& args) {
-  return args.input_activation != Activation::None || args.input_dropout.active() || args.input_dbias;
-}
-
 template <class T>
 void producer_gradient(const Stream& stream, const LinearBackward& args, Scratch& scratch) {
   const int64_t rows = args.dx.tensor.rows(), columns = args.dx.tensor.columns();
   const T* pre = elements_of<const T>(args.input_pre);
   T* dx = elements_of<T>(args.dx.tensor);
   const bool vectors = vectorised(dx, columns) && (!pre || vectorised(pre, columns));
-  with_activation(args.input_activation, [&]<Activation Act>() {
-    with_pieces<T>(vectors, [&]<int N>() {
-      const ProducerGradient<Act, N, T> gradient{pre, dx, columns, DropoutMask(args.input_dropout)};
-      if (args.input_dbias) {
-        sum_columns<N>(stream, gradient, rows, columns, args.input_dbias.tensor.device_data<float>(),
-                       args.input_dbias.mode, scratch);
-      } else {
-        launch_pieces<N>(stream, gradient, rows, columns);
-      }
-    });
+  with_element_form<T>(args.input_activation, vectors, [&]<Activation Act, int N>() {
+    const ProducerGradient<Act, N, T> gradient{pre, dx, columns, DropoutMask(args.input_dropout)};
+    if (!args.input_dbias) return launch_pieces<N>(stream, gradient, rows, columns);
+    sum_columns<N>(stream, gradient, rows, columns, args.input_dbias.tensor.device_data<float>(),
+                   args.input_dbias.mode, scratch);
   });
+}
+
+template <class T>
+void activate(const Stream& stream, const Activate& args) {
+  const int64_t rows = args.y.rows(), columns = args.y.columns();
+  const T* pre = elements_of<const T>(args.pre);
+  T* y = elements_of<T>(args.y);
+  with_element_form<T>(
+      args.activation, vectorised(pre, columns) && vectorised(y, columns), [&]<Activation Act, int N>() {
+        launch_pieces<N>(stream, Activated<Act, N, T>{pre, y, columns, DropoutMask(args.dropout)}, rows, columns);
+      });
 }
 
 }  // namespace
 
 template <>
 void CudaBackend::run(const Activate& args) {
-  with_device_type(args.y.dtype(), [&]<class T>() {
-    const int64_t rows = args.y.rows(), columns = args.y.columns();
-    const T* pre = elements_of<const T>(args.pre);
-    T* y = elements_of<T>(args.y);
-    with_activation(args.activation, [&]<Activation Act>() {
-      with_pieces<T>(vectorised(pre, columns) && vectorised(y, columns), [&]<int N>() {
-        launch_pieces<N>(stream(), Activated<Act, N, T>{pre, y, columns, DropoutMask(args.dropout)}, rows, columns);
-      });
-    });
-  });
+  with_device_type(args.y.dtype(), [&]<class T>() { activate<T>(stream(), args); });
 }
 
 // cuBLASLt's epilogue keeps what stood before the activation. Without `pre` it goes to scratch, so that a forward that
@@ -132,15 +126,9 @@ void CudaBackend::run(const LinearForward& args, Scratch scratch) {
   require_device_type(args.x.dtype());
   if (args.y.elements() == 0) return;
   if (args.packed) return packed_linear(args);
-  Gemm gemm{.m = args.y.rows(),
-            .n = args.y.columns(),
-            .k = args.x.columns(),
-            .input = args.x.dtype(),
-            .output = args.y.dtype(),
-            .a = args.x.device_raw(),
-            .b = args.weight.device_raw(),
-            .transpose_b = true};
-  // A bias is of x's type, and an epilogue takes one of y's.
+  const Tensor& product = args.pre ? args.pre : args.y;
+  FusedGemm gemm{forward_gemm(args, product)};
+  // A bias is of x's type; an epilogue takes one of y's.
   const bool bias_apart = args.bias && args.x.dtype() != args.y.dtype();
   if (args.bias && !bias_apart) gemm.bias = args.bias.device_raw();
   if (fused_gelu(args)) {
@@ -149,8 +137,6 @@ void CudaBackend::run(const LinearForward& args, Scratch scratch) {
     gemm.gelu = FusedGelu::Forward;
     return matmul().run(gemm);
   }
-  const Tensor& product = args.pre ? args.pre : args.y;
-  gemm.c = product.device_raw();
   matmul().run(gemm);
   if (bias_apart) run(AddRow{args.bias, args.y});
   if (args.activation == Activation::None && !args.dropout.active() && !args.pre) return;
@@ -173,17 +159,9 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
   require_device_type(dtype);
   if (args.dx) {
     const bool fused = fused_gelu(args);
-    matmul().run({.m = args.dy.rows(),
-                  .n = args.dx.tensor.columns(),
-                  .k = args.dy.columns(),
-                  .input = dtype,
-                  .output = dtype,
-                  .a = args.dy.device_raw(),
-                  .b = args.weight.device_raw(),
-                  .c = args.dx.tensor.device_raw(),
-                  .gelu = fused ? FusedGelu::Gradient : FusedGelu::None,
-                  .saved = fused ? args.input_pre.device_raw() : nullptr,
-                  .add = args.dx.mode == Accumulate::Add});
+    FusedGemm gemm{input_gradient_gemm(args)};
+    if (fused) gemm.gelu = FusedGelu::Gradient, gemm.saved = args.input_pre.device_raw();
+    matmul().run(gemm);
     if (fused && args.input_dbias) {
       column_sums(stream(), args.dx.tensor, args.input_dbias.tensor, args.input_dbias.mode, scratch);
     } else if (!fused && has_producer(args)) {
@@ -191,33 +169,13 @@ void CudaBackend::run(const LinearBackward& args, Scratch scratch) {
     }
   }
   if (args.dbias) column_sums(stream(), args.dy, args.dbias.tensor, args.dbias.mode, scratch);
-  if (!args.dweight) return;
-  matmul().run({.m = args.dy.columns(),
-                .n = args.x.columns(),
-                .k = args.dy.rows(),
-                .input = dtype,
-                .output = args.dweight.tensor.dtype(),
-                .a = args.dy.device_raw(),
-                .transpose_a = true,
-                .b = args.x.device_raw(),
-                .c = args.dweight.tensor.device_raw(),
-                .add = args.dweight.mode == Accumulate::Add});
+  if (args.dweight) matmul().run({weight_gradient_gemm(args)});
 }
 
 template <>
 void CudaBackend::run(const Matmul& args) {
   require_device_type(args.a.dtype());
-  matmul().run({.m = args.c.rows(),
-                .n = args.c.columns(),
-                .k = args.transpose_a ? args.a.rows() : args.a.columns(),
-                .input = args.a.dtype(),
-                .output = args.c.dtype(),
-                .a = args.a.device_raw(),
-                .transpose_a = args.transpose_a,
-                .b = args.b.device_raw(),
-                .transpose_b = args.transpose_b,
-                .c = args.c.device_raw(),
-                .add = args.mode == Accumulate::Add});
+  matmul().run({gemm_of(args)});
 }
 
 }  // namespace weft::cuda

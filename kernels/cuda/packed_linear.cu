@@ -8,20 +8,21 @@
 #include "kernels/cuda/pieces.cuh"
 #include "kernels/cuda/runtime/launch.h"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
+#include "kernels/formulas/packed_weight.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int kWarps = 4;       // of a block: each has an output of its own
-constexpr int kRowsAtOnce = 8;  // of x that a weight is multiplied with while it is in registers
+constexpr int kWarps = tuning::kPackedWarps, kRowsAtOnce = tuning::kPackedRows;
 
-// Elements of 16 bytes of a packed weight.
+// Elements in 16 bytes of a packed weight.
 template <class W>
 constexpr int kPackedVector = 16 / sizeof(W);
 
-constexpr int kMostStep = 16;  // elements of 16 bytes of int8; rows are filled up to a multiple of it
+constexpr int kMostStep = kPackedVector<int8_t>;  // rows are filled up to a multiple of it
 
-// The scale of each output, of int8 alone, and behind them rows [out, stride] in the order of LaneShare.
+// A packed weight: of int8 the scale of each output, and then rows [out, stride] in the order of LaneShare.
 template <class W>
 struct PackedParts {
   float* scales = nullptr;
@@ -35,15 +36,15 @@ struct PackedParts {
   }
 };
 
-// A warp goes through a row in blocks of kStep elements a lane: whole vectors both of X, the dtype of x and of the
-// weight that was packed, and of the packed W. Neighbouring lanes read neighbouring vectors of x, so the elements of a
-// lane lie apart in x; the packed row has them in the order in which its lanes read neighbouring vectors of it. The
-// last block of a row has fewer lanes.
+// A warp reads a row in blocks of kStep elements a lane: whole vectors both of X, the dtype of x and of the weight that
+// was packed, and of the packed W. Neighbouring lanes read neighbouring vectors of x, so the elements of a lane lie
+// apart in x; the packed row has them in the order in which lanes read neighbouring vectors of it. The last block of a
+// row has fewer lanes.
 template <class X, class W>
 struct LaneShare {
   static constexpr int kStep = std::max(kVector<X>, kPackedVector<W>);
   static constexpr int kBlock = kWarp * kStep;
-  int64_t begin;  // of the block, in x as in the packed row
+  int64_t begin;  // where the block begins, in x as in the packed row
   int lanes, lane = static_cast<int>(threadIdx.x);
 
   __device__ LaneShare(int64_t begin, int64_t stride)
@@ -75,7 +76,7 @@ decltype(auto) with_packed_type(WeightFormat format, F&& f) {
       return f.template operator()<__nv_bfloat16>();
     case WeightFormat::Int8:
       return f.template operator()<int8_t>();
-    case WeightFormat::Own:  // of f32 and bf16 it is resolved before; f64 is left
+    case WeightFormat::Own:  // pack_weight() has replaced it for f32 and bf16; f64 is left
       break;
   }
   throw UnsupportedType("f64 weights are not packed on CUDA devices");
@@ -85,7 +86,7 @@ __device__ float sum_of_warp(float v) {
   return warp_reduce(v, [](float a, float b) { return a + b; });
 }
 
-// 16 bytes of a packed weight, of those that are no floats too.
+// 16 bytes of a packed weight as floats.
 template <class W>
 __device__ void load_packed(const W* from, float (&to)[kPackedVector<W>]) {
   if constexpr (sizeof(W) == 1) {
@@ -111,25 +112,25 @@ __device__ void store_packed(W* to, const float (&from)[kPackedVector<W>]) {
   }
 }
 
-// s = max |w| / 127 over a row, NaN if a weight is not finite, which every product then shows.
+// The warp computes the scale of one row together.
 template <class W, class T>
 __device__ float int8_scale(const T* row, int64_t in, int64_t stride, bool vectors) {
   using Share = LaneShare<T, W>;
-  float largest = 0, finite = 0;
+  formulas::Int8Range range;
   for (int64_t begin = 0; begin < stride; begin += Share::kBlock) {
     float w[Share::kStep];
     Share(begin, stride).load(row, in, vectors, w);
 #pragma unroll
-    for (const float x : w) largest = fmaxf(largest, fabsf(x)), finite += x * 0.0f;
+    for (const float x : w) range.add(x);
   }
-  largest = warp_reduce(largest, [](float a, float b) { return fmaxf(a, b); });
-  finite = sum_of_warp(finite);
-  return finite == 0 ? largest / 127 : finite;
+  range.largest = warp_reduce(range.largest, [](float a, float b) { return fmaxf(a, b); });
+  range.finite = sum_of_warp(range.finite);
+  return range.scale();
 }
 
-// A warp an output.
+// A warp packs the row of one output.
 template <class T, class W>
-__global__ void pack_rows(const T* weight, int64_t out, int64_t in, bool vectors, PackedParts<W> to) {
+__global__ void pack_weight_rows(const T* weight, int64_t out, int64_t in, bool vectors, PackedParts<W> to) {
   using Share = LaneShare<T, W>;
   constexpr int kN = kPackedVector<W>;
   const int64_t o = int64_t{blockIdx.x} * kWarps + threadIdx.y;
@@ -139,7 +140,7 @@ __global__ void pack_rows(const T* weight, int64_t out, int64_t in, bool vectors
   if constexpr (sizeof(W) == 1) {
     const float scale = int8_scale<W>(row, in, to.stride, vectors);
     if (threadIdx.x == 0) to.scales[o] = scale;
-    inverse = scale > 0 ? 1 / scale : 0;
+    inverse = formulas::inverse_scale(scale);
   }
   for (int64_t begin = 0; begin < to.stride; begin += Share::kBlock) {
     const Share share(begin, to.stride);
@@ -156,9 +157,9 @@ __global__ void pack_rows(const T* weight, int64_t out, int64_t in, bool vectors
   }
 }
 
-struct PackedProduct {
+struct PackedProductShape {
   int64_t rows, in, out;
-  bool vectors;  // rows of x may be read 16 bytes at a time
+  bool vectors;  // rows of x can be read 16 bytes at a time
   Activation activation;
 };
 
@@ -178,9 +179,9 @@ __device__ float activated_by(Activation activation, float v) {
 }
 
 // A warp multiplies one output's weights with up to kRowsAtOnce rows of x: a lane sums its share in its order, then the
-// lanes are added as a tree. What an activation reads is rounded to y's dtype first, as it is where `pre` is kept.
+// lanes are added as a tree. An activation reads the sum rounded to y's dtype, as a product that keeps `pre` does.
 template <class X, class W, class Y>
-__global__ void packed_product(const X* x, PackedParts<W> weight, const X* bias, Y* y, PackedProduct p) {
+__global__ void packed_linear_rows(const X* x, PackedParts<W> weight, const X* bias, Y* y, PackedProductShape p) {
   using Share = LaneShare<X, W>;
   constexpr int kN = kPackedVector<W>;
   const int64_t o = int64_t{blockIdx.x} * kWarps + threadIdx.y, first = int64_t{blockIdx.y} * kRowsAtOnce;
@@ -228,7 +229,7 @@ void CudaBackend::run(const PackWeight& args) {
   with_packed_type(args.format, [&]<class W>() {
     const PackedParts<W> to(out, in, Scratch(args.data.device_raw()));
     with_device_type(args.weight.dtype(), [&]<class T>() {
-      launch(stream(), pack_rows<T, W>, blocks_for(out, kWarps), dim3(kWarp, kWarps), 0,
+      launch(stream(), pack_weight_rows<T, W>, blocks_for(out, kWarps), dim3(kWarp, kWarps), 0,
              elements_of<const T>(args.weight), out, in, vectorised(elements_of<const T>(args.weight), in), to);
     });
   });
@@ -242,9 +243,9 @@ void CudaBackend::packed_linear(const LinearForward& args) {
     with_device_type(args.x.dtype(), [&]<class X>() {
       const X* x = elements_of<const X>(args.x);
       const X* bias = elements_of<const X>(args.bias);
-      const PackedProduct product{args.y.rows(), packed.in, packed.out, vectorised(x, packed.in), args.activation};
+      const PackedProductShape product{args.y.rows(), packed.in, packed.out, vectorised(x, packed.in), args.activation};
       const auto into = [&]<class Y>() {
-        launch(stream(), packed_product<X, W, Y>, grid, block, 0, x, weight, bias, elements_of<Y>(args.y), product);
+        launch(stream(), packed_linear_rows<X, W, Y>, grid, block, 0, x, weight, bias, elements_of<Y>(args.y), product);
       };
       if (args.y.dtype() == DType::F32) {
         into.template operator()<float>();

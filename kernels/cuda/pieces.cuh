@@ -3,11 +3,11 @@
 #include "kernels/cuda/vector.cuh"
 
 // How the threads of a warp read and write neighbouring pieces of a row (or of a flat buffer), N elements each, as
-// floats. `at` is where a thread's piece begins and `left` how many elements the row has from there on: those beyond
-// come as 0 and are not written. A whole warp calls these together; threads 2 i and 2 i + 1 have neighbouring pieces.
+// floats. A thread's piece begins at `at`, and the row has `left` elements from there: elements beyond are read as 0
+// and not written. A whole warp calls these together; threads 2 i and 2 i + 1 have neighbouring pieces.
 //
-// Which element belongs to which thread does not depend on the alignment, so neither do the bits of any sum: where a
-// row does not begin on a multiple of 16 bytes, the same elements are read one by one (kAligned false).
+// Which element belongs to which thread does not depend on the alignment, so neither do the bits of any sum: if a row
+// does not begin on a multiple of 16 bytes, the same elements are read one by one (kAligned false).
 namespace weft::cuda {
 
 namespace pieces {
@@ -35,15 +35,15 @@ __device__ inline void store_quarter(float* at, int64_t left, const float* from)
   }
 }
 
-// Beside a bf16 row, whose 16 bytes are 8 elements, a thread needs 32 bytes of an f32 row. It does not read them in two
-// requests of its own, each of which would fetch every other half of a 32-byte sector: neighbours read what belongs to
-// the even one together, then what belongs to the odd one, and exchange. Offsets are from the thread's own piece.
+// Beside a bf16 row, whose 16 bytes are 8 elements, a thread needs 32 bytes of an f32 row. Two requests of its own
+// would each fetch every other half of a 32-byte sector. Instead two neighbours read the even one's 32 bytes together,
+// then the odd one's, and exchange. Offsets are from the thread's own piece.
 __device__ inline bool odd_lane() { return threadIdx.x % 2 != 0; }
 __device__ inline int first_offset() { return odd_lane() ? -4 : 0; }
 __device__ inline int second_offset() { return odd_lane() ? 4 : 8; }
 
-// a: the quarter at first_offset(), b: the one at second_offset(), of which one belongs to the neighbour; afterwards
-// the thread's own two in their order. It is its own inverse.
+// x: the quarters at first_offset() and second_offset(), of which one belongs to the neighbour; afterwards the thread's
+// own two in their order. It is its own inverse.
 __device__ inline void exchange(float (&x)[8]) {
   const bool odd = odd_lane();
 #pragma unroll
@@ -103,7 +103,7 @@ __device__ inline void store_piece(T* at, int64_t left, const float (&from)[N]) 
   }
 }
 
-// N neighbouring elements that are all there: a vector, or N is 1.
+// N neighbouring elements, all inside the row: a vector, or N is 1.
 template <int N, class T>
 __device__ inline void load_whole(const T* at, float (&to)[N]) {
   load_piece<(N > 1)>(at, N, to);

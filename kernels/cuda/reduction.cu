@@ -3,21 +3,22 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
 #include "kernels/ops/optimizer.h"
 #include "kernels/ops/reduction.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int64_t kSumBlock = 16384;  // elements that a block adds up: fixed, so that only lengths decide the order
+using tuning::kSumBlock;
+constexpr int kThreads = tuning::kElementThreads;
 
 int64_t sum_blocks(const Tensor& x) { return (x.elements() + kSumBlock - 1) / kSumBlock; }
 size_t partial_bytes(int64_t blocks) {
   return scratch_bytes([&](Scratch& s) { s.take<double>(blocks); });
 }
 
-// Parts of one dtype that one launch adds up; blocks are counted through all of them.
+// Parts of one dtype that one launch adds up. Their blocks are numbered in a row.
 template <class T>
 struct PartTable {
   static constexpr int kMost = 64;  // kernels take 4 KiB of arguments
@@ -81,7 +82,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) *out = add ? *out + sum : sum;
 }
 
-// Sums of the parts' blocks, one after the other in `partial`; as many parts in a launch as have one dtype and fit.
+// out (+)= the sum over all parts: first of their blocks, one after the other in `partial`. A launch takes as many
+// parts as have one dtype and fit its table.
 template <bool kSquares>
 void sum(const Stream& stream, std::span<const Tensor> parts, const Tensor& out, Accumulate mode,
          double* const partial) {

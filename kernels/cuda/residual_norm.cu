@@ -3,6 +3,7 @@
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/formulas/norm.h"
 #include "kernels/ops/residual_norm.h"
 
 namespace weft::cuda {
@@ -10,7 +11,7 @@ namespace {
 
 // ResidualNormForward as the kernel takes it. X: the dtype of x, T that of everything else.
 template <class T, class X>
-struct Forward {
+struct ResidualNormForwardArgs {
   const X* x;
   const T *bias, *residual, *gamma, *beta;  // absent ones are null
   T *sum, *normed;
@@ -20,7 +21,7 @@ struct Forward {
   float epsilon;
   DropoutMask mask;
 
-  explicit Forward(const ResidualNormForward& args)
+  explicit ResidualNormForwardArgs(const ResidualNormForward& args)
       : x(elements_of<X>(args.x)),
         bias(elements_of<T>(args.bias)),
         residual(elements_of<T>(args.residual)),
@@ -41,12 +42,11 @@ struct Forward {
   }
 };
 
-// One row, as its threads see it. Beyond the last row there is one without columns: its threads go along to the
-// barriers.
+// One row, as its threads see it. A row beyond the last has no columns: its threads take part in the barriers alone.
 template <class T, class X, bool kAligned, bool kOnce>
-struct Row {
+struct ResidualNormRow {
   static constexpr int N = kVector<T>;
-  const Forward<T, X>& args;
+  const ResidualNormForwardArgs<T, X>& args;
   int64_t row, start;  // the row's first element
   int columns;
 
@@ -72,7 +72,7 @@ struct Row {
     store_piece<kAligned>(args.sum + start + first, left, total);
   }
 
-  // What add() gave, which a wide row's threads have not kept.
+  // Reads what add() gave: the threads of a wide row have not kept it.
   __device__ void read_again(int first, float (&total)[N]) const {
     if constexpr (kOnce) return;
     if (args.sum) {
@@ -88,18 +88,18 @@ struct Row {
     load_piece<kAligned>(args.gamma + first, left, gamma);
     if (args.beta) load_piece<kAligned>(args.beta + first, left, beta);
 #pragma unroll
-    for (int i = 0; i < N; ++i) normed[i] = (total[i] - mean) * rstd * gamma[i] + beta[i];
+    for (int i = 0; i < N; ++i) normed[i] = formulas::normalised(total[i], mean, rstd) * gamma[i] + beta[i];
     store_piece<kAligned>(args.normed + start + first, left, normed);
   }
 };
 
 template <class T, class X, bool kAligned, bool kOnce>
-__global__ void __launch_bounds__(kRowThreads) add_and_normalise(const Forward<T, X> args) {
+__global__ void __launch_bounds__(kRowThreads) residual_norm_forward(const ResidualNormForwardArgs<T, X> args) {
   constexpr int N = kVector<T>;
   __shared__ float words[2][kRowWarps];
   const int64_t at = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   const bool here = at < args.rows;
-  const Row<T, X, kAligned, kOnce> row{args, at, here ? at * args.width : 0, here ? args.width : 0};
+  const ResidualNormRow<T, X, kAligned, kOnce> row{args, at, here ? at * args.width : 0, here ? args.width : 0};
   float total[N], sum = 0;
   for_pieces<kOnce, N>(args.width, [&](int first) {
     row.add(first, total);
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kRowThreads) add_and_normalise(const Forward<T
 #pragma unroll
     for (int i = 0; i < N; ++i) squares += first + i < row.columns ? (total[i] - mean) * (total[i] - mean) : 0.0f;
   });
-  const float rstd = 1.0f / sqrtf(row_sum(squares, words[1]) / count + args.epsilon);
+  const float rstd = formulas::inverse_deviation(row_sum(squares, words[1]) / count, args.epsilon);
   if (here && threadIdx.x == 0) args.mean[at] = mean, args.rstd[at] = rstd;
   for_pieces<kOnce, N>(args.width, [&](int first) {
     row.read_again(first, total);
@@ -124,11 +124,11 @@ __global__ void __launch_bounds__(kRowThreads) add_and_normalise(const Forward<T
 }
 
 template <class T, class X>
-void run_forward(const Stream& stream, const ResidualNormForward& args) {
-  const Forward<T, X> forward(args);
+void launch_forward(const Stream& stream, const ResidualNormForward& args) {
+  const ResidualNormForwardArgs<T, X> forward(args);
   const RowBlock rows = row_block(forward.width, kVector<T>);
   with_row_form(forward.aligned(), rows.once, [&]<bool kAligned, bool kOnce>() {
-    launch(stream, add_and_normalise<T, X, kAligned, kOnce>, blocks_for(forward.rows, rows.block.y), rows.block, 0,
+    launch(stream, residual_norm_forward<T, X, kAligned, kOnce>, blocks_for(forward.rows, rows.block.y), rows.block, 0,
            forward);
   });
 }
@@ -143,8 +143,8 @@ size_t CudaBackend::workspace(const ResidualNormForward&) const {
 template <>
 void CudaBackend::run(const ResidualNormForward& args, Scratch) {
   with_device_type((args.sum ? args.sum : args.x).dtype(), [&]<class T>() {
-    if (args.x.dtype() == DType::F32) return run_forward<T, float>(stream(), args);
-    run_forward<T, T>(stream(), args);
+    if (args.x.dtype() == DType::F32) return launch_forward<T, float>(stream(), args);
+    launch_forward<T, T>(stream(), args);
   });
 }
 

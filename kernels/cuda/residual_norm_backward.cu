@@ -6,21 +6,19 @@
 #include "kernels/cuda/dropout.cuh"
 #include "kernels/cuda/rows.cuh"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
+#include "kernels/formulas/norm.h"
 #include "kernels/ops/residual_norm.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int64_t kRowsPerRun = 16;    // the least rows of a run of column sums
-constexpr int64_t kRuns = 256;         // the most runs: blocks for every multiprocessor of a large device
-constexpr int kBackwardThreads = 384;  // of a block, where one row does not need more
-
-// A tensor of the rows' shape.
+// Either of them has the shape of the rows.
 const Tensor& any_of(const ResidualNormBackward& args) { return args.dnormed ? args.dnormed : args.dsum; }
 
-int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / kRowsPerRun, 1, kRuns); }
+int64_t runs_of(int64_t rows) { return std::clamp<int64_t>(rows / tuning::kNormRunRows, 1, tuning::kNormRuns); }
 
-// Column sums of each run, [runs, width]; null where nobody asks for them.
+// Column sums of each run, [runs, width]; null if they are not wanted.
 struct RunSums {
   float *bias = nullptr, *gamma = nullptr, *beta = nullptr;
 
@@ -34,7 +32,7 @@ struct RunSums {
 
 // ResidualNormBackward as the kernel takes it.
 template <class T>
-struct Backward {
+struct ResidualNormBackwardArgs {
   const T *dsum, *dnormed, *sum, *gamma;  // absent ones are null
   const float *mean, *rstd;
   T *dx, *dresidual;
@@ -45,7 +43,7 @@ struct Backward {
   int width;
   DropoutMask mask;
 
-  Backward(const ResidualNormBackward& args, const RunSums& sums)
+  ResidualNormBackwardArgs(const ResidualNormBackward& args, const RunSums& sums)
       : dsum(elements_of<T>(args.dsum)),
         dnormed(elements_of<T>(args.dnormed)),
         sum(elements_of<T>(args.sum)),
@@ -71,8 +69,8 @@ struct Backward {
   }
 };
 
-// Sums over a run's rows of a thread's columns: in registers where it has one piece of each row, else in the run's row
-// of `run`, which is then the work of one row of threads alone.
+// Sums over a run's rows of a thread's columns: in registers if it has one piece of each row, else in the run's row of
+// `runs`, and one row of threads alone does the work.
 template <bool kAligned, bool kOnce, int N>
 class ColumnSum {
  public:
@@ -88,7 +86,7 @@ class ColumnSum {
     for (int i = 0; i < N; ++i) sum_[i] += x[i];
     if constexpr (!kOnce) store_piece<kAligned>(run_ + first, width_ - first, sum_);
   }
-  // Also over the block's rows of threads.
+  // Adds the block's rows of threads, and writes the sums.
   __device__ void finish(float* words) {
     if (!kOnce || !run_) return;
     sum_over_rows(sum_, words);
@@ -102,18 +100,18 @@ class ColumnSum {
   float sum_[N] = {};
 };
 
-// The rows that one row of threads goes through. Those at or beyond the run's end have no columns.
+// The rows that one row of threads works on, in turn. Those at or beyond the run's end have no columns.
 template <class T, bool kAligned, bool kOnce>
-class BackwardRows {
+class ResidualNormBackwardRows {
  public:
   static constexpr int N = kVector<T>;
-  __device__ explicit BackwardRows(const Backward<T>& args)
+  __device__ explicit ResidualNormBackwardRows(const ResidualNormBackwardArgs<T>& args)
       : args_(args),
         bias_(args.sum_bias, args.sums.bias, args.width),
         gamma_(args.sum_gamma, args.sums.gamma, args.width),
         beta_(args.sum_beta, args.sums.beta, args.width) {}
 
-  // `words`: two sums for each warp.
+  // `words`: one pair for each warp.
   __device__ void row(int64_t row, bool here, float2* words) {
     const int columns = here ? args_.width : 0;
     const int64_t start = here ? row * args_.width : 0;
@@ -146,7 +144,8 @@ class BackwardRows {
           weigh(first, columns, gradient);
         }
 #pragma unroll
-        for (int i = 0; i < N; ++i) total[i] += rstd * (gradient[i] - along_one - normal[i] * along_normal);
+        for (int i = 0; i < N; ++i)
+          total[i] += formulas::norm_gradient(gradient[i], normal[i], rstd, along_one, along_normal);
       }
       finish_piece(row, start, first, left, total);
     });
@@ -165,7 +164,7 @@ class BackwardRows {
     load_piece<kAligned>(args_.dnormed + start + first, columns - first, dnormed);
     load_piece<kAligned>(args_.sum + start + first, columns - first, normal);
 #pragma unroll
-    for (int i = 0; i < N; ++i) normal[i] = first + i < columns ? (normal[i] - mean) * rstd : 0.0f;
+    for (int i = 0; i < N; ++i) normal[i] = first + i < columns ? formulas::normalised(normal[i], mean, rstd) : 0.0f;
   }
   __device__ void sum_columns(int first, const float (&dnormed)[N], const float (&normal)[N]) {
     float product[N];
@@ -181,7 +180,7 @@ class BackwardRows {
 #pragma unroll
     for (int i = 0; i < N; ++i) dnormed[i] *= gamma[i];
   }
-  // From d_total on: dresidual, dropout, bias and dx.
+  // d_total -> dresidual, dropout, bias and dx.
   __device__ void finish_piece(int64_t row, int64_t start, int first, int left, float (&total)[N]) {
     if (args_.dresidual) put(args_.dresidual + start + first, left, args_.add_dresidual, total);
     if (!args_.dx && !args_.sum_bias) return;
@@ -197,16 +196,16 @@ class BackwardRows {
     store_piece<kAligned>(to, left, x);
   }
 
-  const Backward<T>& args_;
+  const ResidualNormBackwardArgs<T>& args_;
   ColumnSum<kAligned, kOnce, N> bias_, gamma_, beta_;
 };
 
 template <class T, bool kAligned, bool kOnce>
-__global__ void __launch_bounds__(kRowThreads, 2) norm_backward(const Backward<T> args) {
+__global__ void __launch_bounds__(kRowThreads, 2) residual_norm_backward(const ResidualNormBackwardArgs<T> args) {
   __shared__ float2 row_words[2][kRowWarps];
   __shared__ float column_words[kOnce ? kRowThreads * kVector<T> : 1];
   const int64_t begin = blockIdx.x * args.run_rows, end = min(begin + args.run_rows, args.rows);
-  BackwardRows<T, kAligned, kOnce> rows(args);
+  ResidualNormBackwardRows<T, kAligned, kOnce> rows(args);
   int turn = 0;
   for (int64_t first = begin; first < end; first += blockDim.y, turn ^= 1) {
     const int64_t row = first + threadIdx.y;
@@ -216,13 +215,13 @@ __global__ void __launch_bounds__(kRowThreads, 2) norm_backward(const Backward<T
 }
 
 template <class T>
-void run_backward(const Stream& stream, const ResidualNormBackward& args, const RunSums& sums) {
-  const Backward<T> backward(args, sums);
-  RowBlock rows = row_block(backward.width, kVector<T>, kBackwardThreads);
+void launch_backward(const Stream& stream, const ResidualNormBackward& args, const RunSums& sums) {
+  const ResidualNormBackwardArgs<T> backward(args, sums);
+  RowBlock rows = row_block(backward.width, kVector<T>, tuning::kNormBackwardThreads);
   with_row_form(backward.aligned(), rows.once, [&]<bool kAligned, bool kOnce>() {
     if (!kOnce) rows.block.y = 1;
-    launch(stream, norm_backward<T, kAligned, kOnce>, static_cast<unsigned>(runs_of(backward.rows)), rows.block, 0,
-           backward);
+    launch(stream, residual_norm_backward<T, kAligned, kOnce>, static_cast<unsigned>(runs_of(backward.rows)),
+           rows.block, 0, backward);
   });
 }
 
@@ -236,7 +235,7 @@ size_t CudaBackend::workspace(const ResidualNormBackward& args) const {
 template <>
 void CudaBackend::run(const ResidualNormBackward& args, Scratch scratch) {
   const RunSums sums(args, scratch);
-  with_device_type(any_of(args).dtype(), [&]<class T>() { run_backward<T>(stream(), args, sums); });
+  with_device_type(any_of(args).dtype(), [&]<class T>() { launch_backward<T>(stream(), args, sums); });
   std::vector<PartialSums> over_runs;
   const auto want = [&](const float* runs, const Gradient& to) {
     if (to) over_runs.push_back({runs, to.tensor.device_data<float>(), to.mode});

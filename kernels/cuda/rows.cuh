@@ -6,13 +6,14 @@
 
 #include "kernels/cuda/pieces.cuh"
 #include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/tuning.h"
 
 // How blocks work on the rows of a matrix: several rows at a time, each by neighbouring threads of whole warps
-// (threadIdx.x; threadIdx.y tells the rows apart), a piece of N elements for each thread. Rows that have more pieces
-// than a block has threads are gone through in steps.
+// (threadIdx.x; threadIdx.y is the row), a piece of N elements for each thread. Threads take rows that have more pieces
+// than a block has threads in steps.
 namespace weft::cuda {
 
-constexpr int kRowThreads = 448;  // the most for one row, and for one block: two of them leave 72 registers a thread
+using tuning::kRowThreads;
 constexpr int kRowWarps = kRowThreads / kWarp;
 
 struct RowBlock {
@@ -20,16 +21,16 @@ struct RowBlock {
   bool once;  // no thread has two pieces of a row: what it read can stay in registers
 };
 
-// `threads`: of a whole block, where one row does not need more.
-inline RowBlock row_block(int64_t width, int piece, int threads = 256) {
+// `threads`: what a block has if one row does not need more.
+inline RowBlock row_block(int64_t width, int piece, int threads = tuning::kRowBlockThreads) {
   const int64_t pieces = (width + piece - 1) / piece;
   const int64_t of_row = std::clamp<int64_t>((pieces + kWarp - 1) / kWarp * kWarp, kWarp, kRowThreads);
   const auto rows = static_cast<unsigned>(std::max<int64_t>(1, threads / of_row));
   return {dim3(static_cast<unsigned>(of_row), std::bit_floor(rows)), pieces <= of_row};
 }
 
-// Calls f.template operator()<kAligned, kOnce>(): rows that cannot be read by vectors are few and small, and do without
-// a form of their own that keeps pieces in registers.
+// Calls f.template operator()<kAligned, kOnce>(). Rows that cannot be read by vectors are few and small: they have no
+// form that keeps pieces in registers.
 template <class F>
 void with_row_form(bool aligned, bool once, F&& f) {
   if (aligned && once) return f.template operator()<true, true>();
@@ -37,7 +38,7 @@ void with_row_form(bool aligned, bool once, F&& f) {
   f.template operator()<false, false>();
 }
 
-// Calls body(first element) for each piece of this thread. Whole warps go together, also beyond the row's end.
+// Calls body(first element) for each piece of this thread. Whole warps call it together, also beyond the row's end.
 template <bool kOnce, int N, class Body>
 __device__ inline void for_pieces(int width, Body&& body) {
   if constexpr (kOnce) {
@@ -48,9 +49,9 @@ __device__ inline void for_pieces(int width, Body&& body) {
   }
 }
 
-// Over the threads of a row (of each row of the block for itself, all of the block's threads together), in the order
-// that the number of threads gives; all of them get it. `words`: one for each warp of the block, which no warp may
-// still read from an earlier call: calls take turns between two.
+// Reduces x over the threads of each row, in an order that the number of threads fixes; every thread of the row gets
+// the result. All threads of the block call it. `words`: one for each warp of the block, which no warp may still read
+// from an earlier call: calls take turns between two arrays.
 template <class T, class Operation>
 __device__ inline T row_reduce(T x, T nothing, T* words, Operation&& operation) {
   x = warp_reduce(x, operation);
@@ -67,7 +68,7 @@ __device__ inline T row_sum(T x, T* words) {
   return row_reduce(x, T{0}, words, [](T a, T b) { return a + b; });
 }
 
-// Two sums at once.
+// row_sum() of two numbers at once.
 __device__ inline void row_sums(float& a, float& b, float2* words) {
   const auto add = [](float x, float y) { return x + y; };
   a = warp_reduce(a, add), b = warp_reduce(b, add);
@@ -80,8 +81,8 @@ __device__ inline void row_sums(float& a, float& b, float2* words) {
   a = warp_reduce(other.x, add), b = warp_reduce(other.y, add);
 }
 
-// Adds to the first row's threads what the block's other rows' threads have, in their order. `words`: N for each thread
-// of the block; neighbours' words lie side by side.
+// Adds to x of the first row's threads x of the block's other rows, row after row. `words`: N for each thread of the
+// block; neighbours' words lie side by side.
 template <int N>
 __device__ inline void sum_over_rows(float (&x)[N], float* words) {
   const int threads = static_cast<int>(blockDim.x);

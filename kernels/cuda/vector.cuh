@@ -9,10 +9,10 @@ namespace weft::cuda {
 constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
-// This thread among all of a launch whose grid and blocks have one dimension.
+// The thread's number in a launch whose grid and blocks have one dimension.
 __device__ inline int64_t thread_index() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-// Over the lanes of a warp; all of them get the same bits.
+// Reduces x over the lanes of a warp; all of them get the same bits.
 template <class T, class Operation>
 __device__ inline T warp_reduce(T x, Operation&& operation) {
 #pragma unroll
@@ -24,6 +24,7 @@ __device__ inline T warp_reduce(T x, Operation&& operation) {
 
 __device__ inline float to_float(float x) { return x; }
 __device__ inline float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+// bf16 by the hardware's conversion, to nearest even as BFloat16's (kernels/dtype.h), which computes with integers.
 template <class T>
 __device__ inline T from_float(float x) {
   if constexpr (sizeof(T) == 2) {
@@ -39,12 +40,12 @@ __device__ inline uint32_t bf16_pair(float first, float second) {
   return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
-// Elements of 16 bytes, which a thread reads and writes in one request: 4 of f32, 8 of bf16.
+// Elements in 16 bytes, which a thread reads and writes in one request: 4 of f32, 8 of bf16.
 template <class T>
 constexpr int kVector = 16 / sizeof(T);
 
-// kVector<T> elements at `from`, which lies on a multiple of 16 bytes, as floats. Through uint4: a struct of bf16 would
-// be read in pieces.
+// Loads kVector<T> elements at `from`, a multiple of 16 bytes, as floats. It reads a uint4, since the compiler would
+// read a struct of bf16 in pieces.
 template <class T>
 __device__ inline void load_vector(const T* from, float (&to)[kVector<T>]) {
   const uint4 bits = *reinterpret_cast<const uint4*>(from);
@@ -60,7 +61,7 @@ __device__ inline void load_vector(const T* from, float (&to)[kVector<T>]) {
   }
 }
 
-// To global memory, by an instruction of its own: the compiler takes some stores of a uint4 apart.
+// Stores to global memory by inline assembly: the compiler splits some stores of a uint4.
 template <class T>
 __device__ inline void store_vector(T* to, const float (&from)[kVector<T>]) {
   uint32_t words[4];
@@ -77,7 +78,7 @@ __device__ inline void store_vector(T* to, const float (&from)[kVector<T>]) {
                : "memory");
 }
 
-// Whether rows of `columns` elements at `p` may be read by vectors.
+// Whether rows of `columns` elements at `p` can be read by vectors.
 template <class T>
 __host__ __device__ inline bool vectorised(const T* p, int64_t columns) {
   return reinterpret_cast<uintptr_t>(p) % 16 == 0 && columns % kVector<T> == 0;

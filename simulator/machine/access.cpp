@@ -8,7 +8,7 @@ namespace {
 
 bool is_contiguous(uint32_t lanes) { return std::has_single_bit((lanes >> std::countr_zero(lanes)) + uint64_t{1}); }
 
-// Do all active lanes lie side by side, in order?
+// Whether all active lanes lie side by side, in order.
 bool side_by_side(uint32_t exec, const Addresses& a, int bytes) {
   if (!is_contiguous(exec)) return false;
   const int first = std::countr_zero(exec);
@@ -41,12 +41,12 @@ Accessor accessor(const Warp& w, int lane, const Access& access) {
   return who;
 }
 
-// A lane's place in one kind of memory, after all that can be said about it.
+// A lane's place in one kind of memory, after all checks.
 class Checker {
  public:
   Checker(Warp& w, const Instruction& i, const Access& access) : w_(w), i_(i), access_(access) {}
 
-  // `lanes` lanes side by side from `lane` on, or one. Null, and nothing noted: there is something to report about one.
+  // `lanes` lanes side by side from `lane` on, or one. Null if one of them has a finding; nothing is noted then.
   std::byte* bulk(int lane, int lanes, uint64_t address) {
     const size_t bytes = size_t(lanes * access_.bytes);
     if (access_.space == Space::Local || address % uint64_t(access_.bytes)) return nullptr;
@@ -137,7 +137,7 @@ class Checker {
   const Access& access_;
 };
 
-// Generic addresses become those of the memory that they are in. False: the lanes mean different ones.
+// Turns generic addresses into those of their memory. False: the lanes address different memories.
 bool resolve(uint32_t exec, Addresses* addresses, Access* access) {
   if (access->space == Space::Const) access->space = Space::Global;
   if (access->space != Space::Generic) return true;

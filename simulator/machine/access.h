@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of a warp: where each lane's bytes are, with all checks made and the traffic counted.
+// Loads and stores of a warp: the address of each lane's bytes, checked, with the traffic counted.
 #pragma once
 
 #include <array>
@@ -12,21 +12,21 @@ namespace weft::cuda_device {
 
 struct Access {
   Space space = Space::Generic;  // Generic, Global, Const, Shared or Local
-  int bytes = 4;                 // of one lane: a power of two up to 16
+  int bytes = 4;                 // a lane: a power of two up to 16
   Touch kind = Touch::Read;
   bool counted = true;
-  bool whole_warp = false;  // ldmatrix, wmma: what one lane names, all read
+  bool whole_warp = false;  // ldmatrix, wmma: all lanes read what one lane names
 };
 
-// Where the lanes' bytes are. A lane whose access is wrong, which is reported, is missing in `good`.
+// The addresses of the lanes' bytes. A lane whose access is wrong is reported and missing in `good`.
 struct Reached {
   uint32_t good = 0;
   std::array<std::byte*, kLanes> at;
-  std::byte* first = nullptr;  // not null: all active lanes are side by side from here on, the lowest one first
+  std::byte* first = nullptr;  // if not null: all active lanes lie side by side from here, the lowest one first
 };
 
 using Addresses = std::array<uint64_t, kLanes>;
-Addresses addresses_of(const Warp& w, const Operand& o);  // of all lanes, active or not
+Addresses addresses_of(const Warp& w, const Operand& o);  // the addresses of all lanes, active or not
 
 Reached reach(Warp& w, const Instruction& i, const Addresses& addresses, const Access& access);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A range of addresses with two views of the same pages: the one whose addresses are given out, and the simulator's.
+// A range of addresses with two views of the same pages: the program's, and the simulator's.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@ namespace weft::cuda_device {
 
 class Arena {
  public:
-  // `reserve` bytes of addresses; pages are taken when first written. `access`: may the host use the view given out?
-  // Throws std::runtime_error where the system does not grant the addresses.
+  // `reserve` bytes of addresses; pages are taken when first written. `access`: whether the host may use the program's
+  // view. Throws std::runtime_error if the system refuses the addresses.
   Arena(size_t reserve, bool access);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // Addresses never given out before, with a gap behind them; 0: used up.
+  // Returns addresses never returned before, with a gap behind them; 0 if they are used up.
   uint64_t take(size_t bytes, size_t alignment);
-  // Gives the pages that lie wholly inside back to the system. The addresses stay taken.
+  // Returns pages that lie wholly inside to the system. The addresses stay taken.
   void drop_pages(uint64_t address, size_t bytes);
 
   bool contains(uint64_t address) const { return address - base_ < reserve_; }

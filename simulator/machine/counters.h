@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch cost, counted from real addresses, so that tests can hold kernels to it.
+// The cost of a launch, counted from real addresses, so that tests can bound it.
 #pragma once
 
 #include <array>

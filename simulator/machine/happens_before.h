@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which operations of a device are known to come after which: streams, events and the host's waits decide, and runtime/
-// knows them. The machine and its memory only ask.
+// Which operations of a device are known to come after which. Streams, events and the host's waits decide; runtime/
+// keeps them, the machine and its memory only ask.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,19 @@
 
 namespace weft::cuda_device {
 
-// An operation in a stream: a launch, a copy, a memset, a library's work. Numbers are given by runtime/ and never
-// again.
+// An operation in a stream: a launch, a copy, a memset, a library's work. runtime/ gives each a number of its own.
 using OpId = uint64_t;
-constexpr OpId kBeforeAll = 0;  // what was there before all operations: every operation is ordered after it
+constexpr OpId kBeforeAll = 0;  // older than all operations: every operation is ordered after it
 
 class HappensBefore {
  public:
   virtual ~HappensBefore() = default;
 
-  // Is all that `before` did known to be finished when `after` starts, whatever the schedule? Not asked for equal ones.
+  // Whether `before` is known to be finished when `after` starts, in every schedule. They differ.
   virtual bool ordered(OpId before, OpId after) const = 0;
 
-  // Is every operation of its device that has not run yet, enqueued already or not, ordered after `op`? From then on
-  // memory treats it as kBeforeAll and never names it again. Answers of "no" cost memory, nothing else.
+  // Whether every operation of its device that has not run yet, enqueued or not, is ordered after `op`. From then on
+  // memory treats it as kBeforeAll and never names it again. Answering "no" costs memory, nothing else.
   virtual bool settled(OpId op) const = 0;
 
   // For messages: "launch of layer_norm, stream 2".

@@ -16,7 +16,7 @@ namespace weft::cuda_device {
 
 using RunId = uint32_t;
 constexpr RunId kNever = 0;     // "no access so far"
-constexpr RunId kFirstRun = 1;  // of kBeforeAll
+constexpr RunId kFirstRun = 1;  // the run of kBeforeAll
 
 struct RunRange {
   RunId first = 0, end = 0;
@@ -27,19 +27,20 @@ class History {
  public:
   History() : entries_{{kFirstRun, kBeforeAll}} {}
 
-  // The first run of an operation that begins now.
+  // Begins an operation, and returns its first run.
   RunId begin(OpId op);
-  // One more run of the operation that executes.
+  // Begins another run of the executing operation.
   RunId next_run();
   RunId current_run() const { return last_; }
 
   OpId op_of(RunId run) const;
   bool remembers(OpId op) const;
-  // Runs of operations that `op`, the one that executes, is not ordered after.
+  // Runs of operations that the executing operation `op` is not ordered after.
   std::vector<RunRange> unordered_before(OpId op, const HappensBefore& order) const;
 
   void forget_settled(const HappensBefore& order);
-  // The list has doubled since settled operations were last looked for: looking now costs little a begin().
+  // True once the list has doubled since the last search for settled operations: then a search costs little per
+  // begin().
   bool grown() const { return entries_.size() > look_again_; }
 
   // Run numbers are nearly used up: renumber() then gives each finished operation one number. Every stamp in memory
@@ -51,7 +52,7 @@ class History {
 
    private:
     friend class History;
-    std::vector<RunId> firsts_;  // of the old intervals; the k-th becomes number kFirstRun + k
+    std::vector<RunId> firsts_;  // first runs of the old intervals; the k-th becomes number kFirstRun + k
   };
   Renumbering renumber();
   size_t size() const { return entries_.size(); }

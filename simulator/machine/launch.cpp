@@ -11,9 +11,9 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr uint32_t kMostInstructions = 256;  // of one warp before another may run
-constexpr uint32_t kMostMoments = 0xffff;    // that a Stamp can tell apart
-constexpr int kUnknown = 0xff;               // bytes of memory and registers that nothing has been written to
+constexpr uint32_t kMostInstructions = 256;  // the most of one warp before another may run
+constexpr uint32_t kMostMoments = 0xffff;    // the most that a Stamp can tell apart
+constexpr int kUnknown = 0xff;               // fills memory and registers that nothing has written
 
 uint32_t random_below(std::mt19937_64& random, size_t n) { return uint32_t(random() % n); }
 
@@ -22,7 +22,7 @@ Dim place_of(size_t number, Dim extents) {
           uint32_t(number / extents.x / extents.y)};
 }
 
-// The registers of all warps of a block, at addresses that vector instructions like.
+// The registers of all warps of a block, aligned for vector instructions.
 class RegisterFiles {
  public:
   RegisterFiles(size_t warps, size_t bytes_each) : bytes_each_(bytes_each), store_(warps * bytes_each + kAlignment) {
@@ -62,7 +62,7 @@ void set_special_by_lane(Warp& w, Special special, F&& value) {
   for (uint32_t l = 0; l < kLanes; ++l) lanes[l] = uint32_t(value(l));
 }
 
-// What is the same in every block of the launch.
+// Values that are the same in every block of the launch.
 void set_fixed_specials(Warp& w, const Launch& launch, size_t warps) {
   const auto set_dim = [&](Special x, Dim d) {
     set_special(w, x, d.x);
@@ -87,7 +87,7 @@ void set_fixed_specials(Warp& w, const Launch& launch, size_t warps) {
   set_special(w, Special::TotalShared, uint32_t(launch.kernel->shared_bytes + launch.dynamic_shared_bytes));
 }
 
-// One launch: its block, used again for every block of the grid, and the order of things.
+// One launch: its block, reused for every block of the grid, and the schedule.
 class Run {
  public:
   Run(const Launch& launch, Memory& memory, std::mt19937_64& random);
@@ -217,7 +217,7 @@ void Run::pass_barrier() {
   block_.yes = block_.asked = 0;
 }
 
-// Until a barrier of the block, its end, or the end of its turn.
+// Runs a warp until a barrier of the block, its end, or the end of its turn.
 void Run::run_warp(Warp& w, uint32_t budget) {
   const Instruction* code = launch_.kernel->code.data();
   while (!w.done && !w.at_barrier && budget-- > 0) {
@@ -255,8 +255,8 @@ void Run::branch(Warp& w, const Instruction& i) {
   ++w.pc;
 }
 
-// Lanes whose masks are parts of the warp wait for their part only; that what happens is in order for the whole warp
-// then is more than they may expect.
+// Lanes whose masks name a part of the warp wait for that part only. Everything is then ordered for the whole warp,
+// which is more than they may expect.
 void Run::warp_barrier(Warp& w, const Instruction& i) {
   if (!w.exec) return;
   const auto* masks = w.lanes<uint32_t>(i.operands[0]);
@@ -282,7 +282,7 @@ void Run::block_barrier(Warp& w, const Instruction& i) {
   block_.yes += uint32_t(std::popcount(w.exec & w.predicate(i.operands[1])));
 }
 
-// Continues with the lanes at the lowest counter; lanes that meet there go on together.
+// Continues with the lanes at the lowest counter; lanes that meet there continue together.
 void Run::go_on_at_lowest(Warp& w) {
   if (w.group == 0) {
     if (w.others.empty()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one launch of one kernel: blocks in a random order and one at a time, their warps interleaved at random, lanes
-// in lock step. Lanes that diverge go on from the lowest program counter and meet where their counters do. All lanes of
-// a warp that have not ended must reach a barrier of the block together; that its warps wait at different barriers is
-// not seen. A kernel that waits for another block does not end.
+// in lock step. Lanes that diverge continue from the lowest program counter and meet where their counters do. All lanes
+// of a warp that have not ended must reach a barrier of the block together; warps that wait at different barriers go
+// unnoticed. A kernel that waits for another block does not end.
 #pragma once
 
 #include <cstddef>
@@ -27,10 +27,9 @@ struct Launch {
   OpId op = kBeforeAll;
 };
 
-// Begins the operation `launch.op` in `memory`. The same `random` state gives the same schedule. Whether the device
-// takes such a launch (threads, shared memory) is for the caller to check. Reports what is wrong to memory.reports(); a
-// wrong access is left out and the lane goes on. Throws std::runtime_error where the machine cannot go on: an
-// instruction that cannot be simulated at this place.
+// Begins the operation `launch.op` in `memory`. The same `random` state gives the same schedule. The caller checks that
+// the device takes such a launch (threads, shared memory). Findings go to memory.reports(); a wrong access is left out
+// and the lane continues. Throws std::runtime_error at an instruction that cannot be simulated.
 Counters run_launch(const Launch& launch, Memory& memory, std::mt19937_64& random);
 
 }  // namespace weft::cuda_device

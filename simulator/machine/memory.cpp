@@ -6,11 +6,11 @@
 namespace weft::cuda_device {
 namespace {
 
-// Addresses cost nothing, so a whole training run can go without using one twice.
+// Addresses cost nothing, so a whole training run need not use one twice.
 constexpr size_t kDeviceReserve = size_t{1} << 40, kPinnedReserve = size_t{1} << 38;
 constexpr size_t kAlignment = 256, kPage = 4096;
 constexpr size_t kFreedRemembered = 4096;
-constexpr int kNotANumber = 0xff;  // as each byte: no number in every floating-point type
+constexpr int kNotANumber = 0xff;  // in each byte: NaN in every floating-point type
 
 }  // namespace
 

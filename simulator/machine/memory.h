@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of all devices, and pinned memory of the host: exact bounds, and who touched which two bytes last.
 //
-// The addresses of device memory that a program gets are a view of pages without access, so that the host cannot touch
-// them; the simulator reaches the same pages through another view (alias). Pinned memory has two views as well:
-// runtime/ may take the program's away while a copy is in flight. No address is given out twice, so a use after free is
-// seen.
+// A program gets addresses of device memory in a view of pages without access, so that the host cannot touch them; the
+// simulator reaches the same pages through another view (alias). Pinned memory has two views as well: runtime/ may
+// protect the program's while a copy is in flight. No address is returned twice, so that a use after free is noticed.
 //
-// One operation executes at a time: begin() says which, and all accesses up to the next begin() are its.
+// One operation executes at a time: begin() names it, and all accesses up to the next begin() are its own.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +32,10 @@ struct Allocation {
   uint64_t address = 0;
   size_t bytes = 0;
   Kind kind = Kind::Device;
-  int device = 0;  // the one whose memory it is; -1: the host's, reached by all
+  int device = 0;  // the device that owns it; -1: the host's, which all devices reach
   int number = 0;  // for messages: counts from 1
   bool freed = false;
-  OpId allocated_by = kBeforeAll;      // of a stream-ordered allocation
+  OpId allocated_by = kBeforeAll;      // the operation of a stream-ordered allocation
   mutable OpId known_to = kBeforeAll;  // the last operation that proved to come after it
   std::ptrdiff_t to_alias = 0;         // alias - address
   mutable Shadow shadow;
@@ -46,7 +45,7 @@ class Memory {
  public:
   struct Limits {
     int devices = 1;
-    size_t bytes_per_device = size_t{80} << 30;  // what allocate() gives at most; pages are taken only when written
+    size_t bytes_per_device = size_t{80} << 30;  // the most that allocate() returns; pages are taken only when written
   };
   Memory(const HappensBefore& order, Reports& reports) : Memory(order, reports, Limits()) {}
   Memory(const HappensBefore& order, Reports& reports, Limits limits);
@@ -66,27 +65,28 @@ class Memory {
   // it all, so that a use that nothing orders before it is a race. False: no allocation starts there, or it is freed.
   bool free(uint64_t address, OpId by = kBeforeAll);
 
-  // The allocation that the address is in or, for messages, just past; freed ones too. Null: none.
+  // The allocation that the address is in or, for messages, just past; freed ones too. Null if there is no such
+  // allocation.
   const Allocation* find(uint64_t address) const;
   bool is_device(const void* p) const { return device_arena_.contains(reinterpret_cast<uint64_t>(p)); }
   bool is_pinned(const void* p) const;  // a living allocation of kind Pinned or Registered
   size_t used(int device) const { return used_.at(size_t(device)); }
   size_t capacity() const { return limits_.bytes_per_device; }
-  // What the signal handler of runtime/ says of a host access to `p`; empty if `p` is none of this memory's.
+  // What the signal handler of runtime/ reports for a host access to `p`; empty if `p` lies outside this memory.
   std::string explain_host_access(const void* p) const;
 
   // ---- accesses of the operation that executes
 
   void begin(OpId op, int device);
 
-  // A whole range, read or written by the operation (copies, memsets, libraries): where the simulator finds it, or null
-  // and a report. `what` names the access in reports ("cudaMemcpyAsync", "cublasLtMatmul: A").
+  // A whole range that the operation reads or writes (copies, memsets, libraries): its address for the simulator, or
+  // null and a report. `what` names the access in reports ("cudaMemcpyAsync", "cublasLtMatmul: A").
   const std::byte* read(uint64_t address, size_t bytes, const std::string& what);
   std::byte* write(uint64_t address, size_t bytes, const std::string& what);
-  // What stands there is as good as never written (a sub-allocator gives a block out again).
+  // Marks the bytes as never written (a sub-allocator reuses a block).
   void poison(uint64_t address, size_t bytes);
 
-  // What the operation that executes has written up to now and nobody has freed: visit(offset in its
+  // Bytes that the executing operation has written and nothing has freed: visit(offset in its
   // allocation, bytes) for each stretch, from the lowest address on.
   void for_each_written(const std::function<void(size_t offset, std::span<const std::byte>)>& visit) const;
 
@@ -101,7 +101,7 @@ class Memory {
   void forget_settled();
   bool remembers(OpId op) const { return history_.remembers(op); }
 
-  // ---- for the machine: what stands in the way of an access, in words; empty if nothing
+  // ---- for the machine: what is wrong with an access, in words; empty if it is fine
 
   struct Fault {
     ReportKind kind = ReportKind::Bounds;
@@ -112,7 +112,7 @@ class Memory {
   Fault fault_of(const Allocation* a, uint64_t address, size_t bytes) const;
   Fault fault_of(const Conflict& conflict, const std::string& memory, Touch kind) const;
   static std::string name_of(const Allocation& a);
-  const Accessor& accessor() const { return accessor_; }  // of the operation that executes
+  const Accessor& accessor() const { return accessor_; }  // the executing operation as the author of accesses
 
   Reports& reports() { return reports_; }
   const HappensBefore& order() const { return order_; }

@@ -9,7 +9,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Unchecked: what the compiler itself put there.
+// Unchecked: the compiler itself put it there.
 const std::byte* bytes_at(const Warp& w, int lane, uint64_t address, size_t bytes) {
   const Block& b = *w.block;
   if (address - kLocalWindow < kWindowBytes) {

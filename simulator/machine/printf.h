@@ -12,7 +12,7 @@ struct Warp;
 // The text that begins at a generic address, up to its zero.
 std::string text_at(const Warp& w, int lane, uint64_t address);
 
-// Prints to standard output what printf would, at once. `arguments` is the generic address of the values, each at a
+// Prints at once to standard output, as printf would. `arguments` is the generic address of the values, each at a
 // multiple of its size; floats are doubles, as in C.
 void print_formatted(const Warp& w, int lane, uint64_t format, uint64_t arguments);
 

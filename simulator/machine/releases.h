@@ -5,7 +5,7 @@
 // that is itself a release (.release, .acq_rel), publishes under its address what its block has done so far, as far as
 // the block's barriers order it before that thread. An atomic that returns a value makes what is published under its
 // address known to its block. An atomic without a fence before it publishes nothing, so a forgotten __threadfence() is
-// a race. It is not asked whether a fence follows on the acquiring side, nor whether the value read was looked at.
+// a race. Whether a fence follows on the acquiring side, and whether the value read is used, is not checked.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulated device found wrong with a program.
+// Findings of the simulated device about a program.
 #pragma once
 
 #include <mutex>
@@ -26,8 +26,8 @@ enum class ReportKind {
 
 std::string_view name_of(ReportKind kind);
 
-// One finding. `sentence` says all of it; the rest lets a test ask for the place. Findings outside of kernels leave the
-// place empty.
+// One finding. `sentence` contains everything; the other members give tests the place. Findings outside of kernels have
+// no place.
 struct Report {
   ReportKind kind = ReportKind::Runtime;
   std::string
@@ -38,8 +38,8 @@ struct Report {
   Dim block, thread;
 };
 
-// Collects findings, or ends the program at the first one with its sentence on standard error and exit status 86: a
-// program that goes on after a race proves nothing.
+// Collects findings, or ends the program at the first one with its sentence on standard error and exit status 86, since
+// a program that runs on after a race proves nothing.
 class Reports {
  public:
   static constexpr int kExitStatus = 86;
@@ -48,7 +48,7 @@ class Reports {
   enum class Policy { Stop, Collect };
   explicit Reports(Policy policy = policy_of_environment()) : policy_(policy) {}
 
-  // WEFT_CUDA_DEVICE_REPORTS=collect keeps what is found, for programs that are wrong on purpose; otherwise Stop.
+  // WEFT_CUDA_DEVICE_REPORTS=collect keeps findings, for programs that are wrong on purpose; else Stop.
   static Policy policy_of_environment();
 
   void add(Report report);

@@ -15,7 +15,7 @@ bool is_unordered(RunId run, const Accessor& who) {
   return std::ranges::any_of(*who.unordered, [&](const RunRange& r) { return r.contains(run); });
 }
 
-// Did a block that accessed in `s` publish that access to this one? (machine/releases.h says when it does.)
+// Whether a block that accessed in `s` published that access to this one (machine/releases.h).
 bool is_acquired(Stamp s, const Accessor& who) {
   if (!who.acquired || who.acquired->empty()) return false;
   if (s.level == Stamp::kMany) return who.acquired_all;
@@ -28,7 +28,7 @@ bool is_acquired(Stamp s, const Accessor& who) {
   return s.moment < release.moment || (s.level == Stamp::kThread && !s.stripe && s.thread == release.thread);
 }
 
-// Why may the access in `s` and one that `who` makes now happen in either order?
+// Why the access in `s` and one that `who` makes now may happen in either order.
 Why relation(Stamp s, const Accessor& who) {
   if (s.run < who.floor) return Why::Nothing;
   if (s.run < who.launch) return is_unordered(s.run, who) ? Why::OtherOperation : Why::Nothing;
@@ -39,14 +39,15 @@ Why relation(Stamp s, const Accessor& who) {
   return s.level == Stamp::kThread && s.thread == who.thread && !who.whole_warp ? Why::Nothing : Why::SameWarp;
 }
 
-// The quick answer for what is asked most: written or read, by one that surely came before.
+// The quick answer for most accesses: the last one surely came before.
 bool is_before(Stamp s, const Accessor& who) {
   if (s.split) return false;
   if (s.run < who.launch) return s.run >= who.floor && !is_unordered(s.run, who);
   return s.run >= who.block && s.run < who.run && s.level != Stamp::kMany;
 }
 bool is_absent(Stamp s, const Accessor& who) { return !s.split && s.run < who.floor; }
-// One reader more changes nothing: those of several blocks, of this block since its barrier, or of this warp are known.
+// Whether one more reader changes nothing: readers of several blocks, of this block since its barrier, or of this warp
+// are noted already.
 bool is_read_already(Stamp s, Stamp mine, const Accessor& who) {
   if (s.split || s.run < who.launch) return false;
   if (s.level == Stamp::kMany) return true;
@@ -136,7 +137,7 @@ Conflict Shadow::touch_range(size_t offset, size_t bytes, Touch kind, const Acce
   return found;
 }
 
-// Most accesses have nothing to be said about: what was there came surely before. Notes them, and is true.
+// Most accesses are fine at once: earlier ones surely came before. Notes such an access, and returns true.
 bool Shadow::note_if_plain(Pair& pair, Touch kind, const Accessor& who, Stamp mine) {
   const bool read_over = is_absent(pair.read, who) || is_before(pair.read, who);
   if (kind == Touch::Read) {
@@ -165,7 +166,7 @@ Conflict Shadow::touch_chunk(size_t chunk, Touch kind, const Accessor& who, Stam
   Accessor lane = who;
   lane.thread = mine.thread;
   const size_t first = chunk * kGranules;
-  // Where lanes share the chunk in different ways, each part has its own story.
+  // If lanes share the chunk in different ways, each part has stamps of its own.
   const auto apart = [&](Stamp s) { return s.run == who.run && s.level == Stamp::kThread && s.stripe != mine.stripe; };
   if (!pair.write.split && !apart(pair.write) && !apart(pair.read))
     return touch_pair(pair, first, first + kGranules - 1, kind, lane, mine);
@@ -204,7 +205,7 @@ Conflict Shadow::touch_pair(Pair& pair, size_t first, size_t last, Touch kind, c
   return found;
 }
 
-// Readers that are ordered before this one need not be known any longer: whoever comes after this one comes after them.
+// Readers that are ordered before this one can be forgotten: an access that comes after this one comes after them too.
 void Shadow::note_read(Pair& pair, size_t first, size_t last, const Accessor& who, Stamp mine) {
   const Why why = relation(pair.read, who);
   if (why == Why::OtherOperation) displace(pair.read.run, first, last);
@@ -276,7 +277,7 @@ void Shadow::forget(size_t offset, size_t bytes) {
 
 void Shadow::take_written(RunId since, const std::function<void(size_t, size_t)>& visit) {
   const size_t end = std::exchange(written_end_, 0);
-  size_t from = 0, to = 0;  // of the stretch so far
+  size_t from = 0, to = 0;  // the stretch so far
   const auto add = [&](size_t offset, size_t bytes) {
     if (offset != to || from == to) {
       if (from < to) visit(from, to - from);

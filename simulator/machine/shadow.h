@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who read and who wrote each two bytes of some memory last: the state in which races and uninitialised reads are
+// The last readers and writers of each two bytes of some memory: the state from which races and uninitialised reads are
 // found.
 //
 // A race is two accesses to the same two bytes, one of them a write, that nothing orders: a barrier of the warp between
 // lanes of one warp, a barrier of the block between warps, what atomics publish (releases.h) between blocks, streams
-// and events between operations. It is one also where both write the same value: the manual leaves the outcome open,
-// and a kernel that means it can let one lane write. Atomics on the same place do not race with each other. Single
-// bytes that neighbouring lanes of one instruction access are taken for one access of the warp; scattered ones race.
+// and events between operations. Two writes of the same value race as well: the manual leaves the outcome open, and a
+// kernel can let one lane write. Atomics on the same place do not race with each other. Single bytes that neighbouring
+// lanes of one instruction access count as one access of the warp; scattered ones race.
 //
 // Memory is kept in chunks of 16 bytes. As long as all accesses to a chunk cover it whole, by one lane with 16 bytes or
 // by neighbouring lanes with fewer, it has one pair of stamps; when parts of it are touched it is split into eight
@@ -32,13 +32,13 @@ constexpr size_t kChunk = 16;   // bytes: the widest access of one lane
 constexpr int kGranules = int(kChunk / kGranule);
 constexpr uint32_t kLanesOfWarp = 32;
 
-// The last accesses of one kind. Whoever is ordered after the last of several is ordered after all that are forgotten.
+// The last accesses of one kind. An access ordered after the last of several is ordered after all forgotten ones.
 struct Stamp {
-  enum Level : uint32_t { kThread, kWarp, kBlock, kMany };  // who made them: many are several blocks of one launch
+  enum Level : uint32_t { kThread, kWarp, kBlock, kMany };  // their author; kMany: several blocks of one launch
 
   RunId run = kNever;
   uint32_t moment : 16 = 0;  // warp barriers since the block's last barrier
-  uint32_t thread : 10 = 0;  // in the block; of the first bytes, if striped
+  uint32_t thread : 10 = 0;  // its number in the block; of the first bytes, if striped
   uint32_t stripe : 2 = 0;   // log2 of the neighbouring lanes that share the chunk
   uint32_t level : 2 = kThread;
   uint32_t atomic : 1 = 0;
@@ -51,35 +51,35 @@ static_assert(sizeof(Stamp) == 8);
 
 enum class Touch : uint8_t { Read, Write, Atomic };
 
-// A block that published, by a fence and an atomic, all that it did up to then; and to whom that is known.
+// A block that published its work so far, by a fence and an atomic.
 struct Release {
-  RunRange runs;        // of the block, the last one being in progress at that time
-  uint32_t thread = 0;  // that released: of the run in progress only what it and, before `moment`, its warp did
+  RunRange runs;        // the runs of the block; the last one was in progress at that time
+  uint32_t thread = 0;  // the releasing thread: of the last run, only its work and, before `moment`, its warp's counts
   uint32_t moment = 0;
 };
 
-// Who accesses, and what it is ordered after.
+// The author of an access, and what it is ordered after.
 struct Accessor {
-  RunId floor = kFirstRun;   // what is older counts as never written (shared memory of earlier blocks)
+  RunId floor = kFirstRun;   // older writes count as never made (shared memory of earlier blocks)
   RunId launch = kFirstRun;  // first run of the operation
   RunId block = kFirstRun;   // first run of the block
   RunId run = kFirstRun;     // since the block's last barrier
   uint32_t moment = 0;
   uint32_t thread = 0;
   bool whole_warp = false;                           // the warp as one (ldmatrix, wmma): `thread` is any of its lanes
-  bool zero_is_written = false;                      // the host's memory, whose writes by the host nobody sees
+  bool zero_is_written = false;                      // the host's memory: its own writes there go unseen
   const std::vector<RunRange>* unordered = nullptr;  // operations that this one is not ordered after
-  const std::vector<Release>* acquired = nullptr;    // from other blocks of the launch, by run
+  const std::vector<Release>* acquired = nullptr;    // releases of other blocks of the launch, by run
   bool acquired_all = false;                         // every block that ran before has released, and this one knows it
 };
 
-// What is wrong with an access.
+// A wrong access.
 struct Conflict {
   enum class Why : uint8_t { Nothing, Uninitialised, SameWarp, OtherWarp, OtherBlock, OtherOperation };
   Why why = Why::Nothing;
   bool with_write = false;  // the earlier access
-  RunId run = kNever;       // of the earlier access
-  size_t granule = 0;       // the first that it is about
+  RunId run = kNever;       // run of the earlier access
+  size_t granule = 0;       // the first one concerned
   explicit operator bool() const { return why != Why::Nothing; }
 };
 
@@ -88,19 +88,20 @@ class Shadow {
   Shadow() = default;
   explicit Shadow(size_t bytes);
 
-  // One lane's bytes, which lie within one chunk. Finds what is wrong, and notes the access.
+  // Checks and notes an access of one lane within one chunk.
   Conflict touch(size_t offset, size_t bytes, Touch kind, const Accessor& who);
-  // Neighbouring lanes from who.thread on, `lane_bytes` each (2, 4, 8 or 16), `lanes` of them. The first finding.
+  // Checks and notes an access of `lanes` neighbouring lanes from who.thread on, `lane_bytes` (2, 4, 8 or 16) each.
+  // Returns the first finding.
   Conflict touch_lanes(size_t offset, size_t lane_bytes, int lanes, Touch kind, const Accessor& who);
-  // Any range, by one thread.
+  // Checks and notes an access of one thread to any range.
   Conflict touch_range(size_t offset, size_t bytes, Touch kind, const Accessor& who);
 
   void forget(size_t offset, size_t bytes);  // as if never written
-  // Every stretch that was written last by run `since` or a later one, from the lowest on: visit(offset, bytes). Looks
-  // only between the first and the last byte written since the call before.
+  // Calls visit(offset, bytes) for every stretch that run `since` or a later one wrote last, from the lowest on. It
+  // searches only between the first and the last byte written since the previous call.
   void take_written(RunId since, const std::function<void(size_t, size_t)>& visit);
   void renumber(const History::Renumbering& renumbering);
-  // Readers that a later unordered reader displaced are kept aside; this drops those that no longer matter.
+  // Readers that a later unordered reader displaced are kept apart; this drops those that no longer matter.
   void drop_readers(const History& history);
   size_t split_chunks() const { return parts_.size() - free_parts_.size(); }
 
@@ -112,7 +113,7 @@ class Shadow {
   struct Free {
     void operator()(Pair* p) const { std::free(p); }
   };
-  struct Reader {  // of granules, displaced by a reader that is not ordered after it
+  struct Reader {  // a reader of granules, displaced by another that is not ordered after it
     RunId run;
     size_t first, last;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hardware would move: 32-byte sectors of global memory, cycles of shared memory with its 32 banks of 4 bytes.
+// Traffic of the hardware: 32-byte sectors of global memory, cycles of shared memory with its 32 banks of 4 bytes.
 #include <algorithm>
 #include <bit>
 #include <tuple>
@@ -47,9 +47,9 @@ Traffic side_by_side_traffic(uint32_t exec, const Addresses& addresses, int byte
   return {1, (first + wanted - 1) / kSector - first / kSector + 1, wanted};
 }
 
-// What a part of a request asks for, in units of the access's width: unit u lies in the banks of group u % groups.
+// One part of a request, in units of the access's width: unit u lies in the banks of group u % groups.
 struct Part {
-  std::array<uint64_t, kBanks> first = {};  // of each group, a unit + 1
+  std::array<uint64_t, kBanks> first = {};  // a unit + 1 of each group
   uint64_t units = 0, cycles = 1;           // distinct units; most of one group
   bool one_each = true;                     // no group has two
 };
@@ -86,7 +86,7 @@ bool asks_for_no_more(const Part& p, const Part& than) {
 }
 
 // A request of 8 or 16 bytes a lane is served in two or four parts, of 16 or 8 lanes; in each the busiest bank decides.
-// A part that asks for nothing but words of the one before it is served with it.
+// A part that only asks for words of the previous part is served with it.
 void count_shared(Counters& c, uint32_t exec, const Addresses& addresses, int bytes) {
   const int width = std::max(bytes, int(kBankBytes)), shift = std::countr_zero(unsigned(width));
   const int lanes = kLanes * int(kBankBytes) / width;
@@ -107,7 +107,7 @@ void count_shared(Counters& c, uint32_t exec, const Addresses& addresses, int by
   c.shared_least_cycles += (words + kBanks - 1) / kBanks;
 }
 
-// All lanes side by side, or all at one place: what needs no looking at each.
+// All lanes side by side, or all at one place: counted without a look at each.
 void count_simple_shared(Counters& c, int lanes, int bytes) {
   const uint64_t cycles = uint64_t(lanes * bytes + kBanks * int(kBankBytes) - 1) / (kBanks * kBankBytes);
   c.shared_requests += 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a launch while it runs: a block, its warps, and what instructions need to work on them.
+// The state of a running launch: a block, its warps, and what instructions need to work on them.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ namespace weft::cuda_device {
 
 struct Block;
 
-// A cp.async of a warp that has not landed: the bytes in shared memory are nobody's until their lane waits for them.
+// A cp.async of a warp in flight: nothing may use its bytes in shared memory until their lane waits for them.
 struct AsyncCopy {
   uint32_t lanes = 0;
   int32_t pc = 0;     // its instruction
-  uint8_t bytes = 0;  // of a lane
+  uint8_t bytes = 0;  // a lane
   std::array<uint64_t, kLanes> to;
   std::array<const std::byte*, kLanes> from;
   std::array<uint8_t, kLanes> wanted;  // the rest of the bytes becomes zero
@@ -27,7 +27,7 @@ struct AsyncCopy {
 };
 
 struct Warp {
-  struct Group {  // diverged lanes, and where they go on
+  struct Group {  // diverged lanes, and where they continue
     int32_t pc = 0;
     uint32_t lanes = 0;
   };
@@ -75,17 +75,17 @@ struct Block {
   Counters* counters = nullptr;
   Releases* releases = nullptr;
   uint32_t number = 0;       // within the grid
-  size_t blocks_before = 0;  // of the launch, already run
-  Accessor global, shared;   // who this block is to either memory, but for thread and moment
+  size_t blocks_before = 0;  // blocks of the launch that ran before
+  Accessor global, shared;   // this block as the author of accesses, but for thread and moment
   std::vector<Release> acquired;
   std::vector<std::byte> shared_bytes, local_bytes;
   Shadow shared_shadow;
   std::vector<Warp> warps;
-  uint32_t yes = 0, asked = 0;                    // of the predicates brought to a barrier that reduces them
+  uint32_t yes = 0, asked = 0;                    // predicates brought to a barrier that reduces them
   std::array<const Allocation*, 64> recent = {};  // found by the instructions at these counters
 
   const Kernel& kernel() const { return *launch->kernel; }
-  // From here on all that the block did is over: a barrier, or the publication of what it did.
+  // Ends the run of the block: at a barrier, or when the block publishes its work.
   void next_run();
 };
 
@@ -102,7 +102,7 @@ inline void for_lanes(uint32_t exec, F&& f) {
     for (uint32_t m = exec; m; m &= m - 1) f(std::countr_zero(m));
   }
 }
-// The same where a lane's work is long or stops at errors: one after the other.
+// As above, for work that is long or stops at errors: one lane after the other.
 template <class F>
 inline void for_each_lane(uint32_t exec, F&& f) {
   for (uint32_t m = exec; m; m &= m - 1) f(std::countr_zero(m));

@@ -17,28 +17,28 @@ constexpr uint32_t kAllLanes = 0xffffffffu;
 
 enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };
 
-// What an instruction does to the program counter, if anything.
+// The effect of an instruction on the program counter.
 enum class Flow : uint8_t { Next, Branch, Exit, BlockBarrier, WarpBarrier };
 
 struct Operand {
   static constexpr uint8_t kPredicate = 0;  // as a width
 
   uint32_t place = 0;   // byte offset in the register file
-  int32_t offset = 0;   // of an address: [%rd1+16]
+  int32_t offset = 0;   // an address's: [%rd1+16]
   uint8_t width = 4;    // bytes a lane
-  bool negate = false;  // of a predicate: !%p
+  bool negate = false;  // a predicate's: !%p
 };
 
 struct Instruction {
   Execute execute = nullptr;
   std::span<const Operand> operands;  // those in braces one by one; of [address, ...] too
-  int32_t target = -1;                // of a branch
-  int32_t mode = 0;  // what the function has to know beside its operands; each says what it means to it
-  Operand guard;     // @%p, @!%p
+  int32_t target = -1;                // a branch's
+  int32_t mode = 0;                   // a parameter of the function beside its operands; each function defines it
+  Operand guard;                      // @%p, @!%p
   bool guarded = false;
   Flow flow = Flow::Next;
   Space space = Space::Generic;
-  uint8_t count = 1;    // of a memory access: elements a lane
+  uint8_t count = 1;    // elements a lane of a memory access
   uint8_t bytes = 4;    // and bytes of one
   uint8_t results = 1;  // how many of the operands, the first ones, are written
   bool is_signed = false;

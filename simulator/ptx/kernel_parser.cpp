@@ -50,7 +50,7 @@ class KernelParser {
   std::map<std::string, int32_t, std::less<>> labels_;
   std::vector<std::pair<size_t, std::string>> branches_;  // instruction, its label
   std::map<std::pair<uint64_t, int>, Operand> constants_;
-  std::vector<std::pair<size_t, size_t>> spans_;  // of each instruction, in kernel_.operands
+  std::vector<std::pair<size_t, size_t>> spans_;  // the operands of each instruction in kernel_.operands
   std::string source_;
 };
 
@@ -92,8 +92,8 @@ void KernelParser::place_shared(std::string_view body) {
 void KernelParser::body(std::string_view text) {
   place_shared(text);
   size_t first = 0;
-  int depth = 0;         // of braces inside of a statement: vectors
-  bool at_start = true;  // of a statement
+  int depth = 0;         // depth of braces inside of a statement: vectors
+  bool at_start = true;  // at the start of a statement
   const auto next_begins_at = [&](size_t k) {
     first = k;
     at_start = true;

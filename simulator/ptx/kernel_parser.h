@@ -12,12 +12,12 @@
 
 namespace weft::cuda_device {
 
-// What kernels of a module share.
+// Declarations that kernels of a module share.
 struct ModuleScope {
   Symbols variables;                                  // .global, .const: addresses
-  std::map<std::string, VariableDeclaration> shared;  // of the module: each kernel that names one has it
+  std::map<std::string, VariableDeclaration> shared;  // the module's: each kernel that names one has it
   std::vector<std::string> dynamic_shared;            // .extern .shared
-  std::map<int, std::string> files;                   // of .loc, without folders
+  std::map<int, std::string> files;                   // file names of .loc, without folders
 };
 
 // `head` is ".entry name(parameters) .maxntid ...", `body` what stands in its braces. Throws PtxError.

@@ -72,14 +72,14 @@ struct Kernel {
 
   std::string name;  // as in the PTX, that is, mangled
   std::vector<Instruction> code;
-  std::vector<Origin> origins;    // of each instruction
-  std::vector<Operand> operands;  // what instructions' spans point into
+  std::vector<Origin> origins;    // one for each instruction
+  std::vector<Operand> operands;  // instructions' spans point into it
   std::vector<Constant> constants;
   std::vector<Parameter> parameters;
   size_t parameter_bytes = 0;
   size_t shared_bytes = 0;      // static; dynamic shared memory starts there
-  size_t local_bytes = 0;       // of one thread
-  size_t register_bytes = 0;    // of one warp
+  size_t local_bytes = 0;       // bytes of one thread
+  size_t register_bytes = 0;    // bytes of one warp
   uint32_t max_threads = 1024;  // .maxntid
 };
 

@@ -14,7 +14,7 @@ std::string readable_name(const std::string& mangled) {
   std::free(demangled);
   if (const size_t space = name.find("void "); space == 0) name.erase(0, 5);  // the result of a template
   for (size_t at; (at = name.find("(anonymous namespace)::")) != std::string::npos;) name.erase(at, 23);
-  int depth = 0;  // of template arguments, which may have parentheses of their own: f<(Mode)1>(float*)
+  int depth = 0;  // nesting of template arguments, which may have parentheses of their own: f<(Mode)1>(float*)
   for (size_t at = 0; at < name.size(); ++at) {
     depth += name[at] == '<' ? 1 : name[at] == '>' ? -1 : 0;
     if (depth == 0 && name[at] == '(') return name.substr(0, at);

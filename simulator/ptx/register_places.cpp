@@ -10,7 +10,7 @@ namespace weft::cuda_device {
 namespace {
 
 constexpr int32_t kNone = -1, kConstant = -2;  // instead of a register's number
-constexpr size_t kUnit = sizeof(uint32_t);     // that all places are multiples of
+constexpr size_t kUnit = sizeof(uint32_t);     // all places are multiples of it
 constexpr size_t kAlignment = 64;
 
 size_t bytes_of(uint8_t width) {
@@ -79,7 +79,7 @@ class Sharing {
 
   Kernel& kernel_;
   size_t bytes_;
-  std::vector<int32_t> numbers_;  // of registers, by their first places in units
+  std::vector<int32_t> numbers_;  // numbers of registers, by their first places in units
   std::vector<Lifetime> lifetimes_;
   std::vector<BasicBlock> blocks_;
 };
@@ -212,7 +212,7 @@ size_t Sharing::run() {
     constants[c.place.place / kUnit] = uint32_t(bytes_);
     bytes_ += bytes_of(c.place.width);
   }
-  const auto move = [&](Operand& o) {  // of specials the place stays
+  const auto move = [&](Operand& o) {  // special registers keep their places
     const int32_t k = number(o);
     if (k >= 0) o.place = lifetimes_[size_t(k)].place;
     if (k == kConstant) o.place = constants[o.place / kUnit];

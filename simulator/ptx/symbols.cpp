@@ -11,7 +11,7 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr size_t kRegisterAlignment = 64;  // of the widest vectors that processors have
+constexpr size_t kRegisterAlignment = 64;  // the alignment of the widest vectors of processors
 
 constexpr std::array<std::string_view, size_t(Special::Count)> kSpecials = {
     "%tid.x",          "%tid.y",       "%tid.z",

@@ -19,15 +19,15 @@ struct sigaction& action_before() {
 
 bool was_write(const void* context) {
 #if defined(__x86_64__)
-  constexpr greg_t kWriteBit = 2;  // of the page fault's error code
+  constexpr greg_t kWriteBit = 2;  // a bit of the page fault's error code
   return static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWriteBit;
 #else
   return context != nullptr;  // not known: the stricter guess
 #endif
 }
 
-// The fault is one of the program's own accesses, so the thread holds no lock of the simulator or of malloc unless the
-// program's pointer was handed to it: then the lock is recursive.
+// The program's own access faults, so the thread holds no lock of the simulator or of malloc, unless it passed the
+// pointer to the simulator: then the lock is recursive.
 void on_fault(int signal, siginfo_t* info, void* context) {
   Simulator& all = simulator();
   std::unique_lock lock(all.mutex);
@@ -38,12 +38,12 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   wrong = all.memory.explain_host_access(info->si_addr);
   if (!wrong.empty()) {
-    all.reports.set_policy(Reports::Policy::Stop);  // there is nothing to go on with
+    all.reports.set_policy(Reports::Policy::Stop);  // the access cannot continue
     all.reports.add(ReportKind::HostAccess, wrong);
   }
   lock.unlock();
   sigaction(signal, &action_before(),
-            nullptr);  // the access is repeated, and dies as it would have without the simulator
+            nullptr);  // the access repeats, and ends the program as without the simulator
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 namespace weft::cuda_device {
 
-// From now on a host access to device memory, or to pinned memory while a copy is in flight, is a report with a
-// sentence; any other fault of the program goes where it went before.
+// From now on a host access to device memory, or to pinned memory while a copy is in flight, becomes a report; any
+// other fault of the program reaches the handler it had before.
 void explain_faults();
 
 }  // namespace weft::cuda_device

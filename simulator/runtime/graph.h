@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream capture records, to be put into streams again and again.
+// What a stream capture records. It can be put into streams many times.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +14,23 @@ namespace weft::cuda_device {
 struct Graph {
   struct Node {
     Work work;
-    int branch = 0;             // 0: the stream that began the capture; one more for each stream that joined it
+    int branch = 0;             // 0: the stream that began the capture; then each stream that joined it
     std::vector<size_t> after;  // earlier nodes
   };
   std::vector<Node> nodes;
-  std::vector<size_t> frontier;  // what the stream that began the capture has last
+  std::vector<size_t> frontier;  // the last nodes of the stream that began the capture
   int branches = 1;
 };
 
 struct Stream;
 
-// A capture that is under way.
+// A capture in progress.
 struct Capture {
   std::shared_ptr<Graph> graph = std::make_shared<Graph>();  // null: it has ended
   std::vector<Stream*> members;                              // by branch
-  bool broken = false;                                       // a call that cannot be captured came in between
+  bool broken = false;                                       // the program made a call that cannot be captured
   enum class Forbids { Nothing, ThisThread, AllThreads } forbids = Forbids::AllThreads;  // calls that may wait
-  std::thread::id thread;                                                                // that began it
+  std::thread::id thread;                                                                // the thread that began it
 };
 
 }  // namespace weft::cuda_device

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launches of each kernel cost, so that a test can hold every kernel to its rules by itself and a run can be
-// read kernel by kernel.
+// The cost of each kernel's launches, so that a test can hold every kernel to its rules and a run can be read kernel by
+// kernel.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@
 namespace weft::cuda_device {
 
 struct KernelCounts {
-  Counters counted;           // of all its launches
-  uint64_t blocks = 0;        // of all its launches
-  uint64_t threads = 0;       // of its largest block
-  uint64_t shared_bytes = 0;  // the most that a block had: static and dynamic
+  Counters counted;           // all launches together
+  uint64_t blocks = 0;        // all launches together
+  uint64_t threads = 0;       // threads of its largest block
+  uint64_t shared_bytes = 0;  // the most that a block had, static and dynamic
   void add(const Launch& launch, const Counters& cost);
   KernelCounts& operator+=(const KernelCounts& other);
 };
 
 using CountsByKernel = std::map<std::string, KernelCounts>;  // by the readable name
 
-// One JSON object a kernel, in a list: the kernel's name and all of its counters. Throws std::runtime_error where the
-// file cannot be written.
+// Writes a list with one JSON object for each kernel: its name and all of its counters. Throws std::runtime_error if
+// the file cannot be written.
 void write_counts(const CountsByKernel& counts, const std::string& path);
 
 }  // namespace weft::cuda_device

@@ -12,7 +12,7 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr double kMicroseconds = 5;  // of any launch: there is no time here, only something to add up
+constexpr double kMicroseconds = 5;  // the time of any launch: a fiction, to be added up
 
 bool fits(Dim dim, uint32_t x, uint32_t y, uint32_t z) {
   return dim.x >= 1 && dim.y >= 1 && dim.z >= 1 && dim.x <= x && dim.y <= y && dim.z <= z;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of device code that are linked with CUDA's own runtime: what launches cost, where they ran on the simulated
+// For tests of device code that link with CUDA's own runtime: the cost of launches, if they ran on the simulated
 // device.
 #pragma once
 
@@ -13,8 +13,8 @@ extern "C" void weft_cuda_device_take_counters(weft::cuda_device::Counters* to);
 
 namespace weft::cuda_device {
 
-// Of all launches that have run since the last call (the caller waits for its streams first); none: the process does
-// not run on the simulated device.
+// The counters of all launches since the last call (the caller waits for its streams first); nothing if the process
+// does not run on the simulated device.
 inline std::optional<Counters> take_counters() {
   void* found = dlsym(RTLD_DEFAULT, "weft_cuda_device_take_counters");
   if (!found) return std::nullopt;

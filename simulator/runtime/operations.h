@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was ever put into a stream, and what is known to be finished when it starts: vector clocks.
+// Operations of streams, with vector clocks: which operations are known to be finished when another starts.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ namespace weft::cuda_device {
 using Clock = std::vector<uint32_t>;
 void join(Clock& into, const Clock& other);
 
-// Operations are kept only as long as the question "was this finished before that started?" has two answers: what all
-// that is still to run comes after is forgotten, so a training run of any length needs bounded memory.
+// An operation is kept only while the question "was this finished before that started?" has two answers. Once
+// everything still to run comes after it, it is forgotten, so a training run of any length needs bounded memory.
 class Operations : public HappensBefore {
  public:
-  // The next operation of a stream; `before`: what its stream knows to be finished.
+  // Adds the next operation of a stream; `before`: the operations that its stream knows to be finished.
   OpId add(uint32_t stream, uint32_t number, Clock before, std::string name);
   void finish(OpId id);
   bool finished(OpId id) const;
   bool ordered(OpId before, OpId after) const override;
   bool settled(OpId id) const override { return id < first_; }
-  // What is known to be finished once this one is.
+  // The operations known to be finished once this one is.
   Clock clock_after(OpId id) const;
   std::string describe(OpId id) const override;  // "copy of 64 bytes (operation 12, stream 2)"
-  // Forgets the oldest, as far as they are finished and part of `floor`, which every later operation will know.
+  // Forgets the oldest operations that are finished and part of `floor`, which every later operation will know.
   void forget(const Clock& floor);
   size_t kept() const { return kept_.size(); }
 

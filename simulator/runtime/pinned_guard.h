@@ -18,14 +18,14 @@ class PinnedGuard {
     OpId op;
     uint64_t address;
     size_t bytes;
-    bool written;  // by the device; then the host may not even read
+    bool written;  // the device writes it: the host may not even read
     std::string what;
   };
 
  public:
   // `op` reads or writes these bytes of pinned memory from now on.
   void add(OpId op, uint64_t address, size_t bytes, bool written, std::string what);
-  // Releases what `known` says of: operations that the host knows to be finished.
+  // Releases the bytes of operations that `known` says the host knows to be finished.
   template <class Known>
   void release(Known&& known) {
     bool any = false;
@@ -37,11 +37,11 @@ class PinnedGuard {
     });
     if (any) protect_changed();
   }
-  // After a fault at `address`: what was wrong with it; empty if the access was fine and only the page is shared with a
-  // copy. The page can then be accessed, for as long as nothing new is under way in it. False: not guarded.
+  // After a fault at `address`: what was wrong with it; empty if the access was fine and only shares its page with a
+  // copy. The page can then be accessed until another copy uses it. False: the address is not guarded.
   bool admit(uint64_t address, bool write, std::string& wrong);
 
-  // The flights that `known` says of do not count while this lives.
+  // While this lives, flights of operations in `known` do not count.
   class Pause {
    public:
     template <class Known>

@@ -6,11 +6,11 @@
 namespace weft::cuda_device {
 namespace {
 
-// The layout of a fat binary is not documented; these fields are those that nvcc 13 writes.
+// The layout of a fat binary is undocumented; nvcc 13 writes these fields.
 struct FatHeader {
   uint32_t magic;
   uint16_t version, header_bytes;
-  uint64_t bytes;  // of all entries
+  uint64_t bytes;  // size of all entries
 };
 struct FatEntry {
   uint16_t kind, attributes;
@@ -38,7 +38,8 @@ T read(const void* from) {
 
 std::string ptx_of(const void* fat_binary) {
   const auto header = read<FatHeader>(fat_binary);
-  if (header.magic != kMagic) throw std::runtime_error("what the program registers is no fat binary of nvcc 13");
+  if (header.magic != kMagic)
+    throw std::runtime_error("the program registers something other than a fat binary of nvcc 13");
   const auto* at = static_cast<const char*>(fat_binary) + header.header_bytes;
   const char* const end = at + header.bytes;
   FatEntry best{};

@@ -13,8 +13,8 @@
 
 namespace weft::cuda_device {
 
-// The text of the PTX in a fat binary that a device of capability 9.0 would compile. Throws std::runtime_error where
-// there is none that can be read, and says how to build one.
+// The text of the PTX in a fat binary that a device of capability 9.0 would compile. Throws std::runtime_error if the
+// binary holds no readable PTX; the message says how to build it.
 std::string ptx_of(const void* fat_binary);
 
 // Puts a module's variable into the memory of a device.
@@ -29,7 +29,7 @@ struct FatBinary {
 struct Function {
   FatBinary* binary = nullptr;
   std::string name;                           // mangled
-  std::map<int, size_t> dynamic_shared_most;  // by device, where the program has set it
+  std::map<int, size_t> dynamic_shared_most;  // by device, if the program has set it
 };
 
 // A program names its functions and variables by addresses of the host's.
@@ -41,7 +41,7 @@ class Programs {
   void add_variable(FatBinary& binary, const void* host, const char* name);
 
   Function* function(const void* host);             // null: never registered
-  std::vector<std::string> function_names() const;  // of all that are registered, mangled
+  std::vector<std::string> function_names() const;  // names of all registered functions, mangled
   // Null: the fat binary has no such kernel. Throws PtxError and std::runtime_error.
   std::shared_ptr<const Kernel> kernel(const Function& function, int device);
   // An address of 0: never registered. Throws as kernel().

@@ -7,8 +7,8 @@
 namespace weft::cuda_device {
 namespace {
 
-constexpr size_t kForgetAtLeast = 64;  // operations between two looks at which of them nobody can ask about any more
-constexpr size_t kMostPending = 2048;  // work that waits for the host: a real device's queue has an end as well
+constexpr size_t kForgetAtLeast = 64;  // operations between two searches for those to forget
+constexpr size_t kMostPending = 2048;  // the most work that waits for the host: a real device's queue is bounded too
 
 void add_new(std::vector<size_t>& into, const std::vector<size_t>& nodes) {
   for (const size_t node : nodes)
@@ -31,7 +31,7 @@ bool everything_leads_to(const Graph& graph, std::vector<size_t> nodes) {
 
 Stream& Schedule::create_stream(int device, bool blocking) {
   // The number of a destroyed stream is given out again once the host knows that all of its operations are finished:
-  // clocks stay short, and the count of operations goes on.
+  // clocks stay short, and its count of operations continues.
   const auto old = std::find_if(destroyed_.begin(), destroyed_.end(), [&](const auto& stream) {
     return stream->queue.empty() && (stream->count == 0 || host_knows(stream->last));
   });
@@ -73,7 +73,7 @@ std::vector<Stream*> Schedule::streams_of(int device) {
   return found;
 }
 
-// The legacy default stream comes after all that is in blocking streams, and they after it.
+// The legacy default stream comes after all work of blocking streams, and they after its work.
 void Schedule::order_with_legacy(Stream& stream, std::vector<OpId>& after) {
   const auto found = legacy_.find(stream.device);
   if (found == legacy_.end()) return;
@@ -155,7 +155,7 @@ std::shared_ptr<Graph> Schedule::end_capture(Stream& stream) {
     member->capture = nullptr;
     member->frontier.clear();
   }
-  capture->graph = nullptr;  // events that were recorded in it may go on without end
+  capture->graph = nullptr;  // events recorded in it may outlive it
   return joined ? graph : nullptr;
 }
 
@@ -219,7 +219,7 @@ bool Schedule::host_knows(OpId id) const {
   return true;
 }
 
-// What the host knows and every operation that has not run yet comes after, no later one can be asked about.
+// Every later operation comes after what the host and all pending operations know: nothing can ask about those again.
 void Schedule::forget() {
   Clock floor = host_;
   const auto lower = [&](const Stream& stream) {

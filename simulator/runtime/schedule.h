@@ -17,7 +17,7 @@
 
 namespace weft::cuda_device {
 
-// Work in its place: it runs when all of `after` is finished, and not before it is ready itself.
+// Work in its stream. It runs once all of `after` is finished and it is ready itself.
 struct Task {
   OpId id = kBeforeAll;
   std::vector<OpId> after;
@@ -29,13 +29,13 @@ struct Stream {
   uint32_t number = 0;      // names it in clocks
   bool blocking = false;    // ordered with the device's legacy default stream
   uint32_t count = 0;       // operations ever put into it
-  double microseconds = 0;  // of work ever put into it, in the simulator's own time
+  double microseconds = 0;  // time of all work ever put into it, in the simulator's own time
   OpId last = kBeforeAll;
-  Clock clock;  // what its next operation will know to be finished
+  Clock clock;  // the operations that its next one will know to be finished
   std::deque<Task> queue;
-  std::shared_ptr<Capture> capture;  // null: what is put into it will run
-  int branch = 0;                    // of the graph that is being captured
-  std::vector<size_t> frontier;      // nodes of it that the next one of this stream comes after
+  std::shared_ptr<Capture> capture;  // null: work put into it will run
+  int branch = 0;                    // its branch in the captured graph
+  std::vector<size_t> frontier;      // nodes of it that this stream's next one comes after
 };
 
 struct Event {
@@ -54,9 +54,9 @@ class Schedule {
   explicit Schedule(uint64_t seed) : random_(seed) {}
 
   Stream& create_stream(int device, bool blocking);
-  void destroy_stream(Stream& stream);  // what is in it still runs
+  void destroy_stream(Stream& stream);  // its work still runs
   bool has(const Stream* stream) const;
-  // The stream of a device that is meant where none is named: ordered with all its blocking streams.
+  // A device's default stream, which is ordered with all its blocking streams.
   Stream& legacy_stream(int device);
   std::vector<Stream*> streams_of(int device);
 
@@ -66,7 +66,7 @@ class Schedule {
   void wait(Stream& stream, const Event& event);
 
   void begin_capture(Stream& stream);
-  // What was captured; null if something of another stream was captured that `stream` never waited for.
+  // Returns the captured graph; null if it holds work of another stream that `stream` never waited for.
   std::shared_ptr<Graph> end_capture(Stream& stream);
   // Puts all nodes into streams: those of the origin's branch into `stream`, the others into `branches`.
   void replay(const Graph& graph, Stream& stream, const std::vector<Stream*>& branches);
@@ -75,7 +75,7 @@ class Schedule {
   bool step();
   bool idle() const { return pending_ == 0; }
   bool finished(OpId id) const { return operations_.finished(id); }
-  // Runs one thing now and then, so that a host that only polls gets on.
+  // Runs one operation now and then, so that a host that only polls makes progress.
   void perhaps_step();
 
   // The host has waited for `id`: all later work comes after it.
@@ -85,7 +85,7 @@ class Schedule {
   const Operations& operations() const { return operations_; }
   std::mt19937_64& random() { return random_; }
   void seed(uint64_t seed) { random_.seed(seed); }
-  std::string waiting() const;  // what heads the streams that are not empty, for messages
+  std::string waiting() const;  // the heads of streams that are not empty, for messages
 
  private:
   bool runnable(const Stream& stream) const;

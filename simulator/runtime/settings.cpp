@@ -20,7 +20,7 @@ uint64_t number(std::string_view text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw std::runtime_error("is '" + std::string(text) + "', and a whole number is needed");
+    throw std::runtime_error("is '" + std::string(text) + "', not a whole number");
   return value;
 }
 
@@ -29,7 +29,7 @@ struct Setting {
   void (*set)(Settings& settings, std::string_view text);
 };
 
-// Those without a function are read where they are used.
+// Settings without a function are read where they are used.
 constexpr auto kSettings = std::to_array<Setting>({
     {"SEED", [](Settings& s, std::string_view text) { s.seed = number(text); }},
     {"COUNT", [](Settings& s, std::string_view text) { s.devices = static_cast<int>(number(text)); }},
@@ -55,7 +55,7 @@ std::string all_names() {
   return names;
 }
 
-// An error says which variable it is about.
+// An error names its variable.
 template <class Read>
 void read(const std::string& name, Read&& take) {
   try {
@@ -72,7 +72,7 @@ void set(Settings& settings, std::string_view name, std::string_view text) {
   if (known->set) read(whole, [&] { known->set(settings, text); });
 }
 
-// What follows a number that is no device is not looked at.
+// As in the real runtime, a number that is no device ends the list.
 void set_visible(Settings& settings, std::string_view text) {
   while (!text.empty()) {
     const size_t comma = std::min(text.find(','), text.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the simulated device is set up: by environment variables alone, so that any program can be run on it unchanged.
+// Settings of the simulated device. They are environment variables, so that any program can run on it unchanged.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace weft::cuda_device {
 struct Settings {
   uint64_t seed = 1;  // WEFT_CUDA_DEVICE_SEED: of the order of operations, blocks and warps
   int devices = 1;    // WEFT_CUDA_DEVICE_COUNT: 0 is a machine without a device
-  // CUDA_VISIBLE_DEVICES, as the real runtime has it: which of them the process sees, in which order. Empty: all.
+  // CUDA_VISIBLE_DEVICES, as in the real runtime: the devices that the process sees, in their order. Empty: all.
   std::vector<int> visible;
   int linked = 1;                    // WEFT_CUDA_DEVICE_LINKED: so many neighbours could reach each other's memory
   size_t memory = size_t{80} << 30;  // WEFT_CUDA_DEVICE_MEMORY: bytes of each device
   uint64_t patience = 60;            // WEFT_CUDA_DEVICE_PATIENCE: seconds that may pass while nothing at all moves
-  int capability = 90;  // WEFT_CUDA_DEVICE_CAPABILITY: 75 is one that PTX of compute_80 cannot be made code for
-  std::string results;  // WEFT_CUDA_DEVICE_RESULTS: the file that Results appends to; empty: none
-  uint64_t fail_allocation = 0;  // WEFT_CUDA_DEVICE_FAIL_ALLOCATION: the n-th allocation finds no memory; 0: none
-  uint64_t fail_launch = 0;      // WEFT_CUDA_DEVICE_FAIL_LAUNCH: the n-th launch is refused
-  uint64_t fail_kernel = 0;      // WEFT_CUDA_DEVICE_FAIL_KERNEL: the n-th launched kernel fails when it runs
-  // Of the process' n-th collective, when its device comes to it: FAIL_COLLECTIVE: it never ends, and is an
+  int capability = 90;               // WEFT_CUDA_DEVICE_CAPABILITY: PTX of compute_80 cannot be compiled for 75
+  std::string results;               // WEFT_CUDA_DEVICE_RESULTS: the file that Results appends to; empty: none
+  uint64_t fail_allocation = 0;      // WEFT_CUDA_DEVICE_FAIL_ALLOCATION: the n-th allocation finds no memory; 0: none
+  uint64_t fail_launch = 0;          // WEFT_CUDA_DEVICE_FAIL_LAUNCH: the n-th launch is refused
+  uint64_t fail_kernel = 0;          // WEFT_CUDA_DEVICE_FAIL_KERNEL: the n-th launched kernel fails when it runs
+  // Faults of the process' n-th collective, when its device comes to it: FAIL_COLLECTIVE: it never ends, and is an
   // asynchronous error of its communicator; STOP_COLLECTIVE: the process gets SIGSTOP; KILL_COLLECTIVE: SIGKILL.
   uint64_t fail_collective = 0, stop_collective = 0, kill_collective = 0;
   std::string counts;  // WEFT_CUDA_DEVICE_COUNTS: a file for what each kernel cost, written at exit; none
@@ -31,8 +31,7 @@ struct Settings {
   int physical(int device) const { return visible.empty() ? device : visible.at(static_cast<size_t>(device)); }
 };
 
-// Throws std::runtime_error for a variable that is no number where one is needed, and for one of that prefix which is
-// not known.
+// Throws std::runtime_error for a variable that needs a number and has none, and for an unknown one of that prefix.
 Settings settings_from_environment();
 
 }  // namespace weft::cuda_device

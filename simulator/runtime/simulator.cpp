@@ -24,7 +24,7 @@ Settings settings_or_end() {
   }
 }
 
-// How a real device answers from then on; Success: it would not notice.
+// How a real device answers from then on; Success: it would notice nothing.
 Status noticed(ReportKind kind) {
   switch (kind) {
     case ReportKind::Bounds:
@@ -45,7 +45,7 @@ Status noticed(ReportKind kind) {
   return Status::Success;
 }
 
-// A program that collects and does not look ends as one that does not collect, only later.
+// A program that collects findings and never reads them ends with an error at exit.
 void say_what_was_collected() {
   const std::vector<Report> found = simulator().reports.all();
   if (found.empty()) return simulator().results.write();
@@ -156,8 +156,8 @@ uint64_t Simulator::exchange_moves(bool waits) {
   return elsewhere && elsewhere->any() ? elsewhere->exchange(moves_, waits) : 0;
 }
 
-// False where for the whole of the settings' patience nothing has moved, here or, since it was `seen_there`, elsewhere.
-// Nobody wakes this process from another one, so it looks now and then.
+// Returns false if for the whole of the settings' patience nothing has moved, here or, since it was `seen_there`,
+// elsewhere. No other process can wake this one, so it polls.
 bool Simulator::await_move(uint64_t seen_there, const std::function<bool()>& done) {
   using std::chrono::steady_clock;
   const auto end = steady_clock::now() + std::chrono::seconds(settings.patience);
@@ -171,8 +171,8 @@ bool Simulator::await_move(uint64_t seen_there, const std::function<bool()>& don
   return false;
 }
 
-// What has moved elsewhere is read before this process looks whether it can run something: what moves after that look
-// is seen by the wait.
+// The progress of other processes is read before this process looks for something to run, so that the wait notices
+// progress made after that look.
 bool Simulator::run_until(const std::function<bool()>& done) {
   ++waiting_;
   bool moved = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All state of the simulated devices: C's interface gives it no other place to be. One object, made at first use and
-// never destroyed, since programs call the runtime from destructors of their own at exit.
+// All state of the simulated devices, in one object, since the runtime's C interface passes none. It is made at first
+// use and never destroyed, since programs call the runtime from destructors of their own at exit.
 #pragma once
 
 #include <condition_variable>
@@ -32,7 +32,7 @@ class Simulator {
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
 
-  // Held once by every call while it looks at anything here. Recursive: a fault may come while it is held.
+  // Every call holds it while it uses this object. Recursive: a fault may come while it is held.
   std::recursive_mutex mutex;
   const Settings settings;
   Reports reports;
@@ -40,9 +40,9 @@ class Simulator {
   Memory memory;
   Programs programs;
   PinnedGuard pinned;
-  Counters counters;       // of all launches that have run
-  CountsByKernel kernels;  // the same, apart
-  Results results;         // of all operations that have run, where the settings ask for them
+  Counters counters;       // all launches that have run
+  CountsByKernel kernels;  // the counters of each kernel
+  Results results;         // all operations that have run, if the settings ask for them
 
   // Memory that the host and every device reach (cudaMallocManaged) is pinned memory of another name here.
   std::set<uint64_t> managed;
@@ -52,7 +52,7 @@ class Simulator {
   // stream of this process.
   Stream* stream_of(const void* handle);
 
-  // Frees any memory. What was the host's too cannot be touched any more.
+  // Frees any memory. The host cannot touch memory that was its own too any more.
   void free(const Allocation& allocation);
 
   // Puts work of a stream's device into the stream. When it runs it is the operation whose accesses memory checks, and
@@ -62,25 +62,25 @@ class Simulator {
   }
   OpId enqueue(Stream& stream, Work work);
 
-  // Runs what can run until `done` says so. The host's other threads get on meanwhile; where nothing has moved for as
-  // long as the settings' patience: false.
+  // Runs what can run until `done` is true. The host's other threads continue meanwhile. Returns false if nothing has
+  // moved for as long as the settings' patience.
   bool run_until(const std::function<bool()>& done);
 
-  // The host waits. What the device found wrong until then is the answer, and stays it: a device never recovers.
+  // The host waits. Returns the first error of the device so far; a device never recovers.
   Status wait_for(int device, OpId id);
   Status wait_for(Stream& stream);
   Status wait_for_device(int device);
-  // Tells threads that wait in run_until() that there is something new.
+  // Wakes threads that wait in run_until().
   void note_move();
   bool host_waits() const { return waiting_ > 0; }  // a thread is in run_until()
-  // Devices of other processes; null: there are none.
+  // Devices of other processes; null if there are no such processes.
   std::unique_ptr<Elsewhere> elsewhere;
-  // Elsewhere::exchange(), where there are any.
+  // Elsewhere::exchange(), if there are such devices.
   uint64_t exchange_moves(bool waits);
-  // Has the host to wait for it? If not, it knows that from now on. To other processes a host that asks is one that
-  // waits.
+  // Whether the host has to wait for it; if not, the host knows that from now on. To other processes a host that asks
+  // counts as one that waits.
   bool finished(OpId id);
-  // What a call answers before anything else: Success, or how the device has failed.
+  // The first answer of every call: Success, or how the device has failed.
   Status health(int device) const { return failed_.at(static_cast<size_t>(device)); }
   void fail(int device, Status how);
 
@@ -111,10 +111,10 @@ class Simulator {
 
 Simulator& simulator();
 
-// The program does what the simulator does not know: says so and ends it.
+// Ends the program with a message: it uses something that the simulator does not know.
 [[noreturn]] void refuse(const std::string& sentence);
 
-// What the runtime keeps for each thread of the host.
+// State that the runtime keeps for each thread of the host.
 struct ThreadState {
   int device = 0;
   Status last_error = Status::Success;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of the CUDA runtime answers, under the numbers of cudaError_t: the simulator itself is built without
+// Results of calls of the CUDA runtime, with the numbers of cudaError_t: the simulator itself is built without
 // CUDA's headers (libraries/cudart/ holds the two lists to each other).
 #pragma once
 

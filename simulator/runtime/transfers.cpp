@@ -10,7 +10,7 @@ namespace {
 
 uint64_t address_of(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
-// Where bytes lie. Managed memory is the host's and every device's.
+// The kind of memory at an address. The host and every device reach managed memory.
 enum class Home { Device, Pinned, Managed, Pageable };
 
 Home home_of(const Simulator& all, const void* p) {
@@ -36,7 +36,7 @@ bool agrees(Direction direction, Home to, Home from) {
   return false;
 }
 
-// One end of a copy: memory that is checked, or the host's own.
+// One end of a copy: checked memory, or the host's own.
 struct End {
   Simulator& all;
   void* p;
@@ -62,7 +62,7 @@ Status copy(Simulator& all, void* to, const void* from, size_t bytes, Direction 
   const std::string what = "cudaMemcpy of " + std::to_string(bytes) + " bytes";
   const End target{all, to, !to_pageable};
   OpId op = kBeforeAll;
-  if (from_pageable) {  // read now, as the real one does: the host may change the bytes as soon as this returns
+  if (from_pageable) {  // read now, as in the real runtime: the host may change the bytes once this returns
     const auto* first = static_cast<const std::byte*>(from);
     op = all.enqueue(stream, what, [=, staged = std::vector<std::byte>(first, first + bytes)](OpId) {
       if (std::byte* out = target.write(bytes, what)) std::memcpy(out, staged.data(), bytes);

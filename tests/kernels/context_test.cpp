@@ -131,8 +131,9 @@ TEST(HostOnly, ACudaDeviceThatIsNotThereIsNamed) {
   const CudaDevices devices = cuda_devices();
   const int beyond = static_cast<int>(devices.names.size());
   const std::string error = test::error_of([&] { Context cuda(Device{DeviceKind::Cuda, beyond}); });
-  const std::string expected = devices.built ? fmt::format("CUDA device {0} is asked for, but there are {0}", beyond)
-                                             : "this build has no CUDA device";
+  const std::string expected = devices.built
+                                   ? fmt::format("CUDA device {0} is requested, but this process sees {0}", beyond)
+                                   : "this build has no CUDA device";
   EXPECT_EQ(error.substr(0, expected.size()), expected);
 }
 

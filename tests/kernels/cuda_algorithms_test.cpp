@@ -63,8 +63,8 @@ struct Trial {
         b(wave(k * n, 0.73f)),
         c(std::vector<float>(static_cast<size_t>((m + 2) * n), 1)),
         saved(std::vector<float>(static_cast<size_t>((m + 2) * n), 1)) {}
-  Gemm gemm() const { return {.m = m, .n = n, .k = k, .a = a.get(), .b = b.get(), .c = c.get() + n}; }
-  std::vector<float> run(MatmulEngine& engine, const Gemm& gemm) const {
+  FusedGemm gemm() const { return {{.m = m, .n = n, .k = k, .a = a.get(), .b = b.get(), .c = c.get() + n}}; }
+  std::vector<float> run(MatmulEngine& engine, const FusedGemm& gemm) const {
     engine.run(gemm);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     return c.values();
@@ -145,12 +145,12 @@ TEST_F(Algorithms, EachShapeIsMeasuredOnceForAllRowsOfAStep) {
 TEST_F(Algorithms, RowsThatAreSummedOverAreCountedInStepsToo) {
   const Trial some(32, 32, 100), more(32, 32, 120);
   for (const Trial* trial : {&some, &more}) {
-    Gemm gemm = trial->gemm();
+    FusedGemm gemm = trial->gemm();
     gemm.transpose_a = true;
     engine.run(gemm);
     EXPECT_EQ(products(engine.tuned()).size(), 1u);
   }
-  Gemm adding = some.gemm();
+  FusedGemm adding = some.gemm();
   adding.transpose_a = adding.add = true;
   engine.run(adding);
   EXPECT_EQ(products(engine.tuned()).size(), 2u);
@@ -162,8 +162,8 @@ TEST_F(Algorithms, MeasuringLeavesResultsAsTheyWere) {
     for (const FusedGelu gelu : {FusedGelu::None, FusedGelu::Forward, FusedGelu::Gradient}) {
       if (add && gelu != FusedGelu::None) continue;
       const Trial cold(32), warm(32);
-      Gemm gemms[] = {cold.gemm(), warm.gemm()};
-      for (Gemm& gemm : gemms) gemm.add = add, gemm.gelu = gelu;
+      FusedGemm gemms[] = {cold.gemm(), warm.gemm()};
+      for (FusedGemm& gemm : gemms) gemm.add = add, gemm.gelu = gelu;
       gemms[0].saved = cold.saved.get() + cold.n, gemms[1].saved = warm.saved.get() + warm.n;
       const std::vector<float> measured = cold.run(engine, gemms[0]);
       EXPECT_EQ(measured, warm.run(engine, gemms[1]));
@@ -250,11 +250,11 @@ TEST_F(Algorithms, DamagedTablesAreRefusedAndChangeNothing) {
   EXPECT_EQ(refusal(text), "taken");
   EXPECT_THAT(refusal(""), HasSubstr("some/file"));
   EXPECT_THAT(refusal("{"), HasSubstr("some/file"));
-  EXPECT_THAT(refusal("[]"), HasSubstr("some/file: no table of algorithms"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("some/file: not a table of algorithms"));
   EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("some/file"));
   EXPECT_THAT(refusal(text.substr(0, text.size() / 2)), HasSubstr("some/file"));
   EXPECT_THAT(refusal(changed(text, "\"version\": 1", "\"version\": 2")), HasSubstr("this build reads version 1"));
-  EXPECT_THAT(refusal(changed(text, "\"n\": 32", "\"n\": 40")), HasSubstr("the checksum is another"));
+  EXPECT_THAT(refusal(changed(text, "\"n\": 32", "\"n\": 40")), HasSubstr("the checksum does not match"));
   // A text with a valid checksum but no valid algorithm is refused too.
   const auto resealed = [&](const std::function<void(nlohmann::json&)>& change) {
     nlohmann::json file = nlohmann::json::parse(text);
@@ -266,8 +266,8 @@ TEST_F(Algorithms, DamagedTablesAreRefusedAndChangeNothing) {
   EXPECT_THAT(resealed([](auto& product) { product["algorithm"] = "00ff"; }), HasSubstr("an algorithm of 4 digits"));
   EXPECT_THAT(resealed([](auto& product) { product["algorithm"] = std::string(128, 'x'); }), HasSubstr("hexadecimal"));
   EXPECT_THAT(resealed([](auto& product) { product["input"] = "f64"; }), HasSubstr("a product of f64"));
-  EXPECT_THAT(resealed([](auto& product) { product.erase("m"); }), HasSubstr("no table of algorithms"));
-  EXPECT_THAT(resealed([](auto& product) { product["alignment"] = {1, 2}; }), HasSubstr("no table of algorithms"));
+  EXPECT_THAT(resealed([](auto& product) { product.erase("m"); }), HasSubstr("not a table of algorithms"));
+  EXPECT_THAT(resealed([](auto& product) { product["alignment"] = {1, 2}; }), HasSubstr("not a table of algorithms"));
   EXPECT_EQ(engine.tuned(), text);
 }
 
@@ -298,7 +298,7 @@ TEST_F(Algorithms, WithoutMemoryForAResultNothingIsMeasured) {
   const auto blas = BlasLibrary::open();
   const ProductQueue queue{stream, *blas, nullptr, nullptr};
   const std::vector<cublasLtMatmulAlgo_t> two(2);
-  EXPECT_FALSE(fastest(queue, {.m = 1 << 20, .n = 1 << 20, .k = 1}, false, two).has_value());
+  EXPECT_FALSE(fastest(queue, {{.m = 1 << 20, .n = 1 << 20, .k = 1}}, false, two).has_value());
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
@@ -306,7 +306,7 @@ TEST_F(Algorithms, Tf32IsOfFp32AndOnlyWhereItIsAskedFor) {
   const OnDevice<float> fine({1 + 1.f / 4096}), one({1}), result({0});
   const OnDevice<uint16_t> half({0x3f80});
   const auto product = [&](DType input, const void* a, const void* b) {
-    engine.run({.m = 1, .n = 1, .k = 1, .input = input, .a = a, .b = b, .c = result.get()});
+    engine.run({{.m = 1, .n = 1, .k = 1, .input = input, .a = a, .b = b, .c = result.get()}});
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
     return result.values()[0];
   };

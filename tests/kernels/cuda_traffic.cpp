@@ -27,12 +27,14 @@ Tensor CudaTraffic::sorted() {
 std::span<const Exempt> exempt_kernels() {
   static constexpr Exempt kAll[] = {
       {"probe", 0, "does nothing"},
-      {"losses", 0, "five numbers a row"},
-      {"rebase_sums", 0, "three numbers a row"},
+      {"cross_entropy_losses", 0, "five numbers a row"},
+      {"cross_entropy_rebase", 0, "three numbers a row"},
       {"sum_blocks_of_parts", 0, "a number in f64 for each block of the sum before"},
       {"swap_heads_and_sequences", 0, "a number a row and head, and of a library's attention alone"},
-      {"join_parts", 0.85, "beside each 256 bytes of a chunk's row their maximum and sum, and of a row its place"},
-      {"join_segments", 0.8, "most of its blocks find nothing to join: three numbers of rows are all that they read"},
+      {"cached_attention_join", 0.85,
+       "beside each 256 bytes of a chunk's row their maximum and sum, and of a row its place"},
+      {"embed_backward_join", 0.8,
+       "most of its blocks find nothing to join: three numbers of rows are all that they read"},
   };
   return kAll;
 }

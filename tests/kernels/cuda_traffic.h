@@ -78,7 +78,7 @@ struct Exempt {
 };
 std::span<const Exempt> exempt_kernels();
 
-// "attend" of "attend<float, 64>"
+// "attention_forward" of "attention_forward<float, 64>"
 std::string family_of(const std::string& kernel);
 
 // Their families, all of them.

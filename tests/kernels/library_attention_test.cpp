@@ -216,7 +216,7 @@ TEST_F(LibraryAttentionTest, ARefusedShapeIsNotAskedForAgainAndToldOnce) {
   for (const AttentionBackward& each : {args, args, longer, longer}) EXPECT_FALSE(run(each));
   const std::string logged = testing::internal::GetCapturedStdout();
   EXPECT_EQ(notes_.built.size(), 2);
-  const std::string line = "attention: weft's own kernels in place of a library: not planned today";
+  const std::string line = "attention: weft's own kernels instead of a library: not planned today";
   const size_t at = logged.find(line);
   ASSERT_NE(at, std::string::npos) << logged;
   EXPECT_EQ(logged.find("attention:", at + 1), std::string::npos) << logged;

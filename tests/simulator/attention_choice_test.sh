@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# cuDNN is never needed: attention_choice_test.sh WEFT SIMULATED
-# A job that asks for cuDNN's attention, on the simulated device: where cuDNN refuses, and where it cannot be opened, one line says
+# Nothing needs cuDNN: attention_choice_test.sh WEFT SIMULATED
+# A job that asks for cuDNN's attention, on the simulated device: if cuDNN refuses, and if it cannot be opened, one line says
 # why, weft's own kernels compute, and the losses are those of a job that asked for them.
 set -euo pipefail
 weft=$1 simulated=$2
@@ -37,7 +37,7 @@ falls_back() {
 ln -s "$root/configs" configs # the jobs name their text from there
 "$weft" prepare "$root/configs/sample/gpt.yaml" "${small[@]}" >/dev/null 2>&1
 train own "$simulated" own
-[[ -z $said ]] || fail "nothing is to be said of what was not asked for"
+[[ -z $said ]] || fail "a line about attention that the job did not ask for"
 own=$losses
 [[ $(wc -l <<<"$own") -ge 4 ]] || fail "too little to compare: $own"
 

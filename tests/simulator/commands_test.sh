@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The shipped program's commands on the simulated device beside the CPU: commands_test.sh WEFT SIMULATED
-# Small models that the CPU trained until they say something: the same perplexity to five digits, the same texts by greedy and
-# by beam search; a run that goes on where the CPU left it, and back again; the mean of checkpoints of both.
+# Small models that the CPU trained until they produce text: the same perplexity to five digits, the same texts by greedy and
+# by beam search; a run that resumes where the CPU left it, and back again; the mean of checkpoints of both.
 set -euo pipefail
 weft=$1 simulated=$2
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -20,14 +20,14 @@ on() {
     *) LD_LIBRARY_PATH=$simulated "$weft" "$command" "$@" --device "$device" 2>log || { cat log; fail "$command on $device"; } ;;
   esac
 }
-# same WHAT COMMAND ...: of the file `input`, standard output is the same on both devices, and is not empty.
+# same WHAT COMMAND ...: for the file `input`, standard output is the same on both devices, and not empty.
 input=/dev/null
 same() {
   local what=$1 cpu cuda
   shift
   cpu=$(on cpu "$@" <"$input")
   cuda=$(on cuda "$@" <"$input")
-  [[ -n $cpu ]] || fail "$what: nothing was said"
+  [[ -n $cpu ]] || fail "$what: no output"
   [[ $cpu == "$cuda" ]] || { diff <(echo "$cpu") <(echo "$cuda") || true; fail "$what differs"; }
 }
 perplexity() { sed -nE 's/.*"perplexity": ?([0-9.]+).*/\1/p'; }
@@ -35,7 +35,7 @@ perplexity() { sed -nE 's/.*"perplexity": ?([0-9.]+).*/\1/p'; }
 LD_LIBRARY_PATH=$simulated "$weft" doctor >log
 grep -q '^CUDA .*0: simulated' log || { cat log; fail "weft doctor says simulated"; }
 ! grep -q '^links' log || fail "one device has no links"
-# links_of DEVICES NEIGHBOURS: what doctor says of how they reach each other.
+# links_of DEVICES NEIGHBOURS: how doctor says that they reach each other.
 links_of() {
   LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_COUNT=$1 WEFT_CUDA_DEVICE_LINKED=$2 "$weft" doctor | sed -n 's/^links between devices *//p'
 }
@@ -43,7 +43,7 @@ links_of() {
 [[ $(links_of 4 2) == "0-1, 2-3 directly"*"; others through"* ]] || fail "some links: $(links_of 4 2)"
 [[ $(links_of 4 4) == "all directly"* ]] || fail "all links: $(links_of 4 4)"
 
-# A device that the program has no code for is named before anything is computed.
+# A device that the program has no code for is refused by name before anything is computed.
 if LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_CAPABILITY=75 "$weft" bench --model gpt2-124m --set device=cuda >log 2>&1; then
   fail "a device without code was taken"
 fi
@@ -59,9 +59,9 @@ for job in gpt translation; do
   "$weft" prepare "$root/configs/sample/$job.yaml" "${small[@]}" >/dev/null 2>&1
   on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=200
   on cuda train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=202 --set 'allow_changes=[train.max_steps]'
-  grep -q 'resumed from .* at step 200' log || { cat log; fail "$job goes on at step 200"; }
+  grep -q 'resumed from .* at step 200' log || { cat log; fail "$job resumes at step 200"; }
   on cpu train "$root/configs/sample/$job.yaml" "${small[@]}" --set train.max_steps=204 --set 'allow_changes=[train.max_steps]'
-  grep -q 'resumed from .* at step 202' log || { cat log; fail "$job goes on at step 202"; }
+  grep -q 'resumed from .* at step 202' log || { cat log; fail "$job resumes at step 202"; }
   "$weft" average "$job"/checkpoints/step-* --out "$job-mean" >/dev/null 2>&1
   cpu=$(on cpu evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)
   cuda=$(on cuda evaluate --checkpoint "$job-mean" --split valid --set data.directory="corpora/prepared/sample-$job" --max-sequences 4 --json | perplexity)

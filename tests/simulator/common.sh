@@ -8,7 +8,7 @@ source "$root/tests/launch/common.sh"
 begin_in "$scratch"
 export OMPI_MCA_mpi_yield_when_idle=1 # there may be more ranks than processors
 
-# fail WORDS...: with what was said last.
+# fail WORDS...: prints them and the log.
 fail() {
   echo "FAILED: $*"
   [[ ! -f log ]] || cat log

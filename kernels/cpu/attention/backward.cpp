@@ -8,9 +8,9 @@ namespace weft::cpu {
 namespace {
 
 constexpr int64_t kKeyBlock = kBackwardKeyBlock;
-constexpr int64_t kQueryRun = 4 * kQueryBlock;            // query rows of a task that makes query gradients alone
-constexpr int64_t kKeyRun = 4 * kKeyBlock;                // keys of a task that makes key and value gradients alone
-constexpr size_t kScratchOfWholeTask = size_t{32} << 20;  // bytes that a thread may hold to make both at once
+constexpr int64_t kQueryRun = 4 * kQueryBlock;            // query rows of a tile that makes query gradients alone
+constexpr int64_t kKeyRun = 4 * kKeyBlock;                // keys of a tile that makes key and value gradients alone
+constexpr size_t kScratchOfWholeTile = size_t{32} << 20;  // the most bytes for a thread that makes both at once
 
 struct Range {
   int64_t begin = 0, end = 0;
@@ -19,7 +19,7 @@ struct Range {
 
 // One thread's scratch: `rows` queries of one head, the gradients of `keys` keys, and one block of keys.
 template <class A>
-struct Pieces {
+struct BackwardScratch {
   int64_t columns;    // head_dim in whole vectors
   int64_t score_row;  // elements from one row of scores (and of transposed keys) to the next
   int64_t rows;
@@ -28,7 +28,7 @@ struct Pieces {
   A *weights, *dweights, *dropout_scale;
   size_t taken;
 
-  Pieces(int64_t head_dim, Extent room, Scratch scratch) : rows(room.queries) {
+  BackwardScratch(int64_t head_dim, Extent room, Scratch scratch) : rows(room.queries) {
     const int64_t block = padded<A>(std::min(kKeyBlock, room.keys));
     columns = padded<A>(head_dim);
     score_row = block + kVecLanes<A>;
@@ -43,21 +43,21 @@ struct Pieces {
   }
 };
 
-// What a task makes of one sequence and one key/value head: the gradients of some queries, of some keys, or of both.
-struct Part {
+// The gradients that a tile makes of one sequence and one key/value head: of some queries, of some keys, or of both.
+struct GradientPart {
   Range heads, queries, keys;  // query heads of the group, and positions in the sequence
-  bool dqueries = false;       // else only dkeys and dvalues
-  bool dkeys = false;          // else only dqueries
+  bool dqueries = false;
+  bool dkeys = false;  // dkeys and dvalues
 };
 
 // Every gradient is one chain of additions: a query's over rising keys, a key's over the query heads and their rising
-// rows. So any division of the work into parts gives the same bits.
+// rows. So any division of the work gives the same bits.
 template <class T>
-class BackwardTask {
+class AttentionBackwardTile {
  public:
   using A = Accumulator<T>;
-  BackwardTask(const AttentionBackward& args, const DropoutMask& mask, const Pieces<A>& scratch, int64_t sequence,
-               int64_t group)
+  AttentionBackwardTile(const AttentionBackward& args, const DropoutMask& mask, const BackwardScratch<A>& scratch,
+                        int64_t sequence, int64_t group)
       : args_(args),
         from_(args.qkv, args.q, args.kv, args.heads),
         to_(args.dqkv, args.dq, args.dkv, args.heads),
@@ -70,7 +70,7 @@ class BackwardTask {
         rows_(args.query_offsets->host[sequence + 1] - query_start_),
         keys_(args.key_offsets->host[sequence + 1] - key_start_) {}
 
-  // Five products: scores, dP, dV, dK, dQ.
+  // It takes five products: scores, dP, dV, dK, dQ.
   void all_gradients() {
     run({.heads = {0, args_.heads.queries},
          .queries = {0, rows_},
@@ -78,7 +78,7 @@ class BackwardTask {
          .dqueries = true,
          .dkeys = true});
   }
-  // Four of them.
+  // It takes four of them.
   void key_gradients(int64_t begin) {
     if (begin >= keys_) return;
     run({.heads = {0, args_.heads.queries},
@@ -86,7 +86,7 @@ class BackwardTask {
          .keys = {begin, std::min(begin + kKeyRun, keys_)},
          .dkeys = true});
   }
-  // Three of them.
+  // It takes three of them.
   void query_gradients(int64_t query_head, int64_t begin) {
     if (begin >= rows_) return;
     run({.heads = {query_head, query_head + 1},
@@ -98,7 +98,7 @@ class BackwardTask {
  private:
   int64_t head(int64_t query_head) const { return group_ * args_.heads.queries + query_head; }
 
-  void run(const Part& part) {
+  void run(const GradientPart& part) {
     const int64_t key_sums = part.dkeys ? part.keys.size() * s_.columns : 0;
     for (A* sums : {s_.dkeys, s_.dvalues}) std::fill_n(sums, key_sums, A{0});
     for (int64_t q = part.heads.begin; q < part.heads.end; ++q) {
@@ -120,7 +120,7 @@ class BackwardTask {
     unpack_rows(s_.dvalues, A{1}, part.keys.size(), to_.value(first, group_), to_.key_row());
   }
 
-  // Packs one head's queries and output gradients; delta = rowsum(dout * out), with the dropped weights' share in it.
+  // Packs one head's queries and output gradients; delta = rowsum(dout * out), which accounts for dropped weights.
   void start(int64_t query_head, Range rows) {
     const int64_t heads = args_.heads.heads(), first_row = query_start_ + rows.begin;
     const int64_t first = (first_row * heads + head(query_head)) * width_;
@@ -141,7 +141,7 @@ class BackwardTask {
     }
   }
 
-  void key_block(const Part& part, int64_t query_head, Range rows, Range keys) {
+  void key_block(const GradientPart& part, int64_t query_head, Range rows, Range keys) {
     const int64_t row = key_start_ + keys.begin;
     pack_transposed<A>(from_.key(row, group_), from_.key_row(), keys.size(), width_, s_.keys_transposed, s_.score_row);
     pack_transposed<A>(from_.value(row, group_), from_.key_row(), keys.size(), width_, s_.values_transposed,
@@ -161,7 +161,7 @@ class BackwardTask {
 
   // With P the weights, M the dropout multipliers, both recomputed:
   // dV = (P M)^T dout; dS = P (dout V^T M - delta); dQ = scale dS K; dK = dS^T (scale Q).
-  void backward_block(const Part& part, const ScoreBlock& block, int64_t query_head, int64_t first_row) {
+  void backward_block(const GradientPart& part, const ScoreBlock& block, int64_t query_head, int64_t first_row) {
     const A* queries = s_.queries + first_row * s_.columns;
     const A* dout = s_.dout + first_row * s_.columns;
     block_scores(block, width_, queries, s_.columns, s_.keys_transposed, s_.score_row, s_.weights, s_.score_row);
@@ -178,7 +178,7 @@ class BackwardTask {
     }
   }
 
-  // weights: scores -> P M; dweights: dout V^T -> dS, for the keys that row r sees; what follows is not read.
+  // weights: scores -> P M; dweights: dout V^T -> dS, for the keys that row r sees; nothing reads the others.
   void score_gradients(const ScoreBlock& block, int64_t r, int64_t query_head, int64_t state) const {
     A* weights = s_.weights + r * s_.score_row;
     A* dweights = s_.dweights + r * s_.score_row;
@@ -232,19 +232,19 @@ class BackwardTask {
   HeadRows<const T> from_;
   HeadRows<T> to_;
   const DropoutMask& mask_;
-  const Pieces<A>& s_;
+  const BackwardScratch<A>& s_;
   int64_t width_, group_, query_start_, key_start_, rows_, keys_;
 };
 
-// Scratch of a thread whose tasks make all gradients of a sequence and key/value head: it grows with the sequence, not
+// Scratch of a thread whose tiles make all gradients of a sequence and key/value head: it grows with the sequence, not
 // with the number of query heads.
 template <class T>
-size_t scratch_of_whole_task(const AttentionBackward& args) {
-  return Pieces<Accumulator<T>>(args.heads.head_dim, extent_of(args), {}).taken;
+size_t scratch_of_whole_tile(const AttentionBackward& args) {
+  return BackwardScratch<Accumulator<T>>(args.heads.head_dim, extent_of(args), {}).taken;
 }
 
-// Tasks of whole sequences and key/value heads need five products, but the longest may keep one thread busy when the
-// others are done, and their scratch grows. Apart, key gradients and query gradients need seven products, in tasks that
+// Tiles of whole sequences and key/value heads take five products, but the longest may keep one thread busy when the
+// others are done, and their scratch grows. Apart, key gradients and query gradients take seven products, in tiles that
 // are short and small. Since the bits are the same, the number of threads may decide.
 template <class T>
 bool apart(const AttentionBackward& args, int threads) {
@@ -255,7 +255,7 @@ bool apart(const AttentionBackward& args, int threads) {
     longest = std::max(longest, pairs);
     total += pairs * static_cast<double>(args.heads.kv_heads);
   }
-  return 5 * longest > 7 * total / threads || scratch_of_whole_task<T>(args) > kScratchOfWholeTask;
+  return 5 * longest > 7 * total / threads || scratch_of_whole_tile<T>(args) > kScratchOfWholeTile;
 }
 
 template <class T>
@@ -267,33 +267,33 @@ Extent room_of(const AttentionBackward& args, int threads) {
 
 template <class T>
 size_t scratch_of_worker(const AttentionBackward& args, int threads) {
-  return Pieces<Accumulator<T>>(args.heads.head_dim, room_of<T>(args, threads), {}).taken;
+  return BackwardScratch<Accumulator<T>>(args.heads.head_dim, room_of<T>(args, threads), {}).taken;
 }
 
 template <class T>
-void run_tasks(const AttentionBackward& args, Scratch scratch, int threads) {
+void attention_backward(const AttentionBackward& args, Scratch scratch, int threads) {
   const DropoutMask mask(args.dropout);
   const int64_t groups = args.heads.kv_heads, pairs = args.query_offsets->sequences() * groups;
   const Extent extent = extent_of(args), room = room_of<T>(args, threads);
   const size_t each = scratch_of_worker<T>(args, threads);
   const auto with_task = [&](int64_t pair, int worker, auto&& body) {
-    const Pieces<Accumulator<T>> mine(args.heads.head_dim, room, scratch.part(worker, each));
-    body(BackwardTask<T>(args, mask, mine, pair / groups, pair % groups));
+    const BackwardScratch<Accumulator<T>> mine(args.heads.head_dim, room, scratch.part(worker, each));
+    body(AttentionBackwardTile<T>(args, mask, mine, pair / groups, pair % groups));
   };
   if (!apart<T>(args, threads)) {
     parallel_workers(threads, pairs, [&](int64_t pair, int worker) {
-      with_task(pair, worker, [](BackwardTask<T> task) { task.all_gradients(); });
+      with_task(pair, worker, [](AttentionBackwardTile<T> task) { task.all_gradients(); });
     });
     return;
   }
   const int64_t key_runs = (extent.keys + kKeyRun - 1) / kKeyRun;
   const int64_t query_runs = (extent.queries + kQueryRun - 1) / kQueryRun;
   const int64_t key_tasks = key_runs * pairs, query_tasks = query_runs * pairs * args.heads.queries;
-  // The longest first, so that threads end together: keys gather from all query heads of the group, the first keys of a
-  // causal sequence from the most rows, and its last queries from the most keys.
+  // The longest tiles go first, so that threads end together: keys gather from all query heads of the group, the first
+  // keys of a causal sequence from the most rows, and its last queries from the most keys.
   parallel_workers(threads, key_tasks + query_tasks, [&](int64_t task, int worker) {
     const int64_t query_task = task - key_tasks;
-    with_task(task < key_tasks ? task % pairs : query_task % pairs, worker, [&](BackwardTask<T> work) {
+    with_task(task < key_tasks ? task % pairs : query_task % pairs, worker, [&](AttentionBackwardTile<T> work) {
       if (task < key_tasks) return work.key_gradients(task / pairs * kKeyRun);
       const int64_t run = query_runs - 1 - query_task / pairs / args.heads.queries;
       work.query_gradients(query_task / pairs % args.heads.queries, run * kQueryRun);
@@ -312,7 +312,7 @@ size_t CpuBackend::workspace(const AttentionBackward& args) const {
 
 template <>
 void CpuBackend::run(const AttentionBackward& args, Scratch scratch) {
-  with_float_type(args.out.dtype(), [&]<class T>() { run_tasks<T>(args, scratch, threads_); });
+  with_float_type(args.out.dtype(), [&]<class T>() { attention_backward<T>(args, scratch, threads_); });
 }
 
 }  // namespace weft::cpu

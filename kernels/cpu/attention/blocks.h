@@ -10,9 +10,10 @@
 #include "kernels/cpu/tile.h"
 #include "kernels/cpu/transpose.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/formulas/softmax.h"
 #include "kernels/ops/attention.h"
 
-// What forward, backward and cached attention share: where heads lie, scratch, and a block of scores.
+// Shared by forward, backward and cached attention: the places of heads, sizes, and a block of scores.
 namespace weft::cpu {
 
 // Rows and keys of a block of scores; rows are a multiple of the tile's. They decide the order of forward's sums, so
@@ -21,8 +22,8 @@ inline constexpr int64_t kQueryBlock = 48;
 inline constexpr int64_t kForwardKeyBlock = 128;  // cached attention's too
 inline constexpr int64_t kBackwardKeyBlock = 64;
 
-// Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be
-// absent if it is not asked for).
+// Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be absent
+// if nothing reads it).
 template <class T>
 class HeadRows {
  public:
@@ -69,16 +70,16 @@ struct ScoreBlock {
   int64_t query_begin = 0, rows = 0;
   int64_t key_begin = 0, keys = 0;
   bool causal = false;
-  // How many of the block's keys row r sees: the first ones.
+  // How many of the block's first keys row r sees.
   int64_t visible(int64_t r) const {
     return causal ? std::clamp<int64_t>(query_begin + r + 1 - key_begin, 0, keys) : keys;
   }
   bool full() const { return visible(0) == keys; }
 };
 
-// Calls body(first_row, rows, keys) for pieces of a block's rows that see the same number of keys, or nearly: whole
-// blocks away from the diagonal, tiles of rows along it, so that little is computed behind the mask. `keys` is what
-// the last row of the piece sees, and not 0.
+// Calls body(first_row, rows, keys) for pieces of a block's rows that see about the same number of keys: whole blocks
+// away from the diagonal, tiles of rows along it, so that little is computed behind the mask. The last row of the piece
+// sees `keys` keys, at least one.
 template <class Body>
 void for_each_row_piece(const ScoreBlock& block, Body&& body) {
   if (block.full()) return body(int64_t{0}, block.rows, block.keys);
@@ -136,8 +137,8 @@ inline Vec<A> exp_lanes(Vec<A> v) {
   return each_lane<A>(v, [](A x) { return exp(x); });
 }
 
-// Turns a row's scores into exp(score - max), for the visible > 0 keys that it sees; what follows is not read.
-// Returns what the sums over earlier blocks must be multiplied by, since the maximum may have grown.
+// Turns a row's scores into exp(score - max), for the visible > 0 keys that it sees; nothing reads those that follow.
+// Returns the factor for the sums over earlier blocks, since the maximum may have grown.
 template <class A>
 A online_softmax_update(RunningSoftmax<A>& state, A* scores, int64_t visible) {
   constexpr int64_t kLanes = kVecLanes<A>;

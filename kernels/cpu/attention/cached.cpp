@@ -9,13 +9,13 @@ namespace {
 constexpr int64_t kKeyBlock = kForwardKeyBlock;
 
 template <class A>
-struct Pieces {
+struct CachedScratch {
   int64_t columns, score_row;
   A *queries, *sums, *values, *scores;
   RunningSoftmax<A>* softmax;
   size_t taken;
 
-  Pieces(const AttentionHeads& heads, Scratch scratch) {
+  CachedScratch(const AttentionHeads& heads, Scratch scratch) {
     columns = padded<A>(heads.head_dim);
     score_row = kKeyBlock;
     const int64_t rows = kQueryBlock * heads.queries;
@@ -29,8 +29,8 @@ struct Pieces {
 };
 
 // scores[j] = query . key[j] for `keys` keys, widened to whole vectors. A key's score is summed over head_dim in
-// vectors, then over lanes by transposing: one order, whatever the number of keys or rows. The keys are read where
-// they lie, once.
+// vectors, then over lanes by transposing: one order, whatever the number of keys or rows. The keys are read once, from
+// the cache itself.
 template <class A, class T>
 void row_scores(const A* query, int64_t width, const T* key, int64_t key_row, int64_t keys, A* scores) {
   constexpr int64_t kLanes = kVecLanes<A>;
@@ -52,10 +52,11 @@ void row_scores(const A* query, int64_t width, const T* key, int64_t key_row, in
 
 // Up to kQueryBlock new rows of one cache slot, with all query heads of a group.
 template <class T>
-class CachedTask {
+class CachedAttentionTile {
  public:
   using A = Accumulator<T>;
-  CachedTask(const CachedAttention& args, const Pieces<A>& scratch, int64_t sequence, int64_t group, int64_t chunk)
+  CachedAttentionTile(const CachedAttention& args, const CachedScratch<A>& scratch, int64_t sequence, int64_t group,
+                      int64_t chunk)
       : args_(args),
         s_(scratch),
         width_(args.heads.head_dim),
@@ -119,7 +120,7 @@ class CachedTask {
     const int64_t heads = args_.heads.heads();
     for (int64_t q = 0; q < args_.heads.queries; ++q) {
       for (int64_t r = 0; r < rows_; ++r) {
-        const A sum = s_.softmax[q * rows_ + r].sum, inverse = sum == 0 ? A{0} : A{1} / sum;
+        const A inverse = formulas::inverse_sum(s_.softmax[q * rows_ + r].sum);
         const A* sums = s_.sums + (q * rows_ + r) * s_.columns;
         unpack_row(sums, inverse, width_,
                    args_.out.device_data<T>() + ((row_ + r) * heads + group_ * args_.heads.queries + q) * width_);
@@ -128,14 +129,14 @@ class CachedTask {
   }
 
   const CachedAttention& args_;
-  const Pieces<A>& s_;
+  const CachedScratch<A>& s_;
   int64_t width_, group_, row_, rows_, position_, keys_, key_row_;
   const T* keys_at_;
 };
 
 // Appends the new rows' keys and values to their slots.
 template <class T>
-void append(const CachedAttention& args, int threads) {
+void append_to_cache(const CachedAttention& args, int threads) {
   const HeadRows<const T> from(args.qkv, {}, {}, args.heads);
   const int64_t sequences = args.query_offsets->sequences();
   const int64_t pair = 2 * args.heads.head_dim, groups = args.heads.kv_heads;
@@ -152,19 +153,20 @@ void append(const CachedAttention& args, int threads) {
 
 template <class T>
 size_t scratch_of_worker(const CachedAttention& args) {
-  return Pieces<Accumulator<T>>(args.heads, {}).taken;
+  return CachedScratch<Accumulator<T>>(args.heads, {}).taken;
 }
 
 template <class T>
-void run_tasks(const CachedAttention& args, Scratch scratch, int threads) {
-  if (args.qkv) append<T>(args, threads);
+void cached_attention(const CachedAttention& args, Scratch scratch, int threads) {
+  if (args.qkv) append_to_cache<T>(args, threads);
   const int64_t sequences = args.query_offsets->sequences();
   const int64_t chunks = (args.query_offsets->longest + kQueryBlock - 1) / kQueryBlock;
   const int64_t groups = args.heads.kv_heads;
   const size_t each = scratch_of_worker<T>(args);
   parallel_workers(threads, chunks * sequences * groups, [&](int64_t task, int worker) {
-    const Pieces<Accumulator<T>> mine(args.heads, scratch.part(worker, each));
-    CachedTask<T>(args, mine, task / groups % sequences, task % groups, chunks - 1 - task / groups / sequences).run();
+    const CachedScratch<Accumulator<T>> mine(args.heads, scratch.part(worker, each));
+    CachedAttentionTile<T>(args, mine, task / groups % sequences, task % groups, chunks - 1 - task / groups / sequences)
+        .run();
   });
 }
 
@@ -178,7 +180,7 @@ size_t CpuBackend::workspace(const CachedAttention& args) const {
 
 template <>
 void CpuBackend::run(const CachedAttention& args, Scratch scratch) {
-  with_float_type(args.out.dtype(), [&]<class T>() { run_tasks<T>(args, scratch, threads_); });
+  with_float_type(args.out.dtype(), [&]<class T>() { cached_attention<T>(args, scratch, threads_); });
 }
 
 }  // namespace weft::cpu

@@ -8,18 +8,18 @@ namespace weft::cpu {
 namespace {
 
 constexpr int64_t kKeyBlock = kForwardKeyBlock;
-constexpr int64_t kChunk = 4 * kQueryBlock;  // query rows of a task: they share the packing of keys and values
+constexpr int64_t kChunk = 4 * kQueryBlock;  // query rows of a tile, which share the packing of keys and values
 
-// One thread's scratch: the state of a task's rows (all query heads of a group), and one block of keys.
+// One thread's scratch: the state of a tile's rows (all query heads of a group), and one block of keys.
 template <class A>
-struct Pieces {
+struct ForwardScratch {
   int64_t columns;    // head_dim in whole vectors
   int64_t score_row;  // elements from one row of scores (and of transposed keys) to the next
   A *queries, *sums, *keys, *values, *scores, *dropout_scale;
   RunningSoftmax<A>* softmax;
   size_t taken;
 
-  Pieces(const AttentionHeads& heads, Extent extent, Scratch scratch) {
+  ForwardScratch(const AttentionHeads& heads, Extent extent, Scratch scratch) {
     const int64_t block = padded<A>(std::min(kKeyBlock, extent.keys));
     const int64_t chunk = std::min(kChunk, extent.queries) * heads.queries;
     columns = padded<A>(heads.head_dim);
@@ -36,13 +36,13 @@ struct Pieces {
   }
 };
 
-// A run of queries of one sequence with all query heads of a group, against the sequence's keys in blocks.
+// Consecutive queries of one sequence with all query heads of a group, against the sequence's keys in blocks.
 template <class T>
-class ForwardTask {
+class AttentionForwardTile {
  public:
   using A = Accumulator<T>;
-  ForwardTask(const AttentionForward& args, const HeadRows<const T>& from, const DropoutMask& mask,
-              const Pieces<A>& scratch, int64_t sequence, int64_t group, int64_t chunk)
+  AttentionForwardTile(const AttentionForward& args, const HeadRows<const T>& from, const DropoutMask& mask,
+                       const ForwardScratch<A>& scratch, int64_t sequence, int64_t group, int64_t chunk)
       : args_(args),
         from_(from),
         mask_(mask),
@@ -123,8 +123,7 @@ class ForwardTask {
         const int64_t row = query_start_ + begin_ + r;
         const RunningSoftmax<A>& softmax = s_.softmax[q * rows_ + r];
         const A* sums = s_.sums + (q * rows_ + r) * s_.columns;
-        const A inverse = softmax.sum == 0 ? A{0} : A{1} / softmax.sum;
-        unpack_row(sums, inverse, width, out + (row * heads + head) * width);
+        unpack_row(sums, formulas::inverse_sum(softmax.sum), width, out + (row * heads + head) * width);
         log_sum[head * all_rows + row] = softmax.max + std::log(softmax.sum);
       }
     }
@@ -133,17 +132,17 @@ class ForwardTask {
   const AttentionForward& args_;
   const HeadRows<const T>& from_;
   const DropoutMask& mask_;
-  const Pieces<A>& s_;
+  const ForwardScratch<A>& s_;
   int64_t group_, query_start_, key_start_, keys_, begin_, rows_;
 };
 
 template <class T>
 size_t scratch_of_worker(const AttentionForward& args) {
-  return Pieces<Accumulator<T>>(args.heads, extent_of(args), {}).taken;
+  return ForwardScratch<Accumulator<T>>(args.heads, extent_of(args), {}).taken;
 }
 
 template <class T>
-void run_tasks(const AttentionForward& args, Scratch scratch, int threads) {
+void attention_forward(const AttentionForward& args, Scratch scratch, int threads) {
   const HeadRows<const T> from(args.qkv, args.q, args.kv, args.heads);
   const DropoutMask mask(args.dropout);
   const int64_t sequences = args.query_offsets->sequences();
@@ -153,9 +152,9 @@ void run_tasks(const AttentionForward& args, Scratch scratch, int threads) {
   const size_t each = scratch_of_worker<T>(args);
   // The last chunks of a causal sequence see the most keys: they go first, so that threads end together.
   parallel_workers(threads, chunks * sequences * groups, [&](int64_t task, int worker) {
-    const Pieces<Accumulator<T>> mine(args.heads, extent, scratch.part(worker, each));
-    ForwardTask<T>(args, from, mask, mine, task / groups % sequences, task % groups,
-                   chunks - 1 - task / groups / sequences)
+    const ForwardScratch<Accumulator<T>> mine(args.heads, extent, scratch.part(worker, each));
+    AttentionForwardTile<T>(args, from, mask, mine, task / groups % sequences, task % groups,
+                            chunks - 1 - task / groups / sequences)
         .run();
   });
 }
@@ -170,7 +169,7 @@ size_t CpuBackend::workspace(const AttentionForward& args) const {
 
 template <>
 void CpuBackend::run(const AttentionForward& args, Scratch scratch) {
-  with_float_type(args.out.dtype(), [&]<class T>() { run_tasks<T>(args, scratch, threads_); });
+  with_float_type(args.out.dtype(), [&]<class T>() { attention_forward<T>(args, scratch, threads_); });
 }
 
 }  // namespace weft::cpu

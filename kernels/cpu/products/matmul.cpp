@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one file that knows oneDNN, and the difference between its versions 2 and 3.
+// This file alone includes oneDNN, and knows the difference between its versions 2 and 3.
 #include "kernels/cpu/products/matmul.h"
 
 #include <fmt/format.h>
@@ -24,18 +24,18 @@ namespace {
 
 using Desc = dnnl::memory::desc;
 
-// How a product is run: a function of its shape alone, so that a run repeats another bit for bit whatever was cached.
+// How a product runs. Its shape alone decides, so that a run repeats another bit for bit whatever was cached.
 enum class Plan : uint8_t {
-  Exact,     // a primitive generated for these dims, some 0.3 ms to make
-  Repacked,  // the same, b packed in each call
+  Exact,     // a primitive generated for these dims, which takes some 0.3 ms
+  Repacked,  // as Exact, with b packed in each call
   AnyShape,  // one primitive for all dims
 };
 
-constexpr int64_t kFewRows = 64;      // as in decoding: few shapes, and a generated kernel is much faster
-constexpr int64_t kManyRows = 2048;   // from here packing b pays within a single product
+constexpr int64_t kFewRows = 64;      // decoding has few shapes, and a generated kernel is much faster
+constexpr int64_t kManyRows = 2048;   // from here packing b pays within one product
 constexpr int64_t kMuchToSum = 8192;  // a second pass over the result no longer shows
 
-// Instruction sets by the names that oneDNN's own messages use. Each version of it knows others beside these.
+// Instruction sets, named as in oneDNN's own messages. Each version of oneDNN has further ones.
 constexpr auto kIsaNames = std::to_array<std::pair<dnnl::cpu_isa, const char*>>({
     {dnnl::cpu_isa::sse41, "sse41"},
     {dnnl::cpu_isa::avx, "avx"},
@@ -46,16 +46,16 @@ constexpr auto kIsaNames = std::to_array<std::pair<dnnl::cpu_isa, const char*>>(
     {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"},
 });
 
-// oneDNN 2's generated products of bf16 on AMX do, where they sum over 63 elements and neither rows nor columns fill
-// whole tiles; of 25,000 shapes that were tried all others were right.
+// oneDNN 2's generated bf16 products for AMX do if they sum over 63 elements and neither rows nor columns fill whole
+// tiles; of 25,000 shapes that were tried all others were right.
 bool ends_in_an_illegal_instruction(const Gemm& g) {
   return DNNL_VERSION_MAJOR < 3 && g.input == DType::BF16 && g.k == 63;
 }
 
-// Measured on AVX-512, oneDNN 2.6: the primitive for all dims is the faster one if oneDNN's product needs no second
-// pass over its result for a bias or for rounding to bf16; elsewhere a generated primitive gains up to a tenth. But
-// batches of ragged text have a new number of rows in every step, and generating primitives costs such steps more
-// than it brings: only rows in whole blocks, as fixed windows have, get one.
+// Measured on AVX-512 with oneDNN 2.6: the primitive for all dims is faster if oneDNN's product needs no second pass
+// over its result for a bias or for rounding to bf16; else a generated primitive gains up to a tenth. But batches of
+// ragged text have a new number of rows in every step, and generating primitives costs such steps more than it gains:
+// only rows in whole blocks, as fixed windows have, get one.
 Plan plan_of(const Gemm& g) {
   if (ends_in_an_illegal_instruction(g)) return Plan::AnyShape;
   const int64_t rows = g.transpose_a ? g.k : g.m;
@@ -122,12 +122,12 @@ Product describe(const dnnl::engine& engine, const Operands& o, const Gemm& g) {
 
 Desc any_layout(int64_t k, int64_t n, DType input) { return {{k, n}, type_of(input), dnnl::memory::format_tag::any}; }
 
-// A primitive with memory objects whose addresses are set before each run.
+// A primitive with memory objects; their addresses are set before each run.
 struct Primitive {
   dnnl::matmul primitive;
   dnnl::memory a, b, bias, c, scratch, packed;
   size_t scratch_bytes = 0;
-  dnnl::reorder repack;  // if b is packed in each call
+  dnnl::reorder repack;  // empty unless b is packed in each call
 
   Primitive(const dnnl::engine& engine, const Operands& o, const dnnl::matmul& shared, const Desc& scratch_desc)
       : primitive(shared),
@@ -187,7 +187,7 @@ struct MatmulEngine::State {
     return p;
   }
 
-  // What such a primitive needs besides, it allocates itself: its size is not known when it is made.
+  // Such a primitive allocates its own scratchpad, whose size is unknown when it is made.
   Primitive shared_primitive(const Gemm& g, uint32_t traits) {
     auto at = any_shape.find(traits);
     if (at == any_shape.end()) {
@@ -257,7 +257,7 @@ MatmulEngine::~MatmulEngine() = default;
 void MatmulEngine::run(const Gemm& g) {
   if (g.m == 0 || g.n == 0) return;
   if (g.k == 0) {
-    require<InternalError>(!g.bias, "a product over nothing with a bias");
+    require<InternalError>(!g.bias, "a product with k = 0 has a bias");
     if (!g.add) std::memset(g.c, 0, static_cast<size_t>(g.m * g.n) * size_of(g.output));
     return;
   }

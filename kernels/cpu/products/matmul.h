@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <cstdint>
 #include <memory>
 #include <string>
 
-#include "kernels/dtype.h"
+#include "kernels/backend/gemm.h"
 
 namespace weft::cpu {
 
-// c [m, n] = op(a) [m, k] op(b) [k, n] + bias [n], or c += op(a) op(b) if `add`. Row-major, dense.
-// Types: input and output both f32, both bf16 or both f64; or input bf16 with output f32. bias is of the input type.
-struct Gemm {
-  int64_t m = 0, n = 0, k = 0;
-  DType input = DType::F32;
-  DType output = DType::F32;
-  const void* a = nullptr;
-  bool transpose_a = false;  // a lies in memory as [k, m]
-  const void* b = nullptr;
-  bool transpose_b = false;  // b lies in memory as [n, k]
-  void* c = nullptr;
-  const void* bias = nullptr;
-  bool add = false;  // without bias
-};
-
-// Matrix products: oneDNN for f32 and bf16, plain loops for f64. Keeps the primitives it has built and the memory they
-// work in. One engine belongs to one thread at a time; several may work at once.
+// Matrix products: oneDNN for f32 and bf16, plain loops for f64. It keeps the primitives it has built and their memory.
+// One thread at a time uses an engine; several engines may work at once.
 class MatmulEngine {
  public:
   explicit MatmulEngine(int threads);
@@ -34,12 +18,12 @@ class MatmulEngine {
 
   void run(const Gemm& gemm);
 
-  // bf16 by way of f32: each input widened, the f32 product rounded. Used by itself if oneDNN has no bf16 product
-  // for this processor.
+  // Computes bf16 products in f32: each input is widened and the f32 product rounded. An engine does so without being
+  // asked if oneDNN has no bf16 product for this processor.
   void emulate_bf16(bool on);
   bool emulates_bf16() const;
 
-  // Primitives of that many shapes are kept, the least recently used one makes room.
+  // Keeps primitives of so many shapes; the least recently used one makes room.
   void limit_cache(size_t shapes);
   size_t cached() const;
 

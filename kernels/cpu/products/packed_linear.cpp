@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with packed weights: decoding. A row's bits depend on the row and the weight alone, not on the rows beside
-// it nor on the number of threads.
+// Products with packed weights, for decoding. A row's bits depend on the row and the weight alone, not on the rows
+// beside it nor on the number of threads.
 #include <cmath>
 
 #include "kernels/cpu/convert.h"
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/products/panels.h"
+#include "kernels/formulas/packed_weight.h"
 
 namespace weft::cpu {
 namespace {
 
-// Inputs of the rows that a panel is multiplied with before the next one comes: they stay in a core's cache beside it.
+// Bytes of the rows that each panel is multiplied with before the next panel: they stay in a core's cache beside it.
 constexpr int64_t kBlockBytes = int64_t{768} << 10;
 
 // Calls f.template operator()<A, W>() with the types of sums and of packed elements.
@@ -24,13 +25,13 @@ decltype(auto) with_packed_types(WeightFormat format, F&& f) {
       return f.template operator()<float, BFloat16>();
     case WeightFormat::Int8:
       return f.template operator()<float, int8_t>();
-    case WeightFormat::Own:  // of f32 and bf16 it is resolved before; f64 is left
+    case WeightFormat::Own:  // pack_weight() has replaced it for f32 and bf16; f64 is left
       return f.template operator()<double, double>();
   }
   throw InternalError("no such format of weights");
 }
 
-// The scale of each output, of int8 alone, and the panels behind them.
+// A packed weight: of int8 the scale of each output, and then the panels.
 template <class A, class W>
 struct PackedParts {
   float* scales = nullptr;
@@ -44,16 +45,11 @@ struct PackedParts {
   size_t bytes = 0;
 };
 
-// max |w| / 127; NaN if a weight is not finite, which every product then shows.
 template <class T>
 float int8_scale(const T* row, int64_t in) {
-  float largest = 0, finite = 0;
-  for (int64_t i = 0; i < in; ++i) {
-    const auto w = element_cast<float>(row[i]);
-    largest = std::max(largest, std::fabs(w));
-    finite += w * 0.0f;
-  }
-  return finite == 0 ? largest / 127 : finite;
+  formulas::Int8Range range;
+  for (int64_t i = 0; i < in; ++i) range.add(element_cast<float>(row[i]));
+  return range.scale();
 }
 
 template <class W, class T>
@@ -81,7 +77,7 @@ void pack_panels(const PackWeight& args, int threads) {
         if (to.scales) {
           const float scale = output < out ? int8_scale(row, in) : 0;
           to.scales[output] = scale;
-          inverse = scale > 0 ? 1 / scale : 0;
+          inverse = formulas::inverse_scale(scale);
         }
         for (int64_t i = 0; output < out && i < in; ++i) {
           panel[place_in_panel<A, W>(c, i)] = packed_element<W>(row[i], inverse);
@@ -91,7 +87,7 @@ void pack_panels(const PackWeight& args, int threads) {
   });
 }
 
-// x in the accumulator dtype: itself, or widened into scratch.
+// Returns x in the accumulator dtype: itself, or widened into scratch.
 template <class A>
 const A* wide_rows(const LinearForward& args, Scratch scratch, int threads) {
   if (args.x.dtype() == DTypeOf<A>::value) return args.x.device_data<A>();
@@ -100,8 +96,8 @@ const A* wide_rows(const LinearForward& args, Scratch scratch, int threads) {
   return wide;
 }
 
-// y = act(sums scale + bias) for some rows and one panel. What an activation reads is rounded to y's dtype first, as
-// it is where `pre` is kept.
+// y = act(sums scale + bias) for some rows and one panel. An activation reads the sum rounded to y's dtype, as a
+// product that keeps `pre` does.
 template <class A, class X, class Y>
 class PanelEnd {
  public:
@@ -140,7 +136,7 @@ class PanelEnd {
   Y* y_;
 };
 
-// The part i of n that is cut into `parts`.
+// Where part i begins if n is cut into `parts`.
 int64_t cut(int64_t n, int64_t i, int64_t parts) { return n * i / parts; }
 
 template <class A, class W, class End>

@@ -12,9 +12,9 @@
 namespace weft::cpu {
 
 // A weight [out, in] as a batch-invariant product reads it: in panels of kPanelColumns outputs, one after another in
-// memory. Within a panel the inputs follow each other, at each its outputs; the last panel is filled up with zeros. An
-// element W is the accumulator type A itself, bf16 or int8; of bf16 two inputs lie side by side, so that one vector of
-// memory gives two vectors of numbers by one instruction each.
+// memory. A panel holds one input after another, each with its outputs; zeros fill the last panel. An element W is the
+// accumulator type A itself, bf16 or int8; two inputs of bf16 lie side by side, so that one vector of memory gives two
+// vectors of numbers by one instruction each.
 template <class A>
 inline constexpr int64_t kPanelColumns = kTileVectors* kVecLanes<A>;
 
@@ -32,7 +32,7 @@ constexpr int64_t panel_elements(int64_t in) {
   return (in + kPanelSteps<W> - 1) / kPanelSteps<W> * kPanelSteps<W> * kPanelColumns<A>;
 }
 
-// Where in its panel the weight of an output (below kPanelColumns) at an input lies.
+// The index in its panel of the weight of an output (below kPanelColumns) at an input.
 template <class A, class W>
 constexpr int64_t place_in_panel(int64_t output, int64_t input) {
   constexpr int64_t kSteps = kPanelSteps<W>;
@@ -46,17 +46,17 @@ struct PanelTile {
   const A* x = nullptr;
   int64_t x_row = 0, in = 0;
   const W* panel = nullptr;
-  bool from_memory = false;  // the panel is in no cache yet
+  bool from_memory = false;  // no cache has the panel yet
   A* sums = nullptr;
 };
 
 namespace panel_detail {
 
-// Bytes ahead of the products at which a panel is asked for: hides the memory's latency at page ends, where the
-// processor's own prefetching begins anew.
+// A panel is prefetched so many bytes ahead of the products: this hides the memory's latency at page ends, where the
+// processor's own prefetching starts over.
 inline constexpr int64_t kAhead = 2048, kCacheLine = 64;
 
-// A vector of a panel as numbers; of two inputs side by side, the one of `Step`.
+// Loads a vector of a panel as numbers; if two inputs lie side by side, input `Step` of them.
 template <class A, class W, int Step>
 [[gnu::always_inline]] inline Vec<A> widened(const W* from) {
   if constexpr (std::is_same_v<W, BFloat16>) {

@@ -4,7 +4,7 @@
 
 namespace weft::cpu {
 
-// The product in f64, for gradient checks: no vendor library, sums in the order of k.
+// The product in f64, for gradient checks: without a vendor library, with sums in the order of k.
 void matmul_f64(const Gemm& gemm, int threads);
 
 }  // namespace weft::cpu

@@ -3,9 +3,11 @@
 
 #include "kernels/cuda/attention/products.cuh"
 #include "kernels/cuda/attention/rows.h"
+#include "kernels/cuda/attention/shape.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cudnn/attention.h"
 #include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/tuning.h"
 #include "kernels/ops/attention.h"
 
 namespace weft::cuda {
@@ -17,56 +19,37 @@ namespace {
 // makes dQ, a block for each tile of queries. So each sum has one owner and one order, at seven products instead of
 // five.
 template <class T>
-struct Backward {
+struct AttentionBackwardArgs {
   HeadRows<const T> from;
   HeadRows<T> to;
   const T* dout;
   const float *log_sum, *delta;  // [heads, rows]
-  int64_t rows;                  // of all queries
+  int64_t rows;                  // queries of all sequences
   const int32_t *query_offsets, *key_offsets;
-  int sequences, groups, queries;  // query heads of a group
+  int sequences, groups, queries;  // queries: query heads of a group
   bool causal, vectors;
   float scale;
-  AttentionDropout dropout;  // head 0's
+  AttentionDropout dropout;  // of head 0
 
   __device__ const T* dout_row(int64_t row, int head) const {
     return dout + (row * groups * queries + head) * from.width;
   }
 };
 
-// Sizes of a block of threads: the rows whose gradients it makes stay in shared memory, those that it takes them from
-// come in tiles. kGradients: how many gradients that is, dQ or dK and dV. A head wider than 128 columns is made in
-// parts, by blocks of their own: as many columns as registers hold sums of.
-template <class T, int kWidth, int kGradients>
-struct BackwardShape {
-  static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
-  static constexpr int kWarps = kRowBytes <= 512 ? 4 : 2;
-  static constexpr int kThreads = kWarps * kWarp;
-  static constexpr int kBlocks = 2;  // of a multiprocessor, by registers
-  static constexpr int kOwn = kWarps * kWarpRows;
-  static constexpr int kColumns = kWidth <= 128 ? kWidth : 128 / kGradients;
-  static constexpr int kParts = kWidth / kColumns;
-  static constexpr int kOther = kRowBytes <= 128 ? 64 : kRowBytes <= 256 ? 32 : 16;
-  static constexpr size_t kOwnBytes = static_cast<size_t>(kOwn) * kRowBytes;
-  static constexpr size_t kOtherBytes = static_cast<size_t>(kOther) * kRowBytes;
-  static constexpr size_t kStatsBytes = 4 * kOther * sizeof(float);  // see QueryNumbers
-  static constexpr size_t kSharedBytes = 2 * kOwnBytes + 4 * kOtherBytes + 2 * kStatsBytes;
-};
-
 template <class T, int kWidth>
-using KeyShape = BackwardShape<T, kWidth, 2>;
+using KeyShape = AttentionGradientShape<T, kWidth, 2>;
 template <class T, int kWidth>
-using QueryShape = BackwardShape<T, kWidth, 1>;
+using QueryShape = AttentionGradientShape<T, kWidth, 1>;
 
-// What a tile of queries comes with, a number for each: log_sum, delta and, for the dropout, which rows they are.
+// The numbers of each query of a tile: log_sum, delta and, for the dropout, the row's identity.
 template <int kCount>
 struct QueryNumbers {
   float log_sum[kCount], delta[kCount];
   int32_t position[kCount], sequence[kCount];
 
-  // The thread asks for query r's; `inside`: there is one, else they are 0.
+  // The thread asks for the numbers of query r; without one (`inside` is false) they become 0.
   template <class T>
-  __device__ void fetch(const Backward<T>& args, int r, int head, int64_t row, bool inside) {
+  __device__ void fetch(const AttentionBackwardArgs<T>& args, int r, int head, int64_t row, bool inside) {
     const int64_t at = head * args.rows + row;
     copy_4_later(log_sum + r, args.log_sum + at, inside);
     copy_4_later(delta + r, args.delta + at, inside);
@@ -87,7 +70,7 @@ struct Dropped {
   }
 };
 
-// weights: scores -> P M; dweights: dout V^T -> dS. Both are 0 where the mask lies.
+// weights: scores -> P M; dweights: dout V^T -> dS. Both become 0 behind the mask.
 template <bool kEdge, int kCount, class LogSum, class Delta>
 __device__ void score_gradients(float (&weights)[kCount / 8][4], float (&dweights)[kCount / 8][4], int begin,
                                 const Seen& seen, float scale, const Dropped& dropped, LogSum log_sum, Delta delta) {
@@ -106,7 +89,7 @@ __device__ void score_gradients(float (&weights)[kCount / 8][4], float (&dweight
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWidth>::kBlocks)
-    key_gradients(const Backward<T> args) {
+    attention_key_gradients(const AttentionBackwardArgs<T> args) {
   using Shape = KeyShape<T, kWidth>;
   constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
@@ -210,7 +193,7 @@ __global__ void __launch_bounds__(KeyShape<T, kWidth>::kThreads, KeyShape<T, kWi
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T, kWidth>::kBlocks)
-    query_gradients(const Backward<T> args) {
+    attention_query_gradients(const AttentionBackwardArgs<T> args) {
   using Shape = QueryShape<T, kWidth>;
   constexpr int kOther = Shape::kOther, kColumns = Shape::kColumns;
   extern __shared__ __align__(16) std::byte shared[];
@@ -300,13 +283,13 @@ __global__ void __launch_bounds__(QueryShape<T, kWidth>::kThreads, QueryShape<T,
       [=, stride = args.to.query_row](int r) { return r < left ? to + r * stride : nullptr; });
 }
 
-constexpr int kDeltaThreads = 256;
-constexpr int kDeltaLanes = 8;  // to a row of one head
+using tuning::kDeltaLanes;
+constexpr int kDeltaThreads = tuning::kElementThreads;
 
 // delta[head, row] = rowsum(dout * out). Neighbours have neighbouring rows of one head: their sums go to one place.
 template <class T>
 __global__ void __launch_bounds__(kDeltaThreads)
-    row_deltas(const T* dout, const T* out, int64_t rows, int heads, int width, bool vectors, float* delta) {
+    attention_deltas(const T* dout, const T* out, int64_t rows, int heads, int width, bool vectors, float* delta) {
   const int64_t row = (int64_t{blockIdx.x} * kDeltaThreads + threadIdx.x) / kDeltaLanes, head = blockIdx.y;
   const int member = static_cast<int>(threadIdx.x) % kDeltaLanes;
   const bool inside = row < rows;
@@ -328,31 +311,31 @@ __global__ void __launch_bounds__(kDeltaThreads)
 }
 
 template <class T>
-void backward(const Stream& stream, const AttentionBackward& args, float* delta) {
+void launch_backward(const Stream& stream, const AttentionBackward& args, float* delta) {
   const AttentionHeads& heads = args.heads;
   const T *qkv = elements_of<T>(args.qkv), *q = elements_of<T>(args.q), *kv = elements_of<T>(args.kv),
           *dout = elements_of<T>(args.dout), *out = elements_of<T>(args.out);
   const T *dqkv = elements_of<T>(args.dqkv), *dq = elements_of<T>(args.dq), *dkv = elements_of<T>(args.dkv);
-  const Backward<T> all{.from = HeadRows<const T>(args.qkv, args.q, args.kv, heads),
-                        .to = HeadRows<T>(args.dqkv, args.dq, args.dkv, heads),
-                        .dout = dout,
-                        .log_sum = args.log_sum.template device_data<float>(),
-                        .delta = delta,
-                        .rows = args.out.size(0),
-                        .query_offsets = args.query_offsets->device.template device_data<int32_t>(),
-                        .key_offsets = args.key_offsets->device.template device_data<int32_t>(),
-                        .sequences = static_cast<int>(args.query_offsets->sequences()),
-                        .groups = static_cast<int>(heads.kv_heads),
-                        .queries = static_cast<int>(heads.queries),
-                        .causal = args.causal,
-                        .vectors = vectorised_heads<T>(heads, qkv, q, kv, dout, out, dqkv, dq, dkv),
-                        .scale = attention_scale(args.scale),
-                        .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)}};
+  const AttentionBackwardArgs<T> all{.from = HeadRows<const T>(args.qkv, args.q, args.kv, heads),
+                                     .to = HeadRows<T>(args.dqkv, args.dq, args.dkv, heads),
+                                     .dout = dout,
+                                     .log_sum = args.log_sum.template device_data<float>(),
+                                     .delta = delta,
+                                     .rows = args.out.size(0),
+                                     .query_offsets = args.query_offsets->device.template device_data<int32_t>(),
+                                     .key_offsets = args.key_offsets->device.template device_data<int32_t>(),
+                                     .sequences = static_cast<int>(args.query_offsets->sequences()),
+                                     .groups = static_cast<int>(heads.kv_heads),
+                                     .queries = static_cast<int>(heads.queries),
+                                     .causal = args.causal,
+                                     .vectors = vectorised_heads<T>(heads, qkv, q, kv, dout, out, dqkv, dq, dkv),
+                                     .scale = attention_scale(args.scale),
+                                     .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)}};
   const int64_t keys = args.key_offsets->rows(), wide = heads.heads();
   if (all.rows > 0) {
     const dim3 grid(blocks_for(all.rows * kDeltaLanes, kDeltaThreads), static_cast<unsigned>(wide));
-    launch(stream, row_deltas<T>, grid, kDeltaThreads, 0, dout, out, all.rows, static_cast<int>(wide), all.from.width,
-           all.vectors, delta);
+    launch(stream, attention_deltas<T>, grid, kDeltaThreads, 0, dout, out, all.rows, static_cast<int>(wide),
+           all.from.width, all.vectors, delta);
   }
   with_head_width(heads.head_dim, [&]<int kWidth>() {
     const auto start = [&]<class Shape>(Shape, auto* kernel, int64_t rows, int64_t heads) {
@@ -360,8 +343,8 @@ void backward(const Stream& stream, const AttentionBackward& args, float* delta)
       const dim3 grid(tiles, static_cast<unsigned>(heads), Shape::kParts);
       launch(stream, kernel, grid, Shape::kThreads, Shape::kSharedBytes, all);
     };
-    start(KeyShape<T, kWidth>(), key_gradients<T, kWidth>, keys, heads.kv_heads);
-    start(QueryShape<T, kWidth>(), query_gradients<T, kWidth>, all.rows, wide);
+    start(KeyShape<T, kWidth>(), attention_key_gradients<T, kWidth>, keys, heads.kv_heads);
+    start(QueryShape<T, kWidth>(), attention_query_gradients<T, kWidth>, all.rows, wide);
   });
 }
 
@@ -374,13 +357,13 @@ float* take_delta(Scratch& scratch, const AttentionBackward& args) {
 template <>
 size_t CudaBackend::workspace(const AttentionBackward& args) const {
   const size_t own = scratch_bytes([&](Scratch& scratch) { take_delta(scratch, args); });
-  return std::max(own, library_workspace(args));  // either may be what runs
+  return std::max(own, library_workspace(args));  // the library may refuse when it runs
 }
 
 template <>
 void CudaBackend::run(const AttentionBackward& args, Scratch scratch) {
   if (attention().run(args, scratch)) return;
-  with_device_type(args.out.dtype(), [&]<class T>() { backward<T>(stream(), args, take_delta(scratch, args)); });
+  with_device_type(args.out.dtype(), [&]<class T>() { launch_backward<T>(stream(), args, take_delta(scratch, args)); });
 }
 
 }  // namespace weft::cuda

@@ -12,13 +12,13 @@ namespace {
 // Flash attention (Dao et al. 2022; Dao 2023): a block takes a tile of queries of one sequence and head against the
 // sequence's keys, tile by tile, of which the next travels while this one is worked on.
 template <class T>
-struct Forward {
+struct AttentionForwardArgs {
   HeadRows<const T> from;
   const int32_t *query_offsets, *key_offsets;
-  int sequences, queries;  // query heads of a group
+  int sequences, queries;  // queries: query heads of a group
   bool causal, vectors;
   float scale;
-  AttentionDropout dropout;  // head 0's
+  AttentionDropout dropout;  // of head 0
   T* out;
   float* log_sum;
   int64_t rows;
@@ -31,7 +31,7 @@ using ForwardShape = AttentionShape<T, kWidth, sizeof(T) == 2 && kWidth <= 64 ? 
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(ForwardShape<T, kWidth>::kThreads, ForwardShape<T, kWidth>::kBlocks)
-    attend(const Forward<T> args) {
+    attention_forward(const AttentionForwardArgs<T> args) {
   using Shape = ForwardShape<T, kWidth>;
   extern __shared__ __align__(16) std::byte shared[];
   const AttentionTiles<Shape> tiles{shared, static_cast<int>(blockIdx.z) * Shape::kColumns};
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(ForwardShape<T, kWidth>::kThreads, ForwardShap
   for (int b = 0; b < Shape::kRowBlocks; ++b) {
     const int64_t row = tile.row + position(b);
     const int left = tile.length - position(b);
-    const float factor[2] = {inverse_of(state.sum[b][0]), inverse_of(state.sum[b][1])};
+    const float factor[2] = {formulas::inverse_sum(state.sum[b][0]), formulas::inverse_sum(state.sum[b][1])};
     store_rows<T, kWidth, Shape::kColumns>(
         state.sums[b], factor, tiles.queries(), first + b * kWarpRows, columns, args.vectors,
         [&](int r) { return r < left ? args.out + ((row + r) * heads + head) * width + tiles.first_column : nullptr; });
@@ -117,29 +117,29 @@ __global__ void __launch_bounds__(ForwardShape<T, kWidth>::kThreads, ForwardShap
 }
 
 template <class T>
-void forward(const Stream& stream, const AttentionForward& args) {
+void launch_forward(const Stream& stream, const AttentionForward& args) {
   const AttentionHeads& heads = args.heads;
   const T *qkv = elements_of<T>(args.qkv), *q = elements_of<T>(args.q), *kv = elements_of<T>(args.kv),
           *out = elements_of<T>(args.out);
-  const Forward<T> all{.from = HeadRows<const T>(args.qkv, args.q, args.kv, heads),
-                       .query_offsets = args.query_offsets->device.template device_data<int32_t>(),
-                       .key_offsets = args.key_offsets->device.template device_data<int32_t>(),
-                       .sequences = static_cast<int>(args.query_offsets->sequences()),
-                       .queries = static_cast<int>(heads.queries),
-                       .causal = args.causal,
-                       .vectors = vectorised_heads<T>(heads, qkv, q, kv, out),
-                       .scale = attention_scale(args.scale),
-                       .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)},
-                       .out = elements_of<T>(args.out),
-                       .log_sum = args.log_sum.template device_data<float>(),
-                       .rows = args.out.size(0)};
+  const AttentionForwardArgs<T> all{.from = HeadRows<const T>(args.qkv, args.q, args.kv, heads),
+                                    .query_offsets = args.query_offsets->device.template device_data<int32_t>(),
+                                    .key_offsets = args.key_offsets->device.template device_data<int32_t>(),
+                                    .sequences = static_cast<int>(args.query_offsets->sequences()),
+                                    .queries = static_cast<int>(heads.queries),
+                                    .causal = args.causal,
+                                    .vectors = vectorised_heads<T>(heads, qkv, q, kv, out),
+                                    .scale = attention_scale(args.scale),
+                                    .dropout = {DropoutMask(args.dropout), static_cast<uint32_t>(args.first_head)},
+                                    .out = elements_of<T>(args.out),
+                                    .log_sum = args.log_sum.template device_data<float>(),
+                                    .rows = args.out.size(0)};
   with_head_width(heads.head_dim, [&]<int kWidth>() {
     using Shape = ForwardShape<T, kWidth>;
     if (all.rows == 0) return;
     const dim3 grid(static_cast<unsigned>(tiles_of(all.rows, all.sequences, Shape::kRows)),
                     static_cast<unsigned>(heads.heads()), Shape::kParts);
     const size_t rows = all.dropout.mask.active() ? Shape::kRows * sizeof(AttentionDropout::Row) : 0;
-    launch(stream, attend<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + rows, all);
+    launch(stream, attention_forward<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + rows, all);
   });
 }
 
@@ -153,7 +153,7 @@ size_t CudaBackend::workspace(const AttentionForward& args) const {
 template <>
 void CudaBackend::run(const AttentionForward& args, Scratch scratch) {
   if (attention().run(args, scratch)) return;
-  with_device_type(args.out.dtype(), [&]<class T>() { forward<T>(stream(), args); });
+  with_device_type(args.out.dtype(), [&]<class T>() { launch_forward<T>(stream(), args); });
 }
 
 }  // namespace weft::cuda

@@ -3,13 +3,13 @@
 #include "kernels/cuda/attention/tiles.cuh"
 #include "kernels/cuda/dropout.cuh"
 
-// What takes part in a block of scores. A thread holds of a warp's 16 rows the rows lane / 4 and lane / 4 + 8, and of
-// every 8 columns the columns lane % 4 * 2 and the next: element [j][2 h + odd] is row lane / 4 + 8 h, column
-// 8 j + lane % 4 * 2 + odd.
+// Which elements of a block of scores take part. A thread holds rows lane / 4 and lane / 4 + 8 of a warp's 16 rows, and
+// of every 8 columns lane % 4 * 2 and the next: element [j][2 h + odd] is row lane / 4 + 8 h, column 8 j + lane % 4 * 2
+// + odd.
 namespace weft::cuda {
 
-// The columns first .. last that each row takes part with, counted over the sequence; of the thread's two rows, and
-// what some and what all of the warp's rows have.
+// The columns first .. last, counted over the sequence, that each of the thread's two rows sees; and those that some
+// row and that all rows of the warp see.
 struct Seen {
   int first[2], last[2];
   int some_first, some_last, all_first, all_last;
@@ -19,7 +19,7 @@ struct Seen {
   __device__ bool all(int begin, int count) const { return all_first <= begin && begin + count <= all_last; }
 };
 
-// The same over a warp's blocks of 16 rows.
+// any() and all() over a warp's blocks of 16 rows.
 template <int kBlocks>
 __device__ bool any_sees(const Seen (&seen)[kBlocks], int begin, int count) {
   bool any = false;
@@ -35,7 +35,7 @@ __device__ bool all_see(const Seen (&seen)[kBlocks], int begin, int count) {
   return all;
 }
 
-// Row r of the warp sees columns 0 .. last(r), which does not fall with r.
+// Row r of the warp sees columns 0 .. last(r); last(r) never falls.
 template <class Last>
 __device__ Seen seen_up_to(Last last) {
   const int row = lane() / 4;
@@ -47,7 +47,7 @@ __device__ Seen seen_up_to(Last last) {
           .all_last = last(0)};
 }
 
-// Row r of the warp takes part with columns begin + r .. end if `causal`, otherwise with 0 .. end.
+// Row r of the warp sees columns begin + r .. end if `causal`, else 0 .. end.
 __device__ inline Seen seen_from(int begin, int end, bool causal) {
   if (!causal) return seen_up_to([end](int) { return end; });
   const int row = begin + lane() / 4;
@@ -64,24 +64,25 @@ struct AttentionDropout {
   DropoutMask mask;
   uint32_t head = 0;
 
-  // Which row of the model a row is.
+  // The identity of a row in the model.
   struct alignas(8) Row {
     int32_t position, sequence;
   };
   __device__ Row row(int64_t r) const { return {mask.positions[r], mask.sequences[r]}; }
 
-  // A bit for each of the 8 keys of a Philox call, set where the weight is kept.
+  // A bit for each of the 8 keys of a Philox call, set if the weight is kept.
   __device__ uint32_t kept(Row row, int key) const {
-    const DropoutMask::Draws draws = mask.draws(static_cast<uint32_t>(key / 8), static_cast<uint32_t>(row.position),
-                                                static_cast<uint32_t>(row.sequence), head);
+    const DropoutMask::Draws draws =
+        mask.draws(static_cast<uint32_t>(key / formulas::kDrawsOfCall), static_cast<uint32_t>(row.position),
+                   static_cast<uint32_t>(row.sequence), head);
     uint32_t bits = 0;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) bits |= static_cast<uint32_t>(draws[i] >= mask.threshold) << i;
+    for (int i = 0; i < 8; ++i) bits |= static_cast<uint32_t>(!formulas::is_dropped(draws[i], mask.threshold)) << i;
     return bits;
   }
 
-  // Bit 4 j + i: element [j][i] of a block is kept. Rows are queries, row_of(r) that of row r of the warp; columns are
-  // the keys from `key` on, a multiple of 8. The four lanes that share two rows make their calls between them.
+  // Bit 4 j + i: element [j][i] of a block is kept. Rows are queries, row_of(r) gives row r of the warp; columns are
+  // the keys from `key` on, a multiple of 8. The four lanes that share two rows divide their calls.
   template <int kColumns, class RowOf>
   __device__ uint32_t kept_keys(int key, RowOf row_of) const {
     constexpr int kCalls = kColumns / 16;  // each lane's
@@ -104,7 +105,7 @@ struct AttentionDropout {
     return all;
   }
 
-  // weights = dropout(weights), where rows are queries as in kept_keys().
+  // weights = dropout(weights); rows are queries as in kept_keys().
   template <int kColumns, class RowOf>
   __device__ void apply(float (&weights)[kColumns / 8][4], int key, RowOf row_of) const {
     const uint32_t kept = kept_keys<kColumns>(key, row_of);
@@ -115,8 +116,8 @@ struct AttentionDropout {
     }
   }
 
-  // kept_keys() where rows are keys, from `key` on, a multiple of 16, and columns are queries, row_of(c) that of column
-  // c. A call serves the eight lanes that share columns.
+  // kept_keys() of a block whose rows are keys, from `key` on, a multiple of 16, and whose columns are queries,
+  // row_of(c) giving that of column c. A call serves the eight lanes that share columns.
   template <int kColumns, class RowOf>
   __device__ uint32_t kept_queries(int key, RowOf row_of) const {
     constexpr int kCalls = kColumns / 16;

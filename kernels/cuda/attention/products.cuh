@@ -3,9 +3,9 @@
 #include "kernels/cuda/attention/mask.cuh"
 
 // A warp's two products with 16 rows of one tile: scores with the rows of another, and the sums of another's rows with
-// scores as weights. In bf16 by tensor cores, in f32 by fused multiply-adds with the same elements in the same threads,
-// so that everything around them is written once. A row's sums do not depend on the other rows, nor on where in the
-// warp it lies.
+// scores as weights. bf16 uses tensor cores, f32 fused multiply-adds with the same elements in the same threads, so
+// that everything around them is written once. A row's sums do not depend on the other rows, nor on its place in the
+// warp.
 namespace weft::cuda {
 
 __device__ inline void load_matrices(uint32_t (&to)[4], const void* row) {
@@ -37,15 +37,15 @@ __device__ void clear(float (&sums)[kBlocks][kCount][4]) {
   }
 }
 
-// lane(), from which the places of fragments follow. Those of wide heads are many: ahead of the loop over tiles they
-// would not leave registers enough for the sums.
+// lane(), from which the places of fragments follow. Wide heads have many: computed ahead of the loop over tiles, they
+// would not leave enough registers for the sums.
 template <int kWidth>
 __device__ int lane_of_tile() {
   return kWidth > 64 ? unforeseen(lane()) : lane();
 }
 
-// scores[i] = a b^T of rows first + 16 i .. first + 16 (i + 1) of tile a and rows 0 .. kCount of tile b. What is read
-// of b serves all blocks of rows.
+// scores[i] = a b^T of rows first + 16 i .. first + 16 (i + 1) of tile a and rows 0 .. kCount of tile b. Each element
+// of b is read once for all blocks of rows.
 template <int kWidth, int kCount, int kBlocks>
 __device__ void row_products(const __nv_bfloat16* a, int first, const __nv_bfloat16* b,
                              float (&scores)[kBlocks][kCount / 8][4]) {
@@ -75,8 +75,8 @@ template <int kWidth, int kCount>
 __device__ void row_products(const float* a, int first, const float* b, float (&scores)[1][kCount / 8][4]) {
   using Tile = TileRows<float, kWidth>;
   static_assert(Tile::kChunks % 8 == 0);
-  // The four lanes of a row take its chunks in orders of their own. So a request of all lanes for the rows of `a` is
-  // for 32 different chunks, as many as it can bring; and one for those of `b` is for four that lie in different banks.
+  // The four lanes of a row take its chunks in orders of their own. So one request of all lanes asks for 32 different
+  // chunks of `a`, as many as it can bring, and for four of `b` that lie in different banks.
   constexpr uint32_t kOrders = 0x2640;  // 0, 4, 6, 2 by lane % 4: with 2 (lane % 4), a row of b, they differ too
   const int a_row = first + lane() / 4, b_row = lane() % 4 * 2, turn = static_cast<int>(kOrders >> 2 * b_row & 7u);
   clear(scores);
@@ -101,7 +101,7 @@ __device__ void row_products(const float* a, int first, const float* b, float (&
   }
 }
 
-// Of 8 weights of a row, which four lanes hold, the k-th; of rows lane / 4 and lane / 4 + 8.
+// Returns the k-th of the 8 weights that four lanes hold of a row, for rows lane / 4 and lane / 4 + 8.
 __device__ inline void weight_of(const float (&block)[4], int k, float (&weight)[2]) {
   const int from = lane() / 4 * 4 + k / 2;
 #pragma unroll
@@ -111,16 +111,16 @@ __device__ inline void weight_of(const float (&block)[4], int k, float (&weight)
   }
 }
 
-// Which of two bf16 are not finite: their bits set.
+// Sets all bits of each of two bf16 that is not finite.
 __device__ inline uint32_t non_finite(uint32_t pair) {
   const uint32_t low = (pair & 0x7f80u) == 0x7f80u ? 0xffffu : 0,
                  high = (pair & 0x7f800000u) == 0x7f800000u ? ~0xffffu : 0;
   return low | high;
 }
 
-// The part of add_weighted() that a tensor core cannot leave out: a sum that sees an element that is not finite is not
-// finite either. Which do is a product of its own, of ones where a row sees and ones where an element is not finite.
-// Rare, so short rather than fast.
+// Makes each sum that sees a non-finite element NaN, since add_weighted() hides such elements from the tensor core.
+// Which sums do is a product of its own: ones where a row sees, times ones where an element is not finite. It is rare,
+// so the code is short rather than fast.
 template <int kWidth, int kCount, int kColumns>
 __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* tile, int first_column, int begin,
                            const Seen& seen) {
@@ -152,9 +152,9 @@ __device__ void spoil_sums(float (&sums)[kColumns / 8][4], const __nv_bfloat16* 
   }
 }
 
-// sums[i] += weights[i] tile, of the tile's rows 0 .. kCount, which are columns begin .. of the blocks of weights, and
-// its columns first_column .. first_column + kColumns. kEdge: some row does not see all of them. Its weights there are
-// 0, but they are left out all the same: 0 times an infinity is not 0.
+// sums[i] += weights[i] tile, over the tile's rows 0 .. kCount, which are columns begin .. of the blocks of weights,
+// for its columns first_column .. first_column + kColumns. kEdge: some row does not see all of them. Its weights there
+// are 0, but still take no part: 0 times an infinity is not 0.
 template <bool kEdge, int kWidth, int kCount, int kColumns, int kBlocks>
 __device__ void add_weighted(float (&sums)[kBlocks][kColumns / 8][4], const float (&weights)[kBlocks][kCount / 8][4],
                              const __nv_bfloat16* tile, int first_column, int begin, const Seen (&seen)[kBlocks]) {

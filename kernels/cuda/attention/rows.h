@@ -12,7 +12,7 @@ namespace weft::cuda {
 constexpr int64_t kMaxHeadDim = 256;
 
 // Where the heads lie in the rows of a packed QKV tensor, or of a Q tensor and a packed KV tensor (either may be absent
-// if it is not asked for). Strides are in elements.
+// if nothing reads it). Strides are in elements.
 template <class T>
 struct HeadRows {
   T* queries = nullptr;
@@ -44,13 +44,13 @@ struct HeadRows {
   __device__ T* value(int64_t row, int group) const { return key(row, group) + width; }
 };
 
-// Whether every row of every head begins on a multiple of 16 bytes: each pointer is a tensor's, or null.
+// Whether every row of every head begins on a multiple of 16 bytes. Each pointer is a tensor's, or null.
 template <class T, class... Pointers>
 bool vectorised_heads(const AttentionHeads& heads, const Pointers*... tensors) {
   return (vectorised(tensors, heads.head_dim) && ...);
 }
 
-// The last of the sequences s, of which there is one at least, with begin(s) <= at; begin rises, from 0.
+// Returns the last of the sequences s, at least one, with begin(s) <= at; begin rises from 0.
 template <class Begin>
 __device__ int last_sequence(int sequences, int64_t at, Begin begin) {
   int first = 0, last = sequences;  // it is in [first, last)
@@ -61,9 +61,9 @@ __device__ int last_sequence(int sequences, int64_t at, Begin begin) {
   return first;
 }
 
-// Rows of sequences laid end to end, cut into tiles of `size` that hold rows of one sequence alone. Sequence s has the
-// tiles from offsets[s] / size + s on: always enough, so that a kernel's grid follows from the number of rows and of
-// sequences, and a block finds its tile by itself. A tile may be empty.
+// Rows of sequences laid end to end, cut into tiles of `size` that hold rows of one sequence alone. The tiles of
+// sequence s begin at offsets[s] / size + s, which leaves room for all of them: so a kernel's grid follows from the
+// number of rows and of sequences, and a block finds its tile by itself. A tile may be empty.
 constexpr int64_t tiles_of(int64_t rows, int64_t sequences, int64_t size) { return rows / size + sequences; }
 
 struct SequenceTile {
@@ -72,7 +72,7 @@ struct SequenceTile {
   int begin = 0;    // the tile's first position in the sequence
   int length = 0;   // of the sequence
 
-  // `repeat`: each row counts so many times, in `begin` and `length` too.
+  // `repeat`: how often each row counts, in `begin` and `length` too.
   __device__ SequenceTile(const int32_t* offsets, int sequences, int64_t tile, int size, int repeat = 1) {
     const auto first_tile = [&](int s) { return int64_t{offsets[s]} * repeat / size + s; };
     sequence = last_sequence(sequences, tile, first_tile);
@@ -83,10 +83,10 @@ struct SequenceTile {
   __device__ bool empty() const { return begin >= length; }
 };
 
-// Calls f.template operator()<kWidth>() with the columns that a head takes in shared memory and registers.
+// Calls f.template operator()<kWidth>() with the columns that a head occupies in shared memory and registers.
 template <class F>
 void with_head_width(int64_t head_dim, F&& f) {
-  require<ConfigError>(head_dim <= kMaxHeadDim, "attention on CUDA devices is for heads of up to {} columns, not {}",
+  require<ConfigError>(head_dim <= kMaxHeadDim, "attention on CUDA devices takes heads of up to {} columns, not {}",
                        kMaxHeadDim, head_dim);
   if (head_dim <= 32) return f.template operator()<32>();
   if (head_dim <= 64) return f.template operator()<64>();
@@ -94,11 +94,11 @@ void with_head_width(int64_t head_dim, F&& f) {
   return f.template operator()<256>();
 }
 
-// What kernels multiply scores with, so that a weight is a power of 2.
+// Kernels multiply scores with it, so that a weight is a power of 2.
 constexpr float kLog2E = 1.44269504088896340736f;
 
 inline float attention_scale(double scale) {
-  require<InternalError>(scale > 0, "attention on CUDA devices is for scales above 0, not {}", scale);
+  require<InternalError>(scale > 0, "attention on CUDA devices takes scales above 0, not {}", scale);
   return static_cast<float>(scale);
 }
 

@@ -3,30 +3,11 @@
 #include <limits>
 
 #include "kernels/cuda/attention/products.cuh"
+#include "kernels/cuda/attention/shape.cuh"
+#include "kernels/formulas/softmax.h"
 
-// The softmax of rows whose keys arrive in tiles, with what they sum: forward's and cached attention's.
+// The softmax of rows whose keys arrive in tiles, and its weighted sums: for forward and cached attention.
 namespace weft::cuda {
-
-// Sizes of a block of threads: kRowBlocks times 16 query rows a warp, and as many keys a tile as 16 KiB hold. Of a head
-// wider than 128 columns a block sums 128, whose sums are as many as registers hold; another block sums the others,
-// with the same weights.
-template <class T, int kWidth, int kOfRowBlocks = 1>
-struct AttentionShape {
-  using Element = T;
-  static constexpr int kHeadWidth = kWidth, kRowBlocks = kOfRowBlocks;
-  static constexpr int kRowBytes = kWidth * static_cast<int>(sizeof(T));
-  static constexpr int kWarps = kRowBytes <= 512 ? 4 : 2;
-  static constexpr int kThreads = kWarps * kWarp;
-  static constexpr int kBlocks = kRowBytes <= 128 && kRowBlocks == 1 ? 3 : 2;  // of a multiprocessor, by registers
-  static constexpr int kRows = kWarps * kRowBlocks * kWarpRows;
-  static constexpr int kKeys = kRowBytes <= 256 ? 64 : 16384 / kRowBytes;
-  static constexpr int kColumns = kWidth <= 128 ? kWidth : 128;
-  static constexpr int kParts = kWidth / kColumns;
-  static constexpr size_t kQueryBytes = static_cast<size_t>(kRows) * kRowBytes;
-  static constexpr size_t kKeyBytes = static_cast<size_t>(kKeys) * kRowBytes;
-  static constexpr size_t kValueBytes = kKeyBytes / kParts;
-  static constexpr size_t kSharedBytes = kQueryBytes + 2 * (kKeyBytes + kValueBytes);  // each twice
-};
 
 // Where a block's tiles lie in its shared memory, and how a tile of keys and values is fetched.
 template <class OfShape>
@@ -35,7 +16,7 @@ struct AttentionTiles {
   using T = typename Shape::Element;
   static constexpr int kWidth = Shape::kHeadWidth;
   std::byte* shared;
-  int first_column;  // of the values
+  int first_column;  // the first of the values' columns
 
   __device__ T* queries() const { return reinterpret_cast<T*>(shared); }
   __device__ T* keys(int turn) const {
@@ -54,7 +35,7 @@ struct AttentionTiles {
   }
 };
 
-// x of the four lanes that share a row.
+// Over the four lanes that share a row.
 __device__ inline float row_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, 1));
   return fmaxf(x, __shfl_xor_sync(kAllLanes, x, 2));
@@ -64,8 +45,8 @@ __device__ inline float row_sum(float x) {
   return x + __shfl_xor_sync(kAllLanes, x, 2);
 }
 
-// Of a thread's two rows of each block of 16: sum holds exp(scale (score - max)) over the keys seen so far that the
-// thread itself holds, sums their values times that. Scores are unscaled; base = scale log2(e).
+// The state of a thread's two rows of each block of 16: `sum` adds exp(scale (score - max)) over the keys seen so far
+// that the thread itself holds, `sums` adds their values times that. Scores are unscaled; base = scale log2(e).
 template <int kColumns, int kBlocks = 1>
 struct RunningRows {
   float sums[kBlocks][kColumns / 8][4];
@@ -80,8 +61,8 @@ struct RunningRows {
     }
   }
 
-  // Turns a block of scores, of columns begin .. and rows of block b, into weights. Those that a row does not see take
-  // no part and are 0.
+  // Turns the scores of row block b and columns begin .. into weights. Columns that a row does not see take no part:
+  // their weights are 0.
   template <bool kEdge, int kCount>
   __device__ void weigh(int b, float (&scores)[kCount / 8][4], int begin, const Seen& seen, float base) {
     const auto sees = [&](int j, int i) { return !kEdge || seen(i / 2, begin + 8 * j + lane() % 4 * 2 + i % 2); };
@@ -134,7 +115,7 @@ struct RunningRows {
   }
 };
 
-// Two parts of a row's keys become one: what each is to be multiplied with. Neither part may be without keys.
+// Joins two parts of a row's keys: what the sums of each are multiplied with. Both parts have keys.
 struct Joined {
   float max, sum, left, right;
   __device__ Joined(float left_max, float left_sum, float right_max, float right_sum, float base)
@@ -145,8 +126,5 @@ struct Joined {
   }
   __device__ float operator()(float left_sum, float right_sum) const { return fmaf(right_sum, right, left_sum * left); }
 };
-
-// A row without keys gives 0.
-__device__ inline float inverse_of(float sum) { return sum == 0 ? 0 : 1 / sum; }
 
 }  // namespace weft::cuda

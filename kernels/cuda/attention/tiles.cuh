@@ -4,15 +4,15 @@
 
 #include "kernels/cuda/vector.cuh"
 
-// Tiles of rows in shared memory: how they lie there, how they come and how they go.
+// Tiles of rows in shared memory: their layout, and copies to and from global memory.
 namespace weft::cuda {
 
-constexpr int kWarpRows = 16;  // rows of a tile that belong to one warp: those of a tensor-core product
+constexpr int kWarpRows = 16;  // rows of a tile that one warp owns: those of a tensor-core product
 
 __device__ inline int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
 
-// x, of which the compiler knows nothing: what a rare path computes from it is not computed ahead of a loop, where it
-// would hold registers all the time.
+// Returns x hidden from the compiler: it cannot move what a rare path computes from it ahead of a loop, where it would
+// hold registers all the time.
 __device__ inline int unforeseen(int x) {
   asm volatile("" : "+r"(x));
   return x;
@@ -26,19 +26,19 @@ struct TileRows {
   static constexpr int kChunks = kWidth / kInChunk;
   static_assert(kChunks >= 4);
 
-  // Where chunk c of row r begins.
+  // The element at which chunk c of row r begins.
   static __device__ int at(int r, int c) {
     const int turn = kChunks >= 8 ? r % 8 : r / 2 % 4;  // four chunks: two rows fill the banks
     return r * kWidth + (c ^ turn) * kInChunk;
   }
-  // What lies `chunks` chunks after at(r, c), where no bit is set in both chunks and c.
+  // The element `chunks` chunks after at(r, c), if no bit is set in both chunks and c.
   static __device__ int after(int at, int chunks) { return at ^ chunks * kInChunk; }
   static __device__ int element(int r, int column) { return at(r, column / kInChunk) + column % kInChunk; }
 };
 
 __device__ inline uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-// Copies into shared memory that arrive later: what the thread has asked for since the last commit is a group, and
+// Asynchronous copies into shared memory: the copies that a thread has asked for since its last commit are a group, and
 // wait_for_copies<N> waits for all but the last N groups. Other threads see them after a barrier.
 __device__ inline void copy_16_later(void* to, const void* from, bool wanted) {  // unwanted: 16 bytes of 0
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
@@ -55,8 +55,8 @@ __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
 }
 
-// The block's threads ask for a tile of kRows rows: `rows` rows of `columns` elements, which lie `stride` apart, and 0
-// around them. `vectors`: rows begin on multiples of 16 bytes and are whole vectors.
+// The block's threads ask for a tile of kRows rows: `rows` rows of `columns` elements, `stride` apart, and 0 around
+// them. `vectors`: rows begin on multiples of 16 bytes and are whole vectors.
 template <class T, int kWidth, int kRows, int kThreads>
 __device__ void copy_tile(T* tile, const T* from, int64_t stride, int rows, int columns, bool vectors) {
   using Tile = TileRows<T, kWidth>;
@@ -93,15 +93,15 @@ __device__ void copy_row(T* tile, int r, const T* from, int columns, bool vector
   }
 }
 
-// Which columns of a row the sums that add_weighted() leaves in a thread belong to: sums[c][2 h] and sums[c][2 h + 1]
-// are row lane / 4 + 8 h, columns pair_column(c) and the next. In bf16 a tensor core decides; in f32 a thread has four
+// The columns of the sums that add_weighted() leaves in a thread: sums[c][2 h] and sums[c][2 h + 1] are row
+// lane / 4 + 8 h, columns pair_column(c) and the next. In bf16 a tensor core decides; in f32 a thread has four
 // neighbours, one 16-byte request for two c.
 template <class T>
 __device__ inline int pair_column(int c) {
   return sizeof(T) == 2 ? 8 * c + lane() % 4 * 2 : 8 * (c - c % 2) + lane() % 4 * 4 + c % 2 * 2;
 }
 
-// Puts the kWarpRows rows of a warp into its rows of a tile, from `first` on, each times its factor.
+// Puts the kWarpRows rows of a warp, each times its factor, into its rows of a tile, from `first` on.
 template <int kWidth, int kColumns>
 __device__ void put_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], __nv_bfloat16* tile,
                          int first) {
@@ -115,8 +115,8 @@ __device__ void put_rows(const float (&sums)[kColumns / 8][4], const float (&fac
     }
   }
 }
-// Rows with an odd number write the second of two neighbouring groups of four chunks where the others write the first:
-// two rows that are written together would lie in the same banks.
+// Odd rows write the second of two neighbouring groups of four chunks while even rows write the first: two rows written
+// together would lie in the same banks.
 template <int kWidth, int kColumns>
 __device__ void put_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], float* tile, int first) {
   using Tile = TileRows<float, kWidth>;
@@ -140,8 +140,8 @@ __device__ void put_rows(const float (&sums)[kColumns / 8][4], const float (&fac
 }
 
 // Writes the kWarpRows rows of a warp, which lie in registers as add_weighted() leaves them (products.cuh), each times
-// its factor: columns < `columns` of row r to to(r), or nowhere where that is null. By way of rows
-// `first` .. of a tile, which are the warp's own, so that global memory is written in whole vectors.
+// its factor: columns < `columns` of row r to to(r), unless that is null. They pass through the warp's own rows `first`
+// .. of a tile, so that global memory is written in whole vectors.
 template <class T, int kWidth, int kColumns, class RowPointer>
 __device__ void store_rows(const float (&sums)[kColumns / 8][4], const float (&factor)[2], T* tile, int first,
                            int columns, bool vectors, RowPointer to) {

@@ -3,18 +3,16 @@
 
 #include "base/log.h"
 #include "kernels/cuda/cudnn/log_sum.h"
+#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 namespace {
-
-// A run over windows of one length has a few. One whose lengths vary builds again what it has forgotten.
-constexpr size_t kMostPlans = 64;
 
 void* first_of(const Tensor& tensor, const WindowLayout& at) {
   return tensor ? tensor.device_data<BFloat16>() + at.first : nullptr;
 }
 
-// Of what forward and backward have alike.
+// The tensors that forward and backward both have.
 template <class Args>
 AttentionPointers pointers_of(const Args& args, const AttentionLayout& at) {
   const Tensor &queries = args.qkv ? args.qkv : args.q, &keys = args.qkv ? args.qkv : args.kv;
@@ -24,7 +22,7 @@ AttentionPointers pointers_of(const Args& args, const AttentionLayout& at) {
           .out = first_of(args.out, at.out)};
 }
 
-// The pieces that a call works in, the library's own first.
+// Backward's workspace: the library's own, then log_sum as the library reads it.
 struct BackwardScratch {
   std::byte* library;
   float* log_sum;
@@ -39,7 +37,7 @@ void LibraryAttention::choose(AttentionChoice choice) {
   if (choice == AttentionChoice::Own) return use(nullptr);
   try {
     use(open_cudnn(stream_));
-    log_info("attention: {} where sequences have one length, otherwise weft's own kernels", name());
+    log_info("attention: {} if sequences have one length, else weft's own kernels", name());
   } catch (const CudnnRefusal& refusal) {
     use(nullptr);
     log_warning("attention: weft's own kernels, not cuDNN: {}", refusal.what());
@@ -47,26 +45,26 @@ void LibraryAttention::choose(AttentionChoice choice) {
 }
 
 void LibraryAttention::use(std::unique_ptr<AttentionPlans> plans) {
-  stream_.finish();  // with the plans that go now
+  stream_.finish();  // plans that are destroyed now may be at work
   built_.clear();
   plans_ = std::move(plans);
-  told_ = false;
+  warned_ = false;
 }
 
-void LibraryAttention::tell_once(const std::string& reason) {
-  if (!told_) log_warning("attention: weft's own kernels in place of {}: {}", name(), reason);
-  told_ = true;
+void LibraryAttention::warn_once(const std::string& reason) {
+  if (!warned_) log_warning("attention: weft's own kernels instead of {}: {}", name(), reason);
+  warned_ = true;
 }
 
 std::unique_ptr<AttentionPlan> LibraryAttention::build(const AttentionWindows& windows) {
-  if (built_.size() >= kMostPlans) {
+  if (built_.size() >= tuning::kMostPlans) {
     stream_.finish();  // some may be at work
     built_.clear();
   }
   try {
     return plans_->build(windows);
   } catch (const CudnnRefusal& refusal) {
-    tell_once(refusal.what());
+    warn_once(refusal.what());
     return nullptr;
   }
 }
@@ -75,7 +73,7 @@ template <class Args>
 AttentionPlan* LibraryAttention::plan_of(const Args& args) {
   if (!plans_) return nullptr;
   if (const char* reason = beyond_cudnn(args)) {
-    tell_once(reason);
+    warn_once(reason);
     return nullptr;
   }
   const AttentionWindows windows = windows_of(args);
@@ -102,7 +100,7 @@ bool LibraryAttention::run(const AttentionWindows& windows, AttentionPlan& plan,
     plan.run(pointers, workspace);
     return true;
   } catch (const CudnnRefusal& refusal) {
-    tell_once(refusal.what());
+    warn_once(refusal.what());
     built_[windows] = nullptr;
     return false;
   }

@@ -10,14 +10,13 @@
 
 namespace weft::cuda {
 
-// Attention by a library, for the calls of which it says the same as weft's own kernels, where a job asks for it. It is
-// never needed: what it does not take, whatever the reason, is left to weft's own kernels, and the first reason is
-// told.
+// Attention by a library, if a job asks for it, for calls that it computes as weft's own kernels would. Nothing needs
+// it: calls that it refuses, for any reason, run on weft's own kernels, and the first reason is logged.
 class LibraryAttention {
  public:
   explicit LibraryAttention(const Stream& stream) : stream_(stream) {}
 
-  // Says in one line what computes attention from now on, if a library was asked for.
+  // If a library is asked for, logs in one line what computes attention from now on.
   void choose(AttentionChoice choice);
   // Null: weft's own kernels alone.
   void use(std::unique_ptr<AttentionPlans> plans);
@@ -26,7 +25,7 @@ class LibraryAttention {
   // Bytes that run() works in.
   size_t workspace(const AttentionForward& args);
   size_t workspace(const AttentionBackward& args);
-  // Queues it; or false, where weft's own kernel is to compute it.
+  // Queues the call, or returns false: weft's own kernel has to compute it.
   bool run(const AttentionForward& args, Scratch scratch);
   bool run(const AttentionBackward& args, Scratch scratch);
 
@@ -35,12 +34,12 @@ class LibraryAttention {
   AttentionPlan* plan_of(const Args& args);
   std::unique_ptr<AttentionPlan> build(const AttentionWindows& windows);
   bool run(const AttentionWindows& windows, AttentionPlan& plan, const AttentionPointers& pointers, void* workspace);
-  void tell_once(const std::string& reason);
+  void warn_once(const std::string& reason);
 
   const Stream& stream_;
   std::unique_ptr<AttentionPlans> plans_;
   std::map<AttentionWindows, std::unique_ptr<AttentionPlan>> built_;  // null: refused
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace weft::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN's headers for graphs are large, and compile in this file alone.
+// cuDNN's headers for graphs are large: this file alone includes them.
 #include <cudnn_frontend.h>
 
 #include "kernels/cuda/cudnn/attention_plan.h"
@@ -12,7 +12,7 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 enum Id : int64_t { kQuery = 1, kKey, kValue, kOut, kLogSum, kDout, kDquery, kDkey, kDvalue };
 
-// [sequences, heads, rows, head_dim] where they lie.
+// A tensor [sequences, heads, rows, head_dim] in its place.
 void lay_out(fe::graph::Tensor_attributes& tensor, Id id, const AttentionWindows& w, const WindowLayout& at) {
   tensor.set_uid(id)
       .set_data_type(fe::DataType_t::BFLOAT16)
@@ -59,8 +59,8 @@ void describe_forward(fe::graph::Graph& graph, const AttentionWindows& w) {
   lay_out_log_sum(*log_sum, w, at.log_sum.strides);
 }
 
-// Before version 9.26, backward reads its statistics as if they were [sequences, heads, rows] whatever strides they are
-// said to have; so they are.
+// Before version 9.26, backward reads its statistics as [sequences, heads, rows] whatever strides they are given, so
+// that is how they lie.
 void describe_backward(fe::graph::Graph& graph, const AttentionWindows& w) {
   const AttentionLayout at = layout_of(w);
   fe::graph::Tensor_attributes log_sum;
@@ -78,7 +78,7 @@ void agreed(fe::error_t answer) {
   if (answer.is_bad()) throw CudnnRefusal(answer.get_message());
 }
 
-// The headers throw where the library lacks a function.
+// The headers throw if the library lacks a function.
 template <class F>
 auto refusing(F&& ask) {
   try {

@@ -11,13 +11,13 @@ struct cudnnContext;  // what cuDNN's handles point to
 
 namespace weft::cuda {
 
-// cuDNN is not there, or does not do what it is asked for; what() says why, in its own words where it has any.
+// cuDNN is missing or refuses a call; what() says why, in cuDNN's own words if it has any.
 class CudnnRefusal : public DeviceError {
   using DeviceError::DeviceError;
 };
 
-// The tensors of one call where their first head begins; null where the call has none. All are bf16 but log_sum, which
-// is f32: [heads, rows] that forward writes, [sequences, heads, rows of a sequence] that backward reads.
+// The tensors of one call, each at its first head; null if the call has no such tensor. All are bf16 except log_sum,
+// which is f32: forward writes [heads, rows], backward reads [sequences, heads, rows of a sequence].
 struct AttentionPointers {
   void *query = nullptr, *key = nullptr, *value = nullptr;
   void* out = nullptr;
@@ -31,7 +31,7 @@ class AttentionPlan {
  public:
   virtual ~AttentionPlan() = default;
   virtual size_t workspace() const = 0;
-  // Queues it on the stream that the plan was built for. CudnnRefusal if it cannot be.
+  // Queues the call on the plan's stream. Throws CudnnRefusal if it cannot.
   virtual void run(const AttentionPointers& pointers, void* workspace) = 0;
 };
 
@@ -39,26 +39,26 @@ class AttentionPlans {
  public:
   virtual ~AttentionPlans() = default;
   virtual std::string name() const = 0;  // "cuDNN 9.19.0"
-  // CudnnRefusal where the library does not agree.
+  // Throws CudnnRefusal if the library refuses.
   virtual std::unique_ptr<AttentionPlan> build(const AttentionWindows& windows) = 0;
 };
 
-// cuDNN's plans for a stream. Its libraries have hundreds of megabytes and are opened here, for no process that does
-// not ask. CudnnRefusal where there is none, or none that works.
+// cuDNN's plans for a stream. This opens its libraries, hundreds of megabytes, which other processes do not load.
+// Throws CudnnRefusal if cuDNN is missing or does not work.
 std::unique_ptr<AttentionPlans> open_cudnn(const Stream& stream);
-// "cuDNN 9.19.0", of the library that would be opened. CudnnRefusal where there is none.
+// "cuDNN 9.19.0", the version of the library that would be opened. Throws CudnnRefusal if there is no cuDNN.
 std::string cudnn_version();
 
-// What a plan of cuDNN is built for: the device of a handle, or, without a handle, one that is described in JSON as
-// cuDNN itself describes devices (from version 9.8 on); it cannot be run then.
+// The device a plan of cuDNN is built for: that of a handle, or, without a handle, a device described in JSON as cuDNN
+// itself describes devices (from version 9.8); such a plan cannot run.
 struct CudnnTarget {
   cudnnContext* handle = nullptr;
   int capability = 0;  // 90: sm_90
   std::string description;
 };
 
-// Backward takes the algorithm whose sums have one order. cudnn_version() has found the library before. CudnnRefusal
-// where cuDNN does not agree.
+// Backward takes the algorithm whose sums have one order. cudnn_version() must have found the library before. Throws
+// CudnnRefusal if cuDNN refuses.
 std::unique_ptr<AttentionPlan> build_cudnn_plan(const AttentionWindows& windows, const CudnnTarget& target);
 
 }  // namespace weft::cuda

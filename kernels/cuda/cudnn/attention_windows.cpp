@@ -3,12 +3,10 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/tuning.h"
+
 namespace weft::cuda {
 namespace {
-
-// A plan takes tenths of a second to build, and batches of pairs have ever other shapes: what is this short is left to
-// weft's own kernel, which works on tiles of as many rows.
-constexpr int64_t kShortest = 64;
 
 bool one_length(const Offsets& offsets) {
   return offsets.sequences() > 0 && offsets.longest * offsets.sequences() == offsets.rows();
@@ -21,7 +19,7 @@ const char* beyond(const Args& args) {
   if (args.dropout.active()) return "attention's weights have dropout, whose masks are weft's own";
   if (!one_length(*args.query_offsets) || !one_length(*args.key_offsets)) return "sequences have several lengths";
   const int64_t shorter = std::min(args.query_offsets->longest, args.key_offsets->longest);
-  if (shorter < kShortest) return "sequences are shorter than 64 tokens";
+  if (shorter < tuning::kShortestWindow) return "sequences are shorter than 64 tokens";
   return nullptr;
 }
 
@@ -38,7 +36,7 @@ AttentionWindows windows(const Args& args, bool backward) {
           .scale = args.scale};
 }
 
-// Rows in which each head has `parts` pieces of head_dim beside each other, of which this is one.
+// One of the `parts` pieces of head_dim that each head has side by side in a row.
 WindowLayout packed(const AttentionWindows& w, int64_t length, int64_t parts, int64_t part) {
   const int64_t head = parts * w.head_dim, row = w.heads * head;
   return {.length = length, .first = part * w.head_dim, .strides = {length * row, head, row}};

@@ -5,7 +5,7 @@
 #include "kernels/cuda/cudnn/attention_plan.h"
 #include "kernels/cuda/runtime/errors.h"
 
-// Where cuDNN's headers for graphs look its functions up; they ask for this very name.
+// cuDNN's headers for graphs look its functions up in the handle of this name.
 namespace cudnn_frontend {
 extern void* cudnn_dlhandle;
 void* cudnn_dlhandle = nullptr;
@@ -15,9 +15,9 @@ namespace weft::cuda {
 namespace {
 
 constexpr const char* kName = "libcudnn.so.9";
-constexpr size_t kOldest = 91200;  // older ones write the softmax's statistics in one layout alone
+constexpr size_t kOldest = 91200;  // older versions know one layout of the softmax's statistics
 
-// Kept to the end of the process, as kernels of it that were loaded must be.
+// Stays open to the end of the process, since its loaded kernels must.
 void* opened() {
   static void* const library = [] {
     void* found = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
@@ -30,7 +30,7 @@ void* opened() {
 template <class Function>
 Function* function(const char* name) {
   void* const address = dlsym(opened(), name);
-  if (!address) throw CudnnRefusal(fmt::format("{} has no {}", kName, name));
+  if (!address) throw CudnnRefusal(fmt::format("{} lacks {}", kName, name));
   return reinterpret_cast<Function*>(address);
 }
 

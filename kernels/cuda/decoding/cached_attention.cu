@@ -7,21 +7,21 @@
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/pieces.cuh"
 #include "kernels/cuda/runtime/launch.h"
+#include "kernels/cuda/tuning.h"
 #include "kernels/ops/attention.h"
 
 namespace weft::cuda {
 namespace {
 
 // A row's keys are taken in chunks, each by itself, and the chunks are then joined in their order. So a row's bits
-// follow from its own past alone. Where there are few rows, as in decoding, the chunks have blocks of their own and are
-// joined by a second kernel; where there are many, a block takes all chunks of its rows and joins them as they come.
-constexpr int kChunk = 128;
-constexpr int64_t kFewRows = 64;  // of a sequence and group, each query head's counted
+// follow from its own past alone. If there are few rows, as in decoding, each chunk has a block of its own and a second
+// kernel joins them; if there are many, a block takes all chunks of its rows and joins them as they come.
+constexpr int kChunk = tuning::kCacheChunk;
 
 // The rows of a tile are those of a sequence with all query heads of a group: row m is row m / queries of the sequence,
 // query head m % queries.
 template <class T>
-struct Cached {
+struct CachedAttentionArgs {
   HeadRows<const T> from;
   HeadRows<T> cache;
   int64_t capacity;
@@ -39,7 +39,8 @@ struct Cached {
   __device__ int64_t place(int64_t row, int group, int query) const { return (row * groups + group) * queries + query; }
 };
 
-// The parts of a thread's rows that are joined so far, in shared memory: registers are short. Nobody else reads them.
+// The parts of a thread's rows that are joined so far. They lie in shared memory, since registers are short; no other
+// thread reads them.
 template <int kColumns, int kThreads>
 struct JoinedSoFar {
   static constexpr int kFloats = kColumns / 2 + 4;
@@ -55,7 +56,7 @@ struct JoinedSoFar {
       (*this)[kColumns / 2 + h] = rows.max[0][h], (*this)[kColumns / 2 + 2 + h] = rows.sum[0][h];
     }
   }
-  // rows = what was saved, joined with rows where `seen` says that the row sees their keys.
+  // rows = the saved rows, joined with rows if the row sees their keys.
   __device__ void join(RunningRows<kColumns>& rows, const bool (&seen)[2], float base) const {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -75,7 +76,7 @@ struct JoinedSoFar {
   }
 };
 
-// Columns of a warp's rows as they lie in the registers; to(r) null: not written.
+// Writes the columns of a warp's rows as they lie in the registers; row r is left out if to(r) is null.
 template <class T, int kColumns, class RowPointer>
 __device__ void store_parts(const RunningRows<kColumns>& rows, int columns, RowPointer to) {
 #pragma unroll
@@ -93,7 +94,7 @@ __device__ void store_parts(const RunningRows<kColumns>& rows, int columns, RowP
 
 template <class T, int kWidth>
 __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, AttentionShape<T, kWidth>::kBlocks)
-    attend_cache(const Cached<T> args) {
+    cached_attention(const CachedAttentionArgs<T> args) {
   using Shape = AttentionShape<T, kWidth>;
   static_assert(kChunk % Shape::kKeys == 0);
   extern __shared__ __align__(16) std::byte shared[];
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
     const int m = first_row + r;
     return args.place(tile.row + m / args.queries, group, m % args.queries);
   };
-  const float factor[2] = {inverse_of(state.sum[0][0]), inverse_of(state.sum[0][1])};
+  const float factor[2] = {formulas::inverse_sum(state.sum[0][0]), formulas::inverse_sum(state.sum[0][1])};
   store_rows<T, kWidth, Shape::kColumns>(
       state.sums[0], factor, tiles.queries(), first, columns, args.vectors, [&](int r) {
         return inside(r) && !in_parts(r) && start == 0 ? args.out + place(r) * width + tiles.first_column : nullptr;
@@ -178,18 +179,18 @@ __global__ void __launch_bounds__(AttentionShape<T, kWidth>::kThreads, Attention
   }
 }
 
-constexpr int kJoinThreads = 128;
+constexpr int kJoinThreads = tuning::kCacheJoinThreads;
 
-// Neighbouring threads that share a row of one head. Even, since they may read for each other (pieces.cuh).
+// Neighbouring threads that share a row of one head: an even number, since they may read for each other (pieces.cuh).
 template <class T>
 int lanes_of_row(int width) {
   const unsigned pieces = static_cast<unsigned>((width + kVector<T> - 1) / kVector<T>);
   return static_cast<int>(std::clamp(std::bit_ceil(pieces), 2u, static_cast<unsigned>(kWarp)));
 }
 
-// Joins the chunks of each row that has several. The rows of a warp go through as many chunks as the longest has.
+// Joins the chunks of each row that has several. A warp takes as many steps as its longest row has chunks.
 template <class T>
-__global__ void __launch_bounds__(kJoinThreads) join_parts(const Cached<T> args, int lanes) {
+__global__ void __launch_bounds__(kJoinThreads) cached_attention_join(const CachedAttentionArgs<T> args, int lanes) {
   constexpr int N = kVector<T>;
   const int64_t all = args.rows * args.groups * args.queries, mine = thread_index() / lanes;
   const int64_t place = min(mine, all - 1), row = place / (args.groups * args.queries);
@@ -214,7 +215,7 @@ __global__ void __launch_bounds__(kJoinThreads) join_parts(const Cached<T> args,
       range = chunk == 0 ? next : make_float2(joined.max, joined.sum);
     }
     if (keys == 0) continue;
-    const float factor = inverse_of(range.y);
+    const float factor = formulas::inverse_sum(range.y);
 #pragma unroll
     for (int i = 0; i < N; ++i) sums[i] *= factor;
     T* const to = args.out + place * args.from.width + c;
@@ -222,11 +223,11 @@ __global__ void __launch_bounds__(kJoinThreads) join_parts(const Cached<T> args,
   }
 }
 
-constexpr int kAppendThreads = 256;
+constexpr int kAppendThreads = tuning::kElementThreads;
 
-// The new rows' keys and values to past[s] .. of their slots: a vector of both, or an element of both, a thread.
+// Copies the new rows' keys and values to past[s] .. of their slots: a thread takes a vector of both, or an element.
 template <class T>
-__global__ void __launch_bounds__(kAppendThreads) append(const Cached<T> args) {
+__global__ void __launch_bounds__(kAppendThreads) append_to_cache(const CachedAttentionArgs<T> args) {
   const int step = args.vectors ? kVector<T> : 1, units = args.from.width / step;
   const int64_t i = thread_index(), row = i / (args.groups * units);
   if (row >= args.rows) return;
@@ -246,9 +247,9 @@ __global__ void __launch_bounds__(kAppendThreads) append(const Cached<T> args) {
   }
 }
 
-// Chunks that have blocks of their own; 1: none have.
+// Chunks that have blocks of their own; 1: a block takes all chunks.
 int64_t chunks_apart(const CachedAttention& args) {
-  if (args.query_offsets->longest * args.heads.queries > kFewRows) return 1;
+  if (args.query_offsets->longest * args.heads.queries > tuning::kFewCacheRows) return 1;
   int64_t most = 0;
   for (int64_t s = 0; s < args.query_offsets->sequences(); ++s) {
     const int64_t added = args.query_offsets->length(s);
@@ -257,12 +258,12 @@ int64_t chunks_apart(const CachedAttention& args) {
   return std::max<int64_t>(1, (most + kChunk - 1) / kChunk);
 }
 
-struct Parts {
+struct ChunkParts {
   float* sums = nullptr;
   float2* ranges = nullptr;
   int64_t row = 0;
 
-  Parts(const CachedAttention& args, Scratch& scratch) {
+  ChunkParts(const CachedAttention& args, Scratch& scratch) {
     const int64_t chunks = chunks_apart(args);
     if (chunks == 1) return;
     row = (args.heads.head_dim + 7) / 8 * 8;
@@ -273,45 +274,45 @@ struct Parts {
 };
 
 template <class T>
-void cached(const Stream& stream, const CachedAttention& args, const Parts& parts) {
+void launch_cached(const Stream& stream, const CachedAttention& args, const ChunkParts& parts) {
   const AttentionHeads& heads = args.heads;
   const T *qkv = elements_of<T>(args.qkv), *q = elements_of<T>(args.q), *out = elements_of<T>(args.out),
           *cache = elements_of<T>(args.cache);
   const int64_t sequences = args.query_offsets->sequences();
   const int32_t* slots_and_past = args.rows->device.template device_data<int32_t>();
-  const Cached<T> all{.from = HeadRows<const T>(args.qkv, args.q, {}, heads),
-                      .cache = HeadRows<T>({}, {}, args.cache, heads),
-                      .capacity = args.cache.size(1),
-                      .query_offsets = args.query_offsets->device.template device_data<int32_t>(),
-                      .slots = slots_and_past,
-                      .past = slots_and_past + sequences,
-                      .sequences = static_cast<int>(sequences),
-                      .queries = static_cast<int>(heads.queries),
-                      .groups = static_cast<int>(heads.kv_heads),
-                      .self = static_cast<bool>(args.qkv),
-                      .vectors = vectorised_heads<T>(heads, qkv, q, out, cache),
-                      .scale = attention_scale(args.scale),
-                      .out = elements_of<T>(args.out),
-                      .rows = args.out.size(0),
-                      .parts = parts.sums,
-                      .ranges = parts.ranges,
-                      .part_row = static_cast<int>(parts.row)};
+  const CachedAttentionArgs<T> all{.from = HeadRows<const T>(args.qkv, args.q, {}, heads),
+                                   .cache = HeadRows<T>({}, {}, args.cache, heads),
+                                   .capacity = args.cache.size(1),
+                                   .query_offsets = args.query_offsets->device.template device_data<int32_t>(),
+                                   .slots = slots_and_past,
+                                   .past = slots_and_past + sequences,
+                                   .sequences = static_cast<int>(sequences),
+                                   .queries = static_cast<int>(heads.queries),
+                                   .groups = static_cast<int>(heads.kv_heads),
+                                   .self = static_cast<bool>(args.qkv),
+                                   .vectors = vectorised_heads<T>(heads, qkv, q, out, cache),
+                                   .scale = attention_scale(args.scale),
+                                   .out = elements_of<T>(args.out),
+                                   .rows = args.out.size(0),
+                                   .parts = parts.sums,
+                                   .ranges = parts.ranges,
+                                   .part_row = static_cast<int>(parts.row)};
   if (all.rows == 0) return;
   if (args.qkv) {
     const int64_t units = all.rows * heads.kv_heads * heads.head_dim / (all.vectors ? kVector<T> : 1);
-    launch(stream, append<T>, blocks_for(units, kAppendThreads), kAppendThreads, 0, all);
+    launch(stream, append_to_cache<T>, blocks_for(units, kAppendThreads), kAppendThreads, 0, all);
   }
   with_head_width(heads.head_dim, [&]<int kWidth>() {
     using Shape = AttentionShape<T, kWidth>;
     const dim3 grid(static_cast<unsigned>(tiles_of(all.rows * heads.queries, sequences, Shape::kRows)),
                     static_cast<unsigned>(heads.kv_heads * Shape::kParts), static_cast<unsigned>(chunks_apart(args)));
     const size_t joined = parts.sums ? 0 : JoinedSoFar<Shape::kColumns, Shape::kThreads>::kBytes;
-    launch(stream, attend_cache<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + joined, all);
+    launch(stream, cached_attention<T, kWidth>, grid, Shape::kThreads, Shape::kSharedBytes + joined, all);
   });
   if (parts.sums) {
     const int lanes = lanes_of_row<T>(all.from.width);
-    launch(stream, join_parts<T>, blocks_for(all.rows * heads.heads() * lanes, kJoinThreads), kJoinThreads, 0, all,
-           lanes);
+    launch(stream, cached_attention_join<T>, blocks_for(all.rows * heads.heads() * lanes, kJoinThreads), kJoinThreads,
+           0, all, lanes);
   }
 }
 
@@ -319,12 +320,12 @@ void cached(const Stream& stream, const CachedAttention& args, const Parts& part
 
 template <>
 size_t CudaBackend::workspace(const CachedAttention& args) const {
-  return scratch_bytes([&](Scratch& scratch) { Parts(args, scratch); });
+  return scratch_bytes([&](Scratch& scratch) { ChunkParts(args, scratch); });
 }
 
 template <>
 void CudaBackend::run(const CachedAttention& args, Scratch scratch) {
-  with_device_type(args.out.dtype(), [&]<class T>() { cached<T>(stream(), args, Parts(args, scratch)); });
+  with_device_type(args.out.dtype(), [&]<class T>() { launch_cached<T>(stream(), args, ChunkParts(args, scratch)); });
 }
 
 }  // namespace weft::cuda

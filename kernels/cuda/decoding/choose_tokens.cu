@@ -2,21 +2,24 @@
 #include "kernels/cuda/cross_entropy.cuh"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/runtime/types.h"
+#include "kernels/cuda/tuning.h"
+#include "kernels/formulas/token_scores.h"
 #include "kernels/ops/choose_tokens.h"
 
-// A block a text. Its scores lie in the workspace, where the rules change them; they begin on 16 bytes.
+// One block chooses for one text. Its scores lie in the workspace, where the rules change them; they begin on a
+// multiple of 16 bytes.
 namespace weft::cuda {
 namespace {
 
-constexpr int kThreads = 512;  // the most for a text whose registers still suffice: rows are long, and texts are few
+constexpr int kThreads = tuning::kChooseThreads;
 constexpr int kWarps = kThreads / kWarp;
 constexpr int N = kVector<float>;
 
-// A candidate as a number: the better one's is larger. 0: none.
+// A candidate as a number: the better one has the larger key; 0 stands for no candidate.
 using Key = unsigned long long;
 constexpr Key kNone = 0, kBeyondAll = ~Key{0};
 
-struct Step {
+struct ChooseTokensArgs {
   const float* logits;
   const int32_t *rows, *blocked_begins, *blocked, *repeated_begins, *repeated;
   const double* uniforms;  // may be null
@@ -28,16 +31,16 @@ struct Step {
   double scale;
 };
 
-struct Words {
+struct BlockWords {
   float most[kWarps];
   double sum[kWarps], mass[kWarps];
   Key best[2][kWarps];
 };
 
-// log(sum(exp(scale x))) in one pass: sums that were begun below a larger maximum are scaled down. If every x is -inf
-// or NaN, the sum of the differences to 0 tells which.
+// log(sum(exp(scale x))) in one pass: sums that were begun with a smaller maximum are scaled down. If every x is -inf
+// or NaN, the sum of the differences to 0 shows which.
 template <bool kAligned>
-__device__ double log_sum_exp(const float* x, int n, double scale, Words& words) {
+__device__ double log_sum_exp(const float* x, int n, double scale, BlockWords& words) {
   const auto factor = static_cast<float>(scale);
   const auto origin = [](float most) { return most == kMinusInfinity ? 0.0f : most; };
   float most = kMinusInfinity;
@@ -60,19 +63,19 @@ __device__ double log_sum_exp(const float* x, int n, double scale, Words& words)
 }
 
 template <bool kAligned>
-__device__ void set_scores(const Step& step, const float* row, double log_sum, float* scores) {
+__device__ void set_scores(const ChooseTokensArgs& step, const float* row, double log_sum, float* scores) {
   for_pieces<false, N>(step.vocabulary, [&](int first) {
     float v[N];
     load_logits<kAligned>(row, first, step.vocabulary, v);
 #pragma unroll
-    for (int i = 0; i < N; ++i) v[i] = step.log_probabilities ? static_cast<float>(v[i] - log_sum) : v[i];
+    for (int i = 0; i < N; ++i) v[i] = step.log_probabilities ? formulas::log_probability(v[i], log_sum) : v[i];
     store_piece<true>(scores + first, step.vocabulary - first, v);
   });
   const int text = static_cast<int>(blockIdx.x), threads = static_cast<int>(blockDim.x);
   __syncthreads();  // tokens of the lists are other threads'
   for (int i = step.repeated_begins[text] + threadIdx.x; i < step.repeated_begins[text + 1]; i += threads) {
     float& x = scores[step.repeated[i]];
-    x = x > 0 ? x / step.penalty : x * step.penalty;
+    x = formulas::penalised(x, step.penalty);
   }
   __syncthreads();  // a token may be in both
   for (int i = step.blocked_begins[text] + threadIdx.x; i < step.blocked_begins[text + 1]; i += threads) {
@@ -83,14 +86,14 @@ __device__ void set_scores(const Step& step, const float* row, double log_sum, f
 
 __device__ Key key_of(float score, int token) {
   if (!(score > kMinusInfinity)) return kNone;
-  const unsigned bits = __float_as_uint(score + 0.0f);  // -0 is as good as 0
+  const unsigned bits = __float_as_uint(score + 0.0f);  // -0 equals 0
   const unsigned rising = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
   return static_cast<Key>(rising) << 32 | ~static_cast<unsigned>(token);
 }
 __device__ int token_of(Key key) { return key == kNone ? -1 : static_cast<int>(~static_cast<unsigned>(key)); }
 __device__ Key better(Key a, Key b) { return a > b ? a : b; }
 
-// The best below `bound` of the pieces at begin, begin + stride, ...
+// Returns the best key below `bound` among the pieces at begin, begin + stride, ...
 __device__ Key best_below(Key bound, const float* scores, int vocabulary, int begin, int stride) {
   Key best = kNone;
   for (int first = begin; first < vocabulary; first += stride) {
@@ -111,8 +114,10 @@ __device__ void write(double* out, int token, const float* scores, const float* 
   out[2] = token < 0 ? -1 : row[token];
 }
 
-// Each thread knows the best of its own pieces. When that one is chosen, its warp looks for the next of them together.
-__device__ void choose_best(const Step& step, const float* row, const float* scores, double* out, Words& words) {
+// Each thread knows the best key of its own pieces. When that one is chosen, its warp looks for their next best
+// together.
+__device__ void choose_best(const ChooseTokensArgs& step, const float* row, const float* scores, double* out,
+                            BlockWords& words) {
   const int threads = static_cast<int>(blockDim.x), me = static_cast<int>(threadIdx.x), lane = me % kWarp;
   Key mine = best_below(kBeyondAll, scores, step.vocabulary, me * N, threads * N);
   for (int i = 0; i < step.count; ++i) {
@@ -127,18 +132,19 @@ __device__ void choose_best(const Step& step, const float* row, const float* sco
   }
 }
 
-// Shares of the mass, of neighbouring tokens; 0 of those that cannot be drawn.
-__device__ void load_shares(const Step& step, const float* scores, double log_mass, int first, double (&share)[N]) {
+// The probabilities of neighbouring tokens; 0 if a token cannot be drawn, and for NaN.
+__device__ void load_shares(const ChooseTokensArgs& step, const float* scores, double log_mass, int first,
+                            double (&share)[N]) {
   float v[N];
   load_logits<true>(scores, first, step.vocabulary, v);
 #pragma unroll
-  for (int i = 0; i < N; ++i) share[i] = fmax(exp(static_cast<double>(v[i]) * step.scale - log_mass), 0.0);  // NaN: 0
+  for (int i = 0; i < N; ++i) share[i] = fmax(formulas::share(v[i], step.scale, log_mass), 0.0);
 }
 
-// In tokens from `begin` to `end`, a whole warp together: where the sum that is `before` ahead of them reaches
-// `uniform`. Rounding may leave it short: then the last token that has a share.
-__device__ int draw_in(const Step& step, const float* scores, double log_mass, int begin, int end, double before,
-                       double uniform) {
+// Returns the token of begin .. end at which the sum of shares, `before` ahead of them, reaches `uniform`; if rounding
+// leaves the sum short, the last token that has a share. A whole warp calls it.
+__device__ int draw_in(const ChooseTokensArgs& step, const float* scores, double log_mass, int begin, int end,
+                       double before, double uniform) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   int drawn = -1;
   for (int tile = begin; tile < end; tile += kWarp * N) {
@@ -146,7 +152,7 @@ __device__ int draw_in(const Step& step, const float* scores, double log_mass, i
     double share[N];
     load_shares(step, scores, log_mass, first, share);
     const double own = share[0] + share[1] + share[2] + share[3];
-    double sum = own;  // of the lanes up to this one
+    double sum = own;  // over the lanes up to this one
 #pragma unroll
     for (int distance = 1; distance < kWarp; distance *= 2) {
       const double other = __shfl_up_sync(kAllLanes, sum, distance);
@@ -169,8 +175,8 @@ __device__ int draw_in(const Step& step, const float* scores, double log_mass, i
 }
 
 // Each warp sums a run of neighbouring tokens; the one whose run has the drawn token looks for it.
-__device__ void draw(const Step& step, const float* row, const float* scores, double log_mass, double* out,
-                     Words& words) {
+__device__ void draw(const ChooseTokensArgs& step, const float* row, const float* scores, double log_mass, double* out,
+                     BlockWords& words) {
   constexpr int kTile = kWarp * N;
   const int warps = static_cast<int>(blockDim.x) / kWarp, me = static_cast<int>(threadIdx.x);
   const int warp = me / kWarp, lane = me % kWarp;
@@ -199,8 +205,8 @@ __device__ void draw(const Step& step, const float* row, const float* scores, do
 }
 
 template <bool kAligned>
-__global__ void __launch_bounds__(kThreads) choose_for_text(const Step step) {
-  __shared__ Words words;
+__global__ void __launch_bounds__(kThreads) choose_text_tokens(const ChooseTokensArgs step) {
+  __shared__ BlockWords words;
   const int64_t text = blockIdx.x;
   const float* const row = step.logits + static_cast<int64_t>(step.rows[text]) * step.vocabulary;
   float* const scores = step.scores + text * step.stride;
@@ -226,25 +232,25 @@ template <>
 void CudaBackend::run(const ChooseTokens& args, Scratch scratch) {
   const TextRules& rules = args.rules;
   const int64_t texts = rules.rows.elements(), vocabulary = args.logits.columns(), stride = stride_of(args);
-  const Step step{.logits = elements_of<float>(args.logits),
-                  .rows = elements_of<int32_t>(rules.rows),
-                  .blocked_begins = elements_of<int32_t>(rules.blocked_begins),
-                  .blocked = elements_of<int32_t>(rules.blocked),
-                  .repeated_begins = elements_of<int32_t>(rules.repeated_begins),
-                  .repeated = elements_of<int32_t>(rules.repeated),
-                  .uniforms = elements_of<double>(args.uniforms),
-                  .scores = scratch.take<float>(texts * stride),
-                  .out = elements_of<double>(args.out),
-                  .vocabulary = static_cast<int>(vocabulary),
-                  .stride = static_cast<int>(stride),
-                  .count = static_cast<int>(args.count),
-                  .log_probabilities = args.log_probabilities,
-                  .masses = args.masses || args.uniforms,
-                  .penalty = static_cast<float>(args.penalty),
-                  .scale = args.scale};
+  const ChooseTokensArgs step{.logits = elements_of<float>(args.logits),
+                              .rows = elements_of<int32_t>(rules.rows),
+                              .blocked_begins = elements_of<int32_t>(rules.blocked_begins),
+                              .blocked = elements_of<int32_t>(rules.blocked),
+                              .repeated_begins = elements_of<int32_t>(rules.repeated_begins),
+                              .repeated = elements_of<int32_t>(rules.repeated),
+                              .uniforms = elements_of<double>(args.uniforms),
+                              .scores = scratch.take<float>(texts * stride),
+                              .out = elements_of<double>(args.out),
+                              .vocabulary = static_cast<int>(vocabulary),
+                              .stride = static_cast<int>(stride),
+                              .count = static_cast<int>(args.count),
+                              .log_probabilities = args.log_probabilities,
+                              .masses = args.masses || args.uniforms,
+                              .penalty = static_cast<float>(args.penalty),
+                              .scale = args.scale};
   // As few threads as have a piece each, so that small vocabularies have more than one block on a multiprocessor.
   const int64_t warps = std::clamp<int64_t>((stride / N + kWarp - 1) / kWarp, 1, kWarps);
-  auto* const kernel = vectorised(step.logits, vocabulary) ? choose_for_text<true> : choose_for_text<false>;
+  auto* const kernel = vectorised(step.logits, vocabulary) ? choose_text_tokens<true> : choose_text_tokens<false>;
   launch(stream(), kernel, static_cast<unsigned>(texts), static_cast<unsigned>(warps * kWarp), 0, step);
 }
 

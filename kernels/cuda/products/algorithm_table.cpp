@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kVersion = 1;
-constexpr int kDepth = 5;     // file, table, products, one of them, its alignments
+constexpr int kDepth = 5;     // file, table, products, product, alignments
 constexpr size_t kWord = 16;  // hexadecimal digits
 constexpr size_t kWords = std::extent_v<decltype(cublasLtMatmulAlgo_t::data)>;
 
@@ -32,7 +32,7 @@ cublasLtMatmulAlgo_t algorithm_of(const std::string& digits) {
   for (size_t i = 0; i < kWords; ++i) {
     const char *first = digits.data() + i * kWord, *last = first + kWord;
     const auto [end, error] = std::from_chars(first, last, algorithm.data[i], 16);
-    require<DataError>(error == std::errc{} && end == last, "an algorithm that is no hexadecimal number");
+    require<DataError>(error == std::errc{} && end == last, "an algorithm that is not a hexadecimal number");
   }
   return algorithm;
 }
@@ -92,11 +92,12 @@ std::string file_of(Json table) {
   return Json{{"version", kVersion}, {"checksum", sum}, {"table", std::move(table)}}.dump(1) + "\n";
 }
 
-// The table of a file whose checksum fits.
+// Returns the table of a file if its checksum matches.
 Json checked_table(const Json& file) {
   const int version = file.at("version").get<int>();
   require<DataError>(version == kVersion, "version {}; this build reads version {}", version, kVersion);
-  require<DataError>(file.at("checksum").get<std::string>() == checksum(file.at("table")), "the checksum is another");
+  require<DataError>(file.at("checksum").get<std::string>() == checksum(file.at("table")),
+                     "the checksum does not match");
   return file.at("table");
 }
 
@@ -143,9 +144,9 @@ std::string AlgorithmTable::take(const std::string& text, const std::string& fro
     chosen_.merge(read);
     return {};
   } catch (const Json::exception& error) {
-    throw DataError(fmt::format("{}: no table of algorithms: {}", from, error.what()));
+    throw DataError(fmt::format("{}: not a table of algorithms: {}", from, error.what()));
   } catch (const DataError& error) {
-    throw DataError(fmt::format("{}: no table of algorithms: {}", from, error.what()));
+    throw DataError(fmt::format("{}: not a table of algorithms: {}", from, error.what()));
   }
 }
 

@@ -8,8 +8,8 @@ namespace weft::cuda {
 
 std::shared_ptr<const BlasLibrary> BlasLibrary::open() {
   const SharedLibrary library(
-      "libcublasLt.so.13", "CUDA's matrix products are not to be had",
-      "install CUDA 13's cuBLAS, or say in LD_LIBRARY_PATH where it is; device: cpu needs none of it");
+      "libcublasLt.so.13", "cannot load cuBLASLt, CUDA's matrix products",
+      "install CUDA 13's cuBLAS, or add its folder to LD_LIBRARY_PATH; device: cpu does not need it");
   auto blas = std::make_shared<BlasLibrary>();
   library.find("cublasLtCreate", blas->create);
   library.find("cublasLtDestroy", blas->destroy);

@@ -7,7 +7,7 @@
 
 namespace weft::cuda {
 
-// cuBLASLt, opened when the first device of the process is used and kept: to load it takes 0.1 s and 190 MB, which a
+// cuBLASLt. It is opened when the process first uses a device, and kept: loading takes 0.1 s and 190 MB, which a
 // process that computes on the CPU does not pay.
 struct BlasLibrary {
   decltype(&cublasLtCreate) create;
@@ -26,9 +26,9 @@ struct BlasLibrary {
   decltype(&cublasLtMatmulPreferenceDestroy) destroy_preference;
   decltype(&cublasLtMatmulPreferenceSetAttribute) set_preference;
 
-  // DeviceError that names the library, where it was looked for, and what is missing in it.
+  // Throws a DeviceError that names the library, where it was looked for, and what is missing in it.
   static std::shared_ptr<const BlasLibrary> open();
-  // Throws what `status` says.
+  // Throws a DeviceError with the library's words for `status`, unless it is success.
   void check(cublasStatus_t status, const char* call) const;
   std::string version_text() const;  // "cuBLASLt 13.1.0"
 };

@@ -7,14 +7,13 @@
 
 #include "kernels/cuda/runtime/device_allocator.h"
 #include "kernels/cuda/runtime/errors.h"
+#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int kRepeats = 4;  // timed, after one run that is not: the first one loads the kernel
-
-// Device memory while it is measured. It comes from the device and not from the pool, whose blocks stay: it is needed
-// once for each shape.
+// Device memory for measuring. It comes from the device and not from the pool, which keeps its blocks: each shape needs
+// it once.
 class TrialMemory {
  public:
   TrialMemory(int device, size_t bytes)
@@ -35,8 +34,9 @@ class TrialMemory {
   bool there_;
 };
 
-// All runs are queued before the host waits, so that the device does not.
-double shortest_milliseconds(const ProductQueue& queue, const Gemm& gemm, const Product& product,
+// The first run loads the kernel and is not timed. All runs are queued before the host waits, so that the device never
+// does.
+double shortest_milliseconds(const ProductQueue& queue, const FusedGemm& gemm, const Product& product,
                              const cublasLtMatmulAlgo_t& algorithm) {
   constexpr double kRefused = std::numeric_limits<double>::infinity();
   if (queue.run(gemm, product, algorithm) != CUBLAS_STATUS_SUCCESS) return kRefused;
@@ -46,7 +46,7 @@ double shortest_milliseconds(const ProductQueue& queue, const Gemm& gemm, const 
     queue.stream.record(*marks.back());
   };
   mark();
-  for (int i = 0; i < kRepeats; ++i) {
+  for (int i = 0; i < tuning::kProductRepeats; ++i) {
     if (queue.run(gemm, product, algorithm) != CUBLAS_STATUS_SUCCESS) return kRefused;
     mark();
   }
@@ -58,7 +58,7 @@ double shortest_milliseconds(const ProductQueue& queue, const Gemm& gemm, const 
 
 }  // namespace
 
-std::optional<cublasLtMatmulAlgo_t> fastest(const ProductQueue& queue, const Gemm& gemm, bool tf32,
+std::optional<cublasLtMatmulAlgo_t> fastest(const ProductQueue& queue, const FusedGemm& gemm, bool tf32,
                                             std::span<const cublasLtMatmulAlgo_t> algorithms) {
   if (algorithms.size() == 1) return algorithms.front();
   const size_t bytes = static_cast<size_t>(gemm.m * gemm.n) * size_of(gemm.output);
@@ -66,7 +66,7 @@ std::optional<cublasLtMatmulAlgo_t> fastest(const ProductQueue& queue, const Gem
   const int device = queue.stream.device();
   const TrialMemory result(device, bytes), saved(device, saves ? bytes : 0);
   if (!result.there() || !saved.there()) return std::nullopt;
-  Gemm trial = gemm;
+  FusedGemm trial = gemm;
   trial.c = result.get();
   if (saves) trial.saved = saved.get();
   if (gemm.add) check(cudaMemsetAsync(trial.c, 0, bytes, queue.stream.get()), "clearing a result to add to");

@@ -7,10 +7,11 @@
 
 namespace weft::cuda {
 
-// The fastest of several algorithms for a product: each runs a few times on its operands, and its shortest time counts.
-// Results go to memory of their own, which is given back: the product's, which it may add to, are as before. Nothing if
-// there is not enough memory for that. Waits for the stream; the first of equally fast ones is taken.
-std::optional<cublasLtMatmulAlgo_t> fastest(const ProductQueue& queue, const Gemm& gemm, bool tf32,
+// Returns the fastest of several algorithms for a product: each runs a few times on its operands, and its shortest time
+// counts; of equally fast ones the first. Results go to memory of their own, which is released, so that the product's
+// own result, which it may add to, stays as it was. Returns nothing if there is not enough memory for that. Waits for
+// the stream.
+std::optional<cublasLtMatmulAlgo_t> fastest(const ProductQueue& queue, const FusedGemm& gemm, bool tf32,
                                             std::span<const cublasLtMatmulAlgo_t> algorithms);
 
 }  // namespace weft::cuda

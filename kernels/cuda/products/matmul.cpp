@@ -11,12 +11,12 @@
 #include "kernels/cuda/products/product.h"
 #include "kernels/cuda/runtime/devices.h"
 #include "kernels/cuda/runtime/errors.h"
+#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 namespace {
 
-constexpr int64_t kRowStep = 64;
-constexpr int kCandidates = 8;  // that are measured at most
+using tuning::kProductCandidates, tuning::kProductRowStep, tuning::kProductWorkspaceBytes;
 
 // The largest power of two that divides an address, up to what matters.
 uint32_t alignment(const void* p) {
@@ -25,17 +25,17 @@ uint32_t alignment(const void* p) {
   return static_cast<uint32_t>(address & (~address + 1));
 }
 
-// The same product with its number of rows rounded up. The sum of a weight's gradient runs over rows: there k is what
-// varies; everything else is the model's.
-Gemm rounded(Gemm gemm) {
-  const auto up = [](int64_t rows) { return (rows + kRowStep - 1) / kRowStep * kRowStep; };
+// The same product with its number of rows rounded up: m, and k in the gradient of a weight, which sums over rows. The
+// model fixes every other size.
+FusedGemm rounded(FusedGemm gemm) {
+  const auto up = [](int64_t rows) { return (rows + kProductRowStep - 1) / kProductRowStep * kProductRowStep; };
   gemm.m = up(gemm.m);
   if (gemm.transpose_a) gemm.k = up(gemm.k);
   return gemm;
 }
 
-ProductKey key_of(const Gemm& gemm, bool tf32) {
-  const Gemm g = rounded(gemm);
+ProductKey key_of(const FusedGemm& gemm, bool tf32) {
+  const FusedGemm g = rounded(gemm);
   return {.m = g.m,
           .n = g.n,
           .k = g.k,
@@ -58,7 +58,7 @@ struct MatmulEngine::State {
       : stream(on), blas(BlasLibrary::open()), table(device_name(on.device()), blas->version_text()) {
     select_device(stream.device());
     blas->check(blas->create(&handle), "opening a device");
-    check(cudaMalloc(&workspace, ProductQueue::kWorkspaceBytes), "allocating the workspace of matrix products");
+    check(cudaMalloc(&workspace, kProductWorkspaceBytes), "allocating the workspace of matrix products");
   }
   ~State() {
     check_quietly(cudaFree(workspace), "freeing the workspace of matrix products");
@@ -66,21 +66,21 @@ struct MatmulEngine::State {
   }
   ProductQueue queue() const { return {stream, *blas, handle, workspace}; }
 
-  // What the library has for a product, at most `most`, the supposedly best first.
-  std::vector<cublasLtMatmulAlgo_t> ask(const Gemm& gemm, int most) const {
+  // Asks the library for up to `most` algorithms; it puts first what it holds for the fastest.
+  std::vector<cublasLtMatmulAlgo_t> ask(const FusedGemm& gemm, int most) const {
     cublasLtMatmulPreference_t made = nullptr;
     blas->check(blas->create_preference(&made), "making a preference");
     const Owned preference(made, blas->destroy_preference);
     const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
       blas->check(blas->set_preference(made, attribute, &value, sizeof value), "preferring an algorithm");
     };
-    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, ProductQueue::kWorkspaceBytes);
+    prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kProductWorkspaceBytes);
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment(gemm.b));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment(gemm.a));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment(gemm.c));
     prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment(gemm.c));
     const Product product(*blas, gemm, options.tf32);
-    std::array<cublasLtMatmulHeuristicResult_t, kCandidates> found{};
+    std::array<cublasLtMatmulHeuristicResult_t, kProductCandidates> found{};
     int count = 0;
     const cublasStatus_t status =
         blas->heuristic(handle, product.description(), product.first(), product.second(), product.result(),
@@ -95,26 +95,26 @@ struct MatmulEngine::State {
     throw DeviceError(fmt::format("cuBLASLt has no algorithm for [{}, {}] x [{}, {}], {} to {}: {}", gemm.m, gemm.k,
                                   gemm.k, gemm.n, name(gemm.input), name(gemm.output), blas->status_string(status)));
   }
-  cublasLtMatmulAlgo_t first(const Gemm& gemm) const { return ask(gemm, 1).front(); }
+  cublasLtMatmulAlgo_t first(const FusedGemm& gemm) const { return ask(gemm, 1).front(); }
 
   bool fits(const cublasLtMatmulAlgo_t& algorithm, const Product& product) const {
     cublasLtMatmulHeuristicResult_t needs{};
     const cublasStatus_t status =
         blas->check_algorithm(handle, product.description(), product.first(), product.second(), product.result(),
                               product.result(), &algorithm, &needs);
-    return status == CUBLAS_STATUS_SUCCESS && needs.workspaceSize <= ProductQueue::kWorkspaceBytes;
+    return status == CUBLAS_STATUS_SUCCESS && needs.workspaceSize <= kProductWorkspaceBytes;
   }
 
-  // For all numbers of rows of its step. The library's first is that of the rounded number, and so does not depend on
-  // which of them is met first. It is taken too, and remembered, where there is no memory to measure in.
-  cublasLtMatmulAlgo_t decide(const Gemm& gemm) const {
+  // Decides for all numbers of rows of a step. The library's first choice is that for the rounded number, so that it
+  // does not depend on which of them comes first. It is also taken, and kept, if there is no memory to measure in.
+  cublasLtMatmulAlgo_t decide(const FusedGemm& gemm) const {
     if (options.algorithms == AlgorithmChoice::First) return first(rounded(gemm));
-    if (const auto measured = fastest(queue(), gemm, options.tf32, ask(gemm, kCandidates))) return *measured;
+    if (const auto measured = fastest(queue(), gemm, options.tf32, ask(gemm, kProductCandidates))) return *measured;
     return first(rounded(gemm));
   }
 
-  // The algorithm kept for this shape with a number of rows near it, if it takes this one too.
-  cublasLtMatmulAlgo_t choose(const Gemm& gemm, const Product& product) {
+  // Returns the algorithm kept for this shape with a number of rows near it, if it fits this one too.
+  cublasLtMatmulAlgo_t choose(const FusedGemm& gemm, const Product& product) {
     const ProductKey key = key_of(gemm, options.tf32);
     const cublasLtMatmulAlgo_t* kept = table.find(key);
     if (!kept) kept = &table.keep(key, decide(gemm));
@@ -143,7 +143,7 @@ std::string MatmulEngine::tuned() const {
 
 void MatmulEngine::take_tuned(const std::string& text, const std::string& from) {
   if (const std::string why_not = state_->table.take(text, from); !why_not.empty()) {
-    log_info("{}: algorithms of matrix products are measured anew: {}", from, why_not);
+    log_info("{}: algorithms of matrix products are measured again: {}", from, why_not);
   }
 }
 
@@ -158,7 +158,7 @@ std::string MatmulEngine::choices() const {
   return "measured: " + state_->table.digest();
 }
 
-void MatmulEngine::run(const Gemm& gemm) {
+void MatmulEngine::run(const FusedGemm& gemm) {
   State& s = *state_;
   select_device(s.stream.device());
   if (gemm.m == 0 || gemm.n == 0) return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/products/product.h"
 
+#include "kernels/cuda/tuning.h"
+
 namespace weft::cuda {
 namespace {
 
@@ -8,7 +10,7 @@ cudaDataType_t type_of(DType dtype) { return dtype == DType::F32 ? CUDA_R_32F : 
 
 }  // namespace
 
-cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
+cublasLtEpilogue_t epilogue_of(const FusedGemm& gemm) {
   switch (gemm.gelu) {
     case FusedGelu::Forward:
       return gemm.bias ? CUBLASLT_EPILOGUE_GELU_AUX_BIAS : CUBLASLT_EPILOGUE_GELU_AUX;
@@ -20,7 +22,7 @@ cublasLtEpilogue_t epilogue_of(const Gemm& gemm) {
   throw InternalError("no such epilogue");
 }
 
-Product::Product(const BlasLibrary& blas, const Gemm& g, bool tf32)
+Product::Product(const BlasLibrary& blas, const FusedGemm& g, bool tf32)
     : blas_(blas),
       description_(describe(g, tf32), blas.destroy_description),
       first_(layout(g.input, g.transpose_b ? g.k : g.n, g.transpose_b ? g.n : g.k), blas.destroy_layout),
@@ -32,7 +34,7 @@ void Product::set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes
   blas_.check(blas_.set_description(description, attribute, &value, sizeof value), "describing a product");
 }
 
-cublasLtMatmulDesc_t Product::describe(const Gemm& g, bool tf32) const {
+cublasLtMatmulDesc_t Product::describe(const FusedGemm& g, bool tf32) const {
   const auto compute = tf32 && g.input == DType::F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   cublasLtMatmulDesc_t made = nullptr;
   blas_.check(blas_.create_description(&made, compute, CUDA_R_32F), "making a description");
@@ -55,12 +57,12 @@ cublasLtMatrixLayout_t Product::layout(DType dtype, int64_t rows, int64_t column
   return made;
 }
 
-cublasStatus_t ProductQueue::run(const Gemm& gemm, const Product& product,
+cublasStatus_t ProductQueue::run(const FusedGemm& gemm, const Product& product,
                                  const cublasLtMatmulAlgo_t& algorithm) const {
   const float one = 1, beta = gemm.add ? 1 : 0;
   return blas.matmul(handle, product.description(), &one, gemm.b, product.first(), gemm.a, product.second(), &beta,
-                     gemm.c, product.result(), gemm.c, product.result(), &algorithm, workspace, kWorkspaceBytes,
-                     stream.get());
+                     gemm.c, product.result(), gemm.c, product.result(), &algorithm, workspace,
+                     tuning::kProductWorkspaceBytes, stream.get());
 }
 
 }  // namespace weft::cuda

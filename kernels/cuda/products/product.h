@@ -5,7 +5,7 @@
 
 namespace weft::cuda {
 
-// What cuBLASLt makes and must be given back to it.
+// An object that cuBLASLt makes and must be given back to it.
 template <class Handle, class Destroy>
 class Owned {
  public:
@@ -20,17 +20,17 @@ class Owned {
   Destroy destroy_;
 };
 
-cublasLtEpilogue_t epilogue_of(const Gemm& gemm);
+cublasLtEpilogue_t epilogue_of(const FusedGemm& gemm);
 
-// A matrix product as cuBLASLt is told of it.
+// A matrix product as cuBLASLt describes it.
 class Product {
  public:
   // Only inputs of fp32 are rounded to TF32.
-  Product(const BlasLibrary& blas, const Gemm& gemm, bool tf32);
+  Product(const BlasLibrary& blas, const FusedGemm& gemm, bool tf32);
 
   cublasLtMatmulDesc_t description() const { return description_.get(); }
-  // cuBLASLt speaks of matrices whose columns are dense: a row-major [rows, columns] is one of theirs transposed,
-  // [columns, rows]. So it is given c^T = op(b)^T op(a)^T, with b first.
+  // cuBLASLt's matrices have dense columns: a row-major [rows, columns] is one of theirs transposed, [columns, rows].
+  // So it computes c^T = op(b)^T op(a)^T, with b first.
   cublasLtMatrixLayout_t first() const { return first_.get(); }
   cublasLtMatrixLayout_t second() const { return second_.get(); }
   cublasLtMatrixLayout_t result() const { return result_.get(); }
@@ -38,7 +38,7 @@ class Product {
  private:
   template <class T>
   void set(cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t attribute, const T& value) const;
-  cublasLtMatmulDesc_t describe(const Gemm& gemm, bool tf32) const;
+  cublasLtMatmulDesc_t describe(const FusedGemm& gemm, bool tf32) const;
   cublasLtMatrixLayout_t layout(DType dtype, int64_t rows, int64_t columns) const;
 
   using Layout = Owned<cublasLtMatrixLayout_t, decltype(&cublasLtMatrixLayoutDestroy)>;
@@ -47,16 +47,14 @@ class Product {
   Layout first_, second_, result_;
 };
 
-// Where products run: a stream, and memory that the products of this stream alone work in.
+// Where products run: a stream, and a workspace that its products alone use.
 struct ProductQueue {
-  static constexpr size_t kWorkspaceBytes = size_t{32} << 20;  // what NVIDIA's manual recommends for sm_90
-
   const Stream& stream;
   const BlasLibrary& blas;
   cublasLtHandle_t handle;
   void* workspace;
 
-  cublasStatus_t run(const Gemm& gemm, const Product& product, const cublasLtMatmulAlgo_t& algorithm) const;
+  cublasStatus_t run(const FusedGemm& gemm, const Product& product, const cublasLtMatmulAlgo_t& algorithm) const;
 };
 
 }  // namespace weft::cuda

@@ -6,10 +6,10 @@
 namespace weft::cuda {
 namespace {
 
-// A capture that ends with this, also where an error leaves it.
+// A capture that ends with this object, also if an error leaves it.
 class Capture {
  public:
-  // Relaxed: the first operations of a graph may ask the device for memory, which is as safe as without a capture.
+  // Relaxed: the first operations of a graph may allocate device memory, as safely as without a capture.
   explicit Capture(const Stream& stream) : stream_(stream) {
     select_device(stream.device());
     check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeRelaxed), "beginning a graph");
@@ -41,7 +41,7 @@ CapturedGraph::CapturedGraph(const Stream& stream, const std::function<void()>& 
   check(cudaGraphInstantiate(&program_, capture.end(), 0), "making a graph");
 }
 
-// What of it is under way still comes to its end.
+// Work of the graph that is under way still finishes.
 CapturedGraph::~CapturedGraph() { check_quietly(cudaGraphExecDestroy(program_), "ending a graph"); }
 
 void CapturedGraph::launch() {

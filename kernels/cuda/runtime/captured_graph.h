@@ -9,8 +9,8 @@
 
 namespace weft::cuda {
 
-// What is put into a stream while `queue` runs, and into others that wait for it there: these must have been waited for
-// in turn when it ends. DeviceError where something in it cannot be captured.
+// A graph of the work that `queue` puts into a stream, and into others that wait for it there; the stream must wait for
+// these in turn before `queue` returns. Throws DeviceError if something in it cannot be captured.
 class CapturedGraph : public DeviceGraph {
  public:
   CapturedGraph(const Stream& stream, const std::function<void()>& queue);

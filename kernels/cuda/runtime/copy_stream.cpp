@@ -8,7 +8,7 @@ namespace weft::cuda {
 CopyStream::CopyStream(const Stream& operations)
     : operations_(operations), copies_(operations.device()), forked_(operations.device()), done_(operations.device()) {}
 
-// A mark is where its event was when the wait was queued: it may be set anew for the next fork at once.
+// A wait refers to the mark as it is when the wait is queued, so the next fork may set it again at once.
 void CopyStream::fork() {
   operations_.record(forked_);
   copies_.wait(forked_);

@@ -8,7 +8,7 @@
 
 namespace weft::cuda {
 
-// Copies on a stream beside that of the operations: a device's copy engines work while its cores do.
+// Copies on a stream of their own beside the operations: a device's copy engines work while its cores do.
 class CopyStream : public CopyQueue {
  public:
   explicit CopyStream(const Stream& operations);
@@ -23,8 +23,8 @@ class CopyStream : public CopyQueue {
   const Stream& operations_;
   Stream copies_;
   Event forked_, done_;
-  bool unjoined_ = false;           // there are copies that operations have not been told to wait for
-  std::optional<Staging> staging_;  // of uploads, once there are any
+  bool unjoined_ = false;           // operations do not wait yet for some of the copies
+  std::optional<Staging> staging_;  // made by the first upload
 };
 
 }  // namespace weft::cuda

@@ -10,11 +10,11 @@
 namespace weft::cuda {
 namespace {
 
-constexpr size_t kAlignment = 512;  // more than any access or library asks for
+constexpr size_t kAlignment = 512;  // more than any access or library needs
 constexpr size_t kLargeStep = size_t{2} << 20;
 constexpr size_t kHostPage = size_t{4} << 10;
 
-// What an allocation answered: no block if there is no such memory.
+// Returns the block of an allocation, or no block if the memory ran out.
 MemoryBlock block_of(cudaError_t answer, void* memory, size_t size, const char* call) {
   if (answer == cudaErrorMemoryAllocation) {
     cudaGetLastError();
@@ -30,7 +30,7 @@ class DeviceAllocator : public Allocator {
   explicit DeviceAllocator(int device) : device_(device) {}
   Device device() const override { return {DeviceKind::Cuda, device_}; }
 
-  // Eighths of a power of two; large blocks by the device's pages.
+  // Sizes are rounded to eighths of a power of two, those of large blocks to the device's pages.
   size_t block_size(size_t bytes) const override {
     const size_t least = std::max(bytes, kAlignment);
     const size_t step = std::clamp(std::bit_floor(least) / 8, kAlignment, kLargeStep);
@@ -44,7 +44,7 @@ class DeviceAllocator : public Allocator {
     return block_of(answer, memory, size, "allocating device memory");
   }
 
-  // cudaFree waits for whatever the device still does: nothing reads a block that is gone.
+  // cudaFree waits for all work of the device: nothing reads a released block.
   void release(const MemoryBlock& block) noexcept override {
     check_quietly(cudaSetDevice(device_), "choosing a device");
     check_quietly(cudaFree(block.address), "freeing device memory");

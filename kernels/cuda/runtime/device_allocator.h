@@ -6,10 +6,10 @@
 
 namespace weft::cuda {
 
-// A device's memory, for a MemoryPool, which keeps what is given back: a warm training step asks the device for
-// nothing.
+// A device's memory, for a MemoryPool, which keeps released blocks: a warm training step allocates nothing on the
+// device.
 std::shared_ptr<Allocator> device_allocator(int device);
-// Of the host's memory, pinned: a device copies to and from it on its own. To the host it is memory like any other.
+// Pinned host memory: a device copies to and from it on its own. The host uses it like any other memory.
 std::shared_ptr<Allocator> pinned_allocator(int device);
 
 }  // namespace weft::cuda

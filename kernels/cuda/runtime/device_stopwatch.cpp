@@ -38,7 +38,7 @@ class StreamStopwatch : public DeviceStopwatch {
     stream_.record(*made);
     return made;
   }
-  // Marks in a graph are no marks of the stream.
+  // A mark recorded during a capture belongs to the graph and cannot be timed.
   bool captured() const {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream_.get(), &status), "asking whether a stream is captured");

@@ -20,7 +20,7 @@ namespace {
 
 std::string version_text(int version) { return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10); }
 
-// The newest CUDA that the driver can run; it answers 0 where there is none.
+// The newest CUDA that the driver can run; the runtime answers 0 if there is no driver.
 std::string driver_version() {
   int version = 0;
   check(cudaDriverGetVersion(&version), "asking for the driver's version");
@@ -50,12 +50,12 @@ std::string runtime_version() {
 
 namespace {
 
-// Before anything is allocated.
+// Throws ConfigError before anything is allocated.
 void require_code(int device, const std::string& name) {
   if (cuda::has_code_for(device)) return;
   throw ConfigError(
       fmt::format("CUDA device {} is {}, and this weft is built for {}", device, name, WEFT_CUDA_ARCHITECTURES),
-      "build it again with -DWEFT_CUDA_ARCHITECTURES=, the device's number and -real; its kernels need "
+      "rebuild with -DWEFT_CUDA_ARCHITECTURES=, the device's number and -real; weft's kernels need "
       "sm_80 or newer");
 }
 
@@ -84,7 +84,7 @@ std::unique_ptr<Backend> make_planned_cuda_backend() { return std::make_unique<c
 
 std::unique_ptr<Backend> make_cuda_backend(int index) {
   const cuda::VisibleDevices seen = cuda::visible_devices();
-  require<ConfigError>(index < seen.count, "CUDA device {} is asked for, but there are {}{}", index, seen.count,
+  require<ConfigError>(index < seen.count, "CUDA device {} is requested, but this process sees {}{}", index, seen.count,
                        seen.why_none.empty() ? "" : ": " + seen.why_none);
   require_code(index, cuda::device_name(index));
   return std::make_unique<cuda::CudaBackend>(index);

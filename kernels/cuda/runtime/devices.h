@@ -4,7 +4,7 @@
 
 namespace weft::cuda {
 
-// How many devices this process sees, and why there is none.
+// How many devices this process sees; if it sees none, why.
 struct VisibleDevices {
   int count = 0;
   std::string why_none;
@@ -12,7 +12,7 @@ struct VisibleDevices {
 VisibleDevices visible_devices();
 
 std::string device_name(int device);  // "NVIDIA H100 80GB HBM3, sm_90"
-// Whether this build has code that the device runs: machine code of its own, or PTX that is made into it.
+// Whether this build has code that the device runs: machine code for it, or PTX that the driver compiles.
 bool has_code_for(int device);
 std::string runtime_version();  // "CUDA 13.0"
 

@@ -15,10 +15,9 @@ std::string words(cudaError_t answer, const char* call) {
 
 void check(cudaError_t answer, const char* call) {
   if (answer == cudaSuccess) return;
-  cudaGetLastError();  // an error that the device survives is told once
+  cudaGetLastError();  // so that the next call does not report it again
   if (answer == cudaErrorMemoryAllocation) throw MemoryError(words(answer, call));
-  throw DeviceError(words(answer, call),
-                    "the kernel that failed may be an earlier one: CUDA_LAUNCH_BLOCKING=1 shows which");
+  throw DeviceError(words(answer, call), "an earlier kernel may have failed: CUDA_LAUNCH_BLOCKING=1 shows which");
 }
 
 void check_launch(cudaError_t answer, const void* kernel) {

@@ -4,13 +4,13 @@
 
 namespace weft::cuda {
 
-// What a call of the CUDA runtime answered: MemoryError where the device has no more memory, otherwise DeviceError,
-// with the runtime's own words. `call` says what was done: "copying 4096 bytes to device 0". An error of a kernel shows
-// at whichever call comes next.
+// Throws if a call of the CUDA runtime failed: MemoryError if the device is out of memory, else DeviceError, with the
+// runtime's own words. `call` names what was done: "copying 4096 bytes to device 0". An error of a kernel shows at the
+// next call.
 void check(cudaError_t answer, const char* call);
-// The same of a launch, which is named by its kernel.
+// check() of a launch, which its kernel names.
 void check_launch(cudaError_t answer, const void* kernel);
-// For destructors: logs what check() would have thrown.
+// For destructors: logs what check() would throw.
 void check_quietly(cudaError_t answer, const char* call) noexcept;
 
 }  // namespace weft::cuda

@@ -20,7 +20,7 @@ Staging::Staging(const Stream& stream)
     : stream_(stream),
       pieces_{Piece(stream.device()), Piece(stream.device()), Piece(stream.device()), Piece(stream.device())} {}
 
-// The copies read or write pinned memory that goes with this.
+// The copies read or write pinned memory that is freed next.
 Staging::~Staging() {
   for (const Piece& piece : pieces_) check_quietly(cudaEventSynchronize(piece.done.get()), "waiting for a copy");
 }

@@ -5,11 +5,12 @@
 #include <span>
 
 #include "kernels/cuda/runtime/stream.h"
+#include "kernels/cuda/tuning.h"
 
 namespace weft::cuda {
 
-// Between the host and a device by way of pinned memory, in pieces that take turns: while one travels the host fills or
-// empties the next. Pageable memory would be copied twice by the driver, and waited for.
+// Copies between the host and a device through pinned memory, in pieces that take turns: while one travels the host
+// fills or empties the next. The driver would copy pageable memory twice, and wait.
 class Staging {
  public:
   explicit Staging(const Stream& stream);
@@ -17,15 +18,14 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  // Queued; the host's bytes have been read when it returns.
+  // Queues the copy; when it returns, the host's bytes have been read.
   void upload(std::span<const std::byte> from, std::byte* to);
-  // Waits for everything that the stream holds.
+  // Waits for all work of the stream.
   void download(const std::byte* from, std::span<std::byte> to);
 
  private:
-  static constexpr size_t kPieceBytes = size_t{4} << 20;
-  static constexpr size_t kPieces = 4;
-  // Pinned memory, and the mark after the last copy that uses it.
+  static constexpr size_t kPieceBytes = tuning::kStagingPieceBytes, kPieces = tuning::kStagingPieces;
+  // Pinned memory, and a mark after the last copy that uses it.
   struct Piece {
     explicit Piece(int device);
     ~Piece();
@@ -34,7 +34,7 @@ class Staging {
     std::byte* memory = nullptr;
     Event done;
   };
-  // The piece that was used the longest ago, once its copy is done.
+  // Waits for the copy of the least recently used piece, and returns the piece.
   Piece& next();
 
   const Stream& stream_;

@@ -20,7 +20,7 @@ double Event::milliseconds_since(const Event& other) const {
   return milliseconds;
 }
 
-// Non-blocking: nothing of weft's uses the default stream, with which others would otherwise wait for each other.
+// Non-blocking: such a stream does not wait for the default stream, which weft does not use.
 Stream::Stream(int device) : device_(device) {
   select_device(device);
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");

@@ -6,11 +6,11 @@
 
 namespace weft::cuda {
 
-// Makes a device the calling thread's own, as each thread that works on it must. Costs next to nothing where it is
-// already.
+// Makes a device the calling thread's current one, as each thread that works on it must. It costs almost nothing if the
+// device is current already.
 void select_device(int device);
 
-// A mark in a stream's work. What times is recorded with more work than what only orders.
+// A mark in a stream's work. Marks that time cost more to record than marks that only order.
 class Event {
  public:
   enum class Kind : uint8_t { Order, Time };
@@ -19,15 +19,15 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   cudaEvent_t get() const { return event_; }
-  void wait() const;  // the host waits until what was before the mark is done; at once if it was never set
-  // Since another mark, both of kind Time, in the stream and done.
+  void wait() const;  // the host waits until the work before the mark is done; not at all if it was never set
+  // The time since another mark; both are of kind Time, in the stream and done.
   double milliseconds_since(const Event& other) const;
 
  private:
   cudaEvent_t event_ = nullptr;
 };
 
-// A queue of work on one device. Work of two streams runs in any order, but for what events say.
+// A queue of work on one device. Events alone order the work of two streams.
 class Stream {
  public:
   explicit Stream(int device);
@@ -37,10 +37,10 @@ class Stream {
 
   int device() const { return device_; }
   cudaStream_t get() const { return stream_; }
-  void record(const Event& event) const;  // sets the mark after all that is queued
-  void wait(const Event& event) const;    // what is queued from here on comes after the mark
-  void finish() const;                    // the host waits for all that is queued
-  bool capturing() const;                 // what is queued goes into a graph, and does not run
+  void record(const Event& event) const;  // sets the mark after all queued work
+  void wait(const Event& event) const;    // work queued from here on comes after the mark
+  void finish() const;                    // the host waits for all queued work
+  bool capturing() const;                 // queued work goes into a graph, and does not run
 
  private:
   int device_;

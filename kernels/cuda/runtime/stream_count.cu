@@ -10,8 +10,8 @@ namespace {
 using Number = std::atomic<uint64_t>;
 static_assert(sizeof(Number) == sizeof(uint64_t) && Number::is_always_lock_free);
 
-// The streams' order is what makes it one addition after the other.
-__global__ void add_one(uint64_t* number) { *number += 1; }
+// The stream's order makes one addition follow the other.
+__global__ void count_up(uint64_t* number) { *number += 1; }
 
 }  // namespace
 
@@ -24,7 +24,7 @@ StreamCount::StreamCount(int device) {
 }
 
 void StreamCount::up(const Stream& stream) const {
-  launch(stream, add_one, 1, 1, 0, reinterpret_cast<uint64_t*>(number_.get()));
+  launch(stream, count_up, 1, 1, 0, reinterpret_cast<uint64_t*>(number_.get()));
 }
 
 }  // namespace weft::cuda

@@ -8,13 +8,14 @@
 
 namespace weft::cuda {
 
-// A number in the host's memory that a stream counts up. By a kernel, and not by cuStreamWriteValue: it adds where the
-// other would write a number that was known when it was queued, so that a graph may replay it; and it needs nothing of
-// the driver's interface. One thread reads and writes one word: what comes next in the stream hardly waits.
+// A number in the host's memory that a stream counts up. A kernel adds to it, so that a graph may replay the count:
+// cuStreamWriteValue would write a number that is known when it is queued, and needs the driver's interface. One thread
+// reads and writes one word, so the stream's next work hardly waits.
 class StreamCount {
  public:
   explicit StreamCount(int device);
-  void up(const Stream& stream) const;  // one more when all that was queued so far is done; of one stream alone
+  // Adds one when all work queued so far is done. One stream alone may call it.
+  void up(const Stream& stream) const;
   const std::shared_ptr<std::atomic<uint64_t>>& number() const { return number_; }
 
  private:

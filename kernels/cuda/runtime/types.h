@@ -7,15 +7,15 @@
 
 namespace weft::cuda {
 
-// A dtype that CUDA devices have no maths for here.
+// A dtype that weft does not compute on CUDA devices.
 class UnsupportedType : public InternalError {
   using InternalError::InternalError;
 };
 
-// UnsupportedType for any dtype but f32 and bf16, the compute dtypes of a CUDA device.
+// Throws UnsupportedType unless the dtype is f32 or bf16.
 inline void require_device_type(DType dtype) {
-  require<UnsupportedType>(dtype == DType::F32 || dtype == DType::BF16,
-                           "{} is not computed on CUDA devices, which are for f32 and bf16", name(dtype));
+  require<UnsupportedType>(dtype == DType::F32 || dtype == DType::BF16, "CUDA devices compute in f32 and bf16, not {}",
+                           name(dtype));
 }
 
 // Calls f.template operator()<T>() with T float or __nv_bfloat16.
@@ -26,7 +26,7 @@ decltype(auto) with_device_type(DType dtype, F&& f) {
   return f.template operator()<__nv_bfloat16>();
 }
 
-// A tensor's elements as device code sees them; null where the tensor is absent.
+// A tensor's elements as device code sees them; null if the tensor is absent.
 template <class T>
 T* elements_of(const Tensor& t) {
   if (!t) return nullptr;

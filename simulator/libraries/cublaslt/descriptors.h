@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies inside cuBLASLt's opaque descriptors here.
+// The contents of cuBLASLt's opaque descriptors.
 #pragma once
 
 #include <cublasLt.h>
@@ -9,7 +9,7 @@
 
 namespace weft::cuda_device {
 
-// A product D = alpha op(A) op(B) + beta C and what is done to it on the way out.
+// A product D = alpha op(A) op(B) + beta C and its epilogue.
 struct ProductDescriptor {
   int32_t compute = CUBLAS_COMPUTE_32F;
   int32_t scale = CUDA_R_32F;

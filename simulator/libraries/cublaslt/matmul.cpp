@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handle, the algorithms that there are for a product, and the product itself.
+// The handle, the algorithms for a product, and the product itself.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +36,8 @@ uint64_t times(int device) {
   return number;
 }
 
-// The simulator's own time for it: a fiction, the same for every schedule, and another best algorithm for other shapes.
+// The simulator's own time for a product: a fiction, the same for every schedule, with other best algorithms for other
+// shapes.
 double microseconds(const Product& p, int device) {
   const double work = 2e-6 * static_cast<double>(p.m()) * static_cast<double>(p.n()) * static_cast<double>(p.k());
   const uint64_t place = p.m() * 7 + p.n() * 13 + p.k() * 3 + times(device) + static_cast<uint64_t>(p.algorithm.id);
@@ -53,7 +54,7 @@ Product product_of(cublasLtMatmulDesc_t how, cublasLtMatrixLayout_t a, cublasLtM
   return {.how = of(how), .a = of(a), .b = of(b), .c = of(c), .d = of(d)};
 }
 
-// Those that fit the workspace and the alignment, the supposedly best first.
+// The algorithms that fit the workspace and the alignment, the best by the heuristic first.
 std::vector<Algorithm> candidates(const Product& p, const PreferenceDescriptor& preference) {
   std::vector<Algorithm> found;
   for (const int32_t id : {1, 2, 0, 3}) {
@@ -66,7 +67,7 @@ std::vector<Algorithm> candidates(const Product& p, const PreferenceDescriptor& 
   return found;
 }
 
-// Field by field: what lies between them would otherwise differ from time to time, and programs keep these bytes.
+// Field by field: the padding between them would differ from time to time, and programs keep these bytes.
 cublasLtMatmulAlgo_t packed(const Algorithm& a) {
   cublasLtMatmulAlgo_t out{};
   out.data[0] = static_cast<uint32_t>(a.id) | static_cast<uint64_t>(a.parts) << 32;
@@ -81,7 +82,7 @@ Algorithm unpacked(const cublasLtMatmulAlgo_t& packed) {
           .workspace = packed.data[2]};
 }
 
-// An algorithm that was chosen for one product may be used for others: what it needs depends on the one at hand.
+// An algorithm chosen for one product may be used for others: its needs depend on the product at hand.
 bool known(int32_t id) { return id >= 0 && id < kAlgorithms; }
 
 uint32_t alignment_of(const void* at) {
@@ -140,7 +141,7 @@ cublasStatus_t cublasLtMatmulAlgoGetIds(cublasLtHandle_t, cublasComputeType_t, c
   for (int id = 0; id < *found; ++id) ids[id] = id;
   return CUBLAS_STATUS_SUCCESS;
 }
-// The workspace is known once a product is: cublasLtMatmulAlgoCheck says it.
+// The product decides the workspace: cublasLtMatmulAlgoCheck returns it.
 cublasStatus_t cublasLtMatmulAlgoInit(cublasLtHandle_t, cublasComputeType_t, cudaDataType_t, cudaDataType_t,
                                       cudaDataType_t, cudaDataType_t, cudaDataType_t, int id,
                                       cublasLtMatmulAlgo_t* out) {

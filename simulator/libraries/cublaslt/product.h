@@ -31,7 +31,7 @@ struct Product {
   size_t k() const { return how.transpose_a == CUBLAS_OP_N ? a.columns : a.rows; }
 };
 
-// What the descriptors say, without addresses: may there be such a product?
+// Whether the descriptors, without addresses, allow a product.
 cublasStatus_t check_descriptors(const Product& product);
 // And with addresses.
 cublasStatus_t check_addresses(const Product& product);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What there is: devices, their properties and limits, versions.
+// Devices, their properties and limits, versions.
 #include "simulator/runtime/device.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nvcc's host code calls: it registers the program's kernels and variables before main, and launches them.
+// Calls of nvcc's host code: it registers the program's kernels and variables before main, and launches them.
 #include <cstring>
 
 #include "simulator/libraries/cudart/answer.h"

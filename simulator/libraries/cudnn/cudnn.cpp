@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cuDNN, which is not simulated: it is found, and refuses by name whoever would compute with it.
+// cuDNN, which is not simulated: it is found, and refuses every computation by name.
 #include <cudnn.h>
 
 extern "C" {

@@ -19,7 +19,7 @@ namespace weft::cuda_device {
 namespace {
 
 constexpr int kMostRanks = 64;
-constexpr uint64_t kCalls = 64;  // that may be on their way at once
+constexpr uint64_t kCalls = 64;  // the most calls in progress at once
 
 std::string path_of(int process, int file) {
   return "/proc/" + std::to_string(process) + "/fd/" + std::to_string(file);
@@ -31,7 +31,7 @@ void whole(ssize_t done, size_t bytes, const char* what) {
 
 }  // namespace
 
-// What a rank has sent for a call. `number` is the call's, from 1, and is written last.
+// The data that a rank has sent for a call. `number` is the call's, from 1; it is written last.
 struct Clique::Sent {
   std::atomic<uint64_t> number, received;
   Collective what;

@@ -28,36 +28,36 @@ class Clique {
   Clique& operator=(const Clique&) = delete;
 
   int ranks() const { return static_cast<int>(ends_.size()); }
-  // False where the place is taken, or its device is another rank's. `host` tells machines apart, as NCCL_HOSTID does.
+  // False if the place is taken, or its device is another rank's. `host` tells machines apart, as NCCL_HOSTID does.
   bool join(int rank, int device, uint64_t host);
   bool complete() const;  // all have joined
-  // Opens what the others send; false where one of them is gone already.
+  // Opens what the others send; false if one of them is gone already.
   bool meet();
   bool all_met() const;
   bool within_process() const;  // all ranks are of this process
   std::string absent() const;   // " 1 3": who has not joined
 
-  // Of rank `rank` of this process: its next call, and what becomes of that of a number, from 0. The table of calls on
-  // their way has an end, so a rank sends once it may.
+  // Calls of rank `rank` of this process, numbered from 0. The table of calls in progress is bounded, so a rank sends
+  // once it may.
   uint64_t call(int rank);  // its number
   bool may_send(uint64_t number) const;
   void send(int rank, uint64_t number, const Collective& what, std::span<const std::byte> bytes);
   bool all_sent(uint64_t number) const;
-  // Where ranks disagree on what the call is: a sentence.
+  // A sentence if ranks disagree on the call.
   std::optional<std::string> disagreement(int rank, uint64_t number) const;
-  std::vector<Bytes> take(uint64_t number) const;  // what each has sent
+  std::vector<Bytes> take(uint64_t number) const;  // the data that each rank has sent
   void finish(int rank, uint64_t number);          // the rank has received it
   bool idle(int rank) const;                       // all of its calls are done
 
-  // What rank `rank` of this process has under way ends without a result; the others learn that it is lost.
+  // Pending calls of rank `rank` of this process end without a result; the others learn that it is lost.
   void abort(int rank);
   bool aborted(int rank) const;
-  // The rank's connections fail: what it has under way never ends.
+  // The rank's connections fail: its pending calls never end.
   void fail(int rank);
   bool failed(int rank) const;
   bool broken(int rank) const;  // another one has ended or aborted, and the rank still has calls that are not done
 
-  // Tells the other processes how often something has moved in this one, and whether it waits for them.
+  // Publishes to the other processes how often something has moved in this one, and whether it waits for them.
   void tell(uint64_t moves, bool waits);
   uint64_t moves_elsewhere() const;
   bool awaited() const;           // another process waits
@@ -67,10 +67,10 @@ class Clique {
   struct Shared;
   struct Place;
   struct Sent;
-  // What this process holds of a rank: the file of its data, and whether its process still runs.
+  // A rank as this process sees it: the file of its data, and whether its process still runs.
   struct End {
     int data = -1, process = -1;
-    // Of a rank of this process: how far its file is used, and calls that not all have received yet.
+    // For a rank of this process: how far its file is used, and calls that not all ranks have received yet.
     uint64_t used = 0;
     std::vector<uint64_t> in_flight;
   };

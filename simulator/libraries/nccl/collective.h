@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective does to the bytes of its ranks.
+// Collectives as functions of the bytes of their ranks.
 #pragma once
 
 #include <nccl.h>

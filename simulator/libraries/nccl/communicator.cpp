@@ -17,7 +17,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// Calls that a device was given together; the next ones wait until all of these are done.
+// Calls that a device got together; the next ones wait until all of these are done.
 struct Turn {
   size_t left = 0;
 };
@@ -28,7 +28,7 @@ std::deque<std::shared_ptr<Turn>>& turns_of(int device) {
   return (*of_all)[device];
 }
 
-// What a group has of sends and receives of a communicator.
+// The sends and receives of a communicator in a group.
 struct Exchange {
   const Clique* clique;
   int rank;
@@ -71,7 +71,7 @@ void done(int device, Turn& turn) {
   while (!turns.empty() && turns.front()->left == 0) turns.pop_front();
 }
 
-// What the settings want to happen in a call.
+// The fault that the settings plan for a call.
 enum class Fault { None, Fails, Stops, Dies };
 Fault fault_of(uint64_t collective, const Settings& settings) {
   if (collective == settings.fail_collective) return Fault::Fails;
@@ -88,7 +88,7 @@ struct Call {
   const void* from;
   void* to;
   std::string name;
-  std::shared_ptr<const std::vector<Transfer>> transfers = nullptr;  // of an exchange
+  std::shared_ptr<const std::vector<Transfer>> transfers = nullptr;  // the transfers of an exchange
 };
 
 // A call in its stream.
@@ -158,7 +158,7 @@ struct Put {
   }
   void deliver_exchanged(const std::vector<Bytes>& messages) const {
     if (const auto wrong = misfit(call.rank, messages)) return all.reports.add(ReportKind::Runtime, *wrong);
-    std::map<int, size_t> taken;  // of those from each
+    std::map<int, size_t> taken;  // messages taken from each
     for (const Transfer& t : *call.transfers) {
       if (t.sends) continue;
       const Bytes data = received_from(t.peer, call.rank, messages)[taken[t.peer]++];

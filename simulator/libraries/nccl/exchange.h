@@ -22,13 +22,14 @@ struct Transfer {
   size_t bytes() const { return count * bytes_of(type); }
 };
 
-// `read` brings what one of them sends.
+// `read` returns the bytes that one of them sends.
 Bytes packed(const std::vector<Transfer>& transfers, const std::function<Bytes(const Transfer&)>& read);
 
-// Where what `rank` sends or receives is not what another one receives or sends, in the order of the calls: a sentence.
+// A sentence if what `rank` sends or receives differs from what another rank receives or sends, in the order of the
+// calls.
 std::optional<std::string> misfit(int rank, const std::vector<Bytes>& messages);
 
-// What comes from `peer` to `rank`, in the order of the calls.
+// The bytes from `peer` to `rank`, in the order of the calls.
 std::vector<Bytes> received_from(int peer, int rank, const std::vector<Bytes>& messages);
 
 }  // namespace weft::cuda_device

@@ -12,7 +12,7 @@ namespace {
 
 Communicator& of(ncclComm_t c) { return *reinterpret_cast<Communicator*>(c); }
 
-// What went wrong last, in more words.
+// The last error, in more words.
 std::string& last_error() {
   static auto* const words = new std::string;
   return *words;
@@ -70,8 +70,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* c, int ranks, ncclUniqueId id, i
   return ncclCommInitRank(c, ranks, id, rank);
 }
 ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
-// Waits for what is on its way. The real one also waits for graphs to go that hold calls of the communicator, which the
-// thread that waits can then not end.
+// Waits for pending calls. The real one also waits until no graph holds calls of the communicator, which the waiting
+// thread cannot destroy.
 ncclResult_t ncclCommDestroy(ncclComm_t c) {
   const ncclResult_t waited = locked([&](Simulator& all) {
     const Communicator& mine = of(c);
@@ -87,7 +87,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t c) {
   delete &of(c);
   return waited;
 }
-// What is on its way ends without a result.
+// Pending calls end without a result.
 ncclResult_t ncclCommAbort(ncclComm_t c) {
   return locked([&](Simulator& all) {
     of(c).clique->abort(of(c).rank);

@@ -46,8 +46,8 @@ class Cliques : public Elsewhere {
   std::vector<std::weak_ptr<Clique>> joined_;
 };
 
-// A device goes on while its host does other things. The simulated one does not, which nobody notices within a process;
-// another process that waits for what this one has been given to send would wait for as long as this host does not.
+// A device works while its host does other things. The simulated one does not, which nothing within a process notices;
+// but another process that waits for data this one has to send would wait until this host waits too.
 [[noreturn]] void go_on_for_others(Simulator& all) {
   constexpr std::chrono::milliseconds kPause(5);
   constexpr int kAtOnce = 100;

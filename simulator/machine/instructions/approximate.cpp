@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that a device computes approximately. Here they are exact up to rounding (fp32: computed in fp64), which
-// lies within the bounds of the manual; what a kernel makes of a device's own error is not shown.
+// lies within the bounds of the manual; how a kernel reacts to a device's own error stays open.
 #include <array>
 
 #include "simulator/machine/instructions/elementwise.h"
@@ -78,7 +78,7 @@ void decode_function(Statement& s) {
   if (type == "f32") s.instruction.execute = s.words.take("ftz") ? &unary<float, Flushed<F>> : &unary<float, F>;
   if constexpr (kDouble) {
     if (type == "f64") {
-      s.words.take("ftz");  // of the low half of the result
+      s.words.take("ftz");  // it concerns the low half of the result
       s.instruction.execute = &unary<double, F>;
     }
   } else {

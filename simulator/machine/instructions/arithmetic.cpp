@@ -65,7 +65,7 @@ struct Bf16Fma {
     const double exact = double(from_bf16(a)) * double(from_bf16(b)), sum = exact + double(from_bf16(c));
     return to_bf16(to_odd(sum, error_of_sum(exact, from_bf16(c), sum)));
   }
-  // To fp32 in such a way that rounding on to bf16 sees whether something was lost: the last bit is set if so.
+  // Rounds to fp32 so that rounding to bf16 next knows whether bits were lost: then the last bit is set.
   static float to_odd(double high, double low) {
     const float down = round_exact<Round::Zero>(high, low);
     const bool exact = double(down) == high && low == 0.0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async: from its issue until its lane waits for it, nobody may read the destination, which holds what is no number;
-// the bytes move as late as allowed, at the wait. To other lanes they are known after a barrier, like any other write.
+// cp.async: from its issue until its lane waits for it, nothing may read the destination, which holds NaN; the bytes
+// move as late as allowed, at the wait. Other lanes may read them after a barrier, like any other write.
 #include <algorithm>
 
 #include "simulator/machine/access.h"
@@ -10,7 +10,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// How many bytes each lane wants: operand 2 is their number, or a predicate that says "none"; the rest becomes zero.
+// The bytes that each lane wants: operand 2 is their number, or a predicate to want no byte; the rest becomes zero.
 void read_wanted(const Warp& w, const Instruction& i, AsyncCopy* copy) {
   copy->wanted.fill(i.bytes);
   if (i.operands.size() < 3) return;
@@ -83,7 +83,7 @@ void commit(Warp& w, const Instruction&) {
   for_each_lane(w.exec, [&](int l) { ++w.committed[size_t(l)]; });
 }
 
-// mode 1: all copies; otherwise all but the last groups, as many as the operand says, and what is not committed.
+// mode 1: all copies; else all but the last groups, as many as the operand says, and copies not committed.
 void wait(Warp& w, const Instruction& i) {
   for (AsyncCopy& copy : w.copies) {
     uint32_t lanes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// atom and red, and the fences that make them publish what was done before (releases.h). Lanes go one after the other,
-// from the lowest on; a device's order is its own, so what depends on it is not to be trusted.
+// atom and red, and the fences that make them publish earlier work (releases.h). Lanes run one after the other,
+// from the lowest on; a device has an order of its own, so nothing may depend on it.
 #include "simulator/machine/access.h"
 #include "simulator/machine/instructions/elementwise.h"
 #include "simulator/machine/instructions/families.h"

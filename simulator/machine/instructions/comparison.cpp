@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons and what is chosen by them.
+// Comparisons, and selection by them.
 #include "simulator/machine/instructions/elementwise.h"
 #include "simulator/machine/instructions/families.h"
 #include "simulator/machine/instructions/rounding.h"
@@ -8,7 +8,7 @@
 namespace weft::cuda_device {
 namespace {
 
-// The ordered ones are false where an operand is not a number, the unordered ones (with a U) true.
+// The ordered ones are false if an operand is NaN, the unordered ones (with a U) true.
 struct Eq {
   template <class T>
   bool operator()(T a, T b) const {
@@ -122,7 +122,7 @@ void select_by_sign(Warp& w, const Instruction& i) {  // slct
   for_lanes(w.exec, [=](int l) { d[l] = c[l] >= C(0) ? a[l] : b[l]; });
 }
 
-// What becomes of a comparison: the loop for its type, given the comparison itself.
+// The loop over a comparison, for its type.
 struct ToPredicate {
   template <class T, class F>
   static constexpr Execute loop = &compare<T, F>;

@@ -20,7 +20,7 @@ void decode_end(Statement& s) {
 
 enum Vote { kCount = 1, kAnd, kOr };
 
-// bar.red d, 0, p: executed when the barrier is passed, by which time all threads have brought their predicates.
+// bar.red d, 0, p: executed when the barrier is passed; by then all threads have brought their predicates.
 void take_result(Warp& w, const Instruction& i) {
   const Block& b = *w.block;
   if (i.mode != kCount)
@@ -28,7 +28,7 @@ void take_result(Warp& w, const Instruction& i) {
   for_each_lane(w.exec, [&](int l) { w.lanes<uint32_t>(i.operands[0])[l] = b.yes; });
 }
 
-// Of all barriers only number 0 for all threads of the block, and those of a warp.
+// Only barrier 0 for all threads of the block, and those of a warp, are simulated.
 void decode_bar(Statement& s) {
   Instruction& i = s.instruction;
   s.words.take_any({"cta", "aligned"});
@@ -84,7 +84,7 @@ void print(Warp& w, const Instruction& i) {  // value returned, format, argument
 
 void decode_call(Statement& s) {
   s.words.take("uni");
-  s.instruction.results = 0;  // what it returns lies in local memory
+  s.instruction.results = 0;  // the returned value lies in local memory
   const bool returns = s.operands.at(0).starts_with('(');
   const size_t name = returns ? 1 : 0;
   const std::string_view function = s.operands.at(name);

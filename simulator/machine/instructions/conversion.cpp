@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cvt: between integers, fp32, fp64, bf16 and tf32. Operands may be wider than their type: what is read is the low
-// part, what is written fills the rest by sign or with zeros.
+// cvt: between integers, fp32, fp64, bf16 and tf32. Operands may be wider than their type: the low part
+// is read; a result fills the rest by sign or with zeros.
 #include <limits>
 
 #include "simulator/machine/instructions/elementwise.h"
@@ -66,7 +66,7 @@ struct ToInteger {
     return std::nearbyint(v);
   }
 };
-// Float to integer clamps at the ends of the type; what is not a number becomes 0.
+// Float to integer clamps at the ends of the type; NaN becomes 0.
 template <class D, Round kRound>
 struct Clamped {
   template <class S>
@@ -88,7 +88,7 @@ struct ClampedInteger {
     return wide < __int128(Limits::min()) ? Limits::min() : wide > __int128(Limits::max()) ? Limits::max() : D(v);
   }
 };
-// To fp32 from what is wider.
+// To fp32 from a wider type.
 template <Round kRound>
 struct ToFloat {
   template <class S>
@@ -123,7 +123,7 @@ struct FromBf16 {
 template <bool kZero, bool kRelu>
 struct ToBf16 {
   uint16_t operator()(float v) const {
-    if (kRelu && v <= 0.f) v = 0.f;  // what is not a number stays so
+    if (kRelu && v <= 0.f) v = 0.f;  // NaN stays NaN
     return kZero ? to_bf16_toward_zero(v) : to_bf16(v);
   }
 };

@@ -22,7 +22,7 @@ bool is_whole_warp(Warp& w, const Instruction& i) {
 // register of b column g; bf16: columns (of b: rows) 2t and 2t + 1 of eight, tf32: column t of four. So the registers
 // of all lanes, read one after the other, are a matrix of 8 rows in row-major order.
 struct OfBf16 {
-  static constexpr int kColumns = 8;  // of such a matrix
+  static constexpr int kColumns = 8;  // columns of such a matrix
   static void read(const Warp& w, const Operand& o, float* to) {
     const auto* from = w.lanes<uint16_t>(o);
     for (int k = 0; k < 8 * kColumns; ++k) to[k] = from_bf16(from[k]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ld and st, of one to four elements a lane. What only concerns caches changes nothing here.
+// ld and st, of one to four elements a lane. Words that only concern caches change nothing here.
 #include "simulator/machine/access.h"
 #include "simulator/machine/instructions/elementwise.h"
 #include "simulator/machine/instructions/families.h"

@@ -14,7 +14,7 @@ enum class Round { Nearest, Zero, Down, Up };
 // The fp32 beside the exact value high + low, where |low| is at most half of the last bit of high.
 template <Round kRound>
 inline float round_exact(double high, double low) {
-  // A tie of `high` is none where `low` is not zero; moving by a last bit of fp64 changes nothing else.
+  // If `low` is not zero, a tie of `high` is no tie; moving by a last bit of fp64 changes nothing else.
   if (kRound == Round::Nearest && low != 0.0) return float(std::nextafter(high, low > 0 ? INFINITY : -INFINITY));
   const auto nearest = float(high);
   if constexpr (kRound == Round::Nearest) return nearest;

@@ -87,7 +87,7 @@ struct Rem {
 struct Min {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) {  // the other one, where one is no number; -0 before +0
+    if constexpr (std::is_floating_point_v<T>) {  // the other one, if one is NaN; -0 before +0
       if (!(a == a)) return b;
       return a < b || !(b == b) || (a == b && std::signbit(a)) ? a : b;
     }
@@ -105,7 +105,7 @@ struct Max {
   }
 };
 template <class F>
-struct OrNaN {  // .NaN: not a number if one of them is none
+struct OrNaN {  // .NaN: NaN if either operand is NaN
   float operator()(float a, float b) const { return a == a && b == b ? F{}(a, b) : std::bit_cast<float>(kNaN32); }
 };
 struct Neg {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lanes of a warp do together: shuffles, votes, matches, reductions. All lanes that the mask names must be
-// there at the same time; lanes that diverged meet only where their program counters do.
+// Instructions of all lanes of a warp together: shuffles, votes, matches, reductions. All lanes that the mask names
+// must be there at the same time; lanes that diverged meet only where their program counters do.
 #include "simulator/machine/instructions/elementwise.h"
 #include "simulator/machine/instructions/families.h"
 #include "simulator/machine/instructions/values.h"
@@ -109,7 +109,7 @@ void active_lanes(Warp& w, const Instruction& i) {
   for_lanes(exec, [=](int l) { d[l] = exec; });
 }
 
-// ---- from words to functions; those without .sync are gone from the machines that matter
+// ---- from words to functions; devices from sm_70 on lack those without .sync
 
 bool has_two_results(const Statement& s) { return s.operands.at(0).find('|') != std::string_view::npos; }
 bool is_synchronous(Statement& s) { return s.words.take("sync"); }

@@ -193,7 +193,7 @@ class CublasLt : public DeviceTest {
       for (int64_t j = 0; j < c.n; ++j)
         for (int64_t i = 0; i < c.m; ++i)
           expect_near(got[trial.d.at(i, j, q)], want.d[static_cast<size_t>((q * c.n + j) * c.m + i)], c.out);
-    // What lies between the lines is as it was.
+    // Memory between the lines is as it was.
     for (int64_t line = 0; line < trial.d.lines(); ++line)
       for (int64_t k = trial.d.stride() - c.pad; k < trial.d.stride(); ++k) {
         const auto at = static_cast<size_t>(line * trial.d.stride() + k);

@@ -401,7 +401,7 @@ TEST(CudartSettings, OneThatIsNoNumberIsRefused) {
         setenv("WEFT_CUDA_DEVICE_SEED", "two", 1);
         cudaDeviceSynchronize();
       },
-      testing::ExitedWithCode(Reports::kExitStatus), "WEFT_CUDA_DEVICE_SEED is 'two', and a whole number is needed");
+      testing::ExitedWithCode(Reports::kExitStatus), "WEFT_CUDA_DEVICE_SEED is 'two', not a whole number");
 }
 
 }  // namespace

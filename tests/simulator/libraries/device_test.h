@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the simulated libraries share: calls that must succeed, device memory with values, reports.
+// Shared by tests of the simulated libraries: calls that must succeed, device memory with values, reports.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -149,7 +149,7 @@ TEST(NcclProcesses, OneThatDiesIsAnErrorOfTheOthersAndIsNamed) {
         ncclCommGetAsyncError(rank.one, &error);
         EXPECT_EQ(error, ncclRemoteError);
         EXPECT_THAT(reported(), testing::ContainsRegex("rank 1 \\(process [0-9]+, device 1, which has ended\\)"));
-        _exit(testing::Test::HasFailure());  // what would be waited for cannot be
+        _exit(testing::Test::HasFailure());  // destructors would wait for what cannot come
       },
       "3"));
 }

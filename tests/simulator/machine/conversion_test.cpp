@@ -24,7 +24,7 @@ TEST(Convert, IntegersExtendAndCut) {
   EXPECT_EQ(evaluate<uint32_t>("cvt.u32.u64 %d, %a;", U64{1ull << 32 | 9}), (U32{9}));
   EXPECT_EQ(evaluate<uint32_t>("cvt.u32.u16 %d, %a;", U16{0xffff}), (U32{0xffff}));
   EXPECT_EQ(evaluate<int32_t>("cvt.s32.s16 %d, %a;", U16{0xffff}), (S32{-1}));
-  EXPECT_EQ(evaluate<int32_t>("cvt.s32.s8 %d, %a;", U32{0x1280}), (S32{-128}));  // of a wider register the low byte
+  EXPECT_EQ(evaluate<int32_t>("cvt.s32.s8 %d, %a;", U32{0x1280}), (S32{-128}));  // the low byte of a wider register
   EXPECT_EQ(evaluate<uint32_t>("cvt.u16.u32 %d, %a;", U32{0x12345678u}), (U32{0x5678}));
   EXPECT_EQ(evaluate<int32_t>("cvt.sat.s8.s32 %d, %a;", S32{300, -300, 5}), (S32{127, -128, 5}));
   EXPECT_EQ(evaluate<uint32_t>("cvt.sat.u32.s32 %d, %a;", S32{-3, 4}), (U32{0, 4}));
@@ -73,7 +73,7 @@ TEST(Convert, BetweenFloats) {
   EXPECT_EQ(evaluate<float>("cvt.rn.f32.f64 %d, %a;", F64{v}), (F32{1 + 0x1p-23f}));
   EXPECT_EQ(evaluate<float>("cvt.rz.f32.f64 %d, %a;", F64{v}), (F32{1}));
   EXPECT_EQ(evaluate<double>("cvt.f64.f32 %d, %a;", F32{0.1f}), (F64{double(0.1f)}));
-  const double small = FLT_MIN / 4;  // of fp32 subnormal
+  const double small = FLT_MIN / 4;  // subnormal in fp32
   EXPECT_EQ(evaluate<double>("cvt.f64.f32 %d, %a;", F32{float(small)}), (F64{small}));
   EXPECT_EQ(evaluate<double>("cvt.ftz.f64.f32 %d, %a;", F32{float(small), 3}), (F64{0, 3}));
   EXPECT_EQ(evaluate<float>("cvt.rn.f32.f64 %d, %a;", F64{small}), (F32{float(small)}));

@@ -272,7 +272,7 @@ TEST(Memory, NamesWhatAnOperationHasWritten) {
   device.memory.read(untouched, 32, "another");
   device.memory.free(freed);
   EXPECT_THAT(written(), testing::ElementsAre(std::pair(2, 30), std::pair(200, 6)));
-  // Of the next operation neither what lies between its writes nor what it reads.
+  // The next operation has written neither what lies between its writes nor what it reads.
   device.memory.begin(++device.op, 0);
   device.memory.read(at + 16, 16, "a chunk");
   device.memory.write(at, 2, "the first");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lanes do together, and how they part and meet again.
+// Lanes that work together, diverge and meet again.
 #include "tests/simulator/machine/test_device.h"
 
 namespace weft::cuda_device {

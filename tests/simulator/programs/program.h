@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs share: each is ordinary CUDA C++ that knows of no simulator. It runs one case, named by its
-// argument, checks its own numbers and ends with status 0, or says what was wrong and ends with 1.
+// Shared by the programs: each is ordinary CUDA C++, without any reference to the simulator. It runs one case, named by
+// its argument, checks its own numbers and ends with status 0, or says what was wrong and ends with 1.
 #pragma once
 
 #include <cuda_runtime.h>

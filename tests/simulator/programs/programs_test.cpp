@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(All, MistakeOf, testing::ValuesIn(kMistakes), [](const 
   return name;
 });
 
-// What the host does has no line in device code: its bytes are named.
+// An access of the host has no line in device code: the report names its bytes.
 TEST(HostMistake, ATouchOfDeviceMemoryIsReported) {
   const Outcome outcome = run("streams", "host-access");
   EXPECT_EQ(outcome.status, 86);
@@ -143,7 +143,8 @@ TEST(ShippedBinary, FindsTheSimulatedLibrariesUnderTheNamesItAsksFor) {
     EXPECT_THAT(names_in(std::string(WEFT_SIMULATED_LIBRARIES "/") + library, "SONAME"), testing::ElementsAre(library));
 }
 
-// What operations left, a line for each name: the same for every seed, unless the order of blocks decides what it is.
+// The results of operations, a line for each name, are the same for every seed, unless the order of blocks decides
+// them.
 TEST(Results, AreTheSameForEverySeedWhereNothingDependsOnTheOrder) {
   const test::Scratch scratch;
   const auto results = [&](const std::string& program, const std::string& which, int seed) {

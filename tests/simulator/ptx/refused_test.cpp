@@ -23,7 +23,7 @@ std::string page() {
   return text.str();
 }
 
-// What stands between two marks of the page.
+// The text between two marks of the page.
 struct Part {
   std::string text;
   size_t begin = 0, end = 0;

@@ -19,7 +19,7 @@ class Guard : public testing::Test {
   void let_go(OpId op) {
     guard.release([&](OpId other) { return other == op; });
   }
-  // What a process that touches this byte dies of; "" if it does not.
+  // The error that ends a process which touches this byte; "" if it survives.
   std::string touch(size_t byte, bool write) {
     std::string wrong;
     return guard.admit(at(byte), write, wrong) ? wrong : "not guarded";
@@ -34,7 +34,7 @@ TEST_F(Guard, TheHostMayReadWhatACopyReadsAndMayNotWriteIt) {
   EXPECT_DEATH(memory[5] = 1, "");
   EXPECT_EQ(touch(5, true),
             "the host writes byte 5 of the pinned memory that the upload reads, and has not waited for it");
-  memory[5] = 1;  // reported once, then it can go on
+  memory[5] = 1;  // reported once; then the access succeeds
 }
 TEST_F(Guard, TheHostMayNotEvenReadWhatACopyWrites) {
   guard.add(1, at(kPage), kPage, true, "the download");

@@ -154,7 +154,7 @@ TEST(Schedule, OrdersAsThePredecessorsOfEachOperationSay) {
   Schedule schedule(7);
   std::vector<Set> before(1);  // by operation
   std::vector<Stream*> streams;
-  std::map<const Stream*, Set> known;  // what a stream's next operation comes after
+  std::map<const Stream*, Set> known;  // the operations that a stream's next one comes after
   Set host;
   size_t asked = 0, wrong = 0;
   const auto sure = [&](Stream& stream) {  // notes the operation that was just put in

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "kernels/formulas/host_device.h"
+
+namespace weft::formulas {
+
+// What attention's weighted sums are multiplied with; a row that sees no key gives 0. The rest of its softmax differs:
+// the CPU's kernels take exponentials of scaled scores, CUDA's powers of 2 of unscaled ones, which the hardware has.
+template <class A>
+WEFT_HOST_DEVICE inline A inverse_sum(A sum) {
+  return sum == 0 ? A{0} : A{1} / sum;
+}
+
+}  // namespace weft::formulas
