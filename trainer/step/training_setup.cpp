@@ -59,7 +59,7 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
   choose_attention(context, job.train.attention);
   model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
   freeze(model_->parameters(), job.train.freeze);
-  model_->allocate(job.train.precision, true, job.parallel.sharding(context, mesh.dp().size()));
+  model_->allocate(job.train.precision, true, job.parallel.sharding(context.planned_device(), mesh.dp().size()));
   const size_t before = context.memory().use().lent;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   optimizer_bytes_ = context.memory().use().lent - before;
