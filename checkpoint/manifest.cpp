@@ -36,9 +36,14 @@ CheckpointFile file_from_json(const Json& json, int version) {
   return file;
 }
 
+// Sizes of 0 if the manifest states no layout; an axis that it leaves out is younger than the manifest.
 MeshLayout layout_from(const Json& body) {
-  if (!body.contains("layout")) return {.dp = 0, .tp = 0};
-  return {.dp = integer_from<int>(body["layout"].at("dp")), .tp = integer_from<int>(body["layout"].at("tp"))};
+  MeshLayout layout;
+  const bool stated = body.contains("layout");
+  for (const GridAxis& grid : kGridAxes) {
+    layout.*grid.size = stated ? integer_or<int>(body["layout"], std::string(name(grid.axis)).c_str(), 1) : 0;
+  }
+  return layout;
 }
 
 CheckpointManifest manifest_from_json(const Json& json) {
@@ -82,7 +87,7 @@ std::string checkpoint_manifest_text(const CheckpointManifest& m) {
                      {"job", m.job},
                      {"fingerprint", m.fingerprint},
                      {"provenance", m.provenance},
-                     {"layout", {{"dp", m.layout.dp}, {"tp", m.layout.tp}}},
+                     {"layout", m.layout},
                      {"files", files},
                      {"attachments", attachments}};
   const std::string text = body.dump();

@@ -7,35 +7,10 @@
 #include <vector>
 
 #include "parallel/communicator.h"
+#include "parallel/mesh_layout.h"
 #include "parallel/watch/heartbeat.h"
 
 namespace weft {
-
-// A rank's place on an axis. Ranks of one group differ on this axis alone: they meet in its collectives.
-struct AxisPlace {
-  MeshAxis axis = MeshAxis::World;
-  int group = 0;
-  int rank = 0;
-  int size = 1;  // ranks of the group
-};
-
-// The grid of a job's ranks: dp (replicas of the model, different data) by tp (shards of one model).
-struct MeshLayout {
-  int dp = 1;
-  int tp = 1;
-
-  struct Axis {
-    MeshAxis axis;
-    int size;
-  };
-  // From the outer to the inner: ranks that are neighbours on the last axis are neighbours on a node.
-  std::vector<Axis> axes() const { return {{MeshAxis::Dp, dp}, {MeshAxis::Tp, tp}}; }
-  int ranks() const;
-  // Of a world rank: on the world, then on each of axes().
-  std::vector<AxisPlace> places(int world_rank) const;
-};
-// ConfigError with the layouts that fit if `tp` does not divide the world's size.
-MeshLayout layout_for(int world_size, int tp);
 
 // What a rank's communicators over devices have in common: they fail, and let go, together.
 class DevicePlane {
@@ -62,6 +37,7 @@ class Mesh {
        std::shared_ptr<Heartbeat> heartbeat = nullptr);
   static Mesh single(std::shared_ptr<Heartbeat> heartbeat = nullptr);
 
+  const MeshLayout& layout() const { return layout_; }
   Communicator& on(MeshAxis axis) const;
   Communicator& world() const { return on(MeshAxis::World); }
   Communicator& dp() const { return on(MeshAxis::Dp); }
@@ -77,6 +53,7 @@ class Mesh {
   double waited_seconds() const;  // that collectives of all axes have kept this rank so far
 
  private:
+  MeshLayout layout_;
   std::shared_ptr<Heartbeat> heartbeat_;
   std::shared_ptr<DevicePlane> device_plane_;
   std::vector<std::unique_ptr<Communicator>> axes_;

@@ -107,7 +107,8 @@ int threads_alone() {
   return threads_for_rank({&mine, 1}, 0);
 }
 
-Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoice device, SharedDevices shared)
+Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets, DeviceChoice device,
+                 SharedDevices shared)
     : heartbeat_(std::make_shared<Heartbeat>()) {
   reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
@@ -129,7 +130,7 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoic
     start_logging(rank_, world_size_);
   }
   if (launcher.present) warn_if_few_processors(local);
-  const MeshLayout layout = layout_for(world_size_, tp);
+  const MeshLayout layout = layout_for(world_size_, replica);
   const Device mine =
       world_size_ > 1 ? device_among_ranks(device, shared, static_cast<size_t>(rank_)) : choose_device(device);
   context_ = std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me));

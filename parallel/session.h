@@ -20,14 +20,14 @@ namespace weft {
 // a watchdog from before MPI starts if `budgets` are given.
 class Session {
  public:
-  // `tp` ranks share a model. ConfigError if the layout does not fit the world, or there is no such device.
+  // The ranks divide into copies of `replica`. ConfigError if it does not divide the world, or there is no such device.
   // Several ranks on CUDA devices take one each, as device_places.h has it; with DeviceChoice::Auto they compute on the
   // CPU unless every one of them finds one. Where they may share devices, NCCL takes those that do for ranks of
   // machines of their own.
-  explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt,
+  explicit Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets = std::nullopt,
                    DeviceChoice device = DeviceChoice::Auto, SharedDevices shared = SharedDevices::Refused);
   // A session for commands that one process runs alone.
-  static Session alone(DeviceChoice device = DeviceChoice::Auto) { return Session(1, std::nullopt, device); }
+  static Session alone(DeviceChoice device = DeviceChoice::Auto) { return Session({}, std::nullopt, device); }
 
   // Runs what the ranks do together. An error of one rank among many is printed, by the first rank of the node that
   // has one and with that rank's name, and ends all of them with its exit code; a rank alone throws it on.

@@ -130,12 +130,12 @@ TEST(InProcess, ARankThatNeverComesIsATimeout) {
 
 TEST(Mesh, LayoutErrorListsWhatFits) {
   try {
-    layout_for(6, 4);
+    layout_for(6, {.tp = 4});
     FAIL();
   } catch (const ConfigError& error) {
     EXPECT_NE(error.hint().find("6 x 1, 3 x 2, 2 x 3, 1 x 6"), std::string::npos) << error.hint();
   }
-  EXPECT_EQ(layout_for(6, 2).dp, 3);
+  EXPECT_EQ(layout_for(6, {.tp = 2}).dp, 3);
 }
 
 }  // namespace
