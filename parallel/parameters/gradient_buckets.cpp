@@ -143,17 +143,18 @@ void GradientBuckets::end_micro_batch() {
 double GradientBuckets::finish() {
   if (registry_.layout().zero != ZeroStage::Gradients) start_rest();
   for (const auto& bucket : buckets_) complete(*bucket);
-  reduce_partial_gradients();
+  for (const GridAxis& grid : kReplicaAxes) reduce_partial_gradients(grid.axis);
   return exposed_;
 }
 
-// Parameters of which every tp rank has seen some rows only: their parts are summed in one message.
-void GradientBuckets::reduce_partial_gradients() {
-  Communicator& tp = registry_.mesh().tp();
+// Gradients of which every rank of the axis has a part: all of them are summed in one message.
+void GradientBuckets::reduce_partial_gradients(MeshAxis axis) {
+  Communicator& ranks = registry_.mesh().on(axis);
+  if (ranks.size() == 1) return;
   std::vector<Tensor> parts;
   int64_t total = 0;
   for (const auto& p : registry_.parameters()) {
-    if (!p->spec().partial_over_tp || p->spec().frozen || tp.size() == 1) continue;
+    if (!p->spec().partial_over.contains(axis) || p->spec().frozen) continue;
     for (const FlatRange& part : registry_.reduced_gradient().parts(p->range())) {
       parts.push_back(registry_.reduced_gradient().piece(part));
       total += part.size();
@@ -170,7 +171,7 @@ void GradientBuckets::reduce_partial_gradients() {
     }
   };
   each([&](const Tensor& part, const Tensor& place) { convert(context, part, place); });
-  tp.all_reduce(message);
+  ranks.all_reduce(message);
   each([&](const Tensor& part, const Tensor& place) { convert(context, place, part); });
 }
 

@@ -41,7 +41,7 @@ class GradientBuckets {
   // Starts the buckets that are ready and moves on those under way: to be called between operations of backward.
   void progress();
   void end_micro_batch();
-  // Zeroes what has no contribution, starts what is left, waits for all, completes what tp holds in parts.
+  // Zeroes what has no contribution, starts what is left, waits for all, sums what ranks of a replica hold in parts.
   // Returns exposed seconds: how long the step has waited for reductions over dp.
   double finish();
   int64_t size() const { return static_cast<int64_t>(buckets_.size()); }
@@ -60,7 +60,7 @@ class GradientBuckets {
   void start_ready();
   void start_rest();
   void complete(Bucket& bucket);
-  void reduce_partial_gradients();
+  void reduce_partial_gradients(MeshAxis axis);
 
   ParameterRegistry& registry_;
   std::vector<std::unique_ptr<Bucket>> buckets_;

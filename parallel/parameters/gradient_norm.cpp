@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/parameters/gradient_norm.h"
 
+#include <algorithm>
 #include <span>
 
 namespace weft {
 namespace {
 
-// Parts of an owned range that this tp rank counts: what tp shards, and on its first rank what it replicates.
+// Parts of an owned range that this rank counts, in one piece on the first rank of a replica, which counts all of them.
 std::vector<FlatRange> counted_parts(const ParameterRegistry& registry, const FlatRange& range) {
-  const bool first = registry.mesh().tp().rank() == 0;
-  if (first) return {range};  // padding is zero
+  const Mesh& mesh = registry.mesh();
+  const auto first_on = [&](const GridAxis& grid) { return mesh.on(grid.axis).rank() == 0; };
+  if (std::ranges::all_of(kReplicaAxes, first_on)) return {range};  // padding is zero
   std::vector<FlatRange> parts;
   for (const auto& p : registry.parameters()) {
-    if (p->spec().tp_dim < 0 || p->spec().frozen) continue;
+    if (!registry.counts(*p) || p->spec().frozen) continue;
     const FlatRange part = overlap(range, p->range());
     if (part.size() > 0) parts.push_back(part);
   }

@@ -9,6 +9,7 @@
 #include "kernels/context.h"
 #include "parallel/mesh.h"
 #include "parallel/parameters/flat_layout.h"
+#include "parallel/parameters/placement.h"
 
 namespace weft {
 
@@ -29,11 +30,12 @@ struct ParameterSpec {
   std::string name;  // dotted path, unique: decoder.0.attention.qkv.weight
   Shape shape;       // global
   Init init;
-  bool decays = false;           // weight decay applies (matrices and embeddings; not biases and norms)
-  int tp_dim = -1;               // the dim that tensor parallelism shards, or -1: replicated over tp
-  bool padded = false;           // a vocabulary: dim 0 is sharded in equal parts, padded to what the device likes
-  bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
-  bool frozen = false;           // training leaves it as it is: it has no gradient and no moments
+  bool decays = false;  // weight decay applies (matrices and embeddings; not biases and norms)
+  Placement placement;  // over the axes that divide a replica
+  bool padded = false;  // a vocabulary: its sharded dim 0 is cut in equal parts, padded to what the device likes
+  AxisSet
+      partial_over;     // on these axes each rank holds a part of the gradient's sum (norms under sequence parallelism)
+  bool frozen = false;  // training leaves it as it is: it has no gradient and no moments
 };
 
 class Parameter {
@@ -101,11 +103,15 @@ class ParameterRegistry {
   Context& context() const { return context_; }
   Mesh& mesh() const { return mesh_; }
 
-  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 unless tp shards)
-  // and the parameter's extent().
+  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 if it is sharded
+  // nowhere) and the parameter's extent().
   std::vector<int64_t> local_origin(const Parameter& parameter) const;
+  // True on one rank of each replica among those that hold the same part of the parameter: what counts or writes each
+  // element once does it there.
+  bool counts(const Parameter& parameter) const;
 
  private:
+  void cut_local_shape(Parameter& parameter) const;
   template <class T>
   void draw_masters(const Parameter& parameter, uint64_t seed);
   Context& context_;

@@ -20,10 +20,14 @@ class CheckpointTest : public testing::Test {
 };
 
 inline void declare(ParameterRegistry& registry, const Sharding& sharding = {}) {
-  registry.add({.name = "embedding", .shape = {29, 8}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
-  registry.add({.name = "down", .shape = {5, 16}, .init = Init::normal(1), .tp_dim = 1});
+  registry.add({.name = "embedding",
+                .shape = {29, 8},
+                .init = Init::normal(1),
+                .placement = sharded(MeshAxis::Tp, 0),
+                .padded = true});
+  registry.add({.name = "down", .shape = {5, 16}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 1)});
   registry.add({.name = "norm", .shape = {7}, .init = Init::uniform(1)});
-  registry.add({.name = "qkv", .shape = {4, 3, 2, 5}, .init = Init::normal(1), .tp_dim = 0});
+  registry.add({.name = "qkv", .shape = {4, 3, 2, 5}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0)});
   registry.allocate(Precision::Fp32, true, sharding);
 }
 
