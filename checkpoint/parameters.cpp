@@ -43,6 +43,11 @@ std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<
   return boxes;
 }
 
+std::vector<TensorBox> master_boxes(const ParameterRegistry& registry) {
+  const NamedBuffer master{kMasterBuffer, registry.master()};
+  return local_boxes(registry, {&master, 1});
+}
+
 namespace {
 
 // The owned range of the layout that an element lies in.

@@ -17,6 +17,9 @@ struct NamedBuffer {
 // what this one owns.
 std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
+// This rank's part of the weights, as a checkpoint holds them: what a model reads that is not trained on.
+std::vector<TensorBox> master_boxes(const ParameterRegistry& registry);
+
 // What this rank writes: of each buffer one array for each range that it owns, a bucket's share where the replicas
 // divide it. Of buffers that every dp replica holds whole, each writes parameters of about equal size.
 std::vector<OwnedArray> owned_arrays(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);

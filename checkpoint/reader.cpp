@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "checkpoint/parts/array_reader.h"
 #include "checkpoint/parts/reading_order.h"
+#include "data/tokenizer/file_names.h"
 #include "kernels/transfer.h"
 #include "parallel/agree.h"
 
@@ -100,9 +101,16 @@ Checkpoint Checkpoint::open(const fs::path& path, Communicator& world) {
 
 Tensor Checkpoint::read_whole(Context& context, const std::string& name, const Shape& shape) const {
   const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
-  const TensorBox whole{"master", name, shape, origin, context.empty(shape, DType::F32)};
+  const TensorBox whole{kMasterBuffer, name, shape, origin, context.empty(shape, DType::F32)};
   read(context, {whole});
   return whole.data;
+}
+
+CheckpointTokenizers Checkpoint::tokenizers() const {
+  const auto load = [&](const char* name) {
+    return Tokenizer::from_json(read_attachment(path_, manifest_, name), (path_ / name).string());
+  };
+  return {.source = load(kSourceTokenizerFile), .target = load(kTargetTokenizerFile)};
 }
 
 std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string& buffer) const {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "checkpoint/attachments.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/parts/box.h"
 #include "kernels/context.h"
@@ -58,7 +59,8 @@ class Checkpoint {
   // A whole tensor of the master weights, fp32 on the host.
   Tensor read_whole(Context& context, const std::string& name, const Shape& shape) const;
   // The global shape of every tensor of a buffer, by name. Reads every file's index.
-  std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer) const;
+  std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer = kMasterBuffer) const;
+  CheckpointTokenizers tokenizers() const;  // DataError naming the file
 
  private:
   Checkpoint(fs::path path, CheckpointManifest manifest) : path_(std::move(path)), manifest_(std::move(manifest)) {}

@@ -2,11 +2,13 @@
 #include "checkpoint/retention.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/reader.h"
+#include "checkpoint/run_state.h"
 
 namespace weft {
 
@@ -29,7 +31,7 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule) {
   for (const fs::path& path : committed_directories(directory)) {
     try {
       const CheckpointManifest manifest = read_checkpoint_manifest(path);
-      in_order[save_order(manifest.sequence, path)] = {manifest.step, manifest.state.value("epoch_end", false), path};
+      in_order[save_order(manifest.sequence, path)] = {manifest.step, run_state_of(manifest, path).epoch_end, path};
     } catch (const DataError& error) {
       log_warning("{} is left alone: {}", path.string(), error.what());
     }
@@ -92,6 +94,24 @@ void clear_unfinished(const fs::path& directory) {
   }
 }
 
+namespace {
+
+constexpr std::string_view kSetAside = ".before-";
+
+// A number, `attempt` or higher, that no checkpoint in `directory` bears that was set aside: a run that rolls back
+// twice in one attempt renames nothing over what it set aside before.
+int64_t set_aside_number(const fs::path& directory, int64_t attempt) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    const size_t at = name.rfind(kSetAside);
+    if (at == std::string::npos) continue;
+    attempt = std::max<int64_t>(attempt, std::atoll(name.c_str() + at + kSetAside.size()) + 1);
+  }
+  return attempt;
+}
+
+}  // namespace
+
 std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path& checkpoint, int64_t attempt) {
   const std::vector<fs::path> all = list_checkpoints(directory);
   std::error_code error;
@@ -104,10 +124,11 @@ std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path&
     const auto chosen = key(checkpoint);
     later = std::ranges::find_if(all, [&](const fs::path& path) { return !is_complete(path) || key(path) > chosen; });
   }
+  const int64_t number = set_aside_number(directory, attempt);
   std::vector<fs::path> moved;
   for (auto at = all.end(); at != later;) {
     --at;
-    const fs::path target = fmt::format("{}.before-{}", at->string(), attempt);
+    const fs::path target = fmt::format("{}{}{}", at->string(), kSetAside, number);
     fs::rename(*at, target, error);
     if (error) {
       throw DataError(fmt::format("{} cannot be renamed to {}: {}", at->string(), target.string(), error.message()),

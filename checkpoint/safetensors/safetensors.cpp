@@ -199,8 +199,19 @@ void SafetensorsFile::read(const StoredTensor& tensor, std::span<float> into, ui
   }
 }
 
+namespace {
+
+fs::path single_file(const fs::path& directory) { return directory / "model.safetensors"; }
+fs::path index_file(const fs::path& directory) { return directory / "model.safetensors.index.json"; }
+
+}  // namespace
+
+bool has_safetensors(const fs::path& directory) {
+  return fs::exists(single_file(directory)) || fs::exists(index_file(directory));
+}
+
 SafetensorsModel::SafetensorsModel(const fs::path& directory) {
-  const fs::path single = directory / "model.safetensors", index = directory / "model.safetensors.index.json";
+  const fs::path single = single_file(directory), index = index_file(directory);
   require<DataError>(fs::is_directory(directory), "{}: no such directory", directory.string());
   if (fs::exists(single)) {
     add_file(single);

@@ -55,6 +55,9 @@ class SafetensorsFile {
   uint64_t data_begin_ = 0;
 };
 
+// Whether a directory holds weights in this form.
+bool has_safetensors(const fs::path& directory);
+
 // The tensors of a directory: model.safetensors, or the files that model.safetensors.index.json names.
 class SafetensorsModel {
  public:

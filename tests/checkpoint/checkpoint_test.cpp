@@ -290,7 +290,7 @@ TEST(Retention, KeepsLatestEpochsAndBest) {
 }
 
 TEST_F(CheckpointTest, RetentionDeletesWhatIsSuperseded) {
-  for (int64_t s = 1; s <= 4; ++s) save(directory_, {1, 1}, s, 1, {{"epoch_end", s == 2}});
+  for (int64_t s = 1; s <= 4; ++s) save(directory_, {1, 1}, s, 1, {.epoch_end = s == 2});
   apply_retention(directory_, {.keep_last = 1, .keep_epochs = 1});
   EXPECT_EQ(list_checkpoints(directory_),
             (std::vector<fs::path>{checkpoint_path(directory_, 2), checkpoint_path(directory_, 4)}));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "checkpoint/run_state.h"
 #include "kernels/ops/elementwise.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/error_of.h"
@@ -26,7 +27,7 @@ struct Saved {
     registry.initialise(3);
   }
   void start(int64_t step) {
-    writer.start({.step = step, .state = {{"epoch_end", false}}, .job = "name: test\n"},
+    writer.start({.step = step, .state = to_json(RunState{}), .job = "name: test\n"},
                  owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}));
   }
   // As an update does.

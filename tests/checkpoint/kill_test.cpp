@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "checkpoint/retention.h"
+#include "checkpoint/run_state.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/scratch.h"
 
@@ -30,7 +31,7 @@ void save_for_ever(const fs::path& directory, int committed) {
     CheckpointWriter writer(directory, context, mesh.world());
     for (int64_t step = first;; ++step) {
       for (float& x : registry.master().data.span<float>()) x = static_cast<float>(step);
-      writer.start({.step = step, .state = {{"epoch_end", false}}, .attachments = {{"tokenizer.json", "{}"}}},
+      writer.start({.step = step, .state = to_json(RunState{}), .attachments = {{"tokenizer.json", "{}"}}},
                    owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}));
       writer.finish();
       if (rank != 0) continue;

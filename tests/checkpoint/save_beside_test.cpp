@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "checkpoint/run_state.h"
 #include "kernels/ops/elementwise.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/error_of.h"
@@ -61,7 +62,7 @@ struct SavingRank {
     registry.initialise(5);
   }
   void start(int64_t step, std::function<void()> after_commit = {}) {
-    writer.start({.step = step, .state = {{"epoch_end", false}}},
+    writer.start({.step = step, .state = to_json(RunState{})},
                  owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}),
                  std::move(after_commit));
   }

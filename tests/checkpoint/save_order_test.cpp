@@ -14,7 +14,7 @@ using namespace test;
 class SaveOrder : public CheckpointTest {
  protected:
   fs::path saved(int64_t step, int64_t sequence) const {
-    return save(directory_, {1, 1}, step, 1, {{"epoch_end", false}}, false, sequence);
+    return save(directory_, {1, 1}, step, 1, {}, false, sequence);
   }
   fs::path at(int64_t step) const { return checkpoint_path(directory_, step); }
 };
