@@ -37,13 +37,11 @@ std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths,
 
 namespace {
 
-// A mean over other tensors or other meanings of ids is none.
+// A mean has a meaning only over the same tensors and the same meaning of token ids.
 void check_same_model(const Checkpoint& one, const Checkpoint& other) {
   const auto text = [](const Checkpoint& c) { return c.path().string(); };
   require<DataError>(one.tensors() == other.tensors(),
-                     "{} and {} hold other models: their tensors or "
-                     "shapes differ",
-                     text(one), text(other));
+                     "{} and {} hold different models: their tensors or shapes differ", text(one), text(other));
   const auto hashes = [](const Checkpoint& c) {
     std::vector<uint64_t> all;
     for (const CheckpointAttachment& a : c.manifest().attachments) {
@@ -51,7 +49,7 @@ void check_same_model(const Checkpoint& one, const Checkpoint& other) {
     }
     return all;
   };
-  require<DataError>(hashes(one) == hashes(other), "{} and {} were trained with other tokenizers", text(one),
+  require<DataError>(hashes(one) == hashes(other), "{} and {} were trained with different tokenizers", text(one),
                      text(other));
 }
 

@@ -11,10 +11,10 @@
 namespace weft {
 namespace {
 
-// A directory as checkpoints lie in it: a run's folder of them, or that folder itself.
+// The directory that holds the checkpoints: a run's folder of them, or `path` itself.
 fs::path folder_at(const fs::path& path) { return is_run_directory(path) ? checkpoints_folder(path) : path; }
 
-// What a path is that means no checkpoint; "" if nothing is known of it.
+// What is there in place of a checkpoint; "" if that is unknown.
 std::string_view other_kind(const fs::path& path) {
   if (!fs::exists(path)) return ": it does not exist";
   if (!fs::is_directory(path)) return ": it is a file";

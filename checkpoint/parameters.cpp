@@ -8,7 +8,7 @@
 namespace weft {
 namespace {
 
-// A parameter's part in a buffer, in pieces that each lie in one range that this rank owns.
+// A parameter's part in a buffer, cut at the borders of the ranges that this rank owns.
 std::vector<OwnedArray::Piece> pieces_of(const ParameterRegistry& registry, const Parameter& p,
                                          const FlatBuffer& flat) {
   const int64_t begin = p.flat_offset();
@@ -57,7 +57,7 @@ size_t range_of(const FlatLayout& layout, int64_t element) {
   return static_cast<size_t>(at - layout.owned.begin());
 }
 
-// What a rank of a replica writes: of the parameters that pass `writes` those whose turn it is.
+// The arrays that one rank of `replica` writes: its share of the parameters for which `writes` is true.
 std::vector<OwnedArray> owned_by(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers, int replica,
                                  const std::function<bool(const Parameter&)>& writes) {
   const FlatLayout& layout = registry.layout();
@@ -87,8 +87,8 @@ std::vector<OwnedArray> owned_arrays(const ParameterRegistry& registry, std::spa
                   [&](const Parameter& p) { return registry.counts(p); });
 }
 
-// The first rank of a replica writes every parameter. If the replicas divide the buffers all own as much, but for
-// padding.
+// The first rank of a replica writes a part of every parameter. If the replicas divide the buffers, all own equally
+// much except for padding.
 uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
   uint64_t most = 0;
   const int replicas = registry.layout().sharded() ? 1 : registry.mesh().dp().size();

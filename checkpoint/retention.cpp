@@ -49,8 +49,8 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule) {
 
 namespace {
 
-// The name that an unfinished directory is to have: "step-7" of step-7.tmp, step-7.2.tmp and step-7.2.tmp.tmp; "" if it
-// is none.
+// The final name of an unfinished directory: "step-7" for step-7.tmp, step-7.2.tmp and step-7.2.tmp.tmp; "" for any
+// other directory.
 std::string name_in_the_end(std::string name) {
   if (!name.ends_with(kUnfinished)) return "";
   while (name.ends_with(kUnfinished)) name.resize(name.size() - kUnfinished.size());
@@ -62,8 +62,8 @@ std::string name_in_the_end(std::string name) {
   return is_step_name(name) ? name : "";
 }
 
-// Has a manifest that can be read, and the files that it names. Of an unfinished one: a kill came between the manifest
-// and the rename.
+// True if a directory has a readable manifest and the files that it names. If it is unfinished, a kill came between the
+// manifest and the rename.
 bool is_complete(const fs::path& directory) {
   try {
     check_files(directory, read_checkpoint_manifest(directory));
@@ -84,13 +84,13 @@ void clear_unfinished(const fs::path& directory) {
   std::ranges::sort(left);  // step-N.tmp before step-N.tmp.tmp
   for (const fs::path& path : left) {
     const fs::path target = path.parent_path() / name_in_the_end(path.filename());
-    const bool aside = path.stem().string().ends_with(kUnfinished);  // superseded by what it made way for
+    const bool aside = path.stem().string().ends_with(kUnfinished);  // replaced by the checkpoint that has its name
     if (!aside && !fs::exists(target) && is_complete(path)) {
       fs::rename(path, target, error);
     } else {
       fs::remove_all(path, error);
     }
-    if (error) log_warning("{} was left as it is: {}", path.string(), error.message());
+    if (error) log_warning("{} was not cleared: {}", path.string(), error.message());
   }
 }
 
@@ -132,7 +132,7 @@ std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path&
     fs::rename(*at, target, error);
     if (error) {
       throw DataError(fmt::format("{} cannot be renamed to {}: {}", at->string(), target.string(), error.message()),
-                      "the run goes on from an earlier checkpoint, so later ones must make way; move them by hand");
+                      "the run resumes from an earlier checkpoint, so later ones must make way; move them by hand");
     }
     moved.push_back(target);
   }

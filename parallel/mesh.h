@@ -12,22 +12,22 @@
 
 namespace weft {
 
-// What a rank's communicators over devices have in common: they fail, and let go, together.
+// A rank's communicators over devices fail and are aborted together.
 class DevicePlane {
  public:
   virtual ~DevicePlane() = default;
-  // The host waits until all that was queued on its device is done. Where a communicator fails meanwhile, so that it
-  // never will be: aborts them all and throws, DeviceError or PeerError, naming rank, device, collective and what the
-  // library says. For the main thread.
+  // The host waits until its device has done everything that was queued. If a communicator fails, so that this never
+  // happens, aborts them all and throws DeviceError or PeerError naming rank, device, collective and the library's
+  // message. For the main thread.
   virtual void settle() = 0;
-  // Whatever waits in a collective returns, with results that are good for nothing; settle() throws from then on, and
-  // so does the start of a collective. For any thread. May hang where the library does.
+  // Every wait in a collective returns, with undefined results; from then on settle() throws, and so does the start of
+  // a collective. For any thread. May hang if the library does.
   virtual void abort() noexcept = 0;
-  // Called when a failure was found, before anything is aborted; what it returns is added to the error's words.
+  // `explain` is called when a failure was found, before anything is aborted; its text is appended to the error's.
   virtual void on_failure(std::function<std::string()> explain) = 0;
 };
 
-// This rank's communicators, one an axis.
+// This rank's communicators, one per axis.
 class Mesh {
  public:
   // Calls make(place) for each axis in the order of MeshLayout::places(), on every rank alike.
@@ -45,12 +45,12 @@ class Mesh {
   Heartbeat& heartbeat() const { return *heartbeat_; }
   void progress();
   void log_into(CollectiveLog* log) const;  // Communicator::log_into() on every axis
-  // Of ranks that compute on devices of their own; null: none.
+  // Null unless the ranks compute on devices of their own.
   void set_device_plane(std::shared_ptr<DevicePlane> plane) { device_plane_ = std::move(plane); }
   const std::shared_ptr<DevicePlane>& device_plane() const { return device_plane_; }
-  // Before the host reads from its device what the ranks have made together: DevicePlane::settle(), where there is one.
+  // DevicePlane::settle(), if there is one: called before the host reads results of collectives from its device.
   void settle();
-  double waited_seconds() const;  // that collectives of all axes have kept this rank so far
+  double waited_seconds() const;  // of this rank so far, in collectives of all axes
 
  private:
   MeshLayout layout_;

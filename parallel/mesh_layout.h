@@ -60,9 +60,9 @@ void to_json(Json& sizes, const MeshLayout& layout) {
 std::string grid_text();  // "dp x tp": what MeshLayout::text() lists
 // Reads "8x2", the sizes in the order of kGridAxes. Nothing unless there is one size an axis, each at least 1.
 std::optional<MeshLayout> parse_layout(std::string_view text);
-// All layouts of so many ranks, those that divide a replica least come first.
+// All layouts of `ranks` ranks; those that divide a replica least come first.
 std::vector<MeshLayout> layouts_of(int ranks);
-// `replica` as often as the world holds it. ConfigError with the layouts that fit if it does not divide the world.
+// As many replicas as the world holds. ConfigError with the layouts that fit if `replica` does not divide the world.
 MeshLayout layout_for(int world_size, const MeshLayout& replica);
 
 }  // namespace weft

@@ -11,13 +11,13 @@
 namespace weft {
 namespace {
 
-// Of an axis cut into `size` equal parts, the one of `rank`.
+// The part of `rank` of an axis that is cut into `size` equal parts.
 struct Share {
   int64_t rank = 0, size = 1;
   bool meets(const Share& other) const {
     return rank * other.size < (other.rank + 1) * size && other.rank * size < (rank + 1) * other.size;
   }
-  // Between the middles of two shares, in a unit that depends on the sizes alone.
+  // The distance between the middles of two shares, in a unit that depends on the sizes alone.
   int64_t distance(const Share& other) const {
     return std::abs((2 * rank + 1) * other.size - (2 * other.rank + 1) * size);
   }
@@ -41,7 +41,7 @@ std::vector<size_t> reading_order(const CheckpointManifest& manifest, const Mesh
   for (const size_t i : order) {
     const std::vector<AxisPlace> places = layout.places(static_cast<int>(i));
     bool of_use = true;
-    int strange = 0;  // axes on which it shares no part with this rank
+    int strange = 0;  // axes on which its share does not meet this rank's
     for (const GridAxis& grid : kReplicaAxes) {
       const Share its = share_on(places, grid.axis);
       const bool shares = mine(grid.axis).meets(its), replicates = its.rank == 0;

@@ -14,9 +14,9 @@ namespace weft {
 struct GradientBuckets::Bucket {
   FlatRange range;
   std::optional<FlatRange> owned;            // this rank's share, if the replicas divide gradients
-  std::vector<const Parameter*> parameters;  // that lie in it
-  Tensor gradient;                           // of the range
-  Tensor sum;                                // of what is owned, if it is added to what earlier micro-batches left
+  std::vector<const Parameter*> parameters;  // in the range
+  Tensor gradient;                           // the whole range's
+  Tensor sum;                                // the owned share's, if it is added to that of earlier micro-batches
   std::unique_ptr<CollectiveWork> pending;
 };
 
@@ -57,7 +57,7 @@ void GradientBuckets::hold(Bucket& bucket) {
   complete(bucket);
   Context& context = registry_.context();
   bucket.gradient = context.empty(Shape{bucket.range.size()}, registry_.reduced_gradient().data.dtype());
-  // Between parameters lies padding that no operation writes and the reduction sums.
+  // The padding between parameters, which no operation writes, is summed by the reduction.
   fill(context, bucket.gradient, 0);
 }
 
@@ -116,7 +116,7 @@ void GradientBuckets::progress() {
   if (next_ > 0) registry_.mesh().dp().progress();
 }
 
-// Waits for a bucket's reduction and puts its result where it belongs.
+// Waits for a bucket's reduction and stores its result.
 void GradientBuckets::complete(Bucket& bucket) {
   if (!bucket.pending) return;
   const auto began = std::chrono::steady_clock::now();
@@ -147,7 +147,7 @@ double GradientBuckets::finish() {
   return exposed_;
 }
 
-// Gradients of which every rank of the axis has a part: all of them are summed in one message.
+// Sums the gradients of which every rank of the axis has a part, in one message.
 void GradientBuckets::reduce_partial_gradients(MeshAxis axis) {
   Communicator& ranks = registry_.mesh().on(axis);
   if (ranks.size() == 1) return;

@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-// Parts of an owned range that this rank counts, in one piece on the first rank of a replica, which counts all of them.
+// The parts of an owned range that this rank counts: on the first rank of a replica all of it, as one piece.
 std::vector<FlatRange> counted_parts(const ParameterRegistry& registry, const FlatRange& range) {
   const Mesh& mesh = registry.mesh();
   const auto first_on = [&](const GridAxis& grid) { return mesh.on(grid.axis).rank() == 0; };
@@ -28,7 +28,7 @@ std::vector<Tensor> counted_gradients(const ParameterRegistry& registry) {
   const Communicator& dp = registry.mesh().dp();
   std::vector<Tensor> counted;
   for (FlatRange range : std::span(layout.owned).first(layout.trained_owned)) {
-    if (!layout.sharded()) {  // all replicas hold the same: each squares a part
+    if (!layout.sharded()) {  // all replicas hold the same, so each squares a part
       const int64_t total = range.size();
       range = {range.begin + total * dp.rank() / dp.size(), range.begin + total * (dp.rank() + 1) / dp.size()};
     }

@@ -16,8 +16,8 @@
 namespace weft {
 namespace {
 
-// Elements 4 block .. 4 block + 3 of a parameter. Rounded to fp32 in every precision, so that an f64 run starts from
-// the same weights.
+// Draws elements 4 block .. 4 block + 3 of a parameter, rounded to fp32 in every precision, so that an f64 run starts
+// from the same weights.
 std::array<float, 4> draw_block(const Init& init, const Philox& philox, int64_t block) {
   const auto counter = static_cast<uint64_t>(block);
   const auto bits = philox({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0});
@@ -60,7 +60,7 @@ class LocalRows {
   std::vector<int64_t> origin_;
 };
 
-// Elements first .. first + n of the parameter, by global flat index.
+// Draws elements first .. first + n of the parameter, by global flat index.
 template <class T>
 void draw_run(const Init& init, const Philox& philox, int64_t first, int64_t n, T* out) {
   switch (init.kind) {
@@ -163,7 +163,7 @@ FlatBuffer ParameterRegistry::make_state() const {
   return FlatBuffer::trained_shard(layout_, context_.zeros(Shape{layout_.trained_owned_elements}, acc_dtype));
 }
 
-// Each replica draws the whole parameter on its host, in pieces, and keeps what it owns of it.
+// Each replica draws the whole parameter on its host, in pieces, and keeps the part that it owns.
 template <class T>
 void ParameterRegistry::draw_masters(const Parameter& p, uint64_t seed) {
   constexpr int64_t kPiece = int64_t{1} << 20;

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// In pieces, so that little of the weights lies on the host at a time. Exact in an f64.
+// A hash that an f64 holds exactly. It goes over pieces, so that little of the weights lies on the host at a time.
 double digest(Context& context, const Tensor& t, uint64_t seed) {
   constexpr int64_t kPiece = int64_t{1} << 22;
   Hasher hasher;
@@ -43,7 +43,7 @@ void require_equal_replicas(const ParameterRegistry& registry, int64_t step) {
       if (p->spec().placement.dim(grid.axis)) continue;
       replicated = digest(context, p->value(), static_cast<uint64_t>(replicated));
     }
-    require_equal(registry.mesh().on(grid.axis), replicated, step, "weights, of those that each of them holds whole");
+    require_equal(registry.mesh().on(grid.axis), replicated, step, "weights, of those that the axis does not divide");
   }
 }
 

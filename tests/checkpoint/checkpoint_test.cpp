@@ -245,7 +245,7 @@ TEST_F(CheckpointTest, MissingAndMisshapenTensorsAreNamed) {
   EXPECT_NE(message("bias", {3}).find("bias has 0 of 3 elements"), std::string::npos) << message("bias", {3});
 }
 
-// The checkpoint before stays, nothing half-written does, every rank hears why.
+// The previous checkpoint stays, nothing half-written does, and every rank throws the reason.
 TEST_F(CheckpointTest, AFailureOnOneRankLosesNothing) {
   const fs::path path = save(directory_, {2, 1}, 5, 1);
   // The write fails on one rank alone.

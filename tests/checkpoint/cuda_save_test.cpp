@@ -91,8 +91,8 @@ int save_that_fails(const fs::path& directory) {
   return testing::Test::HasFailure() ? 1 : kAsWanted;
 }
 
-// The first, second, ... kernel fails, until it is the one before the copy: in processes started anew, which a failed
-// device would otherwise outlive.
+// The first, second, ... kernel fails, until it is the one before the copy: each in a new process, since a failed
+// device stays failed in its process.
 TEST_F(CudaSave, ADeviceThatFailsBeforeTheCopyIsNamed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   int answer = 0;

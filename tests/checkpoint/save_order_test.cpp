@@ -64,6 +64,16 @@ TEST_F(SaveOrder, WhatWasSavedLaterIsSetAside) {
   EXPECT_EQ(set_aside_later(directory_, aside(20), 5), std::vector<fs::path>{fs::path(at(15).string() + ".before-5")});
 }
 
+// A run that rolls back twice in one attempt.
+TEST_F(SaveOrder, NothingIsRenamedOverWhatWasSetAsideBefore) {
+  saved(10, 1), saved(20, 2);
+  const auto aside = [&](int number) { return fs::path(fmt::format("{}.before-{}", at(20).string(), number)); };
+  EXPECT_EQ(set_aside_later(directory_, at(10), 4), std::vector<fs::path>{aside(4)});
+  saved(20, 3);
+  EXPECT_EQ(set_aside_later(directory_, at(10), 4), std::vector<fs::path>{aside(5)});
+  EXPECT_EQ(Checkpoint::open(aside(4)).manifest().sequence, 2);
+}
+
 TEST_F(SaveOrder, ACheckpointOfAnotherDirectorySetsAllAside) {
   saved(10, 1), saved(20, 2);
   const fs::path other = directory_ / "other" / "step-00000030";

@@ -47,6 +47,29 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
   }
 }
 
+TEST(Parameters, APlacementDividesADimOnceAndLeavesTheReplicasAlone) {
+  EXPECT_EQ(Placement().dim(MeshAxis::Tp), std::nullopt);
+  EXPECT_EQ(sharded(MeshAxis::Tp, 2).dim(MeshAxis::Tp), 2);
+  EXPECT_EQ(sharded(MeshAxis::Tp, 2).dim(MeshAxis::Dp), std::nullopt);
+  EXPECT_THROW(sharded(MeshAxis::Dp, 0), InternalError);
+  EXPECT_THROW(sharded(MeshAxis::World, 0), InternalError);
+  EXPECT_THROW((Placement{{MeshAxis::Tp, 0}, {MeshAxis::Tp, 1}}), InternalError);
+}
+
+// Each element of a replica is counted on one of its ranks.
+TEST(Parameters, OneRankOfAReplicaCountsAReplicatedParameter) {
+  run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int) {
+    Context context;
+    ParameterRegistry registry(context, mesh);
+    EXPECT_TRUE(
+        registry.counts(registry.add({.name = "divided", .shape = {4}, .placement = sharded(MeshAxis::Tp, 0)})));
+    EXPECT_EQ(registry.counts(registry.add({.name = "replicated", .shape = {4}})), mesh.tp().rank() == 0);
+    EXPECT_THROW(
+        registry.add({.name = "padded", .shape = {4, 4}, .placement = sharded(MeshAxis::Tp, 1), .padded = true}),
+        InternalError);
+  });
+}
+
 // A vocabulary is padded in memory to equal parts that the device likes (16 rows here): what exists reassembles, the
 // padding is zero, and a rank may hold nothing else.
 TEST(Parameters, PaddedShardsReassemble) {
@@ -186,8 +209,8 @@ TEST(GradientBuckets, ReplicasGetTheSumOfWhatTheyOwn) {
   }
 }
 
-// A bucket's reduction begins with the last contribution to it, while backward goes on, but for the last micro-batch
-// only: those before it add to the same memory.
+// A bucket's reduction begins with the last contribution to it, while backward continues, except for the last
+// micro-batch only: those before it add to the same memory.
 TEST(GradientBuckets, ReductionsBeginWhileBackwardRuns) {
   run_in_process({.dp = 2}, [](Mesh& mesh, int) {
     Buckets t(mesh);
