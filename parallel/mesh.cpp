@@ -28,6 +28,10 @@ Communicator& Mesh::on(MeshAxis axis) const {
   return **at;
 }
 
+bool Mesh::first_of_replica() const {
+  return std::ranges::all_of(kReplicaAxes, [this](const GridAxis& grid) { return on(grid.axis).rank() == 0; });
+}
+
 void Mesh::log_into(CollectiveLog* log) const {
   for (const auto& axis : axes_) axis->log_into(log);
 }

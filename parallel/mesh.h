@@ -42,6 +42,8 @@ class Mesh {
   Communicator& world() const { return on(MeshAxis::World); }
   Communicator& dp() const { return on(MeshAxis::Dp); }
   Communicator& tp() const { return on(MeshAxis::Tp); }
+  // True on one rank of each replica, which counts for all of them: they see the same data.
+  bool first_of_replica() const;
   Heartbeat& heartbeat() const { return *heartbeat_; }
   void progress();
   void log_into(CollectiveLog* log) const;  // Communicator::log_into() on every axis

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/parameters/gradient_norm.h"
 
-#include <algorithm>
 #include <span>
 
 namespace weft {
@@ -9,9 +8,7 @@ namespace {
 
 // The parts of an owned range that this rank counts: on the first rank of a replica all of it, as one piece.
 std::vector<FlatRange> counted_parts(const ParameterRegistry& registry, const FlatRange& range) {
-  const Mesh& mesh = registry.mesh();
-  const auto first_on = [&](const GridAxis& grid) { return mesh.on(grid.axis).rank() == 0; };
-  if (std::ranges::all_of(kReplicaAxes, first_on)) return {range};  // padding is zero
+  if (registry.mesh().first_of_replica()) return {range};  // padding is zero
   std::vector<FlatRange> parts;
   for (const auto& p : registry.parameters()) {
     if (!registry.counts(*p) || p->spec().frozen) continue;
