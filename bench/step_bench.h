@@ -49,7 +49,8 @@ struct BenchReport {
   std::string precision;
   std::string library;    // of matrix products, with the instruction set
   std::string processor;  // its name
-  int dp = 1, tp = 1, threads = 1;
+  MeshLayout layout;
+  int threads = 1;
   int64_t parameters = 0;
   std::string data;
   int64_t vocabulary = 0;  // of the target

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a measurement of steps looks like: a page, and JSON.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -30,6 +32,13 @@ std::string operations_table(const BenchReport& r) {
 
 double gibibytes(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
+// "dp 2 x tp 1"
+std::string axes_text(const MeshLayout& layout) {
+  std::vector<std::string> axes;
+  for (const GridAxis& grid : kGridAxes) axes.push_back(fmt::format("{} {}", name(grid.axis), layout.*grid.size));
+  return fmt::format("{}", fmt::join(axes, " x "));
+}
+
 // Null where it was not measured: a figure that is not known is never a number.
 Json known(double value) { return value > 0 ? Json(value) : Json(nullptr); }
 
@@ -43,7 +52,7 @@ Json parts_json(const StepParts& parts) {
 std::string describe(const BenchReport& r) {
   const StepParts mean = r.mean();
   std::string text =
-      fmt::format("{} parameters, {}, dp {} x tp {} x {} threads\n", r.parameters, r.precision, r.dp, r.tp, r.threads);
+      fmt::format("{} parameters, {}, {} x {} threads\n", r.parameters, r.precision, axes_text(r.layout), r.threads);
   text += fmt::format("{}; {}\n", r.processor, r.library);
   text += fmt::format("{}; vocabulary {}\n", r.data, r.vocabulary);
   text += fmt::format("{} steps after {} to warm up: {:.1f} target tokens/s; a step takes {:.3f} ms (median)\n",
@@ -63,7 +72,7 @@ std::string describe(const BenchReport& r) {
                               : std::string("MFU: n/a (what this processor could do is not known)\n");
   text +=
       fmt::format("peak memory: {:.3f} GiB of tensors, {:.3f} GiB of the process{}\n", gibibytes(r.peak_tensor_bytes),
-                  gibibytes(r.peak_process_bytes), r.dp * r.tp > 1 ? ", of the rank with most" : "");
+                  gibibytes(r.peak_process_bytes), r.layout.ranks() > 1 ? ", of the rank with most" : "");
   if (!r.operations.empty()) text += operations_table(r);
   if (r.skipped > 0) text += fmt::format("{} steps had no finite loss: their update did nothing\n", r.skipped);
   return text;
@@ -81,36 +90,33 @@ Json to_json(const BenchReport& r) {
   for (const auto& [name, e] : r.operations) {
     operations[name] = {{"calls", e.calls}, {"seconds", e.seconds}, {"flops", e.flops}, {"bytes", e.bytes}};
   }
-  return {{"task", r.task},
-          {"precision", r.precision},
-          {"library", r.library},
-          {"processor", r.processor},
-          {"dp", r.dp},
-          {"tp", r.tp},
-          {"threads", r.threads},
-          {"parameters", r.parameters},
-          {"data", r.data},
-          {"vocabulary", r.vocabulary},
-          {"warmup_steps", r.warmup},
-          {"tokens_per_second", r.tokens_per_second()},
-          {"median_tokens_per_second", r.median_tokens_per_second()},
-          {"median_step_seconds", r.median_seconds()},
-          {"mean_seconds", parts_json(r.mean())},
-          {"rank_compute_seconds", r.rank_compute},
-          {"rank_exposed_seconds", r.rank_exposed},
-          {"flops_formula", r.formula},
-          {"gflops", r.gflops()},
-          {"ceiling_gflops", known(r.peak.gflops)},
-          {"ceiling_product", r.peak.shape.empty() ? Json(nullptr) : Json(r.peak.shape)},
-          {"ceiling_share", known(r.peak_share())},
-          {"hardware_peak_gflops", known(r.stated_gflops)},
-          {"mfu", known(r.utilisation())},
-          {"peak_tensor_bytes", r.peak_tensor_bytes},
-          {"peak_process_bytes", r.peak_process_bytes},
-          {"loss", r.loss},
-          {"skipped_steps", r.skipped},
-          {"operations", std::move(operations)},
-          {"steps", std::move(steps)}};
+  Json json = {{"task", r.task}, {"precision", r.precision}, {"library", r.library}, {"processor", r.processor}};
+  json.update(Json(r.layout));
+  json.update({{"threads", r.threads},
+               {"parameters", r.parameters},
+               {"data", r.data},
+               {"vocabulary", r.vocabulary},
+               {"warmup_steps", r.warmup},
+               {"tokens_per_second", r.tokens_per_second()},
+               {"median_tokens_per_second", r.median_tokens_per_second()},
+               {"median_step_seconds", r.median_seconds()},
+               {"mean_seconds", parts_json(r.mean())},
+               {"rank_compute_seconds", r.rank_compute},
+               {"rank_exposed_seconds", r.rank_exposed},
+               {"flops_formula", r.formula},
+               {"gflops", r.gflops()},
+               {"ceiling_gflops", known(r.peak.gflops)},
+               {"ceiling_product", r.peak.shape.empty() ? Json(nullptr) : Json(r.peak.shape)},
+               {"ceiling_share", known(r.peak_share())},
+               {"hardware_peak_gflops", known(r.stated_gflops)},
+               {"mfu", known(r.utilisation())},
+               {"peak_tensor_bytes", r.peak_tensor_bytes},
+               {"peak_process_bytes", r.peak_process_bytes},
+               {"loss", r.loss},
+               {"skipped_steps", r.skipped},
+               {"operations", std::move(operations)},
+               {"steps", std::move(steps)}});
+  return json;
 }
 
 }  // namespace weft

@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <algorithm>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "checkpoint/manifest.h"
+#include "data/tokenizer/tokenizer.h"
 
 namespace weft {
 
-// Of the algorithms that the run's device had measured (kernels/device/tuning.h), where it measures.
-inline constexpr std::string_view kAlgorithmsAttachment = "algorithms.json";
+// The algorithms that the run's device had measured (kernels/device/tuning.h), if it measures any.
+inline constexpr const char* kAlgorithmsAttachment = "algorithms.json";
 
-inline bool has_attachment(const CheckpointManifest& manifest, std::string_view name) {
-  return std::ranges::find(manifest.attachments, name, &CheckpointAttachment::name) != manifest.attachments.end();
-}
+bool has_attachment(const CheckpointManifest& manifest, std::string_view name);
+
+// Names and texts of a checkpoint's tokenizers; a language model attaches the same one twice.
+std::vector<std::pair<std::string, std::string>> tokenizer_attachments(const Tokenizer& source,
+                                                                       const Tokenizer& target);
+
+struct CheckpointTokenizers {
+  TokenizerPtr source, target;  // equal for a language model
+};
 
 }  // namespace weft

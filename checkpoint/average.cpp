@@ -4,7 +4,9 @@
 #include "base/error.h"
 #include "base/new_directory.h"
 #include "checkpoint/attachments.h"
+#include "checkpoint/locate.h"
 #include "checkpoint/reader.h"
+#include "checkpoint/run_state.h"
 #include "checkpoint/whole_writer.h"
 
 namespace weft {
@@ -17,10 +19,9 @@ std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths,
       found.push_back(path);
       continue;
     }
-    const fs::path directory = fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path;
     std::vector<fs::path> here;
-    for (const fs::path& candidate : list_checkpoints(directory)) {
-      const bool epoch_end = read_checkpoint_manifest(candidate).state.value("epoch_end", false);
+    for (const fs::path& candidate : checkpoints_at(path)) {
+      const bool epoch_end = run_state_of(read_checkpoint_manifest(candidate), candidate).epoch_end;
       if (last_epochs == 0 || epoch_end) here.push_back(candidate);
     }
     if (last_epochs > 0 && static_cast<int64_t>(here.size()) > last_epochs) {
@@ -36,13 +37,11 @@ std::vector<fs::path> checkpoints_to_average(const std::vector<fs::path>& paths,
 
 namespace {
 
-// A mean over other tensors or other meanings of ids is none.
+// A mean has a meaning only over the same tensors and the same meaning of token ids.
 void check_same_model(const Checkpoint& one, const Checkpoint& other) {
   const auto text = [](const Checkpoint& c) { return c.path().string(); };
-  require<DataError>(one.tensors("master") == other.tensors("master"),
-                     "{} and {} hold other models: their tensors or "
-                     "shapes differ",
-                     text(one), text(other));
+  require<DataError>(one.tensors() == other.tensors(),
+                     "{} and {} hold different models: their tensors or shapes differ", text(one), text(other));
   const auto hashes = [](const Checkpoint& c) {
     std::vector<uint64_t> all;
     for (const CheckpointAttachment& a : c.manifest().attachments) {
@@ -50,7 +49,7 @@ void check_same_model(const Checkpoint& one, const Checkpoint& other) {
     }
     return all;
   };
-  require<DataError>(hashes(one) == hashes(other), "{} and {} were trained with other tokenizers", text(one),
+  require<DataError>(hashes(one) == hashes(other), "{} and {} were trained with different tokenizers", text(one),
                      text(other));
 }
 
@@ -77,7 +76,7 @@ void average_checkpoints(const std::vector<fs::path>& paths, const fs::path& out
   CheckpointHeader header = header_of(last.path(), last.manifest());
   for (const fs::path& path : paths) header.provenance["mean_of"].push_back(path.string());
   std::vector<WholeTensor> tensors;
-  for (const auto& [name, shape] : last.tensors("master")) tensors.push_back({name, shape});
+  for (const auto& [name, shape] : last.tensors()) tensors.push_back({name, shape});
   write_whole_checkpoint(out, header, tensors,
                          [&](const WholeTensor& tensor, std::span<float> mean) { fill_with_mean(all, tensor, mean); });
 }

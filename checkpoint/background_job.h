@@ -9,17 +9,17 @@
 
 namespace weft {
 
-// Work on a thread of its own, one piece at a time: what a save does beside the training.
+// Runs work on its own thread, one piece at a time: a save beside the training.
 class BackgroundJob {
  public:
   ~BackgroundJob();
-  // The one before has ended.
+  // Requires that the previous work has ended.
   void start(std::function<void()> work);
   bool ended() const;
   void wait();
-  // True if it has ended by then.
+  // True if the work has ended by then.
   bool wait_for(std::chrono::milliseconds time);
-  // Of one that has ended: what it threw, "" if nothing.
+  // The message of what the last work threw, once it has ended; "" if it threw nothing.
   const std::string& failure() const { return failure_; }
 
  private:

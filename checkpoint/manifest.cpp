@@ -32,13 +32,18 @@ CheckpointFile file_from_json(const Json& json, int version) {
                 .bytes = integer_from<uint64_t>(index.at("bytes")),
                 .hash = hash_from(index.at("hash"))};
   const bool inside = file.index.offset <= file.bytes && file.index.bytes <= file.bytes - file.index.offset;
-  require<DataError>(inside, "{}: its index leaves the file", file.name);
+  require<DataError>(inside, "{}: its index lies outside the file", file.name);
   return file;
 }
 
+// Sizes are 0 if the manifest states no layout. An axis that it leaves out is newer than the manifest and had size 1.
 MeshLayout layout_from(const Json& body) {
-  if (!body.contains("layout")) return {.dp = 0, .tp = 0};
-  return {.dp = integer_from<int>(body["layout"].at("dp")), .tp = integer_from<int>(body["layout"].at("tp"))};
+  MeshLayout layout;
+  const bool stated = body.contains("layout");
+  for (const GridAxis& grid : kGridAxes) {
+    layout.*grid.size = stated ? integer_or<int>(body["layout"], std::string(name(grid.axis)).c_str(), 1) : 0;
+  }
+  return layout;
 }
 
 CheckpointManifest manifest_from_json(const Json& json) {
@@ -63,7 +68,7 @@ CheckpointManifest manifest_from_json(const Json& json) {
 
 }  // namespace
 
-// The body and a hash of it, so that a damaged manifest is not mistaken for a smaller one.
+// The text holds the body and its hash, so that a damaged manifest does not pass for a smaller one.
 std::string checkpoint_manifest_text(const CheckpointManifest& m) {
   Json files = Json::array();
   for (const CheckpointFile& f : m.files) {
@@ -82,7 +87,7 @@ std::string checkpoint_manifest_text(const CheckpointManifest& m) {
                      {"job", m.job},
                      {"fingerprint", m.fingerprint},
                      {"provenance", m.provenance},
-                     {"layout", {{"dp", m.layout.dp}, {"tp", m.layout.tp}}},
+                     {"layout", m.layout},
                      {"files", files},
                      {"attachments", attachments}};
   const std::string text = body.dump();
@@ -103,7 +108,7 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const fs::pa
   try {
     const auto json = parse_json<Json>(text, "the manifest");
     const Json& body = json.at("weft_checkpoint");
-    require<DataError>(json.at("hash").get<std::string>() == hash_hex(hash64(body.dump())), "its hash does not fit");
+    require<DataError>(json.at("hash").get<std::string>() == hash_hex(hash64(body.dump())), "its hash differs");
     return manifest_from_json(body);
   } catch (const std::exception& error) {
     throw DataError(fmt::format("{}: {}", path.string(), error.what()), kUseAnother);

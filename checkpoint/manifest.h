@@ -24,7 +24,7 @@ struct CheckpointFile {
   std::shared_ptr<const PartIndex> listed;  // format 1, whose manifest holds it
 };
 
-// A small file that travels with the checkpoint: a tokenizer.
+// A small file in the checkpoint, such as a tokenizer.
 struct CheckpointAttachment {
   std::string name;
   uint64_t bytes = 0;
@@ -33,50 +33,50 @@ struct CheckpointAttachment {
 
 inline constexpr std::string_view kCheckpointManifest = "manifest.json";
 fs::path manifest_path(const fs::path& checkpoint);
-// Whether a directory is a committed checkpoint: its manifest is there, read or not.
+// True if a directory is a committed checkpoint: it has a manifest, which is not read.
 bool has_manifest(const fs::path& checkpoint);
 
-// The manifest, written last: a directory without it is not a checkpoint. It grows by a line a rank: what lies in a
-// rank's file, the file's own index says.
+// The manifest, written last: a directory without it is not a checkpoint. It grows by a line per rank: the index of
+// what lies in a rank's file is in that file.
 struct CheckpointManifest {
   static constexpr int kVersion = 2;
   int64_t step = 0;
-  // The order of saves in a run directory: higher than of any that was there when this one was begun. 0 in checkpoints
-  // of builds that did not store it.
+  // Place in the order of saves of a run directory: higher than that of any checkpoint that was there when this save
+  // began. 0 in checkpoints of builds that did not store it.
   int64_t sequence = 0;
-  int64_t attempt = 0;                 // of the run that saved it
-  nlohmann::ordered_json state;        // what the trainer needs besides tensors
+  int64_t attempt = 0;                 // the attempt of the run that saved it
+  nlohmann::ordered_json state;        // a RunState: run_state_of()
   std::string job;                     // the resolved job, YAML
-  nlohmann::ordered_json fingerprint;  // of the run's numerics
-  nlohmann::ordered_json provenance;   // what wrote it: revision, libraries, overrides; null in older checkpoints
-  MeshLayout layout;                   // of the ranks that wrote the files, in their order; 0 x 0 where it is not known
+  nlohmann::ordered_json fingerprint;  // the run's numerics
+  nlohmann::ordered_json provenance;   // revision, libraries, overrides; null in older checkpoints
+  MeshLayout layout;                   // the ranks that wrote the files, in their order; sizes of 0 if unknown
   std::vector<CheckpointFile> files;
   std::vector<CheckpointAttachment> attachments;
 };
 
 std::string checkpoint_manifest_text(const CheckpointManifest& manifest);
-// Of the manifest at `path`: its version, its own hash, and that what it names is possible. DataError with the path and
-// what is wrong.
+// Parses the text of the manifest at `path` and checks its version, its own hash and that its values are possible.
+// DataError with the path and the reason.
 CheckpointManifest parse_checkpoint_manifest(std::string_view text, const fs::path& path);
 CheckpointManifest read_checkpoint_manifest(const fs::path& checkpoint);
-// Its text; DataError if the directory is no checkpoint.
+// The text of a manifest; DataError if the directory is no checkpoint.
 std::string read_manifest_text(const fs::path& checkpoint);
-// The files are there, as large as they were written. DataError.
+// DataError unless all files are there with the sizes that they were written with.
 void check_files(const fs::path& checkpoint, const CheckpointManifest& manifest);
 
-// The index of a file of the checkpoint, its checksum compared; DataError with the path.
+// Reads the index of a file of the checkpoint and compares its checksum; DataError with the path.
 std::shared_ptr<const PartIndex> read_index(const File& file, const CheckpointFile& stored);
 std::shared_ptr<const PartIndex> read_index(const fs::path& checkpoint, const CheckpointFile& stored);
 
-// The text of an attachment, its checksum compared; DataError if there is none of that name.
+// Reads an attachment and compares its checksum; DataError if the checkpoint has no attachment of that name.
 std::string read_attachment(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name);
 
-// Reads what there is besides tensors, or every array, and compares checksums; DataError naming the file and tensor.
-// `on_progress` is called after every few megabytes. Of several `readers` each reads some of the files.
+// Reads all attachments, or every array, and compares checksums; DataError naming the file and tensor. `on_progress` is
+// called after every few megabytes. Each of several `readers` reads some of the files.
 void verify_attachments(const fs::path& checkpoint, const CheckpointManifest& manifest);
 void verify_arrays(const fs::path& checkpoint, const CheckpointManifest& manifest,
                    const std::function<void()>& on_progress = {}, int reader = 0, int readers = 1);
-// Both.
+// Attachments and arrays.
 void verify_checkpoint(const fs::path& checkpoint, const CheckpointManifest& manifest,
                        const std::function<void()>& on_progress = {});
 

@@ -2,12 +2,13 @@
 #include "checkpoint/parameters.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace weft {
 namespace {
 
-// A parameter's part in a buffer, in pieces that each lie in one range that this rank owns.
+// A parameter's part in a buffer, cut at the borders of the ranges that this rank owns.
 std::vector<OwnedArray::Piece> pieces_of(const ParameterRegistry& registry, const Parameter& p,
                                          const FlatBuffer& flat) {
   const int64_t begin = p.flat_offset();
@@ -42,6 +43,11 @@ std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<
   return boxes;
 }
 
+std::vector<TensorBox> master_boxes(const ParameterRegistry& registry) {
+  const NamedBuffer master{kMasterBuffer, registry.master()};
+  return local_boxes(registry, {&master, 1});
+}
+
 namespace {
 
 // The owned range of the layout that an element lies in.
@@ -51,17 +57,17 @@ size_t range_of(const FlatLayout& layout, int64_t element) {
   return static_cast<size_t>(at - layout.owned.begin());
 }
 
-std::vector<OwnedArray> owned_by(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers, int dp_rank,
-                                 int tp_rank) {
+// The arrays that one rank of `replica` writes: its share of the parameters for which `writes` is true.
+std::vector<OwnedArray> owned_by(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers, int replica,
+                                 const std::function<bool(const Parameter&)>& writes) {
   const FlatLayout& layout = registry.layout();
-  const int64_t dp = registry.mesh().dp().size();
+  const int64_t replicas = registry.mesh().dp().size();
   std::vector<OwnedArray> arrays;
   for (const NamedBuffer& buffer : buffers) {
     std::map<size_t, OwnedArray> by_range;
     for (const auto& p : registry.parameters()) {
-      // A tensor that tp replicates is written by its first tp rank.
-      if (p->spec().tp_dim < 0 && tp_rank != 0) continue;
-      const bool its_turn = p->flat_offset() * dp / layout.elements == dp_rank;
+      if (!writes(*p)) continue;
+      const bool its_turn = p->flat_offset() * replicas / layout.elements == replica;
       if (!layout.sharded() && !its_turn) continue;
       for (OwnedArray::Piece& piece : pieces_of(registry, *p, buffer.flat)) {
         OwnedArray& array = by_range[range_of(layout, p->flat_offset() + piece.place.begin)];
@@ -77,15 +83,17 @@ std::vector<OwnedArray> owned_by(const ParameterRegistry& registry, std::span<co
 }  // namespace
 
 std::vector<OwnedArray> owned_arrays(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
-  return owned_by(registry, buffers, registry.mesh().dp().rank(), registry.mesh().tp().rank());
+  return owned_by(registry, buffers, registry.mesh().dp().rank(),
+                  [&](const Parameter& p) { return registry.counts(p); });
 }
 
-// Where replicas divide the buffers all own as much, but for padding.
+// The first rank of a replica writes a part of every parameter. If the replicas divide the buffers, all own equally
+// much except for padding.
 uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers) {
   uint64_t most = 0;
   const int replicas = registry.layout().sharded() ? 1 : registry.mesh().dp().size();
   for (int replica = 0; replica < replicas; ++replica) {
-    most = std::max(most, bytes_in_pages(owned_by(registry, buffers, replica, 0)));
+    most = std::max(most, bytes_in_pages(owned_by(registry, buffers, replica, [](const Parameter&) { return true; })));
   }
   return most;
 }

@@ -7,21 +7,24 @@
 
 namespace weft {
 
-// One buffer laid out as the registry's parameters, under the name that its tensors have in a checkpoint.
+// A buffer laid out as the registry's parameters are, under its name in a checkpoint.
 struct NamedBuffer {
   std::string name;
   FlatBuffer flat;
 };
 
-// This rank's part of every parameter in every buffer: what it reads on resume. Of a buffer that the replicas divide,
-// what this one owns.
+// This rank's part of every parameter in every buffer, which it reads on resume; of a buffer that the replicas divide,
+// the part that it owns.
 std::vector<TensorBox> local_boxes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
-// What this rank writes: of each buffer one array for each range that it owns, a bucket's share where the replicas
-// divide it. Of buffers that every dp replica holds whole, each writes parameters of about equal size.
+// This rank's part of the weights, which is all that a model reads that is not trained.
+std::vector<TensorBox> master_boxes(const ParameterRegistry& registry);
+
+// The arrays that this rank writes: of each buffer one for each range that it owns, a bucket's share if the replicas
+// divide it. Of buffers that every dp replica holds whole, each writes parameters of about equal total size.
 std::vector<OwnedArray> owned_arrays(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
-// Bytes of those of the rank that writes most: what the copy of a save takes there.
+// The bytes of owned_arrays() on the rank that writes most: the size of a save's copy there.
 uint64_t largest_part_bytes(const ParameterRegistry& registry, std::span<const NamedBuffer> buffers);
 
 }  // namespace weft

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "checkpoint/parts/array_reader.h"
 #include "checkpoint/parts/reading_order.h"
+#include "data/tokenizer/file_names.h"
 #include "kernels/transfer.h"
 #include "parallel/agree.h"
 
@@ -24,7 +25,7 @@ namespace {
 
 constexpr int64_t kUnreadable = std::numeric_limits<int64_t>::max();
 
-// Of the order alone: what else the manifest says is not checked.
+// Reads the sequence number alone, and checks nothing else.
 int64_t sequence_of(const fs::path& checkpoint) {
   try {
     const fs::path path = manifest_path(checkpoint);
@@ -100,9 +101,16 @@ Checkpoint Checkpoint::open(const fs::path& path, Communicator& world) {
 
 Tensor Checkpoint::read_whole(Context& context, const std::string& name, const Shape& shape) const {
   const std::vector<int64_t> origin(static_cast<size_t>(shape.rank()), 0);
-  const TensorBox whole{"master", name, shape, origin, context.empty(shape, DType::F32)};
+  const TensorBox whole{kMasterBuffer, name, shape, origin, context.empty(shape, DType::F32)};
   read(context, {whole});
   return whole.data;
+}
+
+CheckpointTokenizers Checkpoint::tokenizers() const {
+  const auto load = [&](const char* name) {
+    return Tokenizer::from_json(read_attachment(path_, manifest_, name), (path_ / name).string());
+  };
+  return {.source = load(kSourceTokenizerFile), .target = load(kTargetTokenizerFile)};
 }
 
 std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string& buffer) const {
@@ -119,8 +127,7 @@ std::vector<std::pair<std::string, Shape>> Checkpoint::tensors(const std::string
 
 namespace {
 
-// A box being read: into its own memory if that is the host's, else into a copy that goes to the device when it is
-// whole.
+// A box being read: into its own memory if that is on the host, else into a copy that is uploaded once complete.
 class Filling {
  public:
   Filling(Context& context, const TensorBox& box) : context_(context), box_(box) {}
@@ -144,7 +151,7 @@ class Filling {
   std::vector<std::byte> staged_;
 };
 
-// The boxes being read, found by the tensors of stretches.
+// The boxes being read, indexed by tensor.
 class Wanted {
  public:
   Wanted(Context& context, const std::vector<TensorBox>& boxes) {
@@ -156,7 +163,7 @@ class Wanted {
   const std::vector<Filling>& fillings() const { return fillings_; }
   bool all_full() const { return std::ranges::all_of(fillings_, &Filling::full); }
 
-  // work(filling) for what shares elements with a box of a stretch; until it returns true. Whether it did.
+  // Calls work(filling) for every box that overlaps a box of a stretch, until it returns true. Returns whether it did.
   template <class Do>
   bool any(const std::string& buffer, const Stretch& of, const Box& box, const Do& work) {
     const auto at = by_tensor_.find({buffer, of.name});
@@ -166,7 +173,7 @@ class Wanted {
     });
   }
 
-  // Whether something of the array is of a wanted tensor, which must then be of the same shape and dtype.
+  // True if the array holds a part of a wanted tensor. DataError if their shapes or dtypes differ.
   bool in(const StoredArray& array, const fs::path& checkpoint) const {
     bool any = false;
     for (const Stretch& s : array.stretches) {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "checkpoint/attachments.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/parts/box.h"
 #include "kernels/context.h"
@@ -14,51 +15,52 @@
 
 namespace weft {
 
-// "step-" and digits: the name of a checkpoint's directory. One that is being written or deleted has kUnfinished behind
-// it.
+// True for "step-" and digits, the name of a checkpoint's directory. kUnfinished follows it while a checkpoint is being
+// written or deleted.
 bool is_step_name(std::string_view name);
 constexpr std::string_view kUnfinished = ".tmp";
 
 // Committed checkpoints of a run directory in no order: directories step-N with a manifest, which is not read.
 std::vector<fs::path> committed_directories(const fs::path& directory);
 
-// Where a checkpoint with this sequence number in its manifest stands in the order of saves. Steps of more than eight
-// digits make longer names, not later ones in the alphabet.
+// The sort key of a checkpoint with this sequence number, in the order of saves. It has the length of the name, since
+// steps of more than eight digits do not sort by name alone.
 using SaveOrder = std::tuple<int64_t, size_t, std::string>;
 SaveOrder save_order(int64_t sequence, const fs::path& checkpoint);
 
-// The same in the order of saves, the one saved first comes first. The order is that of their sequence numbers; those
-// without one come before, by step. One whose manifest cannot be read counts as the newest, so that whoever looks for
-// the newest finds out. Tensors are not read.
+// committed_directories() in the order of saves, the oldest first: by sequence number, after those without one, which
+// are in the order of steps. A checkpoint whose manifest cannot be read counts as the newest, so that a search for the
+// newest reports it. Tensors are not read.
 std::vector<fs::path> list_checkpoints(const fs::path& directory);
 
-// For the next save in a directory: above the sequence numbers of all that is there, set aside or not.
+// The sequence number for the next save in a directory: above those of all checkpoints there, set aside or not.
 int64_t next_sequence(const fs::path& directory);
 
 // A committed checkpoint, opened: its manifest is checked, its tensors are not read.
 class Checkpoint {
  public:
   static Checkpoint open(const fs::path& path);
-  // Collective: rank 0 reads the manifest and looks at the files, for all. What it throws all throw.
+  // Collective: rank 0 reads the manifest and checks the files for all. All ranks throw what it throws.
   static Checkpoint open(const fs::path& path, Communicator& world);
   const fs::path& path() const { return path_; }
   const CheckpointManifest& manifest() const { return manifest_; }
 
-  // What was read of the files.
+  // How much of the files was read.
   struct Read {
     uint64_t bytes = 0;  // of arrays
-    int files = 0;       // whose index was read
+    int files = 0;       // files whose index was read
   };
-  // Fills the boxes from whatever arrays the checkpoint holds, on any layout. Blocks that hold nothing of the boxes
-  // are not read; of one that does the checksum is compared. Files are looked into in the order in which they are
-  // likely to hold what the rank of `mesh` needs, until it has all. DataError if a tensor is missing, has another
-  // shape or dtype, or is damaged. `on_progress` is called after every few megabytes.
+  // Fills the boxes from the checkpoint's arrays, whatever layout wrote them. Only blocks that hold a part of a box are
+  // read, and their checksums are compared. Files are searched in the order in which they are likely to hold what the
+  // rank of `mesh` needs, until it has all. DataError if a tensor is missing, has another shape or dtype, or is
+  // damaged. `on_progress` is called after every few megabytes.
   Read read(Context& context, const std::vector<TensorBox>& boxes, const std::function<void()>& on_progress = {},
             const Mesh* mesh = nullptr) const;
   // A whole tensor of the master weights, fp32 on the host.
   Tensor read_whole(Context& context, const std::string& name, const Shape& shape) const;
   // The global shape of every tensor of a buffer, by name. Reads every file's index.
-  std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer) const;
+  std::vector<std::pair<std::string, Shape>> tensors(const std::string& buffer = kMasterBuffer) const;
+  CheckpointTokenizers tokenizers() const;  // DataError naming the file
 
  private:
   Checkpoint(fs::path path, CheckpointManifest manifest) : path_(std::move(path)), manifest_(std::move(manifest)) {}
@@ -66,7 +68,8 @@ class Checkpoint {
   CheckpointManifest manifest_;
 };
 
-// The newest checkpoint whose every array is intact; damaged ones are logged and passed over. Nothing if none is.
+// The newest checkpoint whose every array is intact; damaged ones are logged and skipped. Nothing if no checkpoint is
+// intact.
 std::optional<Checkpoint> latest_valid(const fs::path& directory, const std::function<void()>& on_progress = {});
 
 }  // namespace weft

@@ -2,11 +2,13 @@
 #include "checkpoint/retention.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "checkpoint/reader.h"
+#include "checkpoint/run_state.h"
 
 namespace weft {
 
@@ -29,7 +31,7 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule) {
   for (const fs::path& path : committed_directories(directory)) {
     try {
       const CheckpointManifest manifest = read_checkpoint_manifest(path);
-      in_order[save_order(manifest.sequence, path)] = {manifest.step, manifest.state.value("epoch_end", false), path};
+      in_order[save_order(manifest.sequence, path)] = {manifest.step, run_state_of(manifest, path).epoch_end, path};
     } catch (const DataError& error) {
       log_warning("{} is left alone: {}", path.string(), error.what());
     }
@@ -47,8 +49,8 @@ void apply_retention(const fs::path& directory, const RetentionRule& rule) {
 
 namespace {
 
-// The name that an unfinished directory is to have: "step-7" of step-7.tmp, step-7.2.tmp and step-7.2.tmp.tmp; "" if it
-// is none.
+// The final name of an unfinished directory: "step-7" for step-7.tmp, step-7.2.tmp and step-7.2.tmp.tmp; "" for any
+// other directory.
 std::string name_in_the_end(std::string name) {
   if (!name.ends_with(kUnfinished)) return "";
   while (name.ends_with(kUnfinished)) name.resize(name.size() - kUnfinished.size());
@@ -60,8 +62,8 @@ std::string name_in_the_end(std::string name) {
   return is_step_name(name) ? name : "";
 }
 
-// Has a manifest that can be read, and the files that it names. Of an unfinished one: a kill came between the manifest
-// and the rename.
+// True if a directory has a readable manifest and the files that it names. If it is unfinished, a kill came between the
+// manifest and the rename.
 bool is_complete(const fs::path& directory) {
   try {
     check_files(directory, read_checkpoint_manifest(directory));
@@ -82,15 +84,33 @@ void clear_unfinished(const fs::path& directory) {
   std::ranges::sort(left);  // step-N.tmp before step-N.tmp.tmp
   for (const fs::path& path : left) {
     const fs::path target = path.parent_path() / name_in_the_end(path.filename());
-    const bool aside = path.stem().string().ends_with(kUnfinished);  // superseded by what it made way for
+    const bool aside = path.stem().string().ends_with(kUnfinished);  // replaced by the checkpoint that has its name
     if (!aside && !fs::exists(target) && is_complete(path)) {
       fs::rename(path, target, error);
     } else {
       fs::remove_all(path, error);
     }
-    if (error) log_warning("{} was left as it is: {}", path.string(), error.message());
+    if (error) log_warning("{} was not cleared: {}", path.string(), error.message());
   }
 }
+
+namespace {
+
+constexpr std::string_view kSetAside = ".before-";
+
+// A number, `attempt` or higher, that no checkpoint in `directory` bears that was set aside: a run that rolls back
+// twice in one attempt renames nothing over what it set aside before.
+int64_t set_aside_number(const fs::path& directory, int64_t attempt) {
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename();
+    const size_t at = name.rfind(kSetAside);
+    if (at == std::string::npos) continue;
+    attempt = std::max<int64_t>(attempt, std::atoll(name.c_str() + at + kSetAside.size()) + 1);
+  }
+  return attempt;
+}
+
+}  // namespace
 
 std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path& checkpoint, int64_t attempt) {
   const std::vector<fs::path> all = list_checkpoints(directory);
@@ -104,14 +124,15 @@ std::vector<fs::path> set_aside_later(const fs::path& directory, const fs::path&
     const auto chosen = key(checkpoint);
     later = std::ranges::find_if(all, [&](const fs::path& path) { return !is_complete(path) || key(path) > chosen; });
   }
+  const int64_t number = set_aside_number(directory, attempt);
   std::vector<fs::path> moved;
   for (auto at = all.end(); at != later;) {
     --at;
-    const fs::path target = fmt::format("{}.before-{}", at->string(), attempt);
+    const fs::path target = fmt::format("{}{}{}", at->string(), kSetAside, number);
     fs::rename(*at, target, error);
     if (error) {
       throw DataError(fmt::format("{} cannot be renamed to {}: {}", at->string(), target.string(), error.message()),
-                      "the run goes on from an earlier checkpoint, so later ones must make way; move them by hand");
+                      "the run resumes from an earlier checkpoint, so later ones must make way; move them by hand");
     }
     moved.push_back(target);
   }

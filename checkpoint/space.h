@@ -7,12 +7,12 @@
 
 namespace weft {
 
-// Bytes that one checkpoint takes on disk, a little more than less: `elements` of `element_bytes` in each of `buffers`
-// (master weights, moments), and what describes `tensors` tensors in `parts` files.
+// Bytes that one checkpoint takes on disk, rounded up generously: `elements` of `element_bytes` in each of `buffers`
+// (master weights, moments), and the index of `tensors` tensors in `parts` files.
 uint64_t checkpoint_bytes(int64_t elements, int64_t element_bytes, int64_t buffers, int64_t tensors, int64_t parts);
 
-// DataError if the file system that holds `directory` has less than `needed` bytes free for this user; the
-// message names the directory and both numbers, and `what` says what they are needed for. A quota is not seen.
+// DataError if the file system that holds `directory` has less than `needed` bytes free for this user; the message
+// names the directory and both numbers, and `what`, which they are needed for. Quotas are not considered.
 void require_space(const fs::path& directory, uint64_t needed, const std::string& what);
 
 }  // namespace weft

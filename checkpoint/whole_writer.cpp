@@ -17,7 +17,7 @@ CheckpointFile write_tensors(const fs::path& path, const std::vector<WholeTensor
                       .origin = std::vector<int64_t>(static_cast<size_t>(t.shape.rank()), 0),
                       .extent = t.shape,
                       .end = t.shape.elements()};
-    arrays.push_back({.buffer = "master", .stretches = {all}});
+    arrays.push_back({.buffer = kMasterBuffer, .stretches = {all}});
   }
   CheckpointPart part(path, std::move(arrays));
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -15,8 +15,8 @@ struct WholeTensor {
   Shape shape;
 };
 
-// Writes the committed checkpoint `out`, a NewDirectory, with one process and without holding it: `fill` is asked for
-// the values of each tensor in turn, and only one tensor is in memory at a time. If anything fails nothing stays.
+// Writes the committed checkpoint `out`, a NewDirectory, in one process: `fill` gives the values of each tensor in
+// turn, so that only one is in memory at a time. If anything fails, nothing is left behind.
 void write_whole_checkpoint(const fs::path& out, const CheckpointHeader& header,
                             const std::vector<WholeTensor>& tensors,
                             const std::function<void(const WholeTensor&, std::span<float>)>& fill);

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A 64-bit value as two doubles, each of which has the half exactly.
+// A 64-bit value as two doubles, each of which holds one half exactly.
 std::array<double, 2> halves(uint64_t value) {
   return {static_cast<double>(value >> 32), static_cast<double>(value & 0xffffffffU)};
 }
@@ -38,8 +38,8 @@ CheckpointWriter::CheckpointWriter(fs::path directory, Context& context, Communi
 
 CheckpointWriter::~CheckpointWriter() { cancelled_ = true; }
 
-// All of it into one block: pinned memory is made in pages, and slowly. The pages are there once they are written to,
-// and a system without so many says so now.
+// One block holds all copies, since pinned memory is slow to allocate. Its pages are touched here, so that a system
+// that has not enough of them fails now.
 void CheckpointWriter::reserve(std::span<const OwnedArray> owned) {
   const uint64_t bytes = bytes_in_pages(owned);
   if (memory_ && bytes <= part_bytes_) return;
@@ -85,7 +85,7 @@ void CheckpointWriter::copy(std::span<const OwnedArray> owned) {
   snapshot_ = std::make_unique<Snapshot>(context_, from, to);
 }
 
-// Both numbers of a save that may have failed for want of room.
+// The needed and the free bytes, for a save that may have failed for lack of space.
 std::string CheckpointWriter::space_text(const fs::path& directory) const {
   std::error_code error;
   const auto space = fs::space(fs::exists(directory, error) ? directory : directory.parent_path(), error);
@@ -95,7 +95,7 @@ std::string CheckpointWriter::space_text(const fs::path& directory) const {
                      error ? error.message() : fmt::format("{}", space.available), directory.string());
 }
 
-// A job's errors carry what a reader of the log needs to know of this rank.
+// Errors of the job name this rank and its host for the reader of the log.
 void CheckpointWriter::work(const std::function<void()>& body, const fs::path& directory) {
   try {
     body();
@@ -106,14 +106,14 @@ void CheckpointWriter::work(const std::function<void()>& body, const fs::path& d
   }
 }
 
-// Between two pieces of work.
+// Called between two pieces of work.
 void CheckpointWriter::look_around() {
   context_.note_progress();
   ++pieces_;
   if (cancelled_) throw Cancelled();
 }
 
-// Every rank makes the directory, if no other was before it.
+// Every rank makes the directory unless another already has.
 void CheckpointWriter::write_part(const fs::path& directory, Clock::time_point began) {
   create_directories_durably(directory);
   CheckpointPart part(directory / part_name(world_.rank()), arrays_, [this] { look_around(); });
@@ -150,7 +150,7 @@ std::optional<SavedCheckpoint> CheckpointWriter::advance(const SaveStates& sums)
   return std::nullopt;
 }
 
-// 80 bytes a rank.
+// It takes 80 bytes per rank.
 std::vector<CheckpointWriter::Part> CheckpointWriter::gather_parts() const {
   const CheckpointFile& file = part_.file;
   std::vector<double> mine;
@@ -199,7 +199,7 @@ void CheckpointWriter::commit(std::vector<Part> parts) {
   saved_.commit_seconds = seconds_since(began);
 }
 
-// Every rank's job has ended before rank 0 removes what they wrote.
+// Every rank's job must have ended before rank 0 removes their files.
 void CheckpointWriter::fail() {
   cancelled_ = true;
   job_.wait();
@@ -222,8 +222,8 @@ void CheckpointWriter::end() {
   after_commit_ = {};
 }
 
-// A second at most, so that a rank that waits for others shows that it is alive: but one whose own disk has stood still
-// for long gives no more signs, so that its watchdog, and those of the ranks that wait for it, can tell.
+// Waits a second at most, so that a rank that waits for others still beats. A rank whose own disk makes no progress for
+// long stops beating, so that its watchdog and those of the ranks that wait for it notice.
 void CheckpointWriter::wait_for_job() {
   constexpr std::chrono::milliseconds kPoll{1000};
   constexpr int kPatience = 60;

@@ -15,30 +15,29 @@
 
 namespace weft {
 
-// Of the save under way, summed over the ranks: what each brings to the control all-reduce of a step, and what all
-// learn from it.
+// The state of the save under way, summed over the ranks in the control all-reduce of each step.
 struct SaveStates {
   double written = 0;    // ranks that have written their part
-  double failed = 0;     // ranks that could not, or rank 0 could not commit
-  double committed = 0;  // rank 0 has committed
+  double failed = 0;     // ranks that failed; rank 0 also if it could not commit
+  double committed = 0;  // 1 once rank 0 has committed
 };
 
-// A committed checkpoint, and on rank 0 what it took: seconds of the slowest rank, bytes of all parts.
+// A committed checkpoint, and on rank 0 its cost: seconds of the slowest rank, bytes of all parts.
 struct SavedCheckpoint {
   fs::path path;
-  double copy_seconds = 0;    // until the copy of what is saved was there
+  double copy_seconds = 0;    // until the copy was complete
   double write_seconds = 0;   // hashing, writing and syncing it
-  double commit_seconds = 0;  // manifest, names, and what was done after the commit
+  double commit_seconds = 0;  // manifest, renames, and after_commit
   double bytes = 0;
 };
 
 // Writes checkpoints of all ranks in two phases, beside the training. start() has the arrays that this rank owns
 // copied, and returns; before they are written to, await_snapshots() is called. A thread of each rank waits for the
 // copy, writes it to DIR/step-N.ATTEMPT.tmp/rank-R.h5 in pieces and syncs them. Once every rank has written, rank 0's
-// thread writes the manifest and renames the directory. Who has written, failed or committed goes from rank to rank in
-// sums, which the caller makes: advance(). If a rank fails the others stop, the .tmp directory goes, and the error says
-// why; what was there before stays. One save at a time; the arrays' tensors stay until it has ended. The destructor
-// gives up what is under way within a piece.
+// thread writes the manifest and renames the directory. The caller sums who has written, failed or committed over the
+// ranks and passes the sums to advance(). If a rank fails the others stop, the .tmp directory is deleted, and the error
+// names the reason; earlier checkpoints stay. One save at a time; the arrays' tensors stay until it has ended. The
+// destructor abandons a save under way after the current piece.
 class CheckpointWriter {
  public:
   CheckpointWriter(fs::path directory, Context& context, Communicator& world);
@@ -46,23 +45,23 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  // Takes the memory of the copies of such arrays, which is kept from one save to the next. MemoryError if it is not
-  // there.
+  // Allocates the memory for copies of such arrays, which is kept from one save to the next. MemoryError if there is
+  // not enough.
   void reserve(std::span<const OwnedArray> owned);
-  // `after_commit` runs on rank 0's thread; what it throws is a warning.
+  // `after_commit` runs on rank 0's thread; its errors are warnings.
   void start(CheckpointHeader header, const std::vector<OwnedArray>& owned, std::function<void()> after_commit = {});
   bool busy() const { return phase_ != Phase::Idle; }
   SaveStates states() const;
-  // Collective: goes on with the save as the sums of all ranks' states() allow, which are the same on every rank. The
-  // checkpoint, once it is committed; the same DataError on every rank if it failed.
+  // Collective: advances the save as the sums of all ranks' states() allow, which are the same on every rank. Returns
+  // the checkpoint once it is committed; the same DataError on every rank if the save failed.
   std::optional<SavedCheckpoint> advance(const SaveStates& sums);
-  // Collective: the same until the save has ended, with sums of its own.
+  // Collective: advances the save until it has ended, with sums of its own.
   SavedCheckpoint finish();
 
  private:
   enum class Phase : uint8_t { Idle, Writing, Committing };
   class Cancelled {};
-  // What rank 0 must know of a rank's part.
+  // What a rank sends rank 0 about its part.
   struct Part {
     CheckpointFile file;
     double copy_seconds = 0, write_seconds = 0;
@@ -86,19 +85,19 @@ class CheckpointWriter {
   Context& context_;
   Communicator& world_;
   std::shared_ptr<MemoryPool> host_;
-  std::shared_ptr<Storage> memory_;  // of the copies
+  std::shared_ptr<Storage> memory_;  // holds the copies
   Phase phase_ = Phase::Idle;
   CheckpointHeader header_;
   std::function<void()> after_commit_;
-  std::vector<StoredArray> arrays_;  // whose bytes lie in that memory, each from a page on
+  std::vector<StoredArray> arrays_;  // they lie in memory_, each at a page boundary
   std::unique_ptr<Snapshot> snapshot_;
   uint64_t part_bytes_ = 0;
   Part part_;              // once it is written
   SavedCheckpoint saved_;  // rank 0, once it is committed
   std::atomic<bool> cancelled_{false};
-  std::atomic<uint64_t> pieces_{0};  // that the job has got through
-  int still_ = 0;                    // seconds that finish() has seen none
-  BackgroundJob job_;                // the first to go
+  std::atomic<uint64_t> pieces_{0};  // written by the job so far
+  int still_ = 0;                    // seconds in which finish() saw no new piece
+  BackgroundJob job_;                // destroyed first
 };
 
 }  // namespace weft

@@ -45,7 +45,7 @@ std::vector<double> log_likelihoods(Transformer& model, std::span<const Continua
     mesh.progress();
   }
   download(context, nll, std::span<double>(found));
-  if (mesh.tp().rank() != 0) found.assign(found.size(), 0);
+  if (!mesh.first_of_replica()) found.assign(found.size(), 0);
   mesh.world().all_reduce_host(found, ReduceOp::Sum);
   for (double& x : found) x = -x;
   return found;

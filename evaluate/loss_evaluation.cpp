@@ -51,7 +51,7 @@ LossReport evaluate_loss(Transformer& model, std::shared_ptr<const Dataset> data
   // by ranks whose dp groups might round differently.
   std::array<double, 2> sums{};
   download(context, device_sums, std::span<double>(sums));
-  if (mesh.tp().rank() != 0) sums = {};
+  if (!mesh.first_of_replica()) sums = {};
   mesh.world().all_reduce_host(sums, ReduceOp::Sum);
   report.loss = sums[0], report.nll = sums[1];
   report.seconds = seconds_since(start);

@@ -38,24 +38,21 @@ void check_adapters(const JobConfig& job, const std::string& where, bool adapter
 
 ModelToExport model_of(const Checkpoint& checkpoint, std::optional<StoredType> dtype, bool adapter) {
   const CheckpointManifest& manifest = checkpoint.manifest();
-  const auto tokenizer = [&](const char* name) {
-    return Tokenizer::from_json(read_attachment(checkpoint.path(), manifest, name),
-                                (checkpoint.path() / name).string());
-  };
+  CheckpointTokenizers tokenizers = checkpoint.tokenizers();
   const std::string where = checkpoint.path().string();
   JobConfig job = parse_stored_job(manifest.job, where);
   check_adapters(job, where, adapter);
   return {.where = where,
           .job = std::move(job),
-          .source_tokenizer = tokenizer("source-tokenizer.json"),
-          .target_tokenizer = tokenizer("target-tokenizer.json"),
+          .source_tokenizer = std::move(tokenizers.source),
+          .target_tokenizer = std::move(tokenizers.target),
           .dtype = dtype.value_or(kept_dtype(manifest.provenance))};
 }
 
 // Every tensor of the checkpoint goes somewhere, and everything there comes from somewhere.
 void check_complete(const Checkpoint& checkpoint, const ExportPlan& plan) {
   std::map<std::string, Shape> stored;
-  for (const auto& [name, shape] : checkpoint.tensors("master")) stored.emplace(name, shape);
+  for (const auto& [name, shape] : checkpoint.tensors()) stored.emplace(name, shape);
   std::set<std::string> used;
   for (const ExportedTensor& t : plan.tensors) {
     require<DataError>(stored.contains(t.ours) || t.may_be_absent, "{}: {} is missing", checkpoint.path().string(),
@@ -79,7 +76,7 @@ std::vector<float> read_whole(const Checkpoint& checkpoint, const std::string& n
 void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTensor>& tensors, StoredType dtype,
                    const fs::path& path, const Json& origin) {
   std::set<std::string> stored;
-  for (const auto& [name, shape] : checkpoint.tensors("master")) stored.insert(name);
+  for (const auto& [name, shape] : checkpoint.tensors()) stored.insert(name);
   std::vector<TensorToStore> to_store;
   for (const ExportedTensor& t : tensors) to_store.push_back({t.theirs, dtype, t.their_shape});
   const CheckpointManifest& manifest = checkpoint.manifest();

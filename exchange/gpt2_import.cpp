@@ -9,12 +9,13 @@
 #include "base/config/writer.h"
 #include "base/error.h"
 #include "base/new_directory.h"
+#include "checkpoint/attachments.h"
+#include "checkpoint/run_state.h"
 #include "checkpoint/whole_writer.h"
 #include "data/tokenizer/formats/hugging_face.h"
 #include "exchange/gpt2_config.h"
 #include "exchange/gpt2_tensors.h"
 #include "job/migration.h"
-#include "job/run_state.h"
 #include "model/transformer.h"
 
 namespace weft {
@@ -155,17 +156,16 @@ void import_gpt2(const fs::path& directory, const fs::path& out, nlohmann::order
   const Gpt2Config config = read_gpt2_config(directory / "config.json");
   const JobConfig job = job_of(directory, config.model);
   const Gpt2Weights weights(directory, config);
-  const std::string tokenizer = read_hugging_face_tokenizer(directory, config.vocabulary)->to_json();
+  const auto tokenizer = read_hugging_face_tokenizer(directory, config.vocabulary);
   origin["imported"] = {{"from", fs::absolute(directory).string()},
                         {"architecture", "gpt2"},
                         {"dtype", weights.dtype()},
                         {"metadata", weights.files().metadata()}};
-  const CheckpointHeader header{
-      .state = to_json(RunState{.run = "imported"}),
-      .job = to_yaml(job),
-      .fingerprint = nlohmann::ordered_json::object(),
-      .provenance = std::move(origin),
-      .attachments = {{"source-tokenizer.json", tokenizer}, {"target-tokenizer.json", tokenizer}}};
+  const CheckpointHeader header{.state = to_json(RunState{.run = "imported"}),
+                                .job = to_yaml(job),
+                                .fingerprint = nlohmann::ordered_json::object(),
+                                .provenance = std::move(origin),
+                                .attachments = tokenizer_attachments(*tokenizer, *tokenizer)};
   write_whole_checkpoint(out, header, weights.tensors(),
                          [&](const WholeTensor& tensor, std::span<float> into) { weights.read(tensor, into); });
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/batches/batch_plan.h"
 #include "data/prepare/specials.h"
+#include "data/tokenizer/file_names.h"
 #include "data/tokenizer/formats/hugging_face.h"
 #include "exchange/export_plan.h"
 
@@ -203,8 +204,8 @@ ExportPlan plan_own_layout(const ModelToExport& model) {
   config["model"] = to_json(model.job.model);
   ExportPlan plan{.architecture = "weft",
                   .files = {{"config.json", config.dump(2) + "\n"},
-                            {"source-tokenizer.json", model.source_tokenizer->to_json()},
-                            {"target-tokenizer.json", model.target_tokenizer->to_json()}}};
+                            {kSourceTokenizerFile, model.source_tokenizer->to_json()},
+                            {kTargetTokenizerFile, model.target_tokenizer->to_json()}}};
   const Vocabularies vocabularies{.source = model.source_tokenizer->vocabulary(),
                                   .target = model.target_tokenizer->vocabulary()};
   for (const auto& [name, shape] : parameters_of(model.job.model, vocabularies, false)) {

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "data/batches/loader.h"
 #include "data/prepare/prepare.h"
+#include "data/tokenizer/file_names.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -100,11 +101,8 @@ void check_answers(const JobConfig& job, const Dataset& dataset) {
 }
 
 void check_tokenizers(const Checkpoint& checkpoint, const DatasetHeader& header, const fs::path& dataset) {
-  const auto load = [&](const char* file) {
-    const std::string text = read_attachment(checkpoint.path(), checkpoint.manifest(), file);
-    return Tokenizer::from_json(text, (checkpoint.path() / file).string());
-  };
-  check_tokenizers(checkpoint.path(), *load("source-tokenizer.json"), *load("target-tokenizer.json"), header, dataset);
+  const CheckpointTokenizers tokenizers = checkpoint.tokenizers();
+  check_tokenizers(checkpoint.path(), *tokenizers.source, *tokenizers.target, header, dataset);
 }
 
 void check_tokenizers(const fs::path& path, const Tokenizer& source, const Tokenizer& target,
@@ -116,8 +114,8 @@ void check_tokenizers(const fs::path& path, const Tokenizer& source, const Token
                     fmt::format("prepare the text again with the checkpoint's {} as data.{}tokenizer_file", file,
                                 std::string_view(file).starts_with("target") ? "target_" : ""));
   };
-  check_side("source-tokenizer.json", source, header.source);
-  if (header.kind == DatasetKind::Pairs) check_side("target-tokenizer.json", target, header.target);
+  check_side(kSourceTokenizerFile, source, header.source);
+  if (header.kind == DatasetKind::Pairs) check_side(kTargetTokenizerFile, target, header.target);
 }
 
 void check_prepared_as(const JobConfig& job, const std::string& path, const std::vector<std::string>& overrides) {

@@ -9,15 +9,14 @@
 #include "base/config/reader.h"
 #include "base/config/writer.h"
 #include "base/error.h"
-#include "checkpoint/reader.h"
+#include "checkpoint/locate.h"
+#include "checkpoint/manifest.h"
+#include "data/tokenizer/file_names.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/migration.h"
 
 namespace weft {
 namespace {
-
-constexpr const char* kSourceTokenizer = "source-tokenizer.json";
-constexpr const char* kTargetTokenizer = "target-tokenizer.json";
 
 // What a job takes over, and where its tokenizers lie.
 struct Inherited {
@@ -26,10 +25,6 @@ struct Inherited {
   std::string tokenizer_file, target_tokenizer_file;
   std::optional<uint64_t> tokenizer_hash;  // of the source's, if the checkpoint is there
 };
-
-std::vector<fs::path> checkpoints_of(const fs::path& path) {
-  return list_checkpoints(fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path);
-}
 
 uint64_t attachment_hash(const CheckpointManifest& manifest, const char* name) {
   const auto at = std::ranges::find(manifest.attachments, name, &CheckpointAttachment::name);
@@ -44,17 +39,18 @@ Inherited inherited_from(const fs::path& path) {
         fmt::format("train.init_from: {} has adapters that are not merged with its weights", path.string()),
         fmt::format("weft merge {} OUT, then begin from OUT", path.string()));
   }
-  inherited.tokenizer_file = (path / kSourceTokenizer).string();
-  const bool own_target = attachment_hash(manifest, kSourceTokenizer) != attachment_hash(manifest, kTargetTokenizer);
-  if (own_target) inherited.target_tokenizer_file = (path / kTargetTokenizer).string();
-  const std::string text = read_attachment(path, manifest, kSourceTokenizer);
+  inherited.tokenizer_file = (path / kSourceTokenizerFile).string();
+  const bool own_target =
+      attachment_hash(manifest, kSourceTokenizerFile) != attachment_hash(manifest, kTargetTokenizerFile);
+  if (own_target) inherited.target_tokenizer_file = (path / kTargetTokenizerFile).string();
+  const std::string text = read_attachment(path, manifest, kSourceTokenizerFile);
   inherited.tokenizer_hash = Tokenizer::from_json(text, inherited.tokenizer_file)->hash();
   return inherited;
 }
 
 // The job's own run, begun from the same place, knows what it took over from there.
 std::optional<Inherited> inherited_before(const JobConfig& job) {
-  const std::vector<fs::path> saved = checkpoints_of(job.run_directory());
+  const std::vector<fs::path> saved = checkpoints_at(job.run_directory());
   if (saved.empty()) return std::nullopt;
   const JobConfig before =
       parse_stored_job(read_checkpoint_manifest(saved.back()).job, manifest_path(saved.back()).string());
@@ -89,13 +85,7 @@ void check_tokenizer_file(const JobConfig& job, const Inherited& inherited, std:
 
 }  // namespace
 
-fs::path initial_checkpoint(const fs::path& init_from) {
-  if (has_manifest(init_from)) return init_from;
-  const std::vector<fs::path> saved = checkpoints_of(init_from);
-  if (!saved.empty()) return saved.back();
-  throw DataError(fmt::format("train.init_from: {}: no committed checkpoint here", init_from.string()),
-                  "give a run directory, one of its checkpoints/step-N, or an imported model");
-}
+fs::path initial_checkpoint(const fs::path& init_from) { return newest_checkpoint(init_from, "train.init_from"); }
 
 JobConfig with_initial_model(const JobConfig& given, const ConfigValue& tree) {
   const auto before = fs::exists(given.train.init_from) ? std::nullopt : inherited_before(given);

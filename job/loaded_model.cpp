@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/loaded_model.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "checkpoint/locate.h"
 #include "checkpoint/parameters.h"
-#include "checkpoint/writer.h"
 #include "job/migration.h"
 #include "kernels/device/tuning.h"
 
 namespace weft {
-
-fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function<void()>& on_progress) {
-  if (has_manifest(path)) return path;
-  const fs::path directory = fs::is_directory(path / "checkpoints") ? path / "checkpoints" : path;
-  const auto latest = latest_valid(directory, on_progress);
-  if (!latest) {
-    throw DataError(fmt::format("{}: no committed checkpoint here", path.string()),
-                    "give a run directory, or one of its checkpoints/step-N");
-  }
-  if (!best) return latest->path();
-  const RunState state = run_state_from(latest->manifest().state, latest->path().string());
-  require<DataError>(state.best_step >= 0, "{}: the run has not been evaluated, so no checkpoint is the best",
-                     path.string());
-  return checkpoint_path(directory, state.best_step);
-}
 
 namespace {
 
@@ -52,20 +35,16 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   // The library's first algorithms, and not the run's: what a model says follows from its weights, the device and the
   // library, whatever the run had measured when it saved them.
   set_products(context, {.tf32 = loaded.job.train.tf32});
-  loaded.state = run_state_from(manifest.state, where);
-  const auto tokenizer = [&](const char* name) {
-    return Tokenizer::from_json(read_attachment(loaded.path, manifest, name), (loaded.path / name).string());
-  };
-  loaded.source_tokenizer = tokenizer("source-tokenizer.json");
-  loaded.target_tokenizer = tokenizer("target-tokenizer.json");
+  loaded.state = run_state_of(manifest, loaded.path);
+  const CheckpointTokenizers tokenizers = checkpoint.tokenizers();
+  loaded.source_tokenizer = tokenizers.source, loaded.target_tokenizer = tokenizers.target;
   const bool pairs = loaded.job.task == Task::Translation;
   const Vocabularies vocabularies{.source = pairs ? loaded.source_tokenizer->vocabulary() : 0,
                                   .target = loaded.target_tokenizer->vocabulary()};
   loaded.model = make_model(context, mesh, loaded.job.model, vocabularies, false, loaded.job.lora);
   loaded.model->allocate(loaded.job.train.precision, false);
   loaded.model->packed_weights().set_format(weights);
-  const std::vector<NamedBuffer> master = {{"master", loaded.model->parameters().master()}};
-  checkpoint.read(loaded.model->context(), local_boxes(loaded.model->parameters(), master), on_progress, &mesh);
+  checkpoint.read(loaded.model->context(), master_boxes(loaded.model->parameters()), on_progress, &mesh);
   loaded.model->parameters().sync_compute_weights();
   return loaded;
 }

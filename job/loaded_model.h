@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "checkpoint/reader.h"
+#include "checkpoint/run_state.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/job.h"
-#include "job/run_state.h"
 #include "model/transformer.h"
 
 namespace weft {
@@ -30,8 +30,5 @@ struct ComputeOptions {
 // best evaluation). Overrides ("train.precision=bf16") change the stored job.
 LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool best = false,
                        const std::vector<std::string>& overrides = {}, const ComputeOptions& compute = {});
-
-// A path that a user gave, as a checkpoint directory. `on_progress` is called while checksums are compared.
-fs::path resolve_checkpoint(const fs::path& path, bool best, const std::function<void()>& on_progress = {});
 
 }  // namespace weft

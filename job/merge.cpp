@@ -20,7 +20,7 @@ namespace {
 class Merge {
  public:
   Merge(const Checkpoint& checkpoint, const LoraConfig& lora) : checkpoint_(checkpoint), scale_(lora.scale()) {
-    for (const auto& [name, shape] : checkpoint.tensors("master")) shapes_.emplace(name, shape);
+    for (const auto& [name, shape] : checkpoint.tensors()) shapes_.emplace(name, shape);
     for (const auto& [name, shape] : shapes_) {
       if (!is_adapter(name)) merged_.push_back({.name = name, .shape = shape});
     }

@@ -10,11 +10,11 @@
 
 #include "base/config/fields.h"
 #include "kernels/device/devices.h"
-#include "kernels/device/gradient_bucket.h"
 #include "kernels/device/products.h"
 #include "metrics/bleu_tokenizers.h"
 #include "model/config.h"
 #include "parallel/device_places.h"
+#include "parallel/parameters/bucket_size.h"
 #include "parallel/parameters/parameter.h"
 
 // The sections of a job that the trainer itself reads; job/job.h puts all sections together.
@@ -257,10 +257,13 @@ struct ParallelConfig {
   }
 
   SharedDevices shared_devices() const { return share_device ? SharedDevices::Allowed : SharedDevices::Refused; }
-  // Among so many replicas, on the context's device or the one that it plans for.
-  Sharding sharding(Context& context, int replicas) const {
+  // The layout of one replica.
+  MeshLayout replica() const { return {.tp = static_cast<int>(tp)}; }
+  void set_replica(const MeshLayout& layout) { tp = layout.tp; }
+  // What so many replicas divide if they compute on devices of this kind.
+  Sharding sharding(const Device& device, int replicas) const {
     const auto stated = static_cast<int64_t>(gradient_bucket_mib * (1 << 20));
-    return {.zero = zero_stage, .bucket_bytes = stated > 0 ? stated : gradient_bucket_bytes(context, replicas)};
+    return {.zero = zero_stage, .bucket_bytes = stated > 0 ? stated : gradient_bucket_bytes(device, replicas)};
   }
 };
 

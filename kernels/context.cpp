@@ -65,6 +65,8 @@ Tensor Context::zeros(Shape shape, DType dtype) {
 
 std::vector<std::pair<std::string, std::string>> Context::fingerprint() const { return backend_->fingerprint(); }
 
+Device Context::planned_device() const { return backend_->allocator()->device(); }
+
 void Context::finish() {
   if (!meta()) backend_->finish();
 }

@@ -27,6 +27,8 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   Device device() const { return pool_->device(); }
+  // The device that the dry device plans for; any other context's own.
+  Device planned_device() const;
   bool meta() const { return dry_; }
   int threads() const { return threads_; }
   Tensor empty(Shape shape, DType dtype);  // uninitialised

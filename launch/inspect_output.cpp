@@ -23,8 +23,8 @@ void print_checkpoint(const fs::path& path, bool verify, bool with_job) {
   uint64_t bytes = 0;
   for (const CheckpointFile& file : m.files) bytes += file.bytes;
   std::printf("%zu files, %.1f MiB, %zu tensors\n", m.files.size(), static_cast<double>(bytes) / (1 << 20),
-              checkpoint.tensors("master").size());
-  for (const auto& [name, shape] : checkpoint.tensors("master")) {
+              checkpoint.tensors().size());
+  for (const auto& [name, shape] : checkpoint.tensors()) {
     std::printf("  %-48s %s\n", name.c_str(), shape.text().c_str());
   }
   if (!verify) return;

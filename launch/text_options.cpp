@@ -35,7 +35,7 @@ void LineArguments::add_to(CLI::App& command) {
                   "Lines that each replica of the model reads at a time; what was read is printed before more is")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str();
-  command.add_option("--tp", tp, "Under MPI: ranks that share the model; the others divide the lines")
+  command.add_option("--tp", replica.tp, "Under MPI: ranks that share the model; the others divide the lines")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 }
@@ -44,7 +44,7 @@ ExitCode LineArguments::run(const TextArguments& text,
                             const std::function<void(Session& session, const LoadedModel& loaded)>& body) const {
   std::optional<PhaseBudgets> budgets;  // one process alone can be seen to hang
   if (find_launcher().present) budgets = PhaseBudgets{};
-  Session session(tp, budgets, text.device);
+  Session session(replica, budgets, text.device);
   return session.run([&] {
     const LoadedModel loaded = text.load(session.context(), session.mesh(), Task::Translation);
     PhaseBudgets patient = loaded.job.timeouts;

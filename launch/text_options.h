@@ -29,7 +29,7 @@ struct TextArguments {
 // What translate and rescore share: lines that come at any pace, and ranks that share them.
 struct LineArguments {
   int64_t batch_lines = 1000;
-  int tp = 1;
+  MeshLayout replica;
 
   void add_to(CLI::App& command);
   // Runs `body` with the translation model on every rank; no time limit holds for the wait for lines.

@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "checkpoint/locate.h"
+#include "checkpoint/reader.h"
 #include "checkpoint/writer.h"
 #include "data/dataset/manifest.h"
 #include "data/tokenizer/trainer.h"
@@ -39,10 +41,8 @@ TokenizerPtr load_from_dataset(const fs::path& directory, TokenizerSide side) {
 }
 
 TokenizerPtr load_from_checkpoint(const fs::path& path, TokenizerSide side) {
-  const fs::path directory = resolve_checkpoint(path, false);
-  const Checkpoint checkpoint = Checkpoint::open(directory);
-  const char* name = side == TokenizerSide::Source ? "source-tokenizer.json" : "target-tokenizer.json";
-  return Tokenizer::from_json(read_attachment(directory, checkpoint.manifest(), name), (directory / name).string());
+  const CheckpointTokenizers tokenizers = Checkpoint::open(resolve_checkpoint(path, false)).tokenizers();
+  return side == TokenizerSide::Source ? tokenizers.source : tokenizers.target;
 }
 
 }  // namespace

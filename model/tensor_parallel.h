@@ -22,6 +22,8 @@ class TensorParallel {
 
   bool active() const { return tp_.size() > 1; }
   bool sequence() const { return sequence_; }
+  // Over which axes a gradient that is made of sequence-sharded tokens is partial.
+  AxisSet sequence_axes() const { return sequence_ ? AxisSet{tp_.axis()} : AxisSet{}; }
   // Those tokens that this rank's norms and residual sums see (not while decoding: see shards_tokens).
   ResidualPart residual_part() const { return sequence_ ? ResidualPart{tp_.rank(), tp_.size()} : ResidualPart{}; }
   Communicator& communicator() const { return tp_; }

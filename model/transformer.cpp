@@ -30,11 +30,12 @@ void Transformer::declare_output() {
                                      .shape = {vocabulary, config_.width},
                                      .init = layer_scope_.weight_init(config_.width, vocabulary),
                                      .decays = true,
-                                     .tp_dim = 0,
+                                     .placement = sharded(MeshAxis::Tp, 0),
                                      .padded = true});
   }
   if (config_.output_bias) {
-    output_bias_ = &registry_.add({.name = "output.bias", .shape = {vocabulary}, .tp_dim = 0, .padded = true});
+    output_bias_ = &registry_.add(
+        {.name = "output.bias", .shape = {vocabulary}, .placement = sharded(MeshAxis::Tp, 0), .padded = true});
   }
 }
 

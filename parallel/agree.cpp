@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-// How rank 0's work ended, as it is sent to the others. What stands for an error is its exit code, but for those of
-// memory, which share theirs with others.
+// How rank 0's work ended, as it is sent to the others. An exit code stands for each kind of error, except those of
+// memory, which share theirs with other kinds.
 enum class Kind : char {
   Done = 'd',
   Config = 'c',

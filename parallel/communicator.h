@@ -21,8 +21,8 @@ std::string_view name(Collective collective);
 
 // What a collective over tensors is for, as a report names it: {"gradient bucket", 3}. `what` is a literal.
 struct CollectiveUse {
-  const char* what = nullptr;  // it has no name
-  int64_t index = -1;          // there is one of it alone
+  const char* what = nullptr;  // nullptr: unnamed
+  int64_t index = -1;          // -1: not one of several
 };
 
 // Bytes that one rank of `ranks` sends in a ring, or in an all-to-all directly, for a collective over a tensor of
@@ -31,7 +31,7 @@ struct CollectiveUse {
 // measure of a plan and of a run.
 double ideal_bytes(Collective collective, int ranks, int64_t bytes);
 
-// What a communicator was asked for, by collective, counted alike by every implementation.
+// The traffic of a communicator, by collective. Every implementation counts alike.
 class Traffic {
  public:
   struct Entry {
@@ -52,7 +52,7 @@ class Traffic {
 class Communicator;
 class Heartbeat;
 
-// Collectives over tensors in the order in which communicators were asked for them.
+// An entry of a log of collectives over tensors, which are in the order of their calls.
 struct CalledCollective {
   Communicator* communicator = nullptr;
   Collective collective = Collective::Barrier;
@@ -66,7 +66,7 @@ using CollectiveLog = std::vector<CalledCollective>;
 class CollectiveWork {
  public:
   virtual ~CollectiveWork() = default;
-  virtual bool done() = 0;  // also moves it forward
+  virtual bool done() = 0;  // polls, and so makes progress
   void wait();
 
  protected:
@@ -77,16 +77,15 @@ class CollectiveWork {
   Communicator* communicator_ = nullptr;
   Collective collective_ = Collective::Barrier;
   int64_t number_ = 0;
-  std::array<Tensor, 2> tensors_;  // that it reads and writes
+  std::array<Tensor, 2> tensors_;  // input and output, kept alive
 };
 
 // The ranks along one axis of the mesh, on two planes: collectives on tensors, which the axis' device library moves,
 // and values and texts of the hosts (HostPlane). Every rank calls the same collectives in the same order with tensors
 // of the same dtype and size (a mismatch is an error that names axis and rank). Counts and dtypes come from the
-// tensors. Reductions of f32, f64, i32, i64; bf16 is moved as it is and never summed (parallel/rank_order_sums.h
-// does). Sums are made in rank order of a fixed algorithm: two runs of one layout are bit-identical, and every rank
-// holds the same bits afterwards. MPI moves a started collective only inside MPI calls: call progress() between
-// operations.
+// tensors. Reductions take f32, f64, i32 and i64; bf16 is moved but never summed (parallel/rank_order_sums.h sums it).
+// Sums are made in rank order by a fixed algorithm: two runs of one layout are bit-identical, and every rank holds the
+// same bits afterwards. MPI moves a started collective only inside MPI calls: call progress() between operations.
 class Communicator {
  public:
   Communicator(MeshAxis axis, int rank, int size, std::unique_ptr<HostPlane> host);
@@ -102,13 +101,14 @@ class Communicator {
   std::unique_ptr<CollectiveWork> start_reduce_scatter(const Tensor& in, const Tensor& out, CollectiveUse use = {});
   // elements of out = size() * elements of in; pieces in rank order. in may be the rank's own piece of out.
   std::unique_ptr<CollectiveWork> start_all_gather(const Tensor& in, const Tensor& out, CollectiveUse use = {});
-  // Each rank's piece r goes to rank r: out = the ranks' pieces for this one, in rank order. As many elements as in,
-  // a multiple of size(), in other memory.
+  // Each rank's piece r goes to rank r: out = the ranks' pieces for this one, in rank order. out has as many elements
+  // as in, a multiple of size(), and must not overlap it.
   std::unique_ptr<CollectiveWork> start_all_to_all(const Tensor& in, const Tensor& out, CollectiveUse use = {});
   void broadcast(const Tensor& in_place, int root);
   void barrier();
   virtual void progress() = 0;
-  // What makes its sums, and so their bits: "NCCL 2.28.9, ..."; "" where the program itself adds, in rank order.
+  // The library that makes the sums, and so decides their bits: "NCCL 2.28.9, ..."; "" if the program itself adds, in
+  // rank order.
   virtual std::string sums() const { return {}; }
 
   void all_reduce(const Tensor& in_place, ReduceOp op = ReduceOp::Sum) { start_all_reduce(in_place, op)->wait(); }
@@ -119,23 +119,23 @@ class Communicator {
   void all_reduce_host(std::span<double> values, ReduceOp op);
   double all_reduce_host(double value, ReduceOp op);
   std::string broadcast_text(const std::string& text, int root);
-  // The values of all ranks, in their order, on rank 0; elsewhere nothing. Every rank brings as many.
+  // Rank 0 gets the values of all ranks in rank order, the others nothing. Every rank passes equally many.
   std::vector<double> gather_host(std::span<const double> mine);
 
   Traffic& traffic() { return traffic_; }
   const Traffic& traffic() const { return traffic_; }
-  // From here on every collective is also an entry "dp.all_reduce" of a cost ledger, which must outlive this.
+  // Records every further collective in a cost ledger too, as "dp.all_reduce"; the ledger must outlive this.
   void record_into(Ledger& ledger) { ledger_ = &ledger; }
-  // From here on collectives over tensors are captured into a graph, and go into the log; null: no more.
+  // Logs further collectives over tensors, which are being captured into a graph; null ends that.
   void log_into(CollectiveLog* log) { log_ = log; }
-  // What a graph of the device queues once more: each counts, and beats, as if it were called.
+  // A device queues a captured graph again: each of its collectives counts, and beats, as if it were called.
   static void queued_again(const CollectiveLog& log);
-  // From here on every collective beats there; it must outlive this.
+  // Every further collective beats on `heartbeat`, which must outlive this.
   void beat_on(Heartbeat& heartbeat);
 
  protected:
-  // The count of its collectives over tensors that the device keeps when they are done, where they are only queued:
-  // nobody then waits for one of them. Null: the host moves them and waits for each.
+  // The device's count of completed collectives over tensors, if they are only queued and the host waits for none of
+  // them. Null: the host moves them and waits for each.
   virtual std::shared_ptr<const std::atomic<uint64_t>> count_of_done() const { return nullptr; }
   virtual std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& in_place, ReduceOp op) = 0;
   virtual std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) = 0;
@@ -164,7 +164,7 @@ class Communicator {
   CollectiveLog* log_ = nullptr;
 };
 
-// A collective that was complete when it was started.
+// The work of a collective that was complete when it was started.
 std::unique_ptr<CollectiveWork> completed_work();
 
 // One rank alone: every collective is the identity and moves nothing.

@@ -7,26 +7,26 @@
 
 namespace weft {
 
-// What a rank sees of its machine.
+// The host and devices that a rank sees.
 struct SeenDevices {
   std::string host;
   std::vector<std::string> devices;  // CUDA devices, by names that no other has: "GPU-4a1c..."
 };
 
-// Whether several ranks may compute on one device, where there are fewer devices than ranks.
+// Whether several ranks may compute on one device if there are fewer devices than ranks.
 enum class SharedDevices : uint8_t { Refused, Allowed };
 
 // Which device each rank computes on, as an index into those that it sees. Ranks that see the same ones in the same
-// order are ranks of one machine: they take them in turn. So a rank takes the one of its number on the node where the
-// launcher shows all of them to every rank, the only one where it shows each rank its own, and one of those near to it
-// where it shows those. ConfigError with the map of ranks and devices if a rank sees none, or if two would take the
-// same and may not.
+// order are ranks of one machine: they take them in turn. So a rank takes the one of its number on the node if the
+// launcher shows all of them to every rank, the only one if it shows each rank its own, and one of those near to it if
+// it shows those. ConfigError with the map of ranks and devices if a rank sees none, or if two would take the same and
+// may not.
 std::vector<int> divide_devices(std::span<const SeenDevices> ranks, SharedDevices shared = SharedDevices::Refused);
 
 // Whether another rank computes on the device of `rank`.
 bool shares_device(std::span<const SeenDevices> ranks, std::span<const int> taken, size_t rank);
 
-// One line a host: "node-1: rank 0 GPU-4a1c..., rank 1 GPU-77b0...".
+// One line per host: "node-1: rank 0 GPU-4a1c..., rank 1 GPU-77b0...".
 std::string device_map(std::span<const SeenDevices> ranks, std::span<const int> taken);
 
 }  // namespace weft

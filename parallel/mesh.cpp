@@ -2,32 +2,11 @@
 #include "parallel/mesh.h"
 
 #include <algorithm>
-#include <string>
 
 namespace weft {
 
-int MeshLayout::ranks() const {
-  int n = 1;
-  for (const Axis& axis : axes()) n *= axis.size;
-  return n;
-}
-
-std::vector<AxisPlace> MeshLayout::places(int world_rank) const {
-  std::vector<AxisPlace> places = {{.axis = MeshAxis::World, .rank = world_rank, .size = ranks()}};
-  int outer = ranks();  // ranks over which the axes from here on go
-  for (const auto& [axis, size] : axes()) {
-    const int inner = outer / size;
-    places.push_back({.axis = axis,
-                      .group = world_rank / outer * inner + world_rank % inner,
-                      .rank = world_rank / inner % size,
-                      .size = size});
-    outer = inner;
-  }
-  return places;
-}
-
 Mesh::Mesh(const MeshLayout& layout, int world_rank, const MakeCommunicator& make, std::shared_ptr<Heartbeat> heartbeat)
-    : heartbeat_(heartbeat ? std::move(heartbeat) : std::make_shared<Heartbeat>()) {
+    : layout_(layout), heartbeat_(heartbeat ? std::move(heartbeat) : std::make_shared<Heartbeat>()) {
   for (const AxisPlace& place : layout.places(world_rank)) {
     axes_.push_back(make(place));
     const Communicator& made = *axes_.back();
@@ -49,6 +28,10 @@ Communicator& Mesh::on(MeshAxis axis) const {
   return **at;
 }
 
+bool Mesh::first_of_replica() const {
+  return std::ranges::all_of(kReplicaAxes, [this](const GridAxis& grid) { return on(grid.axis).rank() == 0; });
+}
+
 void Mesh::log_into(CollectiveLog* log) const {
   for (const auto& axis : axes_) axis->log_into(log);
 }
@@ -68,18 +51,6 @@ void Mesh::progress() {
   for (const auto& axis : axes_) {
     if (axis->size() > 1) axis->progress();
   }
-}
-
-MeshLayout layout_for(int world_size, int tp) {
-  if (tp < 1 || world_size % tp != 0) {
-    std::string fits;
-    for (int t = 1; t <= world_size; ++t) {
-      if (world_size % t == 0) fits += fmt::format("{}{} x {}", fits.empty() ? "" : ", ", world_size / t, t);
-    }
-    throw ConfigError(fmt::format("parallel.tp = {} does not divide the {} ranks that were started", tp, world_size),
-                      "layouts (dp x tp) that fit: " + fits);
-  }
-  return {.dp = world_size / tp, .tp = tp};
 }
 
 }  // namespace weft

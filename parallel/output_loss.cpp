@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kFewBytes = int64_t{4} << 20, kManyBytes = int64_t{128} << 20;
 
-// Which columns of the vocabulary are here.
+// The columns of the vocabulary that this rank holds.
 struct Columns {
   int64_t first = 0, valid = 0;
 };
@@ -24,7 +24,7 @@ Columns columns_of(const OutputLoss& a) {
   return {first, std::clamp<int64_t>(a.vocabulary - first, 0, here)};
 }
 
-// Of each row over the whole vocabulary; what tp sums lies together.
+// Statistics of each row over the whole vocabulary. Those that tp sums are contiguous.
 struct Statistics {
   Tensor max;     // [rows]
   Tensor summed;  // [3, rows]
@@ -34,7 +34,7 @@ struct Statistics {
   Tensor total() const { return part(2); }
 };
 
-// Over tp.
+// Combines them over tp.
 Statistics chunk_statistics(Context& context, const OutputLoss& a, const Tensor& logits, const Tensor& targets) {
   const int64_t rows = logits.size(0);
   const Columns columns = columns_of(a);
@@ -71,7 +71,7 @@ Tensor chunk_logits(Context& context, const OutputLoss& a, const Tensor& hidden)
   return logits;
 }
 
-// The rows of a chunk; nll and dhidden absent as in OutputLoss.
+// The rows of a chunk; nll and dhidden are absent if OutputLoss has none.
 struct Chunk {
   Tensor hidden, targets, loss, nll, dhidden;
 };
@@ -81,13 +81,14 @@ Chunk chunk_of(const OutputLoss& a, int64_t begin, int64_t end) {
   return {rows(a.hidden), rows(a.targets), rows(a.loss), rows(a.nll), rows(a.dhidden)};
 }
 
-// Where the gradient of the logits goes: absent if there is none, the logits themselves if they have its dtype.
+// The tensor for the gradient of the logits: absent without gradients, the logits themselves if they have its dtype.
 Tensor logits_gradient(Context& context, const OutputLoss& a, const Tensor& logits) {
   if (!a.dhidden) return {};
   return a.hidden.dtype() == logits.dtype() ? logits : context.empty(logits.shape(), a.hidden.dtype());
 }
 
-// Over tp: statistics of this rank's part of the vocabulary, those of the whole, then losses and gradient.
+// Vocabulary-parallel: the statistics of this rank's part of the vocabulary, then of the whole, then losses and
+// gradient.
 void vocabulary_parallel(Context& context, const OutputLoss& a, const Chunk& chunk, const Tensor& logits,
                          const Tensor& dlogits) {
   const Statistics s = chunk_statistics(context, a, logits, chunk.targets);
@@ -130,7 +131,7 @@ void output_gradients(Context& context, const OutputLoss& a, const Chunk& chunk,
   if (a.dbias) sum_rows(context, dlogits, a.dbias.tensor, first ? a.dbias.mode : Accumulate::Add);
 }
 
-// Without rows no product writes the gradients that replace what is there.
+// Without rows no product overwrites the gradients, so they are zeroed here.
 void clear_overwritten(Context& context, const OutputLoss& a) {
   for (const Gradient& gradient : {a.dweight, a.dbias}) {
     if (gradient && gradient.mode == Accumulate::Overwrite) fill(context, gradient.tensor, 0);

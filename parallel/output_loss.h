@@ -8,20 +8,20 @@
 
 namespace weft {
 
-// The output projection with cross-entropy, as one operation: logits = hidden W^T + b, loss of every row.
-// It walks the rows in chunks of bounded logits, and if gradients are asked for it makes them chunk by chunk in the
-// same pass: the divisor of the loss is known before the forward starts. Vocabulary-parallel if `tp` has several ranks
-// (Shoeybi et al. 2019): each holds equal parts of the vocabulary's rows of weight and bias, the last ones padded; only
-// four numbers a row are exchanged, never logits. All ranks hold the same hidden rows and get the same losses; dhidden
-// is this rank's part of a sum over tp.
+// The output projection with cross-entropy, as one operation: logits = hidden W^T + b, loss of every row. It walks the
+// rows in chunks of bounded logits, and computes gradients, if any are wanted, chunk by chunk in the same pass: the
+// divisor of the loss is known before the forward starts. Vocabulary-parallel if `tp` has several ranks (Shoeybi et al.
+// 2019): each holds equal parts of the vocabulary's rows of weight and bias, the last ones padded; only four numbers a
+// row are exchanged, never logits. All ranks hold the same hidden rows and get the same losses; dhidden is this rank's
+// part of a sum over tp.
 struct OutputLoss {
   Communicator* tp = nullptr;  // null: the whole vocabulary is here
-  int64_t vocabulary = 0;      // of the whole; padding beyond it counts for nothing
+  int64_t vocabulary = 0;      // global; padding beyond it is ignored
   Tensor hidden;               // [rows, width], compute dtype
   Tensor weight;         // [columns, width], compute dtype; columns: the vocabulary, or this rank's padded part of it
   PackedWeight packed;   // read in place of weight; without gradients
   Tensor bias;           // [columns] or absent
-  Tensor targets;        // i32[rows]; < 0 counts for nothing
+  Tensor targets;        // i32[rows]; rows with a target < 0 are ignored
   double smoothing = 0;  // label smoothing, in [0, 1)
   StepState step;        // its inverse_divisor scales the gradients, not the losses
   Tensor loss;           // accumulator dtype [rows], written, unscaled, in nats

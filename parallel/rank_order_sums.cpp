@@ -25,7 +25,7 @@ void all_reduce_bf16(Context& context, Communicator& axis, const Tensor& in_plac
   const Tensor flat = in_place.flat(0, Shape{n});
   const Tensor filled = whole == n ? flat : context.zeros({whole}, in_place.dtype());
   if (whole > n) convert(context, flat, filled.slice(0, n));
-  const Tensor mine = filled.flat(axis.rank() * share, Shape{share});  // the all-to-all has sent it
+  const Tensor mine = filled.flat(axis.rank() * share, Shape{share});  // reused: the all-to-all has sent it
   reduce_scatter_bf16(context, axis, filled, mine);
   axis.all_gather(mine, filled);
   if (whole > n) convert(context, filled.slice(0, n), flat);

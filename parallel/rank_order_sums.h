@@ -15,7 +15,7 @@ void add_parts(Context& context, const Tensor& parts, const Tensor& out);
 // all parts of its own share, which it adds; an all-gather brings the sums to all. Elements that the ranks do not
 // divide are filled up, in a copy.
 void all_reduce_bf16(Context& context, Communicator& axis, const Tensor& in_place);
-// The reduce-scatter among them, without the gather: elements of in = axis.size() * elements of out.
+// The reduce-scatter alone, without the gather: elements of in = axis.size() * elements of out.
 void reduce_scatter_bf16(Context& context, Communicator& axis, const Tensor& in, const Tensor& out);
 
 }  // namespace weft

@@ -28,7 +28,7 @@ std::optional<int> stated_threads() {
   return stated > 0 ? std::optional<int>(stated) : std::nullopt;
 }
 
-// What the ranks of this machine may run on, and which of them this one is.
+// The processors that the ranks of this machine may run on, and the place of this rank among them.
 struct LocalRanks {
   std::vector<ProcessorSet> masks;
   size_t me = 0;
@@ -44,15 +44,14 @@ LocalRanks local_ranks(const NodeRanks& node) {
   return local;
 }
 
-// mpirun binds each of two ranks to one core unless told otherwise, which leaves most of a machine idle.
+// By default mpirun binds each of two ranks to one core, which leaves most of a machine idle.
 void warn_if_few_processors(const LocalRanks& local) {
   ProcessorSet all;
   for (const ProcessorSet& mask : local.masks) all.add(mask);
   const auto online = sysconf(_SC_NPROCESSORS_ONLN);
   if (stated_threads() || 2L * all.size() > online) return;
-  log_info(
-      "the {} ranks of {} may use {} of its {} processors ({}); where mpirun bound them, --bind-to none frees them",
-      local.masks.size(), host_name(), all.size(), online, all.text());
+  log_info("the {} ranks of {} may use {} of its {} processors ({}); if mpirun bound them, --bind-to none frees them",
+           local.masks.size(), host_name(), all.size(), online, all.text());
 }
 
 std::string joined(const std::vector<std::string>& lines) {
@@ -76,7 +75,7 @@ std::vector<SeenDevices> devices_of_all_ranks() {
   return ranks;
 }
 
-// A device for each of several ranks; what all of them decide alike, since all know what each of them sees.
+// The device of one of several ranks. All decide alike, since all know the devices that each of them sees.
 Device device_among_ranks(DeviceChoice choice, SharedDevices shared, size_t rank) {
   if (choice == DeviceChoice::Cpu) return {};
   const std::vector<SeenDevices> ranks = devices_of_all_ranks();
@@ -107,7 +106,8 @@ int threads_alone() {
   return threads_for_rank({&mine, 1}, 0);
 }
 
-Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoice device, SharedDevices shared)
+Session::Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets, DeviceChoice device,
+                 SharedDevices shared)
     : heartbeat_(std::make_shared<Heartbeat>()) {
   reserve_ = std::make_unique<char[]>(size_t{64} << 10);
   const LauncherInfo launcher = find_launcher();
@@ -129,7 +129,7 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoic
     start_logging(rank_, world_size_);
   }
   if (launcher.present) warn_if_few_processors(local);
-  const MeshLayout layout = layout_for(world_size_, tp);
+  const MeshLayout layout = layout_for(world_size_, replica);
   const Device mine =
       world_size_ > 1 ? device_among_ranks(device, shared, static_cast<size_t>(rank_)) : choose_device(device);
   context_ = std::make_unique<Context>(mine, threads_for_rank(local.masks, local.me));
@@ -139,7 +139,7 @@ Session::Session(int tp, const std::optional<PhaseBudgets>& budgets, DeviceChoic
     watchdog_->before_end([weak = std::weak_ptr(plane)] {
       if (const auto alive = weak.lock()) alive->abort();
     });
-    // The first rank that fails speaks: what it aborts is a failure of the others.
+    // The first rank that fails reports: its abort makes the others fail too.
     plane->on_failure([watchdog = watchdog_.get()] {
       watchdog->first_to_report();
       return watchdog->standstill();
@@ -172,7 +172,7 @@ ExitCode Session::run(const std::function<ExitCode()>& body) {
 }
 
 void Session::fail(ExitCode code, const std::string& text) {
-  // If several ranks fail, of one cause or as a consequence, the first one's report counts; its end ends the others.
+  // If several ranks fail, for one cause or one after another, only the first one reports; its end ends the others.
   if (watchdog_ && !watchdog_->first_to_report()) std::this_thread::sleep_for(std::chrono::seconds(3));
   log_error("{}{}", rank_ == 0 ? fmt::format("[rank 0 {}] ", host_name()) : "", text);
   write_exit_file(static_cast<int>(code), fmt::format("rank {} on {}: {}", rank_, host_name(), text));

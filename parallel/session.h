@@ -20,20 +20,20 @@ namespace weft {
 // a watchdog from before MPI starts if `budgets` are given.
 class Session {
  public:
-  // `tp` ranks share a model. ConfigError if the layout does not fit the world, or there is no such device.
+  // The ranks divide into copies of `replica`. ConfigError if it does not divide the world, or there is no such device.
   // Several ranks on CUDA devices take one each, as device_places.h has it; with DeviceChoice::Auto they compute on the
-  // CPU unless every one of them finds one. Where they may share devices, NCCL takes those that do for ranks of
-  // machines of their own.
-  explicit Session(int tp, const std::optional<PhaseBudgets>& budgets = std::nullopt,
+  // CPU unless every one of them finds one. If they may share devices, NCCL is made to take those that do for ranks of
+  // different machines.
+  explicit Session(const MeshLayout& replica, const std::optional<PhaseBudgets>& budgets = std::nullopt,
                    DeviceChoice device = DeviceChoice::Auto, SharedDevices shared = SharedDevices::Refused);
   // A session for commands that one process runs alone.
-  static Session alone(DeviceChoice device = DeviceChoice::Auto) { return Session(1, std::nullopt, device); }
+  static Session alone(DeviceChoice device = DeviceChoice::Auto) { return Session({}, std::nullopt, device); }
 
-  // Runs what the ranks do together. An error of one rank among many is printed, by the first rank of the node that
-  // has one and with that rank's name, and ends all of them with its exit code; a rank alone throws it on.
+  // Runs the work of all ranks. An error of one rank among many is printed once per node, by the first rank that has
+  // one and with its name, and ends all ranks with its exit code; a single rank throws it to the caller.
   ExitCode run(const std::function<ExitCode()>& body);
 
-  // Other budgets from now on, if there is a watchdog.
+  // Changes the watchdog's budgets, if there is one.
   void set_budgets(const PhaseBudgets& budgets);
 
   Mesh& mesh() { return *mesh_; }
@@ -46,21 +46,21 @@ class Session {
   Mesh make_mesh(const MeshLayout& layout);
   [[noreturn]] void fail(ExitCode code, const std::string& text);
 
-  std::unique_ptr<char[]> reserve_;  // memory for the words of an error, even of one about memory
+  std::unique_ptr<char[]> reserve_;  // memory for an error's message, even after running out of it
   std::shared_ptr<Heartbeat> heartbeat_;
   std::unique_ptr<Watchdog> watchdog_;
   std::unique_ptr<MpiEnvironment> mpi_;
   int rank_ = 0;
   int world_size_ = 1;
   std::unique_ptr<Context> context_;
-  std::optional<Mesh> mesh_;  // its devices' queues are the context's
+  std::optional<Mesh> mesh_;  // after context_, whose queues it uses
 };
 
 // Threads for this rank: OMP_NUM_THREADS if it is set, else its fair share of the processors that it may run on
 // (base/process/processors.h). `masks` are those of the ranks on this machine, `me` is the place of this one among
 // them.
 int threads_for_rank(std::span<const ProcessorSet> masks, size_t me);
-// The same for a process that is alone on its machine.
+// Threads for a process that is alone on its machine.
 int threads_alone();
 
 }  // namespace weft

@@ -68,17 +68,19 @@ struct Axis {
   }
 };
 
-// tp is the inner axis. The rings of an axis that leaves its node go through the adapters of all devices that the axis
-// has there; what a rank sends directly to other nodes goes through its own.
-Axis axis_of(const StepPlan& plan, bool over_tp, const DeviceSpec& device, const Reach& reach) {
-  const int ranks = over_tp ? plan.layout.tp : plan.layout.dp;
-  const int span = over_tp ? plan.layout.tp : plan.layout.dp * plan.layout.tp;
+// Neighbours on an axis are as many ranks apart as the axes inside it have. The rings of an axis that leaves its node
+// go through the adapters of all devices that the axis has there; what a rank sends directly to other nodes goes
+// through its own.
+Axis way_along(MeshAxis axis, const MeshLayout& layout, const DeviceSpec& device, const Reach& reach) {
+  int apart = 1;
+  for (auto inner = kGridAxes.rbegin(); inner->axis != axis; ++inner) apart *= layout.*inner->size;
+  const int ranks = layout.size(axis), span = ranks * apart;
   const double link = device.link_gbps * reach.links * 1e9;
   if (span <= device.per_node) {
     const Way within{.bytes_per_second = link, .hop = reach.link_hop};
     return {.ranks = ranks, .ring = within, .direct = within};
   }
-  const int here = over_tp ? device.per_node : std::max(1, device.per_node / plan.layout.tp);
+  const int here = std::max(1, device.per_node / apart);
   const double adapter = device.network_gbps * reach.links * 1e9, network = adapter * here;
   // Of as many hops as the axis has ranks in a node, one leaves it.
   const double hop = (reach.link_hop * (here - 1) + reach.network_hop) / here;
@@ -107,10 +109,16 @@ void price_operations(const StepPlan& plan, const DeviceSpec& device, const Reac
 
 // Of a step's forward and backward passes, a third is forward; what replicas send meets one micro-batch of them.
 void price_collectives(const StepPlan& plan, const DeviceSpec& device, const Reach& reach, PredictedStep& step) {
-  const Axis tp = axis_of(plan, true, device, reach), dp = axis_of(plan, false, device, reach);
+  for (const GridAxis& grid : kReplicaAxes) {
+    const Axis way = way_along(grid.axis, plan.layout, device, reach);
+    const std::string prefix = fmt::format("{}.", name(grid.axis));
+    for (const auto& [collective, sent] : plan.traffic) {
+      if (collective.starts_with(prefix)) step.shards += way.seconds(collective, sent);
+    }
+  }
+  const Axis dp = way_along(MeshAxis::Dp, plan.layout, device, reach);
   double gradients = 0, weights = 0, last_bucket = 0;
   for (const auto& [name, sent] : plan.traffic) {
-    if (name.starts_with("tp.")) step.shards += tp.seconds(name, sent);
     if (!name.starts_with("dp.")) continue;
     const double seconds = dp.seconds(name, sent);
     (name == "dp.all_gather" ? weights : gradients) += seconds;

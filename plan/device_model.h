@@ -51,7 +51,7 @@ struct PredictedStep {
   double products = 0;
   double attention = 0;
   double memory = 0;    // everything else
-  double shards = 0;    // collectives over tp
+  double shards = 0;    // collectives over the axes that divide a replica
   double replicas = 0;  // collectives over dp that nothing hides
   double host = 0;      // the step takes no less, since the host queues every operation of it
 

@@ -44,12 +44,11 @@ std::string describe(std::span<const Prediction> predictions, const DeviceSpec& 
   const auto add_line = [&](const auto&... columns) {
     text += fmt::format("{:>9} {:>9} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11} {:>6}", columns...);
   };
-  add_line("dp x tp", "peak GiB", "+ host GiB", "products", "attention", "memory", "tp waits", "dp waits", "host",
+  add_line(grid_text(), "peak GiB", "+ host GiB", "products", "attention", "memory", "tp waits", "dp waits", "host",
            "step", "tokens/s", "MFU");
   text += "\n";
   for (const Prediction& p : predictions) {
-    add_line(fmt::format("{} x {}", p.plan.layout.dp, p.plan.layout.tp),
-             fmt::format("{:.1f}", static_cast<double>(p.plan.peak_bytes) / (1 << 30)),
+    add_line(p.plan.layout.text(), fmt::format("{:.1f}", static_cast<double>(p.plan.peak_bytes) / (1 << 30)),
              fmt::format("{:.1f}", static_cast<double>(p.plan.snapshot_bytes) / (1 << 30)),
              milliseconds(p.step.products), milliseconds(p.step.attention), milliseconds(p.step.memory),
              milliseconds(p.step.shards), milliseconds(p.step.replicas), milliseconds(p.step.host),

@@ -58,7 +58,7 @@ std::shared_ptr<const BatchPlan> planned_batches(const JobConfig& job) {
 }
 
 JobConfig on_layout(JobConfig job, const MeshLayout& layout) {
-  job.parallel.tp = layout.tp;
+  job.parallel.set_replica(layout);
   return job;
 }
 
@@ -84,9 +84,8 @@ Vocabularies planned_vocabularies(const JobConfig& job) {
 
 std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks) {
   std::vector<MeshLayout> layouts;
-  for (int tp = 1; tp <= ranks; ++tp) {
-    const MeshLayout layout{.dp = ranks / tp, .tp = tp};
-    if (ranks % tp == 0 && shape_problems(on_layout(job, layout)).empty()) layouts.push_back(layout);
+  for (const MeshLayout& layout : layouts_of(ranks)) {
+    if (shape_problems(on_layout(job, layout)).empty()) layouts.push_back(layout);
   }
   if (layouts.empty()) throw ConfigError(fmt::format("no layout of {} ranks divides this model", ranks));
   return layouts;

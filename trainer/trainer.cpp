@@ -97,7 +97,7 @@ void Trainer::begin_reporting() {
 void Trainer::set_aside_later_than(const fs::path& checkpoint) const {
   agree(mesh_.world(), [&] {
     const fs::path& all = directory_.checkpoints();
-    const std::vector<fs::path> moved = set_aside_later(all, checkpoint, set_aside_number(all, directory_.attempt()));
+    const std::vector<fs::path> moved = set_aside_later(all, checkpoint, directory_.attempt());
     std::vector<std::string> names;
     for (const fs::path& path : moved) names.push_back(path.filename());
     if (!names.empty()) {

@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// A box of the tensor that a stretch is of.
+// A box of a stretch's tensor.
 using NeedBox = std::function<bool(const Stretch& of, const Box& box)>;
 using UseBox = std::function<void(const Stretch& of, const Box& box, const std::byte* bytes)>;
 
@@ -17,7 +17,7 @@ using UseBox = std::function<void(const Stretch& of, const Box& box, const std::
 uint64_t read_array(const File& file, const StoredArray& array, uint64_t block_bytes, const NeedBox& needs,
                     const UseBox& use, const std::function<void()>& on_progress = {});
 
-// Reads all of it.
+// Reads the whole array.
 void verify_array(const File& file, const StoredArray& array, uint64_t block_bytes,
                   const std::function<void()>& on_progress = {});
 

@@ -8,12 +8,12 @@ namespace weft {
 
 namespace {
 
-// `at` is the index in the dims before `dim`; begin and end are elements of what lies below it.
+// `at` is the index in the dims before `dim`; begin and end count elements of the subtensor there.
 void cut_below(const Shape& shape, int dim, std::vector<int64_t>& at, int64_t begin, int64_t end,
                std::vector<Box>& boxes) {
   if (begin >= end) return;
   const int rank = shape.rank();
-  int64_t inner = 1;  // elements of one index of `dim`
+  int64_t inner = 1;  // elements per index of `dim`
   for (int d = dim + 1; d < rank; ++d) inner *= shape[d];
   const auto emit = [&](int64_t first, int64_t last) {
     if (first >= last) return;

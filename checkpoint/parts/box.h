@@ -8,8 +8,11 @@
 
 namespace weft {
 
+// The buffer of the master weights, which every checkpoint has.
+inline constexpr const char* kMasterBuffer = "master";
+
 // A piece of a logical tensor: the box that begins at `origin` in the global tensor `shape`, contiguous in `data`
-// (whose shape is the box's extent). Buffers of one parameter ("master", "moment1", ...) share name and shape.
+// (whose shape is the box's extent). Buffers of one parameter (kMasterBuffer, "moment1", ...) share name and shape.
 struct TensorBox {
   std::string buffer;
   std::string name;

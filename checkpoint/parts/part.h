@@ -9,22 +9,21 @@
 
 namespace weft {
 
-// What is to be stored of arrays that a rank owns.
+// The index entries of arrays that a rank owns, before they are stored.
 std::vector<StoredArray> stored_arrays(std::span<const OwnedArray> owned);
 
 // The file in which one process keeps its arrays of a checkpoint. HDF5 lays it out: /master/0, /moment1/0, ..., and at
-// its end /index, which says what lies in them (checkpoint/parts/part_index.h). The bytes go past HDF5, which has one
+// its end /index, which says what lies in them (checkpoint/parts/part_index.h). The bytes bypass HDF5, which has one
 // lock for the whole process.
 class CheckpointPart {
  public:
-  // Creates the file. Of the arrays, offsets and hashes are found out here. `between` is called after every piece of at
-  // most kPiece that was written; what it throws ends the work.
+  // Creates the file. It sets the arrays' offsets and hashes. `between` is called after every piece of at most kPiece
+  // that was written; an exception that it throws ends the work.
   CheckpointPart(const fs::path& path, std::vector<StoredArray> arrays, std::function<void()> between = {});
   static constexpr uint64_t kPiece = uint64_t{8} << 20;
 
-  // All of an array. Arrays are written in their order, past the system's memory where that can be; elsewhere each
-  // piece behind the one before it on its way to the disk: neither does a sync at the end take long, nor do written
-  // pages fill the memory.
+  // Writes a whole array. Arrays are written in their order, by direct I/O if the file system allows it. If not, each
+  // piece is flushed while the next is written, so that the final sync is short and dirty pages do not fill the memory.
   void write(size_t array, std::span<const std::byte> bytes);
   CheckpointFile finish();  // writes the index and syncs; once every array is written
 
@@ -38,7 +37,7 @@ class CheckpointPart {
   File file_;
   DirectFile direct_;
   std::function<void()> between_;
-  ByteRange gathered_, on_its_way_;  // bytes in the system's memory, and those that the disk is being given
+  ByteRange gathered_, on_its_way_;  // bytes in the page cache, and those being flushed
 };
 
 }  // namespace weft

@@ -40,7 +40,7 @@ DType dtype_from(const Json& json) {
   return text == "f32" ? DType::F32 : DType::F64;
 }
 
-// All of a box, which must lie in its tensor.
+// The stretch of a whole box, which must lie in its tensor.
 Stretch box_from(const Json& json) {
   Stretch box{.name = json.at("name").get<std::string>(),
               .shape = shape_from(json.at("shape")),
@@ -51,7 +51,7 @@ Stretch box_from(const Json& json) {
                      box.name);
   for (int d = 0; d < rank; ++d) {
     const bool inside = box.origin[d] >= 0 && box.origin[d] <= box.shape[d] - box.extent[d];
-    require<DataError>(inside, "a box of {} leaves the tensor", box.name);
+    require<DataError>(inside, "a box of {} lies outside the tensor", box.name);
   }
   box.end = box.extent.elements();
   return box;
@@ -68,10 +68,10 @@ Stretch stretch_from(const Json& json, const std::vector<Stretch>& boxes) {
   return stretch;
 }
 
-// Blocks are of any size: no sum with theirs is made.
+// A hostile index may state any block size, so no sum with it is formed: it could overflow.
 uint64_t blocks_in(uint64_t bytes, uint64_t block_bytes) { return bytes == 0 ? 0 : 1 + (bytes - 1) / block_bytes; }
 
-// The elements are counted piece by piece, so that no sum of them runs over.
+// Elements are counted piece by piece, so that no sum of them overflows.
 void check_array(const StoredArray& array, uint64_t file_bytes, uint64_t block_bytes) {
   uint64_t room = file_bytes;
   for (const Stretch& stretch : array.stretches) {
@@ -79,7 +79,7 @@ void check_array(const StoredArray& array, uint64_t file_bytes, uint64_t block_b
     require<DataError>(bytes <= room, "{} of {} is larger than the file", array.buffer, stretch.name);
     room -= bytes;
   }
-  require<DataError>(array.offset <= room, "an array of {} leaves the file", array.buffer);
+  require<DataError>(array.offset <= room, "an array of {} lies outside the file", array.buffer);
   const uint64_t blocks = blocks_in(array.bytes(), block_bytes);
   require<DataError>(array.hashes.size() == blocks, "{} checksums for {} blocks of {}", array.hashes.size(), blocks,
                      array.buffer);
@@ -94,7 +94,7 @@ StoredArray array_from(const Json& json, const std::vector<Stretch>& boxes) {
   return array;
 }
 
-// The boxes that arrays have stretches of, each once: buffers lie alike.
+// The boxes that the arrays' stretches lie in, each once, since all buffers have the same ones.
 class BoxTable {
  public:
   size_t of(const Stretch& stretch) {

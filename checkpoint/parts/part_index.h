@@ -26,25 +26,25 @@ struct ByteRange {
   uint64_t size() const { return end - begin; }
 };
 
-// What lies where in the file of a checkpoint's part. Each block of `block_bytes` of an array has a checksum of its
-// own, the last one may be shorter: whoever needs a piece of an array reads the blocks around it.
+// The index of a part's file. Each block of `block_bytes` of an array has its own checksum, and the last block may be
+// shorter: to read a piece of an array, read the blocks around it.
 struct PartIndex {
   static constexpr uint64_t kBlock = 1 << 20;
   uint64_t block_bytes = kBlock;  // a multiple of 8
   std::vector<StoredArray> arrays;
 };
 
-// JSON. Of the same length whatever the checksums are: there is room for it before they are known.
+// As JSON. Its length does not depend on the checksums, so that room is left for it before they are known.
 std::string index_text(const PartIndex& index);
 
-// Checks that everything lies inside its tensor, and arrays inside a file of `file_bytes`. DataError saying what is
-// wrong; the caller says where.
+// Checks that everything lies inside its tensor, and arrays inside a file of `file_bytes`. DataError with the reason;
+// the caller adds the file.
 PartIndex parse_index(std::string_view text, uint64_t file_bytes);
 
-// What the manifest of a format 1 checkpoint has for each file instead: boxes, with one checksum each.
+// The same from the manifest of a format 1 checkpoint, which lists boxes for each file, with one checksum each.
 PartIndex parse_slices(const nlohmann::ordered_json& slices, uint64_t file_bytes);
 
-// Of JSON, checked; DataError.
-uint64_t hash_from(const nlohmann::ordered_json& json);  // of 16 hexadecimal digits
+// Reads a checksum of 16 hexadecimal digits; DataError.
+uint64_t hash_from(const nlohmann::ordered_json& json);
 
 }  // namespace weft

@@ -11,13 +11,13 @@
 namespace weft {
 namespace {
 
-// Of an axis cut into `size` equal parts, the one of `rank`.
+// The part of `rank` of an axis that is cut into `size` equal parts.
 struct Share {
   int64_t rank = 0, size = 1;
   bool meets(const Share& other) const {
     return rank * other.size < (other.rank + 1) * size && other.rank * size < (rank + 1) * other.size;
   }
-  // Between the middles of two shares, in a unit that depends on the sizes alone.
+  // The distance between the middles of two shares, in a unit that depends on the sizes alone.
   int64_t distance(const Share& other) const {
     return std::abs((2 * rank + 1) * other.size - (2 * other.rank + 1) * size);
   }
@@ -35,16 +35,20 @@ std::vector<size_t> reading_order(const CheckpointManifest& manifest, const Mesh
   std::vector<size_t> order(manifest.files.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const MeshLayout& layout = manifest.layout;
-  const bool known = layout.dp > 0 && layout.tp > 0 &&
-                     static_cast<uint64_t>(layout.dp) * static_cast<uint64_t>(layout.tp) == manifest.files.size();
-  if (mesh == nullptr || !known) return order;
-  const Share dp{mesh->dp().rank(), mesh->dp().size()}, tp{mesh->tp().rank(), mesh->tp().size()};
-  std::vector<std::tuple<bool, int64_t, bool, size_t>> keys;
+  if (mesh == nullptr || !layout.is_grid_of(manifest.files.size())) return order;
+  const auto mine = [&](MeshAxis axis) { return Share{mesh->on(axis).rank(), mesh->on(axis).size()}; };
+  std::vector<std::tuple<bool, int64_t, int, size_t>> keys;
   for (const size_t i : order) {
     const std::vector<AxisPlace> places = layout.places(static_cast<int>(i));
-    const Share its_tp = share_on(places, MeshAxis::Tp);
-    const bool shares = tp.meets(its_tp), replicates = its_tp.rank == 0;
-    keys.emplace_back(!shares && !replicates, dp.distance(share_on(places, MeshAxis::Dp)), !shares, i);
+    bool of_use = true;
+    int strange = 0;  // axes on which its share does not meet this rank's
+    for (const GridAxis& grid : kReplicaAxes) {
+      const Share its = share_on(places, grid.axis);
+      const bool shares = mine(grid.axis).meets(its), replicates = its.rank == 0;
+      of_use = of_use && (shares || replicates);
+      strange += shares ? 0 : 1;
+    }
+    keys.emplace_back(!of_use, mine(MeshAxis::Dp).distance(share_on(places, MeshAxis::Dp)), strange, i);
   }
   std::ranges::sort(keys);
   std::ranges::transform(keys, order.begin(), [](const auto& key) { return std::get<3>(key); });

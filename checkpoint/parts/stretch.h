@@ -9,8 +9,8 @@
 
 namespace weft {
 
-// Elements [begin, end), in row-major order, of a box of a logical tensor: of the one that begins at `origin` in the
-// global tensor `shape` and goes as far as `extent`. What a rank owns of a tensor, wherever its memory was cut.
+// Elements [begin, end), in row-major order, of a box of a logical tensor: the box begins at `origin` in the global
+// tensor `shape` and is `extent` large. A rank owns one of each tensor, wherever its memory was cut.
 struct Stretch {
   std::string name;
   Shape shape;
@@ -23,7 +23,7 @@ struct Stretch {
 // Elements [begin, end) of a stretch, counted from its own first one, as boxes of the tensor, in order.
 std::vector<Box> boxes_of(const Stretch& stretch, int64_t begin, int64_t end);
 
-// What a rank writes of a buffer as one array: stretches, end to end.
+// An array that a rank writes: stretches of one buffer, end to end.
 struct OwnedArray {
   struct Piece {
     Stretch place;
@@ -34,10 +34,10 @@ struct OwnedArray {
   std::vector<Piece> pieces;
   uint64_t bytes() const;
 };
-// Of copies of which each begins on a page, as they are written (base/direct_file.h).
+// The bytes of copies that each begin on a page, as they are written (base/direct_file.h).
 uint64_t bytes_in_pages(std::span<const OwnedArray> arrays);
 
-// Each box as an array of its own.
+// Makes an array of each box.
 std::vector<OwnedArray> arrays_of(std::span<const TensorBox> boxes);
 
 }  // namespace weft

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tensors are read as they lie");
+static_assert(std::endian::native == std::endian::little, "tensors are read without a change of byte order");
 
 using Json = nlohmann::json;
 
@@ -23,7 +23,7 @@ struct DTypeInfo {
   uint64_t bytes;
   StoredType type = StoredType::Other;
 };
-// Every dtype of the format whose elements are whole bytes.
+// The dtypes of the format whose elements are whole bytes.
 constexpr std::array kDTypes = {DTypeInfo{"F32", 4, StoredType::F32},
                                 DTypeInfo{"BF16", 2, StoredType::BF16},
                                 DTypeInfo{"F16", 2, StoredType::F16},
@@ -73,7 +73,7 @@ Shape shape_from(const Json& json, const std::string& at) {
   return Shape(dims);
 }
 
-// Bytes of all elements; nothing if they exceed 2^63.
+// The bytes of all elements; nothing if they exceed 2^63.
 std::optional<uint64_t> bytes_of(const Shape& shape, uint64_t element) {
   unsigned __int128 bytes = element;
   for (const int64_t dim : shape.dims()) {
@@ -118,7 +118,7 @@ std::map<std::string, std::string> metadata_from(const Json& json, const std::st
   return metadata;
 }
 
-// Every byte belongs to one tensor.
+// DataError unless every byte belongs to exactly one tensor.
 void check_order(const std::vector<StoredTensor>& tensors, uint64_t data_bytes, const std::string& where) {
   uint64_t at = 0;
   for (const StoredTensor& t : tensors) {
@@ -149,7 +149,7 @@ size_t stored_bytes(StoredType type) { return dtype_info(type).bytes; }
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes, const std::string& where) {
   constexpr int kDepth = 3;  // the header, a tensor, its shape
   const Json json = parse_json(text, where, kDepth);
-  require<DataError>(json.is_object(), "{}: the header is no object of tensors", where);
+  require<DataError>(json.is_object(), "{}: the header is not an object of tensors", where);
   SafetensorsHeader header;
   for (const auto& [name, value] : json.items()) {
     if (name == "__metadata__") {
@@ -199,8 +199,19 @@ void SafetensorsFile::read(const StoredTensor& tensor, std::span<float> into, ui
   }
 }
 
+namespace {
+
+fs::path single_file(const fs::path& directory) { return directory / "model.safetensors"; }
+fs::path index_file(const fs::path& directory) { return directory / "model.safetensors.index.json"; }
+
+}  // namespace
+
+bool has_safetensors(const fs::path& directory) {
+  return fs::exists(single_file(directory)) || fs::exists(index_file(directory));
+}
+
 SafetensorsModel::SafetensorsModel(const fs::path& directory) {
-  const fs::path single = directory / "model.safetensors", index = directory / "model.safetensors.index.json";
+  const fs::path single = single_file(directory), index = index_file(directory);
   require<DataError>(fs::is_directory(directory), "{}: no such directory", directory.string());
   if (fs::exists(single)) {
     add_file(single);
@@ -227,7 +238,7 @@ void SafetensorsModel::read_index(const fs::path& directory, const fs::path& ind
   const Json json = parse_json(read_file(index), where, 8);
   require<DataError>(json.is_object() && json.contains("weight_map") && json["weight_map"].is_object(),
                      "{}: expected an object with weight_map, an object of tensor: file", where);
-  std::map<std::string, std::string> files;  // of each tensor
+  std::map<std::string, std::string> files;  // by tensor
   std::set<std::string> names;
   for (const auto& [tensor, file] : json["weight_map"].items()) {
     const std::string name = file.is_string() ? file.get<std::string>() : "";

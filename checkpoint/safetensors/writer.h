@@ -11,8 +11,8 @@ struct TensorToStore {
   Shape shape;
 };
 
-// Writes a safetensors file, its tensors one after the other in the given order. It lies under PATH.tmp until finish()
-// has synced it and given it its name; without finish() nothing stays.
+// Writes a safetensors file, its tensors one after the other in the given order. It is PATH.tmp until finish() syncs
+// and renames it; without finish() it is deleted.
 class SafetensorsWriter {
  public:
   SafetensorsWriter(fs::path path, std::vector<TensorToStore> tensors,
@@ -21,9 +21,9 @@ class SafetensorsWriter {
   SafetensorsWriter(const SafetensorsWriter&) = delete;
   SafetensorsWriter& operator=(const SafetensorsWriter&) = delete;
 
-  // All values of the next tensor. BF16: rounded to nearest even.
+  // Writes all values of the next tensor, rounded to nearest even if it is BF16.
   void write(std::span<const float> values);
-  // DataError if the disk is full, InternalError if tensors are left.
+  // DataError if the disk is full, InternalError if tensors are missing.
   void finish();
 
  private:

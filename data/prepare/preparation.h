@@ -12,6 +12,7 @@
 #include "data/prepare/prepare.h"
 #include "data/prepare/records/split.h"
 #include "data/prepare/tokenizers.h"
+#include "data/tokenizer/file_names.h"
 
 namespace weft {
 
@@ -44,8 +45,8 @@ class Preparation {
   void save_beside(const fs::path& directory, std::future<void>& saving);
   Journal journal_so_far();
   bool own_target() const { return has_own_target(data_, target_tokenizer_); }
-  const char* source_file() const { return own_target() ? "source-tokenizer.json" : "tokenizer.json"; }
-  static const char* target_file() { return "target-tokenizer.json"; }
+  const char* source_file() const { return own_target() ? kSourceTokenizerFile : kTokenizerFile; }
+  static const char* target_file() { return kTargetTokenizerFile; }
 
   const DataConfig& data_;
   const TokenizerConfig& tokenizer_;

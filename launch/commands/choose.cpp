@@ -16,7 +16,7 @@ struct ChooseArguments {
   std::string checkpoint;
   bool best = false;
   bool json = false;
-  int tp = 1;
+  MeshLayout replica;
   DeviceChoice device = DeviceChoice::Auto;
 };
 
@@ -24,7 +24,7 @@ ExitCode choose(const ChooseArguments& a) {
   const std::vector<ChoiceQuestion> questions = read_choice_questions(a.questions);
   std::optional<PhaseBudgets> budgets;  // one process alone can be seen to hang
   if (find_launcher().present) budgets = PhaseBudgets{};
-  Session session(a.tp, budgets, a.device);
+  Session session(a.replica, budgets, a.device);
   return session.run([&] {
     const LoadedModel loaded = load_model(session.context(), session.mesh(), a.checkpoint, a.best);
     session.set_budgets(loaded.job.timeouts);
@@ -55,7 +55,7 @@ void add_choose_command(CLI::App& app, Action& action) {
       ->required();
   add_device_option(*command, a->device);
   command->add_flag("--best", a->best, "Of a run directory, the checkpoint of the best evaluation");
-  command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the questions")
+  command->add_option("--tp", a->replica.tp, "Under MPI: ranks that share the model; the others divide the questions")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", a->json, "One JSON object on standard output");

@@ -54,7 +54,7 @@ const char* thread_level() {
 
 // Under a launcher: who the ranks are and how many threads each would compute with.
 void report_ranks(const LauncherInfo& launcher) {
-  Session session(1, std::nullopt, DeviceChoice::Cpu);
+  Session session({}, std::nullopt, DeviceChoice::Cpu);
   const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
                                        allowed_processors().text());
   const auto lines = gather_texts(session.mesh().world(), mine);

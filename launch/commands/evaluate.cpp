@@ -20,7 +20,7 @@ struct EvaluateArguments {
   std::vector<std::string> bleu, chrf;
   std::string checkpoint, translations;
   bool json = false;
-  int tp = 1;
+  MeshLayout replica;
   DeviceChoice device = DeviceChoice::Auto;
 };
 
@@ -50,7 +50,7 @@ ExitCode evaluate(const EvaluateArguments& a) {
     override_dataset(job, options.overrides);
   }
   if (options.checkpoint.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
-  Session session(a.tp, budgets, device);
+  Session session(a.replica, budgets, device);
   return session.run([&] {
     const EvaluationReport report = evaluate_split(session, options);
     if (!session.is_rank0()) return ExitCode::Done;
@@ -87,7 +87,7 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
   command->add_option("--chrf", a->chrf, "A field of chrF: --chrf word_order=2")->type_name("KEY=VALUE");
   command->add_option("--translations", a->translations, "File to write the translations to");
-  command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the split")
+  command->add_option("--tp", a->replica.tp, "Under MPI: ranks that share the model; the others divide the split")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", a->json, "One JSON object on standard output");

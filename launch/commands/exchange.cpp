@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "checkpoint/locate.h"
 #include "exchange/export.h"
 #include "exchange/gpt2_import.h"
 #include "job/loaded_model.h"

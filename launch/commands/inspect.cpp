@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/config/reader.h"
+#include "checkpoint/locate.h"
 #include "checkpoint/manifest.h"
 #include "data/dataset/manifest.h"
 #include "job/loaded_model.h"

@@ -2,6 +2,7 @@
 #include "job/merge.h"
 
 #include "base/log.h"
+#include "checkpoint/locate.h"
 #include "job/loaded_model.h"
 #include "launch/commands.h"
 

@@ -24,20 +24,17 @@ struct PlanArguments {
   std::string json;
 };
 
-MeshLayout parse_layout(const std::string& text) {
-  MeshLayout layout;
-  char end = 0;
-  if (std::sscanf(text.c_str(), "%dx%d%c", &layout.dp, &layout.tp, &end) != 2 || layout.dp < 1 || layout.tp < 1) {
-    throw ConfigError(fmt::format("--layout {}: not a layout", text), "give dp x tp, as in --layout 8x2");
-  }
-  return layout;
+MeshLayout stated_layout(const std::string& text) {
+  if (const auto layout = parse_layout(text)) return *layout;
+  throw ConfigError(fmt::format("--layout {}: not a layout", text),
+                    fmt::format("give {}, as in --layout 8x2", grid_text()));
 }
 
 std::vector<MeshLayout> layouts_of(const PlanArguments& a, const JobConfig& job) {
   if (a.sweep > 0) return possible_layouts(job, a.sweep);
   if (a.nodes > 0) return possible_layouts(job, a.nodes * find_device(a.device).per_node);
-  if (a.layout.empty()) return {{.dp = 1, .tp = static_cast<int>(job.parallel.tp)}};
-  const MeshLayout layout = parse_layout(a.layout);
+  if (a.layout.empty()) return {job.parallel.replica()};
+  const MeshLayout layout = stated_layout(a.layout);
   check_layout(job, layout);
   return {layout};
 }

@@ -34,7 +34,7 @@ ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given) {
 // Rank 0 prepares; the others encode for it. `threads`: 0 for a rank's fair share.
 ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force) {
   const JobConfig job = load_job_of_text(arguments.path, arguments.overrides);
-  Session session(1, std::nullopt, DeviceChoice::Cpu);
+  Session session({}, std::nullopt, DeviceChoice::Cpu);
   return session.run([&] {
     PrepareOptions options{.threads = threads > 0 ? threads : session.context().threads(), .force = force};
     std::optional<EncodingRanks> ranks;

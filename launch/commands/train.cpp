@@ -63,7 +63,7 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
   if (is_prepared(job.data.directory)) check_prepared_as(job, arguments.path, arguments.overrides);
   std::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more is no reason to end
   const StopSignals signals;
-  Session session(static_cast<int>(job.parallel.tp), job.timeouts, job.device, job.parallel.shared_devices());
+  Session session(job.parallel.replica(), job.timeouts, job.device, job.parallel.shared_devices());
   return session.run([&] { return train(session, job, arguments.overrides, resume); });
 }
 

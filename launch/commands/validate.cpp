@@ -20,7 +20,7 @@ namespace {
 
 // The dataset if it is prepared, or else what it is to be made from; a line about it.
 std::string check_dataset(const JobConfig& job, const JobArguments& arguments, int ranks) {
-  const MeshLayout layout = layout_for(ranks, static_cast<int>(job.parallel.tp));
+  const MeshLayout layout = layout_for(ranks, job.parallel.replica());
   const fs::path dataset = job.data.directory;
   if (!is_prepared(dataset)) {
     check_preparation(job.data, job.tokenizer, job.target_tokenizer);
@@ -67,7 +67,7 @@ std::string memory_text(const JobConfig& job, int ranks) {
     return "memory of a rank: not known before weft prepare, since the text decides how large the vocabulary is";
   }
   const StepPlan plan =
-      plan_step(job, layout_for(ranks, static_cast<int>(job.parallel.tp)), {.cuda = job.device == DeviceChoice::Cuda});
+      plan_step(job, layout_for(ranks, job.parallel.replica()), {.cuda = job.device == DeviceChoice::Cuda});
   return fmt::format("memory of a rank's tensors in the largest step: {:.1f} MiB (weft plan has the parts)",
                      static_cast<double>(plan.peak_bytes) / (1 << 20));
 }

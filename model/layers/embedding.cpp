@@ -18,7 +18,7 @@ Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabul
                                   .shape = {vocabulary, width},
                                   .init = scope.embedding_init(width),
                                   .decays = true,
-                                  .tp_dim = 0,
+                                  .placement = sharded(MeshAxis::Tp, 0),
                                   .padded = true});
   }
   if (c.positions == Positions::Learned) {
@@ -26,7 +26,7 @@ Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabul
                                     .shape = {c.max_length, c.width},
                                     .init = scope.embedding_init(c.width),
                                     .decays = true,
-                                    .partial_over_tp = shards_.sequence()});
+                                    .partial_over = shards_.sequence_axes()});
   }
   if (width != c.width) {
     projection_.emplace(scope, Linear::Options{.name = name + ".projection",

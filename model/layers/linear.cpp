@@ -6,14 +6,14 @@
 namespace weft {
 namespace {
 
-int sharded_dim(const Linear::Options& o) {
+Placement placement_of(const Linear::Options& o) {
   switch (o.sharding) {
     case LinearSharding::ColumnParallel:
-      return 0;
+      return sharded(MeshAxis::Tp, 0);
     case LinearSharding::RowParallel:
-      return o.shape.rank() - 1;
+      return sharded(MeshAxis::Tp, o.shape.rank() - 1);
     case LinearSharding::None:
-      return -1;
+      return {};
   }
   throw InternalError("no such sharding");
 }
@@ -27,26 +27,27 @@ void linear_of_pass(ForwardContext& forward, LinearForward args) {
 }
 
 Linear::Linear(LayerScope& scope, const Options& o)
-    : weight_(&scope.registry.add({.name = o.name + ".weight",
-                                   .shape = o.shape,
-                                   .init = o.init,
-                                   .decays = true,
-                                   .tp_dim = sharded_dim(o),
-                                   .partial_over_tp = o.sharding == LinearSharding::None && scope.shards.sequence()})),
+    : weight_(&scope.registry.add(
+          {.name = o.name + ".weight",
+           .shape = o.shape,
+           .init = o.init,
+           .decays = true,
+           .placement = placement_of(o),
+           .partial_over = o.sharding == LinearSharding::None ? scope.shards.sequence_axes() : AxisSet{}})),
       shards_(scope.shards),
       sharding_(o.sharding),
       replicated_in_(o.replicated_in),
       sums_parts_(o.sharding == LinearSharding::RowParallel && scope.shards.active()) {
   if (scope.lora.adapts(o.name)) {
-    lora_.emplace(scope, Lora::Options{.name = o.name, .weight = o.shape, .tp_dim = sharded_dim(o)});
+    lora_.emplace(scope, Lora::Options{.name = o.name, .weight = o.shape, .placement = placement_of(o)});
   }
   if (!o.bias) return;
   // The bias of a row-parallel product is added once, to sequence-sharded tokens.
-  const bool sharded = o.sharding == LinearSharding::ColumnParallel;
+  const bool column_parallel = o.sharding == LinearSharding::ColumnParallel;
   bias_ = &scope.registry.add({.name = o.name + ".bias",
                                .shape = Shape(o.shape.dims().first(o.shape.rank() - 1)),
-                               .tp_dim = sharded ? 0 : -1,
-                               .partial_over_tp = !sharded && scope.shards.sequence()});
+                               .placement = column_parallel ? sharded(MeshAxis::Tp, 0) : Placement(),
+                               .partial_over = column_parallel ? AxisSet{} : scope.shards.sequence_axes()});
 }
 
 int64_t Linear::columns() const { return weight_->local_shape().elements() / weight_->local_shape()[-1]; }

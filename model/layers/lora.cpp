@@ -55,26 +55,27 @@ void LoraSites::check() const {
 // the adapted model begins as the model that it adapts.
 Lora::Lora(LayerScope& scope, const Options& o)
     : shards_(scope.shards),
-      divides_inputs_(o.tp_dim > 0),
-      sees_residual_tokens_(o.tp_dim < 0),
+      divides_inputs_(o.placement.dim(MeshAxis::Tp) > 0),
+      sees_residual_tokens_(!o.placement.dim(MeshAxis::Tp)),
       scale_(scope.lora.config().scale()),
       dropout_(scope.lora.config().dropout),
       dropout_id_(scope.dropout_id(o.name + ".lora")) {
   const int64_t rank = scope.lora.config().rank, in = o.weight[-1];
-  const bool divides_outputs = o.tp_dim == 0, divided = scope.shards.active();
+  const bool divides_outputs = o.placement.dim(MeshAxis::Tp) == 0, divided = scope.shards.active();
   const bool some_rows = sees_residual_tokens_ && scope.shards.sequence();
+  const AxisSet tp = {MeshAxis::Tp};
   a_ = &scope.registry.add({.name = o.name + std::string(kLoraA),
                             .shape = {rank, in},
                             .init = Init::uniform(1 / std::sqrt(static_cast<double>(in))),
                             .decays = true,
-                            .tp_dim = divides_inputs_ ? 1 : -1,
-                            .partial_over_tp = some_rows || (divides_outputs && divided)});
+                            .placement = divides_inputs_ ? sharded(MeshAxis::Tp, 1) : Placement(),
+                            .partial_over = some_rows || (divides_outputs && divided) ? tp : AxisSet{}});
   b_ = &scope.registry.add({.name = o.name + std::string(kLoraB),
                             .shape = with_columns(o.weight, rank),
                             .init = Init::zeros(),
                             .decays = true,
-                            .tp_dim = divides_outputs ? 0 : -1,
-                            .partial_over_tp = some_rows || (divides_inputs_ && divided)});
+                            .placement = divides_outputs ? sharded(MeshAxis::Tp, 0) : Placement(),
+                            .partial_over = some_rows || (divides_inputs_ && divided) ? tp : AxisSet{}});
 }
 
 Lora::Use Lora::add(ForwardContext& forward, const Tensor& x, const Tokens& tokens, const Tensor& y) const {

@@ -42,9 +42,9 @@ class LoraSites {
 class Lora {
  public:
   struct Options {
-    std::string name;  // of the product
-    Shape weight;      // global, its last dim the input's width
-    int tp_dim = -1;   // that tensor parallelism shards, or none
+    std::string name;     // of the product
+    Shape weight;         // global, its last dim the input's width
+    Placement placement;  // of the weight
   };
   Lora(LayerScope& scope, const Options& options);
 

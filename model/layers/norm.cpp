@@ -7,11 +7,11 @@ Norm::Norm(LayerScope& scope, const std::string& name)
     : gamma_(&scope.registry.add({.name = name + ".weight",
                                   .shape = {scope.config.width},
                                   .init = Init::ones(),
-                                  .partial_over_tp = scope.shards.sequence()})),
+                                  .partial_over = scope.shards.sequence_axes()})),
       epsilon_(scope.config.norm_epsilon) {
   if (!scope.config.norm_bias) return;
   beta_ = &scope.registry.add(
-      {.name = name + ".bias", .shape = {scope.config.width}, .partial_over_tp = scope.shards.sequence()});
+      {.name = name + ".bias", .shape = {scope.config.width}, .partial_over = scope.shards.sequence_axes()});
 }
 
 }  // namespace weft

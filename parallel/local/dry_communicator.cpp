@@ -37,7 +37,7 @@ class DryCommunicator : public Communicator {
 
 Mesh dry_mesh(const MeshLayout& layout, Context& context, int world_rank) {
   require<InternalError>(layout.ranks() > 0 && world_rank >= 0 && world_rank < layout.ranks(),
-                         "dry mesh: no rank {} in {} x {}", world_rank, layout.dp, layout.tp);
+                         "dry mesh: no rank {} in {}", world_rank, layout.text());
   return {layout, world_rank, [&](const AxisPlace& place) {
             auto communicator = std::make_unique<DryCommunicator>(place);
             communicator->record_into(context.ledger());

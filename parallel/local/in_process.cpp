@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What one rank brought to a collective: a copy, so that everyone can read it while results are written.
+// A copy of one rank's input to a collective, so that all can read it while results are written.
 struct Contribution {
   std::string operation;
   DType dtype = DType::F32;
@@ -23,7 +23,7 @@ struct Contribution {
   std::vector<std::byte> bytes;
 };
 
-// Where the ranks of one communicator meet. Collectives are numbered; each number has a place for every rank.
+// The meeting point of one communicator's ranks. Collectives are numbered; each number has a place for every rank.
 class Meeting {
  public:
   Meeting(MeshAxis axis, int size, const InProcessOptions& options) : axis_(axis), size_(size), options_(options) {}
@@ -55,7 +55,7 @@ class Meeting {
     return at != rounds_.end() && at->second.arrived == size_;
   }
 
-  // Waits for everyone, calls use(contributions) and lets the round go once all ranks have.
+  // Waits for all ranks, calls use(contributions), and deletes the round once all ranks have done so.
   template <class Use>
   void meet(int64_t number, int rank, Use&& use) {
     std::unique_lock lock(mutex_);
@@ -223,7 +223,7 @@ class InProcessCommunicator : public Communicator {
   int64_t number_ = 0;
 };
 
-// For each group of an axis one meeting of devices and one of hosts.
+// One meeting of devices and one of hosts for each group of an axis.
 struct Meetings {
   std::shared_ptr<Meeting> devices, hosts;
 };
@@ -242,7 +242,7 @@ AllMeetings meetings_of(const MeshLayout& layout, const InProcessOptions& option
   return meetings;
 }
 
-// Runs body(rank) in a thread for each rank; the first error ends all.
+// Runs body(rank) in a thread per rank; the first error ends all of them.
 void run_ranks(int ranks, const AllMeetings& meetings, const std::function<void(int rank)>& body) {
   std::mutex mutex;
   std::exception_ptr first;

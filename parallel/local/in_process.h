@@ -8,16 +8,16 @@
 namespace weft {
 
 // Ranks as threads of one process, for tests of any layout in one binary: body(mesh, rank) runs once per world rank,
-// each with its own mesh. Sums are made in rank order by every rank for itself, so all hold the same bits.
-// If a body throws, the ranks that wait for it get a PeerError, all threads are joined, and the first error is thrown
-// on. A collective that some rank never joins fails after timeout_seconds.
+// each with its own mesh. Sums are made in rank order by every rank for itself, so all hold the same bits. If a body
+// throws, the ranks that wait for it get a PeerError, all threads are joined, and the first error is rethrown. A
+// collective that some rank never joins fails after timeout_seconds.
 struct InProcessOptions {
   double timeout_seconds = 60;
 };
 void run_in_process(const MeshLayout& layout, const std::function<void(Mesh& mesh, int rank)>& body,
                     const InProcessOptions& options = {});
 
-// The same for ranks whose tensors something else exchanges.
+// As above, for ranks whose tensors another library exchanges.
 void run_hosts_in_process(const MeshLayout& layout,
                           const std::function<void(const MakeHostPlane& host, int rank)>& body,
                           const InProcessOptions& options = {});

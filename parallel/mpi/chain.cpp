@@ -8,13 +8,13 @@
 namespace weft {
 namespace {
 
-// Messages under way from one rank to the next: where ranks share a processor each has as many to work on before it is
-// the next one's turn (four took three times as long, on four ranks of two processors).
+// Messages in flight from one rank to the next. If ranks share a processor, each has this many to work on before the
+// next rank runs (with four, four ranks on two processors took three times as long).
 constexpr int64_t kWindow = 16;
 constexpr size_t kAtOnce = 2;   // sums that are advanced together
-constexpr int kTags = 1 << 15;  // MPI has so many at least
+constexpr int kTags = 1 << 15;  // MPI guarantees 32767
 
-// Messages to or from one neighbour: numbered, and done in their order.
+// Messages to or from one neighbour, numbered, which complete in their order.
 class Flow {
  public:
   void expect(int64_t messages) { total_ = messages; }
@@ -24,7 +24,7 @@ class Flow {
   bool finished() const { return done_ == total_; }
   bool may_post() const { return posted_ < total_ && posted_ - done_ < kWindow; }
   MPI_Request* post() { return &requests_[static_cast<size_t>(posted_++ % kWindow)]; }
-  // True if the oldest that is under way is done.
+  // True if the oldest one in flight is complete.
   bool collect() {
     if (done_ == posted_) return false;
     int flag = 0;
@@ -38,7 +38,7 @@ class Flow {
   std::array<MPI_Request, kWindow> requests_{};
 };
 
-// `out` may be either of the others.
+// `out` may be one of the inputs.
 template <class T>
 void combine(ReduceOp op, const std::byte* below, const std::byte* own, std::byte* out, int64_t n) {
   const T *a = reinterpret_cast<const T*>(below), *b = reinterpret_cast<const T*>(own);
@@ -70,9 +70,9 @@ auto combine_for(DType dtype) {
 
 }  // namespace
 
-// One sum. The message is cut into pieces (one, or each rank's of a reduce-scatter), and these into chunks. A rank gets
-// the sums of pieces 0 .. rank, keeps its own (the one piece, if there is no other) and passes on what ranks below it
-// want: always the first so many chunks.
+// One sum. The message is cut into pieces (one, or one per rank for a reduce-scatter), and these into chunks. A rank
+// gets the sums of pieces 0 .. rank, keeps its own (or the only one) and passes on those that ranks below it want,
+// which are always the first chunks.
 class ChainWork : public CollectiveWork {
  public:
   ChainWork(std::shared_ptr<MpiChain> chain, const Tensor& in, const Tensor& out, ReduceOp op)
@@ -96,11 +96,11 @@ class ChainWork : public CollectiveWork {
     chain_->under_way_.push_back(this);
   }
 
-  // While an error unwinds, others may never come: the next MPI call is then MPI_Abort, and nothing is waited for.
+  // While an exception unwinds, other ranks may never come: the next MPI call is MPI_Abort, so this waits for nothing.
   ~ChainWork() override {
     try {
       if (std::uncaught_exceptions() == 0) ChainWork::finish();
-    } catch (const std::exception&) {  // what failed fails whoever calls MPI next
+    } catch (const std::exception&) {  // the next MPI call reports the failure
     }
     std::erase(chain_->under_way_, this);
   }
@@ -110,7 +110,7 @@ class ChainWork : public CollectiveWork {
     return finished_;
   }
 
-  // Moves whatever can be moved now.
+  // Moves every chunk that can move now.
   void advance() {
     if (!first() && !partials_) partials_ = chain_->take_scratch();
     if (passes_on() && !sums_) sums_ = chain_->take_scratch();
@@ -131,12 +131,12 @@ class ChainWork : public CollectiveWork {
  private:
   bool first() const { return chain_->rank_ == 0; }
   bool last() const { return chain_->rank_ == chain_->size_ - 1; }
-  bool passes_on() const { return !in_place_ && !first() && !last(); }  // sums that are not its own
+  bool passes_on() const { return !in_place_ && !first() && !last(); }  // sums that other ranks own
 
   struct Chunk {
     int64_t piece = 0;
-    int64_t begin = 0;   // bytes: of the message
-    int64_t within = 0;  // of its piece
+    int64_t begin = 0;   // byte in the message
+    int64_t within = 0;  // byte in its piece
     int64_t elements = 0;
   };
   Chunk chunk(int64_t k) const {
@@ -150,7 +150,7 @@ class ChainWork : public CollectiveWork {
     return scratch.get() + k % kWindow * chunk_ * width_;
   }
   bool is_mine(const Chunk& c) const { return !in_place_ && c.piece == chain_->rank_; }
-  // Where the sum over the ranks up to this one lies, and where that over all of them.
+  // The places of the sum over the ranks up to this one, and of the sum over all ranks.
   std::byte* partial(int64_t k) const {
     const Chunk c = chunk(k);
     if (first() || in_place_) return in_ + c.begin;
@@ -163,7 +163,7 @@ class ChainWork : public CollectiveWork {
     return is_mine(c) ? out_ + c.within : slot(sums_, k);
   }
 
-  // What came with message k of `below` is read from its slot no more.
+  // The slot of message k of `below` is free again.
   bool is_used(int64_t k) const {
     if (in_place_) return k < from_below_.done();
     if (!last()) return k < to_above_.done();
@@ -188,7 +188,7 @@ class ChainWork : public CollectiveWork {
     return moved;
   }
 
-  // The sum may be written where the partial sum lies that was sent up: not before MPI has let go of it.
+  // The sum may overwrite the partial sum that was sent up, but only once MPI has finished sending it.
   bool has_place(int64_t k) const {
     if (in_place_) return k < to_above_.done();
     return is_mine(chunk(k)) || k < kWindow || k - kWindow < to_below_.done();
@@ -223,7 +223,7 @@ class ChainWork : public CollectiveWork {
   ReduceOp op_;
   decltype(combine_for(DType::F32)) combine_;
   bool in_place_;                                       // all-reduce
-  int64_t width_, piece_, chunk_, chunks_a_piece_ = 0;  // elements, but for the width
+  int64_t width_, piece_, chunk_, chunks_a_piece_ = 0;  // elements; width_: bytes per element
   int tag_;
   bool finished_ = false;
   Flow from_below_, to_above_, from_above_, to_below_;

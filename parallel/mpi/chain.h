@@ -18,7 +18,7 @@ class ChainWork;
 // message of many chunks takes about as long as one rank takes to send and to receive it, however many ranks there are,
 // and the first chunk's hops. Memory: a few chunks for each of two sums, whatever their size.
 //
-// MPI moves none of it but inside MPI calls: progress() does, and whoever waits. Sums are advanced in the order in
+// MPI makes progress only inside MPI calls: in progress(), and while a rank waits. Sums are advanced in the order in
 // which they were begun, which is the same on all ranks, two at a time.
 class MpiChain : public std::enable_shared_from_this<MpiChain> {
  public:
@@ -42,8 +42,8 @@ class MpiChain : public std::enable_shared_from_this<MpiChain> {
   std::shared_ptr<const MpiComm> comm_;
   int rank_, size_;
   int64_t chunk_bytes_;
-  int tag_ = 0;                        // of the sum that begins next
-  std::vector<ChainWork*> under_way_;  // as they were begun
+  int tag_ = 0;                        // for the next sum
+  std::vector<ChainWork*> under_way_;  // in the order in which they began
   std::vector<Scratch> spare_;
 };
 

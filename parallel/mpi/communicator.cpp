@@ -29,7 +29,8 @@ MPI_Datatype mpi_type(DType dtype, bool summed) {
   throw InternalError("no MPI type");
 }
 
-// `count` elements whose neighbours in a row of them lie `extent` bytes apart. MPI keeps a copy for what is under way.
+// A datatype of `count` contiguous elements, successive ones of which are `extent` bytes apart. MPI keeps a copy while
+// messages use it.
 class MpiType {
  public:
   MpiType(MPI_Datatype element, int count, MPI_Aint extent) {
@@ -48,15 +49,15 @@ class MpiType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-// Several MPI requests as one.
+// Several MPI requests, as one.
 class MpiWork : public CollectiveWork {
  public:
-  // While an error unwinds, others may never come: the next MPI call is then MPI_Abort, and nothing is waited for.
+  // While an exception unwinds, other ranks may never come: the next MPI call is MPI_Abort, so this waits for nothing.
   ~MpiWork() override {
     if (!requests_.empty() && std::uncaught_exceptions() == 0)
       MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
-  // A copy for as long as the requests run.
+  // A copy of the data, which lives as long as the requests run.
   const std::byte* keep(std::span<const std::byte> bytes) {
     kept_.assign(bytes.begin(), bytes.end());
     return kept_.data();
@@ -129,7 +130,7 @@ class MpiCommunicator : public Communicator {
   }
 
  protected:
-  // In place MPI's would always send the whole message up a tree and down again.
+  // MPI's in-place all-reduce would always send the whole message up a tree and down again.
   std::unique_ptr<CollectiveWork> do_all_reduce(const Tensor& t, ReduceOp op) override {
     if (size() == 1) return completed_work();
     if (goes_by_chain(t)) return chain_->all_reduce(t, op);
@@ -141,7 +142,7 @@ class MpiCommunicator : public Communicator {
     return pending;
   }
 
-  // By the elements of all pieces together: MPI's own counts those.
+  // The choice goes by the elements of all pieces together, which MPI counts.
   std::unique_ptr<CollectiveWork> do_reduce_scatter(const Tensor& in, const Tensor& out) override {
     if (size() == 1) {
       if (in.bytes() > 0) std::memmove(out.device_raw(), in.device_raw(), in.bytes());
@@ -160,7 +161,7 @@ class MpiCommunicator : public Communicator {
     const MPI_Datatype type = mpi_type(in.dtype(), false);
     const bool in_place = in.device_raw() == out.device_raw() + in.bytes() * static_cast<size_t>(rank());
     pieces(in, in.elements(), [&](std::byte* at, int count) {
-      // What comes from rank r goes r whole shares further on, however small the piece.
+      // Data from rank r is stored r whole shares further on, however small the piece.
       const MpiType share(type, count, static_cast<MPI_Aint>(in.bytes()));
       check_mpi(MPI_Iallgather(in_place ? MPI_IN_PLACE : at, count, type, out.device_raw() + (at - in.device_raw()), 1,
                                share.get(), comm_->get(), pending->add()),
@@ -172,9 +173,9 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<CollectiveWork> do_all_to_all(const Tensor& in, const Tensor& out) override {
     auto pending = std::make_unique<MpiWork>();
     const MPI_Datatype type = mpi_type(in.dtype(), false);
-    const Tensor first = in.flat(0, Shape{in.elements() / size()});  // what rank 0 gets
+    const Tensor first = in.flat(0, Shape{in.elements() / size()});  // rank 0's piece
     pieces(first, first.elements(), [&](std::byte* at, int count) {
-      // What goes to rank r lies r whole pieces further on, and so does what comes from there, however small the part.
+      // Data to and from rank r lies r whole pieces further on, however small the part.
       const MpiType share(type, count, static_cast<MPI_Aint>(first.bytes()));
       check_mpi(MPI_Ialltoall(at, 1, share.get(), out.device_raw() + (at - in.device_raw()), 1, share.get(),
                               comm_->get(), pending->add()),

@@ -6,9 +6,9 @@
 namespace weft {
 
 struct MpiMessages {
-  int64_t chain_bytes = int64_t{1} << 20;    // sums of so many bytes are made along a chain (parallel/mpi/chain.h)
-  int64_t chunk_bytes = int64_t{256} << 10;  // in messages of so many
-  int64_t max_count = int64_t{1} << 30;      // elements that MPI is asked to count: its counts are 32 bits
+  int64_t chain_bytes = int64_t{1} << 20;    // sums of at least this size go along a chain (parallel/mpi/chain.h)
+  int64_t chunk_bytes = int64_t{256} << 10;  // size of its messages
+  int64_t max_count = int64_t{1} << 30;      // elements per MPI call: its counts have 32 bits
 };
 
 // The ranks of an MPI communicator. Large sums are made by chunks in rank order, small ones by MPI's own collectives;

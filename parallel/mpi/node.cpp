@@ -41,7 +41,7 @@ NodeRanks ranks_of_this_node() {
 
 namespace {
 
-// What rank 0 tells the first ranks of the other nodes.
+// Sent by rank 0 to the first ranks of the other nodes.
 struct Meeting {
   RunToken token{};
   DatagramAddress rank0;
@@ -51,7 +51,7 @@ void broadcast_bytes(void* bytes, size_t size, MPI_Comm comm) {
   check_mpi(MPI_Bcast(bytes, static_cast<int>(size), MPI_BYTE, 0, comm), "MPI_Bcast");
 }
 
-// The network of rank 0's node in which the most nodes are; of several, the first. 0: it is in none.
+// The network of rank 0's node that most nodes are in, the first of several; 0 if rank 0's node is in no network.
 uint32_t shared_address(const std::vector<Ipv4Network>& mine, MPI_Comm firsts) {
   std::array<Ipv4Network, 16> offered{};
   std::copy_n(mine.begin(), std::min(mine.size(), offered.size()), offered.begin());
@@ -59,7 +59,7 @@ uint32_t shared_address(const std::vector<Ipv4Network>& mine, MPI_Comm firsts) {
   std::array<int, offered.size()> nodes{};
   for (size_t i = 0; i < offered.size(); ++i) {
     if (offered[i].address == 0) continue;
-    // The bridge of a container engine has the same address on every machine, and leads to none.
+    // The bridge of a container engine has the same address on every machine, and connects none of them.
     nodes[i] = std::ranges::any_of(mine, [&](const Ipv4Network& one) {
       return one.address != offered[i].address && offered[i].holds(one.address);
     });

@@ -20,10 +20,10 @@ struct NodeRanks {
 };
 NodeRanks ranks_of_this_node();  // collective
 
-// What the first rank's watchdog of each node is to look at, so that the nodes know of each other's ranks: a socket on
-// a network that rank 0's node shares with most others (of those that OMPI_MCA_btl_tcp_if_include names, if it does),
-// and rank 0's address and token. nullptr for other ranks, for one node, and on all nodes where one has no page or
-// rank 0's has no address (IPv4 alone). Collective.
+// For the watchdog of each node's first rank, so that the nodes know of each other's ranks: a socket on a network that
+// rank 0's node shares with most others (of those that OMPI_MCA_btl_tcp_if_include names, if it does), and rank 0's
+// address and token. nullptr for other ranks, for one node, and on all nodes where one has no page or rank 0's has no
+// address (IPv4 alone). Collective.
 std::unique_ptr<WorldStatus> join_nodes(const NodeRanks& node);
 
 }  // namespace weft

@@ -32,15 +32,15 @@ ncclDataType_t nccl_type(DType dtype) {
 
 ncclRedOp_t nccl_op(ReduceOp op) { return op == ReduceOp::Sum ? ncclSum : ncclMax; }
 
-// What is done once a place in the axis' queue is passed.
+// A collective that ends once the axis' queue passes a place.
 class NcclWork : public CollectiveWork {
  public:
   explicit NcclWork(std::shared_ptr<DeviceQueue> queue) : queue_(std::move(queue)), mark_(queue_->mark()) {}
-  // The tensors go next, and their memory to operations: these come after the collective also where nobody waited.
+  // The tensors are freed next, and operations reuse their memory: they must follow the collective even without a wait.
   ~NcclWork() override {
     try {
       finish();
-    } catch (const std::exception& error) {  // the device has failed: no operation comes after it
+    } catch (const std::exception& error) {  // the device has failed: no operation follows
       log_warning("{}", error.what());
     }
   }
@@ -57,13 +57,13 @@ class NcclWork : public CollectiveWork {
   std::unique_ptr<DeviceQueue::Mark> mark_;
 };
 
-// A communicator of the library's.
+// An NCCL communicator.
 class NcclComm {
  public:
-  // Rank 0 of the axis makes the name under which all of them find each other.
+  // Rank 0 of the axis makes the id by which all of them find each other.
   NcclComm(std::shared_ptr<NcclPlane> plane, const AxisPlace& place, HostPlane& host, DeviceQueue& queue)
       : plane_(std::move(plane)) {
-    queue.handle();  // NCCL takes the thread's device
+    queue.handle();  // sets the thread's device, which NCCL uses
     ncclUniqueId id{};
     if (place.rank == 0) plane_->call("ncclGetUniqueId", [&] { return library().unique_id(&id); });
     host.broadcast(std::as_writable_bytes(std::span(&id, 1)), 0);
@@ -113,8 +113,8 @@ class NcclCommunicator : public Communicator {
                                          comm_->get(), stream);
     });
   }
-  // Not every NCCL 2 has an all-to-all: it is what its sends and receives in one group are, those to the rank itself
-  // among them.
+  // Not every NCCL 2 has an all-to-all. It consists of sends and receives in one group, including those to the rank
+  // itself.
   std::unique_ptr<CollectiveWork> do_all_to_all(const Tensor& in, const Tensor& out) override {
     const size_t elements = count(in) / static_cast<size_t>(size()), bytes = elements * size_of(in.dtype());
     return start("ncclSend and ncclRecv", [&, type = nccl_type(in.dtype())](cudaStream_t stream) {
@@ -138,7 +138,7 @@ class NcclCommunicator : public Communicator {
   }
 
  private:
-  // The group ends whatever has failed in it.
+  // The group is ended even if a call in it failed.
   template <class Calls>
   ncclResult_t grouped(Calls&& calls) const {
     const ncclResult_t began = comm_->library().group_start();
@@ -151,12 +151,12 @@ class NcclCommunicator : public Communicator {
 
   template <class Call>
   std::unique_ptr<CollectiveWork> start(const char* name, Call&& call) {
-    // Before: the operations that make what the collective reads, and those that read what it overwrites.
+    // Before it come the operations that make its input, and those that read memory that it overwrites.
     queue_->follow_operations();
     comm_->plane().call(name, [&] { return call(static_cast<cudaStream_t>(queue_->handle())); });
     queue_->count_up();
-    // After: whoever waits lets operations wait for this place. Behind the count, although only reports read it:
-    // launches of graphs, which have streams of their own, come after what operations have waited for, and count there.
+    // Operations that wait for it wait for this place. It is after the count, although only reports read that: a launch
+    // of a graph, which has streams of its own, follows everything that operations have waited for, and counts there.
     return std::make_unique<NcclWork>(queue_);
   }
 
@@ -165,7 +165,7 @@ class NcclCommunicator : public Communicator {
   std::string sums_;
 };
 
-// An axis that no tensor goes over.
+// An axis that exchanges no tensors.
 class HostCommunicator : public Communicator {
  public:
   HostCommunicator(const AxisPlace& place, std::unique_ptr<HostPlane> host)

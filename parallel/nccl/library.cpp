@@ -9,8 +9,8 @@ namespace weft {
 
 std::shared_ptr<const NcclLibrary> NcclLibrary::open() {
   const SharedLibrary library(
-      "libnccl.so.2", "NCCL is not to be had",
-      "install NCCL 2, or say in LD_LIBRARY_PATH where it is; one rank, or device: cpu, needs none of it");
+      "libnccl.so.2", "cannot load libnccl.so.2",
+      "install NCCL 2, or say in LD_LIBRARY_PATH where it is; one rank, or device: cpu, does not need it");
   auto nccl = std::make_shared<NcclLibrary>();
   library.find("ncclGetVersion", nccl->version);
   library.find("ncclGetErrorString", nccl->error_string);
@@ -32,7 +32,7 @@ std::shared_ptr<const NcclLibrary> NcclLibrary::open() {
 }
 
 std::string NcclLibrary::words(ncclResult_t result) const {
-  const std::string last = last_error(nullptr);  // of this process, in more words
+  const std::string last = last_error(nullptr);  // more detail, about this process' last error
   return fmt::format("{}{}", error_string(result), last.empty() ? "" : ": " + last);
 }
 
@@ -40,7 +40,7 @@ void NcclLibrary::check(ncclResult_t result, const char* call) const {
   if (result == ncclSuccess) return;
   const std::string what = fmt::format("NCCL: {}: {}", call, words(result));
   if (result == ncclRemoteError) throw PeerError(what);
-  throw DeviceError(what, "NCCL_DEBUG=INFO lets NCCL say more");
+  throw DeviceError(what, "NCCL_DEBUG=INFO makes NCCL print more");
 }
 
 void NcclLibrary::check_quietly(ncclResult_t result, const char* call) const noexcept {

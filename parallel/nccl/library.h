@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// NCCL, opened when several ranks first use devices, and kept: a process alone does not pay for it.
+// NCCL, loaded when several ranks first use devices, and kept: a single process does not pay for it.
 struct NcclLibrary {
   decltype(&ncclGetVersion) version;
   decltype(&ncclGetErrorString) error_string;
@@ -28,11 +28,11 @@ struct NcclLibrary {
 
   // DeviceError that names the library, where it was looked for, and what is missing in it.
   static std::shared_ptr<const NcclLibrary> open();
-  // Throws what `result` says of `call`: PeerError where another rank is gone, otherwise DeviceError.
+  // Throws if `result` says that `call` failed: PeerError if another rank is gone, else DeviceError.
   void check(ncclResult_t result, const char* call) const;
-  // "unhandled system error: ...", in the library's own words.
+  // "unhandled system error: ...", the library's message.
   std::string words(ncclResult_t result) const;
-  // For destructors: logs what check() would have thrown.
+  // For destructors: logs what check() would throw.
   void check_quietly(ncclResult_t result, const char* call) const noexcept;
 };
 

@@ -25,7 +25,7 @@ void NcclPlane::add(MeshAxis axis, ncclComm_t comm) {
   members_.push_back({axis, comm});
 }
 
-// While an error unwinds, the others may never come to the end of what is under way.
+// While an exception unwinds, other ranks may never finish the collectives under way.
 void NcclPlane::remove(ncclComm_t comm) noexcept {
   if (aborted_) return;
   const std::lock_guard lock(mutex_);
@@ -38,11 +38,11 @@ void NcclPlane::remove(ncclComm_t comm) noexcept {
 }
 
 void NcclPlane::require_whole() const {
-  require<PeerError>(!aborted_, "{}: the communicators are aborted, since the ranks did not get on", rank_);
+  require<PeerError>(!aborted_, "{}: the communicators are aborted, since the ranks made no progress", rank_);
 }
 
-// A failed collective never ends, and the device with it: so the host does not block until it does, but asks NCCL while
-// it waits. Asking costs a few hundred nanoseconds on the host, and the device nothing.
+// A failed collective never ends, and blocks the device: so the host does not block on the device, but polls NCCL while
+// it waits. A poll costs a few hundred nanoseconds on the host, and nothing on the device.
 void NcclPlane::settle() {
   queue_->follow_operations();
   const std::unique_ptr<DeviceQueue::Mark> done = queue_->mark();
@@ -50,7 +50,7 @@ void NcclPlane::settle() {
     check();
     std::this_thread::yield();
   }
-  check();  // what was aborted is done too
+  check();  // aborted collectives are complete too
 }
 
 void NcclPlane::check() {
@@ -75,14 +75,14 @@ void NcclPlane::fail(MeshAxis axis, ncclResult_t error) {
   const std::string what = fmt::format("{}: NCCL over {} has failed{}: {}{}{}", rank_, name(axis),
                                        at && at->axis == axis ? " in " + describe(*at) : "", library_->words(error),
                                        more.empty() ? "" : "; ", more);
-  // While the error unwinds, much waits for the device.
+  // While the exception unwinds, destructors wait for the device.
   finish_within(kAbortTakes, [self = shared_from_this()] { self->abort(); });
   if (error == ncclRemoteError) throw PeerError(what, "the same command resumes from the last checkpoint");
-  throw DeviceError(what, "the same command resumes from the last checkpoint; NCCL_DEBUG=INFO lets NCCL say more");
+  throw DeviceError(what, "the same command resumes from the last checkpoint; NCCL_DEBUG=INFO makes NCCL print more");
 }
 
-// In a group: freed one by one, the first would wait for the device, which still waits in the second. Where the main
-// thread does not come back from a call of NCCL's there is nothing that may be called, and the process ends without.
+// In a group: freed one by one, the first would wait for the device, which still waits in the second. If the main
+// thread does not return from an NCCL call, no NCCL function may be called, and the process ends without aborting.
 void NcclPlane::abort() noexcept {
   const std::unique_lock lock(mutex_, kCallTakes);
   if (!lock || aborted_) return;

@@ -15,7 +15,7 @@
 namespace weft {
 
 // The NCCL communicators of a rank. NCCL lets one thread at a time work with a communicator, or with those of one
-// device: so every call of it is made within call(), by the main thread, but for abort(), which is another's last
+// device: so every NCCL call is made within call(), by the main thread, except in abort(), another thread's last
 // resort.
 class NcclPlane : public DevicePlane, public std::enable_shared_from_this<NcclPlane> {
  public:
@@ -24,10 +24,10 @@ class NcclPlane : public DevicePlane, public std::enable_shared_from_this<NcclPl
             std::shared_ptr<Heartbeat> heartbeat);
 
   const NcclLibrary& library() const { return *library_; }
-  // From now on `comm` is looked after; remove() ends it, waiting for what is under way unless an error unwinds.
+  // Takes charge of `comm`. remove() destroys it, after its collectives have ended unless an exception unwinds.
   void add(MeshAxis axis, ncclComm_t comm);
   void remove(ncclComm_t comm) noexcept;
-  // Calls NCCL; PeerError once all is aborted.
+  // Calls NCCL; PeerError once abort() was called.
   template <class Body>
   void call(const char* name, Body&& body) {
     require_whole();
@@ -54,9 +54,9 @@ class NcclPlane : public DevicePlane, public std::enable_shared_from_this<NcclPl
   std::unique_ptr<DeviceQueue> queue_;
   std::shared_ptr<Heartbeat> heartbeat_;
   std::function<std::string()> explain_;
-  std::timed_mutex mutex_;  // of NCCL and of what follows
+  std::timed_mutex mutex_;  // guards NCCL and the members below
   std::vector<Member> members_;
-  std::atomic<bool> aborted_{false};  // looked at before the mutex: who aborts may hang in NCCL
+  std::atomic<bool> aborted_{false};  // checked before locking: the thread that aborts may hang in NCCL
 };
 
 }  // namespace weft

@@ -9,11 +9,11 @@
 namespace weft {
 namespace {
 
-constexpr int kFunctionsApart = NCCL_VERSION(2, 24, 0);  // from here on each function may have its own
+constexpr int kFunctionsApart = NCCL_VERSION(2, 24, 0);  // since then each function can have its own
 
 struct Pin {
   const char* variable;
-  const char *sums, *everything;  // for older versions everything, gathers too
+  const char *sums, *everything;  // older versions apply `everything`, to gathers too
 };
 constexpr Pin kAlgorithm{"NCCL_ALGO", "allreduce:ring;reducescatter:ring", "Ring"};
 constexpr Pin kProtocol{"NCCL_PROTO", "allreduce:simple;reducescatter:simple", "Simple"};
@@ -26,7 +26,7 @@ std::string pinned(const Pin& pin, int version) {
 }  // namespace
 
 std::string pin_sums(const NcclLibrary& library) {
-  static std::mutex mutex;  // the environment is the process', and ranks may be threads
+  static std::mutex mutex;  // guards the environment, since ranks may be threads
   const std::lock_guard lock(mutex);
   int version = 0;
   library.check(library.version(&version), "ncclGetVersion");

@@ -11,7 +11,7 @@ constexpr int64_t kAlignment = 64;  // elements: every parameter starts on a cac
 
 int64_t round_up(int64_t n, int64_t multiple) { return (n + multiple - 1) / multiple * multiple; }
 
-// Indices of parameters as they lie in memory.
+// Indices of parameters in the order of memory.
 std::vector<size_t> frozen_first(size_t count, const std::vector<bool>& frozen) {
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), 0);
@@ -53,8 +53,8 @@ FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes
   layout.bucket_of.resize(sizes.size());
   if (dp_size > 1) layout.zero = sharding.zero;
   const int64_t limit = std::max<int64_t>(sharding.bucket_bytes / static_cast<int64_t>(element_bytes), 1);
-  // From the end: which parameters share a bucket.
-  std::vector<int64_t> first_of;  // parameter that begins each bucket
+  // From the end: groups parameters into buckets.
+  std::vector<int64_t> first_of;  // the parameter that begins each bucket
   int64_t filled = 0;
   for (int64_t i = count - 1; i >= 0; --i) {
     filled += round_up(sizes[order[i]], kAlignment);
@@ -64,7 +64,7 @@ FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes
     filled = 0;
     if (i >= first_trained) layout.trained_buckets = first_of.size();
   }
-  // From the beginning: where they lie.
+  // From the beginning: sets their offsets.
   layout.buckets.resize(first_of.size());
   int64_t at = 0;
   for (int64_t i = 0; i < count; ++i) {

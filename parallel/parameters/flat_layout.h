@@ -14,7 +14,7 @@ struct FlatRange {
   int64_t size() const { return end - begin; }
   bool operator==(const FlatRange&) const = default;
 };
-// What two ranges have in common; empty ranges have a size of 0 or less.
+// The intersection of two ranges; an empty one has a size of 0 or less.
 FlatRange overlap(const FlatRange& a, const FlatRange& b);
 
 // What the dp replicas divide among themselves (ZeRO, Rajbhandari et al. 2020).
@@ -26,47 +26,47 @@ enum class ZeroStage : uint8_t {
 
 struct Sharding {
   ZeroStage zero = ZeroStage::Whole;
-  int64_t bucket_bytes = int64_t{8} << 20;  // of gradients reduced at once
+  int64_t bucket_bytes = int64_t{8} << 20;  // gradients that are reduced at once
 };
 
-// Where parameters lie in the flat buffers, the buckets in which their gradients are reduced, and what this dp rank
-// owns of each. Buckets are cut from the end of the buffer, since the last layers' gradients are ready first.
+// Where parameters lie in the flat buffers, the buckets in which their gradients are reduced, and the share of each
+// that this dp rank owns. Buckets are cut from the end of the buffer, since the last layers' gradients are ready first.
 // Frozen parameters come first, before `trained_begin`, in buckets of their own: these are never reduced, and buffers
 // of gradients and moments end where they begin.
 struct FlatLayout {
-  std::vector<int64_t> offsets;    // of each parameter
+  std::vector<int64_t> offsets;    // by parameter
   std::vector<FlatRange> buckets;  // in the order of their reduction: the last parameters' bucket first
-  std::vector<int> bucket_of;      // of each parameter
-  std::vector<FlatRange> owned;    // a share of each bucket if the replicas divide anything, else what is trained, as
-                                   // one range, and what is frozen
-  int64_t elements = 0;            // of a whole buffer
+  std::vector<int> bucket_of;      // by parameter
+  std::vector<FlatRange> owned;    // a share of each bucket if the replicas divide anything, else one range of all
+                                   // trained parameters and one of all frozen ones
+  int64_t elements = 0;            // in a whole buffer
   int64_t owned_elements = 0;
   int64_t trained_begin = 0;                      // 0: nothing is frozen
-  size_t trained_buckets = 0, trained_owned = 0;  // so many of each, the first ones, are trained
+  size_t trained_buckets = 0, trained_owned = 0;  // counts of the trained ones, which come first
   int64_t trained_owned_elements = 0;
-  ZeroStage zero = ZeroStage::Whole;  // what the replicas divide here: nothing if there is only one
+  ZeroStage zero = ZeroStage::Whole;  // Whole if there is only one replica
   bool sharded() const { return zero != ZeroStage::Whole; }
 };
 
-// `sizes` are the local elements of each parameter in order of declaration; `element_bytes` those of a gradient.
-// Sharded buckets are padded so that every dp rank owns as much of them. `frozen`: of each parameter, or empty.
+// `sizes` are the local elements of each parameter in order of declaration; `element_bytes` are a gradient element's.
+// Sharded buckets are padded so that every dp rank owns as much of them. `frozen` is by parameter, or empty.
 FlatLayout make_flat_layout(std::span<const int64_t> sizes, size_t element_bytes, const Sharding& sharding, int dp_rank,
                             int dp_size, const std::vector<bool>& frozen = {});
 
-// A buffer laid out as the parameters, through the ranges that this rank owns of it; its memory holds all of them, or
-// the whole buffer around them.
+// A buffer laid out as the parameters are, seen through the ranges that this rank owns. Its memory holds these ranges
+// alone, or the whole buffer around them.
 class FlatBuffer {
  public:
   FlatBuffer() = default;
   static FlatBuffer whole(const FlatLayout& layout, Tensor data);  // [elements]
   static FlatBuffer shard(const FlatLayout& layout, Tensor data);  // [owned_elements], the ranges end to end
-  // The same of what is trained alone.
+  // The trained part alone.
   static FlatBuffer trained_whole(const FlatLayout& layout, Tensor data);  // [elements - trained_begin]
   static FlatBuffer trained_shard(const FlatLayout& layout, Tensor data);  // [trained_owned_elements]
 
-  // Elements `part`; InternalError unless they lie in one owned range.
+  // The elements of `part`; InternalError unless they lie in one owned range.
   Tensor piece(const FlatRange& part) const;
-  // What this rank owns of `range`, in the order of owned ranges.
+  // The parts of `range` that this rank owns, in the order of owned ranges.
   std::vector<FlatRange> parts(const FlatRange& range) const;
 
   Tensor data;

@@ -14,9 +14,9 @@ namespace weft {
 struct GradientBuckets::Bucket {
   FlatRange range;
   std::optional<FlatRange> owned;            // this rank's share, if the replicas divide gradients
-  std::vector<const Parameter*> parameters;  // that lie in it
-  Tensor gradient;                           // of the range
-  Tensor sum;                                // of what is owned, if it is added to what earlier micro-batches left
+  std::vector<const Parameter*> parameters;  // in the range
+  Tensor gradient;                           // the whole range's
+  Tensor sum;                                // the owned share's, if it is added to that of earlier micro-batches
   std::unique_ptr<CollectiveWork> pending;
 };
 
@@ -57,7 +57,7 @@ void GradientBuckets::hold(Bucket& bucket) {
   complete(bucket);
   Context& context = registry_.context();
   bucket.gradient = context.empty(Shape{bucket.range.size()}, registry_.reduced_gradient().data.dtype());
-  // Between parameters lies padding that no operation writes and the reduction sums.
+  // The padding between parameters, which no operation writes, is summed by the reduction.
   fill(context, bucket.gradient, 0);
 }
 
@@ -116,7 +116,7 @@ void GradientBuckets::progress() {
   if (next_ > 0) registry_.mesh().dp().progress();
 }
 
-// Waits for a bucket's reduction and puts its result where it belongs.
+// Waits for a bucket's reduction and stores its result.
 void GradientBuckets::complete(Bucket& bucket) {
   if (!bucket.pending) return;
   const auto began = std::chrono::steady_clock::now();
@@ -143,17 +143,18 @@ void GradientBuckets::end_micro_batch() {
 double GradientBuckets::finish() {
   if (registry_.layout().zero != ZeroStage::Gradients) start_rest();
   for (const auto& bucket : buckets_) complete(*bucket);
-  reduce_partial_gradients();
+  for (const GridAxis& grid : kReplicaAxes) reduce_partial_gradients(grid.axis);
   return exposed_;
 }
 
-// Parameters of which every tp rank has seen some rows only: their parts are summed in one message.
-void GradientBuckets::reduce_partial_gradients() {
-  Communicator& tp = registry_.mesh().tp();
+// Sums the gradients of which every rank of the axis has a part, in one message.
+void GradientBuckets::reduce_partial_gradients(MeshAxis axis) {
+  Communicator& ranks = registry_.mesh().on(axis);
+  if (ranks.size() == 1) return;
   std::vector<Tensor> parts;
   int64_t total = 0;
   for (const auto& p : registry_.parameters()) {
-    if (!p->spec().partial_over_tp || p->spec().frozen || tp.size() == 1) continue;
+    if (!p->spec().partial_over.contains(axis) || p->spec().frozen) continue;
     for (const FlatRange& part : registry_.reduced_gradient().parts(p->range())) {
       parts.push_back(registry_.reduced_gradient().piece(part));
       total += part.size();
@@ -170,7 +171,7 @@ void GradientBuckets::reduce_partial_gradients() {
     }
   };
   each([&](const Tensor& part, const Tensor& place) { convert(context, part, place); });
-  tp.all_reduce(message);
+  ranks.all_reduce(message);
   each([&](const Tensor& part, const Tensor& place) { convert(context, place, part); });
 }
 

@@ -6,13 +6,12 @@
 namespace weft {
 namespace {
 
-// Parts of an owned range that this tp rank counts: what tp shards, and on its first rank what it replicates.
+// The parts of an owned range that this rank counts: on the first rank of a replica all of it, as one piece.
 std::vector<FlatRange> counted_parts(const ParameterRegistry& registry, const FlatRange& range) {
-  const bool first = registry.mesh().tp().rank() == 0;
-  if (first) return {range};  // padding is zero
+  if (registry.mesh().first_of_replica()) return {range};  // padding is zero
   std::vector<FlatRange> parts;
   for (const auto& p : registry.parameters()) {
-    if (p->spec().tp_dim < 0 || p->spec().frozen) continue;
+    if (!registry.counts(*p) || p->spec().frozen) continue;
     const FlatRange part = overlap(range, p->range());
     if (part.size() > 0) parts.push_back(part);
   }
@@ -26,7 +25,7 @@ std::vector<Tensor> counted_gradients(const ParameterRegistry& registry) {
   const Communicator& dp = registry.mesh().dp();
   std::vector<Tensor> counted;
   for (FlatRange range : std::span(layout.owned).first(layout.trained_owned)) {
-    if (!layout.sharded()) {  // all replicas hold the same: each squares a part
+    if (!layout.sharded()) {  // all replicas hold the same, so each squares a part
       const int64_t total = range.size();
       range = {range.begin + total * dp.rank() / dp.size(), range.begin + total * (dp.rank() + 1) / dp.size()};
     }

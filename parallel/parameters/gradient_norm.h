@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// The parts of the reduced gradient that this rank counts: over all ranks each element of the model once, whatever the
-// layout. The sum over the world of their squares is the squared norm. The same in every step.
+// The parts of the reduced gradient that this rank counts: the ranks together count each element of the model once, on
+// any layout. The sum over the world of their squares is the squared norm. The parts are the same in every step.
 std::vector<Tensor> counted_gradients(const ParameterRegistry& registry);
 
 }  // namespace weft

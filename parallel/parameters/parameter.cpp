@@ -16,8 +16,8 @@
 namespace weft {
 namespace {
 
-// Elements 4 block .. 4 block + 3 of a parameter. Rounded to fp32 in every precision, so that an f64 run starts from
-// the same weights.
+// Draws elements 4 block .. 4 block + 3 of a parameter, rounded to fp32 in every precision, so that an f64 run starts
+// from the same weights.
 std::array<float, 4> draw_block(const Init& init, const Philox& philox, int64_t block) {
   const auto counter = static_cast<uint64_t>(block);
   const auto bits = philox({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0});
@@ -60,7 +60,7 @@ class LocalRows {
   std::vector<int64_t> origin_;
 };
 
-// Elements first .. first + n of the parameter, by global flat index.
+// Draws elements first .. first + n of the parameter, by global flat index.
 template <class T>
 void draw_run(const Init& init, const Philox& philox, int64_t first, int64_t n, T* out) {
   switch (init.kind) {
@@ -97,22 +97,33 @@ Parameter& ParameterRegistry::add(ParameterSpec spec) {
   require<InternalError>(!flat_value_, "parameter {} declared after allocation", spec.name);
   require<InternalError>(!find(spec.name), "parameter {} declared twice", spec.name);
   auto p = std::make_unique<Parameter>();
-  p->local_shape_ = p->extent_ = spec.shape;
-  const int tp = mesh_.tp().size();
-  if (spec.padded) {
-    require<InternalError>(spec.tp_dim == 0, "parameter {}: only dim 0 can be padded", spec.name);
-    const int64_t global = spec.shape[0], multiple = context_.vocabulary_multiple();
-    const int64_t local = (global + tp * multiple - 1) / (tp * multiple) * multiple;
-    p->local_shape_[0] = local;
-    p->extent_[0] = std::clamp<int64_t>(global - local * mesh_.tp().rank(), 0, local);
-  } else if (spec.tp_dim >= 0) {
-    p->local_shape_[spec.tp_dim] = div_exact(spec.shape[spec.tp_dim], tp, spec.name.c_str());
-    p->extent_ = p->local_shape_;
-  }
   p->spec_ = std::move(spec);
+  cut_local_shape(*p);
   p->index_ = parameters_.size();
   parameters_.push_back(std::move(p));
   return *parameters_.back();
+}
+
+void ParameterRegistry::cut_local_shape(Parameter& p) const {
+  const ParameterSpec& spec = p.spec_;
+  p.local_shape_ = p.extent_ = spec.shape;
+  bool padded = false;
+  for (const GridAxis& grid : kReplicaAxes) {
+    const std::optional<int> dim = spec.placement.dim(grid.axis);
+    if (!dim) continue;
+    const Communicator& ranks = mesh_.on(grid.axis);
+    const int64_t global = spec.shape[*dim];
+    int64_t &local = p.local_shape_[*dim], &extent = p.extent_[*dim];
+    if (spec.padded && *dim == 0) {
+      padded = true;
+      const int64_t multiple = context_.vocabulary_multiple(), whole = ranks.size() * multiple;
+      local = (global + whole - 1) / whole * multiple;
+      extent = std::clamp<int64_t>(global - local * ranks.rank(), 0, local);
+    } else {
+      local = extent = div_exact(global, ranks.size(), spec.name.c_str());
+    }
+  }
+  require<InternalError>(padded == spec.padded, "parameter {}: only a sharded dim 0 can be padded", spec.name);
 }
 
 void ParameterRegistry::freeze(const Parameter& parameter) {
@@ -152,7 +163,7 @@ FlatBuffer ParameterRegistry::make_state() const {
   return FlatBuffer::trained_shard(layout_, context_.zeros(Shape{layout_.trained_owned_elements}, acc_dtype));
 }
 
-// Each replica draws the whole parameter on its host, in pieces, and keeps what it owns of it.
+// Each replica draws the whole parameter on its host, in pieces, and keeps the part that it owns.
 template <class T>
 void ParameterRegistry::draw_masters(const Parameter& p, uint64_t seed) {
   constexpr int64_t kPiece = int64_t{1} << 20;
@@ -232,11 +243,19 @@ int64_t ParameterRegistry::global_elements() const {
 
 std::vector<int64_t> ParameterRegistry::local_origin(const Parameter& parameter) const {
   std::vector<int64_t> origin(parameter.spec_.shape.rank(), 0);
-  const int dim = parameter.spec_.tp_dim;
-  if (dim >= 0) {
-    origin[dim] = std::min(parameter.local_shape_[dim] * mesh_.tp().rank(), parameter.spec_.shape[dim]);
+  for (const GridAxis& grid : kReplicaAxes) {
+    const std::optional<int> dim = parameter.spec_.placement.dim(grid.axis);
+    if (!dim) continue;
+    const int rank = mesh_.on(grid.axis).rank();
+    origin[*dim] = std::min(parameter.local_shape_[*dim] * rank, parameter.spec_.shape[*dim]);
   }
   return origin;
+}
+
+bool ParameterRegistry::counts(const Parameter& parameter) const {
+  return std::ranges::all_of(kReplicaAxes, [&](const GridAxis& grid) {
+    return parameter.spec_.placement.dim(grid.axis).has_value() || mesh_.on(grid.axis).rank() == 0;
+  });
 }
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 #include "kernels/context.h"
 #include "parallel/mesh.h"
 #include "parallel/parameters/flat_layout.h"
+#include "parallel/parameters/placement.h"
 
 namespace weft {
 
@@ -29,11 +30,11 @@ struct ParameterSpec {
   std::string name;  // dotted path, unique: decoder.0.attention.qkv.weight
   Shape shape;       // global
   Init init;
-  bool decays = false;           // weight decay applies (matrices and embeddings; not biases and norms)
-  int tp_dim = -1;               // the dim that tensor parallelism shards, or -1: replicated over tp
-  bool padded = false;           // a vocabulary: dim 0 is sharded in equal parts, padded to what the device likes
-  bool partial_over_tp = false;  // each tp rank holds a part of the gradient's sum (norms under sequence parallelism)
-  bool frozen = false;           // training leaves it as it is: it has no gradient and no moments
+  bool decays = false;   // weight decay applies (matrices and embeddings; not biases and norms)
+  Placement placement;   // over the axes that divide a replica
+  bool padded = false;   // a vocabulary: its sharded dim 0 is cut in equal parts, padded to what the device likes
+  AxisSet partial_over;  // each rank of these axes has a part of the gradient's sum (norms under sequence parallelism)
+  bool frozen = false;   // it is not trained: it has no gradient and no moments
 };
 
 class Parameter {
@@ -41,7 +42,7 @@ class Parameter {
   const ParameterSpec& spec() const { return spec_; }
   size_t index() const { return index_; }                    // in the registry, in order of declaration
   const Shape& local_shape() const { return local_shape_; }  // in memory, padding included
-  const Shape& extent() const { return extent_; }            // what exists of it: padding is zero and stays zero
+  const Shape& extent() const { return extent_; }            // without the padding, which is zero and stays zero
   int64_t flat_offset() const { return flat_offset_; }       // elements, in the flat buffers
   FlatRange range() const { return {flat_offset_, flat_offset_ + local_shape_.elements()}; }
   const Tensor& value() const { return value_; }  // compute dtype: what operations read
@@ -67,20 +68,21 @@ class ParameterRegistry {
   Parameter& add(ParameterSpec spec);
   // Before allocate().
   void freeze(const Parameter& parameter);
-  // Flat buffers for values, and for training also for gradients. Ends the time of add().
+  // Allocates flat buffers for values, and for training also for gradients. No parameter can be added afterwards.
   void allocate(Precision precision, bool training, const Sharding& sharding = {});
   void initialise(uint64_t seed);
-  // The compute values of an owned range, if they are copies of its masters in another dtype, else absent: an update
-  // of the masters writes them too. start_weight_gather() then starts gathering what other replicas own around it, so
-  // that it moves while the next range is updated. sync_compute_weights() makes all compute values follow the masters,
-  // after these were drawn or loaded.
+  // The compute values of an owned range, if they are copies of its masters in another dtype, else absent: an update of
+  // the masters writes them too. start_weight_gather() then starts gathering the other replicas' shares of its bucket,
+  // which overlaps the update of the next range. sync_compute_weights() recomputes all compute values after the masters
+  // were drawn or loaded.
   Tensor rounded_value(size_t owned) const;
   void start_weight_gather(size_t owned);
   void finish_weight_gather();
   void sync_compute_weights();
-  // An update that this host has not gone through was queued (kernels/device/operation_graph.h).
+  // To be called when a captured graph updates the weights, which this host does not see
+  // (kernels/device/operation_graph.h).
   void note_weights_changed() { ++weights_version_; }
-  // Another number after every change of the compute values: what is derived from them is asked to compare it.
+  // Changes with every change of the compute values, so that derived data can tell whether it is stale.
   uint64_t weights_version() const { return weights_version_; }
 
   const std::vector<std::unique_ptr<Parameter>>& parameters() const { return parameters_; }
@@ -90,22 +92,26 @@ class ParameterRegistry {
 
   const FlatLayout& layout() const { return layout_; }
   const Tensor& flat_value() const { return flat_value_; }
-  // What the optimizer updates, and what is frozen: f32, or f64 in f64 runs.
+  // The values that the optimizer updates, and frozen ones: f32, or f64 in f64 runs.
   const FlatBuffer& master() const { return master_; }
   // Gradients after their reduction: summed over dp, of the trained owned ranges at least.
   const FlatBuffer& reduced_gradient() const { return reduced_gradient_; }
   // The whole gradient, from layout().trained_begin on; absent if it is never held whole.
   const Tensor& flat_gradient() const { return flat_gradient_; }
-  // A buffer for optimizer state: of what this rank owns the trained part, zeros.
+  // A zeroed buffer for optimizer state, over the trained part of what this rank owns.
   FlatBuffer make_state() const;
   Context& context() const { return context_; }
   Mesh& mesh() const { return mesh_; }
 
-  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 unless tp shards)
-  // and the parameter's extent().
+  // Where in the global tensor this rank's local part lies: a box with these first indices (all 0 if it is sharded
+  // nowhere) and the parameter's extent().
   std::vector<int64_t> local_origin(const Parameter& parameter) const;
+  // True on one rank of each replica among those that hold the same part of the parameter: what counts or writes each
+  // element once does it there.
+  bool counts(const Parameter& parameter) const;
 
  private:
+  void cut_local_shape(Parameter& parameter) const;
   template <class T>
   void draw_masters(const Parameter& parameter, uint64_t seed);
   Context& context_;

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-// In pieces, so that little of the weights lies on the host at a time. Exact in an f64.
+// A hash that an f64 holds exactly. It goes over pieces, so that little of the weights lies on the host at a time.
 double digest(Context& context, const Tensor& t, uint64_t seed) {
   constexpr int64_t kPiece = int64_t{1} << 22;
   Hasher hasher;
@@ -37,11 +37,14 @@ void require_equal(Communicator& axis, double mine, int64_t step, const char* wh
 void require_equal_replicas(const ParameterRegistry& registry, int64_t step) {
   Context& context = registry.context();
   require_equal(registry.mesh().dp(), digest(context, registry.flat_value(), 0), step, "weights");
-  double replicated = 0;
-  for (const auto& p : registry.parameters()) {
-    if (p->spec().tp_dim < 0) replicated = digest(context, p->value(), static_cast<uint64_t>(replicated));
+  for (const GridAxis& grid : kReplicaAxes) {
+    double replicated = 0;
+    for (const auto& p : registry.parameters()) {
+      if (p->spec().placement.dim(grid.axis)) continue;
+      replicated = digest(context, p->value(), static_cast<uint64_t>(replicated));
+    }
+    require_equal(registry.mesh().on(grid.axis), replicated, step, "weights, of those that the axis does not divide");
   }
-  require_equal(registry.mesh().tp(), replicated, step, "weights that tensor parallelism does not divide");
 }
 
 }  // namespace weft

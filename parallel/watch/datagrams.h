@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// Where a datagram comes from or goes to: IPv4, in the network's order of bytes.
+// The source or destination of a datagram: IPv4, in network byte order.
 struct DatagramAddress {
   uint32_t address = 0;
   uint16_t port = 0;
@@ -19,18 +19,18 @@ std::string describe(const DatagramAddress& address);  // "10.0.0.1:4711"
 
 // A network that this machine is in.
 struct Ipv4Network {
-  uint32_t address = 0, mask = 0;  // this machine's there, in the network's order of bytes
+  uint32_t address = 0, mask = 0;  // this machine's address in it, in network byte order
   bool holds(uint32_t other) const { return (other & mask) == (address & mask); }
 };
-// Those whose interfaces are up, without the loopback. `chosen` are names of interfaces and networks
-// ("eth0,10.0.0.0/8", as in Open MPI's btl_tcp_if_include); those alone where it names some.
+// The networks of interfaces that are up, without the loopback. `chosen` are names of interfaces and networks
+// ("eth0,10.0.0.0/8", as in Open MPI's btl_tcp_if_include); only these if it names any.
 std::vector<Ipv4Network> ipv4_networks(std::string_view chosen = {});
 
-// A UDP socket of one address that never waits: what cannot be sent at once is lost, as any datagram may be.
+// A UDP socket of one address that never blocks: a datagram that cannot be sent at once is lost, as any may be.
 class Datagrams {
  public:
-  static constexpr size_t kMost = 1400;  // bytes of one, so that it is never cut into several
-  // On a port that the system chooses; nullptr if there can be none.
+  static constexpr size_t kMost = 1400;  // bytes per datagram, so that none is fragmented
+  // Binds a port that the system chooses; nullptr if that fails.
   static std::unique_ptr<Datagrams> at(uint32_t address);
   ~Datagrams();
   Datagrams(const Datagrams&) = delete;
@@ -42,7 +42,7 @@ class Datagrams {
     std::string bytes;
     DatagramAddress from;
   };
-  std::optional<Received> receive();  // nullopt: none is there; longer ones than kMost are passed over
+  std::optional<Received> receive();  // nullopt: none has arrived; datagrams longer than kMost are skipped
 
  private:
   Datagrams(int descriptor, const DatagramAddress& address) : descriptor_(descriptor), address_(address) {}

@@ -14,7 +14,8 @@
 
 namespace weft {
 
-// What a rank is about; each phase has a time of its own without progress before the watchdog calls it a hang.
+// What a rank is doing. Each phase has its own limit of time without progress, beyond which the watchdog calls it a
+// hang.
 enum class RunPhase : uint8_t { Init, Step, Save, Evaluate };
 inline constexpr int kPhases = enum_size<RunPhase>();
 std::string_view name(RunPhase phase);
@@ -28,8 +29,8 @@ struct QueuedCollective {
 };
 
 // How far a rank's device is with the collectives that were queued on it. The host queues whole steps and waits for
-// none of them, so what it has begun says nothing; the device counts, in memory that any thread may read, what it has
-// done. Of each axis: how many were queued and done, and what those are that are not done.
+// none of them, so the calls that it has begun tell nothing; the device counts, in memory that any thread may read,
+// what it has completed. For each axis this knows how many were queued and completed, and the ones in between.
 class DeviceProgress {
  public:
   using Count = std::shared_ptr<const std::atomic<uint64_t>>;
@@ -43,7 +44,7 @@ class DeviceProgress {
     std::array<int64_t, kMeshAxes> queued{}, done{};
     bool busy() const { return queued != done; }
   };
-  // The one that the device is at on an axis, or will come to: its place among those of the axis, from 1.
+  // The collective that the device is at on an axis, or will reach next: its place among those of the axis, from 1.
   struct Awaited {
     MeshAxis axis = MeshAxis::World;
     int64_t place = 0;
@@ -51,17 +52,17 @@ class DeviceProgress {
   };
 
   explicit DeviceProgress(State& state) : state_(&state) {}
-  // For the main thread: goes on writing elsewhere.
+  // Continues writing in `elsewhere`. For the main thread.
   void move_to(State& elsewhere);
-  // For the main thread: who computes; what counts an axis' collectives, before the first; one is queued, which is left
-  // out where nothing counts them.
+  // For the main thread: the device that computes; the counter of an axis, set before its first collective; a
+  // collective was queued, which is ignored on an axis without a counter.
   void compute_on(int device);
   void watch(MeshAxis axis, Count done);
   void queue(MeshAxis axis, const QueuedCollective& collective);
   // For any thread: looks at the counts, and puts them where the node sees them; true if one has risen since the last
   // call.
   bool look();
-  // Of what was not done at the last look, the one that was queued first.
+  // Of the collectives that were not completed at the last look, the one that was queued first.
   std::optional<Awaited> awaited();
   static Snapshot read(const State& state);
   static void write(const Snapshot& from, State& to);
@@ -80,7 +81,7 @@ class DeviceProgress {
   State& state() const { return *state_.load(std::memory_order_acquire); }
 
   std::atomic<State*> state_;
-  std::mutex mutex_;  // of what follows; held for a few instructions
+  std::mutex mutex_;  // guards the rings below; held for a few instructions
   std::array<Axis, kMeshAxes> axes_;
   int64_t order_ = 0;
 };
@@ -104,7 +105,7 @@ class Heartbeat {
     static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<RunPhase>::is_always_lock_free);
   };
 
-  // Goes on writing elsewhere, what `owner` keeps alive. For the main thread.
+  // Continues writing in memory that `owner` keeps alive. For the main thread.
   void move_to(State& elsewhere, std::shared_ptr<void> owner);
 
   void beat() { state().progress_count.fetch_add(1, std::memory_order_relaxed); }
@@ -116,12 +117,12 @@ class Heartbeat {
   void place(MeshAxis axis, int group, int ranks);
 
   // Called by communicators: a collective begins (returns its number on the axis, from 1), the caller blocks for it,
-  // and goes on.
+  // and continues.
   int64_t begin(MeshAxis axis, Collective collective);
   void wait_for(MeshAxis axis, Collective collective, int64_t number);
   void go_on();
 
-  // Collectives that are queued on a device, and how far it is with them.
+  // The collectives that are queued on a device, and how far it is.
   DeviceProgress& device() { return device_; }
 
   // The phase until the scope ends, then what it was before.
@@ -142,7 +143,7 @@ class Heartbeat {
     uint64_t progress_count = 0;
     int64_t step = -1;  // -1: none yet
     RunPhase phase = RunPhase::Init;
-    bool waiting = false;  // for the collective below; else it was the last one
+    bool waiting = false;  // in the collective below; if false, that was the last one
     MeshAxis axis = MeshAxis::World;
     Collective collective = Collective::Barrier;
     int64_t number = 0;  // 0: none yet

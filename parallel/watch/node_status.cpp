@@ -51,7 +51,7 @@ std::unique_ptr<NodeStatus> NodeStatus::map(int descriptor, int local_ranks) {
     close(descriptor);
     return nullptr;
   }
-  // A new file is all zero bytes, which is what every field starts as.
+  // A new file is all zero bytes, the initial value of every field.
   return std::unique_ptr<NodeStatus>(new NodeStatus(descriptor, memory, local_ranks));
 }
 

@@ -13,10 +13,11 @@
 
 namespace weft {
 
-// A page of memory that the ranks of one node share, so that the watchdog of each can report where the others are.
-// It is an anonymous file of the rank that makes it, opened by the others through /proc: it has no name, and is gone
-// with the last process. All of it is atomics that are read one by one: a report may mix neighbouring moments.
-// Behind the places of the node's own ranks are some for ranks of other nodes, as one of its watchdogs heard of them.
+// A page of memory that the ranks of one node share, so that the watchdog of each can report where the others are. It
+// is an anonymous file of the rank that makes it, opened by the others through /proc: it has no name, and is gone with
+// the last process. All of it is atomics that are read one by one: a report may mix neighbouring moments. After the
+// slots of the node's own ranks there are some for ranks of other nodes, which one of its watchdogs fills in from their
+// messages.
 class NodeStatus {
  public:
   static std::unique_ptr<NodeStatus> create(int local_ranks);  // nullptr if the system has no such files
@@ -35,36 +36,36 @@ class NodeStatus {
     std::atomic<int32_t> pid{0};              // 0: none yet
     std::atomic<int32_t> rank{0};             // in the world
     std::atomic<int64_t> progressed_ns{0};    // steady clock: when its watchdog last saw it beat
-    std::atomic<uint64_t> watchdog_ticks{0};  // of its watchdog: they cease when the process is stopped
+    std::atomic<uint64_t> watchdog_ticks{0};  // its watchdog's: they cease when the process is stopped
     Heartbeat::State state;
   };
   Slot& slot(int local_rank) const;
-  // A copy of the places that are taken.
+  // A copy of a slot that is taken.
   struct Entry {
     int32_t pid = 0, rank = 0;
     int local_rank = 0;
     int64_t progressed_ns = 0;
     uint64_t watchdog_ticks = 0;
     Heartbeat::Snapshot at;
-    // Of a rank of another node alone: when its watchdogs were last heard, what its kernel said of it, where it runs.
+    // Set for ranks of other nodes only: time of the last message, the state that its kernel reports, its host.
     int64_t heard_ns = 0;
     char process_state = 0;
     std::string host;
     double idle_seconds() const;    // since progressed_ns
     double silent_seconds() const;  // since heard_ns; 0 for a rank of this node
-    // Nothing was heard of it for several words: it is stopped, or dead, or cut off; it does not count as at work.
+    // Several messages in a row are missing: it is stopped, dead or cut off, and does not count as working.
     bool silent() const { return silent_seconds() > kSilentSeconds; }
-    // For another rank, on the host or on its device.
+    // It waits for another rank, on the host or on its device.
     bool waits() const { return at.waiting || at.device.busy(); }
-    // What the kernel says it is doing, as in the third field of /proc/PID/stat; '?' where nobody says.
+    // The process state as in the third field of /proc/PID/stat; '?' if it is unknown.
     char state() const;
   };
   static constexpr double kSilentSeconds = 5;
-  static int64_t now_ns();          // of the clock that progressed_ns is of
+  static int64_t now_ns();          // on the clock of progressed_ns
   std::vector<Entry> read() const;  // the ranks of this node
-  // Ranks of other nodes: for the one watchdog that hears of them, and for all that read.
+  // Ranks of other nodes: written by the one watchdog that gets their messages, read by all.
   static constexpr size_t kOthers = 64;
-  void tell_of_others(std::span<const Entry> others);  // at most kOthers; in place of those before
+  void tell_of_others(std::span<const Entry> others);  // at most kOthers; replaces the previous ones
   std::vector<Entry> others() const;
   // True once per node, for the first rank that asks: that rank reports for all of them.
   bool first_to_report();

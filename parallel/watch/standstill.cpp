@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 std::string words_for(const NodeStatus::Entry& e) {
-  if (e.silent()) return fmt::format("not heard of for {:.0f} s", e.silent_seconds());
+  if (e.silent()) return fmt::format("no message for {:.0f} s", e.silent_seconds());
   switch (e.state()) {
     case 'R':
       return "running";
@@ -105,7 +105,7 @@ std::vector<NodeStatus::Entry> Standstill::missing() const {
 
 std::vector<NodeStatus::Entry> Standstill::behind(const std::vector<NodeStatus::Entry>& absent) const {
   const auto ranks = static_cast<size_t>(std::max(now_.ranks[static_cast<size_t>(awaited_.axis)], 0));
-  const bool whole = group_.size() >= ranks;  // who is not known of may be the one that is missing
+  const bool whole = group_.size() >= ranks;  // an unknown rank may be the missing one
   if ((absent.empty() && whole) || !std::ranges::all_of(absent, &NodeStatus::Entry::waits)) return {};
   std::vector<NodeStatus::Entry> cause = known_;
   std::erase_if(cause, &NodeStatus::Entry::waits);
@@ -145,8 +145,9 @@ std::string Standstill::nobody_missing() const {
 
 std::string Standstill::text() const {
   if (waits_for_ == WaitsFor::Nothing) {
-    return now_.number == 0 ? "no collective yet: this rank itself does not go on, or MPI's start waits for another one"
-                            : fmt::format("this rank itself does not go on; last collective: {}", collective_of(now_));
+    return now_.number == 0
+               ? "no collective yet: this rank itself makes no progress, or MPI's start waits for another one"
+               : fmt::format("this rank itself makes no progress; last collective: {}", collective_of(now_));
   }
   const std::vector<NodeStatus::Entry> absent = missing();
   if (absent.empty()) return awaited_text() + "; " + nobody_missing();

@@ -17,25 +17,25 @@ std::string place_of(const Heartbeat::Snapshot& at);
 // "all_reduce number 12 over dp (gradient bucket 3, 400 bytes)"
 std::string describe(const DeviceProgress::Awaited& collective);
 
-// Where a rank is that does not go on: what it waits for, and which ranks keep it waiting, of those that the page of
-// its node holds: all of the node, and what was heard of others. It waits for a collective of the host that its main
-// thread blocks in, or for one that its device has not done, or for neither.
+// Where a rank is that makes no progress: what it waits for, and which ranks keep it waiting, among those on the page
+// of its node: all of the node, and those of other nodes whose messages came. It waits for a collective of the host
+// that its main thread blocks in, or for one that its device has not completed, or for neither.
 class Standstill {
  public:
-  // `on_device`: what its device is at; `page`: of its node, null: none.
+  // `on_device` is the collective that its device is at; `page` is its node's, or null.
   Standstill(const Heartbeat::Snapshot& now, const std::optional<DeviceProgress::Awaited>& on_device,
              const NodeStatus* page);
-  // The ranks that keep it waiting: those that take part in the collective and have not come to it (on a device: have
-  // not queued it; whether the device of one that has is there already cannot be seen from outside), and where all of
-  // those wait themselves, whoever is in no collective.
+  // The ranks that keep it waiting: those that take part in the collective and have not reached it (on a device: have
+  // not queued it; whether the device of one that has is there already cannot be seen from outside), and if all of
+  // those wait themselves, the ranks that are in no collective.
   std::vector<NodeStatus::Entry> awaited_ranks() const;
-  // In words: the collective, who has not arrived, who stopped in it.
+  // A sentence: the collective, the ranks that have not arrived, those that stopped in it.
   std::string text() const;
 
  private:
   enum class WaitsFor : uint8_t { Nothing, Host, Device };
   std::vector<NodeStatus::Entry> missing() const;
-  // Those that have not come may wait, on another axis, for one that waits for none.
+  // Ranks that have not arrived may themselves wait, on another axis, for one that waits for nobody.
   std::vector<NodeStatus::Entry> behind(const std::vector<NodeStatus::Entry>& absent) const;
   std::string awaited_text() const;
   std::string nobody_missing() const;

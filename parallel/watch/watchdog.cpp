@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-// What a device waits in may not let go of it; then the process ends all the same.
+// The release may hang with the device; the process then ends without it.
 constexpr std::chrono::seconds kReleaseTakes(5);
 
 }  // namespace
@@ -46,7 +46,7 @@ Watchdog::~Watchdog() {
   }
   changed_.notify_all();
   thread_.join();
-  if (page_) page_->slot(local_rank_).pid = 0;  // what has left is not missed
+  if (page_) page_->slot(local_rank_).pid = 0;  // the others no longer count this rank
 }
 
 void Watchdog::join(int rank, int local_rank, std::shared_ptr<NodeStatus> page) {
@@ -99,26 +99,26 @@ void Watchdog::run() {
   const auto poll = std::chrono::duration<double>(options_.poll_seconds);
   while (!changed_.wait_for(lock, poll, [this] { return ending_; })) {
     const auto now = std::chrono::steady_clock::now();
-    // A longer gap than this means that the process did not run: nothing is known about it.
+    // A longer gap means that the process did not run in the meantime, so the excess does not count.
     const double passed = std::min(std::chrono::duration<double>(now - before).count(), 4 * options_.poll_seconds + 1);
     before = now;
     if (const auto found = look(passed)) {
       const bool mine = claim_report();
       const std::function<void()> release = std::exchange(release_, {});
-      lock.unlock();  // the main thread may come back, and end by an error of its own
+      lock.unlock();  // the main thread may return, and end with an error of its own
       return end(*found, mine, release);
     }
   }
 }
 
-// The report comes first: what follows may hang as well.
+// The report comes first, since the rest may hang too.
 void Watchdog::end(const std::string& report, bool mine, const std::function<void()>& release) {
   if (options_.on_hang) {
     options_.on_hang(report);
   } else if (mine) {
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, report.data(), report.size());
   } else {
-    // Another rank is saying it; the launcher ends this one then. Where it does not, this one ends by itself.
+    // Another rank reports, and the launcher then ends this one. If it does not, this one ends by itself.
     std::this_thread::sleep_for(std::chrono::seconds(3));
   }
   if (release) finish_within(kReleaseTakes, release);
@@ -141,12 +141,12 @@ std::optional<std::string> Watchdog::hung(double seconds_passed) {
   const bool host_moved = now.progress_count != progress_count_;
   progress_count_ = now.progress_count;
   idle_ = host_moved || device_moved ? 0 : idle_ + seconds_passed;
-  // What the host queues meanwhile is no progress of a device that does nothing of it.
+  // Work that the host queues is no progress of a device that completes nothing.
   device_idle_ = device_moved || !now.device.busy() ? 0 : device_idle_ + seconds_passed;
   if (host_moved || device_moved) note_progress();
   const double budget = options_.budgets.of(now.phase);
   if (budget <= 0 || std::max(idle_, device_idle_) < budget) return std::nullopt;
-  if (idle_ < budget) now.waiting = false;  // it is the device alone that stands still
+  if (idle_ < budget) now.waiting = false;  // only the device stands still
   const auto at_work = [this](const NodeStatus::Entry& peer) {
     const double theirs = options_.budgets.of(peer.at.phase);
     return !peer.silent() && (theirs <= 0 || peer.idle_seconds() < theirs);
@@ -158,7 +158,7 @@ std::optional<std::string> Watchdog::hung(double seconds_passed) {
 
 std::optional<NodeStatus::Entry> Watchdog::stopped_neighbour(double seconds_passed) {
   if (!page_) return std::nullopt;
-  // A little longer: a rank that waits for the stopped one in a step knows more to report.
+  // A little longer than a step's budget: a rank that waits for the stopped one in a step has more to report.
   const double budget = options_.budgets.step_seconds + 2;
   std::optional<NodeStatus::Entry> found;
   for (const NodeStatus::Entry& e : page_->read()) {
@@ -178,7 +178,7 @@ Standstill Watchdog::stands_at(const Heartbeat::Snapshot& now) const {
   return {now, heartbeat_->device().awaited(), page_.get()};
 }
 
-// Who speaks, at the head of a report.
+// The rank that reports, at the head of its report.
 std::string Watchdog::who() const {
   const int32_t device = heartbeat_->read().device.device;
   return fmt::format("[rank {} {} {}pid {}]", rank_, host_name(), device < 0 ? "" : fmt::format("cuda:{} ", device),
@@ -195,7 +195,7 @@ std::string Watchdog::report(const NodeStatus::Entry& stopped) const {
 std::string Watchdog::report(const Heartbeat::Snapshot& now, const Standstill& at) const {
   return fmt::format(
       "error: {0} no progress for {1:.0f} s in {2}; {3}; the job ends\n  hint: look at the rank named here; the same "
-      "command resumes from the last checkpoint. Where nothing hangs but work is long, or under a debugger, raise "
+      "command resumes from the last checkpoint. If nothing hangs but work takes long, or under a debugger, raise "
       "timeouts.{4}_seconds (--set timeouts.{4}_seconds=3600; 0 means never)\n",
       who(), std::max(idle_, device_idle_), place_of(now), at.text(), name(now.phase));
 }

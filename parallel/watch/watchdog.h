@@ -44,22 +44,22 @@ struct PhaseBudgets {
 struct WatchdogOptions {
   PhaseBudgets budgets;
   double poll_seconds = 0.25;
-  // What a hang leads to. Default: the report goes to standard error, from the first rank of the node that sees one,
-  // and the process ends at once with exit code 5, whatever its other threads are stuck in.
+  // Called on a hang. Default: the report goes to standard error, from the first rank of the node that sees one, and
+  // the process ends at once with exit code 5, whatever its other threads are stuck in.
   std::function<void(const std::string& report)> on_hang;
 };
 
 // A thread of its own that ends a rank whose heartbeat has stopped for longer than its phase may take, so that no job
 // hangs in silence: under a launcher one rank's end ends all. It calls no MPI and takes no lock that another thread of
 // the process could hold for long.
-// A rank that waits in a collective while a rank that has not come yet is still at work goes on waiting: slow is not
-// hung. Ranks of other nodes are known by what their watchdogs say over the network; who is silent for a few words is
-// not at work. (Where nothing is heard from the start, the budget must exceed the slowest rank's lag.)
-// Where a rank computes on a device, what its main thread queues is a beat, and so is each collective that the device
-// has done; but a device that has collectives before it and does none of them for a phase's budget hangs, whatever is
-// queued meanwhile. A process of the node that was stopped as a whole is distinguished from one that works or waits
-// long: its own watchdog no longer runs. That ends the job after the budget of a step, whatever the phase. Time in
-// which this process itself was stopped (a debugger, a suspended job) does not count.
+// A rank that waits in a collective keeps waiting while a rank that has not reached it still works: slow is not hung.
+// Ranks of other nodes are known by their watchdogs' messages over the network; one that misses several does not count
+// as working. (If no message ever comes, the budget must exceed the slowest rank's lag.) If a rank computes on a
+// device, everything that its main thread queues is a beat, and so is each collective that the device completes; but a
+// device with collectives in its queue that completes none of them for a phase's budget hangs, whatever is queued
+// meanwhile. A process of the node that was stopped as a whole is distinguished from one that works or waits long: its
+// own watchdog no longer runs. That ends the job after the budget of a step, whatever the phase. Time in which this
+// process itself was stopped (a debugger, a suspended job) does not count.
 class Watchdog {
  public:
   Watchdog(std::shared_ptr<Heartbeat> heartbeat, WatchdogOptions options);
@@ -67,24 +67,24 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  // Who this is; from now on the heartbeat beats on the page, if there is one, and the others are read there.
-  // For the main thread.
+  // Sets this rank's identity; from now on the heartbeat beats on the page, if there is one, and the others are read
+  // there. For the main thread.
   void join(int rank, int local_rank, std::shared_ptr<NodeStatus> page);
   // For the first rank of each node, after join(): from now on this watchdog keeps those of other nodes informed.
   void tell_other_nodes(std::unique_ptr<WorldStatus> world);
-  // Other budgets from now on: those of a checkpoint's job, once it is read.
+  // Changes the budgets, to those of a checkpoint's job once it is read.
   void set_budgets(const PhaseBudgets& budgets);
-  // Before the process ends over a hang, after the report: lets go whoever hangs, so that devices are left in order.
-  // Runs in a thread of its own, and is waited for a few seconds at most.
+  // `release` runs before a hang ends the process, after the report: it frees the threads that hang, so that devices
+  // are left in order. It has its own thread, and a few seconds at most.
   void before_end(std::function<void()> release);
   // False if another rank of the node has reported an end already. The first answer stays.
   bool first_to_report();
-  // What this rank waits for at the moment, and who keeps it waiting: for an error that is not a hang.
+  // What this rank waits for, and which ranks keep it waiting, for the message of an error that is no hang.
   std::string standstill();
 
  private:
   void run();
-  // Takes note of what happened in the last so many seconds; a report if it is too bad to go on.
+  // Updates the counts by the last `seconds_passed`; a report if the process must end.
   std::optional<std::string> look(double seconds_passed);
   std::optional<std::string> hung(double seconds_passed);
   std::optional<NodeStatus::Entry> stopped_neighbour(double seconds_passed);
@@ -105,14 +105,14 @@ class Watchdog {
   std::shared_ptr<NodeStatus> page_;
   std::unique_ptr<WorldStatus> world_;
   uint64_t progress_count_ = 0;
-  // Seconds in which this process ran: since the last beat of the host or of its device; since the device last did one
-  // of the collectives that it has before it.
+  // Seconds in which this process ran: since the last beat of the host or of its device; since the device last
+  // completed a collective, while it has any in its queue.
   double idle_ = 0, device_idle_ = 0;
   std::function<void()> release_;
-  std::optional<bool> first_;  // whether it is this rank that reports, once it has asked
+  std::optional<bool> first_;  // whether this rank reports, once it has asked
   struct Neighbour {
     uint64_t watchdog_ticks = 0;
-    double idle = 0;  // seconds since its last tick, those in which this process ran
+    double idle = 0;  // seconds since its last tick in which this process ran
   };
   std::vector<Neighbour> neighbours_;  // by local rank
   std::thread thread_;

@@ -15,7 +15,7 @@ struct Head {
   std::array<char, 8> magic{'w', 'e', 'f', 't', 'w', 'd', '0', '1'};
   RunToken token{};
   uint32_t ranks = 0;
-  uint32_t order = 0x01020304;  // of bytes
+  uint32_t order = 0x01020304;  // byte order
 };
 
 struct Word {
@@ -27,11 +27,11 @@ struct Word {
   int32_t rank = 0, pid = 0, device = -1;
   uint8_t phase = 0, waiting = 0, axis = 0, collective = 0;
   char process_state = 0;
-  std::array<char, 47> host{};  // ends with a zero
+  std::array<char, 47> host{};  // zero-terminated
 };
 static_assert(std::is_trivially_copyable_v<Head> && std::is_trivially_copyable_v<Word>);
 static_assert(std::has_unique_object_representations_v<Head> && std::has_unique_object_representations_v<Word>,
-              "no byte of a datagram is without a meaning");
+              "every byte of a datagram has a meaning");
 constexpr size_t kWords = (Datagrams::kMost - sizeof(Head)) / sizeof(Word);
 constexpr int64_t kLongest = int64_t{1} << 60;  // ns: 36 years
 

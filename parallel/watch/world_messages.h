@@ -12,15 +12,16 @@
 
 namespace weft {
 
-// Drawn by rank 0 at the start of a run: datagrams without it are of another run, or a stranger's.
+// Drawn by rank 0 at the start of a run: datagrams without it come from another run, or from a stranger.
 using RunToken = std::array<uint64_t, 2>;
 
-// Where ranks are, as watchdogs of different nodes tell each other: in datagrams of Datagrams::kMost bytes at most, one
-// if there are no ranks. Times go as ages, since each node's clock is its own. Machines of one run order bytes alike.
+// Encodes where ranks are, for the watchdogs of other nodes, in datagrams of Datagrams::kMost bytes at most; one if
+// there are no ranks. Times are sent as ages, since each node has its own clock. All machines of a run have the same
+// byte order.
 std::vector<std::string> to_datagrams(const RunToken& token, std::span<const NodeStatus::Entry> ranks);
 
-// What a datagram says; nullopt unless it is one of this run, whole, and all in it can be: its ranks are of a world of
-// so many, its phases and axes are some, its times are no less than zero, its hosts are printable.
+// Decodes a datagram; nullopt unless it belongs to this run, is complete, and every value in it is valid: ranks are in
+// a world of `world_size`, phases and axes exist, times are not negative, hosts are printable.
 std::optional<std::vector<NodeStatus::Entry>> from_datagram(std::string_view bytes, const RunToken& token,
                                                             int world_size);
 

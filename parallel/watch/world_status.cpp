@@ -10,11 +10,11 @@
 namespace weft {
 namespace {
 
-constexpr int64_t kBeat = 500'000'000;     // ns between words to rank 0
-constexpr int64_t kForgotten = 4 * kBeat;  // what rank 0 has not named for so long in its answers is not of note
-constexpr int kMostAtOnce = 1 << 14;       // datagrams at one look, whoever sends them
+constexpr int64_t kBeat = 500'000'000;     // ns between messages to rank 0
+constexpr int64_t kForgotten = 4 * kBeat;  // ns after which a rank that rank 0's answers do not name is dropped
+constexpr int kMostAtOnce = 1 << 14;       // datagrams per poll, from any sender
 
-// As others are told of them: with the host, and what its kernel says.
+// The entries for other nodes, which include the host and the process state.
 std::vector<NodeStatus::Entry> ranks_here(const NodeStatus& page) {
   std::vector<NodeStatus::Entry> ranks = page.read();
   for (NodeStatus::Entry& e : ranks) {
@@ -47,7 +47,7 @@ void WorldStatus::answer(NodeStatus& page) {
     if (!received) break;
     auto entries = from_datagram(received->bytes, token_, world_size_);
     if (!entries) continue;
-    for (NodeStatus::Entry& e : *entries) e.heard_ns = NodeStatus::now_ns();  // it speaks of itself
+    for (NodeStatus::Entry& e : *entries) e.heard_ns = NodeStatus::now_ns();  // the sender's own ranks
     know(*entries, received->from);
     senders.insert(received->from);
   }
@@ -92,7 +92,7 @@ std::vector<NodeStatus::Entry> WorldStatus::notable(const std::optional<Datagram
     if (!without || known.from != *without) with.push_back(known.entry);
   }
   if (with.size() <= NodeStatus::kOthers) return with;
-  // Whoever keeps others waiting waits for none, or is silent.
+  // A rank that keeps others waiting waits for nobody itself, or is silent.
   const auto order = [](const NodeStatus::Entry& e) { return std::pair(e.waits() && !e.silent(), e.progressed_ns); };
   std::ranges::partial_sort(with, with.begin() + NodeStatus::kOthers, {}, order);
   with.resize(NodeStatus::kOthers);

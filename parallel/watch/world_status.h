@@ -10,16 +10,17 @@
 
 namespace weft {
 
-// How the watchdogs of different nodes know of each other's ranks: the first rank's of each node tells rank 0's where
-// the ranks of its node are, twice a second, and rank 0's answers with where others are: all of them, or where they are
-// more than NodeStatus::kOthers those that keep others waiting, which are what a report is about. What is heard goes on
-// the page of the node, where all its watchdogs read it. Datagrams alone: nothing of it waits, or needs MPI.
+// How the watchdogs of different nodes know of each other's ranks: twice a second the watchdog of each node's first
+// rank sends rank 0's where the ranks of its node are, and rank 0's answers with the ranks of other nodes: all of them,
+// or, of more than NodeStatus::kOthers, those that keep others waiting, since a report names these. The answers are
+// written to the page of the node, where all its watchdogs read them. All goes by datagrams: nothing blocks, or needs
+// MPI.
 class WorldStatus {
  public:
-  // `rank0`: of rank 0's watchdog, nullopt where this one is that.
+  // `rank0` is the address of rank 0's watchdog; nullopt if this is that one.
   WorldStatus(std::unique_ptr<Datagrams> datagrams, std::optional<DatagramAddress> rank0, const RunToken& token,
               int world_size);
-  // For the watchdog's thread, whenever it looks. The first words go at once, and again until rank 0 answers.
+  // Called by the watchdog's thread whenever it polls. The first message goes at once, and again until rank 0 answers.
   void look(NodeStatus& page);
 
  private:
@@ -33,7 +34,7 @@ class WorldStatus {
   void hear_rank0();
   void know(const std::vector<NodeStatus::Entry>& entries, const DatagramAddress& from);
   void send(const std::vector<NodeStatus::Entry>& entries, const DatagramAddress& to);
-  // Of what is known, without what came from there, and with what else is given.
+  // The ranks to report: those known, except from the address `without`, and those of `with`.
   std::vector<NodeStatus::Entry> notable(const std::optional<DatagramAddress>& without,
                                          std::vector<NodeStatus::Entry> with) const;
 

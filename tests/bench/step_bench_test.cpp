@@ -107,7 +107,7 @@ TEST(StepBench, EveryLayoutReportsOnEveryRank) {
   run_in_process({.dp = 3}, [&](Mesh& mesh, int) {
     Context context;
     const BenchReport r = bench_steps(context, mesh, job, data, {.warmup = 0, .steps = 2, .peak = false});
-    EXPECT_EQ(r.dp, 3);
+    EXPECT_EQ(r.layout.dp, 3);
     EXPECT_EQ(r.target_tokens, std::vector<int64_t>(2, 48));
     EXPECT_EQ(r.rank_compute.size(), 3u);
     EXPECT_NEAR(r.loss, alone, 1e-4);

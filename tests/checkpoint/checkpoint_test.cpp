@@ -245,7 +245,7 @@ TEST_F(CheckpointTest, MissingAndMisshapenTensorsAreNamed) {
   EXPECT_NE(message("bias", {3}).find("bias has 0 of 3 elements"), std::string::npos) << message("bias", {3});
 }
 
-// The checkpoint before stays, nothing half-written does, every rank hears why.
+// The previous checkpoint stays, nothing half-written does, and every rank throws the reason.
 TEST_F(CheckpointTest, AFailureOnOneRankLosesNothing) {
   const fs::path path = save(directory_, {2, 1}, 5, 1);
   // The write fails on one rank alone.
@@ -290,7 +290,7 @@ TEST(Retention, KeepsLatestEpochsAndBest) {
 }
 
 TEST_F(CheckpointTest, RetentionDeletesWhatIsSuperseded) {
-  for (int64_t s = 1; s <= 4; ++s) save(directory_, {1, 1}, s, 1, {{"epoch_end", s == 2}});
+  for (int64_t s = 1; s <= 4; ++s) save(directory_, {1, 1}, s, 1, {.epoch_end = s == 2});
   apply_retention(directory_, {.keep_last = 1, .keep_epochs = 1});
   EXPECT_EQ(list_checkpoints(directory_),
             (std::vector<fs::path>{checkpoint_path(directory_, 2), checkpoint_path(directory_, 4)}));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "checkpoint/run_state.h"
 #include "kernels/ops/elementwise.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/error_of.h"
@@ -26,7 +27,7 @@ struct Saved {
     registry.initialise(3);
   }
   void start(int64_t step) {
-    writer.start({.step = step, .state = {{"epoch_end", false}}, .job = "name: test\n"},
+    writer.start({.step = step, .state = to_json(RunState{}), .job = "name: test\n"},
                  owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}));
   }
   // As an update does.
@@ -90,8 +91,8 @@ int save_that_fails(const fs::path& directory) {
   return testing::Test::HasFailure() ? 1 : kAsWanted;
 }
 
-// The first, second, ... kernel fails, until it is the one before the copy: in processes started anew, which a failed
-// device would otherwise outlive.
+// The first, second, ... kernel fails, until it is the one before the copy: each in a new process, since a failed
+// device stays failed in its process.
 TEST_F(CudaSave, ADeviceThatFailsBeforeTheCopyIsNamed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   int answer = 0;

@@ -21,7 +21,7 @@ std::string manifest_with(const std::string& body) {
 
 // All of it, or a member of one that is sound and has the right checksum.
 TEST_F(CheckpointTest, NoDepthOfAManifestOverflowsTheStack) {
-  const fs::path good = save(directory_, {1, 1}, 1, 1, {{"epoch_end", false}}, false, 7);
+  const fs::path good = save(directory_, {1, 1}, 1, 1, {}, false, 7);
   const fs::path bad = directory_ / "step-00000002", manifest = manifest_path(bad);
   fs::copy(good, bad);
   for (const std::string& deep : deepest_values()) {

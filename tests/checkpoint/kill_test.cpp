@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "checkpoint/retention.h"
+#include "checkpoint/run_state.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/scratch.h"
 
@@ -18,7 +19,8 @@ namespace {
 
 using namespace test;
 
-// Goes on from what is there and saves step after step, on two ranks, until it is killed; writes each committed step.
+// Resumes from the latest checkpoint and saves step after step, on two ranks, until it is killed; prints each committed
+// step.
 void save_for_ever(const fs::path& directory, int committed) {
   clear_unfinished(directory);
   const auto latest = latest_valid(directory);
@@ -30,7 +32,7 @@ void save_for_ever(const fs::path& directory, int committed) {
     CheckpointWriter writer(directory, context, mesh.world());
     for (int64_t step = first;; ++step) {
       for (float& x : registry.master().data.span<float>()) x = static_cast<float>(step);
-      writer.start({.step = step, .state = {{"epoch_end", false}}, .attachments = {{"tokenizer.json", "{}"}}},
+      writer.start({.step = step, .state = to_json(RunState{}), .attachments = {{"tokenizer.json", "{}"}}},
                    owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}));
       writer.finish();
       if (rank != 0) continue;
@@ -64,8 +66,8 @@ TEST(Kill, AtAnyInstantACompleteCheckpointIsThere) {
     int64_t step = 0;
     ASSERT_EQ(read(ends[0], &step, sizeof step), static_cast<ssize_t>(sizeof step)) << "nothing was saved";
     // From the latest, or from one that the kill left complete but for its name.
-    ASSERT_GE(step, last + 1) << "it did not go on from the latest";
-    ASSERT_LE(step, last + 2) << "it did not go on from the latest";
+    ASSERT_GE(step, last + 1) << "it did not resume from the latest";
+    ASSERT_LE(step, last + 2) << "it did not resume from the latest";
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 40000));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
@@ -76,7 +78,7 @@ TEST(Kill, AtAnyInstantACompleteCheckpointIsThere) {
 
     const auto found = latest_valid(scratch.path());
     ASSERT_TRUE(found) << "after kill " << i;
-    // Committed, and killed before that was told: then one newer.
+    // Killed after a commit, before the step was printed: one newer then.
     EXPECT_GE(found->manifest().step, last);
     EXPECT_LE(found->manifest().step, last + 1);
     last = found->manifest().step;

@@ -107,7 +107,7 @@ struct Damage {
 TEST(Safetensors, DamagedHeadersAreRefusedByName) {
   const std::vector<Damage> cases = {
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]})", 4, "no valid JSON"},
-      {R"([1])", 0, "no object of tensors"},
+      {R"([1])", 0, "not an object of tensors"},
       {R"({"a":[[[[0]]]]})", 0, "within each other"},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
        8, "\"a\" is there twice"},

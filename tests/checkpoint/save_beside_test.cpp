@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Saves go on beside the work of the ranks: what is written is of the moment at which a save began, nothing is
+// Saves run beside the work of the ranks: what is written is from the moment at which a save began, nothing is
 // committed before all have written, and what is under way can be given up.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "checkpoint/run_state.h"
 #include "kernels/ops/elementwise.h"
 #include "tests/checkpoint/small_model.h"
 #include "tests/support/error_of.h"
@@ -22,7 +23,7 @@ using namespace test;
 
 using testing::HasSubstr;
 
-// A disk that takes nothing until it is told to: stands in the way of all threads but the one that makes it.
+// A disk that takes nothing until it is released: it blocks all threads except the one that makes it.
 class HeldDisk {
  public:
   explicit HeldDisk(Context& context) {
@@ -61,7 +62,7 @@ struct SavingRank {
     registry.initialise(5);
   }
   void start(int64_t step, std::function<void()> after_commit = {}) {
-    writer.start({.step = step, .state = {{"epoch_end", false}}},
+    writer.start({.step = step, .state = to_json(RunState{})},
                  owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}}),
                  std::move(after_commit));
   }
@@ -80,7 +81,7 @@ struct SavingRank {
 
 class SaveBeside : public CheckpointTest {};
 
-// Nobody has begun to copy when what is copied is about to change: whoever changes it makes the copy first.
+// If no copy has begun when the copied tensors are about to change, the thread that changes them copies them first.
 TEST(Snapshots, WhoeverAwaitsThemMakesThem) {
   Context context;
   const int64_t elements = 3 << 20;

@@ -14,7 +14,7 @@ using namespace test;
 class SaveOrder : public CheckpointTest {
  protected:
   fs::path saved(int64_t step, int64_t sequence) const {
-    return save(directory_, {1, 1}, step, 1, {{"epoch_end", false}}, false, sequence);
+    return save(directory_, {1, 1}, step, 1, {}, false, sequence);
   }
   fs::path at(int64_t step) const { return checkpoint_path(directory_, step); }
 };
@@ -62,6 +62,16 @@ TEST_F(SaveOrder, WhatWasSavedLaterIsSetAside) {
   // Back to the branch: what came before both stays.
   saved(15, 4);
   EXPECT_EQ(set_aside_later(directory_, aside(20), 5), std::vector<fs::path>{fs::path(at(15).string() + ".before-5")});
+}
+
+// A run that rolls back twice in one attempt.
+TEST_F(SaveOrder, NothingIsRenamedOverWhatWasSetAsideBefore) {
+  saved(10, 1), saved(20, 2);
+  const auto aside = [&](int number) { return fs::path(fmt::format("{}.before-{}", at(20).string(), number)); };
+  EXPECT_EQ(set_aside_later(directory_, at(10), 4), std::vector<fs::path>{aside(4)});
+  saved(20, 3);
+  EXPECT_EQ(set_aside_later(directory_, at(10), 4), std::vector<fs::path>{aside(5)});
+  EXPECT_EQ(Checkpoint::open(aside(4)).manifest().sequence, 2);
 }
 
 TEST_F(SaveOrder, ACheckpointOfAnotherDirectorySetsAllAside) {

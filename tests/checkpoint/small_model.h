@@ -6,6 +6,7 @@
 
 #include "checkpoint/parameters.h"
 #include "checkpoint/reader.h"
+#include "checkpoint/run_state.h"
 #include "checkpoint/writer.h"
 #include "parallel/local/in_process.h"
 #include "tests/support/scratch.h"
@@ -20,10 +21,14 @@ class CheckpointTest : public testing::Test {
 };
 
 inline void declare(ParameterRegistry& registry, const Sharding& sharding = {}) {
-  registry.add({.name = "embedding", .shape = {29, 8}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
-  registry.add({.name = "down", .shape = {5, 16}, .init = Init::normal(1), .tp_dim = 1});
+  registry.add({.name = "embedding",
+                .shape = {29, 8},
+                .init = Init::normal(1),
+                .placement = sharded(MeshAxis::Tp, 0),
+                .padded = true});
+  registry.add({.name = "down", .shape = {5, 16}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 1)});
   registry.add({.name = "norm", .shape = {7}, .init = Init::uniform(1)});
-  registry.add({.name = "qkv", .shape = {4, 3, 2, 5}, .init = Init::normal(1), .tp_dim = 0});
+  registry.add({.name = "qkv", .shape = {4, 3, 2, 5}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0)});
   registry.allocate(Precision::Fp32, true, sharding);
 }
 
@@ -48,8 +53,7 @@ inline Sharding small_buckets(bool zero) {
 
 // A model and one moment on `layout`, saved as `step`.
 inline fs::path save(const fs::path& directory, const MeshLayout& layout, int64_t step, uint64_t seed,
-                     const nlohmann::ordered_json& state = {{"epoch_end", false}}, bool zero = false,
-                     int64_t sequence = 0) {
+                     const RunState& state = {}, bool zero = false, int64_t sequence = 0) {
   fs::path saved;
   run_in_process(layout, [&](Mesh& mesh, int rank) {
     Context context;
@@ -58,14 +62,15 @@ inline fs::path save(const fs::path& directory, const MeshLayout& layout, int64_
     registry.initialise(seed);
     const FlatBuffer moment = moment_like_master(registry);
     CheckpointWriter writer(directory, context, mesh.world());
-    writer.start({.step = step,
-                  .sequence = sequence,
-                  .state = state,
-                  .job = "name: test\n",
-                  .fingerprint = {{"dp", layout.dp}},
-                  .layout = layout,
-                  .attachments = {{"tokenizer.json", "{}"}}},
-                 owned_arrays(registry, std::vector<NamedBuffer>{{"master", registry.master()}, {"moment1", moment}}));
+    writer.start(
+        {.step = step,
+         .sequence = sequence,
+         .state = to_json(state),
+         .job = "name: test\n",
+         .fingerprint = {{"dp", layout.dp}},
+         .layout = layout,
+         .attachments = {{"tokenizer.json", "{}"}}},
+        owned_arrays(registry, std::vector<NamedBuffer>{{kMasterBuffer, registry.master()}, {"moment1", moment}}));
     // What changes right after start() is not in the file.
     await_snapshots(context);
     for (float& x : registry.master().data.span<float>()) x = -1;

@@ -5,11 +5,11 @@
 #include <map>
 
 #include "base/config/writer.h"
+#include "checkpoint/run_state.h"
 #include "checkpoint/safetensors/safetensors.h"
 #include "checkpoint/whole_writer.h"
 #include "data/tokenizer/trainer.h"
 #include "job/job.h"
-#include "job/run_state.h"
 #include "model/transformer.h"
 
 namespace weft::test {

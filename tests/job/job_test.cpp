@@ -125,7 +125,7 @@ TEST(Job, WaysToMultiplyThatNothingWouldTake) {
 
 TEST(Job, BucketsOfGradientsAreAsTheDeviceAndTheReplicasSay) {
   const auto mib = [](Context& context, int replicas) {
-    return JobConfig().parallel.sharding(context, replicas).bucket_bytes >> 20;
+    return JobConfig().parallel.sharding(context.planned_device(), replicas).bucket_bytes >> 20;
   };
   Context cpu, planned_cpu(Device{DeviceKind::Meta});
   for (const int replicas : {1, 8, 1000}) {
@@ -242,7 +242,7 @@ TEST(Job, AStoredJobIsResolvedToo) {
 
 TEST(Job, ShardingIsWhatTheSectionNames) {
   const JobConfig job = job_with({}, {"parallel.zero_stage=2", "parallel.gradient_bucket_mib=0.5"});
-  Context cpu;
+  const Device cpu;
   EXPECT_EQ(job.parallel.sharding(cpu, 2).zero, ZeroStage::Gradients);
   EXPECT_EQ(job.parallel.sharding(cpu, 2).bucket_bytes, 512 << 10);
   EXPECT_NE(to_yaml(job).find("zero_stage: 2\n"), std::string::npos);

@@ -128,7 +128,7 @@ TEST_F(Commands, CheckpointsThatDoNotFit) {
       {{"average", "nowhere", "--out", "mean"}, 3, {"nowhere: no such directory"}},
       {{"average", "uncommitted", "--out", "mean"}, 3, {"no checkpoint to average here", "hint:"}},
       {{"average", "run", "--last-epochs", "3", "--out", "mean"}, 3, {"no checkpoint to average here"}},
-      {{"average", step, "trun/checkpoints/step-00000002", "--out", "mean"}, 3, {"hold other models"}},
+      {{"average", step, "trun/checkpoints/step-00000002", "--out", "mean"}, 3, {"hold different models"}},
       {{"import-hf", "nowhere", "model"}, 3, {"nowhere"}},
       {{"import-hf", "run", "model"}, 3, {"run/config.json"}},
       {{"export-hf", "uncommitted", "model"}, 3, {"uncommitted: no committed checkpoint here"}},

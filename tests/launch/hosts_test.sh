@@ -130,7 +130,7 @@ case $case in
     kill -STOP "$stopped"
     ends_within 60
     ((code == 5)) || fail "exit $code"
-    says 0 "no progress for .* rank 1 \($prefix-b, pid $stopped, not heard of for [0-9]+ s; phase "
+    says 0 "no progress for .* rank 1 \($prefix-b, pid $stopped, no message for [0-9]+ s; phase "
     ;;
   stop_first)
     start
@@ -139,15 +139,15 @@ case $case in
     kill -STOP "$stopped"
     ends_within 60
     ((code == 5)) || fail "exit $code"
-    says 1 "no progress for .* rank 0 \($prefix-a, pid $stopped, not heard of for [0-9]+ s; phase "
+    says 1 "no progress for .* rank 0 \($prefix-a, pid $stopped, no message for [0-9]+ s; phase "
     ;;
   cut)
     start
     in_full_run
     cut_link
     ranks_end_within 60
-    says 0 "no progress for .* rank 1 \($prefix-b, pid [0-9]+, not heard of for"
-    says 1 "no progress for .* rank 0 \($prefix-a, pid [0-9]+, not heard of for"
+    says 0 "no progress for .* rank 1 \($prefix-b, pid [0-9]+, no message for"
+    says 1 "no progress for .* rank 0 \($prefix-a, pid [0-9]+, no message for"
     # mpirun itself waits for its daemon on the other host for minutes: the end of the ranks is weft's, this is not.
     pkill -KILL -P $pid || true
     kill -KILL $pid 2>/dev/null || true

@@ -138,10 +138,10 @@ inline void check_copies(Context& context, Communicator& c, DType dtype, int64_t
       label(c, "all to all", dtype, elements));
 
   for (int root = 0; root < n; ++root) {
-    const Tensor told = filled(context, elements, dtype, me);
-    c.broadcast(told, root);
+    const Tensor sent = filled(context, elements, dtype, me);
+    c.broadcast(sent, root);
     expect(
-        context, told, [&](int64_t i) { return value(root, i); }, label(c, "broadcast", dtype, elements));
+        context, sent, [&](int64_t i) { return value(root, i); }, label(c, "broadcast", dtype, elements));
   }
 }
 
@@ -191,8 +191,8 @@ inline void check_bf16_sums(Context& context, Communicator& c) {
     };
     expect(context, whole, at(sums), label(c, "sum", DType::BF16, elements));
     if (elements > 1000 && c.size() > 2) {
-      EXPECT_GT(sums.backwards, 0) << "the order of the sum cannot be told";
-      EXPECT_GT(sums.step_by_step, 0) << "how often it is rounded cannot be told";
+      EXPECT_GT(sums.backwards, 0) << "the order of the sum cannot be told apart";
+      EXPECT_GT(sums.step_by_step, 0) << "how often it is rounded cannot be told apart";
     }
     const Tensor mine = context.empty({elements}, DType::BF16);
     reduce_scatter_bf16(context, c, uneven_elements(elements * c.size()), mine);

@@ -128,15 +128,5 @@ TEST(InProcess, ARankThatNeverComesIsATimeout) {
                PeerError);
 }
 
-TEST(Mesh, LayoutErrorListsWhatFits) {
-  try {
-    layout_for(6, 4);
-    FAIL();
-  } catch (const ConfigError& error) {
-    EXPECT_NE(error.hint().find("6 x 1, 3 x 2, 2 x 3, 1 x 6"), std::string::npos) << error.hint();
-  }
-  EXPECT_EQ(layout_for(6, 2).dp, 3);
-}
-
 }  // namespace
 }  // namespace weft

@@ -26,10 +26,11 @@ TEST(GradientNorm, CountsEveryParameterOnceOnAnyLayout) {
       run_in_process(layout, [&](Mesh& mesh, int) {
         Context context;
         ParameterRegistry registry(context, mesh);
-        registry.add({.name = "sharded", .shape = {4, 6}, .tp_dim = 1});
-        registry.add({.name = "vocabulary", .shape = {5, 2}, .tp_dim = 0, .padded = true});
+        registry.add({.name = "sharded", .shape = {4, 6}, .placement = sharded(MeshAxis::Tp, 1)});
+        registry.add({.name = "vocabulary", .shape = {5, 2}, .placement = sharded(MeshAxis::Tp, 0), .padded = true});
         registry.add({.name = "replicated", .shape = {7}});
-        registry.freeze(registry.add({.name = "frozen", .shape = {3, 4}, .tp_dim = 1 - layout.tp % 2}));
+        registry.freeze(
+            registry.add({.name = "frozen", .shape = {3, 4}, .placement = sharded(MeshAxis::Tp, 1 - layout.tp % 2)}));
         registry.allocate(Precision::Fp32, true, {.zero = zero, .bucket_bytes = 4});
         const FlatBuffer& gradient = registry.reduced_gradient();
         for (const Declared& d : kDeclared) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parallel/mesh.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <set>
+
+#include "tests/support/error_of.h"
 
 namespace weft {
 namespace {
@@ -32,7 +36,41 @@ TEST(MeshLayout, GroupsDivideTheWorld) {
         EXPECT_TRUE(p.rank < p.size && p.group < layout.ranks() / p.size);
       }
     }
-    EXPECT_EQ(taken.size(), layout.axes().size() + 1);
+    EXPECT_EQ(taken.size(), kGridAxes.size() + 1);
+  }
+}
+
+TEST(MeshLayout, ItsTextCanBeRead) {
+  EXPECT_EQ(grid_text(), "dp x tp");
+  EXPECT_EQ((MeshLayout{.dp = 8, .tp = 2}.text()), "8 x 2");
+  EXPECT_EQ(parse_layout("8x2"), (MeshLayout{.dp = 8, .tp = 2}));
+  for (const char* text : {"", "8", "8x", "x2", "8x2x1", "8x0", "-8x2", "8 x 2", "8x99999999999"}) {
+    EXPECT_EQ(parse_layout(text), std::nullopt) << text;
+  }
+}
+
+TEST(MeshLayout, AllLayoutsOfSomeRanksAreListed) {
+  EXPECT_EQ(layouts_of(6), (std::vector<MeshLayout>{{6, 1}, {3, 2}, {2, 3}, {1, 6}}));
+  EXPECT_EQ(layouts_of(1), std::vector<MeshLayout>{{}});
+}
+
+// Sizes that a file states may be of any value.
+TEST(MeshLayout, AGridHasAsManyRanksAsItsSizesMultiplyTo) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  EXPECT_TRUE((MeshLayout{3, 4}.is_grid_of(12)));
+  EXPECT_FALSE((MeshLayout{3, 4}.is_grid_of(13)));
+  EXPECT_FALSE((MeshLayout{-3, -4}.is_grid_of(12)));
+  EXPECT_FALSE((MeshLayout{0, 0}.is_grid_of(0)));
+  EXPECT_FALSE((MeshLayout{kMost, kMost}.is_grid_of(1)));
+}
+
+TEST(MeshLayout, AReplicaIsRepeatedOverTheWorld) {
+  EXPECT_EQ(layout_for(6, {.tp = 2}), (MeshLayout{.dp = 3, .tp = 2}));
+  for (const MeshLayout& replica : {MeshLayout{.tp = 4}, {.tp = 0}, {.tp = -2}, {.tp = 12}}) {
+    EXPECT_THAT(
+        test::error_of([&] { layout_for(6, replica); }),
+        testing::AllOf(testing::HasSubstr(fmt::format("parallel.tp = {} does not divide the 6 ranks", replica.tp)),
+                       testing::HasSubstr("layouts (dp x tp) that fit: 6 x 1, 3 x 2, 2 x 3, 1 x 6")));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every collective over MPI, on world and on the axes of every mesh of so many ranks, against sums made here.
+// Every collective over MPI, on world and on the axes of every mesh of these ranks, against sums made here.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

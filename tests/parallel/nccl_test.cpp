@@ -75,7 +75,7 @@ TEST(NcclCollectives, AWorkThatIsDroppedStillComesBeforeWhatFollows) {
   });
 }
 
-// Memory of a tensor that was let go while its collective is under way belongs to the collective.
+// A tensor that is freed while its collective is under way leaves its memory to the collective.
 TEST(NcclCollectives, AWorkKeepsItsTensors) {
   on_devices({.dp = 2}, [](Mesh& mesh, Context& context) {
     const Tensor gathered = context.empty({20'000}, DType::F32);
@@ -206,7 +206,7 @@ TEST(NcclFailures, AnAsynchronousErrorEndsTheWaitAndNamesRankDeviceAndCollective
                                     "^rank 0 \\(.*, cuda:0\\): NCCL over dp has failed in all_reduce number 2 over dp "
                                     "\\(4000 bytes\\): remote process exited.*; and more$"));
     }
-    get(context, t);  // the device goes on
+    get(context, t);  // the device continues
     mesh.dp().barrier();
   });
 }

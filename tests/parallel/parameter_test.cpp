@@ -27,7 +27,8 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
         Context mine;
         ParameterRegistry registry(mine, mesh);
         registry.add({.name = "before", .shape = {5}, .init = Init::ones()});
-        registry.add({.name = "w", .shape = shape, .init = Init::normal(0.02), .tp_dim = dim});
+        registry.add(
+            {.name = "w", .shape = shape, .init = Init::normal(0.02), .placement = sharded(MeshAxis::Tp, dim)});
         registry.allocate(Precision::Fp32, true);
         registry.initialise(42);
         const Parameter& p = *registry.find("w");
@@ -46,6 +47,29 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
   }
 }
 
+TEST(Parameters, APlacementDividesADimOnceAndLeavesTheReplicasAlone) {
+  EXPECT_EQ(Placement().dim(MeshAxis::Tp), std::nullopt);
+  EXPECT_EQ(sharded(MeshAxis::Tp, 2).dim(MeshAxis::Tp), 2);
+  EXPECT_EQ(sharded(MeshAxis::Tp, 2).dim(MeshAxis::Dp), std::nullopt);
+  EXPECT_THROW(sharded(MeshAxis::Dp, 0), InternalError);
+  EXPECT_THROW(sharded(MeshAxis::World, 0), InternalError);
+  EXPECT_THROW((Placement{{MeshAxis::Tp, 0}, {MeshAxis::Tp, 1}}), InternalError);
+}
+
+// Each element of a replica is counted on one of its ranks.
+TEST(Parameters, OneRankOfAReplicaCountsAReplicatedParameter) {
+  run_in_process({.dp = 2, .tp = 2}, [](Mesh& mesh, int) {
+    Context context;
+    ParameterRegistry registry(context, mesh);
+    EXPECT_TRUE(
+        registry.counts(registry.add({.name = "divided", .shape = {4}, .placement = sharded(MeshAxis::Tp, 0)})));
+    EXPECT_EQ(registry.counts(registry.add({.name = "replicated", .shape = {4}})), mesh.tp().rank() == 0);
+    EXPECT_THROW(
+        registry.add({.name = "padded", .shape = {4, 4}, .placement = sharded(MeshAxis::Tp, 1), .padded = true}),
+        InternalError);
+  });
+}
+
 // A vocabulary is padded in memory to equal parts that the device likes (16 rows here): what exists reassembles, the
 // padding is zero, and a rank may hold nothing else.
 TEST(Parameters, PaddedShardsReassemble) {
@@ -53,7 +77,8 @@ TEST(Parameters, PaddedShardsReassemble) {
   ASSERT_EQ(context.vocabulary_multiple(), 16);
   Mesh alone = Mesh::single();
   ParameterRegistry whole(context, alone);
-  whole.add({.name = "w", .shape = {37, 3}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
+  whole.add(
+      {.name = "w", .shape = {37, 3}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0), .padded = true});
   whole.allocate(Precision::Fp32, false);
   whole.initialise(42);
   const float* expected = whole.find("w")->value().data<float>();
@@ -61,7 +86,11 @@ TEST(Parameters, PaddedShardsReassemble) {
   run_in_process({.dp = 1, .tp = 4}, [&](Mesh& mesh, int rank) {
     Context mine;
     ParameterRegistry registry(mine, mesh);
-    registry.add({.name = "w", .shape = {37, 3}, .init = Init::normal(1), .tp_dim = 0, .padded = true});
+    registry.add({.name = "w",
+                  .shape = {37, 3},
+                  .init = Init::normal(1),
+                  .placement = sharded(MeshAxis::Tp, 0),
+                  .padded = true});
     registry.allocate(Precision::Fp32, true);
     registry.initialise(42);
     const Parameter& p = *registry.find("w");
@@ -180,8 +209,8 @@ TEST(GradientBuckets, ReplicasGetTheSumOfWhatTheyOwn) {
   }
 }
 
-// A bucket's reduction begins with the last contribution to it, while backward goes on, but for the last micro-batch
-// only: those before it add to the same memory.
+// A bucket's reduction begins with the last contribution to it, while backward continues, except for the last
+// micro-batch only: those before it add to the same memory.
 TEST(GradientBuckets, ReductionsBeginWhileBackwardRuns) {
   run_in_process({.dp = 2}, [](Mesh& mesh, int) {
     Buckets t(mesh);

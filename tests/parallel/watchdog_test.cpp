@@ -43,7 +43,8 @@ TEST(Watchdog, ReportsARankThatStandsStill) {
   const std::string report = w.report.get();
   EXPECT_TRUE(has(report, "rank 3 " + host_name() + " pid " + std::to_string(getpid()))) << report;
   EXPECT_TRUE(has(report, "phase step, step 12")) << report;
-  EXPECT_TRUE(has(report, "this rank itself does not go on; last collective: all_reduce number 1 over dp")) << report;
+  EXPECT_TRUE(has(report, "this rank itself makes no progress; last collective: all_reduce number 1 over dp"))
+      << report;
   EXPECT_TRUE(has(report, "timeouts.step_seconds")) << report;
 }
 
@@ -249,7 +250,7 @@ TEST(Watchdog, OneRankOfANodeSpeaks) {
   TwoRanks ranks(2, kNever);
   EXPECT_TRUE(ranks.second.watchdog.first_to_report());
   EXPECT_FALSE(ranks.first.watchdog.first_to_report());
-  EXPECT_TRUE(ranks.second.watchdog.first_to_report());  // and goes on being the one
+  EXPECT_TRUE(ranks.second.watchdog.first_to_report());  // and stays the one
 }
 
 TEST(WatchdogDeathTest, EndsTheProcessWithExitCode5) {
@@ -323,7 +324,7 @@ TEST(Heartbeat, CollectivesBeat) {
     EXPECT_EQ(now.ranks, (std::array<int32_t, kMeshAxes>{4, 2, 2}));
     EXPECT_EQ(now.collective, Collective::Broadcast);
     EXPECT_FALSE(now.waiting);
-    EXPECT_EQ(now.progress_count, before + 9);  // begins, waits, goes on
+    EXPECT_EQ(now.progress_count, before + 9);  // begins, waits, continues
     EXPECT_GE(mesh.waited_seconds(), 0);
   });
 }

@@ -51,7 +51,7 @@ TEST(WorldMessages, SayWhereRanksAre) {
   EXPECT_EQ(to_datagrams(kToken, {}).size(), 1U);
 }
 
-// Whoever can reach a port can send to it.
+// Anyone who can reach a port can send to it.
 TEST(WorldMessages, OnlyThoseOfThisRunAreHeard) {
   const std::vector<NodeStatus::Entry> one = {rank_of(3)};
   const std::string bytes = to_datagrams(kToken, one).at(0);
@@ -225,7 +225,7 @@ TEST(WatchdogOfNodes, WhoIsSilentIsNotAtWork) {
   std::this_thread::sleep_for(milliseconds(1000));
   EXPECT_EQ(nodes.reported(), "");
   nodes.b.reset();
-  EXPECT_THAT(nodes.wait_for_report(), HasSubstr("pid " + std::to_string(getpid()) + ", not heard of for "));
+  EXPECT_THAT(nodes.wait_for_report(), HasSubstr("pid " + std::to_string(getpid()) + ", no message for "));
 }
 
 }  // namespace

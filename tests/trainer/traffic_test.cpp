@@ -60,7 +60,7 @@ Sizes sizes_of(const LayoutCase& c, const Layout& layout) {
   model->allocate(c.precision, true, {.zero = layout.zero, .bucket_bytes = 20'000});
   s.flat = static_cast<double>(model->parameters().layout().elements);
   for (const auto& p : model->parameters().parameters()) {
-    if (!p->spec().partial_over_tp) continue;
+    if (!p->spec().partial_over.contains(MeshAxis::Tp)) continue;
     for (const FlatRange& owned : model->parameters().layout().owned) {
       s.partial += static_cast<double>(std::max<int64_t>(0, overlap(owned, p->range()).size()));
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include "checkpoint/run_state.h"
 #include "job/job.h"
-#include "job/run_state.h"
 
 namespace weft {
 

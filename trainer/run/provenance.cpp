@@ -39,10 +39,11 @@ Json run_provenance(const RunOrigin& origin, const Dataset& train) {
 }
 
 Json numerics_fingerprint(const JobConfig& job, const Mesh& mesh, const Context& context) {
-  Json fingerprint = {{"dp", mesh.dp().size()}, {"tp", mesh.tp().size()}, {"threads", context.threads()}};
+  Json fingerprint = mesh.layout();
+  fingerprint["threads"] = context.threads();
   for (const auto& [name, value] : context.fingerprint()) fingerprint[name] = value;
-  for (const Communicator* axis : {&mesh.dp(), &mesh.tp()}) {
-    if (std::string sums = axis->sums(); !sums.empty()) fingerprint["collectives"] = std::move(sums);
+  for (const GridAxis& grid : kGridAxes) {
+    if (std::string sums = mesh.on(grid.axis).sums(); !sums.empty()) fingerprint["collectives"] = std::move(sums);
   }
   fingerprint["precision"] = std::string(enum_name(job.train.precision));
   fingerprint["micro_batch_tokens"] = job.batch.micro_batch_tokens;

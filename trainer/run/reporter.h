@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "checkpoint/run_state.h"
 #include "checkpoint/writer.h"
 #include "data/batches/mixture_report.h"
 #include "job/job.h"
-#include "job/run_state.h"
 #include "trainer/run/metrics.h"
 #include "trainer/run/milestones.h"
 #include "trainer/run/validation.h"

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "checkpoint/attachments.h"
+#include "checkpoint/locate.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
 #include "job/initial_model.h"
@@ -40,10 +41,9 @@ class DamageError : public DataError {
 // The checkpoints to go on from, the one that is tried first comes first; none for a run that begins.
 std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::path& checkpoints) {
   if (resume.kind == ResumeChoice::Kind::Path) {
-    const bool run = !has_manifest(resume.path) && fs::is_directory(resume.path / "checkpoints");
-    if (run) {
+    if (is_run_directory(resume.path)) {
       throw DataError(fmt::format("{} is a run's directory, not a checkpoint", resume.path.string()),
-                      fmt::format("give one of {}", (resume.path / "checkpoints" / "step-*").string()));
+                      fmt::format("give one of {}", (checkpoints_folder(resume.path) / "step-*").string()));
     }
     return {resume.path};
   }
@@ -129,7 +129,7 @@ Beginning Resume::restore(const fs::path& path) {
       log_info("changed since the checkpoint: {}: {} -> {}", change.key, change.before, change.after);
     }
   }
-  Beginning beginning{.state = run_state_from(manifest.state, path.string()), .checkpoint = path};
+  Beginning beginning{.state = run_state_of(manifest, path), .checkpoint = path};
   RunState& state = beginning.state;
   if (std::ranges::any_of(changes.harmless, [](const auto& change) { return changes_evaluation(change.key); })) {
     log_info("evaluations are made otherwise than before: the next one counts as the best, and patience begins anew");
@@ -164,8 +164,7 @@ Beginning Resume::restore(const fs::path& path) {
 void Resume::take_algorithms(const Checkpoint& checkpoint) const {
   if (job_.train.algorithms != AlgorithmChoice::Measured) return;
   if (!has_attachment(checkpoint.manifest(), kAlgorithmsAttachment)) return;
-  take_tuned(setup_.context(),
-             read_attachment(checkpoint.path(), checkpoint.manifest(), std::string(kAlgorithmsAttachment)),
+  take_tuned(setup_.context(), read_attachment(checkpoint.path(), checkpoint.manifest(), kAlgorithmsAttachment),
              (checkpoint.path() / kAlgorithmsAttachment).string());
 }
 
@@ -237,8 +236,7 @@ Json Resume::load_initial_weights() {
   const fs::path path = agree(directory_.world(), [&] { return initial_checkpoint(job_.train.init_from).string(); });
   const Checkpoint checkpoint = Checkpoint::open(path, directory_.world());
   check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
-  const std::vector<NamedBuffer> master = {{"master", setup_.parameters().master()}};
-  std::vector<TensorBox> boxes = local_boxes(setup_.parameters(), master);
+  std::vector<TensorBox> boxes = master_boxes(setup_.parameters());
   std::erase_if(boxes, [](const TensorBox& box) { return is_adapter(box.name); });
   require_intact([&] { checkpoint.read(setup_.context(), boxes, note_progress(), &setup_.mesh()); });
   setup_.parameters().sync_compute_weights();
@@ -246,7 +244,7 @@ Json Resume::load_initial_weights() {
   const CheckpointManifest& manifest = checkpoint.manifest();
   return {{"path", job_.train.init_from},
           {"checkpoint", path.string()},
-          {"run", manifest.state.value("run", std::string())},
+          {"run", run_state_of(manifest, path).run},
           {"step", manifest.step}};
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "checkpoint/reader.h"
+#include "checkpoint/run_state.h"
 #include "job/changes.h"
-#include "job/run_state.h"
 #include "trainer/run/milestones.h"
 #include "trainer/run/run_directory.h"
 #include "trainer/step/training_setup.h"

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "checkpoint/locate.h"
 #include "parallel/agree.h"
 #include "trainer/run/metrics.h"
 
@@ -47,7 +48,7 @@ std::string name_some(Communicator& world, std::string mine, int count) {
 }  // namespace
 
 RunDirectory::RunDirectory(fs::path path, Communicator& world)
-    : path_(std::move(path)), checkpoints_(path_ / "checkpoints"), world_(world) {}
+    : path_(std::move(path)), checkpoints_(checkpoints_folder(path_)), world_(world) {}
 
 void RunDirectory::take(double wait_seconds) {
   const auto start = std::chrono::steady_clock::now();

@@ -118,7 +118,7 @@ void Saves::start() {
 // With what the device has measured until now: the fingerprint names it, and whoever resumes needs it.
 CheckpointHeader Saves::header_now() const {
   CheckpointHeader header = header_;
-  header.layout = {.dp = setup_.mesh().dp().size(), .tp = setup_.mesh().tp().size()};
+  header.layout = setup_.mesh().layout();
   header.fingerprint = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
   if (std::string text = tuned(setup_.context()); !text.empty()) {
     header.attachments.emplace_back(kAlgorithmsAttachment, std::move(text));

@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
+#include "checkpoint/run_state.h"
 #include "evaluate/bleu_evaluation.h"
 #include "evaluate/loss_evaluation.h"
-#include "job/run_state.h"
 #include "trainer/step/training_setup.h"
 
 namespace weft {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "checkpoint/attachments.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
 #include "kernels/device/tuning.h"
@@ -30,8 +31,7 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   check_answers(job, *data.train);
   check_validation_bleu(job, data.valid.get());
   if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
-  data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
-                     {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
+  data.tokenizers = tokenizer_attachments(*data.train->load_source_tokenizer(), *data.train->load_target_tokenizer());
   data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));
   data.reader = make_reader(data.train, {.document_mask = job.data.document_mask});
   return data;
@@ -59,7 +59,7 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
   choose_attention(context, job.train.attention);
   model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
   freeze(model_->parameters(), job.train.freeze);
-  model_->allocate(job.train.precision, true, job.parallel.sharding(context, mesh.dp().size()));
+  model_->allocate(job.train.precision, true, job.parallel.sharding(context.planned_device(), mesh.dp().size()));
   const size_t before = context.memory().use().lent;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   optimizer_bytes_ = context.memory().use().lent - before;
@@ -67,7 +67,7 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
 }
 
 std::vector<NamedBuffer> TrainingSetup::checkpoint_buffers() const {
-  std::vector<NamedBuffer> buffers = {{"master", model_->parameters().master()}};
+  std::vector<NamedBuffer> buffers = {{kMasterBuffer, model_->parameters().master()}};
   for (const NamedBuffer& b : optimizer_->buffers()) buffers.push_back(b);
   return buffers;
 }

@@ -168,7 +168,7 @@ StepReport TrainingStep::report(const StepBatches& batches, const StepState& sta
   download(context, sums_, std::span<double>(sums));
   if (waits_) times.exposed = waits_->take();
   const double copy_wait = copies_ ? copies_->take() : 0;
-  const double mine = mesh.tp().rank() == 0 ? 1 : 0;  // the shards of a replica see the same tokens
+  const double mine = mesh.first_of_replica() ? 1 : 0;  // the shards of a replica see the same tokens
   const ControlSums control =
       reduce_control(mesh.world(), {.loss = mine * sums[0],
                                     .nll = mine * sums[1],

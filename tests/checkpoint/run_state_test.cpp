@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/run_state.h"
+#include "checkpoint/run_state.h"
 
 #include <gtest/gtest.h>
 

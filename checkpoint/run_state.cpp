@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/run_state.h"
+#include "checkpoint/run_state.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "checkpoint/manifest.h"
 
 namespace weft {
 
@@ -28,6 +29,10 @@ Json to_json(const RunState& s) {
           {"evaluation_left", s.evaluation_left},
           {"rollbacks", s.rollbacks},
           {"next_learning_rate", s.next_learning_rate ? Json(*s.next_learning_rate) : Json(nullptr)}};
+}
+
+RunState run_state_of(const CheckpointManifest& manifest, const fs::path& checkpoint) {
+  return run_state_from(manifest.state, checkpoint.string());
 }
 
 RunState run_state_from(const Json& json, const std::string& where) {

@@ -6,28 +6,32 @@
 #include <optional>
 #include <string>
 
+#include "base/files.h"
 #include "data/batches/batch_plan.h"
 
 namespace weft {
 
+struct CheckpointManifest;
+
 // What a run is besides its tensors: stored with every checkpoint, equal on all ranks.
 struct RunState {
-  std::string run;      // id of the run, the same over all attempts
+  std::string run;      // id, the same in all attempts
   int64_t step = 0;     // optimizer steps done, skipped ones included
   int64_t updates = 0;  // steps that changed the weights
-  Position position;    // of the next step
+  Position position;    // where the next step reads
   int64_t target_tokens = 0;
   int64_t skips = 0, skips_in_row = 0;
-  int64_t rollbacks = 0;  // to an earlier checkpoint, after a divergence
+  int64_t rollbacks = 0;  // returns to an earlier checkpoint after a divergence
+  // Of the best evaluation; its BLEU if evaluation.metric is bleu.
   double best_loss = std::numeric_limits<double>::infinity();
-  std::optional<double> best_bleu;  // of the best evaluation too, where evaluation.metric is bleu
+  std::optional<double> best_bleu;
   int64_t best_step = -1;
   int64_t evaluations_since_best = 0;        // stored as "without_gain", its name in the first builds
-  bool epoch_end = false;                    // the step before ended an epoch
-  bool evaluation_left = false;              // one is due at this step, and a stop came first
-  std::optional<double> next_learning_rate;  // of the next step, where it was stored
+  bool epoch_end = false;                    // the last step ended an epoch
+  bool evaluation_left = false;              // an evaluation is due at this step, and a stop came first
+  std::optional<double> next_learning_rate;  // absent in checkpoints of the first builds
 
-  // The next evaluation counts as the best, whatever it finds. The checkpoint of best_step stays the best until then.
+  // The next evaluation counts as the best, whatever its score. The checkpoint of best_step stays the best until then.
   void forget_best_scores() {
     best_loss = std::numeric_limits<double>::infinity();
     best_bleu.reset();
@@ -39,5 +43,7 @@ struct RunState {
 
 nlohmann::ordered_json to_json(const RunState& state);
 RunState run_state_from(const nlohmann::ordered_json& json, const std::string& where);  // DataError
+// The run state in a checkpoint's manifest. DataError with the checkpoint's path.
+RunState run_state_of(const CheckpointManifest& manifest, const fs::path& checkpoint);
 
 }  // namespace weft

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace weft {
+
+// What weft calls its tokenizers' files: beside a dataset's shards, in a checkpoint, in an exported model.
+inline constexpr const char* kTokenizerFile = "tokenizer.json";  // a dataset's, if both sides share it
+inline constexpr const char* kSourceTokenizerFile = "source-tokenizer.json";
+inline constexpr const char* kTargetTokenizerFile = "target-tokenizer.json";
+
+}  // namespace weft
