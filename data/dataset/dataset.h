@@ -6,12 +6,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/config/fields.h"
 #include "base/files.h"
+#include "data/dataset/data_split.h"
 
 namespace weft {
 
@@ -47,7 +47,7 @@ struct DatasetSide {
 struct DatasetHeader {
   int version = 0;  // the lowest
   DatasetKind kind = DatasetKind::Stream;
-  std::string split;
+  DataSplit split = DataSplit::Train;
   DatasetSide source;         // Stream: the only side
   DatasetSide target;         // Stream: equal to source
   int token_bytes = 0;        // on disk: 2 (unsigned, both vocabularies at most 65536) or 4
@@ -97,14 +97,12 @@ struct ShardShare {
 // bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos, their prompts text.
 class Dataset {
  public:
-  // `split`: train, valid or test.
-  static Dataset open(const fs::path& directory, std::string_view split, const ShardShare& checked = {});
+  static Dataset open(const fs::path& directory, DataSplit split, const ShardShare& checked = {});
   // Of several directories those that have the split; all must have `train`. DataError if tokenizers, kinds or the
   // conventions of source sequences differ: it names both directories, and what differs.
-  static Dataset open(const std::vector<DatasetSource>& sources, std::string_view split,
-                      const ShardShare& checked = {});
-  static std::vector<std::string> splits(const fs::path& directory);                         // that the directory holds
-  static bool has_split(const std::vector<DatasetSource>& sources, std::string_view split);  // one of them
+  static Dataset open(const std::vector<DatasetSource>& sources, DataSplit split, const ShardShare& checked = {});
+  static std::vector<DataSplit> splits(const fs::path& directory);                    // that the directory holds
+  static bool has_split(const std::vector<DatasetSource>& sources, DataSplit split);  // one of them
   ~Dataset();
   Dataset(Dataset&&) noexcept;
   Dataset& operator=(Dataset&&) noexcept;

@@ -91,14 +91,14 @@ struct Manifest {
   int token_bytes = 2;
   DatasetSide source;  // its counts (num_tokens, longest) are each split's
   DatasetSide target;
-  std::map<std::string, SplitEntry> splits;
+  std::map<DataSplit, SplitEntry> splits;
   SkippedRecords skipped;
   std::vector<InputEntry> inputs;
   std::map<std::string, std::string> settings;  // "data.format": "text", ...
 };
 
 // A split keeps the text of its targets if translations are scored against it: held-out pairs of sentences.
-bool holds_references(DatasetKind kind, std::string_view split);
+bool holds_references(DatasetKind kind, DataSplit split);
 
 std::string manifest_text(const Manifest& manifest);
 // DataError if it is absent, damaged, foreign, of a later version, or states what cannot be.

@@ -13,14 +13,13 @@
 namespace weft {
 namespace {
 
-// A list of names, each once.
+// The splits that one of them has.
 std::string split_names(const std::vector<Manifest>& manifests) {
-  std::vector<std::string> names;
-  for (const Manifest& manifest : manifests) {
-    for (const auto& [name, entry] : manifest.splits) names.push_back(name);
+  std::vector<std::string_view> names;
+  for (const DataSplit split : kSplits) {
+    const auto has = [split](const Manifest& manifest) { return manifest.splits.contains(split); };
+    if (std::ranges::any_of(manifests, has)) names.push_back(enum_name(split));
   }
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -107,7 +106,7 @@ void check_sources(const std::vector<DatasetSource>& sources) {
   }
 }
 
-std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, std::string_view split) {
+std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, DataSplit split) {
   require<InternalError>(!sources.empty(), "a dataset without a directory");
   check_sources(sources);
   std::vector<Manifest> manifests;
@@ -115,30 +114,30 @@ std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources
   check_together(sources, manifests);
   std::vector<SplitOfSource> found;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (manifests[i].splits.contains(std::string(split))) {
+    if (manifests[i].splits.contains(split)) {
       found.push_back({sources[i], manifests[i]});
       continue;
     }
-    require<DataError>(split != "train", "{} has no split \"train\", only: {}", sources[i].directory.string(),
+    require<DataError>(split != DataSplit::Train, "{} has no split \"train\", only: {}", sources[i].directory.string(),
                        split_names({manifests[i]}));
   }
-  require<DataError>(!found.empty(), "{} has no split \"{}\", only: {}", directory_names(sources), split,
+  require<DataError>(!found.empty(), "{} has no split \"{}\", only: {}", directory_names(sources), enum_name(split),
                      split_names(manifests));
   return found;
 }
 
-DatasetHeader header_of(const std::vector<SplitOfSource>& sources, std::string_view split) {
+DatasetHeader header_of(const std::vector<SplitOfSource>& sources, DataSplit split) {
   const Manifest& first = sources.front().manifest;
   DatasetHeader header{.version = first.version,
                        .kind = first.kind,
-                       .split = std::string(split),
+                       .split = split,
                        .source = first.source,
                        .target = first.target,
                        .token_bytes = first.token_bytes,
                        .references = true};
   const bool pairs = has_two_sides(first.kind);
   for (const SplitOfSource& source : sources) {
-    const SplitEntry& entry = source.split(split);
+    const SplitEntry& entry = source.entry(split);
     header.version = std::min(header.version, source.manifest.version);
     header.num_tokens += entry.source.tokens + entry.target.tokens;
     header.num_shards += static_cast<int64_t>(entry.shards.size());
@@ -152,11 +151,11 @@ DatasetHeader header_of(const std::vector<SplitOfSource>& sources, std::string_v
   return header;
 }
 
-std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, std::string_view split) {
+std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, DataSplit split) {
   std::vector<DatasetPart> parts;
   int64_t tokens = 0;
   for (const SplitOfSource& source : sources) {
-    const SplitEntry& entry = source.split(split);
+    const SplitEntry& entry = source.entry(split);
     parts.push_back({.directory = source.source.directory,
                      .weight = source.source.weight,
                      .first_token = tokens,

@@ -15,7 +15,7 @@ namespace weft {
 struct ShardIdentity {
   int version = kDatasetVersion;
   DatasetKind kind = DatasetKind::Stream;
-  std::string split;
+  DataSplit split = DataSplit::Train;
   int token_bytes = 2;
   bool references = false;  // pairs: with the text of each target
   DatasetSide source;

@@ -193,7 +193,7 @@ Manifest Preparation::write(OutputDirectory& directory, uint64_t identity) {
     entry.duplicates = duplicates.repeated;
     entry.in_train = duplicates.in_train;
     if (split == DataSplit::Train) entry.dropped_duplicate = corpus_.dropped_duplicates();
-    manifest.splits.emplace(split_name(split), std::move(entry));
+    manifest.splits.emplace(split, std::move(entry));
   }
   return manifest;
 }

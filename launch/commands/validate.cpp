@@ -32,7 +32,7 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
     return fmt::format("dataset: {} of data.mixture is not prepared yet (weft prepare, from a job of its own)",
                        source.directory.string());
   }
-  const Dataset train = Dataset::open(sources, "train");
+  const Dataset train = Dataset::open(sources, DataSplit::Train);
   check_prepared_as(job, arguments.path, arguments.overrides);
   check_job_against(job, train);
   check_answers(job, train);

@@ -24,18 +24,6 @@ bool holds_out(const DataConfig& config) { return config.valid_fraction > 0 || c
 
 }  // namespace
 
-std::string_view split_name(DataSplit split) {
-  switch (split) {
-    case DataSplit::Train:
-      return "train";
-    case DataSplit::Valid:
-      return "valid";
-    case DataSplit::Test:
-      return "test";
-  }
-  throw InternalError("no such split");
-}
-
 DataSplit hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction) {
   const auto bits = Philox(static_cast<uint64_t>(seed))(
       {static_cast<uint32_t>(index), static_cast<uint32_t>(static_cast<uint64_t>(index) >> 32), kSplitStream, 0});
@@ -79,7 +67,7 @@ Corpus::Corpus(const DataConfig& config, int threads)
       const char* key = !two_sided ? "files" : side == &files.source ? "source" : "target";
       for (TextFile& file : *side) {
         if (file.is_pipe()) file.copy_pipe(config_.directory);
-        inputs_.push_back({fmt::format("data.{}.{}", split_name(split), key), file});
+        inputs_.push_back({fmt::format("data.{}.{}", enum_name(split), key), file});
         total_bytes_ += file.size();
       }
     }

@@ -18,9 +18,6 @@
 
 namespace weft {
 
-inline constexpr BySplit<DataSplit> kSplits = {DataSplit::Train, DataSplit::Valid, DataSplit::Test};
-std::string_view split_name(DataSplit split);
-
 // What splitting by position needs to know of the whole text first.
 struct CorpusSize {
   int64_t records = 0;

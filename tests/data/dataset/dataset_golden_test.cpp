@@ -40,7 +40,8 @@ TEST(GoldenDataset, DISABLED_MakeVersion2) {
 
 TEST(GoldenDataset, PairsOfVersion2AreReadWithTheirText) {
   EXPECT_TRUE(verify_dataset(kGolden2 / "pairs").empty());
-  const Dataset train = Dataset::open(kGolden2 / "pairs", "train"), test = Dataset::open(kGolden2 / "pairs", "test");
+  const Dataset train = Dataset::open(kGolden2 / "pairs", DataSplit::Train),
+                test = Dataset::open(kGolden2 / "pairs", DataSplit::Test);
   EXPECT_EQ(test.header().version, 2);
   EXPECT_FALSE(train.header().references);
   ASSERT_TRUE(test.header().references);
@@ -59,7 +60,7 @@ TEST(GoldenDataset, DISABLED_Make) {
 
 TEST(GoldenDataset, StreamOfVersion1IsRead) {
   EXPECT_TRUE(verify_dataset(kGolden / "stream").empty());
-  const Dataset train = Dataset::open(kGolden / "stream", "train");
+  const Dataset train = Dataset::open(kGolden / "stream", DataSplit::Train);
   EXPECT_EQ(train.header().version, 1);
   EXPECT_FALSE(train.header().references);
   EXPECT_EQ(train.header().num_documents, 3);
@@ -68,14 +69,14 @@ TEST(GoldenDataset, StreamOfVersion1IsRead) {
   const auto tokenizer = train.load_source_tokenizer();
   EXPECT_EQ(tokenizer->decode(all_tokens(train), {.show_specials = true}),
             "The warp runs along the loom,\nthe weft across it.</s>Thread over thread.</s>Grün, blå — 布.</s>");
-  const Dataset valid = Dataset::open(kGolden / "stream", "valid");
+  const Dataset valid = Dataset::open(kGolden / "stream", DataSplit::Valid);
   EXPECT_EQ(tokenizer->decode(all_tokens(valid), {.show_specials = true}), "A fourth text.</s>And the last.</s>");
   EXPECT_EQ(train.document_begin(2), 70);
 }
 
 TEST(GoldenDataset, PairsOfVersion1AreRead) {
   EXPECT_TRUE(verify_dataset(kGolden / "pairs").empty());
-  const Dataset train = Dataset::open(kGolden / "pairs", "train");
+  const Dataset train = Dataset::open(kGolden / "pairs", DataSplit::Train);
   const auto source = train.load_source_tokenizer(), target = train.load_target_tokenizer();
   std::vector<std::string> rows;
   for (const auto& [s, t] : all_pairs(train)) {

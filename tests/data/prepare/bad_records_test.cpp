@@ -32,7 +32,7 @@ DataConfig jsonl_config(const Scratch& scratch, const std::string& lines) {
 
 // Documents of a stream, by its end tokens.
 std::string stream_text(const DataConfig& data) {
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   return dataset.load_source_tokenizer()->decode(all_tokens(dataset), {.show_specials = true});
 }
 
@@ -77,7 +77,7 @@ TEST(BadRecords, EveryFormatHasThem) {
   const Scratch scratch;
   const std::string nul("b\0c", 3);
   DataConfig tsv = lenient(tsv_config(scratch, {scratch.write("a.tsv", "a\tb\nshort\n\nc\t" + nul + "\nd\te\n")}), 0.5);
-  const SplitEntry pairs = prepare(tsv, bytes_tokenizer()).manifest.splits.at("train");
+  const SplitEntry pairs = prepare(tsv, bytes_tokenizer()).manifest.splits.at(DataSplit::Train);
   EXPECT_EQ(pairs.records, 2);
   EXPECT_EQ(pairs.dropped_empty, 1);
   EXPECT_EQ(read_manifest(tsv.directory).skipped.count(), 2);
@@ -86,7 +86,7 @@ TEST(BadRecords, EveryFormatHasThem) {
   sides.format = TextFormat::Parallel;
   sides.train = {.source = {scratch.write("a.en", "a\n" + nul + "\nc\n")},
                  .target = {scratch.write("a.fr", "d\ne\nf\n")}};
-  EXPECT_EQ(prepare(sides, bytes_tokenizer(), {}, {.force = true}).manifest.splits.at("train").records, 2);
+  EXPECT_EQ(prepare(sides, bytes_tokenizer(), {}, {.force = true}).manifest.splits.at(DataSplit::Train).records, 2);
 
   const std::string file = scratch.write("a.txt", "one\n\n" + nul + "\n\ntwo\n");
   for (const DocumentDelimiter rule : {DocumentDelimiter::Line, DocumentDelimiter::BlankLine}) {
@@ -105,7 +105,7 @@ TEST(BadRecords, TextThatIsNoUtf8IsOneForWordsAndChars) {
   data.valid.files = {scratch.write("b.txt", "three\n\xe4\none\n")};
   for (const int threads : {1, 3}) {
     prepare(data, words_tokenizer(), {}, {.threads = threads, .force = true});
-    EXPECT_EQ(Dataset::open(data.directory, "train").header().source.vocabulary, 5);
+    EXPECT_EQ(Dataset::open(data.directory, DataSplit::Train).header().source.vocabulary, 5);
     EXPECT_THAT(read_manifest(data.directory).skipped.reasons, ElementsAre(Pair("not valid UTF-8", 2)));
   }
   data.max_bad_fraction = 0.3;
@@ -117,7 +117,7 @@ TEST(BadRecords, InvalidUtf8ThatIsKeptIsReported) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "fine\ncaf\xe9\nna\xefve\n")});
   const PrepareReport report = prepare(data, bytes_tokenizer());
-  EXPECT_EQ(read_manifest(data.directory).splits.at("train").invalid_utf8, 2);
+  EXPECT_EQ(read_manifest(data.directory).splits.at(DataSplit::Train).invalid_utf8, 2);
   EXPECT_THAT(describe(report), HasSubstr("2 documents are not valid UTF-8"));
 }
 

@@ -61,7 +61,7 @@ TEST_F(PrepareAgain, ChangedTextIsRefusedUnlessForced) {
   const PrepareReport forced = again(true);
   EXPECT_FALSE(forced.already_prepared);
   EXPECT_THAT(describe(forced), HasSubstr("in place of what was there"));
-  const Dataset dataset = Dataset::open(data_.directory, "train");
+  const Dataset dataset = Dataset::open(data_.directory, DataSplit::Train);
   EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_tokens(dataset)), "one 2wo three");
 }
 
@@ -182,11 +182,11 @@ TEST_F(PrepareAgain, FailureLeavesTheOldDatasetAsItWas) {
 TEST_F(PrepareAgain, VerifyNamesEveryDamagedShard) {
   EXPECT_TRUE(verify_dataset(data_.directory).empty());
   const Manifest manifest = read_manifest(data_.directory);
-  for (const ShardEntry& shard : manifest.splits.at("train").shards) {
+  for (const ShardEntry& shard : manifest.splits.at(DataSplit::Train).shards) {
     const uint16_t other = 0;  // an id in range: only the checksum shows it
     File(scratch_ / "out" / shard.file, File::Mode::ReadWrite).write_at(shard.source.offset, &other, 2);
   }
-  Dataset::open(data_.directory, "train");
+  Dataset::open(data_.directory, DataSplit::Train);
   EXPECT_THAT(verify_dataset(data_.directory),
               ElementsAre(HasSubstr("train-00000.h5 is damaged"), HasSubstr("train-00001.h5 is damaged")));
 }

@@ -50,7 +50,7 @@ TEST(PrepareChecks, WholeFilesAndSingleDocumentsNeedNoEnd) {
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one\ntwo\n"), scratch.write("b.txt", "three\n")});
   data.document_delimiter = DocumentDelimiter::File;
   EXPECT_EQ(refusal(data, {.kind = TokenizerKind::Chars}), "no error");
-  const Dataset files = Dataset::open(data.directory, "train");
+  const Dataset files = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(files.load_source_tokenizer()->decode(all_tokens(files)), "one\ntwo\nthree\n");
   DataConfig one = text_config(scratch, {scratch.write("c.txt", "one\n")});
   one.directory = (scratch / "one").string();

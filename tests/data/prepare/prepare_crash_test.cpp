@@ -55,11 +55,11 @@ bool run_and_kill(double seconds, F&& f) {
 // The text that the directory's dataset decodes to, after a full check; empty if there is none.
 std::string whole_text(const fs::path& directory) {
   if (!fs::exists(directory / kManifestName)) {
-    EXPECT_THROW(Dataset::open(directory, "train"), DataError);
+    EXPECT_THROW(Dataset::open(directory, DataSplit::Train), DataError);
     return {};
   }
   EXPECT_THAT(verify_dataset(directory), testing::IsEmpty());
-  const Dataset dataset = Dataset::open(directory, "train");
+  const Dataset dataset = Dataset::open(directory, DataSplit::Train);
   return dataset.load_source_tokenizer()->decode(all_tokens(dataset));
 }
 

@@ -24,7 +24,7 @@ TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\n\nc\n")});
   const PrepareReport report = prepare(data, bytes_tokenizer());
   EXPECT_FALSE(report.already_prepared);
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   const auto tokenizer = dataset.load_source_tokenizer();
   const int32_t eos = *tokenizer->special(SpecialRole::Eos);
   Ids wanted = tokenizer->encode("ab");
@@ -36,7 +36,7 @@ TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
   EXPECT_EQ(dataset.header().source.eos, eos);
   EXPECT_EQ(dataset.header().source.vocabulary, 258);
   EXPECT_EQ(dataset.header().source.tokenizer_hash, tokenizer->hash());
-  EXPECT_EQ(Dataset::splits(data.directory), std::vector<std::string>{"train"});
+  EXPECT_EQ(Dataset::splits(data.directory), std::vector{DataSplit::Train});
 }
 
 // A document that the split cuts ends where it ends, not where it is cut.
@@ -45,18 +45,18 @@ TEST(Prepare, ACutThroughADocumentIsNotItsEnd) {
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\ncdefgh\n")});
   data.split = SplitRule::Characters, data.valid_fraction = 0.5;
   prepare(data, bytes_tokenizer());
-  const auto text = [&](const char* split) {
+  const auto text = [&](DataSplit split) {
     const Dataset dataset = Dataset::open(data.directory, split);
     return dataset.load_source_tokenizer()->decode(all_tokens(dataset), {.show_specials = true});
   };
-  EXPECT_EQ(text("train"), "ab</s>cd");
-  EXPECT_EQ(text("valid"), "efgh</s>");
+  EXPECT_EQ(text(DataSplit::Train), "ab</s>cd");
+  EXPECT_EQ(text(DataSplit::Valid), "efgh</s>");
 }
 
 TEST(Prepare, PairsOfBlanksOfAnyScriptHaveNoText) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb\n\u00A0 \tx\ny\t\u3000\n")});
-  EXPECT_EQ(prepare(data, bytes_tokenizer()).manifest.splits.at("train").dropped_empty, 2);
+  EXPECT_EQ(prepare(data, bytes_tokenizer()).manifest.splits.at(DataSplit::Train).dropped_empty, 2);
 }
 
 TEST(Prepare, BytesThatAreNoUtf8AreKeptByByteLevelTokenizers) {
@@ -64,7 +64,7 @@ TEST(Prepare, BytesThatAreNoUtf8AreKeptByByteLevelTokenizers) {
   const std::string text = "a\xff\xc3(\x80";
   DataConfig data = text_config(scratch, {scratch.write("a.txt", text)});
   prepare(data, {.kind = TokenizerKind::Bytes});
-  const Dataset bytes = Dataset::open(data.directory, "train");
+  const Dataset bytes = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(bytes.load_source_tokenizer()->decode(all_tokens(bytes)), text);
 }
 
@@ -90,7 +90,7 @@ TEST(Prepare, PairsHaveTheSpecialsThatWereAskedFor) {
     for (const bool eos : {false, true}) {
       data.source_bos = bos, data.source_eos = eos;
       prepare(data, bytes_tokenizer(), {}, {.force = true});
-      const Dataset dataset = Dataset::open(data.directory, "train");
+      const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
       const int32_t s = *dataset.header().source.bos, e = *dataset.header().source.eos;
       const auto tokenizer = dataset.load_source_tokenizer();
       Ids source = tokenizer->encode("a");
@@ -117,7 +117,7 @@ TEST(Prepare, LongPairsAreDroppedOrTruncatedAndCounted) {
   data.max_source_tokens = 3;  // two bytes and eos
   data.max_target_tokens = 4;  // bos, two bytes, eos
   PrepareReport report = prepare(data, bytes_tokenizer());
-  const SplitEntry dropped = report.manifest.splits.at("train");
+  const SplitEntry dropped = report.manifest.splits.at(DataSplit::Train);
   EXPECT_EQ(dropped.records, 1);
   EXPECT_EQ(dropped.dropped_long, 3);
   EXPECT_EQ(dropped.dropped_empty, 2);
@@ -125,12 +125,12 @@ TEST(Prepare, LongPairsAreDroppedOrTruncatedAndCounted) {
 
   data.overlong_pairs = OverlongPairs::Truncate;
   report = prepare(data, bytes_tokenizer(), {}, {.force = true});
-  const SplitEntry cut = report.manifest.splits.at("train");
+  const SplitEntry cut = report.manifest.splits.at(DataSplit::Train);
   EXPECT_EQ(cut.records, 4);
   EXPECT_EQ(cut.dropped_long, 0);
   EXPECT_EQ(cut.dropped_empty, 2);
   EXPECT_EQ(cut.truncated, 3);
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   const auto tokenizer = dataset.load_source_tokenizer();
   EXPECT_EQ(dataset.header().source.longest, 3);
   EXPECT_EQ(dataset.header().target.longest, 4);
@@ -157,14 +157,14 @@ TEST(Prepare, HeldOutPairsAreNeitherDroppedNorCutAndKeepTheirText) {
   data.max_target_tokens = 4;
   data.shard_tokens = 12;  // texts of several shards
   const PrepareReport report = prepare(data, bytes_tokenizer());
-  EXPECT_EQ(report.manifest.splits.at("train").records, 1);
-  EXPECT_FALSE(report.manifest.splits.at("train").references);
-  const SplitEntry& kept = report.manifest.splits.at("test");
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).records, 1);
+  EXPECT_FALSE(report.manifest.splits.at(DataSplit::Train).references);
+  const SplitEntry& kept = report.manifest.splits.at(DataSplit::Test);
   EXPECT_EQ(kept.records, 4);
   EXPECT_EQ(kept.dropped_empty + kept.dropped_long + kept.truncated, 0);
   EXPECT_EQ(kept.target.text_bytes, 2 + 7 + 1 + 0);
   EXPECT_GT(kept.shards.size(), 1u);
-  const Dataset test = Dataset::open(data.directory, "test");
+  const Dataset test = Dataset::open(data.directory, DataSplit::Test);
   EXPECT_EQ(test.header().version, 2);
   EXPECT_THAT(references_of(test), ElementsAre("cd", "d  \xff\u00e9f", "x", ""));
   EXPECT_EQ(test.target_length(1), 9) << "not cut either";
@@ -180,13 +180,14 @@ TEST(Prepare, HeldOutPairsAreDroppedOrCutWhereTheJobSaysSo) {
   data.max_target_tokens = 4;
   data.heldout_empty_pairs = EmptyPairs::Drop;
   data.heldout_overlong_pairs = OverlongPairs::Truncate;
-  const SplitEntry cut = prepare(data, bytes_tokenizer()).manifest.splits.at("test");
+  const SplitEntry cut = prepare(data, bytes_tokenizer()).manifest.splits.at(DataSplit::Test);
   EXPECT_EQ(cut.records, 2);
   EXPECT_EQ(cut.truncated, 1);
   EXPECT_EQ(cut.dropped_empty, 1);
-  EXPECT_THAT(references_of(Dataset::open(data.directory, "test")), ElementsAre("cd", "def")) << "text is never cut";
+  EXPECT_THAT(references_of(Dataset::open(data.directory, DataSplit::Test)), ElementsAre("cd", "def"))
+      << "text is never cut";
   data.heldout_overlong_pairs = OverlongPairs::Drop;
-  const SplitEntry dropped = prepare(data, bytes_tokenizer(), {}, {.force = true}).manifest.splits.at("test");
+  const SplitEntry dropped = prepare(data, bytes_tokenizer(), {}, {.force = true}).manifest.splits.at(DataSplit::Test);
   EXPECT_EQ(dropped.records, 1);
   EXPECT_EQ(dropped.dropped_long, 1);
 }
@@ -203,7 +204,7 @@ TEST(Prepare, ADamagedReferenceIsFoundOnOpening) {
   ASSERT_NE(at, std::string::npos);
   bytes[at] = 'T';
   write_file_atomically(shard, bytes);
-  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, "test"); }), HasSubstr("is damaged"));
+  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, DataSplit::Test); }), HasSubstr("is damaged"));
 }
 
 TEST(Prepare, SettingsAreComparedWithWhatTheDatasetWasMadeWith) {
@@ -230,7 +231,7 @@ TEST(Prepare, EachLanguageMayHaveItsOwnTokenizer) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "one two\teins\nthree\tzwei drei\n")});
   prepare(data, words_tokenizer(), words_tokenizer());
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(dataset.header().source.tokenizer_file, "source-tokenizer.json");
   EXPECT_EQ(dataset.header().target.tokenizer_file, "target-tokenizer.json");
   EXPECT_NE(dataset.header().source.tokenizer_hash, dataset.header().target.tokenizer_hash);
@@ -242,7 +243,7 @@ TEST(Prepare, OneTokenizerIsLearntFromBothLanguages) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "one\teins\n")});
   prepare(data, words_tokenizer());
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(dataset.header().source.vocabulary, 5);
   EXPECT_EQ(dataset.load_target_tokenizer()->decode(all_pairs(dataset)[0].second), "eins");
 }
@@ -253,9 +254,9 @@ TEST(Prepare, TokenizersLearnFromTrainingTextAlone) {
   data.valid.files = {scratch.write("b.txt", "one three\n")};
   data.max_unknown_fraction = 0.5;
   const PrepareReport report = prepare(data, words_tokenizer());
-  EXPECT_EQ(report.manifest.splits.at("train").source.unknown, 0);
-  EXPECT_EQ(report.manifest.splits.at("valid").source.unknown, 1);
-  EXPECT_EQ(report.manifest.splits.at("valid").source.text_tokens, 2);
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).source.unknown, 0);
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Valid).source.unknown, 1);
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Valid).source.text_tokens, 2);
   EXPECT_THAT(describe(report), HasSubstr("unk 50.000 %"));
 }
 
@@ -272,7 +273,7 @@ TEST(Prepare, TooManyUnknownsAreAnErrorAndLeaveNothing) {
 TEST(Prepare, EntropyIsThatOfSingleTokens) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "a a b c\n")});
-  const SideCounts counts = prepare(data, words_tokenizer()).manifest.splits.at("train").source;
+  const SideCounts counts = prepare(data, words_tokenizer()).manifest.splits.at(DataSplit::Train).source;
   EXPECT_DOUBLE_EQ(counts.entropy, 1.5);  // 1/2, 1/4, 1/4
   EXPECT_EQ(counts.tokens, 5);
   EXPECT_EQ(counts.text_tokens, 4);
@@ -328,9 +329,9 @@ TEST(Prepare, ALongDocumentIsEncodedInPiecesAsTheWhole) {
       data.document_delimiter = DocumentDelimiter::File;
       fs::remove_all(data.directory);
       const PrepareReport report = prepare(data, tokenizer, {}, {.threads = 3});
-      EXPECT_EQ(report.manifest.splits.at("train").records, 2);
-      EXPECT_EQ(report.manifest.splits.at("train").invalid_utf8, valid ? 0 : 1);
-      const Dataset dataset = Dataset::open(data.directory, "train");
+      EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).records, 2);
+      EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).invalid_utf8, valid ? 0 : 1);
+      const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
       const auto known = dataset.load_source_tokenizer();
       Ids expected = known->encode(valid ? text : text + "\xff");
       expected.push_back(*known->special(SpecialRole::Eos));
@@ -405,9 +406,9 @@ TEST(Prepare, ASavedTokenizerIsUsedAsItIs) {
   data.directory = (scratch / "second").string();
   data.tokenizer_file = (scratch / "out" / "tokenizer.json").string();
   prepare(data, {});
-  const Dataset second = Dataset::open(data.directory, "train");
+  const Dataset second = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(second.header().source.tokenizer_hash,
-            Dataset::open(scratch / "out", "train").header().source.tokenizer_hash);
+            Dataset::open(scratch / "out", DataSplit::Train).header().source.tokenizer_hash);
   EXPECT_EQ(second.load_source_tokenizer()->decode(all_tokens(second)), "three one");
 }
 
@@ -420,7 +421,7 @@ TEST(Prepare, TokenizersOfAnotherDatasetAreRefusedOnLoading) {
   prepare(other, words_tokenizer());
   fs::copy_file(scratch / "other" / "tokenizer.json", scratch / "out" / "tokenizer.json",
                 fs::copy_options::overwrite_existing);
-  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, "train").load_source_tokenizer(); }),
+  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, DataSplit::Train).load_source_tokenizer(); }),
               HasSubstr("is not the tokenizer that made this dataset"));
   EXPECT_THAT(verify_dataset(data.directory), ElementsAre(HasSubstr("is not the tokenizer")));
 }
@@ -433,7 +434,8 @@ TEST(PrepareShared, TinyShakespeareIsCutAsNanoGptCuts) {
   data.document_delimiter = DocumentDelimiter::File;
   data.split = SplitRule::Characters, data.valid_fraction = 0.1;
   prepare(data, {.kind = TokenizerKind::Chars});
-  const Dataset train = Dataset::open(data.directory, "train"), valid = Dataset::open(data.directory, "valid");
+  const Dataset train = Dataset::open(data.directory, DataSplit::Train),
+                valid = Dataset::open(data.directory, DataSplit::Valid);
   EXPECT_EQ(train.num_tokens(), 1'003'854);
   EXPECT_EQ(valid.num_tokens(), 111'540);
   EXPECT_EQ(train.header().source.vocabulary, 65);

@@ -29,7 +29,7 @@ constexpr const char* kLines =
 
 std::shared_ptr<const Dataset> prepared(const DataConfig& config) {
   prepare(config, bytes_tokenizer(), std::nullopt);
-  return std::make_shared<const Dataset>(Dataset::open(config.directory, "train"));
+  return std::make_shared<const Dataset>(Dataset::open(config.directory, DataSplit::Train));
 }
 
 TEST(PromptAnswer, APromptStandsAsItIsAndItsAnswerEndsWithEos) {
