@@ -121,7 +121,7 @@ void check_tokenizers(const fs::path& path, const Tokenizer& source, const Token
 }
 
 void check_prepared_as(const JobConfig& job, const std::string& path, const std::vector<std::string>& overrides) {
-  const std::string differs = prepared_otherwise(job.data.directory, job.data, job.tokenizer, job.target_tokenizer);
+  const std::string differs = prepared_otherwise(job.data.directory, job.text());
   if (differs.empty()) return;
   const std::string key = differs.substr(0, differs.find(' '));
   throw ConfigError(fmt::format("{}{}: {} was prepared otherwise: {}", place_of_key(key, path, overrides), key,

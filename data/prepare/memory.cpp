@@ -31,11 +31,13 @@ double learning(const TokenizerConfig& config) {
 
 }  // namespace
 
-std::string describe_memory(const DataConfig& data, const TokenizerConfig& tokenizer,
-                            const std::optional<TokenizerConfig>& target_tokenizer, int threads) {
+std::string describe_memory(const TextJob& job, int threads) {
+  const DataConfig& data = job.data;
   const double text = text_under_way(threads), files = shards(data);
   double learnt = 0;
-  if (data.tokenizer_file.empty()) learnt = learning(tokenizer) + (target_tokenizer ? learning(*target_tokenizer) : 0);
+  if (data.tokenizer_file.empty()) {
+    learnt = learning(job.tokenizer) + (job.target_tokenizer ? learning(*job.target_tokenizer) : 0);
+  }
   std::string said = fmt::format(
       "memory: {} at most, and the longest record: {} for shards (data.shard_tokens), {} for "
       "text under way (--threads)",

@@ -11,7 +11,7 @@
 #include "data/prepare/output.h"
 #include "data/prepare/prepare.h"
 #include "data/prepare/records/split.h"
-#include "data/prepare/tokenizers.h"
+#include "data/prepare/resolved_text.h"
 
 namespace weft {
 
@@ -22,9 +22,7 @@ inline constexpr size_t kPieceBytes = size_t{1} << 20;     // of a long document
 // them; where one of the same text and settings lies there already, the work goes on from it.
 class Preparation {
  public:
-  // `known`: tokenizers_without_text().
-  Preparation(const DataConfig& data, const TokenizerConfig& tokenizer, const std::optional<TokenizerConfig>& target,
-              Tokenizers known, const PrepareOptions& options);
+  Preparation(ResolvedText text, const PrepareOptions& options);
 
   std::vector<PrepareInput> inputs() const;
   Corpus& corpus() { return corpus_; }
@@ -43,14 +41,12 @@ class Preparation {
   void tokenise(const Tokenizers& tokenizers, const fs::path& directory);
   void save_beside(const fs::path& directory, std::future<void>& saving);
   Journal journal_so_far();
-  bool own_target() const { return has_own_target(data_, target_tokenizer_); }
+  const DataConfig& data() const { return text_.job.data; }
+  bool own_target() const { return text_.job.has_own_target(); }
   const char* source_file() const { return own_target() ? "source-tokenizer.json" : "tokenizer.json"; }
   static const char* target_file() { return "target-tokenizer.json"; }
 
-  const DataConfig& data_;
-  const TokenizerConfig& tokenizer_;
-  const std::optional<TokenizerConfig>& target_tokenizer_;
-  const Tokenizers known_;
+  const ResolvedText text_;
   const PrepareOptions& options_;
   Corpus corpus_;
   std::optional<Journal> found_;  // what an earlier run left

@@ -2,15 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/files.h"
 #include "data/dataset/manifest.h"
-#include "data/prepare/config.h"
-#include "data/tokenizer/config.h"
+#include "data/prepare/text_job.h"
 
 namespace weft {
 
@@ -57,25 +55,21 @@ struct PrepareReport {
 // names of files among them. Where it holds another: DataError unless forced. Whatever stops it, readers find the old
 // dataset, the new one, or none; never a part. ConfigError and DataError state what is wrong with settings and text,
 // with file and line.
-PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
-                      const std::optional<TokenizerConfig>& target_tokenizer = {}, const PrepareOptions& options = {});
+PrepareReport prepare(const TextJob& job, const PrepareOptions& options = {});
 
 // The first setting that says otherwise than what a dataset was made with, as "data.KEY was "A" and is now "B""; empty
 // if none does. Keys at their default are as good as absent; those that change no id (shard_tokens,
 // max_unknown_fraction) may differ, and a tokenizer's file may lie elsewhere if it is the same tokenizer. DataError as
 // Dataset::open().
-std::string prepared_otherwise(const fs::path& directory, const DataConfig& data, const TokenizerConfig& tokenizer,
-                               const std::optional<TokenizerConfig>& target_tokenizer);
+std::string prepared_otherwise(const fs::path& directory, const TextJob& job);
 
 // The errors of prepare() that can be known before any text is read, or but a little of it: what job files say of text
 // and tokenizers fits together, its files are there and can be read, and its tokenizers load and have the specials that
 // sequences need, and the first records of each split are what the format says. Pipes are left alone.
-void check_preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
-                       const std::optional<TokenizerConfig>& target_tokenizer = {});
+void check_preparation(const TextJob& job);
 
 // What prepare() holds in memory at most, as far as settings bound it, and which these are: one line.
-std::string describe_memory(const DataConfig& data, const TokenizerConfig& tokenizer,
-                            const std::optional<TokenizerConfig>& target_tokenizer, int threads);
+std::string describe_memory(const TextJob& job, int threads);
 
 // A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy; what was left out.
 std::string describe(const PrepareReport& report);

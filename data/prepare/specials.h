@@ -22,6 +22,13 @@ SideSpecials target_specials(const Tokenizer& tokenizer);
 // Of either side of a prompt and its answer: an answer ends with `eos`.
 SideSpecials answer_specials(const Tokenizer& tokenizer);
 
+// What stands around the two sides of a record; a document has its source side alone, and ends with `eos` if the
+// tokenizer has one. ConfigError if a tokenizer lacks a special that sequences need.
+struct RecordSpecials {
+  SideSpecials source, target;
+};
+RecordSpecials specials_of(const DataConfig& config, const Tokenizer& source, const Tokenizer& target);
+
 // A source sentence as preparation stores it: the ids of the text between its specials. Neither cut nor dropped if it
 // is longer than the job allows.
 std::vector<int32_t> encode_source(const std::string& text, const Tokenizer& tokenizer, const DataConfig& config);

@@ -23,7 +23,7 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
   const MeshLayout layout = layout_for(ranks, static_cast<int>(job.parallel.tp));
   const fs::path dataset = job.data.directory;
   if (!is_prepared(dataset)) {
-    check_preparation(job.data, job.tokenizer, job.target_tokenizer);
+    check_preparation(job.text());
     return fmt::format("dataset: {} is not prepared yet (weft prepare); its text can be read", dataset.string());
   }
   const std::vector<DatasetSource> sources = job.data.sources();

@@ -114,7 +114,7 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   job.data.test.files = {scratch.write("test.tsv", "a 1\tba\n" + longer + "\tb\nb 2\tb b b b b b b b b b\n")};
   job.data.max_target_tokens = 6;
   job.data.heldout_overlong_pairs = OverlongPairs::Truncate;
-  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  prepare(job.text());
   EvaluateOptions testing = options();
   testing.split = DataSplit::Test;
   testing.overrides = {"data.directory=" + job.data.directory};
@@ -147,10 +147,10 @@ TEST_F(TranslationEvaluation, ADatasetThatDoesNotFitTheModelIsRefused) {
   const std::string own = (scratch / "data" / "tokenizer.json").string();
   job.data.directory = (scratch / "letters").string();
   job.data.train.files = {scratch.write("other.tsv", "qx\tba\nxq\tab\n")}, job.data.valid = job.data.train;
-  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  prepare(job.text());
   job.data.tokenizer_file = job.data.directory + "/tokenizer.json", job.data.target_tokenizer_file = own;
   job.data.directory = (scratch / "other").string();
-  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  prepare(job.text());
   EvaluateOptions other = options();
   other.overrides = {"data.directory=" + job.data.directory};
   EXPECT_THROW(evaluate(other), DataError) << "another source tokenizer";

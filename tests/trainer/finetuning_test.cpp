@@ -41,7 +41,7 @@ class Finetuning : public testing::Test {
 
   JobConfig tuned(std::vector<std::string> overrides = {}, const std::string& name = "tuned") {
     JobConfig job = unprepared(std::move(overrides), name);
-    prepare(job.data, job.tokenizer, job.target_tokenizer);
+    prepare(job.text());
     return job;
   }
   JobConfig unprepared(const std::vector<std::string>& overrides, const std::string& name) {

@@ -34,7 +34,7 @@ class MixedRun : public testing::Test {
     other.data.directory = (scratch_ / directory).string();
     other.data.train.files = {scratch_.write(file, text)};
     other.data.tokenizer_file = run.job().data.directory + "/tokenizer.json";
-    prepare(other.data, other.tokenizer, {});
+    prepare({other.data, other.tokenizer});
     run.job().data.mixture = {{.directory = other.data.directory, .weight = 1}};
   }
   // A directory that holds the run's checkpoint of step 3 alone.

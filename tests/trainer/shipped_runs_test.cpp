@@ -31,7 +31,7 @@ class ShippedRuns : public testing::Test {
 
   // Trains; expects the loss to fall from that of an untrained model. Returns the number of parameters.
   int64_t expect_learning(const JobConfig& job) const {
-    prepare(job.data, job.tokenizer, job.target_tokenizer);
+    prepare(job.text());
     Context context(Device{}, 1);
     Mesh mesh = Mesh::single();
     Trainer trainer(context, mesh, job);

@@ -56,10 +56,8 @@ BySplit<TextFiles> files_of_splits(const DataConfig& config) {
           resolve_files(config.test, config.format)};
 }
 
-Corpus::Corpus(const DataConfig& config, int threads)
-    : config_(config), threads_(threads), bad_(config.bad_records == BadRecordPolicy::Skip) {
-  config_.check();
-  files_ = files_of_splits(config_);
+Corpus::Corpus(const DataConfig& config, BySplit<TextFiles> files, int threads)
+    : config_(config), threads_(threads), files_(std::move(files)), bad_(config.bad_records == BadRecordPolicy::Skip) {
   const bool two_sided = config_.format == TextFormat::Parallel;
   for (const DataSplit split : kSplits) {
     TextFiles& files = files_[static_cast<size_t>(split)];

@@ -47,8 +47,9 @@ BySplit<TextFiles> files_of_splits(const DataConfig& config);
 // All text of a configuration, each record with its split, in an order that depends on the text alone.
 class Corpus {
  public:
-  // Copies pipes to the end (text_file.h). `threads` parse; what they find does not depend on their number.
-  explicit Corpus(const DataConfig& config, int threads = 1);
+  // `files`: files_of_splits(). Copies pipes to the end (text_file.h). `threads` parse; what they find does not depend
+  // on their number.
+  Corpus(const DataConfig& config, BySplit<TextFiles> files, int threads = 1);
 
   bool has(DataSplit split) const;  // may hold records
   // Does a split hold more than one record? Reads no more than that.

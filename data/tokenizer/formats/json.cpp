@@ -16,35 +16,40 @@ int hex_digit(char c) {
   return -1;
 }
 
+// DataError with what was found unless it is what was wanted.
+void expect(bool is_wanted, const char* wanted, const TokenizerJson& found, const std::string& where) {
+  if (!is_wanted) throw DataError(fmt::format("{}: expected {}, got {}", where, wanted, json_excerpt(found)));
+}
+
 }  // namespace
 
 const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where) {
-  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, json_excerpt(object));
+  expect(object.is_object(), "an object", object, where);
   const auto found = object.find(name);
   require<DataError>(found != object.end(), "{}: \"{}\" is missing", where, name);
   return *found;
 }
 
 const TokenizerJson& json_list(const TokenizerJson& value, const std::string& where) {
-  require<DataError>(value.is_array(), "{}: expected a list, got {}", where, json_excerpt(value));
+  expect(value.is_array(), "a list", value, where);
   return value;
 }
 
 std::string json_name(const TokenizerJson& value, const std::string& where) {
-  require<DataError>(value.is_string() && !value.get_ref<const std::string&>().empty(),
-                     "{}: expected a string that is not empty, got {}", where, json_excerpt(value));
+  expect(value.is_string() && !value.get_ref<const std::string&>().empty(), "a string that is not empty", value, where);
   return value.get<std::string>();
 }
 
 int32_t json_id(const TokenizerJson& value, const std::string& where) {
   const bool fits = value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(kMaxTokenId);
-  require<DataError>(fits, "{}: expected an id of 0 to {}, got {}", where, kMaxTokenId, json_excerpt(value));
+  static const std::string kWanted = fmt::format("an id of 0 to {}", kMaxTokenId);
+  expect(fits, kWanted.c_str(), value, where);
   return value.get<int32_t>();
 }
 
 void json_only_members(const TokenizerJson& object, std::initializer_list<std::string_view> names,
                        const std::string& where) {
-  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, json_excerpt(object));
+  expect(object.is_object(), "an object", object, where);
   for (const auto& [name, value] : object.items()) {
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
     require<DataError>(known, "{}: unknown member \"{}\" (known here: {})", where, name, fmt::join(names, ", "));
@@ -60,8 +65,8 @@ TokenizerJson bytes_to_json(std::string_view bytes) {
 
 std::string bytes_from_json(const TokenizerJson& value, const std::string& where) {
   if (value.is_string()) return value.get<std::string>();
-  require<DataError>(value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string(),
-                     "{}: expected a string or {{\"hex\": \"...\"}}, got {}", where, json_excerpt(value));
+  expect(value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string(),
+         "a string or {\"hex\": \"...\"}", value, where);
   const auto& hex = value["hex"].get_ref<const std::string&>();
   std::string bytes;
   for (size_t i = 0; i < hex.size(); i += 2) {

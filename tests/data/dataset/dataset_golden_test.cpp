@@ -35,7 +35,7 @@ TEST(GoldenDataset, DISABLED_MakeVersion2) {
   config.max_target_tokens = 5;
   config.max_unknown_fraction = 1;
   config.test.files = {"heldout.tsv"};
-  prepare(config, words_tokenizer(), words_tokenizer());
+  prepare({config, words_tokenizer(), words_tokenizer()});
 }
 
 TEST(GoldenDataset, PairsOfVersion2AreReadWithTheirText) {
@@ -54,8 +54,8 @@ TEST(GoldenDataset, PairsOfVersion2AreReadWithTheirText) {
 // Made the folders stream/ and pairs/ from text.txt and pairs.tsv; run it in a copy of the folder:
 //   data_prepare_test --gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Make'
 TEST(GoldenDataset, DISABLED_Make) {
-  prepare(stream_config(), bytes_tokenizer());
-  prepare(pairs_config(), words_tokenizer(), words_tokenizer());
+  prepare({stream_config(), bytes_tokenizer()});
+  prepare({pairs_config(), words_tokenizer(), words_tokenizer()});
 }
 
 TEST(GoldenDataset, StreamOfVersion1IsRead) {
@@ -92,16 +92,16 @@ TEST(GoldenDataset, ArePreparedAlreadyThoughKeysWereRenamed) {
   fs::copy(kGolden, scratch.path(), fs::copy_options::recursive);
   const fs::path here = fs::current_path();
   fs::current_path(scratch.path());
-  const PrepareReport stream = prepare(stream_config(), bytes_tokenizer());
+  const PrepareReport stream = prepare({stream_config(), bytes_tokenizer()});
   DataConfig longer = pairs_config();
   longer.max_source_tokens = 9;
   std::string changed;
   try {
-    prepare(longer, words_tokenizer(), words_tokenizer());
+    prepare({longer, words_tokenizer(), words_tokenizer()});
   } catch (const Error& error) {
     changed = error.what();
   }
-  const PrepareReport pairs = prepare(pairs_config(), words_tokenizer(), words_tokenizer());
+  const PrepareReport pairs = prepare({pairs_config(), words_tokenizer(), words_tokenizer()});
   fs::current_path(here);
   EXPECT_TRUE(stream.already_prepared);
   EXPECT_TRUE(pairs.already_prepared);

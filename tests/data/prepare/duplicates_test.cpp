@@ -34,7 +34,7 @@ DataConfig three_splits(const Scratch& scratch, DuplicatePolicy policy) {
 TEST(Duplicates, TheyAreKeptAndNotCountedByDefault) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Keep);
-  const PrepareReport report = prepare(data, words_tokenizer());
+  const PrepareReport report = prepare({data, words_tokenizer()});
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).records, 6);
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).duplicates, 0);
 }
@@ -42,7 +42,7 @@ TEST(Duplicates, TheyAreKeptAndNotCountedByDefault) {
 TEST(Duplicates, TheyAreCountedWithinASplitAndBetweenSplits) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Count);
-  const PrepareReport report = prepare(data, words_tokenizer());
+  const PrepareReport report = prepare({data, words_tokenizer()});
   const Manifest manifest = read_manifest(data.directory);
   const SplitEntry &train = manifest.splits.at(DataSplit::Train), &valid = manifest.splits.at(DataSplit::Valid),
                    &test = manifest.splits.at(DataSplit::Test);
@@ -59,7 +59,7 @@ TEST(Duplicates, TheyAreCountedWithinASplitAndBetweenSplits) {
 TEST(Duplicates, DroppedOnesLeaveTheTrainingTextAlone) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Drop);
-  const PrepareReport report = prepare(data, words_tokenizer());
+  const PrepareReport report = prepare({data, words_tokenizer()});
   EXPECT_EQ(words_of(data, DataSplit::Train), "a c");
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).dropped_duplicate, 4);
   EXPECT_EQ(report.manifest.splits.at(DataSplit::Valid).records, 4);
@@ -78,7 +78,7 @@ TEST(Duplicates, NoTextIsOnBothSidesOfASplitByHashOrPosition) {
     data.max_unknown_fraction = 1;
     // One id for each word, so that equal ids are equal text.
     TokenizerConfig bytes = bytes_tokenizer();
-    prepare(data, bytes, {}, {.force = true});
+    prepare({data, bytes}, {.force = true});
     std::set<std::string> held_out;
     std::istringstream valid(words_of(data, DataSplit::Valid)), train(words_of(data, DataSplit::Train));
     int64_t kept = 0;
@@ -98,7 +98,7 @@ TEST(Duplicates, PairsAreEqualWhereBothSidesAre) {
   const Scratch scratch;
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb c\na b\tc\na\tb\na\tb c\nab\t c\n")});
   data.duplicates = DuplicatePolicy::Drop;
-  EXPECT_EQ(prepare(data, bytes_tokenizer()).manifest.splits.at(DataSplit::Train).records, 4);
+  EXPECT_EQ(prepare({data, bytes_tokenizer()}).manifest.splits.at(DataSplit::Train).records, 4);
 }
 
 }  // namespace

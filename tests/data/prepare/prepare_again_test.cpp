@@ -20,10 +20,10 @@ class PrepareAgain : public testing::Test {
   PrepareAgain() {
     data_ = text_config(scratch_, {scratch_.write("a.txt", "one two\n"), scratch_.write("b.txt", "three\n")});
     data_.shard_tokens = 3;
-    prepare(data_, words_tokenizer());
+    prepare({data_, words_tokenizer()});
     before_ = contents(data_.directory);
   }
-  PrepareReport again(bool force = false) { return prepare(data_, words_tokenizer(), {}, {.force = force}); }
+  PrepareReport again(bool force = false) { return prepare({data_, words_tokenizer()}, {.force = force}); }
   template <class Change>
   void change_manifest(Change&& change) {
     Manifest manifest = read_manifest(data_.directory);
@@ -76,7 +76,7 @@ TEST_F(PrepareAgain, WhatDiffersIsNamed) {
   data_.valid.files = {};
   data_.train.files.push_back(scratch_.write("b.txt", "three four\n"));
   EXPECT_THAT(refusal(), HasSubstr("had 6 bytes and has 11"));
-  EXPECT_THAT(error_of([&] { prepare(data_, bytes_tokenizer()); }), HasSubstr("tokenizer."));
+  EXPECT_THAT(error_of([&] { prepare({data_, bytes_tokenizer()}); }), HasSubstr("tokenizer."));
 }
 
 // A dataset of a version that had no such key: it did what the key's default says.

@@ -72,7 +72,7 @@ class PrepareKilled : public testing::Test {
     return data;
   }
   static void make(const DataConfig& data) {
-    prepare(data, {.kind = TokenizerKind::Chars}, {}, {.threads = 2, .force = true});
+    prepare({data, {.kind = TokenizerKind::Chars}}, {.threads = 2, .force = true});
   }
   double seconds_to_make(const DataConfig& data) const {
     const auto begin = steady_clock::now();
@@ -185,9 +185,9 @@ TEST(PrepareUnwritable, TheDirectoryIsNamed) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one\n")});
   data.directory = "/proc/weft/out";
-  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }), HasSubstr("cannot make directory /proc/weft/out"));
+  EXPECT_THAT(error_of([&] { prepare({data, bytes_tokenizer()}); }), HasSubstr("cannot make directory /proc/weft/out"));
   data.directory = scratch.write("file", "x");
-  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }), HasSubstr("file"));
+  EXPECT_THAT(error_of([&] { prepare({data, bytes_tokenizer()}); }), HasSubstr("file"));
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ TEST_F(ByBleu, IsRefusedWhereNothingCanBeCompared) {
 TEST_F(ByBleu, IsRefusedBeforeTheFirstStepWithoutPairsOrTheirText) {
   job.data.directory = (scratch / "training-alone").string();
   job.data.valid.files.clear();
-  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  prepare(job.text());
   Context context(Device{}, 1);
   Mesh mesh = Mesh::single();
   const auto refused = error_of([&] { Trainer(context, mesh, job); });
