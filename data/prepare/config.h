@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "base/config/fields.h"
 #include "base/config/renamed_keys.h"
+#include "base/enum_table.h"
 #include "data/dataset/dataset.h"
 
 namespace weft {
@@ -30,6 +32,15 @@ struct EnumNames<TextFormat> {
       {"prompt_answer", TextFormat::PromptAnswer},
   });
 };
+
+// What the records of a format become.
+inline constexpr EnumTable<TextFormat, DatasetKind> kKindOfFormat = {
+    {TextFormat::Text, DatasetKind::Stream},          {TextFormat::Jsonl, DatasetKind::Stream},
+    {TextFormat::Parallel, DatasetKind::Pairs},       {TextFormat::Tsv, DatasetKind::Pairs},
+    {TextFormat::PromptAnswer, DatasetKind::Answers},
+};
+// The names of the formats that become one of these kinds, for messages: "text, jsonl or prompt_answer".
+std::string formats_of(std::initializer_list<DatasetKind> kinds);
 
 enum class DocumentDelimiter { BlankLine, File, Line, Separator };
 template <>
@@ -252,10 +263,11 @@ struct DataConfig {
         "anew at each, and so do positions. Changes no prepared dataset.");
   }
 
-  bool is_translation() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }
+  DatasetKind kind() const { return kKindOfFormat[format]; }
+  bool is_translation() const { return kind() == DatasetKind::Pairs; }
   // A record has two sides: source and target, or prompt and answer.
-  bool is_pairs() const { return is_translation() || format == TextFormat::PromptAnswer; }
-  // Each is one document.
+  bool is_pairs() const { return has_two_sides(kind()); }
+  // Each file is one document.
   bool keeps_files_whole() const { return format == TextFormat::Text && document_delimiter == DocumentDelimiter::File; }
   // What is read: the dataset of `directory`, then those of `mixture`.
   std::vector<DatasetSource> sources() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/preparation.h"
+#include "data/prepare/records/text_blocks.h"
 
 namespace weft {
 

@@ -34,9 +34,7 @@ std::vector<PrepareInput> Preparation::inputs() const {
 
 Manifest Preparation::describe_sides(const Tokenizers& tokenizers) const {
   Manifest manifest;
-  manifest.kind = data().is_translation() ? DatasetKind::Pairs
-                  : data().is_pairs()     ? DatasetKind::Answers
-                                          : DatasetKind::Stream;
+  manifest.kind = data().kind();
   manifest.source = side_of(*tokenizers.source, source_file());
   manifest.target = own_target() ? side_of(*tokenizers.target, target_file()) : manifest.source;
   const int64_t largest = std::max(manifest.source.vocabulary, manifest.target.vocabulary);

@@ -12,8 +12,8 @@
 
 #include "data/dataset/manifest.h"
 #include "data/prepare/config.h"
+#include "data/prepare/records/record_reader.h"
 #include "data/prepare/records/split.h"
-#include "data/prepare/records/text_source.h"
 #include "data/prepare/specials.h"
 #include "data/text/bad_records.h"
 #include "data/tokenizer/tokenizer.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/dataset/data_split.h"
-#include "data/prepare/records/text_source.h"
+#include "data/prepare/records/record_reader.h"
 
 namespace weft {
 

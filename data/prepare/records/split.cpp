@@ -83,9 +83,9 @@ bool Corpus::needs_size() const { return by_position(config_) && holds_out(confi
 
 bool Corpus::holds_several() {
   for (const TextFiles& files : files_) {
-    TextSource source(config_, files, bad_, 1);
+    const auto source = open_records(config_, files, bad_, 1);
     TextRecord record;
-    if (source.next(record) && source.next(record)) return true;
+    if (source->next(record) && source->next(record)) return true;
   }
   return false;
 }
@@ -94,7 +94,7 @@ void Corpus::check_beginnings() {
   if (config_.bad_records == BadRecordPolicy::Skip || config_.keeps_files_whole()) return;
   for (const TextFiles& files : files_) {
     TextRecord record;
-    TextSource(config_, files, bad_, 1).next(record);
+    open_records(config_, files, bad_, 1)->next(record);
   }
 }
 
@@ -150,8 +150,8 @@ void Corpus::rewind() {
   source_ = open(0);
 }
 
-std::unique_ptr<TextSource> Corpus::open(size_t files) {
-  return std::make_unique<TextSource>(config_, files_[files], bad_, threads_);
+std::unique_ptr<RecordReader> Corpus::open(size_t files) {
+  return open_records(config_, files_[files], bad_, threads_);
 }
 
 void Corpus::close_source() {

@@ -13,7 +13,7 @@
 
 #include "data/prepare/config.h"
 #include "data/prepare/records/duplicates.h"
-#include "data/prepare/records/text_source.h"
+#include "data/prepare/records/record_reader.h"
 #include "data/text/bad_records.h"
 
 namespace weft {
@@ -82,7 +82,7 @@ class Corpus {
   void walk(const std::function<void(const Corpus&)>& tick, const std::function<bool()>& step);
   void cut(TextRecord&& record);
 
-  std::unique_ptr<TextSource> open(size_t files);
+  std::unique_ptr<RecordReader> open(size_t files);
   void close_source();
 
   const DataConfig config_;
@@ -95,7 +95,7 @@ class Corpus {
   std::optional<Duplicates> duplicates_;
   BadRecords bad_;
 
-  std::unique_ptr<TextSource> source_;
+  std::unique_ptr<RecordReader> source_;
   size_t reading_ = 0;  // index into files_ of source_
   uint64_t finished_ = 0;
   std::vector<uint64_t> checksums_;
