@@ -79,7 +79,8 @@ void DataConfig::check() const {
                        enum_name(format));
   require<ConfigError>(separated == !separator.empty(), "data: `separator` is {}, but document_delimiter is {}",
                        separator.empty() ? "not set" : "set", enum_name(document_delimiter));
-  require<ConfigError>(format != TextFormat::Jsonl || !json_field.empty(), "data: `json_field` is empty");
+  const bool has_field = format == TextFormat::Jsonl || format == TextFormat::Csv;
+  require<ConfigError>(!has_field || !json_field.empty(), "data: `json_field` is empty");
   require<ConfigError>(!document_mask || !is_pairs(),
                        "data: document_mask is for streams of documents; format {} has none, set it to false",
                        enum_name(format));

@@ -18,6 +18,7 @@ namespace weft {
 enum class TextFormat {
   Text,          // plain text, cut into documents by DocumentDelimiter
   Jsonl,         // one JSON object a line; one field of it is a document
+  Csv,           // records of comma-separated fields, quoted or not; one column is a document
   Parallel,      // two files a side by side: line n of one translates line n of the other
   Tsv,           // two columns of tab-separated lines
   PromptAnswer,  // one JSON object a line; two fields of it are a prompt and its answer
@@ -27,6 +28,7 @@ struct EnumNames<TextFormat> {
   static constexpr auto kNames = std::to_array<std::pair<std::string_view, TextFormat>>({
       {"text", TextFormat::Text},
       {"jsonl", TextFormat::Jsonl},
+      {"csv", TextFormat::Csv},
       {"parallel", TextFormat::Parallel},
       {"tsv", TextFormat::Tsv},
       {"prompt_answer", TextFormat::PromptAnswer},
@@ -35,9 +37,9 @@ struct EnumNames<TextFormat> {
 
 // What the records of a format become.
 inline constexpr EnumTable<TextFormat, DatasetKind> kKindOfFormat = {
-    {TextFormat::Text, DatasetKind::Stream},          {TextFormat::Jsonl, DatasetKind::Stream},
-    {TextFormat::Parallel, DatasetKind::Pairs},       {TextFormat::Tsv, DatasetKind::Pairs},
-    {TextFormat::PromptAnswer, DatasetKind::Answers},
+    {TextFormat::Text, DatasetKind::Stream}, {TextFormat::Jsonl, DatasetKind::Stream},
+    {TextFormat::Csv, DatasetKind::Stream},  {TextFormat::Parallel, DatasetKind::Pairs},
+    {TextFormat::Tsv, DatasetKind::Pairs},   {TextFormat::PromptAnswer, DatasetKind::Answers},
 };
 // The names of the formats that become one of these kinds, for messages: "text, jsonl or prompt_answer".
 std::string formats_of(std::initializer_list<DatasetKind> kinds);
@@ -115,10 +117,9 @@ struct SplitFiles {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("files", files,
-            "Files, directories or patterns (format text, jsonl, tsv, prompt_answer); plain, gzip or zstd.");
-    v.field("source", source, "The same of the source language (format parallel).");
-    v.field("target", target, "The same of the target language, as many files (format parallel).");
+    v.field("files", files, "Files, directories or patterns (any format but parallel); plain, gzip or zstd.");
+    v.field("source", source, "Files of the source language (format parallel).");
+    v.field("target", target, "Files of the target language, as many as of the source (format parallel).");
   }
   bool empty() const { return files.empty() && source.empty() && target.empty(); }
 };
@@ -186,10 +187,10 @@ struct DataConfig {
             "More prepared datasets that are trained on with it, each with its weight (docs/batches.md); weft prepare "
             "makes data.directory alone.");
     v.field("format", format,
-            "text: plain text for a language model. jsonl: the same from a field of JSON lines. parallel: translation "
-            "from two files. tsv: translation from two columns. prompt_answer: JSON lines with a prompt and an answer "
-            "each, "
-            "for a language model that learns the answers alone.",
+            "text: plain text for a language model. jsonl: text in a field of JSON lines. csv: text in a column of CSV "
+            "files, whose first record names the columns. parallel: translation from two files. tsv: translation from "
+            "two tab-separated columns. prompt_answer: JSON lines with a prompt and an answer each, for a language "
+            "model that learns the answers alone.",
             kPrepared);
     v.field("train", train, "Text to train on; with a split rule other than files, all text.", kPrepared);
     v.field("valid", valid, "Text to validate on (split: files).", kPrepared);
@@ -198,7 +199,8 @@ struct DataConfig {
             "What separates documents (format text): blank_line, file (each file is one), line, or separator.",
             kPrepared);
     v.field("separator", separator, "The string between documents (document_delimiter: separator).", kPrepared);
-    v.field("json_field", json_field, "The field that holds the text (format jsonl).", kPrepared);
+    v.field("json_field", json_field, "The field (format jsonl) or column (format csv) that holds the text.",
+            kPrepared);
     v.field("prompt_field", prompt_field, "The field that holds the prompt (format prompt_answer).", kPrepared);
     v.field("answer_field", answer_field,
             "The field that holds the answer, whose text follows the prompt's at once (format prompt_answer).",
@@ -207,7 +209,8 @@ struct DataConfig {
             {Range{.min = 1}, kPrepared});
     v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).",
             {Range{.min = 1}, kPrepared});
-    v.field("skip_lines", skip_lines, "Lines at the beginning of each file that are no text, such as a header.",
+    v.field("skip_lines", skip_lines,
+            "Lines to skip at the beginning of each file, such as a header (format csv: before its header).",
             {Range{.min = 0}, kPrepared});
     v.field(
         "bad_records", bad_records,

@@ -14,7 +14,7 @@
 namespace weft {
 
 // Why a record cannot be taken.
-enum class BadRecord { NotJson, NoObject, NoField, NoString, Nul, TooFewColumns, NotUtf8 };
+enum class BadRecord { NotJson, NoObject, NoField, NoString, Nul, TooFewColumns, Malformed, NotUtf8 };
 template <>
 struct EnumNames<BadRecord> {
   static constexpr auto kNames = std::to_array<std::pair<std::string_view, BadRecord>>({
@@ -24,6 +24,7 @@ struct EnumNames<BadRecord> {
       {"a field that is no string", BadRecord::NoString},
       {"a NUL byte", BadRecord::Nul},
       {"too few columns", BadRecord::TooFewColumns},
+      {"not written as its format asks", BadRecord::Malformed},
       {"not valid UTF-8", BadRecord::NotUtf8},
   });
 };

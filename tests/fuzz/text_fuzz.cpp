@@ -94,6 +94,8 @@ bool reads_jsonl(std::span<const uint8_t> bytes) {
 
 bool reads_tsv(std::span<const uint8_t> bytes) { return takes_all(bytes, {.format = TextFormat::Tsv}); }
 
+bool reads_csv(std::span<const uint8_t> bytes) { return takes_all(bytes, {.format = TextFormat::Csv}); }
+
 bool reads_gzip(std::span<const uint8_t> bytes) { return begins_with(bytes, "\x1F\x8B") && decompresses(bytes); }
 
 bool reads_zstd(std::span<const uint8_t> bytes) {
