@@ -43,8 +43,8 @@ class TextLines {
   int64_t line_ = 0;
 };
 
-// Nothing but blanks of ASCII.
-inline bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos; }
+// Only spaces, tabs and other ASCII blanks, no line end.
+inline bool is_blank_line(std::string_view line) { return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos; }
 
 inline void strip_return(std::string_view& line) {
   if (line.ends_with('\r')) line.remove_suffix(1);

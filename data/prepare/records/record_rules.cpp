@@ -27,7 +27,7 @@ size_t whole_paragraphs(std::string_view text) {
   size_t end = whole_lines(text);
   while (end > 0) {
     const size_t begin = whole_lines(text.substr(0, end - 1));
-    if (is_blank(text.substr(begin, end - 1 - begin))) return end;
+    if (is_blank_line(text.substr(begin, end - 1 - begin))) return end;
     end = begin;
   }
   return 0;
@@ -64,7 +64,7 @@ class Paragraphs : public RecordRule {
   bool read(TextLines& text, TextLines&, TextRecord& record) const override {
     std::string_view line;
     while (text.next(line)) {
-      if (is_blank(line)) {
+      if (is_blank_line(line)) {
         if (!record.source.empty()) break;
         continue;
       }
@@ -119,7 +119,7 @@ class JsonLines : public RecordRule {
     while (text.next(line)) {
       record.line = text.line();
       record.on_one_line = true;
-      if (is_blank(line)) continue;
+      if (is_blank_line(line)) continue;
       if (line.find('\0') != std::string_view::npos) throw nul_error();
       read_json_fields(line, std::span(fields).first(has_answer_ ? 2 : 1));
       if (!record.source.empty() || has_answer_) return true;

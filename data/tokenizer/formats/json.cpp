@@ -16,40 +16,39 @@ int hex_digit(char c) {
   return -1;
 }
 
-// DataError with what was found unless it is what was wanted.
-void expect(bool is_wanted, const char* wanted, const TokenizerJson& found, const std::string& where) {
-  if (!is_wanted) throw DataError(fmt::format("{}: expected {}, got {}", where, wanted, json_excerpt(found)));
-}
-
 }  // namespace
 
+void refuse_json(const TokenizerJson& found, std::string_view wanted, const std::string& where) {
+  throw DataError(fmt::format("{}: expected {}, got {}", where, wanted, json_excerpt(found)));
+}
+
 const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where) {
-  expect(object.is_object(), "an object", object, where);
+  if (!object.is_object()) refuse_json(object, "an object", where);
   const auto found = object.find(name);
   require<DataError>(found != object.end(), "{}: \"{}\" is missing", where, name);
   return *found;
 }
 
 const TokenizerJson& json_list(const TokenizerJson& value, const std::string& where) {
-  expect(value.is_array(), "a list", value, where);
+  if (!value.is_array()) refuse_json(value, "a list", where);
   return value;
 }
 
 std::string json_name(const TokenizerJson& value, const std::string& where) {
-  expect(value.is_string() && !value.get_ref<const std::string&>().empty(), "a string that is not empty", value, where);
+  const bool is_name = value.is_string() && !value.get_ref<const std::string&>().empty();
+  if (!is_name) refuse_json(value, "a string that is not empty", where);
   return value.get<std::string>();
 }
 
 int32_t json_id(const TokenizerJson& value, const std::string& where) {
   const bool fits = value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(kMaxTokenId);
-  static const std::string kWanted = fmt::format("an id of 0 to {}", kMaxTokenId);
-  expect(fits, kWanted.c_str(), value, where);
+  if (!fits) refuse_json(value, fmt::format("an id of 0 to {}", kMaxTokenId), where);
   return value.get<int32_t>();
 }
 
 void json_only_members(const TokenizerJson& object, std::initializer_list<std::string_view> names,
                        const std::string& where) {
-  expect(object.is_object(), "an object", object, where);
+  if (!object.is_object()) refuse_json(object, "an object", where);
   for (const auto& [name, value] : object.items()) {
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
     require<DataError>(known, "{}: unknown member \"{}\" (known here: {})", where, name, fmt::join(names, ", "));
@@ -65,8 +64,8 @@ TokenizerJson bytes_to_json(std::string_view bytes) {
 
 std::string bytes_from_json(const TokenizerJson& value, const std::string& where) {
   if (value.is_string()) return value.get<std::string>();
-  expect(value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string(),
-         "a string or {\"hex\": \"...\"}", value, where);
+  const bool is_hex = value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string();
+  if (!is_hex) refuse_json(value, "a string or {\"hex\": \"...\"}", where);
   const auto& hex = value["hex"].get_ref<const std::string&>();
   std::string bytes;
   for (size_t i = 0; i < hex.size(); i += 2) {

@@ -142,7 +142,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(Json::array(), "expected an object");
   fails(without("format"), "\"format\" is missing");
   fails(with("/format", "tiktoken"), "format is \"tiktoken\"");
-  fails(with("/version", 2), "version 2, this weft reads version 1");
+  fails(with("/version", 2), "version: expected version 1, which this weft reads, got 2");
   fails(with("/version", "1"), "version \"1\"");
   fails(with("/kind", "unigram"), "\"unigram\" is not bpe, bytes, chars, words or sentencepiece");
   fails(with("/more", 1), "unknown member \"more\"");
