@@ -32,7 +32,7 @@ struct ReadOptions {
   // seen across it. See end_of_documents().
   bool document_mask = false;
 };
-// The token that ends each document of a stream, for a document mask. DataError if there is none.
+// The token that ends each document of a stream, for a document mask. DataError if the tokenizer has no eos.
 int32_t end_of_documents(const Dataset& dataset);
 std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset,
                                                   const ReadOptions& options = {});

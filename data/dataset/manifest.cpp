@@ -157,7 +157,7 @@ E value_named(const std::string& name, const std::string& where) {
     if (known == name) return value;
     names.push_back(known);
   }
-  throw DataError(fmt::format("{}: \"{}\" is none of {}", where, name, fmt::join(names, ", ")));
+  throw DataError(fmt::format("{}: \"{}\" is not one of {}", where, name, fmt::join(names, ", ")));
 }
 
 DatasetSide parse_side(const Node& node) {
@@ -291,7 +291,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   if (version < kFirstDatasetVersion || version > kDatasetVersion) {
     throw DataError(fmt::format("{} is of version {}; this weft reads versions {} to {}", where, version,
                                 kFirstDatasetVersion, kDatasetVersion),
-                    "prepare the dataset anew, or use the weft that wrote it");
+                    "prepare the dataset again, or use the weft that wrote it");
   }
   const uint64_t stated = root.at("checksum").checksum();
   Json body = json;

@@ -99,7 +99,7 @@ class SplitWriter {
 
   // Of shards that were full, so far.
   const std::vector<ShardEntry>& entries() const { return entries_; }
-  // All that a writer of the same split needs to go on from here, the files of entries() apart (base/archive.h).
+  // The state from which another writer of the split continues (base/archive.h), without the files of entries().
   template <class Archive>
   void archive(Archive& a) {
     a(pending_), a(entries_);

@@ -59,7 +59,7 @@ enum class SplitRule {
   Files,       // train, valid and test name their own files
   Hash,        // each record by a keyed hash of its index
   Records,     // the first records train, the next validate, the last test
-  Characters,  // the same by characters, through the middle of a document if the boundary falls there
+  Characters,  // as Records, but by characters: a boundary may cut a document
 };
 template <>
 struct EnumNames<SplitRule> {
@@ -109,7 +109,7 @@ struct EnumNames<DuplicatePolicy> {
   });
 };
 
-// The text of one split. Names are files, pipes, directories or patterns (file_names.h); each file may be compressed.
+// The files of one split. Names are files, pipes, directories or patterns (file_names.h); each file may be compressed.
 struct SplitFiles {
   std::vector<std::string> files;
   std::vector<std::string> source;
@@ -131,8 +131,8 @@ struct MixtureSource {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("directory", directory, "Where the prepared dataset lies; of the same tokenizer as data.directory.");
-    v.field("weight", weight, "As data.weight, of this dataset.", kWeights);
+    v.field("directory", directory, "Where the prepared dataset lies; it has the tokenizer of data.directory.");
+    v.field("weight", weight, "The share of this dataset, as data.weight.", kWeights);
   }
   static constexpr Range kWeights{.min = 1e-9, .max = 1e9};
 };
@@ -176,12 +176,12 @@ struct DataConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    // What makes the dataset and where it lies: a resumed run compares the texts and tokenizers that it finds there.
+    // Keys that make the dataset do not affect a resumed run: it compares the texts and tokenizers of the dataset.
     constexpr Affects kPrepared = Affects::Nothing;
     v.field("directory", directory, "Where the prepared dataset lies.", kPrepared);
     v.field("weight", weight,
-            "Its share of the windows or pairs that are trained on, relative to those of data.mixture; changes nothing "
-            "where there is none.",
+            "Its share of the windows or pairs that are trained on, relative to those of data.mixture; without effect "
+            "if data.mixture is empty.",
             MixtureSource::kWeights);
     v.field("mixture", mixture,
             "More prepared datasets that are trained on with it, each with its weight (docs/batches.md); weft prepare "
@@ -214,15 +214,15 @@ struct DataConfig {
             {Range{.min = 0}, kPrepared});
     v.field(
         "bad_records", bad_records,
-        "What happens at a record that cannot be taken (no JSON, a column or field that is not there, a NUL byte, no "
-        "UTF-8 where the tokenizer needs it): stop, or skip it and count it.",
+        "What happens at a bad record (not JSON, a column or field that is missing, a stray quote, a NUL byte, invalid "
+        "UTF-8 if the tokenizer needs it): stop, or skip and count it.",
         kPrepared);
     v.field("max_bad_fraction", max_bad_fraction,
             "Preparation fails if more than this share of all records is skipped (bad_records: skip).",
             {Range{.min = 0, .max = 1}, kPrepared});
     v.field("duplicates", duplicates,
             "Records that are equal byte for byte: keep them, count them, or drop from the training text those that "
-            "come again or are held out.",
+            "repeat an earlier one or are held out.",
             kPrepared);
     v.field("split", split,
             "Who trains: files (as named), hash (each record drawn by split_seed), records or characters (the first "
@@ -244,7 +244,7 @@ struct DataConfig {
             "What happens to training pairs with more tokens than that: drop, truncate their text, or keep.",
             kPrepared);
     v.field("heldout_overlong_pairs", heldout_overlong_pairs,
-            "The same for pairs of valid and test; what is dropped or truncated there changes what is scored.",
+            "What happens to such pairs of valid and test; dropping or truncating them changes what is scored.",
             kPrepared);
     v.field("heldout_empty_pairs", heldout_empty_pairs,
             "What happens to pairs of valid and test with a side without text: keep, or drop as in the training text.",
@@ -257,13 +257,12 @@ struct DataConfig {
             "in memory.",
             {Range{.min = 1, .max = double(int64_t{1} << 40)}, kPrepared});
     v.field("tokenizer_file", tokenizer_file,
-            "A tokenizer that weft saved, to use as it is; the job's tokenizer section is not read then.", kPrepared);
-    v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, if it has its own.",
-            kPrepared);
-    v.field(
-        "document_mask", document_mask,
-        "Training and evaluation see nothing across the borders of documents (format text, jsonl): attention begins "
-        "anew at each, and so do positions. Changes no prepared dataset.");
+            "A tokenizer that weft saved, to use as it is; the job's tokenizer section is ignored then.", kPrepared);
+    v.field("target_tokenizer_file", target_tokenizer_file,
+            "A saved tokenizer of the target language, if it has its own.", kPrepared);
+    v.field("document_mask", document_mask,
+            "Training and evaluation see nothing across the borders of documents (format text, jsonl): attention and "
+            "positions start again at each. Changes no prepared dataset.");
   }
 
   DatasetKind kind() const { return kKindOfFormat[format]; }
@@ -272,7 +271,7 @@ struct DataConfig {
   bool is_pairs() const { return has_two_sides(kind()); }
   // Each file is one document.
   bool keeps_files_whole() const { return format == TextFormat::Text && document_delimiter == DocumentDelimiter::File; }
-  // What is read: the dataset of `directory`, then those of `mixture`.
+  // The datasets that are read: that of `directory`, then those of `mixture`.
   std::vector<DatasetSource> sources() const;
   // ConfigError if fields contradict each other. Touches no file.
   void check() const;

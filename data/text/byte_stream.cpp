@@ -53,7 +53,7 @@ bool is_zstd(std::string_view begin) {
   return begin.starts_with(kZstd) || skippable;
 }
 
-// The name of a compression that is not read here; empty if it is none.
+// The name of a compression that is not read here; empty for anything else.
 std::string_view foreign_compression(std::string_view begin) {
   if (begin.starts_with(kXz)) return "xz";
   if (begin.size() == kLongestMagic && begin.starts_with(kBzip2) && begin.ends_with(kBzip2End)) return "bzip2";

@@ -412,7 +412,7 @@ TEST_F(ManifestDamage, ImpossibleStatementsAreNamed) {
   EXPECT_THAT(error_after([](auto& json) { json["token_bytes"] = 3; }), HasSubstr("token_bytes is 3, not 2 or 4"));
   EXPECT_THAT(error_after([](auto& json) { json["token_bytes"] = 2.5; }), HasSubstr("token_bytes is 2.5"));
   EXPECT_THAT(error_after([](auto& json) { json["kind"] = "triples"; }),
-              HasSubstr("kind: \"triples\" is none of stream, pairs, answers"));
+              HasSubstr("kind: \"triples\" is not one of stream, pairs, answers"));
   EXPECT_THAT(error_after([](auto& json) { json["source"]["eos"] = 100; }), HasSubstr("eos is 100, not a number from"));
   EXPECT_THAT(error_after([](auto& json) { json["source"].erase("vocabulary"); }), HasSubstr("no \"vocabulary\""));
   const auto shard = [](auto& json) -> nlohmann::json& { return json["splits"]["train"]["shards"][0]; };
@@ -423,7 +423,7 @@ TEST_F(ManifestDamage, ImpossibleStatementsAreNamed) {
   EXPECT_THAT(error_after([&](auto& json) { shard(json)["bytes"] = -1; }), HasSubstr("bytes is -1"));
   EXPECT_THAT(error_after([](auto& json) { json["splits"] = 3; }), HasSubstr("splits is no object"));
   EXPECT_THAT(error_after([](auto& json) { json["splits"]["dev"] = json["splits"]["train"]; }),
-              HasSubstr("dataset.json: splits: \"dev\" is none of train, valid, test"));
+              HasSubstr("dataset.json: splits: \"dev\" is not one of train, valid, test"));
 }
 
 // The manifest and the shard each sound, but of different vocabularies.

@@ -100,7 +100,7 @@ TEST(BadRecords, EveryFormatHasThem) {
   }
 }
 
-// Such a tokenizer takes nothing but UTF-8: what is none is left out of what it learns from, too.
+// Such a tokenizer takes valid UTF-8 only: other text is also left out of what it learns from.
 TEST(BadRecords, TextThatIsNoUtf8IsOneForWordsAndChars) {
   const Scratch scratch;
   DataConfig data = lenient(text_config(scratch, {scratch.write("a.txt", "one\nt\xffwo\nthree\n")}), 0.4);

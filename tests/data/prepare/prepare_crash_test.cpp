@@ -52,7 +52,7 @@ bool run_and_kill(double seconds, F&& f) {
   return WIFEXITED(status);
 }
 
-// The text that the directory's dataset decodes to, after a full check; empty if there is none.
+// The text that the directory's dataset decodes to, after a full check; empty without a dataset.
 std::string whole_text(const fs::path& directory) {
   if (!fs::exists(directory / kManifestName)) {
     EXPECT_THROW(Dataset::open(directory, DataSplit::Train), DataError);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preparation that was killed is gone on from, to the same bytes.
+// A preparation that was killed is resumed, to the same bytes.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -101,7 +101,7 @@ TEST_F(TextBlocksTest, Separators) {
     expected.lines.push_back(line);
     text += expected.sources.back() + "--\n--";  // a third of which may follow it
     line += std::count(expected.sources.back().begin(), expected.sources.back().end(), '\n') + 1;
-    if (i % 7 == 0) text += "--\n--", ++line;  // an empty document is none
+    if (i % 7 == 0) text += "--\n--", ++line;  // an empty document is skipped
   }
   expect({.train = {.files = {scratch_.write("a.txt", text)}},
           .document_delimiter = DocumentDelimiter::Separator,

@@ -221,7 +221,7 @@ TEST_F(TokenizerFiles, ReadTinyGpt2AndTiktokenAlike) {
   EXPECT_TRUE(tiktoken->specials().empty());
 }
 
-// Under the rule of ranks neighbours merge if their bytes join to a token, whichever tokens they are.
+// Under the rule of ranks neighbours merge if their bytes join to a token, whatever tokens they are themselves.
 TEST_F(TokenizerFiles, RanksMergeWhateverJoinsToAToken) {
   const auto tokenizer =
       test::load_tiktoken(write("r.tiktoken", tiny_ranks() + "eHk= 259\neHl6 260\neXo= 261\nd3h5 262\n"), "none");
