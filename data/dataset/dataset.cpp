@@ -22,7 +22,7 @@ class Dataset::State {
   DatasetHeader header;
   std::vector<DatasetPart> parts;
   std::optional<OpenShards> shards;
-  // What precedes each shard.
+  // Tokens and records before each shard.
   std::vector<int64_t> tokens_before;
   std::vector<int64_t> records_before;
 };

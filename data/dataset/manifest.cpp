@@ -33,7 +33,7 @@ Json to_json(const SideCounts& counts) {
 
 Json to_json(const ShardTokens& tokens) { return {{"count", tokens.count}, {"offset", tokens.offset}}; }
 
-// Counts of a split that are stated where they are not 0.
+// Counts of a split that are written only if they are not 0.
 constexpr std::pair<const char*, int64_t SplitEntry::*> kRareCounts[] = {
     {"invalid_utf8", &SplitEntry::invalid_utf8},
     {"duplicates", &SplitEntry::duplicates},
@@ -88,7 +88,7 @@ Json to_json(const Manifest& manifest) {
 
 std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-// A value of the manifest and where it stands, for messages.
+// A value of the manifest and its place, for messages.
 class Node {
  public:
   Node(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}

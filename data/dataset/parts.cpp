@@ -25,7 +25,7 @@ std::string split_names(const std::vector<Manifest>& manifests) {
 
 std::string id_text(const std::optional<int32_t>& id) { return id ? fmt::format("{}", *id) : "none"; }
 
-// What ids mean, as "name: A or B"; empty if they mean the same.
+// How ids differ in meaning, as "name: A or B"; empty if they do not.
 std::string side_difference(const char* side, const DatasetSide& a, const DatasetSide& b) {
   const auto found = [&](const char* what, const std::string& first, const std::string& second) {
     return fmt::format("{}{}, {} or {}", side, what, first, second);
@@ -85,7 +85,7 @@ uint64_t content_of(const SplitEntry& entry) {
   return content.digest();
 }
 
-// Adds what one directory holds of a side.
+// Adds the counts of one directory.
 void add_side(DatasetSide& side, const SideCounts& counts) {
   side.num_tokens += counts.tokens;
   side.num_unknown += counts.unknown;

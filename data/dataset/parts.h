@@ -23,11 +23,11 @@ struct SplitOfSource {
   const SplitEntry& entry(DataSplit split) const { return manifest.splits.at(split); }
 };
 
-// Of each directory that has the split, in their order; every one must have `train`. DataError if none has it, or if
-// two of them cannot be read as one dataset: it names both, and what differs.
+// The split of each directory that has it, in their order; every one must have `train`. DataError if none has it, or if
+// two of them cannot be read as one dataset: it names both and the difference.
 std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, DataSplit split);
 
-// What all of them together are.
+// The header of all of them together.
 DatasetHeader header_of(const std::vector<SplitOfSource>& sources, DataSplit split);
 std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, DataSplit split);
 

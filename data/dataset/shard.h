@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// What every shard of a split states about itself.
+// The statements about itself that every shard of a split makes.
 struct ShardIdentity {
   int version = kDatasetVersion;
   DatasetKind kind = DatasetKind::Stream;

@@ -6,10 +6,10 @@ namespace weft {
 
 namespace {
 
-// Rounded up to what a reader takes in.
+// Two decimals are enough for a bound.
 std::string gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / (1 << 30)); }
 
-// What is read, parsed and encoded at the same time; ids have 4 bytes, and lists grow by doubling.
+// Text that is read, parsed and encoded at the same time; ids have 4 bytes, and lists grow by doubling.
 double text_under_way(int threads) {
   const double window = threads > 1 ? 4.0 * threads + 1 : 1;
   return window * (2.5 * kBlockBytes + (kBatchBytes + kPieceBytes) * (1 + 2 * 4.0));

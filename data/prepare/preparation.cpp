@@ -42,7 +42,7 @@ Manifest Preparation::describe_sides(const Tokenizers& tokenizers) const {
   return manifest;
 }
 
-// What the split of a record depends on.
+// Reads what the split of a record depends on, before the pass that encodes.
 void Preparation::read_ahead() {
   if (corpus_.needs_size()) {
     PhaseProgress phase(options_, "measuring the text", corpus_.total_bytes());
@@ -110,8 +110,8 @@ Journal Preparation::journal_so_far() {
   return journal;
 }
 
-// Writes the shards that are full while more text is encoded. The journal says what was taken until now, and comes when
-// they are on the disk.
+// Writes the shards that are full while more text is encoded. The journal counts what was taken until now, and is
+// written after they are on the disk.
 void Preparation::save_beside(const fs::path& directory, std::future<void>& saving) {
   std::vector<FullShard> full = writer_->take_full();
   if (full.empty()) return;

@@ -39,7 +39,7 @@ struct PrepareReport {
   bool already_prepared = false;  // the directory held this very dataset: nothing was written
   std::string not_compared;       // why the text of a prepared dataset cannot be compared; empty if it was
   int64_t resumed = 0;            // records, or pieces of long ones, that an earlier run encoded
-  std::string replaced;           // why what was there was replaced; empty: nothing was there
+  std::string replaced;           // why an earlier dataset was replaced; empty: there was none
   fs::path directory;
   Manifest manifest;
   std::vector<uint64_t> shares;  // bytes of text that each rank encoded
@@ -71,7 +71,8 @@ void check_preparation(const TextJob& job);
 // The memory that prepare() needs at most, and the settings that bound it: one line.
 std::string describe_memory(const TextJob& job, int threads);
 
-// A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy; what was left out.
+// A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy; the records left
+// out.
 std::string describe(const PrepareReport& report);
 
 }  // namespace weft

@@ -16,8 +16,8 @@ struct ResolvedText {
   Tokenizers tokenizers;
 };
 
-// What can be known before any text is read. ConfigError or DataError for keys that contradict each other, files that
-// are missing or unreadable, tokenizers that do not load or lack a special that sequences need.
+// Opens no text. ConfigError or DataError if keys contradict each other, a file is missing or unreadable, or a
+// tokenizer does not load or lacks a special that sequences need.
 ResolvedText resolve_text(const TextJob& job);
 
 }  // namespace weft

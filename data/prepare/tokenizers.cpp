@@ -29,7 +29,7 @@ class Learner {
   std::optional<TextSample> sample_;
 };
 
-// Feeds the sides of each training record to who learns from them; null: nobody does.
+// Feeds the sides of each training record to their learners; null: nothing is learnt from that side.
 void read_training_text(const TextJob& job, Corpus& corpus, const PrepareOptions& options, Learner* source,
                         Learner* target) {
   const bool pairs = job.data.is_pairs();

@@ -33,7 +33,7 @@ bool may_be(std::string_view begin, std::string_view magic) {
   return begin.substr(0, known) == magic.substr(0, known);
 }
 
-// As many of the first bytes as tell how a file is compressed, and no more: who types waits for the answer.
+// The number of first bytes that show how a file is compressed, and no more: a typist waits for the answer.
 std::string_view telling_bytes(FileBytes& from) {
   size_t wanted = 1;
   const auto undecided = [](std::string_view begin) {

@@ -18,7 +18,7 @@ class DatasetWriter {
   DatasetWriter(const DataConfig& data, const Manifest& manifest, const fs::path& directory);
 
   void take(const EncodedBatch& batch);  // batches in the order of the text
-  // The shards of all splits that became full since the last call, for the caller to write. What is archived counts
+  // The shards of all splits that became full since the last call, for the caller to write. The archive counts
   // them as written.
   std::vector<FullShard> take_full();
   const BadRecords& bad() const { return bad_; }

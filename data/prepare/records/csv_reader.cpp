@@ -168,8 +168,8 @@ class CsvReader : public RecordReader {
     file_.reset();
   }
 
-  // Finds the column. False for a file without any record. What is wrong here is wrong with the whole file, so it is no
-  // bad record that could be skipped.
+  // Finds the column. False for a file without any record. An error here concerns the whole file, so it is not a bad
+  // record that could be skipped.
   bool read_header() {
     try {
       if (!file_->next(fields_)) return false;

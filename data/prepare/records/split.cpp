@@ -177,7 +177,7 @@ bool Corpus::next_undivided(DataSplit& split, TextRecord& record) {
   return true;
 }
 
-// The same with the split that it goes to, but where characters cut through it.
+// The next record with the split that it goes to, unless characters cut through it.
 bool Corpus::next_unsplit(DataSplit& split, TextRecord& record) {
   if (!next_undivided(split, record)) return false;
   if (config_.split == SplitRule::Records) split = split_at(position_++);

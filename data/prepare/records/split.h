@@ -18,7 +18,7 @@
 
 namespace weft {
 
-// What splitting by position needs to know of the whole text first.
+// The size of the whole text, which splitting by position needs first.
 struct CorpusSize {
   int64_t records = 0;
   int64_t characters = 0;  // code points
@@ -54,8 +54,8 @@ class Corpus {
   bool has(DataSplit split) const;  // may hold records
   // Does a split hold more than one record? Reads no more than that.
   bool holds_several();
-  // Parses the beginning of each split, where records that are bad end the preparation: a field or a column that is not
-  // there would else be met after hours, when the training text is done. Files that are one document each are left.
+  // Parses the beginning of each split, unless bad records are skipped: a field or a column that is not
+  // there would otherwise be found after hours, when the training text is done. Files that are one document each are left.
   void check_beginnings();
   bool needs_size() const;  // split by position: measure() must come first
   // Reads everything once; `tick` is called now and then.

@@ -14,7 +14,7 @@ int64_t count_lines(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n') + (!text.empty() && !text.ends_with('\n') ? 1 : 0);
 }
 
-// Moves the first `lines` of what was carried and what follows into `text`; how many there were.
+// Moves the first `lines` of the carried text and the input into `text`; returns how many there were.
 int64_t take_lines(TextInput& input, std::string& carried, int64_t lines, std::string& text) {
   text.clear();
   int64_t taken = 0;

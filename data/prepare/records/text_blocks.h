@@ -25,8 +25,8 @@ struct TextBlock {
   uint64_t consumed = 0;     // bytes on disk of all files up to its end
 };
 
-// Cuts files into blocks of about a mebibyte, or of one record if that is longer; how, the format says. This is all
-// that is done one after another: reading, decompressing, and looking for the last border in what was read. Errors name
+// Cuts files into blocks of about a mebibyte, or of one record if that is longer; the rule says how. Only
+// this is sequential: reading, decompressing, and looking for the last border in the text that was read. Errors name
 // the file.
 class TextBlocks {
  public:
