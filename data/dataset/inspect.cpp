@@ -35,11 +35,6 @@ std::string describe_counts(const char* side, const SideCounts& counts, int64_t 
   return text + fmt::format(", unk {:.3f} %, entropy {:.3f} bits a token\n", share, counts.entropy);
 }
 
-// "1 document", "2 documents".
-std::string counted(int64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 // The counts that deserve a look, a line for each that is not 0. `trained_on`: the training text kept the records that
 // are held out too.
 std::string describe_odd(const SplitEntry& split, const char* record, bool trained_on) {
@@ -98,6 +93,10 @@ void read_everything(const Dataset& dataset) {
 }
 
 }  // namespace
+
+std::string counted(int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 std::string describe_splits(const Manifest& manifest) {
   const bool pairs = has_two_sides(manifest.kind);

@@ -151,10 +151,11 @@ std::string describe(const PrepareReport& report) {
   } else {
     text = fmt::format("prepared {} in {:.1f} s\n", report.directory.string(), report.seconds);
     if (report.resumed > 0) {
-      text += fmt::format("  {} records were encoded already by a run that did not end\n", report.resumed);
+      text += fmt::format("  {} {} encoded already by a run that did not end\n", counted(report.resumed, "record"),
+                          report.resumed == 1 ? "was" : "were");
     }
     text += describe_shares(report.shares);
-    if (!report.replaced.empty()) text += fmt::format("  in place of what was there: {}\n", report.replaced);
+    if (!report.replaced.empty()) text += fmt::format("  replaced the dataset that was there: {}\n", report.replaced);
   }
   return text + describe_splits(report.manifest);
 }

@@ -60,7 +60,7 @@ TEST_F(PrepareAgain, ChangedTextIsRefusedUnlessForced) {
   EXPECT_EQ(contents(data_.directory), before_);
   const PrepareReport forced = again(true);
   EXPECT_FALSE(forced.already_prepared);
-  EXPECT_THAT(describe(forced), HasSubstr("in place of what was there"));
+  EXPECT_THAT(describe(forced), HasSubstr("replaced the dataset that was there"));
   const Dataset dataset = Dataset::open(data_.directory, DataSplit::Train);
   EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_tokens(dataset)), "one 2wo three");
 }
