@@ -11,11 +11,12 @@
 namespace weft {
 namespace {
 
-std::string chosen_split(const EvaluateOptions& options, const std::vector<DatasetSource>& sources) {
-  if (!options.split.empty()) return options.split;
-  if (Dataset::has_split(sources, "test") || !Dataset::has_split(sources, "valid")) return "test";
+DataSplit chosen_split(const EvaluateOptions& options, const std::vector<DatasetSource>& sources) {
+  if (options.split) return *options.split;
+  if (Dataset::has_split(sources, DataSplit::Test) || !Dataset::has_split(sources, DataSplit::Valid))
+    return DataSplit::Test;
   log_info("{} has no split test: this is valid", sources.front().directory.string());
-  return "valid";
+  return DataSplit::Valid;
 }
 
 void check_dataset(const Dataset& dataset, const LoadedModel& loaded) {
@@ -50,7 +51,7 @@ EvaluationReport evaluate_split(Session& session, const EvaluateOptions& options
   const auto split = std::make_shared<const Dataset>(Dataset::open(sources, chosen_split(options, sources)));
   check_dataset(*split, loaded);
   const TranslationOptions translation = checked(options, loaded, session.is_rank0());
-  log_info("{} on {} of {}", loaded.path.string(), split->header().split, split->name());
+  log_info("{} on {} of {}", loaded.path.string(), enum_name(split->header().split), split->name());
   const SplitPerplexity perplexity = split_perplexity(loaded, split, options.perplexity);
   EvaluationReport report{.checkpoint = loaded.path,
                           .step = loaded.state.step,
@@ -90,8 +91,8 @@ std::string EvaluationReport::describe_left_out() const {
   const auto note = [&]<class... Args>(int64_t count, fmt::format_string<Args...> what, Args&&... args) {
     if (count > 0) text += fmt::format("note: {} ", count) + fmt::format(what, std::forward<Args>(args)...) + "\n";
   };
-  note(dataset.dropped_pairs, "pairs of {} were dropped at preparation: no figure counts them", split);
-  note(dataset.truncated_pairs, "pairs of {} were truncated at preparation", split);
+  note(dataset.dropped_pairs, "pairs of {} were dropped at preparation: no figure counts them", enum_name(split));
+  note(dataset.truncated_pairs, "pairs of {} were truncated at preparation", enum_name(split));
   note(left_out, "pairs are left out of the perplexity: they do not fit the model, or have no source");
   note(unknown, "scored tokens stand for text that the tokenizer does not know, so nothing is said per word and byte");
   if (!translation) return text;
@@ -99,14 +100,14 @@ std::string EvaluationReport::describe_left_out() const {
   if (!translation->raw_references) {
     text +=
         fmt::format("note: references are made of tokens: a dataset of version {} keeps no text of the targets of {}\n",
-                    dataset.version, split);
+                    dataset.version, enum_name(split));
   }
   return text;
 }
 
 void to_json(nlohmann::ordered_json& json, const EvaluationReport& report) {
   const DatasetHeader& dataset = report.dataset;
-  json = {{"checkpoint", report.checkpoint.string()}, {"step", report.step}, {"split", report.split}};
+  json = {{"checkpoint", report.checkpoint.string()}, {"step", report.step}, {"split", enum_name(report.split)}};
   json["dataset"] = {{"version", dataset.version},
                      {"dropped_pairs", dataset.dropped_pairs},
                      {"truncated_pairs", dataset.truncated_pairs},

@@ -17,7 +17,7 @@ struct EvaluateOptions {
   bool best = false;                   // of a run directory, the checkpoint of the best evaluation
   std::vector<std::string> overrides;  // "a.b=c": fields of the job that the checkpoint holds
   ComputeOptions compute;
-  std::string split;  // empty: test, or valid where no other split is held out
+  std::optional<DataSplit> split;  // not set: test, or valid where no other split is held out
   PerplexityOptions perplexity;
   std::optional<TranslationOptions> translation;  // only for translation; nothing: as SearchConfig and BleuConfig begin
 };
@@ -25,7 +25,7 @@ struct EvaluateOptions {
 struct EvaluationReport {
   fs::path checkpoint;
   int64_t step = 0;
-  std::string split;
+  DataSplit split = DataSplit::Test;
   PerplexityReport perplexity;
   int64_t unknown = 0;  // of the scored tokens
   // Pairs that perplexity leaves out: the model has no positions for them, or they have no source.

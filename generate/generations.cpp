@@ -30,7 +30,7 @@ void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenize
 }
 
 SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
-  const Dataset dataset = Dataset::open(job.data.directory, "train", ShardShare::none());
+  const Dataset dataset = Dataset::open(job.data.directory, DataSplit::Train, ShardShare::none());
   auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
   check_prompts(job, *source, *target);
   return [&job, is_rank0, source, target](Transformer& model, int64_t step, const std::function<bool()>& give_up) {

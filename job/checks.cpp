@@ -95,8 +95,8 @@ void check_graphs(const JobConfig& job, Problems& problems) {
 
 void check_task(const JobConfig& job, Problems& problems) {
   if (job.is_translation()) {
-    problems.add_if(!job.data.is_translation(), "data.format: {} has one language; translation needs parallel or tsv",
-                    enum_name(job.data.format));
+    problems.add_if(!job.data.is_translation(), "data.format: {} has one language; translation needs {}",
+                    enum_name(job.data.format), formats_of({DatasetKind::Pairs}));
     problems.add_if(job.model.encoder_layers == 0,
                     "model.encoder_layers: it is 0; translation needs an encoder, set it to 1 or more");
     problems.from([&] { job.batch.check_for_pairs(); });
@@ -104,9 +104,8 @@ void check_task(const JobConfig& job, Problems& problems) {
                     "model.tying: all needs one vocabulary for both languages; remove target_tokenizer or use output");
     return;
   }
-  problems.add_if(job.data.is_translation(),
-                  "data.format: {} has two languages; gpt needs text, jsonl or prompt_answer",
-                  enum_name(job.data.format));
+  problems.add_if(job.data.is_translation(), "data.format: {} has two languages; gpt needs {}",
+                  enum_name(job.data.format), formats_of({DatasetKind::Stream, DatasetKind::Answers}));
   problems.add_if(job.model.encoder_layers > 0, "model.encoder_layers: gpt has no encoder, but it is {}; set it to 0",
                   job.model.encoder_layers);
   problems.add_if(job.target_tokenizer.has_value(), "target_tokenizer: gpt has one tokenizer; remove it");

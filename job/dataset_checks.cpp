@@ -84,8 +84,8 @@ void check_validation_bleu(const JobConfig& job, const Dataset* valid, const std
 
 void check_held_out(const JobConfig& job, const std::string& place) {
   const std::vector<DatasetSource> sources = job.data.sources();
-  if (!Dataset::has_split(sources, "valid")) return check_validation_bleu(job, nullptr, place);
-  const Dataset valid = Dataset::open(sources, "valid");
+  if (!Dataset::has_split(sources, DataSplit::Valid)) return check_validation_bleu(job, nullptr, place);
+  const Dataset valid = Dataset::open(sources, DataSplit::Valid);
   check_validation_bleu(job, &valid, place);
   check_validation(job, valid, true);
 }
@@ -96,7 +96,7 @@ void check_answers(const JobConfig& job, const Dataset& dataset) {
   dataset.all_lengths(prompts, answers);
   int64_t longest = 0;
   for (size_t i = 0; i < prompts.size(); ++i) longest = std::max<int64_t>(longest, prompts[i] + answers[i] - 1);
-  check_longest(longest, job, fmt::format("split {} of {}", dataset.header().split, dataset.name()),
+  check_longest(longest, job, fmt::format("split {} of {}", enum_name(dataset.header().split), dataset.name()),
                 "prepare again with data.max_source_tokens and data.max_target_tokens, which together leave so many");
 }
 
@@ -119,7 +119,7 @@ void check_tokenizers(const fs::path& path, const Tokenizer& source, const Token
 }
 
 void check_prepared_as(const JobConfig& job, const std::string& path, const std::vector<std::string>& overrides) {
-  const std::string differs = prepared_otherwise(job.data.directory, job.data, job.tokenizer, job.target_tokenizer);
+  const std::string differs = prepared_otherwise(job.data.directory, job.text());
   if (differs.empty()) return;
   const std::string key = differs.substr(0, differs.find(' '));
   throw ConfigError(fmt::format("{}{}: {} was prepared otherwise: {}", place_of_key(key, path, overrides), key,

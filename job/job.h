@@ -7,8 +7,7 @@
 
 #include "base/files.h"
 #include "data/batches/batch_config.h"
-#include "data/prepare/config.h"
-#include "data/tokenizer/config.h"
+#include "data/prepare/text_job.h"
 #include "job/optimizer_config.h"
 #include "job/schedule.h"
 #include "job/sections.h"
@@ -75,6 +74,7 @@ struct JobConfig {
 
   fs::path run_directory() const { return run_dir.empty() ? fs::path("runs") / name : fs::path(run_dir); }
   bool is_translation() const { return task == Task::Translation; }
+  TextJob text() const { return {.data = data, .tokenizer = tokenizer, .target_tokenizer = target_tokenizer}; }
 };
 
 // The job with what it leaves to other keys filled in: batch.context_length of a language model. All other rooms take

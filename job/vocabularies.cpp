@@ -28,7 +28,7 @@ Vocabularies vocabularies_of(const DatasetHeader& header) {
 std::shared_ptr<const Dataset> prepared_train_split(const JobConfig& job) {
   const std::vector<DatasetSource> sources = job.data.sources();
   if (!std::ranges::all_of(sources, [](const DatasetSource& s) { return is_prepared(s.directory); })) return nullptr;
-  auto train = std::make_shared<const Dataset>(Dataset::open(sources, "train"));
+  auto train = std::make_shared<const Dataset>(Dataset::open(sources, DataSplit::Train));
   check_job_against(job, *train);
   return train;
 }

@@ -10,12 +10,16 @@
 
 namespace weft {
 
-// An option whose value is one of the names of E.
-template <class E>
-void add_choice_option(CLI::App& command, const char* option, E& value, const char* meaning, const char* type_name) {
+// An option whose value is one of the names of E; `value` is an E or an optional one.
+template <class E, class Value>
+void add_choice_of(CLI::App& command, const char* option, Value& value, const char* meaning, const char* type_name) {
   std::map<std::string, E> choices;
   for (const auto& [name, choice] : EnumNames<E>::kNames) choices.emplace(name, choice);
   command.add_option(option, value, meaning)->transform(CLI::CheckedTransformer(choices))->type_name(type_name);
+}
+template <class E>
+void add_choice_option(CLI::App& command, const char* option, E& value, const char* meaning, const char* type_name) {
+  add_choice_of<E>(command, option, value, meaning, type_name);
 }
 
 // --device: where a command computes that reads no job, or reads one and is told otherwise.

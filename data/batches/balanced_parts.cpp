@@ -57,7 +57,7 @@ class Dealer {
  public:
   Dealer(std::span<const int64_t> costs, int64_t parts) : costs_(costs), loads_(parts), part_of_(costs.size()) {}
 
-  // The part of each index. At thousands of parts a heap of them is what costs: there most are dealt in sweeps.
+  // The part of each index. At thousands of parts a heap of them is expensive: most are dealt in sweeps.
   const std::vector<int64_t>& deal() {
     constexpr size_t kManyParts = 512, kAtOnce = 4096;
     const std::vector<Keyed> order = in_order(costs_);

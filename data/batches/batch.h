@@ -14,7 +14,7 @@ struct PackedSequences {
   int64_t num_tokens() const { return static_cast<int64_t>(tokens.size()); }
 };
 
-// What one rank takes through the model at once.
+// The sequences that one rank takes through the model at once.
 struct MicroBatch {
   // Of each sequence, its place in the step's list, or where windows are cut at documents, its first input's place
   // among the step's inputs: < 2^32, unique within the step and the same on any layout, so dropout may use it as a
@@ -36,7 +36,7 @@ struct MicroBatch {
 struct StepBatches {
   int64_t epoch = 0;
   int64_t step_in_epoch = 0;
-  int64_t step_target_tokens = 0;  // targets >= 0 over all ranks: what the loss is divided by
+  int64_t step_target_tokens = 0;  // targets >= 0 over all ranks: the divisor of the loss
   int64_t step_sequences = 0;      // over all ranks
   int64_t most_micro = 0;          // micro-batches of the rank that has most of them
   uint64_t shape = 0;  // of the planned sequences' lengths in turn: steps of one have the same offsets, on every rank,

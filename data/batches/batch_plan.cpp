@@ -15,7 +15,7 @@
 namespace weft {
 namespace {
 
-// Least, mean and most of what is added.
+// Least, mean and most of the values added.
 class Spread {
  public:
   void add(int64_t value) {

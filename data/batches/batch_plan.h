@@ -17,7 +17,7 @@ class MixtureOrder;
 struct PlannedSequence {
   int64_t index = 0;          // window: its first token in the stream; pair: its number in the split
   int32_t source_tokens = 0;  // tokens that the encoder sees
-  int32_t input_tokens = 0;   // tokens that the decoder sees; as many targets
+  int32_t input_tokens = 0;   // tokens that the decoder sees, and the number of targets
   int32_t unscored = 0;       // leading targets that are context only (a prompt; evaluation with overlapping windows)
 
   int32_t scored() const { return input_tokens - unscored; }
@@ -25,13 +25,13 @@ struct PlannedSequence {
   bool operator==(const PlannedSequence&) const = default;
 };
 
-// What one optimizer step takes, whatever the layout.
+// The sequences of one optimizer step, the same on any layout.
 struct PlannedStep {
   int64_t epoch = 0;
   int64_t step_in_epoch = 0;
   std::vector<PlannedSequence> sequences;
 
-  int64_t target_tokens() const;  // to be predicted: what the loss is divided by
+  int64_t target_tokens() const;  // tokens to predict: the divisor of the loss
   int64_t tokens() const;         // source and target
 };
 
@@ -52,7 +52,7 @@ class BatchPlan {
   virtual int64_t largest_step(int64_t epoch) const = 0;                     // the step with most tokens
   virtual int64_t sequences_per_epoch() const = 0;                           // that the epoch's steps are cut from
   virtual std::string order_text() const = 0;                                // for describe_plan()
-  virtual const MixtureOrder* mixture() const { return nullptr; }            // of training plans: what is mixed
+  virtual const MixtureOrder* mixture() const { return nullptr; }  // null unless a training plan mixes datasets
 
   Position after(Position position) const;       // of the next step
   Position normalised(Position position) const;  // (epoch, steps_per_epoch) is (epoch + 1, 0)
@@ -70,8 +70,8 @@ struct EvaluationOptions {
                        // stream's first is scored once, with at least context_length - stride tokens before it
                        // (fewer near the beginning)
   int64_t step_tokens = 16384;  // tokens (source and target) of a step, at least one sequence; no result depends on it.
-                                // evaluate_loss() takes so many a replica
-  int64_t max_sequences = 0;    // only the first so many windows or pairs; 0: all
+                                // of which evaluate_loss() takes this many a replica
+  int64_t max_sequences = 0;    // only the first N windows or pairs; 0: all
   bool document_mask = false;   // streams: ReadOptions::document_mask
   // Pairs: the model's positions; 0: any number. Pairs that need more are left out, and those without a source token.
   int64_t max_length = 0;

@@ -54,7 +54,7 @@ std::vector<uint32_t> first_of_shuffled(uint32_t n, int64_t count, uint64_t key)
   return order;
 }
 
-// What a group of pairs counts against its budget.
+// The cost of a group of pairs against its budget.
 class GroupSize {
  public:
   explicit GroupSize(TokenCount count) : count_(count) {}
@@ -267,7 +267,7 @@ std::vector<uint32_t> PairPlan::order(int64_t e) const {
       const bool sources_count = config_.tokens > 0 && config_.token_count != TokenCount::Target;
       if (sources_count) lengths |= static_cast<uint32_t>(lengths_.source[pair]);
     }
-    // What a mixture deals is in random order of each dataset, and evenly dealt only as long as it stays so.
+    // A mixture deals each dataset in random order, and evenly only as long as that order is kept.
     const bool as_dealt = !bucketed() && mixture_.parts() > 1;
     keys.push_back({lengths, as_dealt ? i : noise({i, 0, 0, 0})[0], pair});
   }

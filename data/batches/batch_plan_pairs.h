@@ -21,7 +21,7 @@ struct PairLengths {
 };
 // A pair as plans have it.
 PlannedSequence planned_pair(const PairLengths& lengths, int64_t pair);
-// DataError if there are none, or more than plans can count.
+// DataError if there is no pair, or more than plans can count.
 void check_pair_count(const PairLengths& lengths);
 
 std::shared_ptr<const BatchPlan> make_pair_plan(const BatchConfig& config, PairLengths lengths, uint64_t seed);

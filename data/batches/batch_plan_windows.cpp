@@ -161,7 +161,7 @@ class WindowPlan final : public BatchPlan {
   int64_t steps_ = 0;
 };
 
-// Windows k * stride, each scoring what the one before it did not reach.
+// Windows at k * stride, each scoring the tokens that the window before it did not reach.
 class WindowEvaluation final : public BatchPlan {
  public:
   WindowEvaluation(const EvaluationOptions& options, int64_t num_tokens)

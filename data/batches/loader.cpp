@@ -56,7 +56,7 @@ class AnswerReader final : public SequenceReader {
   std::shared_ptr<const Dataset> dataset_;
 };
 
-// Has the sequence that lies behind the micro-batch's inputs begin anew at each `before` but its first input.
+// Starts a new sequence after each `before` among the micro-batch's inputs but the first.
 void cut(MicroBatch& micro, std::span<const int32_t> inputs, int32_t before) {
   const auto begin = static_cast<int32_t>(micro.input.tokens.size());
   const int64_t id = micro.sequence_ids.back();

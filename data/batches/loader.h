@@ -32,7 +32,7 @@ struct ReadOptions {
   // seen across it. See end_of_documents().
   bool document_mask = false;
 };
-// The token that ends each document of a stream, for a document mask. DataError if there is none.
+// The token that ends each document of a stream, for a document mask. DataError if the tokenizer has no eos.
 int32_t end_of_documents(const Dataset& dataset);
 std::shared_ptr<const SequenceReader> make_reader(std::shared_ptr<const Dataset> dataset,
                                                   const ReadOptions& options = {});
@@ -61,10 +61,10 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next step, in order; nothing after the last. What the thread threw is thrown here, after the steps that came
+  // The next step, in order; nothing after the last. An error of the thread is thrown here, after the steps that came
   // before it, and again at every further call.
   std::optional<StepBatches> next();
-  // What next() will yield, if it has been read already: never waits, never throws. Valid until next() is called.
+  // The step that next() will return, if it has been read: never waits, never throws. Valid until next() is called.
   const StepBatches* ready();
 
   Position position() const { return position_; }            // of the step that next() yields

@@ -10,7 +10,7 @@ namespace weft {
 // One of several datasets that are trained on together.
 struct MixturePart {
   int64_t records = 0;  // windows, or pairs
-  double weight = 1;    // its share of what is trained on, relative to the others'
+  double weight = 1;    // its share of the training, relative to the others'
 };
 
 // Which records a mixture takes, as a pure function of epoch and slot. An epoch of the mixture has as many records as
@@ -38,7 +38,7 @@ class MixtureOrder {
   int64_t taken(size_t part) const { return nodes_[part].taken; }  // that an epoch takes of it
   Draw at(int64_t epoch, int64_t slot) const;                      // slot < records()
   std::string text() const;  // " of 3 datasets mixed by weight", for order_text(); empty of one
-  // How often the part is gone through in so many epochs of the mixture.
+  // Passes over the part in this many epochs of the mixture.
   double epochs_of(size_t part, double epochs) const;
 
  private:
@@ -50,7 +50,7 @@ class MixtureOrder {
   std::vector<Node> nodes_;     // the parts, then inner nodes; the last one is the root
 };
 
-// What the i-th part draws its own order from; the first one's is that of a dataset alone.
+// The seed of the i-th part's own order; the first part's is that of a dataset alone.
 uint64_t seed_of_part(uint64_t seed, size_t part);
 
 }  // namespace weft

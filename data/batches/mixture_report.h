@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// What one of several mixed datasets gives to training.
+// The part of training that comes from one of several mixed datasets.
 struct SourceReport {
   std::string directory;
   double weight = 1;
@@ -17,7 +17,7 @@ struct SourceReport {
   int64_t records = 0;            // windows or pairs that it holds
   int64_t records_an_epoch = 0;   // of the mixture
   double tokens_until_again = 0;  // of all sources, until this one begins again; of pairs by their mean length
-  double epochs = 0;              // how often it was gone through so far, exact where steps are of one size
+  double epochs = 0;              // passes over it so far, exact if all steps have one size
 };
 
 // Of each source of a training plan over `dataset`, as a run that is at `position` has it; empty if nothing is mixed.

@@ -38,7 +38,7 @@ uint64_t Permutation::operator()(uint64_t i) const {
   for (uint32_t round = 0; round < kRounds; ++round) {
     const uint64_t pivot = pivots_[round];
     const uint64_t partner = pivot >= x ? pivot - x : pivot + (n_ - x);
-    const uint64_t larger = std::max(x, partner);  // names the pair, whichever of the two we hold
+    const uint64_t larger = std::max(x, partner);  // names the pair of x and partner, whether we hold one or the other
     const auto bits = philox_({static_cast<uint32_t>(larger), static_cast<uint32_t>(larger >> 32), round, kSwapDraw});
     if (bits[0] & 1u) x = partner;
   }

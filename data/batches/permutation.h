@@ -7,7 +7,7 @@
 
 namespace weft {
 
-// What a random stream of the data path is for. Each (seed, purpose, epoch) has a Philox key of its own.
+// The purpose of a random stream of the data path. Each (seed, purpose, epoch) has a Philox key of its own.
 enum class DataStream : uint32_t {
   WindowOrder = 1,
   WindowOffset,

@@ -14,7 +14,7 @@ namespace weft {
 
 class Dataset::State {
  public:
-  State(const std::vector<DatasetSource>& sources, std::string_view split, const ShardShare& checked);
+  State(const std::vector<DatasetSource>& sources, DataSplit split, const ShardShare& checked);
 
   size_t shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total, const char* what) const;
   std::string name() const { return directory_names(parts); }
@@ -22,7 +22,7 @@ class Dataset::State {
   DatasetHeader header;
   std::vector<DatasetPart> parts;
   std::optional<OpenShards> shards;
-  // What precedes each shard.
+  // Tokens and records before each shard.
   std::vector<int64_t> tokens_before;
   std::vector<int64_t> records_before;
 };
@@ -40,7 +40,7 @@ std::shared_ptr<const Tokenizer> load_checked(const fs::path& directory, const D
 
 }  // namespace
 
-Dataset::State::State(const std::vector<DatasetSource>& sources, std::string_view split, const ShardShare& checked) {
+Dataset::State::State(const std::vector<DatasetSource>& sources, DataSplit split, const ShardShare& checked) {
   const std::vector<SplitOfSource> found = read_splits(sources, split);
   header = header_of(found, split);
   parts = parts_of(found, split);
@@ -48,7 +48,7 @@ Dataset::State::State(const std::vector<DatasetSource>& sources, std::string_vie
   int64_t tokens = 0, records = 0;
   for (const SplitOfSource& part : found) {
     const Manifest& manifest = part.manifest;
-    const SplitEntry& entry = part.split(split);
+    const SplitEntry& entry = part.entry(split);
     const auto identity = std::make_shared<const ShardIdentity>(ShardIdentity{.version = manifest.version,
                                                                               .kind = manifest.kind,
                                                                               .split = header.split,
@@ -75,7 +75,7 @@ Dataset::State::State(const std::vector<DatasetSource>& sources, std::string_vie
 size_t Dataset::State::shard_of(const std::vector<int64_t>& begins, int64_t index, int64_t total,
                                 const char* what) const {
   if (index < 0 || index >= total) {
-    throw InternalError(fmt::format("{}, split {}: {} {} of {}", name(), header.split, what, index, total));
+    throw InternalError(fmt::format("{}, split {}: {} {} of {}", name(), enum_name(header.split), what, index, total));
   }
   return static_cast<size_t>(std::upper_bound(begins.begin(), begins.end(), index) - begins.begin()) - 1;
 }
@@ -85,25 +85,25 @@ Dataset::~Dataset() = default;
 Dataset::Dataset(Dataset&&) noexcept = default;
 Dataset& Dataset::operator=(Dataset&&) noexcept = default;
 
-Dataset Dataset::open(const fs::path& directory, std::string_view split, const ShardShare& checked) {
+Dataset Dataset::open(const fs::path& directory, DataSplit split, const ShardShare& checked) {
   return open(std::vector<DatasetSource>{{.directory = directory}}, split, checked);
 }
-Dataset Dataset::open(const std::vector<DatasetSource>& sources, std::string_view split, const ShardShare& checked) {
+Dataset Dataset::open(const std::vector<DatasetSource>& sources, DataSplit split, const ShardShare& checked) {
   return Dataset(std::make_unique<const State>(sources, split, checked));
 }
 
 bool is_prepared(const fs::path& directory) { return !directory.empty() && fs::exists(directory / kManifestName); }
 
-std::vector<std::string> Dataset::splits(const fs::path& directory) {
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : read_manifest(directory).splits) names.push_back(name);
-  return names;
+std::vector<DataSplit> Dataset::splits(const fs::path& directory) {
+  const Manifest manifest = read_manifest(directory);
+  std::vector<DataSplit> splits;
+  for (const auto& [split, entry] : manifest.splits) splits.push_back(split);
+  return splits;
 }
 
-bool Dataset::has_split(const std::vector<DatasetSource>& sources, std::string_view split) {
-  return std::ranges::any_of(sources, [&](const DatasetSource& source) {
-    return read_manifest(source.directory).splits.contains(std::string(split));
-  });
+bool Dataset::has_split(const std::vector<DatasetSource>& sources, DataSplit split) {
+  return std::ranges::any_of(
+      sources, [&](const DatasetSource& source) { return read_manifest(source.directory).splits.contains(split); });
 }
 
 const DatasetHeader& Dataset::header() const { return state_->header; }
@@ -118,8 +118,8 @@ void Dataset::read_tokens(int64_t first, std::span<int32_t> into) const {
   const DatasetHeader& header = state_->header;
   const int64_t total = header.kind == DatasetKind::Stream ? header.num_tokens : 0;
   if (first < 0 || first > total || count > total - first) {
-    throw InternalError(fmt::format("{}, split {}: {} tokens from token {} on, in a stream of {}", name(), header.split,
-                                    count, first, total));
+    throw InternalError(fmt::format("{}, split {}: {} tokens from token {} on, in a stream of {}", name(),
+                                    enum_name(header.split), count, first, total));
   }
   while (!into.empty()) {
     const size_t i = state_->shard_of(state_->tokens_before, first, header.num_tokens, "token");
@@ -173,7 +173,8 @@ void Dataset::read_target(int64_t pair, std::span<int32_t> into) const {
 }
 
 std::string Dataset::read_reference(int64_t pair) const {
-  require<InternalError>(header().references, "{}, split {}: it holds no references", name(), header().split);
+  require<InternalError>(header().references, "{}, split {}: it holds no references", name(),
+                         enum_name(header().split));
   const size_t i = state_->shard_of(state_->records_before, pair, num_pairs(), "pair");
   return state_->shards->open(i)->read_reference(pair - state_->records_before[i]);
 }

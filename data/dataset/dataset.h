@@ -6,12 +6,12 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/config/fields.h"
 #include "base/files.h"
+#include "data/dataset/data_split.h"
 
 namespace weft {
 
@@ -32,7 +32,7 @@ struct EnumNames<DatasetKind> {
 };
 constexpr bool has_two_sides(DatasetKind kind) { return kind != DatasetKind::Stream; }
 
-// What the ids of one side mean.
+// The vocabulary and the special ids of one side.
 struct DatasetSide {
   uint64_t tokenizer_hash = 0;
   int64_t vocabulary = 0;  // every id is in [0, vocabulary)
@@ -47,7 +47,7 @@ struct DatasetSide {
 struct DatasetHeader {
   int version = 0;  // the lowest
   DatasetKind kind = DatasetKind::Stream;
-  std::string split;
+  DataSplit split = DataSplit::Train;
   DatasetSide source;         // Stream: the only side
   DatasetSide target;         // Stream: equal to source
   int token_bytes = 0;        // on disk: 2 (unsigned, both vocabularies at most 65536) or 4
@@ -60,7 +60,7 @@ struct DatasetHeader {
   int64_t truncated_pairs = 0;  // that have lost text
 };
 
-// A prepared directory, and its weight where several are mixed (data/batches/mixture.h).
+// A prepared directory, and its weight if several are mixed (data/batches/mixture.h).
 struct DatasetSource {
   fs::path directory;
   double weight = 1;
@@ -70,7 +70,7 @@ struct DatasetSource {
 // above 0. Touches no file.
 void check_sources(const std::vector<DatasetSource>& sources);
 
-// What one directory gives to a dataset: a stretch of its tokens, and its records.
+// The part of a dataset that comes from one directory: a stretch of its tokens, and its records.
 struct DatasetPart {
   fs::path directory;
   double weight = 1;
@@ -97,14 +97,12 @@ struct ShardShare {
 // bos, text, eos, so that n + 1 tokens give n decoder inputs and n labels. Answers are text, eos, their prompts text.
 class Dataset {
  public:
-  // `split`: train, valid or test.
-  static Dataset open(const fs::path& directory, std::string_view split, const ShardShare& checked = {});
+  static Dataset open(const fs::path& directory, DataSplit split, const ShardShare& checked = {});
   // Of several directories those that have the split; all must have `train`. DataError if tokenizers, kinds or the
-  // conventions of source sequences differ: it names both directories, and what differs.
-  static Dataset open(const std::vector<DatasetSource>& sources, std::string_view split,
-                      const ShardShare& checked = {});
-  static std::vector<std::string> splits(const fs::path& directory);                         // that the directory holds
-  static bool has_split(const std::vector<DatasetSource>& sources, std::string_view split);  // one of them
+  // conventions of source sequences differ: it names both directories and the difference.
+  static Dataset open(const std::vector<DatasetSource>& sources, DataSplit split, const ShardShare& checked = {});
+  static std::vector<DataSplit> splits(const fs::path& directory);                    // those that the directory holds
+  static bool has_split(const std::vector<DatasetSource>& sources, DataSplit split);  // whether any directory has it
   ~Dataset();
   Dataset(Dataset&&) noexcept;
   Dataset& operator=(Dataset&&) noexcept;
@@ -112,7 +110,7 @@ class Dataset {
   const DatasetHeader& header() const;
   std::string name() const;  // the directories, for messages
   const std::vector<DatasetPart>& parts() const;
-  int64_t opened_shards() const;  // so far, each as often as it was opened
+  int64_t opened_shards() const;  // how often a shard was opened so far
 
   // Stream: all documents end to end, each followed by the tokenizer's eos if it has one.
   int64_t num_tokens() const;
@@ -123,11 +121,11 @@ class Dataset {
   int64_t num_pairs() const;
   int32_t source_length(int64_t pair) const;  // O(log shards)
   int32_t target_length(int64_t pair) const;
-  // Of all pairs, in order: what a batch plan needs, without a read for each.
+  // Lengths of all pairs, in order, without a read for each: for batch plans.
   void all_lengths(std::vector<int32_t>& source, std::vector<int32_t>& target) const;
   void read_source(int64_t pair, std::span<int32_t> into) const;
   void read_target(int64_t pair, std::span<int32_t> into) const;
-  // Where header().references: the target's text as the file of text holds it, neither cut nor made of tokens.
+  // If header().references: the target's text as the file of text holds it, neither cut nor made of tokens.
   std::string read_reference(int64_t pair) const;
 
   // The (first) directory's own tokenizers; DataError if a file's hash is not the one that made the ids.

@@ -35,16 +35,21 @@ std::string describe_counts(const char* side, const SideCounts& counts, int64_t 
   return text + fmt::format(", unk {:.3f} %, entropy {:.3f} bits a token\n", share, counts.entropy);
 }
 
-// What a reader should look at, if there is any. `trained_on`: what the training text holds too was left in it.
-std::string describe_odd(const SplitEntry& split, const char* records, bool trained_on) {
+// The counts that deserve a look, a line for each that is not 0. `trained_on`: the training text kept the records that
+// are held out too.
+std::string describe_odd(const SplitEntry& split, const char* record, bool trained_on) {
   std::string text;
-  const auto add = [&](int64_t count, const std::string& what) {
-    if (count > 0) text += fmt::format("  {} {} {}\n", count, records, what);
+  const auto add = [&](int64_t count, const char* singular, const char* plural, const char* what) {
+    if (count > 0) text += fmt::format("  {} {} {}\n", counted(count, record), count == 1 ? singular : plural, what);
   };
-  add(split.invalid_utf8, "are not valid UTF-8: is the text of another encoding?");
-  add(split.duplicates, "are equal to an earlier one");
-  add(split.in_train, trained_on ? "are in the training text too" : "were in the training text too, which lost them");
-  add(split.dropped_duplicate, "were left out: equal to an earlier one, or to one that is held out");
+  add(split.invalid_utf8, "is", "are", "not valid UTF-8: is the text of another encoding?");
+  add(split.duplicates, "is", "are", "equal to an earlier one");
+  if (trained_on) {
+    add(split.in_train, "is", "are", "in the training text too");
+  } else {
+    add(split.in_train, "was", "were", "in the training text too, which lost it");
+  }
+  add(split.dropped_duplicate, "was", "were", "left out: equal to an earlier one, or to one that is held out");
   return text;
 }
 
@@ -89,24 +94,26 @@ void read_everything(const Dataset& dataset) {
 
 }  // namespace
 
+std::string counted(int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string describe_splits(const Manifest& manifest) {
   const bool pairs = has_two_sides(manifest.kind);
-  const auto train = manifest.splits.find("train");
+  const char* record = pairs ? "pair" : "document";
+  const auto train = manifest.splits.find(DataSplit::Train);
   const bool dropped = train != manifest.splits.end() && train->second.dropped_duplicate > 0;
   std::string text;
-  for (const char* name : {"train", "valid", "test"}) {
-    const auto found = manifest.splits.find(name);
-    if (found == manifest.splits.end()) continue;
-    const SplitEntry& split = found->second;
-    text += fmt::format("{}: {} {} in {} shard{}", name, split.records, pairs ? "pairs" : "documents",
-                        split.shards.size(), split.shards.size() == 1 ? "" : "s");
+  for (const auto& [name, split] : manifest.splits) {
+    text += fmt::format("{}: {} in {}", enum_name(name), counted(split.records, record),
+                        counted(static_cast<int64_t>(split.shards.size()), "shard"));
     if (pairs) {
       text += fmt::format("; dropped {} without text and {} too long, truncated {}", split.dropped_empty,
                           split.dropped_long, split.truncated);
       if (split.references) text += "; with the text of its references";
     }
     text += '\n';
-    text += describe_odd(split, pairs ? "pairs" : "documents", !dropped);
+    text += describe_odd(split, record, !dropped);
     text += describe_counts(pairs ? "source " : "", split.source, split.records);
     if (pairs) text += describe_counts("target ", split.target, split.records);
   }

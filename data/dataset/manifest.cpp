@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/dataset/manifest.h"
 
+#include <fmt/ranges.h>
+
 #include <charconv>
 
 #include "base/error.h"
@@ -31,7 +33,7 @@ Json to_json(const SideCounts& counts) {
 
 Json to_json(const ShardTokens& tokens) { return {{"count", tokens.count}, {"offset", tokens.offset}}; }
 
-// Counts of a split that are stated where they are not 0.
+// Counts of a split that are written only if they are not 0.
 constexpr std::pair<const char*, int64_t SplitEntry::*> kRareCounts[] = {
     {"invalid_utf8", &SplitEntry::invalid_utf8},
     {"duplicates", &SplitEntry::duplicates},
@@ -69,7 +71,7 @@ Json to_json(const Manifest& manifest) {
                {"kind", enum_name(manifest.kind)},   {"token_bytes", manifest.token_bytes},
                {"source", to_json(manifest.source)}, {"settings", manifest.settings}};
   if (pairs) json["target"] = to_json(manifest.target);
-  for (const auto& [name, split] : manifest.splits) json["splits"][name] = to_json(split, pairs);
+  for (const auto& [split, entry] : manifest.splits) json["splits"][enum_name(split)] = to_json(entry, pairs);
   if (manifest.skipped.count() > 0) {
     json["skipped"] = {{"reasons", manifest.skipped.reasons}, {"first", manifest.skipped.first}};
   }
@@ -86,7 +88,7 @@ Json to_json(const Manifest& manifest) {
 
 std::string dump(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-// A value of the manifest and where it stands, for messages.
+// A value of the manifest and its place, for messages.
 class Node {
  public:
   Node(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
@@ -146,6 +148,17 @@ class Node {
   const Json& json_;
   std::string where_;
 };
+
+// The value of an enum that a manifest names.
+template <NamedEnum E>
+E value_named(const std::string& name, const std::string& where) {
+  std::vector<std::string_view> names;
+  for (const auto& [known, value] : EnumNames<E>::kNames) {
+    if (known == name) return value;
+    names.push_back(known);
+  }
+  throw DataError(fmt::format("{}: \"{}\" is not one of {}", where, name, fmt::join(names, ", ")));
+}
 
 DatasetSide parse_side(const Node& node) {
   DatasetSide side;
@@ -217,19 +230,17 @@ SplitEntry parse_split(const Node& node, bool pairs, int token_bytes) {
 Manifest parse(const Json& json, const std::string& where) {
   const Node root(json, where);
   Manifest manifest;
-  const std::string kind = root.at("kind").text();
-  const auto& kinds = EnumNames<DatasetKind>::kNames;
-  const auto named = std::ranges::find(kinds, std::string_view(kind), [](const auto& k) { return k.first; });
-  require<DataError>(named != kinds.end(), "{}: kind \"{}\" is neither stream nor pairs nor answers", where, kind);
-  manifest.kind = named->second;
+  manifest.kind = value_named<DatasetKind>(root.at("kind").text(), root.at("kind").where());
   const bool pairs = has_two_sides(manifest.kind);
   manifest.token_bytes = static_cast<int>(root.at("token_bytes").count(4));
   require<DataError>(manifest.token_bytes == 2 || manifest.token_bytes == 4, "{}: token_bytes is {}, not 2 or 4", where,
                      manifest.token_bytes);
   manifest.source = parse_side(root.at("source"));
   manifest.target = pairs ? parse_side(root.at("target")) : manifest.source;
-  for (const auto& [name, node] : root.at("splits").members()) {
-    manifest.splits.emplace(name, parse_split(node, pairs, manifest.token_bytes));
+  const Node splits = root.at("splits");
+  for (const auto& [name, node] : splits.members()) {
+    manifest.splits.emplace(value_named<DataSplit>(name, splits.where()),
+                            parse_split(node, pairs, manifest.token_bytes));
   }
   for (const Node& item : root.at("inputs").items()) {
     manifest.inputs.push_back({.role = item.has("role") ? item.at("role").text() : "",
@@ -249,8 +260,8 @@ Manifest parse(const Json& json, const std::string& where) {
 
 }  // namespace
 
-bool holds_references(DatasetKind kind, std::string_view split) {
-  return kind == DatasetKind::Pairs && split != "train";
+bool holds_references(DatasetKind kind, DataSplit split) {
+  return kind == DatasetKind::Pairs && split != DataSplit::Train;
 }
 
 std::string manifest_text(const Manifest& manifest) {
@@ -280,7 +291,7 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
   if (version < kFirstDatasetVersion || version > kDatasetVersion) {
     throw DataError(fmt::format("{} is of version {}; this weft reads versions {} to {}", where, version,
                                 kFirstDatasetVersion, kDatasetVersion),
-                    "prepare the dataset anew, or use the weft that wrote it");
+                    "prepare the dataset again, or use the weft that wrote it");
   }
   const uint64_t stated = root.at("checksum").checksum();
   Json body = json;

@@ -11,11 +11,11 @@
 
 namespace weft {
 
-// dataset.json: what a prepared directory holds. Written last, so that a directory without it holds no dataset
+// dataset.json: the content of a prepared directory. Written last, so that a directory without it holds no dataset
 // (docs/formats.md "Dataset").
 constexpr const char* kManifestName = "dataset.json";
-constexpr int kDatasetVersion = 2;       // what is written
-constexpr int kFirstDatasetVersion = 1;  // what is still read: without texts of references
+constexpr int kDatasetVersion = 2;       // written
+constexpr int kFirstDatasetVersion = 1;  // still read: it has no texts of references
 constexpr int64_t kMaxU16Vocabulary = 65536;
 
 // The ids of one side in one shard: a contiguous array in its file.
@@ -37,7 +37,7 @@ struct ShardEntry {
   int64_t records = 0;              // documents that begin in it, or pairs
   ShardTokens source;
   ShardTokens target;      // pairs
-  ShardTokens references;  // where the split holds texts of references: their bytes
+  ShardTokens references;  // if the split holds texts of references: their bytes
 
   template <class Archive>
   void archive(Archive& a) {
@@ -69,7 +69,7 @@ struct SplitEntry {
   SideCounts target;
   std::vector<ShardEntry> shards;
 
-  // What is counted while records are taken; the rest follows from it.
+  // The counts that are made while records are taken; the others follow from them.
   template <class Archive>
   void archive(Archive& a) {
     a(records), a(dropped_empty), a(dropped_long), a(truncated), a(invalid_utf8);
@@ -91,17 +91,17 @@ struct Manifest {
   int token_bytes = 2;
   DatasetSide source;  // its counts (num_tokens, longest) are each split's
   DatasetSide target;
-  std::map<std::string, SplitEntry> splits;
+  std::map<DataSplit, SplitEntry> splits;
   SkippedRecords skipped;
   std::vector<InputEntry> inputs;
   std::map<std::string, std::string> settings;  // "data.format": "text", ...
 };
 
 // A split keeps the text of its targets if translations are scored against it: held-out pairs of sentences.
-bool holds_references(DatasetKind kind, std::string_view split);
+bool holds_references(DatasetKind kind, DataSplit split);
 
 std::string manifest_text(const Manifest& manifest);
-// DataError if it is absent, damaged, foreign, of a later version, or states what cannot be.
+// DataError if it is absent, damaged, foreign, of a later version, or states something impossible.
 Manifest read_manifest(const fs::path& directory);
 Manifest parse_manifest(std::string_view text, const std::string& where);
 

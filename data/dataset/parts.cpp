@@ -13,20 +13,19 @@
 namespace weft {
 namespace {
 
-// A list of names, each once.
+// The splits that one of them has.
 std::string split_names(const std::vector<Manifest>& manifests) {
-  std::vector<std::string> names;
-  for (const Manifest& manifest : manifests) {
-    for (const auto& [name, entry] : manifest.splits) names.push_back(name);
+  std::vector<std::string_view> names;
+  for (const DataSplit split : kSplits) {
+    const auto has = [split](const Manifest& manifest) { return manifest.splits.contains(split); };
+    if (std::ranges::any_of(manifests, has)) names.push_back(enum_name(split));
   }
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string id_text(const std::optional<int32_t>& id) { return id ? fmt::format("{}", *id) : "none"; }
 
-// What ids mean, as "name: A or B"; empty if they mean the same.
+// How ids differ in meaning, as "name: A or B"; empty if they do not.
 std::string side_difference(const char* side, const DatasetSide& a, const DatasetSide& b) {
   const auto found = [&](const char* what, const std::string& first, const std::string& second) {
     return fmt::format("{}{}, {} or {}", side, what, first, second);
@@ -86,7 +85,7 @@ uint64_t content_of(const SplitEntry& entry) {
   return content.digest();
 }
 
-// Adds what one directory holds of a side.
+// Adds the counts of one directory.
 void add_side(DatasetSide& side, const SideCounts& counts) {
   side.num_tokens += counts.tokens;
   side.num_unknown += counts.unknown;
@@ -107,7 +106,7 @@ void check_sources(const std::vector<DatasetSource>& sources) {
   }
 }
 
-std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, std::string_view split) {
+std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, DataSplit split) {
   require<InternalError>(!sources.empty(), "a dataset without a directory");
   check_sources(sources);
   std::vector<Manifest> manifests;
@@ -115,30 +114,30 @@ std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources
   check_together(sources, manifests);
   std::vector<SplitOfSource> found;
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (manifests[i].splits.contains(std::string(split))) {
+    if (manifests[i].splits.contains(split)) {
       found.push_back({sources[i], manifests[i]});
       continue;
     }
-    require<DataError>(split != "train", "{} has no split \"train\", only: {}", sources[i].directory.string(),
+    require<DataError>(split != DataSplit::Train, "{} has no split \"train\", only: {}", sources[i].directory.string(),
                        split_names({manifests[i]}));
   }
-  require<DataError>(!found.empty(), "{} has no split \"{}\", only: {}", directory_names(sources), split,
+  require<DataError>(!found.empty(), "{} has no split \"{}\", only: {}", directory_names(sources), enum_name(split),
                      split_names(manifests));
   return found;
 }
 
-DatasetHeader header_of(const std::vector<SplitOfSource>& sources, std::string_view split) {
+DatasetHeader header_of(const std::vector<SplitOfSource>& sources, DataSplit split) {
   const Manifest& first = sources.front().manifest;
   DatasetHeader header{.version = first.version,
                        .kind = first.kind,
-                       .split = std::string(split),
+                       .split = split,
                        .source = first.source,
                        .target = first.target,
                        .token_bytes = first.token_bytes,
                        .references = true};
   const bool pairs = has_two_sides(first.kind);
   for (const SplitOfSource& source : sources) {
-    const SplitEntry& entry = source.split(split);
+    const SplitEntry& entry = source.entry(split);
     header.version = std::min(header.version, source.manifest.version);
     header.num_tokens += entry.source.tokens + entry.target.tokens;
     header.num_shards += static_cast<int64_t>(entry.shards.size());
@@ -152,11 +151,11 @@ DatasetHeader header_of(const std::vector<SplitOfSource>& sources, std::string_v
   return header;
 }
 
-std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, std::string_view split) {
+std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, DataSplit split) {
   std::vector<DatasetPart> parts;
   int64_t tokens = 0;
   for (const SplitOfSource& source : sources) {
-    const SplitEntry& entry = source.split(split);
+    const SplitEntry& entry = source.entry(split);
     parts.push_back({.directory = source.source.directory,
                      .weight = source.source.weight,
                      .first_token = tokens,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "data/dataset/dataset.h"
@@ -21,15 +20,15 @@ std::string directory_names(const std::vector<T>& all) {
 struct SplitOfSource {
   DatasetSource source;
   Manifest manifest;
-  const SplitEntry& split(std::string_view name) const { return manifest.splits.at(std::string(name)); }
+  const SplitEntry& entry(DataSplit split) const { return manifest.splits.at(split); }
 };
 
-// Of each directory that has the split, in their order; every one must have `train`. DataError if none has it, or if
-// two of them cannot be read as one dataset: it names both, and what differs.
-std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, std::string_view split);
+// The split of each directory that has it, in their order; every one must have `train`. DataError if none has it, or if
+// two of them cannot be read as one dataset: it names both and the difference.
+std::vector<SplitOfSource> read_splits(const std::vector<DatasetSource>& sources, DataSplit split);
 
-// What all of them together are.
-DatasetHeader header_of(const std::vector<SplitOfSource>& sources, std::string_view split);
-std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, std::string_view split);
+// The header of all of them together.
+DatasetHeader header_of(const std::vector<SplitOfSource>& sources, DataSplit split);
+std::vector<DatasetPart> parts_of(const std::vector<SplitOfSource>& sources, DataSplit split);
 
 }  // namespace weft

@@ -59,15 +59,16 @@ class RecordPrinter {
 
 std::string show_records(const fs::path& directory, const ShownRecords& shown) {
   std::string text;
-  for (const std::string& split : Dataset::splits(directory)) {
+  for (const DataSplit split : Dataset::splits(directory)) {
+    const std::string_view name = enum_name(split);
     const Dataset dataset = Dataset::open(directory, split, ShardShare::none());
     const RecordPrinter printer(dataset, shown.tokens);
     const int64_t records = printer.records();
     const int64_t end = shown.count < records - shown.from ? shown.from + shown.count : records;
     if (shown.from >= records)
-      text += fmt::format("{}: {} {}s, none from {} on\n", split, records, printer.name(), shown.from);
+      text += fmt::format("{}: {} {}s, none from {} on\n", name, records, printer.name(), shown.from);
     for (int64_t record = shown.from; record < end; ++record) {
-      text += fmt::format("{} {} {} of {}\n{}", split, printer.name(), record, records, printer.show(record));
+      text += fmt::format("{} {} {} of {}\n{}", name, printer.name(), record, records, printer.show(record));
     }
   }
   return text;

@@ -11,11 +11,11 @@
 
 namespace weft {
 
-// What every shard of a split states about itself.
+// The statements about itself that every shard of a split makes.
 struct ShardIdentity {
   int version = kDatasetVersion;
   DatasetKind kind = DatasetKind::Stream;
-  std::string split;
+  DataSplit split = DataSplit::Train;
   int token_bytes = 2;
   bool references = false;  // pairs: with the text of each target
   DatasetSide source;

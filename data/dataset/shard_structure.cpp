@@ -34,7 +34,7 @@ std::vector<std::pair<std::string, std::string>> stated_texts(const ShardIdentit
   std::vector<std::pair<std::string, std::string>> texts = {
       {"format", kShardFormat},
       {"kind", std::string(enum_name(identity.kind))},
-      {"split", identity.split},
+      {"split", std::string(enum_name(identity.split))},
       {"source_tokenizer_hash", hash_hex(identity.source.tokenizer_hash)}};
   if (pairs) texts.emplace_back("target_tokenizer_hash", hash_hex(identity.target.tokenizer_hash));
   return texts;

@@ -9,7 +9,7 @@
 #include "base/hdf5.h"
 #include "data/dataset/shard.h"
 
-// What the writer and the reader of shards both know of their files.
+// The structure of shard files, for their writer and their reader.
 namespace weft {
 
 // Names of arrays.

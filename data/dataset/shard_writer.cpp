@@ -179,7 +179,7 @@ void SplitWriter::close_shard() {
   ShardArrays arrays = std::exchange(pending_, ShardArrays(identity_.token_bytes));
   pending_.source.reserve(arrays.source.count());  // the next one is as long
   pending_.target.reserve(arrays.target.count());
-  ShardEntry entry{.file = fmt::format("{}-{:05}.h5", identity_.split, entries_.size()),
+  ShardEntry entry{.file = fmt::format("{}-{:05}.h5", enum_name(identity_.split), entries_.size()),
                    .records = static_cast<int64_t>(arrays.source_index.size())};
   if (has_two_sides(identity_.kind)) {
     arrays.source_index.push_back(static_cast<uint64_t>(arrays.source.count()));

@@ -31,7 +31,7 @@ class TokenBuffer {
   std::vector<char> bytes_;
 };
 
-// What a shard holds.
+// The content of a shard.
 struct ShardArrays {
   explicit ShardArrays(int token_bytes) : source(token_bytes), target(token_bytes) {}
   bool empty() const { return source.count() == 0 && source_index.empty(); }
@@ -93,13 +93,13 @@ class SplitWriter {
   void add_pair(std::span<const int32_t> source, std::span<const int32_t> target, std::string_view reference = {});
   // The shards that became full since the last call: for the caller to write, before it counts on them.
   std::vector<FullShard> take_full() { return std::exchange(full_, {}); }
-  // Writes what was not taken, and what is pending; entries name the files without .tmp.
+  // Writes the full shards that were not taken, and the pending one; entries name the files without .tmp.
   std::vector<ShardEntry> finish();
   void release() { keep_ = true; }
 
-  // Of shards that were full, so far.
+  // The entries of the shards that became full so far.
   const std::vector<ShardEntry>& entries() const { return entries_; }
-  // All that a writer of the same split needs to go on from here, the files of entries() apart (base/archive.h).
+  // The state from which another writer of the split continues (base/archive.h), without the files of entries().
   template <class Archive>
   void archive(Archive& a) {
     a(pending_), a(entries_);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/config.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace weft {
@@ -46,6 +50,16 @@ void check_longest(const char* name, int64_t longest, int64_t specials) {
 
 }  // namespace
 
+std::string formats_of(std::initializer_list<DatasetKind> kinds) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, format] : EnumNames<TextFormat>::kNames) {
+    if (std::ranges::count(kinds, kKindOfFormat[format]) > 0) names.push_back(name);
+  }
+  const std::string_view last = names.back();
+  names.pop_back();
+  return names.empty() ? std::string(last) : fmt::format("{} or {}", fmt::join(names, ", "), last);
+}
+
 std::vector<DatasetSource> DataConfig::sources() const {
   std::vector<DatasetSource> all{{.directory = directory, .weight = weight}};
   for (const MixtureSource& source : mixture) all.push_back({.directory = source.directory, .weight = source.weight});
@@ -65,7 +79,8 @@ void DataConfig::check() const {
                        enum_name(format));
   require<ConfigError>(separated == !separator.empty(), "data: `separator` is {}, but document_delimiter is {}",
                        separator.empty() ? "not set" : "set", enum_name(document_delimiter));
-  require<ConfigError>(format != TextFormat::Jsonl || !json_field.empty(), "data: `json_field` is empty");
+  const bool has_field = format == TextFormat::Jsonl || format == TextFormat::Csv;
+  require<ConfigError>(!has_field || !json_field.empty(), "data: `json_field` is empty");
   require<ConfigError>(!document_mask || !is_pairs(),
                        "data: document_mask is for streams of documents; format {} has none, set it to false",
                        enum_name(format));
@@ -83,9 +98,9 @@ void DataConfig::check() const {
   require<ConfigError>(max_bad_fraction >= 0 && max_bad_fraction <= 1, "data: max_bad_fraction {} is not in [0, 1]",
                        max_bad_fraction);
   require<ConfigError>(skip_lines >= 0, "data: skip_lines {} is negative", skip_lines);
-  require<ConfigError>(
-      target_tokenizer_file.empty() || (is_translation() && !tokenizer_file.empty()),
-      "data: `target_tokenizer_file` needs `tokenizer_file` for the source, and format parallel or tsv");
+  require<ConfigError>(target_tokenizer_file.empty() || (is_translation() && !tokenizer_file.empty()),
+                       "data: `target_tokenizer_file` needs `tokenizer_file` for the source, and format {}",
+                       formats_of({DatasetKind::Pairs}));
   require<ConfigError>(shard_tokens >= 1, "data: shard_tokens {} is less than 1", shard_tokens);
 }
 

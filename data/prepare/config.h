@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "base/config/fields.h"
 #include "base/config/renamed_keys.h"
+#include "base/enum_table.h"
 #include "data/dataset/dataset.h"
 
 namespace weft {
@@ -16,6 +18,7 @@ namespace weft {
 enum class TextFormat {
   Text,          // plain text, cut into documents by DocumentDelimiter
   Jsonl,         // one JSON object a line; one field of it is a document
+  Csv,           // records of comma-separated fields, quoted or not; one column is a document
   Parallel,      // two files a side by side: line n of one translates line n of the other
   Tsv,           // two columns of tab-separated lines
   PromptAnswer,  // one JSON object a line; two fields of it are a prompt and its answer
@@ -25,11 +28,21 @@ struct EnumNames<TextFormat> {
   static constexpr auto kNames = std::to_array<std::pair<std::string_view, TextFormat>>({
       {"text", TextFormat::Text},
       {"jsonl", TextFormat::Jsonl},
+      {"csv", TextFormat::Csv},
       {"parallel", TextFormat::Parallel},
       {"tsv", TextFormat::Tsv},
       {"prompt_answer", TextFormat::PromptAnswer},
   });
 };
+
+// What the records of a format become.
+inline constexpr EnumTable<TextFormat, DatasetKind> kKindOfFormat = {
+    {TextFormat::Text, DatasetKind::Stream}, {TextFormat::Jsonl, DatasetKind::Stream},
+    {TextFormat::Csv, DatasetKind::Stream},  {TextFormat::Parallel, DatasetKind::Pairs},
+    {TextFormat::Tsv, DatasetKind::Pairs},   {TextFormat::PromptAnswer, DatasetKind::Answers},
+};
+// The names of the formats that become one of these kinds, for messages: "text, jsonl or prompt_answer".
+std::string formats_of(std::initializer_list<DatasetKind> kinds);
 
 enum class DocumentDelimiter { BlankLine, File, Line, Separator };
 template <>
@@ -46,7 +59,7 @@ enum class SplitRule {
   Files,       // train, valid and test name their own files
   Hash,        // each record by a keyed hash of its index
   Records,     // the first records train, the next validate, the last test
-  Characters,  // the same by characters, through the middle of a document if the boundary falls there
+  Characters,  // as Records, but by characters: a boundary may cut a document
 };
 template <>
 struct EnumNames<SplitRule> {
@@ -96,7 +109,7 @@ struct EnumNames<DuplicatePolicy> {
   });
 };
 
-// The text of one split. Names are files, pipes, directories or patterns (file_names.h); each file may be compressed.
+// The files of one split. Names are files, pipes, directories or patterns (file_names.h); each file may be compressed.
 struct SplitFiles {
   std::vector<std::string> files;
   std::vector<std::string> source;
@@ -104,10 +117,9 @@ struct SplitFiles {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("files", files,
-            "Files, directories or patterns (format text, jsonl, tsv, prompt_answer); plain, gzip or zstd.");
-    v.field("source", source, "The same of the source language (format parallel).");
-    v.field("target", target, "The same of the target language, as many files (format parallel).");
+    v.field("files", files, "Files, directories or patterns (any format but parallel); plain, gzip or zstd.");
+    v.field("source", source, "Files of the source language (format parallel).");
+    v.field("target", target, "Files of the target language, as many as of the source (format parallel).");
   }
   bool empty() const { return files.empty() && source.empty() && target.empty(); }
 };
@@ -119,8 +131,8 @@ struct MixtureSource {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("directory", directory, "Where the prepared dataset lies; of the same tokenizer as data.directory.");
-    v.field("weight", weight, "As data.weight, of this dataset.", kWeights);
+    v.field("directory", directory, "Where the prepared dataset lies; it has the tokenizer of data.directory.");
+    v.field("weight", weight, "The share of this dataset, as data.weight.", kWeights);
   }
   static constexpr Range kWeights{.min = 1e-9, .max = 1e9};
 };
@@ -164,21 +176,21 @@ struct DataConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    // What makes the dataset and where it lies: a resumed run compares the texts and tokenizers that it finds there.
+    // Keys that make the dataset do not affect a resumed run: it compares the texts and tokenizers of the dataset.
     constexpr Affects kPrepared = Affects::Nothing;
     v.field("directory", directory, "Where the prepared dataset lies.", kPrepared);
     v.field("weight", weight,
-            "Its share of the windows or pairs that are trained on, relative to those of data.mixture; changes nothing "
-            "where there is none.",
+            "Its share of the windows or pairs that are trained on, relative to those of data.mixture; without effect "
+            "if data.mixture is empty.",
             MixtureSource::kWeights);
     v.field("mixture", mixture,
             "More prepared datasets that are trained on with it, each with its weight (docs/batches.md); weft prepare "
             "makes data.directory alone.");
     v.field("format", format,
-            "text: plain text for a language model. jsonl: the same from a field of JSON lines. parallel: translation "
-            "from two files. tsv: translation from two columns. prompt_answer: JSON lines with a prompt and an answer "
-            "each, "
-            "for a language model that learns the answers alone.",
+            "text: plain text for a language model. jsonl: text in a field of JSON lines. csv: text in a column of CSV "
+            "files, whose first record names the columns. parallel: translation from two files. tsv: translation from "
+            "two tab-separated columns. prompt_answer: JSON lines with a prompt and an answer each, for a language "
+            "model that learns the answers alone.",
             kPrepared);
     v.field("train", train, "Text to train on; with a split rule other than files, all text.", kPrepared);
     v.field("valid", valid, "Text to validate on (split: files).", kPrepared);
@@ -187,7 +199,8 @@ struct DataConfig {
             "What separates documents (format text): blank_line, file (each file is one), line, or separator.",
             kPrepared);
     v.field("separator", separator, "The string between documents (document_delimiter: separator).", kPrepared);
-    v.field("json_field", json_field, "The field that holds the text (format jsonl).", kPrepared);
+    v.field("json_field", json_field, "The field (format jsonl) or column (format csv) that holds the text.",
+            kPrepared);
     v.field("prompt_field", prompt_field, "The field that holds the prompt (format prompt_answer).", kPrepared);
     v.field("answer_field", answer_field,
             "The field that holds the answer, whose text follows the prompt's at once (format prompt_answer).",
@@ -196,19 +209,20 @@ struct DataConfig {
             {Range{.min = 1}, kPrepared});
     v.field("target_column", target_column, "Column of the target language, from 1 (format tsv).",
             {Range{.min = 1}, kPrepared});
-    v.field("skip_lines", skip_lines, "Lines at the beginning of each file that are no text, such as a header.",
+    v.field("skip_lines", skip_lines,
+            "Lines to skip at the beginning of each file, such as a header (format csv: before its header).",
             {Range{.min = 0}, kPrepared});
     v.field(
         "bad_records", bad_records,
-        "What happens at a record that cannot be taken (no JSON, a column or field that is not there, a NUL byte, no "
-        "UTF-8 where the tokenizer needs it): stop, or skip it and count it.",
+        "What happens at a bad record (not JSON, a column or field that is missing, a stray quote, a NUL byte, invalid "
+        "UTF-8 if the tokenizer needs it): stop, or skip and count it.",
         kPrepared);
     v.field("max_bad_fraction", max_bad_fraction,
             "Preparation fails if more than this share of all records is skipped (bad_records: skip).",
             {Range{.min = 0, .max = 1}, kPrepared});
     v.field("duplicates", duplicates,
             "Records that are equal byte for byte: keep them, count them, or drop from the training text those that "
-            "come again or are held out.",
+            "repeat an earlier one or are held out.",
             kPrepared);
     v.field("split", split,
             "Who trains: files (as named), hash (each record drawn by split_seed), records or characters (the first "
@@ -230,7 +244,7 @@ struct DataConfig {
             "What happens to training pairs with more tokens than that: drop, truncate their text, or keep.",
             kPrepared);
     v.field("heldout_overlong_pairs", heldout_overlong_pairs,
-            "The same for pairs of valid and test; what is dropped or truncated there changes what is scored.",
+            "What happens to such pairs of valid and test; dropping or truncating them changes what is scored.",
             kPrepared);
     v.field("heldout_empty_pairs", heldout_empty_pairs,
             "What happens to pairs of valid and test with a side without text: keep, or drop as in the training text.",
@@ -243,21 +257,21 @@ struct DataConfig {
             "in memory.",
             {Range{.min = 1, .max = double(int64_t{1} << 40)}, kPrepared});
     v.field("tokenizer_file", tokenizer_file,
-            "A tokenizer that weft saved, to use as it is; the job's tokenizer section is not read then.", kPrepared);
-    v.field("target_tokenizer_file", target_tokenizer_file, "The same for the target language, if it has its own.",
-            kPrepared);
-    v.field(
-        "document_mask", document_mask,
-        "Training and evaluation see nothing across the borders of documents (format text, jsonl): attention begins "
-        "anew at each, and so do positions. Changes no prepared dataset.");
+            "A tokenizer that weft saved, to use as it is; the job's tokenizer section is ignored then.", kPrepared);
+    v.field("target_tokenizer_file", target_tokenizer_file,
+            "A saved tokenizer of the target language, if it has its own.", kPrepared);
+    v.field("document_mask", document_mask,
+            "Training and evaluation see nothing across the borders of documents (format text, jsonl): attention and "
+            "positions start again at each. Changes no prepared dataset.");
   }
 
-  bool is_translation() const { return format == TextFormat::Parallel || format == TextFormat::Tsv; }
+  DatasetKind kind() const { return kKindOfFormat[format]; }
+  bool is_translation() const { return kind() == DatasetKind::Pairs; }
   // A record has two sides: source and target, or prompt and answer.
-  bool is_pairs() const { return is_translation() || format == TextFormat::PromptAnswer; }
-  // Each is one document.
+  bool is_pairs() const { return has_two_sides(kind()); }
+  // Each file is one document.
   bool keeps_files_whole() const { return format == TextFormat::Text && document_delimiter == DocumentDelimiter::File; }
-  // What is read: the dataset of `directory`, then those of `mixture`.
+  // The datasets that are read: that of `directory`, then those of `mixture`.
   std::vector<DatasetSource> sources() const;
   // ConfigError if fields contradict each other. Touches no file.
   void check() const;

@@ -70,7 +70,7 @@ void write_settings(const char* prefix, T section, std::map<std::string, std::st
   section.fields(writer);
 }
 
-// The section with what is meant where it says nothing: a dataset that was made before its default was named so.
+// The section with its implied values: datasets that were made before the default had a name lack it.
 TokenizerConfig as_meant(TokenizerConfig config) {
   if (config.kind != TokenizerKind::Tiktoken) config.pattern = config.learnt_pattern();
   return config;
@@ -78,7 +78,7 @@ TokenizerConfig as_meant(TokenizerConfig config) {
 
 uint64_t hash_file(const TextFile& file) { return file_checksum(File(file.place(), File::Mode::Read)); }
 
-// Keys that say what to accept and not what comes out, and those that name files, whose content is compared.
+// Keys that bound what is accepted and change no output, and those that name files, whose content is compared.
 bool changes_nothing(const std::string& key, bool inputs_are_compared) {
   if (key == "data.max_unknown_fraction" || key == "data.max_bad_fraction") return true;
   if (!inputs_are_compared) return false;
@@ -120,16 +120,15 @@ std::string settings_difference(const Manifest& manifest, const std::map<std::st
 
 }  // namespace
 
-std::map<std::string, std::string> prepare_settings(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                                    const std::optional<TokenizerConfig>& target_tokenizer) {
+std::map<std::string, std::string> prepare_settings(const TextJob& job) {
   std::map<std::string, std::string> settings;
-  write_settings("data", data, settings);
+  write_settings("data", job.data, settings);
   for (const char* other : {"data.directory", "data.weight", "data.document_mask"})
-    settings.erase(other);  // of what is read, not made
+    settings.erase(other);  // keys of reading, not of making
   std::erase_if(settings, [](const auto& setting) { return setting.first.starts_with("data.mixture["); });
-  if (!data.tokenizer_file.empty()) return settings;
-  write_settings("tokenizer", as_meant(tokenizer), settings);
-  if (target_tokenizer) write_settings("target_tokenizer", as_meant(*target_tokenizer), settings);
+  if (!job.data.tokenizer_file.empty()) return settings;
+  write_settings("tokenizer", as_meant(job.tokenizer), settings);
+  if (job.target_tokenizer) write_settings("target_tokenizer", as_meant(*job.target_tokenizer), settings);
   return settings;
 }
 
@@ -170,8 +169,8 @@ uint64_t identity_of(const std::map<std::string, std::string>& settings, const s
   return hasher.digest();
 }
 
-std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
-                       const std::vector<PrepareInput>& files, const std::vector<InputEntry>& inputs) {
+std::string difference_of_dataset(const Manifest& manifest, const std::map<std::string, std::string>& settings,
+                                  const std::vector<PrepareInput>& files, const std::vector<InputEntry>& inputs) {
   const bool roles = std::ranges::all_of(manifest.inputs, [](const InputEntry& i) { return !i.role.empty(); });
   if (std::string differs = settings_difference(manifest, settings, roles); !differs.empty()) return differs;
   if (inputs.size() != manifest.inputs.size()) {
@@ -191,26 +190,6 @@ std::string difference(const Manifest& manifest, const std::map<std::string, std
 
 std::string difference_of_settings(const Manifest& manifest, const std::map<std::string, std::string>& settings) {
   return settings_difference(manifest, settings, false);
-}
-
-std::vector<PrepareInput> tokenizer_inputs(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                           const std::optional<TokenizerConfig>& target_tokenizer) {
-  std::vector<PrepareInput> inputs;
-  const auto add = [&](std::string role, const std::string& name) {
-    if (!name.empty()) inputs.push_back({std::move(role), fs::path(name)});
-  };
-  add("data.tokenizer_file", data.tokenizer_file);
-  add("data.target_tokenizer_file", data.target_tokenizer_file);
-  if (!data.tokenizer_file.empty()) return inputs;
-  const auto add_section = [&](const std::string& section, const TokenizerConfig& config) {
-    add(section + ".vocab_file", config.vocab_file);
-    add(section + ".merges_file", config.merges_file);
-    add(section + ".ranks_file", config.ranks_file);
-    add(section + ".model_file", config.model_file);
-  };
-  add_section("tokenizer", tokenizer);
-  if (target_tokenizer) add_section("target_tokenizer", *target_tokenizer);
-  return inputs;
 }
 
 }  // namespace weft

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
 #include "data/dataset/manifest.h"
-#include "data/prepare/config.h"
 #include "data/prepare/records/split.h"
-#include "data/tokenizer/config.h"
+#include "data/prepare/text_job.h"
 
 namespace weft {
 
 // Everything that a dataset's bytes depend on, by name: "data.format": "text". The directory is left out.
-std::map<std::string, std::string> prepare_settings(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                                    const std::optional<TokenizerConfig>& target_tokenizer);
+std::map<std::string, std::string> prepare_settings(const TextJob& job);
 
 // Size and time of each file; checksums are not yet known (0), but of pipes, whose bytes are all that can be compared.
 std::vector<InputEntry> stat_inputs(const std::vector<PrepareInput>& inputs);
@@ -24,19 +21,15 @@ std::vector<InputEntry> stat_inputs(const std::vector<PrepareInput>& inputs);
 void fill_checksums(const std::vector<PrepareInput>& files, std::span<const uint64_t> known,
                     std::vector<InputEntry>& inputs);
 
-// Of what a dataset is made of, to be told from another.
+// A hash of everything that a dataset is made from.
 uint64_t identity_of(const std::map<std::string, std::string>& settings, const std::vector<InputEntry>& inputs);
 
-// What differs between a dataset and what is now asked for, in a way that changes what it holds; empty if nothing does.
-// A key that is not there counts as its default. The same text under another name or time is the same.
-std::string difference(const Manifest& manifest, const std::map<std::string, std::string>& settings,
-                       const std::vector<PrepareInput>& files, const std::vector<InputEntry>& inputs);
+// The first difference between a dataset and the settings and files of now that changes its content; empty if there is
+// no such difference. An absent key has its default. Equal text under another name or time is no difference.
+std::string difference_of_dataset(const Manifest& manifest, const std::map<std::string, std::string>& settings,
+                                  const std::vector<PrepareInput>& files, const std::vector<InputEntry>& inputs);
 
-// The same as far as it can be told without the text: settings, names of files among them.
+// The first difference that can be seen without the text: in settings, names of files among them.
 std::string difference_of_settings(const Manifest& manifest, const std::map<std::string, std::string>& settings);
-
-// The files that tokenizer sections read.
-std::vector<PrepareInput> tokenizer_inputs(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                           const std::optional<TokenizerConfig>& target_tokenizer);
 
 }  // namespace weft

@@ -28,7 +28,7 @@ std::optional<Journal> read_journal(const fs::path& directory, uint64_t identity
     reader(journal);
     if (journal.identity != identity) return {};
     return journal;
-  } catch (const DataError&) {  // damaged: as good as none
+  } catch (const DataError&) {  // damaged: the preparation starts from scratch
     return {};
   }
 }

@@ -11,13 +11,13 @@ namespace weft {
 
 constexpr const char* kJournalName = "preparation.journal";
 
-// How far a preparation is: what one that comes after a kill goes on from. It lies beside the shards (.tmp) whose
-// tokens it counts, and is replaced as a whole each time a shard was written. Whatever it does not count is read and
-// encoded again, so nothing depends on when it was written.
+// How far a preparation is, so that one that was killed can be resumed. It lies beside the shards (.tmp) whose tokens
+// it counts, and is replaced as a whole each time a shard was written. Text that it does not count is read and encoded
+// again, so nothing depends on when it was written.
 struct Journal {
-  uint64_t identity = 0;                                // of text and settings
-  uint64_t source_tokenizer = 0, target_tokenizer = 0;  // hashes of what was learnt or loaded
-  int64_t taken = 0;                                    // records, and pieces of long ones, that `writer` took
+  uint64_t identity = 0;                                // identity_of() text and settings
+  uint64_t source_tokenizer = 0, target_tokenizer = 0;  // hashes
+  int64_t taken = 0;                                    // records, and pieces of long ones, that the writer took
   std::string writer;                                   // DatasetWriter, archived
 
   template <class Archive>
@@ -27,10 +27,9 @@ struct Journal {
 };
 
 void write_journal(const fs::path& directory, Journal journal);
-// Nothing, if none is there that is whole and of this identity.
+// Nothing unless a whole journal of this identity is there.
 std::optional<Journal> read_journal(const fs::path& directory, uint64_t identity);
-// Gives the writer what the journal holds; false, and the writer is of no more use, if a shard that it counts is gone
-// or not of its size.
+// Restores the writer's state; false if a shard that it counts is gone or has another size: the writer is useless then.
 bool resume(const Journal& journal, const fs::path& directory, DatasetWriter& writer);
 
 }  // namespace weft

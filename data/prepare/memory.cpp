@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/preparation.h"
+#include "data/prepare/records/text_blocks.h"
 
 namespace weft {
 
 namespace {
 
-// Rounded up to what a reader takes in.
+// Two decimals are enough for a bound.
 std::string gib(double bytes) { return fmt::format("{:.2f} GiB", bytes / (1 << 30)); }
 
-// What is read, parsed and encoded at the same time; ids have 4 bytes, and lists grow by doubling.
+// Text that is read, parsed and encoded at the same time; ids have 4 bytes, and lists grow by doubling.
 double text_under_way(int threads) {
   const double window = threads > 1 ? 4.0 * threads + 1 : 1;
   return window * (2.5 * kBlockBytes + (kBatchBytes + kPieceBytes) * (1 + 2 * 4.0));
@@ -31,11 +32,13 @@ double learning(const TokenizerConfig& config) {
 
 }  // namespace
 
-std::string describe_memory(const DataConfig& data, const TokenizerConfig& tokenizer,
-                            const std::optional<TokenizerConfig>& target_tokenizer, int threads) {
+std::string describe_memory(const TextJob& job, int threads) {
+  const DataConfig& data = job.data;
   const double text = text_under_way(threads), files = shards(data);
   double learnt = 0;
-  if (data.tokenizer_file.empty()) learnt = learning(tokenizer) + (target_tokenizer ? learning(*target_tokenizer) : 0);
+  if (data.tokenizer_file.empty()) {
+    learnt = learning(job.tokenizer) + (job.target_tokenizer ? learning(*job.target_tokenizer) : 0);
+  }
   std::string said = fmt::format(
       "memory: {} at most, and the longest record: {} for shards (data.shard_tokens), {} for "
       "text under way (--threads)",

@@ -22,7 +22,7 @@ class OutputDirectory {
   OutputDirectory& operator=(const OutputDirectory&) = delete;
 
   const fs::path& path() const { return path_; }
-  // Clears what a killed preparation left, but these files.
+  // Removes the files that a killed preparation left, except `kept`.
   void clear(const std::set<std::string>& kept = {}) const;
   void stage(const std::string& name, std::string_view bytes);  // written and synced as NAME.tmp
   // The old manifest goes, staged files and shards take their names, then the new manifest is written. Files of the

@@ -23,28 +23,18 @@ DatasetSide side_of(const Tokenizer& tokenizer, std::string file) {
 
 }  // namespace
 
-Preparation::Preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
-                         const std::optional<TokenizerConfig>& target, Tokenizers known, const PrepareOptions& options)
-    : data_(data),
-      tokenizer_(tokenizer),
-      target_tokenizer_(target),
-      known_(std::move(known)),
-      options_(options),
-      corpus_(data, options.threads) {}
+Preparation::Preparation(ResolvedText text, const PrepareOptions& options)
+    : text_(std::move(text)), options_(options), corpus_(text_.job.data, text_.files, options.threads) {}
 
 std::vector<PrepareInput> Preparation::inputs() const {
   std::vector<PrepareInput> inputs = corpus_.inputs();
-  for (PrepareInput& input : tokenizer_inputs(data_, tokenizer_, target_tokenizer_)) {
-    inputs.push_back(std::move(input));
-  }
+  inputs.insert(inputs.end(), text_.tokenizer_files.begin(), text_.tokenizer_files.end());
   return inputs;
 }
 
 Manifest Preparation::describe_sides(const Tokenizers& tokenizers) const {
   Manifest manifest;
-  manifest.kind = data_.is_translation() ? DatasetKind::Pairs
-                  : data_.is_pairs()     ? DatasetKind::Answers
-                                         : DatasetKind::Stream;
+  manifest.kind = data().kind();
   manifest.source = side_of(*tokenizers.source, source_file());
   manifest.target = own_target() ? side_of(*tokenizers.target, target_file()) : manifest.source;
   const int64_t largest = std::max(manifest.source.vocabulary, manifest.target.vocabulary);
@@ -52,7 +42,7 @@ Manifest Preparation::describe_sides(const Tokenizers& tokenizers) const {
   return manifest;
 }
 
-// What the split of a record depends on.
+// Reads what the split of a record depends on, before the pass that encodes.
 void Preparation::read_ahead() {
   if (corpus_.needs_size()) {
     PhaseProgress phase(options_, "measuring the text", corpus_.total_bytes());
@@ -66,12 +56,15 @@ void Preparation::read_ahead() {
   }
 }
 
-// What was staged with the journal, if it is still that.
+// The tokenizers of the journal that was found: those that were learnt were staged with it. Nothing if one of them is
+// gone or another.
 std::optional<Tokenizers> Preparation::staged_tokenizers(const fs::path& directory) const {
   try {
-    Tokenizers staged;
-    staged.source = staged.target = Tokenizer::load(directory / (std::string(source_file()) + ".tmp"));
-    if (own_target()) staged.target = Tokenizer::load(directory / (std::string(target_file()) + ".tmp"));
+    Tokenizers staged{.source = text_.tokenizers.source, .target = text_.tokenizers.target};
+    const auto load = [&](const char* name) { return Tokenizer::load(directory / (std::string(name) + ".tmp")); };
+    if (text_.tokenizers.learns_source) staged.source = load(source_file());
+    if (!own_target()) staged.target = staged.source;
+    if (own_target() && text_.tokenizers.learns_target) staged.target = load(target_file());
     const bool same =
         staged.source->hash() == found_->source_tokenizer && staged.target->hash() == found_->target_tokenizer;
     return same ? std::optional(staged) : std::nullopt;
@@ -86,7 +79,7 @@ Tokenizers Preparation::stage_tokenizers(OutputDirectory& directory) {
   if (!tokenizers) {
     found_.reset();
     directory.clear();
-    tokenizers = make_tokenizers(data_, tokenizer_, target_tokenizer_, known_, corpus_, options_);
+    tokenizers = learn_tokenizers(text_.job, text_.tokenizers, corpus_, options_);
     directory.stage(source_file(), tokenizers->source->to_json());
     if (own_target()) directory.stage(target_file(), tokenizers->target->to_json());
   }
@@ -97,7 +90,7 @@ Tokenizers Preparation::stage_tokenizers(OutputDirectory& directory) {
 
 void Preparation::open_writer(const OutputDirectory& directory, const Manifest& manifest) {
   std::set<std::string> kept = {kJournalName, std::string(source_file()) + ".tmp", std::string(target_file()) + ".tmp"};
-  const auto open = [&] { writer_ = std::make_unique<DatasetWriter>(data_, manifest, directory.path()); };
+  const auto open = [&] { writer_ = std::make_unique<DatasetWriter>(data(), manifest, directory.path()); };
   open();
   if (found_ && resume(*found_, directory.path(), *writer_)) {
     journal_.taken = resumed_ = found_->taken;
@@ -117,8 +110,8 @@ Journal Preparation::journal_so_far() {
   return journal;
 }
 
-// Writes the shards that are full while more text is encoded. The journal says what was taken until now, and comes when
-// they are on the disk.
+// Writes the shards that are full while more text is encoded. The journal counts what was taken until now, and is
+// written after they are on the disk.
 void Preparation::save_beside(const fs::path& directory, std::future<void>& saving) {
   std::vector<FullShard> full = writer_->take_full();
   if (full.empty()) return;
@@ -130,7 +123,7 @@ void Preparation::save_beside(const fs::path& directory, std::future<void>& savi
 }
 
 void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directory) {
-  BatchEncoder encoder(data_, tokenizers, options_.threads, options_.ranks);
+  BatchEncoder encoder(data(), tokenizers, options_.threads, options_.ranks);
   PhaseProgress phase(options_, "tokenising", corpus_.total_bytes());
   std::deque<size_t> sizes;  // of the batches that are pending
   std::future<void> saving;  // waited for, whatever ends this
@@ -159,7 +152,7 @@ void Preparation::tokenise(const Tokenizers& tokenizers, const fs::path& directo
   corpus_.rewind();
   DataSplit split;
   for (TextRecord record; corpus_.next(split, record); phase.tick(corpus_.consumed())) {
-    if (data_.is_pairs() || record.source.size() <= kPieceBytes) {
+    if (data().is_pairs() || record.source.size() <= kPieceBytes) {
       add(split, std::move(record));
       continue;
     }
@@ -184,7 +177,7 @@ Manifest Preparation::write(OutputDirectory& directory, uint64_t identity) {
   tokenise(tokenizers, directory.path());
   BadRecords bad = writer_->bad();
   bad.add(corpus_.skipped());
-  bad.check_share(writer_->good(), data_.max_bad_fraction);
+  bad.check_share(writer_->good(), data().max_bad_fraction);
   manifest.skipped = bad.skipped();
   for (const DataSplit split : kSplits) {
     if (!corpus_.has(split)) continue;
@@ -193,7 +186,7 @@ Manifest Preparation::write(OutputDirectory& directory, uint64_t identity) {
     entry.duplicates = duplicates.repeated;
     entry.in_train = duplicates.in_train;
     if (split == DataSplit::Train) entry.dropped_duplicate = corpus_.dropped_duplicates();
-    manifest.splits.emplace(split_name(split), std::move(entry));
+    manifest.splits.emplace(split, std::move(entry));
   }
   return manifest;
 }

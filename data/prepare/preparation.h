@@ -11,27 +11,25 @@
 #include "data/prepare/output.h"
 #include "data/prepare/prepare.h"
 #include "data/prepare/records/split.h"
-#include "data/prepare/tokenizers.h"
+#include "data/prepare/resolved_text.h"
 #include "data/tokenizer/file_names.h"
 
 namespace weft {
 
-inline constexpr size_t kBatchBytes = size_t{256} * 1024;  // encoded by one thread at a time
-inline constexpr size_t kPieceBytes = size_t{1} << 20;     // of a long document
+inline constexpr size_t kBatchBytes = size_t{256} * 1024;  // text that one thread encodes at a time
+inline constexpr size_t kPieceBytes = size_t{1} << 20;     // a longer document is encoded in pieces of this size
 
 // Text to a dataset's files, which lie under names ending in .tmp until they are committed. A journal is kept beside
-// them; where one of the same text and settings lies there already, the work goes on from it.
+// them; if one of the same text and settings is there already, the work resumes from it.
 class Preparation {
  public:
-  // `known`: tokenizers_without_text().
-  Preparation(const DataConfig& data, const TokenizerConfig& tokenizer, const std::optional<TokenizerConfig>& target,
-              Tokenizers known, const PrepareOptions& options);
+  Preparation(ResolvedText text, const PrepareOptions& options);
 
   std::vector<PrepareInput> inputs() const;
   Corpus& corpus() { return corpus_; }
-  // `identity` is that of text and settings: only a journal of the same is gone on from.
+  // Resumes only from a journal of this `identity`, that of text and settings.
   Manifest write(OutputDirectory& directory, uint64_t identity);
-  int64_t resumed() const { return resumed_; }  // records, or pieces of long ones, that an earlier run had encoded
+  int64_t resumed() const { return resumed_; }  // records, or pieces of long ones, that an earlier run encoded
   const std::vector<uint64_t>& shares() const { return shares_; }  // bytes of text that each rank encoded
   void release() { writer_->release(); }
 
@@ -44,18 +42,16 @@ class Preparation {
   void tokenise(const Tokenizers& tokenizers, const fs::path& directory);
   void save_beside(const fs::path& directory, std::future<void>& saving);
   Journal journal_so_far();
-  bool own_target() const { return has_own_target(data_, target_tokenizer_); }
+  const DataConfig& data() const { return text_.job.data; }
+  bool own_target() const { return text_.job.has_own_target(); }
   const char* source_file() const { return own_target() ? kSourceTokenizerFile : kTokenizerFile; }
   static const char* target_file() { return kTargetTokenizerFile; }
 
-  const DataConfig& data_;
-  const TokenizerConfig& tokenizer_;
-  const std::optional<TokenizerConfig>& target_tokenizer_;
-  const Tokenizers known_;
+  const ResolvedText text_;
   const PrepareOptions& options_;
   Corpus corpus_;
-  std::optional<Journal> found_;  // what an earlier run left
-  Journal journal_;               // of this one; its writer comes in when it is written
+  std::optional<Journal> found_;  // left by an earlier run
+  Journal journal_;               // this run's; journal_so_far() adds the writer's state
   int64_t resumed_ = 0;
   std::vector<uint64_t> shares_;
   std::unique_ptr<DatasetWriter> writer_;

@@ -40,14 +40,15 @@ std::string reason_to_replace(const fs::path& directory, const Manifest& manifes
   return {};
 }
 
-// Does a dataset that was made with these settings lie there whole?
-bool holds(const fs::path& directory, const std::map<std::string, std::string>& settings) {
-  if (!is_prepared(directory)) return false;
+// The dataset that lies there whole, if it was made with these settings.
+std::optional<Manifest> prepared_with(const fs::path& directory, const std::map<std::string, std::string>& settings) {
+  if (!is_prepared(directory)) return {};
   try {
-    const Manifest manifest = read_manifest(directory);
-    return reason_to_replace(directory, manifest, difference_of_settings(manifest, settings), true).empty();
+    Manifest manifest = read_manifest(directory);
+    const bool stays = reason_to_replace(directory, manifest, difference_of_settings(manifest, settings), true).empty();
+    return stays ? std::optional(std::move(manifest)) : std::nullopt;
   } catch (const DataError&) {
-    return false;
+    return {};
   }
 }
 
@@ -62,31 +63,30 @@ std::string describe_shares(const std::vector<uint64_t>& shares) {
 
 }  // namespace
 
-PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
-                      const std::optional<TokenizerConfig>& target_tokenizer, const PrepareOptions& options) {
+PrepareReport prepare(const TextJob& job, const PrepareOptions& options) {
   const Clock::time_point begin = Clock::now();
-  const auto settings = prepare_settings(data, tokenizer, target_tokenizer);
-  Tokenizers known;
+  const auto settings = prepare_settings(job);
+  PrepareReport report{.directory = job.data.directory};
+  std::optional<ResolvedText> text;
   try {
-    known = check_before_reading(data, tokenizer, target_tokenizer);
+    text = resolve_text(job);
   } catch (const DataError& error) {
-    if (options.force || !holds(data.directory, settings)) throw;
-    return {.already_prepared = true,
-            .not_compared = error.what(),
-            .directory = data.directory,
-            .manifest = read_manifest(data.directory)};
+    std::optional<Manifest> manifest;
+    if (!options.force) manifest = prepared_with(report.directory, settings);
+    if (!manifest) throw;
+    report.already_prepared = true, report.not_compared = error.what(), report.manifest = std::move(*manifest);
+    return report;
   }
-  Preparation preparation(data, tokenizer, target_tokenizer, known, options);
-  check_documents_are_kept_apart(data, *known.source, preparation.corpus());
+  Preparation preparation(*text, options);
+  check_documents_are_kept_apart(job.data, *text->tokenizers.source, preparation.corpus());
   const std::vector<PrepareInput> files = preparation.inputs();
   std::vector<InputEntry> inputs = stat_inputs(files);
 
-  PrepareReport report{.directory = data.directory};
   if (is_prepared(report.directory)) {
     std::string differs;
     try {
       report.manifest = read_manifest(report.directory);
-      differs = difference(report.manifest, settings, files, inputs);
+      differs = difference_of_dataset(report.manifest, settings, files, inputs);
       if (differs.empty() && options.force && report.manifest.version < kDatasetVersion) {
         differs = fmt::format("its format is of version {}", report.manifest.version);
       }
@@ -117,10 +117,10 @@ PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
   return report;
 }
 
-std::string prepared_otherwise(const fs::path& directory, const DataConfig& data, const TokenizerConfig& tokenizer,
-                               const std::optional<TokenizerConfig>& target_tokenizer) {
+std::string prepared_otherwise(const fs::path& directory, const TextJob& job) {
+  const DataConfig& data = job.data;
   Manifest manifest = read_manifest(directory);
-  auto settings = prepare_settings(data, tokenizer, target_tokenizer);
+  auto settings = prepare_settings(job);
   for (const char* free : {"data.shard_tokens", "data.max_unknown_fraction", "data.max_unknown"}) {
     manifest.settings.erase(free), settings.erase(free);
   }
@@ -151,10 +151,11 @@ std::string describe(const PrepareReport& report) {
   } else {
     text = fmt::format("prepared {} in {:.1f} s\n", report.directory.string(), report.seconds);
     if (report.resumed > 0) {
-      text += fmt::format("  {} records were encoded already by a run that did not end\n", report.resumed);
+      text += fmt::format("  {} {} encoded already by a run that did not end\n", counted(report.resumed, "record"),
+                          report.resumed == 1 ? "was" : "were");
     }
     text += describe_shares(report.shares);
-    if (!report.replaced.empty()) text += fmt::format("  in place of what was there: {}\n", report.replaced);
+    if (!report.replaced.empty()) text += fmt::format("  replaced the dataset that was there: {}\n", report.replaced);
   }
   return text + describe_splits(report.manifest);
 }

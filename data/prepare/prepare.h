@@ -2,22 +2,20 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/files.h"
 #include "data/dataset/manifest.h"
-#include "data/prepare/config.h"
-#include "data/tokenizer/config.h"
+#include "data/prepare/text_job.h"
 
 namespace weft {
 
 struct PrepareProgress {
   std::string_view phase;
-  uint64_t done_bytes = 0;   // of the input files as they lie on disk
-  uint64_t total_bytes = 0;  // 0: not known, as while merges are chosen
+  uint64_t done_bytes = 0;   // read of the input files, as they lie on disk
+  uint64_t total_bytes = 0;  // 0: unknown, for example while merges are chosen
   double seconds = 0;        // since this phase began
 
   double fraction() const { return total_bytes == 0 ? 0 : double(done_bytes) / double(total_bytes); }
@@ -30,18 +28,18 @@ struct PrepareProgress {
 class EncodingRanks;
 
 struct PrepareOptions {
-  int threads = 1;                       // that tokenise; the output does not depend on it
+  int threads = 1;                       // threads that tokenise; the output does not depend on it
   bool force = false;                    // replace a dataset made of other text or with other settings
-  const EncodingRanks* ranks = nullptr;  // whose others serve(); the output does not depend on them
+  const EncodingRanks* ranks = nullptr;  // the other ranks serve(); the output does not depend on them
   // Called a few times a second from the calling thread, and at the end of each phase.
   std::function<void(const PrepareProgress&)> progress;
 };
 
 struct PrepareReport {
   bool already_prepared = false;  // the directory held this very dataset: nothing was written
-  std::string not_compared;       // already prepared, as far as can be told: why its text cannot be compared
-  int64_t resumed = 0;            // records, or pieces of long ones, that a run before this one had encoded
-  std::string replaced;           // why what was there was replaced; empty: nothing was there
+  std::string not_compared;       // why the text of a prepared dataset cannot be compared; empty if it was
+  int64_t resumed = 0;            // records, or pieces of long ones, that an earlier run encoded
+  std::string replaced;           // why an earlier dataset was replaced; empty: there was none
   fs::path directory;
   Manifest manifest;
   std::vector<uint64_t> shares;  // bytes of text that each rank encoded
@@ -52,32 +50,29 @@ struct PrepareReport {
 // dataset.json last. `target_tokenizer` gives the target language a tokenizer of its own; otherwise one is learnt from
 // both sides together. Tokenizers learn from the training split alone.
 //
-// Where the directory already holds a dataset of the same settings and the same text (sizes and times, or failing
-// those checksums), returns at once; so it does where the text cannot be had any more, and the settings are the same,
-// names of files among them. Where it holds another: DataError unless forced. Whatever stops it, readers find the old
+// If the directory already holds a dataset of the same settings and the same text (sizes and times, or failing
+// those checksums), returns at once; it does so too if the text is unavailable and the settings are the same,
+// names of files among them. If it holds another: DataError unless forced. Whatever stops it, readers find the old
 // dataset, the new one, or none; never a part. ConfigError and DataError state what is wrong with settings and text,
 // with file and line.
-PrepareReport prepare(const DataConfig& data, const TokenizerConfig& tokenizer,
-                      const std::optional<TokenizerConfig>& target_tokenizer = {}, const PrepareOptions& options = {});
+PrepareReport prepare(const TextJob& job, const PrepareOptions& options = {});
 
-// The first setting that says otherwise than what a dataset was made with, as "data.KEY was "A" and is now "B""; empty
-// if none does. Keys at their default are as good as absent; those that change no id (shard_tokens,
+// The first setting that differs from those a dataset was made with, as "data.KEY was "A" and is now "B""; empty if
+// none differs. A key at its default equals an absent one; those that change no id (shard_tokens,
 // max_unknown_fraction) may differ, and a tokenizer's file may lie elsewhere if it is the same tokenizer. DataError as
 // Dataset::open().
-std::string prepared_otherwise(const fs::path& directory, const DataConfig& data, const TokenizerConfig& tokenizer,
-                               const std::optional<TokenizerConfig>& target_tokenizer);
+std::string prepared_otherwise(const fs::path& directory, const TextJob& job);
 
-// The errors of prepare() that can be known before any text is read, or but a little of it: what job files say of text
-// and tokenizers fits together, its files are there and can be read, and its tokenizers load and have the specials that
-// sequences need, and the first records of each split are what the format says. Pipes are left alone.
-void check_preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
-                       const std::optional<TokenizerConfig>& target_tokenizer = {});
+// Throws the errors of prepare() that are known before much of the text is read: the settings contradict each other, a
+// file is missing or unreadable, a tokenizer does not load or lacks a special that sequences need, the first record of
+// a split is bad. Pipes are not read.
+void check_preparation(const TextJob& job);
 
-// What prepare() holds in memory at most, as far as settings bound it, and which these are: one line.
-std::string describe_memory(const DataConfig& data, const TokenizerConfig& tokenizer,
-                            const std::optional<TokenizerConfig>& target_tokenizer, int threads);
+// The memory that prepare() needs at most, and the settings that bound it: one line.
+std::string describe_memory(const TextJob& job, int threads);
 
-// A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy; what was left out.
+// A few lines for the console: per split, records, tokens, dropped and truncated, unk rate, entropy; the records left
+// out.
 std::string describe(const PrepareReport& report);
 
 }  // namespace weft

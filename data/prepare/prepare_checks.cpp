@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/prepare/prepare_checks.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "base/error.h"
-#include "data/prepare/encoding/encode.h"
-#include "data/prepare/inputs.h"
 #include "data/prepare/prepare.h"
+#include "data/prepare/resolved_text.h"
 
 namespace weft {
 
 namespace {
-
-void check_readable(const fs::path& path) {
-  if (::access(path.c_str(), R_OK) == 0) return;
-  throw DataError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
-}
 
 bool any_pipe(const BySplit<TextFiles>& splits) {
   const auto is_pipe = [](const TextFile& file) { return file.is_pipe(); };
@@ -30,28 +20,6 @@ bool any_pipe(const BySplit<TextFiles>& splits) {
 
 }  // namespace
 
-Tokenizers check_before_reading(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                const std::optional<TokenizerConfig>& target_tokenizer) {
-  data.check();
-  if (data.tokenizer_file.empty()) tokenizer.check();
-  if (target_tokenizer) {
-    require<ConfigError>(data.is_translation(), "target_tokenizer: format {} has one side only",
-                         enum_name(data.format));
-    target_tokenizer->check();
-  }
-  for (const TextFiles& files : files_of_splits(data)) {
-    for (const auto* side : {&files.source, &files.target}) {
-      for (const TextFile& file : *side) check_readable(file.name());
-    }
-  }
-  for (const PrepareInput& input : tokenizer_inputs(data, tokenizer, target_tokenizer)) {
-    check_readable(input.file.name());
-  }
-  Tokenizers tokenizers = tokenizers_without_text(data, tokenizer, target_tokenizer);
-  SequenceEncoder(data, tokenizers.source, tokenizers.target);  // refuses those that lack a special
-  return tokenizers;
-}
-
 void check_documents_are_kept_apart(const DataConfig& data, const Tokenizer& tokenizer, Corpus& corpus) {
   if (data.is_pairs() || data.keeps_files_whole()) return;
   if (tokenizer.special(SpecialRole::Eos) || !corpus.holds_several()) return;
@@ -61,12 +29,11 @@ void check_documents_are_kept_apart(const DataConfig& data, const Tokenizer& tok
       "(format text, document_delimiter: file)");
 }
 
-void check_preparation(const DataConfig& data, const TokenizerConfig& tokenizer,
-                       const std::optional<TokenizerConfig>& target_tokenizer) {
-  const Tokenizers tokenizers = check_before_reading(data, tokenizer, target_tokenizer);
-  if (any_pipe(files_of_splits(data))) return;  // what is read from a pipe now is gone later
-  Corpus corpus(data);
-  check_documents_are_kept_apart(data, *tokenizers.source, corpus);
+void check_preparation(const TextJob& job) {
+  const ResolvedText text = resolve_text(job);
+  if (any_pipe(text.files)) return;  // text that is read from a pipe now is gone later
+  Corpus corpus(job.data, text.files);
+  check_documents_are_kept_apart(job.data, *text.tokenizers.source, corpus);
   corpus.check_beginnings();
 }
 

@@ -30,6 +30,14 @@ SideSpecials answer_specials(const Tokenizer& tokenizer) {
   return {.eos = needed(tokenizer, SpecialRole::Eos, "eos", "answers")};
 }
 
+RecordSpecials specials_of(const DataConfig& config, const Tokenizer& source, const Tokenizer& target) {
+  if (config.is_translation()) {
+    return {.source = source_specials(config, source), .target = target_specials(target)};
+  }
+  if (config.is_pairs()) return {.source = {}, .target = answer_specials(target)};  // the answer follows its prompt
+  return {.source = {.eos = source.special(SpecialRole::Eos)}, .target = {}};
+}
+
 std::vector<int32_t> encode_source(const std::string& text, const Tokenizer& tokenizer, const DataConfig& config) {
   const SideSpecials specials = source_specials(config, tokenizer);
   std::vector<int32_t> ids;

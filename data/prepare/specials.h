@@ -15,12 +15,19 @@ struct SideSpecials {
   std::optional<int32_t> bos, eos;
 };
 
-// Those that data.source_bos and data.source_eos ask for, and both around a target: the decoder begins with `bos` and
-// ends with `eos`. ConfigError if the tokenizer has no such token.
+// Around a source: those that data.source_bos and data.source_eos ask for. Around a target: both, since the decoder
+// begins with `bos` and ends with `eos`. ConfigError if the tokenizer has no such token.
 SideSpecials source_specials(const DataConfig& config, const Tokenizer& tokenizer);
 SideSpecials target_specials(const Tokenizer& tokenizer);
-// Of either side of a prompt and its answer: an answer ends with `eos`.
+// Around an answer to a prompt: it ends with `eos`.
 SideSpecials answer_specials(const Tokenizer& tokenizer);
+
+// The specials around both sides of a record. A document has a source side alone, and ends with `eos` if the tokenizer
+// has one. ConfigError if a tokenizer lacks a special that sequences need.
+struct RecordSpecials {
+  SideSpecials source, target;
+};
+RecordSpecials specials_of(const DataConfig& config, const Tokenizer& source, const Tokenizer& target);
 
 // A source sentence as preparation stores it: the ids of the text between its specials. Neither cut nor dropped if it
 // is longer than the job allows.

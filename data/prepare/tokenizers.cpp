@@ -10,30 +10,32 @@ namespace weft {
 
 namespace {
 
-// A trainer and what its text has to be.
-struct Learner {
-  Learner(const TokenizerConfig& config, int threads) : trainer(config, threads), kind(enum_name(config.kind)) {
-    if (config.sample_bytes > 0) sample.emplace(static_cast<uint64_t>(config.sample_bytes));
+// A trainer, and the sample of the text that it learns from if it does not take all.
+class Learner {
+ public:
+  Learner(const TokenizerConfig& config, int threads) : trainer_(config, threads) {
+    if (config.sample_bytes > 0) sample_.emplace(static_cast<uint64_t>(config.sample_bytes));
   }
-  void add(std::string& text) {
-    if (!trainer.needs_text()) return;
-    sample ? sample->add(std::move(text)) : trainer.add(text);
-  }
+  void add(std::string& text) { sample_ ? sample_->add(std::move(text)) : trainer_.add(text); }
   TokenizerPtr finish() {
-    if (sample) {
-      for (const std::string& text : sample->take()) trainer.add(text);
+    if (sample_) {
+      for (const std::string& text : sample_->take()) trainer_.add(text);
     }
-    return trainer.finish();
+    return trainer_.finish();
   }
-  TokenizerTrainer trainer;
-  std::string_view kind;
-  std::optional<TextSample> sample;
+
+ private:
+  TokenizerTrainer trainer_;
+  std::optional<TextSample> sample_;
 };
 
-void read_training_text(const DataConfig& data, Corpus& corpus, const PrepareOptions& options, Learner& source,
-                        Learner& target) {
-  const bool pairs = data.is_pairs();
-  BadRecords bad(data.bad_records == BadRecordPolicy::Skip);  // counted when they are met again, as text is encoded
+// Feeds the sides of each training record to their learners; null: nothing is learnt from that side.
+void read_training_text(const TextJob& job, Corpus& corpus, const PrepareOptions& options, Learner* source,
+                        Learner* target) {
+  const bool pairs = job.data.is_pairs();
+  const std::string_view source_kind = enum_name(job.tokenizer.kind);
+  const std::string_view target_kind = enum_name(job.target_tokenizer.value_or(job.tokenizer).kind);
+  BadRecords bad(job.data.bad_records == BadRecordPolicy::Skip);  // counted when the text is encoded
   PhaseProgress phase(options, "reading text for the tokenizer", corpus.total_bytes());
   corpus.rewind();
   DataSplit split;
@@ -42,61 +44,57 @@ void read_training_text(const DataConfig& data, Corpus& corpus, const PrepareOpt
     phase.tick(corpus.consumed());
     if (split != DataSplit::Train) continue;
     try {
-      check_text(record, false, source.kind);
-      if (pairs) check_text(record, true, target.kind);
+      check_text(record, false, source_kind);
+      if (pairs) check_text(record, true, target_kind);
     } catch (const BadRecordError& error) {
       bad.meet(error);
       continue;
     }
-    source.add(record.source);
-    if (pairs) target.add(record.target);
+    if (source) source->add(record.source);
+    if (pairs && target) target->add(record.target);
   }
   phase.done();
 }
 
-Tokenizers load_tokenizers(const DataConfig& data) {
-  const TokenizerPtr source = Tokenizer::load(data.tokenizer_file);
-  return {.source = source,
-          .target = data.target_tokenizer_file.empty() ? source : Tokenizer::load(data.target_tokenizer_file)};
+// `learns`: whether it is a stand-in.
+TokenizerPtr known_tokenizer(const TokenizerConfig& config, bool& learns) {
+  TokenizerTrainer trainer(config, 1);
+  learns = trainer.needs_text();
+  if (!learns) return trainer.finish();
+  const TokenizerConfig stand_in = {
+      .kind = TokenizerKind::Bytes, .specials = config.specials, .bos = config.bos, .eos = config.eos};
+  return TokenizerTrainer(stand_in, 1).finish();
 }
 
 }  // namespace
 
-bool has_own_target(const DataConfig& data, const std::optional<TokenizerConfig>& target_tokenizer) {
-  return data.tokenizer_file.empty() ? target_tokenizer.has_value() : !data.target_tokenizer_file.empty();
+Tokenizers known_tokenizers(const TextJob& job) {
+  Tokenizers known;
+  if (!job.data.tokenizer_file.empty()) {
+    known.source = known.target = Tokenizer::load(job.data.tokenizer_file);
+    if (job.has_own_target()) known.target = Tokenizer::load(job.data.target_tokenizer_file);
+    return known;
+  }
+  known.source = known.target = known_tokenizer(job.tokenizer, known.learns_source);
+  known.learns_target = known.learns_source;
+  if (job.target_tokenizer) known.target = known_tokenizer(*job.target_tokenizer, known.learns_target);
+  return known;
 }
 
-Tokenizers tokenizers_without_text(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                   const std::optional<TokenizerConfig>& target_tokenizer) {
-  if (!data.tokenizer_file.empty()) return load_tokenizers(data);
-  const auto make = [](const TokenizerConfig& config) {
-    TokenizerTrainer trainer(config, 1);
-    if (!trainer.needs_text()) return trainer.finish();
-    const TokenizerConfig stand_in = {
-        .kind = TokenizerKind::Bytes, .specials = config.specials, .bos = config.bos, .eos = config.eos};
-    return TokenizerTrainer(stand_in, 1).finish();
-  };
-  const TokenizerPtr source = make(tokenizer);
-  return {.source = source, .target = target_tokenizer ? make(*target_tokenizer) : source};
-}
-
-Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokenizer,
-                           const std::optional<TokenizerConfig>& target_tokenizer, const Tokenizers& known,
-                           Corpus& corpus, const PrepareOptions& options) {
-  if (!data.tokenizer_file.empty()) return known;
-  Learner source(tokenizer, options.threads);
-  std::optional<Learner> own;
-  if (target_tokenizer) own.emplace(*target_tokenizer, options.threads);
-  Learner& target = own ? *own : source;
-  if (!source.trainer.needs_text() && !target.trainer.needs_text()) return known;
-  read_training_text(data, corpus, options, source, target);
+Tokenizers learn_tokenizers(const TextJob& job, const Tokenizers& known, Corpus& corpus,
+                            const PrepareOptions& options) {
+  if (!known.learns()) return known;
+  std::optional<Learner> source, own;
+  if (known.learns_source) source.emplace(job.tokenizer, options.threads);
+  if (job.target_tokenizer && known.learns_target) own.emplace(*job.target_tokenizer, options.threads);
+  const auto if_any = [](std::optional<Learner>& learner) { return learner ? &*learner : nullptr; };
+  read_training_text(job, corpus, options, if_any(source), if_any(job.target_tokenizer ? own : source));
   PhaseProgress phase(options, "learning the tokenizer", 0);
-  Tokenizers made = known;
-  if (source.trainer.needs_text()) made.source = source.finish();
-  if (!own) made.target = made.source;
-  if (own && own->trainer.needs_text()) made.target = own->finish();
+  Tokenizers learnt{.source = source ? source->finish() : known.source, .target = known.target};
+  if (!job.target_tokenizer) learnt.target = learnt.source;
+  if (own) learnt.target = own->finish();
   phase.done();
-  return made;
+  return learnt;
 }
 
 }  // namespace weft

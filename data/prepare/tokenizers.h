@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <optional>
-
-#include "data/prepare/config.h"
 #include "data/prepare/prepare.h"
 #include "data/prepare/records/split.h"
-#include "data/tokenizer/config.h"
+#include "data/prepare/text_job.h"
 #include "data/tokenizer/tokenizer.h"
 
 namespace weft {
@@ -13,19 +10,17 @@ namespace weft {
 struct Tokenizers {
   TokenizerPtr source;
   TokenizerPtr target;  // the same one if there is no other
+  // A tokenizer that is learnt from the text has a stand-in before: it knows bytes, and has the bos and eos to come.
+  bool learns_source = false;
+  bool learns_target = false;  // as `learns_source` if both are one
+
+  bool learns() const { return learns_source || learns_target; }
 };
 
-// Does the target language have a tokenizer of its own?
-bool has_own_target(const DataConfig& data, const std::optional<TokenizerConfig>& target_tokenizer);
+// Loads what needs no text; the others are stand-ins.
+Tokenizers known_tokenizers(const TextJob& job);
 
-// The same with stand-ins for those that are learnt from text: they know bytes, and have
-// the bos and eos that they will have.
-Tokenizers tokenizers_without_text(const DataConfig& data, const TokenizerConfig& tokenizer,
-                                   const std::optional<TokenizerConfig>& target_tokenizer);
-
-// Learns from the corpus' training split what has a stand-in in `known`, those of tokenizers_without_text().
-Tokenizers make_tokenizers(const DataConfig& data, const TokenizerConfig& tokenizer,
-                           const std::optional<TokenizerConfig>& target_tokenizer, const Tokenizers& known,
-                           Corpus& corpus, const PrepareOptions& options);
+// Learns from the corpus' training split what `known`, those of known_tokenizers(), has stand-ins for.
+Tokenizers learn_tokenizers(const TextJob& job, const Tokenizers& known, Corpus& corpus, const PrepareOptions& options);
 
 }  // namespace weft

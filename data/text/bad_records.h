@@ -14,7 +14,7 @@
 namespace weft {
 
 // Why a record cannot be taken.
-enum class BadRecord { NotJson, NoObject, NoField, NoString, Nul, TooFewColumns, NotUtf8 };
+enum class BadRecord { NotJson, NoObject, NoField, NoString, Nul, TooFewColumns, Malformed, NotUtf8 };
 template <>
 struct EnumNames<BadRecord> {
   static constexpr auto kNames = std::to_array<std::pair<std::string_view, BadRecord>>({
@@ -24,14 +24,15 @@ struct EnumNames<BadRecord> {
       {"a field that is no string", BadRecord::NoString},
       {"a NUL byte", BadRecord::Nul},
       {"too few columns", BadRecord::TooFewColumns},
+      {"not written as its format asks", BadRecord::Malformed},
       {"not valid UTF-8", BadRecord::NotUtf8},
   });
 };
 
-// Records that could not be taken and were left out.
+// The bad records that were left out.
 struct SkippedRecords {
-  std::map<std::string, int64_t> reasons;  // how many
-  std::vector<std::string> first;          // a few of them: what was wrong, with file and line
+  std::map<std::string, int64_t> reasons;  // count by reason
+  std::vector<std::string> first;          // messages of the first few, with file and line
   int64_t count() const {
     int64_t sum = 0;
     for (const auto& [reason, n] : reasons) sum += n;
@@ -58,12 +59,12 @@ class BadRecordError : public DataError {
 class BadRecords {
  public:
   explicit BadRecords(bool skip) : skip_(skip) {}
-  // Throws the error on, unless such records are left out.
+  // Counts the record, or rethrows its error if bad records are not skipped.
   void meet(const BadRecordError& error);
   void add(const SkippedRecords& more);
   void clear() { skipped_ = {}; }
   const SkippedRecords& skipped() const { return skipped_; }
-  // DataError if more than this share of all records was left out; `good` were not.
+  // DataError if more than `most` of all records, a share, were left out. `good`: how many were not.
   void check_share(int64_t good, double most) const;
 
   template <class Archive>

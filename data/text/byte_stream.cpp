@@ -33,7 +33,7 @@ bool may_be(std::string_view begin, std::string_view magic) {
   return begin.substr(0, known) == magic.substr(0, known);
 }
 
-// As many of the first bytes as tell how a file is compressed, and no more: who types waits for the answer.
+// The number of first bytes that show how a file is compressed, and no more: a typist waits for the answer.
 std::string_view telling_bytes(FileBytes& from) {
   size_t wanted = 1;
   const auto undecided = [](std::string_view begin) {
@@ -53,7 +53,7 @@ bool is_zstd(std::string_view begin) {
   return begin.starts_with(kZstd) || skippable;
 }
 
-// The name of a compression that is not read here; empty if it is none.
+// The name of a compression that is not read here; empty for anything else.
 std::string_view foreign_compression(std::string_view begin) {
   if (begin.starts_with(kXz)) return "xz";
   if (begin.size() == kLongestMagic && begin.starts_with(kBzip2) && begin.ends_with(kBzip2End)) return "bzip2";

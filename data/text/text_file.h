@@ -12,13 +12,13 @@ class TextFile {
  public:
   TextFile(fs::path name) : name_(std::move(name)) {}  // NOLINT: a path is a file of text
 
-  const fs::path& name() const { return name_; }  // as messages call it
-  fs::path place() const;                         // what to open, any number of times
+  const fs::path& name() const { return name_; }  // for messages
+  fs::path place() const;                         // can be opened any number of times
   uint64_t size() const;                          // bytes on disk; 0 for a pipe that is not copied
-  bool is_pipe() const;                           // or another file that has no size and cannot be read twice
+  bool is_pipe() const;                           // true for any file without a size that cannot be read twice
   bool is_copied() const { return copy_ != nullptr; }
-  // Reads a pipe to its end, into a file without a name on the file system of `directory`, or of the part of it that is
-  // there. Waits for who writes into it. DataError if that file system has no room.
+  // Reads a pipe to its end, into a file without a name on the file system of `directory`, or of its first
+  // existing parent. Waits for the writer of the pipe. DataError if that file system is full.
   void copy_pipe(const fs::path& directory);
 
  private:

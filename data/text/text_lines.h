@@ -15,7 +15,7 @@ class TextLines {
 
   // The next line without its '\n'; the last needs none. False at the end.
   bool next(std::string_view& line) { return next(line, "\n"); }
-  // The same up to another separator.
+  // The next record, up to another separator.
   bool next(std::string_view& record, std::string_view separator) {
     if (rest_.empty()) return false;
     const size_t end = std::min(rest_.find(separator), rest_.size());
@@ -23,13 +23,13 @@ class TextLines {
     pass(std::min(end + separator.size(), rest_.size()));
     return true;
   }
-  // Everything that is left.
+  // The whole rest.
   std::string_view rest() {
     const std::string_view all = rest_;
     pass(rest_.size());
     return all;
   }
-  int64_t line() const { return line_; }  // of the file, from 1: where what was returned last begins
+  int64_t line() const { return line_; }  // of the file, from 1: where the last returned text begins
 
  private:
   void pass(size_t bytes) {
@@ -43,8 +43,10 @@ class TextLines {
   int64_t line_ = 0;
 };
 
-// Nothing but blanks of ASCII.
-inline bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos; }
+// Only spaces, tabs and other ASCII blanks, no line end.
+inline bool is_blank_line(std::string_view line) {
+  return line.find_first_not_of(" \t\r\v\f") == std::string_view::npos;
+}
 
 inline void strip_return(std::string_view& line) {
   if (line.ends_with('\r')) line.remove_suffix(1);

@@ -23,8 +23,8 @@ inline CharClass char_class(uint32_t code_point) {
   return static_cast<CharClass>((classes >> ((code_point & 31) * 2)) & 3);
 }
 
-// What o200k's pattern asks besides: whether a letter or mark begins words (upper or title case), goes on in them
-// (lower case), or either (no case, and all marks).
+// o200k's pattern also asks whether a letter or mark begins words (upper or title case), continues them (lower case),
+// or may do either (no case, and all marks).
 enum class LetterCase : uint8_t { None = 0, Upper = 1, Lower = 2, Either = 3 };
 
 inline constexpr size_t kCaseBlocks = 3586;

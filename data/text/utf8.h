@@ -31,7 +31,7 @@ constexpr Utf8Lead utf8_lead(uint8_t first) {
   return {0, 0, 0};
 }
 
-// How many bytes at `p` (p < end) begin a valid sequence: its length, or fewer if it breaks off; at least 1.
+// How many bytes at `p` (p < end) begin a valid sequence: its length, or fewer if it ends early; at least 1.
 inline uint32_t utf8_matched(const char* p, const char* end, Utf8Lead lead) {
   uint32_t matched = 1;
   for (; matched < lead.length && p + matched < end; ++matched) {

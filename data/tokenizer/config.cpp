@@ -19,10 +19,9 @@ void check_role(const TokenizerConfig& config, const char* role, const std::stri
                     "add it to the list of specials");
 }
 
-void check_files(const TokenizerConfig& config) {
+void check_files(const TokenizerConfig& config, std::string_view kind) {
   const auto check = [&](const char* key, const std::string& file, bool needs) {
-    require<ConfigError>(needs == !file.empty(), "tokenizer: kind {} {} `{}`", enum_name(config.kind),
-                         needs ? "needs" : "reads no", key);
+    require<ConfigError>(needs == !file.empty(), "tokenizer: kind {} {} `{}`", kind, needs ? "needs" : "reads no", key);
   };
   const bool is_gpt2 = config.kind == TokenizerKind::Gpt2;
   check("vocab_file", config.vocab_file, is_gpt2);
@@ -32,8 +31,7 @@ void check_files(const TokenizerConfig& config) {
         config.kind == TokenizerKind::HuggingFace || config.kind == TokenizerKind::SentencePiece);
 }
 
-void check_sizes(const TokenizerConfig& config) {
-  const std::string_view kind = enum_name(config.kind);
+void check_sizes(const TokenizerConfig& config, std::string_view kind) {
   const bool bpe = config.kind == TokenizerKind::Bpe;
   require<ConfigError>(config.min_frequency >= 1, "tokenizer: min_frequency {} is less than 1", config.min_frequency);
   require<ConfigError>(config.vocabulary >= 0 && config.merges >= 0,
@@ -56,8 +54,9 @@ void check_sizes(const TokenizerConfig& config) {
 }  // namespace
 
 void TokenizerConfig::check() const {
-  check_files(*this);
-  check_sizes(*this);
+  const std::string_view kind_name = enum_name(kind);
+  check_files(*this, kind_name);
+  check_sizes(*this, kind_name);
   const bool is_cut = kind == TokenizerKind::Bpe || kind == TokenizerKind::Tiktoken;
   if (is_cut && !pattern.empty()) Pretokenizer{pattern};  // throws if it is wrong
   std::unordered_set<std::string_view> names;
@@ -74,7 +73,7 @@ void TokenizerConfig::check() const {
                       "set `unk` to one of `specials`, or min_frequency to 1 and vocabulary to 0");
   }
   const bool has_unknown = kind == TokenizerKind::Chars || kind == TokenizerKind::Words;
-  require<ConfigError>(unk.empty() || has_unknown, "tokenizer: kind {} {}, but `unk` is \"{}\"", enum_name(kind),
+  require<ConfigError>(unk.empty() || has_unknown, "tokenizer: kind {} {}, but `unk` is \"{}\"", kind_name,
                        kind == TokenizerKind::SentencePiece ? "has its own `unk`" : "knows every byte", unk);
 }
 

@@ -68,7 +68,7 @@ struct TokenizerConfig {
     v.field(
         "pattern", pattern,
         "What splits text into the pretokens that merges stay within (bpe, tiktoken): gpt2, gpt4, o200k, none, or a "
-        "regular expression (PCRE2). Empty: gpt4 where merges are learnt; that of a rank file that OpenAI published.");
+        "regular expression (PCRE2). Empty: gpt4 if merges are learnt; that of a rank file that OpenAI published.");
     v.field("min_frequency", min_frequency, "A pair (bpe) or word (words) that is seen less often is not learnt.",
             Range{.min = 1});
     v.field("sample_bytes", sample_bytes,

@@ -100,7 +100,7 @@ void fit_published(const std::string& where, BpeVocabulary& vocabulary, SpecialT
         fmt::format("tokenizer: {} has {} ranks up to {}, which is no file that OpenAI published: how it "
                     "splits text must be said",
                     where, vocabulary.tokens.size(), vocabulary.tokens.back().second),
-        "set `pattern` to gpt2, gpt4, o200k, none or a regular expression, as whoever made the file says");
+        "set `pattern` to the one that the file was made with: gpt2, gpt4, o200k, none or a regular expression");
   }
   vocabulary.pattern = published->pattern;
 }

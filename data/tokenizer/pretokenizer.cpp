@@ -105,8 +105,8 @@ void Pretokenizer::match_all(std::string_view text, std::vector<std::string_view
 
 size_t Pretokenizer::safe_split(std::string_view text, size_t from) const {
   if (rule_ == Rule::None || rule_ == Rule::Custom) return text.size();
-  // No pretoken of the built-in patterns goes on from a character that is not white space into a space, and none looks
-  // behind its own beginning.
+  // No pretoken of the built-in patterns continues from a character that is not white space into a space, and none
+  // looks behind its own beginning.
   for (size_t i = from < 1 ? 1 : from; i < text.size(); ++i) {
     if (text[i] == ' ' && is_ascii_word_end(text[i - 1])) return i;
   }

@@ -30,7 +30,7 @@ class BytesModel : public TokenizerModel {
 };
 
 // A list of symbols with an id each: characters (`chars`) or whitespace-separated words (`words`). What is not in the
-// list becomes `unk`, or is an error if there is none.
+// list becomes `unk`, or is an error without `unk`.
 class ListModel : public TokenizerModel {
  public:
   using Symbols = std::vector<std::pair<std::string, int32_t>>;

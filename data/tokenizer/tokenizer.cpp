@@ -204,8 +204,8 @@ std::shared_ptr<const Tokenizer> Tokenizer::from_json(std::string_view text, con
   const std::string format = json_name(json_member(json, "format", where), where + ": format");
   require<DataError>(format == kFormat, "{}: format is \"{}\", expected \"{}\"", where, format, kFormat);
   const TokenizerJson& version = json_member(json, "version", where);
-  require<DataError>(version.is_number_unsigned() && version == kVersion, "{}: version {}, this weft reads version {}",
-                     where, json_excerpt(version), kVersion);
+  const bool is_known = version.is_number_unsigned() && version == kVersion;
+  if (!is_known) refuse_json(version, fmt::format("version {}, which this weft reads", kVersion), where + ": version");
   SpecialTokens specials = read_specials(json, where);
   auto model = read_model(json, specials, where);
   try {

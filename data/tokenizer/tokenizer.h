@@ -38,7 +38,7 @@ struct EncodeOptions {
 
 struct DecodeOptions {
   bool show_specials = false;  // by name; otherwise left out, except unk, which always shows: it stands for text
-  bool continues = false;      // the text goes on from another: a blank that models put before each text is kept
+  bool continues = false;      // the text continues another: the blank that a model puts before each text is kept
 };
 
 // Text to ids and back. Immutable; every method may be called from many threads at once. Any bytes are text: what is
@@ -64,12 +64,12 @@ class Tokenizer {
 
   int64_t vocabulary() const;  // highest id + 1
   std::string kind() const;  // bpe (also for files of gpt2, tiktoken, huggingface), bytes, chars, words, sentencepiece
-  uint64_t hash() const;     // of everything that changes ids or text; equal after save and load
+  uint64_t hash() const;     // covers everything that changes ids or text; equal after save and load
 
   std::optional<int32_t> special(std::string_view name) const;
   std::optional<int32_t> special(SpecialRole role) const;
   bool is_special(int32_t id) const;
-  bool knows(int32_t id) const;  // whether it stands for a token, be it a special
+  bool knows(int32_t id) const;  // whether it stands for a token, special or not
   const std::vector<SpecialToken>& specials() const;
 
   // One JSON file, docs/formats.md "Tokenizer"; written atomically.

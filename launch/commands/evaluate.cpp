@@ -73,7 +73,8 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->add_option("--set", a->job.overrides, "Change one field of the job")->type_name("KEY=VALUE");
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint");
   command->add_flag("--best", a->options.best, "Of a run directory, the checkpoint of the best evaluation");
-  command->add_option("--split", a->options.split, "train, valid or test; else test, or valid if there is no test");
+  add_choice_of<DataSplit>(*command, "--split", a->options.split,
+                           "train, valid or test; else test, or valid if there is no test", "SPLIT");
   command
       ->add_option("--stride", a->options.perplexity.stride,
                    "Tokens from one window to the next (language models); 0: the context")

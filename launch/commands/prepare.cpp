@@ -21,7 +21,7 @@ ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given) {
     console.show(fmt::format("{}: {:3.0f} %  {}B/s  {} left", p.phase, 100 * p.fraction(),
                              format_count(p.bytes_per_second()), format_duration(p.seconds_left())));
   };
-  const PrepareReport report = prepare(job.data, job.tokenizer, job.target_tokenizer, options);
+  const PrepareReport report = prepare(job.text(), options);
   console.clear();
   log_info("{}", describe(report));
   for (const MixtureSource& other : job.data.mixture) {
@@ -45,7 +45,7 @@ ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force
     }
     const int everywhere =
         ranks ? std::accumulate(ranks->threads().begin(), ranks->threads().end(), 0) : options.threads;
-    log_info("{}", describe_memory(job.data, job.tokenizer, job.target_tokenizer, everywhere));
+    log_info("{}", describe_memory(job.text(), everywhere));
     const ExitCode code = prepare_job(job, options);
     if (ranks) ranks->dismiss();
     return code;

@@ -23,7 +23,7 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
   const MeshLayout layout = layout_for(ranks, job.parallel.replica());
   const fs::path dataset = job.data.directory;
   if (!is_prepared(dataset)) {
-    check_preparation(job.data, job.tokenizer, job.target_tokenizer);
+    check_preparation(job.text());
     return fmt::format("dataset: {} is not prepared yet (weft prepare); its text can be read", dataset.string());
   }
   const std::vector<DatasetSource> sources = job.data.sources();
@@ -32,7 +32,7 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
     return fmt::format("dataset: {} of data.mixture is not prepared yet (weft prepare, from a job of its own)",
                        source.directory.string());
   }
-  const Dataset train = Dataset::open(sources, "train");
+  const Dataset train = Dataset::open(sources, DataSplit::Train);
   check_prepared_as(job, arguments.path, arguments.overrides);
   check_job_against(job, train);
   check_answers(job, train);

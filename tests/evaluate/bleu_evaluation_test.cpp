@@ -22,7 +22,7 @@ BleuScore evaluated(const JobConfig& job, const fs::path& checkpoint) {
   SearchConfig search;
   search.method = config.beam == 1 ? SearchMethod::Greedy : SearchMethod::Beam;
   search.beam = config.beam;
-  EvaluateOptions options{.checkpoint = checkpoint, .split = "valid"};
+  EvaluateOptions options{.checkpoint = checkpoint, .split = DataSplit::Valid};
   options.translation =
       TranslationOptions{.search = search, .bleu = {.tokenizer = config.tokenizer, .lowercase = config.lowercase}};
   options.perplexity.max_sequences = config.max_pairs;
@@ -31,7 +31,7 @@ BleuScore evaluated(const JobConfig& job, const fs::path& checkpoint) {
 }
 
 std::shared_ptr<const Dataset> valid_of(const JobConfig& job) {
-  return std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
+  return std::make_shared<const Dataset>(Dataset::open(job.data.directory, DataSplit::Valid));
 }
 
 TEST_F(ValidationBleuTest, OfAStepIsWhatWeftEvaluateSaysOfItsCheckpoint) {

@@ -29,7 +29,7 @@ struct BleuRun : testing::Test {
                              "train: {max_steps: 24}\ncheckpoint: {every_steps: 6, keep_last: 100}\n"
                              "evaluation: {every_steps: 6, metric: bleu, bleu: {tokenizer: char}}\n";
     job = load_job(scratch.write("job.yaml", yaml), {});
-    prepare(job.data, job.tokenizer, job.target_tokenizer);
+    prepare(job.text());
   }
 
   // On one rank; asked to stop after a step, if one is given.

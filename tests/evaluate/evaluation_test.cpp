@@ -28,7 +28,7 @@ EvaluationReport evaluate(const EvaluateOptions& options) {
 
 struct LanguageModelEvaluation : testing::Test {
   void SetUp() override { run.train(); }
-  EvaluateOptions options() const { return {.checkpoint = run.directory(), .split = "valid"}; }
+  EvaluateOptions options() const { return {.checkpoint = run.directory(), .split = DataSplit::Valid}; }
 
   Scratch scratch;
   SmallRun run{scratch};
@@ -36,7 +36,7 @@ struct LanguageModelEvaluation : testing::Test {
 
 TEST_F(LanguageModelEvaluation, CountsTargetsWordsAndBytes) {
   const EvaluationReport report = evaluate(options());
-  const Dataset split = Dataset::open(run.job().data.directory, "valid");
+  const Dataset split = Dataset::open(run.job().data.directory, DataSplit::Valid);
   EXPECT_EQ(report.step, 8);
   EXPECT_EQ(report.perplexity.sums.tokens, split.num_tokens() - 1);
   // A character each, all of them ASCII; the first has no prediction.
@@ -53,9 +53,9 @@ TEST_F(LanguageModelEvaluation, CountsTargetsWordsAndBytes) {
 
 TEST_F(LanguageModelEvaluation, OfSeveralSplitsTheOneThatIsHeldOutIsTaken) {
   EvaluateOptions unsaid = options();
-  unsaid.split.clear();
-  EXPECT_EQ(evaluate(unsaid).split, "valid");
-  unsaid.split = "test";
+  unsaid.split.reset();
+  EXPECT_EQ(evaluate(unsaid).split, DataSplit::Valid);
+  unsaid.split = DataSplit::Test;
   EXPECT_THROW(evaluate(unsaid), DataError);
 }
 
@@ -90,7 +90,7 @@ TEST_F(LanguageModelEvaluation, AnotherTokenizersDatasetIsRefused) {
 }
 
 struct TranslationEvaluation : TranslationRun {
-  EvaluateOptions options() const { return {.checkpoint = job.run_directory(), .split = "valid"}; }
+  EvaluateOptions options() const { return {.checkpoint = job.run_directory(), .split = DataSplit::Valid}; }
 };
 
 TEST_F(TranslationEvaluation, ScoresTheTextsThatItWrites) {
@@ -114,9 +114,9 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   job.data.test.files = {scratch.write("test.tsv", "a 1\tba\n" + longer + "\tb\nb 2\tb b b b b b b b b b\n")};
   job.data.max_target_tokens = 6;
   job.data.heldout_overlong_pairs = OverlongPairs::Truncate;
-  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  prepare(job.text());
   EvaluateOptions testing = options();
-  testing.split = "test";
+  testing.split = DataSplit::Test;
   testing.overrides = {"data.directory=" + job.data.directory};
   testing.translation = TranslationOptions{.chrf = {.word_order = 2}, .output = scratch / "texts"};
   const EvaluationReport report = evaluate(testing);
@@ -147,10 +147,10 @@ TEST_F(TranslationEvaluation, ADatasetThatDoesNotFitTheModelIsRefused) {
   const std::string own = (scratch / "data" / "tokenizer.json").string();
   job.data.directory = (scratch / "letters").string();
   job.data.train.files = {scratch.write("other.tsv", "qx\tba\nxq\tab\n")}, job.data.valid = job.data.train;
-  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  prepare(job.text());
   job.data.tokenizer_file = job.data.directory + "/tokenizer.json", job.data.target_tokenizer_file = own;
   job.data.directory = (scratch / "other").string();
-  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  prepare(job.text());
   EvaluateOptions other = options();
   other.overrides = {"data.directory=" + job.data.directory};
   EXPECT_THROW(evaluate(other), DataError) << "another source tokenizer";
@@ -160,7 +160,7 @@ TEST_F(TranslationEvaluation, ADatasetThatDoesNotFitTheModelIsRefused) {
 }
 
 TEST_F(TranslationEvaluation, PromptsAreCheckedBeforeTheFirstStep) {
-  const auto tokenizer = Dataset::open(job.data.directory, "valid").load_source_tokenizer();
+  const auto tokenizer = Dataset::open(job.data.directory, DataSplit::Valid).load_source_tokenizer();
   const auto refused = [&](const std::string& prompt) {
     job.log.generations.every_steps = 1, job.log.generations.prompts = {"ab", prompt};
     std::string said;
@@ -187,7 +187,7 @@ TEST_F(TranslationEvaluation, AFileThatCannotBeWrittenIsRefused) {
 }
 
 TEST_F(TranslationEvaluation, NewTextIsEncodedAsPreparationStoresIt) {
-  const Dataset split = Dataset::open(job.data.directory, "valid");
+  const Dataset split = Dataset::open(job.data.directory, DataSplit::Valid);
   const auto tokenizer = split.load_source_tokenizer();
   std::vector<int32_t> stored(static_cast<size_t>(split.source_length(0)));
   split.read_source(0, stored);
@@ -196,7 +196,7 @@ TEST_F(TranslationEvaluation, NewTextIsEncodedAsPreparationStoresIt) {
 }
 
 TEST_F(TranslationEvaluation, RanksShareTheSentencesAndChangeNoText) {
-  const auto tokenizer = Dataset::open(job.data.directory, "valid").load_source_tokenizer();
+  const auto tokenizer = Dataset::open(job.data.directory, DataSplit::Valid).load_source_tokenizer();
   std::vector<std::vector<int32_t>> sources;
   for (const char* text : {"a 1", "b 2", "12", "ba", "ab"})
     sources.push_back(encode_source(text, *tokenizer, job.data));

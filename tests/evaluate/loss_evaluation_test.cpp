@@ -24,7 +24,7 @@ struct LossEvaluation : testing::Test {
     std::mutex mutex;
     run_in_process({.dp = dp}, [&](Mesh& mesh, int rank) {
       Context context;
-      const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, "valid"));
+      const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, DataSplit::Valid));
       const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
       model->allocate(Precision::Fp32, false);
       model->parameters().initialise(4);
@@ -35,9 +35,9 @@ struct LossEvaluation : testing::Test {
     return report;
   }
   double vocabulary() {
-    return static_cast<double>(Dataset::open(run.job().data.directory, "valid").header().target.vocabulary);
+    return static_cast<double>(Dataset::open(run.job().data.directory, DataSplit::Valid).header().target.vocabulary);
   }
-  int64_t tokens() { return Dataset::open(run.job().data.directory, "valid").num_tokens(); }
+  int64_t tokens() { return Dataset::open(run.job().data.directory, DataSplit::Valid).num_tokens(); }
 
   Scratch scratch;
   SmallRun run{scratch};
@@ -71,7 +71,7 @@ TEST_F(LossEvaluation, EveryReplicaTakesPart) {
 TEST_F(LossEvaluation, IsGivenUpByAllRanksAtOnce) {
   run_in_process({.dp = 2}, [&](Mesh& mesh, int) {
     Context context;
-    const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, "valid"));
+    const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, DataSplit::Valid));
     const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
     model->allocate(Precision::Fp32, false);
     model->parameters().initialise(4);
@@ -91,7 +91,7 @@ TEST_F(LossEvaluation, AGuardedDeviceIsReadOnce) {
   const EvaluationOptions options{.context_length = 8, .step_tokens = 24};
   const auto context = guarded_context();
   Mesh mesh = Mesh::single();
-  const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, "valid"));
+  const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, DataSplit::Valid));
   const auto model = make_model(*context, mesh, run.job().model, vocabularies_of(dataset->header()));
   model->allocate(Precision::Fp32, false);
   model->parameters().initialise(4);
@@ -114,10 +114,10 @@ TEST_F(LossEvaluation, MaskedDocumentsSeeNothingOfEachOther) {
   const std::vector<Ids> documents = {{5, 6, 7, 2}, {8, 9, 2}, {5, 5, 5, 10, 11, 2}, {6, 2}};
   const auto evaluate_stream = [&](const std::vector<Ids>& stream, bool mask, int64_t step_tokens) {
     const Scratch here;
-    DatasetBuilder{.directory = here.path(), .vocabulary = 12}.stream(stream, "valid");
+    DatasetBuilder{.directory = here.path(), .vocabulary = 12}.stream(stream, DataSplit::Valid);
     Context context;
     Mesh mesh = Mesh::single();
-    const auto dataset = std::make_shared<const Dataset>(Dataset::open(here.path(), "valid"));
+    const auto dataset = std::make_shared<const Dataset>(Dataset::open(here.path(), DataSplit::Valid));
     const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
     model->allocate(Precision::Fp32, false);
     model->parameters().initialise(4);

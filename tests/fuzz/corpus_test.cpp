@@ -83,7 +83,8 @@ TEST_P(FuzzCorpus, AnyOneByteMayBeWrong) {
 
 INSTANTIATE_TEST_SUITE_P(
     Targets, FuzzCorpus,
-    testing::Values(Target{"checkpoint", reads_checkpoint, 3, 7}, Target{"dataset", reads_dataset, 3, 7},
+    testing::Values(Target{"checkpoint", reads_checkpoint, 3, 7}, Target{"csv", reads_csv, 3, 6, false, 100},
+                    Target{"dataset", reads_dataset, 3, 7},
                     // Members and frames that are whole may end a file.
                     Target{"gzip", reads_gzip, 2, 4, false}, Target{"jsonl", reads_jsonl, 5, 7, false},
                     Target{"safetensors", reads_safetensors, 6, 7}, Target{"tsv", reads_tsv, 2, 2, false, 100},

@@ -130,6 +130,19 @@ DAMAGED_JSONL = {
     "number": b'{"text": 3}\n',
     "open": b'{"text": "one\n',
 }
+CSV = {
+    "columns": b'id,text,"score, of ten"\r\n1,one,2\r\n\r\n2,two words,3',
+    "plain": b"text\none\ntwo\n",
+    "quoted": b'text,id\n"one, ""two""\nthree",1\n"",2\n"four",3\n',
+}
+DAMAGED_CSV = {
+    "behind": b'text\n"one" two\n',
+    "column": b"body,id\none,1\n",
+    "few": b"id,text\n1,one\n2\n",
+    "inside": b'text\none "two"\n',
+    "many": b"text,id\none, two,1\n",
+    "open": b'text\n"one\ntwo\n',
+}
 TSV = {"columns": "go\tva !\tCC-BY\r\nrun\tcours\n".encode(), "empty": b"a\tb\n\n\t\nc\td"}
 DAMAGED_TSV = {"column": b"a\tb\nc\nd\te\n", "nul": b"a\tb\nc\0\td\n"}
 TEXT = "one\ntwo\nthree äöü\n".encode()
@@ -156,7 +169,7 @@ DAMAGED_YAML = {
     "type": b"model: {width: wide}\n",
 }
 
-for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("dataset", DATASET, DAMAGED_DATASET),
+for target, whole, damaged in (("checkpoint", CHECKPOINT, DAMAGED_CHECKPOINT), ("csv", CSV, DAMAGED_CSV), ("dataset", DATASET, DAMAGED_DATASET),
                                ("gzip", GZIP, DAMAGED_GZIP), ("jsonl", JSONL, DAMAGED_JSONL), ("safetensors", SAFETENSORS, DAMAGED_SAFETENSORS),
                                ("tsv", TSV, DAMAGED_TSV), ("yaml", YAML, DAMAGED_YAML), ("zstd", ZSTD, DAMAGED_ZSTD)):
     folder = pathlib.Path(__file__).parent / target

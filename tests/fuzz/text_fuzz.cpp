@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "data/prepare/records/text_source.h"
+#include "data/prepare/records/record_reader.h"
 #include "data/text/json_fields.h"
 #include "data/text/text_input.h"
 #include "tests/fuzz/memory_file.h"
@@ -21,9 +21,9 @@ struct Read {
 Read read_records(const MemoryFile& file, DataConfig config, bool skip) {
   config.bad_records = skip ? BadRecordPolicy::Skip : BadRecordPolicy::Stop;
   BadRecords bad(skip);
-  TextSource source(config, {.source = {file.path()}, .target = {}}, bad, 1);
+  const auto reader = open_records(config, {.source = {file.path()}, .target = {}}, bad, 1);
   Read read;
-  for (TextRecord record; source.next(record); ++read.good) {
+  for (TextRecord record; reader->next(record); ++read.good) {
     require<InternalError>(record.line >= 1 && record.file, "a record without a place");
     require<InternalError>(record.source.find('\0') == std::string::npos, "a NUL is taken");
   }
@@ -93,6 +93,8 @@ bool reads_jsonl(std::span<const uint8_t> bytes) {
 }
 
 bool reads_tsv(std::span<const uint8_t> bytes) { return takes_all(bytes, {.format = TextFormat::Tsv}); }
+
+bool reads_csv(std::span<const uint8_t> bytes) { return takes_all(bytes, {.format = TextFormat::Csv}); }
 
 bool reads_gzip(std::span<const uint8_t> bytes) { return begins_with(bytes, "\x1F\x8B") && decompresses(bytes); }
 

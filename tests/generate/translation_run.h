@@ -20,7 +20,7 @@ struct TranslationRun : testing::Test {
                              "model: {encoder_layers: 1, layers: 1, width: 16, heads: 2, max_length: 12}\n"
                              "batch: {sequences: 2}\ntrain: {max_steps: 2}\n";
     job = load_job(scratch.write("job.yaml", yaml), {});
-    prepare(job.data, job.tokenizer, job.target_tokenizer);
+    prepare(job.text());
     Context context(Device{}, 1);
     Mesh mesh = Mesh::single();
     Trainer(context, mesh, job, {}).run({});

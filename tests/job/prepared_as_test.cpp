@@ -21,7 +21,7 @@ struct PreparedAs : testing::Test {
   void SetUp() override {
     path = scratch.write("job.yaml", yaml("source_bos: true"));
     const JobConfig job = load_job(path);
-    prepare(job.data, job.tokenizer, job.target_tokenizer);
+    prepare(job.text());
   }
   std::string yaml(const std::string& bos) const {
     return "task: translation\nname: t\ndata:\n  directory: " + (scratch / "data").string() +

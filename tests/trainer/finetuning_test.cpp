@@ -41,7 +41,7 @@ class Finetuning : public testing::Test {
 
   JobConfig tuned(std::vector<std::string> overrides = {}, const std::string& name = "tuned") {
     JobConfig job = unprepared(std::move(overrides), name);
-    prepare(job.data, job.tokenizer, job.target_tokenizer);
+    prepare(job.text());
     return job;
   }
   JobConfig unprepared(const std::vector<std::string>& overrides, const std::string& name) {
@@ -175,7 +175,7 @@ double loss_of(const fs::path& checkpoint, const JobConfig& job) {
   Context context(Device{}, 1);
   Mesh mesh = Mesh::single();
   const LoadedModel loaded = load_model(context, mesh, checkpoint);
-  const auto split = std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
+  const auto split = std::make_shared<const Dataset>(Dataset::open(job.data.directory, DataSplit::Valid));
   return evaluate_loss(*loaded.model, split, {.context_length = 8}, 0).mean_nll();
 }
 

@@ -34,7 +34,7 @@ class MixedRun : public testing::Test {
     other.data.directory = (scratch_ / directory).string();
     other.data.train.files = {scratch_.write(file, text)};
     other.data.tokenizer_file = run.job().data.directory + "/tokenizer.json";
-    prepare(other.data, other.tokenizer, {});
+    prepare({other.data, other.tokenizer});
     run.job().data.mixture = {{.directory = other.data.directory, .weight = 1}};
   }
   // A directory that holds the run's checkpoint of step 3 alone.
@@ -111,7 +111,7 @@ TEST_F(MixedRun, ValidatesOnWhatAllOfThemHoldOut) {
   run_.train();
   int64_t held_out = -1;  // all but the first token is predicted
   for (const DatasetSource& source : run_.job().data.sources()) {
-    held_out += Dataset::open(source.directory, "valid").num_tokens();
+    held_out += Dataset::open(source.directory, DataSplit::Valid).num_tokens();
   }
   EXPECT_EQ(read_metrics(run_.directory(), "eval").at(0)["targets"], held_out);
 }

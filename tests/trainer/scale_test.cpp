@@ -189,7 +189,7 @@ TEST(Scale, ARankOpensTheShardsThatItReads) {
     const auto plan = make_window_plan({.sequences = 2 * 64, .context_length = kContext}, kShards * kShardTokens, 1);
     for (const int64_t rank : {int64_t{0}, ranks / 2, ranks - 1}) {
       const auto dataset =
-          std::make_shared<const Dataset>(Dataset::open(scratch.path(), "train", {.part = rank, .of = ranks}));
+          std::make_shared<const Dataset>(Dataset::open(scratch.path(), DataSplit::Train, {.part = rank, .of = ranks}));
       const int64_t share = rank < kShards ? divide_up(kShards - rank, ranks) : 0;
       EXPECT_EQ(dataset->opened_shards(), share);
       std::set<int64_t> read;

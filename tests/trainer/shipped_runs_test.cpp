@@ -31,7 +31,7 @@ class ShippedRuns : public testing::Test {
 
   // Trains; expects the loss to fall from that of an untrained model. Returns the number of parameters.
   int64_t expect_learning(const JobConfig& job) const {
-    prepare(job.data, job.tokenizer, job.target_tokenizer);
+    prepare(job.text());
     Context context(Device{}, 1);
     Mesh mesh = Mesh::single();
     Trainer trainer(context, mesh, job);
@@ -76,7 +76,7 @@ TEST_F(ShippedRuns, ShakespeareCharCpu) {
                           {files("data.train.files", shared_data("text/tinyshakespeare.txt").string()),
                            "train.max_steps=20", "schedule.warmup_steps=4", "log.generations.every_steps=20"});
   expect_learning(j);
-  const Dataset train = Dataset::open(at("prepared"), "train");
+  const Dataset train = Dataset::open(at("prepared"), DataSplit::Train);
   EXPECT_EQ(train.header().target.vocabulary, 65);
   EXPECT_EQ(train.num_tokens(), 1003854);  // nanoGPT's split of the 1,115,394 characters
 }
@@ -97,7 +97,7 @@ TEST_F(ShippedRuns, QuixoteSmall) {
           {files("data.train.files", shared_data("text/quixote_oneline.txt").string()), "train.max_steps=4",
            "schedule.warmup_steps=1", "batch.tokens=256", "log.generations.every_steps=0"});
   expect_learning(j);
-  const Dataset train = Dataset::open(at("prepared"), "train");
+  const Dataset train = Dataset::open(at("prepared"), DataSplit::Train);
   EXPECT_EQ(train.header().target.vocabulary, 24540);
   EXPECT_EQ(train.num_tokens(), 460559);
 }
@@ -159,7 +159,7 @@ TEST_F(ShippedRuns, EnglishFrench128) {
            "tokenizer.merges_file=" + shared_data("gpt2/merges.txt").string(), "train.max_steps=8",
            "schedule.warmup_steps=2", "log.generations.every_steps=8", "log.generations.max_tokens=5"});
   expect_learning(j);
-  const Dataset train = Dataset::open(at("prepared"), "train");
+  const Dataset train = Dataset::open(at("prepared"), DataSplit::Train);
   ASSERT_EQ(train.header().source.vocabulary, 50257);
   std::vector<int32_t> row(static_cast<size_t>(train.source_length(0)));
   train.read_source(0, row);

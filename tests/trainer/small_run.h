@@ -20,7 +20,7 @@ class SmallRun {
     job_.run_dir = (scratch / name).string();
     job_.data.directory = (scratch / (name + "-data")).string();
     job_.data.train.files = {scratch.write(name + ".txt", text)};
-    prepare(job_.data, job_.tokenizer, job_.target_tokenizer);
+    prepare(job_.text());
   }
 
   JobConfig& job() { return job_; }

@@ -23,9 +23,9 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   const ShardShare share{.part = world.rank(), .of = world.size()};
   agree_each(world, [&] {
     const std::vector<DatasetSource> sources = job.data.sources();
-    data.train = std::make_shared<const Dataset>(Dataset::open(sources, "train", share));
-    if (!Dataset::has_split(sources, "valid")) return;
-    data.valid = std::make_shared<const Dataset>(Dataset::open(sources, "valid", share));
+    data.train = std::make_shared<const Dataset>(Dataset::open(sources, DataSplit::Train, share));
+    if (!Dataset::has_split(sources, DataSplit::Valid)) return;
+    data.valid = std::make_shared<const Dataset>(Dataset::open(sources, DataSplit::Valid, share));
   });
   check_job_against(job, *data.train);
   check_answers(job, *data.train);

@@ -10,13 +10,13 @@
 
 namespace weft {
 
-// Another rank as rank 0 sees it, which serves.
+// Another rank, which serves rank 0.
 class RemoteEncoder {
  public:
   RemoteEncoder(const EncodingRanks& ranks, int rank, const Tokenizers& tokenizers);
   void submit(TextBatch batch);
-  // Of the oldest batch that was not yet taken. What the rank fails at is encoded here with `encoder`, so that an error
-  // is what it is without ranks.
+  // The ids of the oldest batch that was not taken. A batch that the rank fails at is encoded here with `encoder`,
+  // which throws the error that there is without ranks.
   EncodedBatch take(const SequenceEncoder& encoder);
   size_t pending() const { return sent_.size(); }
 
@@ -26,20 +26,20 @@ class RemoteEncoder {
   SentMessages sent_;
 };
 
-// Text to ids on this rank's threads and, where there are any, on other ranks: whoever has the least to do for its
-// threads takes the next batch. Results come in the order of batches, and do not depend on who encodes.
+// Text to ids on this rank's threads and on other ranks, if there are any: the rank with the least work per thread gets
+// the next batch. Results come in the order of the batches, and do not depend on the rank that encodes.
 class BatchEncoder {
  public:
-  // Without `ranks`, or with one rank, as OrderedWorkers.
+  // Without `ranks`, or with one rank, threads of this process encode.
   BatchEncoder(const DataConfig& data, const Tokenizers& tokenizers, int threads, const EncodingRanks* ranks);
 
   void submit(TextBatch batch);
-  // The oldest batch that was not yet taken; throws what encoding it threw.
+  // The oldest batch that was not taken; rethrows the error of encoding it.
   EncodedBatch take();
   size_t pending() const { return order_.size(); }
-  // How many batches keep all busy.
+  // How many pending batches keep all ranks busy.
   size_t window() const { return window_; }
-  // Bytes of text that each rank was given.
+  // Bytes of text that each rank was given, by rank.
   const std::vector<uint64_t>& shares() const { return shares_; }
 
  private:
@@ -50,7 +50,7 @@ class BatchEncoder {
   std::vector<int> threads_;  // of each rank
   OrderedWorkers<TextBatch, EncodedBatch> here_;
   std::deque<RemoteEncoder> others_;  // ranks from 1
-  std::deque<size_t> order_;          // the ranks that have the batches that are pending
+  std::deque<size_t> order_;          // the rank of each pending batch
   std::vector<uint64_t> shares_;
   size_t window_;
 };

@@ -17,10 +17,10 @@ DatasetWriter::DatasetWriter(const DataConfig& data, const Manifest& manifest, c
     source_stats_.emplace_back(manifest.source.vocabulary, manifest.source.unk);
     target_stats_.emplace_back(manifest.target.vocabulary, manifest.target.unk);
     const auto s = static_cast<size_t>(split);
-    entries_[s].references = holds_references(manifest.kind, split_name(split));
+    entries_[s].references = holds_references(manifest.kind, split);
     writers_[s] = std::make_unique<SplitWriter>(directory,
                                                 ShardIdentity{.kind = manifest.kind,
-                                                              .split = std::string(split_name(split)),
+                                                              .split = split,
                                                               .token_bytes = manifest.token_bytes,
                                                               .references = entries_[s].references,
                                                               .source = manifest.source,
@@ -74,7 +74,7 @@ void DatasetWriter::check_unknown(DataSplit split, const SideCounts& counts, con
   throw DataError(
       fmt::format(
           "split {}{}: {:.2f} % of {} tokens are unknown, more than the {:.2f} % that max_unknown_fraction allows",
-          split_name(split), side, 100 * share, counts.text_tokens, 100 * data_.max_unknown_fraction),
+          enum_name(split), side, 100 * share, counts.text_tokens, 100 * data_.max_unknown_fraction),
       "train a tokenizer that knows more, check that the text is of the right language, or raise max_unknown_fraction");
 }
 
@@ -82,7 +82,7 @@ SplitEntry DatasetWriter::finish(DataSplit split, const Tokenizers& tokenizers) 
   const auto s = static_cast<size_t>(split);
   SplitEntry& entry = entries_[s];
   if (entry.records == 0) {
-    throw DataError(fmt::format("split {} holds no {} ({} dropped without text, {} too long)", split_name(split),
+    throw DataError(fmt::format("split {} holds no {} ({} dropped without text, {} too long)", enum_name(split),
                                 data_.is_pairs() ? "pair" : "document", entry.dropped_empty, entry.dropped_long),
                     data_.format == TextFormat::Text && data_.split == SplitRule::Hash && split != DataSplit::Train
                         ? "raise its fraction; one long document is divided by data.split: characters"

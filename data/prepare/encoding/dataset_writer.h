@@ -11,24 +11,25 @@
 
 namespace weft {
 
-// Encoded text to shards, and what is counted on the way. Files are named .tmp, and removed unless they are released.
+// Writes encoded text into shards and counts it. Files are named .tmp, and removed unless they are released.
 class DatasetWriter {
  public:
   // `manifest` states kind, width of tokens and sides.
   DatasetWriter(const DataConfig& data, const Manifest& manifest, const fs::path& directory);
 
-  void take(const EncodedBatch& batch);  // in the order of the text
-  // The shards of all splits that became full since the last call, for the caller to write. What is archived counts
+  void take(const EncodedBatch& batch);  // batches in the order of the text
+  // The shards of all splits that became full since the last call, for the caller to write. The archive counts
   // them as written.
   std::vector<FullShard> take_full();
   const BadRecords& bad() const { return bad_; }
-  int64_t good() const;  // records that were not bad, whether they were kept or dropped
+  int64_t good() const;  // records that were not bad, kept or dropped
 
-  // Writes what is pending of a split. DataError if it holds nothing, or too much of it is unknown.
+  // Writes the rest of a split. DataError if it holds nothing, or too much of it is unknown.
   SplitEntry finish(DataSplit split, const Tokenizers& tokenizers);
   void release();
 
-  // Everything that was taken (base/archive.h): a writer that reads it goes on from there. Files are left alone.
+  // The state after everything that was taken (base/archive.h): a writer that reads it continues from there. It holds
+  // no files.
   template <class Archive>
   void archive(Archive& a) {
     a(entries_);
@@ -44,13 +45,13 @@ class DatasetWriter {
   void check_unknown(DataSplit split, const SideCounts& counts, const char* side) const;
 
   const DataConfig& data_;
-  int source_specials_ = 0;  // that preparation adds to each sequence or document
+  int source_specials_ = 0;  // specials that preparation adds to each sequence or document
   int target_specials_ = 0;
   BySplit<std::unique_ptr<SplitWriter>> writers_;
   BySplit<SplitEntry> entries_;
   std::vector<TokenStats> source_stats_, target_stats_;
-  BadRecords bad_{true};              // all that were left out
-  bool document_is_invalid_ = false;  // UTF-8, as far as it was taken
+  BadRecords bad_{true};              // the records that were left out
+  bool document_is_invalid_ = false;  // the pieces taken so far are not valid UTF-8
 };
 
 }  // namespace weft

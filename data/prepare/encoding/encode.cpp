@@ -55,17 +55,9 @@ SequenceEncoder::SequenceEncoder(const DataConfig& config, TokenizerPtr source, 
       heldout_empty_pairs_(config.heldout_empty_pairs),
       source_{.tokenizer = std::move(source), .longest = config.max_source_tokens},
       target_{.tokenizer = std::move(target), .longest = config.max_target_tokens} {
-  if (!pairs_) {
-    source_.specials.eos = source_.tokenizer->special(SpecialRole::Eos);
-    source_.longest = 0;
-    return;
-  }
-  if (!config.is_translation()) {  // a prompt stands as it is: its answer goes on from it
-    target_.specials = answer_specials(*target_.tokenizer);
-    return;
-  }
-  source_.specials = source_specials(config, *source_.tokenizer);
-  target_.specials = target_specials(*target_.tokenizer);
+  const RecordSpecials specials = specials_of(config, *source_.tokenizer, *target_.tokenizer);
+  source_.specials = specials.source, target_.specials = specials.target;
+  if (!pairs_) source_.longest = 0;
 }
 
 // Appends the sequence; the caller takes it back if it does not fit.

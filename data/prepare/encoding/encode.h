@@ -12,8 +12,8 @@
 
 #include "data/dataset/manifest.h"
 #include "data/prepare/config.h"
+#include "data/prepare/records/record_reader.h"
 #include "data/prepare/records/split.h"
-#include "data/prepare/records/text_source.h"
 #include "data/prepare/specials.h"
 #include "data/text/bad_records.h"
 #include "data/tokenizer/tokenizer.h"
@@ -26,7 +26,7 @@ using TextBatch = std::vector<std::pair<DataSplit, TextRecord>>;
 struct EncodedBatch {
   struct Record {
     DataSplit split;
-    // Where in ids its source (or document) ends, which begins where the last record ended; and its target.
+    // Ends in `ids` of its source (or document), which begins at the end of the last record, and of its target.
     size_t source_end;
     size_t target_end;
     bool begins = true, ends = true;  // of a document that came in pieces: TextRecord

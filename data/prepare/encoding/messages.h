@@ -10,9 +10,9 @@
 
 namespace weft {
 
-// What rank 0 sends to the ranks that encode for it, and what they send back.
+// The messages between rank 0 and the ranks that encode for it.
 enum class EncodingMessage : int {
-  Tokenizers,  // what follows is encoded with them
+  Tokenizers,  // those of the texts that follow
   Text,        // a batch
   End,         // nothing follows
   Encoded,     // the batch's ids; no bytes if it could not be encoded
@@ -30,7 +30,7 @@ class SentMessages {
   bool empty() const { return sent_.empty(); }
   size_t size() const { return sent_.size(); }
   bool first_arrived();
-  // Waits till the oldest has arrived, and gives back its bytes.
+  // Waits until the oldest has arrived, and returns its bytes.
   std::string take_first();
 
  private:
@@ -42,7 +42,7 @@ class SentMessages {
 };
 
 std::optional<ReceivedMessage> receive_if_any(MPI_Comm comm, int from);
-// What a thread that waits for a message does between two looks: nothing for half a millisecond.
+// Sleeps half a millisecond, for a thread that waits for a message.
 void rest_between_looks();
 
 // A batch of text may be sent if it has no more than this: MPI counts bytes in an int, and ids have four for one of

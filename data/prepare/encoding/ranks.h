@@ -16,7 +16,7 @@ class EncodingRanks {
   int rank() const { return rank_; }
   const std::vector<int>& threads() const { return threads_; }  // of each rank
 
-  // On the others: encodes what rank 0 sends, until it dismisses them. Waits asleep.
+  // On the other ranks: encodes the text that rank 0 sends, until it dismisses them. Sleeps while it waits.
   void serve(const DataConfig& data) const;
   // On rank 0: the others leave serve().
   void dismiss() const;

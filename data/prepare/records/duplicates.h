@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "data/dataset/data_split.h"
-#include "data/prepare/records/text_source.h"
+#include "data/prepare/records/record_reader.h"
 
 namespace weft {
 
 // Records that are equal byte for byte, by their XXH3 of 64 bits: among a billion records the odds are 1 in 40 that two
-// different ones are taken for equal. Held-out text stays as it is; what it shares with the training text leaves that.
+// different ones are taken for equal. Held-out text stays as it is; the training text loses what both hold.
 // Memory: 16 bytes a record while they are collected, then one bit.
 class Duplicates {
  public:

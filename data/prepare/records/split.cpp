@@ -24,18 +24,6 @@ bool holds_out(const DataConfig& config) { return config.valid_fraction > 0 || c
 
 }  // namespace
 
-std::string_view split_name(DataSplit split) {
-  switch (split) {
-    case DataSplit::Train:
-      return "train";
-    case DataSplit::Valid:
-      return "valid";
-    case DataSplit::Test:
-      return "test";
-  }
-  throw InternalError("no such split");
-}
-
 DataSplit hashed_split(int64_t seed, int64_t index, double valid_fraction, double test_fraction) {
   const auto bits = Philox(static_cast<uint64_t>(seed))(
       {static_cast<uint32_t>(index), static_cast<uint32_t>(static_cast<uint64_t>(index) >> 32), kSplitStream, 0});
@@ -68,10 +56,8 @@ BySplit<TextFiles> files_of_splits(const DataConfig& config) {
           resolve_files(config.test, config.format)};
 }
 
-Corpus::Corpus(const DataConfig& config, int threads)
-    : config_(config), threads_(threads), bad_(config.bad_records == BadRecordPolicy::Skip) {
-  config_.check();
-  files_ = files_of_splits(config_);
+Corpus::Corpus(const DataConfig& config, BySplit<TextFiles> files, int threads)
+    : config_(config), threads_(threads), files_(std::move(files)), bad_(config.bad_records == BadRecordPolicy::Skip) {
   const bool two_sided = config_.format == TextFormat::Parallel;
   for (const DataSplit split : kSplits) {
     TextFiles& files = files_[static_cast<size_t>(split)];
@@ -79,7 +65,7 @@ Corpus::Corpus(const DataConfig& config, int threads)
       const char* key = !two_sided ? "files" : side == &files.source ? "source" : "target";
       for (TextFile& file : *side) {
         if (file.is_pipe()) file.copy_pipe(config_.directory);
-        inputs_.push_back({fmt::format("data.{}.{}", split_name(split), key), file});
+        inputs_.push_back({fmt::format("data.{}.{}", enum_name(split), key), file});
         total_bytes_ += file.size();
       }
     }
@@ -97,9 +83,9 @@ bool Corpus::needs_size() const { return by_position(config_) && holds_out(confi
 
 bool Corpus::holds_several() {
   for (const TextFiles& files : files_) {
-    TextSource source(config_, files, bad_, 1);
+    const auto source = open_records(config_, files, bad_, 1);
     TextRecord record;
-    if (source.next(record) && source.next(record)) return true;
+    if (source->next(record) && source->next(record)) return true;
   }
   return false;
 }
@@ -108,7 +94,7 @@ void Corpus::check_beginnings() {
   if (config_.bad_records == BadRecordPolicy::Skip || config_.keeps_files_whole()) return;
   for (const TextFiles& files : files_) {
     TextRecord record;
-    TextSource(config_, files, bad_, 1).next(record);
+    open_records(config_, files, bad_, 1)->next(record);
   }
 }
 
@@ -164,8 +150,8 @@ void Corpus::rewind() {
   source_ = open(0);
 }
 
-std::unique_ptr<TextSource> Corpus::open(size_t files) {
-  return std::make_unique<TextSource>(config_, files_[files], bad_, threads_);
+std::unique_ptr<RecordReader> Corpus::open(size_t files) {
+  return open_records(config_, files_[files], bad_, threads_);
 }
 
 void Corpus::close_source() {
@@ -191,7 +177,7 @@ bool Corpus::next_undivided(DataSplit& split, TextRecord& record) {
   return true;
 }
 
-// The same with the split that it goes to, but where characters cut through it.
+// The next record with the split that it goes to, unless characters cut through it.
 bool Corpus::next_unsplit(DataSplit& split, TextRecord& record) {
   if (!next_undivided(split, record)) return false;
   if (config_.split == SplitRule::Records) split = split_at(position_++);

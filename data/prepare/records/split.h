@@ -13,15 +13,12 @@
 
 #include "data/prepare/config.h"
 #include "data/prepare/records/duplicates.h"
-#include "data/prepare/records/text_source.h"
+#include "data/prepare/records/record_reader.h"
 #include "data/text/bad_records.h"
 
 namespace weft {
 
-inline constexpr BySplit<DataSplit> kSplits = {DataSplit::Train, DataSplit::Valid, DataSplit::Test};
-std::string_view split_name(DataSplit split);
-
-// What splitting by position needs to know of the whole text first.
+// The size of the whole text, which splitting by position needs first.
 struct CorpusSize {
   int64_t records = 0;
   int64_t characters = 0;  // code points
@@ -50,14 +47,15 @@ BySplit<TextFiles> files_of_splits(const DataConfig& config);
 // All text of a configuration, each record with its split, in an order that depends on the text alone.
 class Corpus {
  public:
-  // Copies pipes to the end (text_file.h). `threads` parse; what they find does not depend on their number.
-  explicit Corpus(const DataConfig& config, int threads = 1);
+  // `files`: files_of_splits(). Copies pipes to the end (text_file.h). `threads` parse; what they find does not depend
+  // on their number.
+  Corpus(const DataConfig& config, BySplit<TextFiles> files, int threads = 1);
 
   bool has(DataSplit split) const;  // may hold records
   // Does a split hold more than one record? Reads no more than that.
   bool holds_several();
-  // Parses the beginning of each split, where records that are bad end the preparation: a field or a column that is not
-  // there would else be met after hours, when the training text is done. Files that are one document each are left.
+  // Parses the beginning of each split, unless bad records are skipped: a field or a column that is not
+  // there would otherwise be found after hours, when the training text is done. Files that are one document each are left.
   void check_beginnings();
   bool needs_size() const;  // split by position: measure() must come first
   // Reads everything once; `tick` is called now and then.
@@ -84,7 +82,7 @@ class Corpus {
   void walk(const std::function<void(const Corpus&)>& tick, const std::function<bool()>& step);
   void cut(TextRecord&& record);
 
-  std::unique_ptr<TextSource> open(size_t files);
+  std::unique_ptr<RecordReader> open(size_t files);
   void close_source();
 
   const DataConfig config_;
@@ -97,7 +95,7 @@ class Corpus {
   std::optional<Duplicates> duplicates_;
   BadRecords bad_;
 
-  std::unique_ptr<TextSource> source_;
+  std::unique_ptr<RecordReader> source_;
   size_t reading_ = 0;  // index into files_ of source_
   uint64_t finished_ = 0;
   std::vector<uint64_t> checksums_;

@@ -4,53 +4,17 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/text/text_lines.h"
 
 namespace weft {
 
 namespace {
-
-size_t whole_lines(std::string_view text) { return text.rfind('\n') + 1; }
-
-// To the end of the last line of blanks that is known to end.
-size_t whole_paragraphs(std::string_view text) {
-  size_t end = whole_lines(text);
-  while (end > 0) {
-    const size_t begin = whole_lines(text.substr(0, end - 1));
-    if (is_blank(text.substr(begin, end - 1 - begin))) return end;
-    end = begin;
-  }
-  return 0;
-}
-
-// Separators are found from the beginning on: they may overlap.
-size_t separated_records(std::string_view text, std::string_view separator) {
-  size_t end = 0;
-  for (size_t at; (at = text.find(separator, end)) != std::string_view::npos;) end = at + separator.size();
-  return end;
-}
-
-std::function<size_t(std::string_view)> record_rule(const DataConfig& config) {
-  if (config.format != TextFormat::Text) return whole_lines;
-  switch (config.document_delimiter) {
-    case DocumentDelimiter::Line:
-      return whole_lines;
-    case DocumentDelimiter::BlankLine:
-      return whole_paragraphs;
-    case DocumentDelimiter::Separator:
-      return [separator = config.separator](std::string_view text) { return separated_records(text, separator); };
-    case DocumentDelimiter::File:
-      return [](std::string_view) { return size_t{0}; };
-  }
-  throw InternalError("no such document rule");
-}
 
 // Lines, of which the last may lack its end.
 int64_t count_lines(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n') + (!text.empty() && !text.ends_with('\n') ? 1 : 0);
 }
 
-// Moves the first `lines` of what was carried and what follows into `text`; how many there were.
+// Moves the first `lines` of the carried text and the input into `text`; returns how many there were.
 int64_t take_lines(TextInput& input, std::string& carried, int64_t lines, std::string& text) {
   text.clear();
   int64_t taken = 0;
@@ -81,11 +45,11 @@ int64_t count_lines_left(TextInput& input, std::string& carried) {
 
 }  // namespace
 
-TextBlocks::TextBlocks(const DataConfig& config, TextFiles files)
+TextBlocks::TextBlocks(const DataConfig& config, TextFiles files, const RecordRule& rule)
     : files_(std::move(files)),
       paired_(config.format == TextFormat::Parallel),
       skip_lines_(config.skip_lines),
-      whole_records_(record_rule(config)) {}
+      rule_(rule) {}
 
 bool TextBlocks::next(TextBlock& block) {
   while (source_ || advance()) {
@@ -121,7 +85,7 @@ bool TextBlocks::take_block(std::string& text) {
   text = std::exchange(carried_, {});
   for (size_t least = kBlockBytes; source_->read_some(text);) {
     if (text.size() < least) continue;
-    if (const size_t whole = whole_records_(text); whole > 0) {
+    if (const size_t whole = rule_.whole_records(text); whole > 0) {
       carried_.assign(text, whole);
       text.resize(whole);
       return true;

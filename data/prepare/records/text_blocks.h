@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "data/prepare/config.h"
-#include "data/text/text_file.h"
+#include "data/prepare/records/record_rule.h"
+#include "data/prepare/records/text_files.h"
 #include "data/text/text_input.h"
 
 namespace weft {
 
 inline constexpr size_t kBlockBytes = size_t{1} << 20;
-
-// Which files a split reads, globs resolved, in the order in which they are read.
-struct TextFiles {
-  std::vector<TextFile> source;  // or all files, for formats with one file a record
-  std::vector<TextFile> target;  // format parallel: as many
-};
 
 // A piece of a file that begins and ends where records do, so that it can be parsed without its neighbours.
 struct TextBlock {
@@ -32,12 +25,13 @@ struct TextBlock {
   uint64_t consumed = 0;     // bytes on disk of all files up to its end
 };
 
-// Cuts files into blocks of about a mebibyte, or of one record if that is longer; how, the format says. This is all
-// that is done one after another: reading, decompressing, and looking for the last border in what was read. Errors name
+// Cuts files into blocks of about a mebibyte, or of one record if that is longer; the rule says how. Only
+// this is sequential: reading, decompressing, and looking for the last border in the text that was read. Errors name
 // the file.
 class TextBlocks {
  public:
-  TextBlocks(const DataConfig& config, TextFiles files);
+  // `rule` outlives it.
+  TextBlocks(const DataConfig& config, TextFiles files, const RecordRule& rule);
 
   // False at the end. DataError if parallel files differ in their number of lines, with both numbers.
   bool next(TextBlock& block);
@@ -57,8 +51,7 @@ class TextBlocks {
   TextFiles files_;
   bool paired_;
   int64_t skip_lines_;
-  // How many bytes of a text hold whole records, as far as it goes; 0: none, or not known.
-  std::function<size_t(std::string_view)> whole_records_;
+  const RecordRule& rule_;
   size_t index_ = 0;
   std::optional<TextInput> source_, target_;
   std::shared_ptr<const fs::path> source_path_, target_path_;

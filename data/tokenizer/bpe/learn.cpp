@@ -26,7 +26,7 @@ class SymbolText {
 
   // Where the symbol after the one at `place` begins, which may be a separator.
   uint32_t next(uint32_t place) const { return place + length(slots_[place]); }
-  // Where the symbol before begins, or `place` itself if there is none.
+  // Where the symbol before begins, or `place` itself at the beginning.
   uint32_t previous(uint32_t place) const {
     const int32_t slot = slots_[place - 1];
     if (slot == kSeparator) return place;

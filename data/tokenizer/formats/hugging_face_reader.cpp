@@ -197,7 +197,7 @@ TokenizerParts read_vocab_and_merges(const fs::path& directory) {
   return parts;
 }
 
-// The name of bos_token etc.: a text, or an object with `content`; "" if there is none.
+// The name of bos_token etc.: a text, or an object with `content`; "" if it is absent.
 std::string role_name(const TokenizerJson& json, const char* key, const std::string& where) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return "";

@@ -18,33 +18,37 @@ int hex_digit(char c) {
 
 }  // namespace
 
+void refuse_json(const TokenizerJson& found, std::string_view wanted, const std::string& where) {
+  throw DataError(fmt::format("{}: expected {}, got {}", where, wanted, json_excerpt(found)));
+}
+
 const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where) {
-  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, json_excerpt(object));
+  if (!object.is_object()) refuse_json(object, "an object", where);
   const auto found = object.find(name);
   require<DataError>(found != object.end(), "{}: \"{}\" is missing", where, name);
   return *found;
 }
 
 const TokenizerJson& json_list(const TokenizerJson& value, const std::string& where) {
-  require<DataError>(value.is_array(), "{}: expected a list, got {}", where, json_excerpt(value));
+  if (!value.is_array()) refuse_json(value, "a list", where);
   return value;
 }
 
 std::string json_name(const TokenizerJson& value, const std::string& where) {
-  require<DataError>(value.is_string() && !value.get_ref<const std::string&>().empty(),
-                     "{}: expected a string that is not empty, got {}", where, json_excerpt(value));
+  const bool is_name = value.is_string() && !value.get_ref<const std::string&>().empty();
+  if (!is_name) refuse_json(value, "a string that is not empty", where);
   return value.get<std::string>();
 }
 
 int32_t json_id(const TokenizerJson& value, const std::string& where) {
   const bool fits = value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(kMaxTokenId);
-  require<DataError>(fits, "{}: expected an id of 0 to {}, got {}", where, kMaxTokenId, json_excerpt(value));
+  if (!fits) refuse_json(value, fmt::format("an id of 0 to {}", kMaxTokenId), where);
   return value.get<int32_t>();
 }
 
 void json_only_members(const TokenizerJson& object, std::initializer_list<std::string_view> names,
                        const std::string& where) {
-  require<DataError>(object.is_object(), "{}: expected an object, got {}", where, json_excerpt(object));
+  if (!object.is_object()) refuse_json(object, "an object", where);
   for (const auto& [name, value] : object.items()) {
     const bool known = std::find(names.begin(), names.end(), name) != names.end();
     require<DataError>(known, "{}: unknown member \"{}\" (known here: {})", where, name, fmt::join(names, ", "));
@@ -60,8 +64,8 @@ TokenizerJson bytes_to_json(std::string_view bytes) {
 
 std::string bytes_from_json(const TokenizerJson& value, const std::string& where) {
   if (value.is_string()) return value.get<std::string>();
-  require<DataError>(value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string(),
-                     "{}: expected a string or {{\"hex\": \"...\"}}, got {}", where, json_excerpt(value));
+  const bool is_hex = value.is_object() && value.size() == 1 && value.contains("hex") && value["hex"].is_string();
+  if (!is_hex) refuse_json(value, "a string or {\"hex\": \"...\"}", where);
   const auto& hex = value["hex"].get_ref<const std::string&>();
   std::string bytes;
   for (size_t i = 0; i < hex.size(); i += 2) {

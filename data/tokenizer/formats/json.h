@@ -11,6 +11,7 @@ namespace weft {
 // file and the member.
 using TokenizerJson = nlohmann::json;
 
+[[noreturn]] void refuse_json(const TokenizerJson& found, std::string_view wanted, const std::string& where);
 const TokenizerJson& json_member(const TokenizerJson& object, const char* name, const std::string& where);
 const TokenizerJson& json_list(const TokenizerJson& value, const std::string& where);
 // At least one character of valid UTF-8; "?" etc. as they are.

@@ -25,7 +25,7 @@ Source stream(const fs::path& directory, const BatchConfig& config) {
   std::vector<Ids> documents(60);
   for (int32_t i = 0; i < 420; ++i) documents[i / 7].push_back(i);
   DatasetBuilder{.directory = directory, .vocabulary = 500, .shard_tokens = 50}.stream(documents);
-  auto dataset = std::make_shared<const Dataset>(Dataset::open(directory, "train"));
+  auto dataset = std::make_shared<const Dataset>(Dataset::open(directory, DataSplit::Train));
   return {dataset, make_batch_plan(config, *dataset, 1)};
 }
 
@@ -41,7 +41,7 @@ Source pairs(const fs::path& directory, const BatchConfig& config) {
   IdPairs rows;
   for (int32_t i = 0; i < 120; ++i) rows.emplace_back(source_row(i), target_row(i));
   DatasetBuilder{.directory = directory, .vocabulary = 200, .shard_tokens = 100}.pairs(rows);
-  auto dataset = std::make_shared<const Dataset>(Dataset::open(directory, "train"));
+  auto dataset = std::make_shared<const Dataset>(Dataset::open(directory, DataSplit::Train));
   return {dataset, make_batch_plan(config, *dataset, 1)};
 }
 

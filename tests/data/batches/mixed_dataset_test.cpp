@@ -32,7 +32,7 @@ struct MixedDataset : testing::Test {
     return {.directory = scratch / name, .vocabulary = 1000, .shard_tokens = 30};
   }
   DatasetSource source(const std::string& name, double weight = 1) const { return {scratch / name, weight}; }
-  std::string refusal(const std::string& split = "train") const {
+  std::string refusal(DataSplit split = DataSplit::Train) const {
     return error_of([&] { Dataset::open({source("a"), source("b")}, split); });
   }
   const Scratch scratch;
@@ -41,9 +41,9 @@ struct MixedDataset : testing::Test {
 TEST_F(MixedDataset, HoldsWhatItsDirectoriesHoldOneAfterTheOther) {
   builder("a").stream({range(0, 40), range(40, 25)});
   builder("b").stream({range(100, 50)});
-  builder("b").stream({range(200, 10)}, "valid");
+  builder("b").stream({range(200, 10)}, DataSplit::Valid);
   const std::vector<DatasetSource> sources = {source("a", 3), source("b")};
-  const Dataset train = Dataset::open(sources, "train");
+  const Dataset train = Dataset::open(sources, DataSplit::Train);
   EXPECT_EQ(train.num_tokens(), 115);
   EXPECT_EQ(train.header().num_documents, 3);
   Ids ids(115), expected = range(0, 65);
@@ -56,17 +56,17 @@ TEST_F(MixedDataset, HoldsWhatItsDirectoriesHoldOneAfterTheOther) {
   EXPECT_EQ(train.parts()[0].weight, 3);
   EXPECT_EQ(train.parts()[1].first_token, 65);
   EXPECT_EQ(train.parts()[1].num_tokens, 50);
-  EXPECT_EQ(train.parts()[1].content, Dataset::open(scratch / "b", "train").parts()[0].content);
+  EXPECT_EQ(train.parts()[1].content, Dataset::open(scratch / "b", DataSplit::Train).parts()[0].content);
   // A split is that of the directories that have it.
-  EXPECT_TRUE(Dataset::has_split(sources, "valid"));
-  EXPECT_FALSE(Dataset::has_split(sources, "test"));
-  EXPECT_EQ(Dataset::open(sources, "valid").num_tokens(), 10);
+  EXPECT_TRUE(Dataset::has_split(sources, DataSplit::Valid));
+  EXPECT_FALSE(Dataset::has_split(sources, DataSplit::Test));
+  EXPECT_EQ(Dataset::open(sources, DataSplit::Valid).num_tokens(), 10);
 }
 
 TEST_F(MixedDataset, PairsKeepTheirRows) {
   builder("a").pairs({{{5}, {1, 6, 2}}, {{7, 8}, {1, 2}}});
   builder("b").pairs({{{9, 9, 9}, {1, 10, 11, 2}}});
-  const Dataset train = Dataset::open({source("a"), source("b")}, "train");
+  const Dataset train = Dataset::open({source("a"), source("b")}, DataSplit::Train);
   ASSERT_EQ(train.num_pairs(), 3);
   Ids source(3), target(4);
   train.read_source(2, source), train.read_target(2, target);
@@ -86,16 +86,16 @@ TEST_F(MixedDataset, OthersAreRefusedByName) {
   EXPECT_THAT(refusal(), AllOf(HasSubstr((scratch / "a").string()), HasSubstr((scratch / "b").string()),
                                HasSubstr("they differ in tokenizer (its hash), 0000000000001234 or 0000000000000077")));
   fs::remove(scratch / "b/dataset.json");
-  builder("b").stream({range(0, 40)}, "valid");
+  builder("b").stream({range(0, 40)}, DataSplit::Valid);
   EXPECT_THAT(refusal(), HasSubstr((scratch / "b").string() + " has no split \"train\", only: valid"));
-  EXPECT_THAT(refusal("test"), AllOf(HasSubstr((scratch / "a").string() + ", " + (scratch / "b").string()),
-                                     HasSubstr("has no split \"test\", only: train, valid")));
+  EXPECT_THAT(refusal(DataSplit::Test), AllOf(HasSubstr((scratch / "a").string() + ", " + (scratch / "b").string()),
+                                              HasSubstr("has no split \"test\", only: train, valid")));
   EXPECT_THAT(error_of([&] {
-                Dataset::open({source("a"), source("a/../a/")}, "train");
+                Dataset::open({source("a"), source("a/../a/")}, DataSplit::Train);
               }),
               HasSubstr("is mixed with itself"));
   EXPECT_THAT(error_of([&] {
-                Dataset::open({source("a"), source("b", -1)}, "train");
+                Dataset::open({source("a"), source("b", -1)}, DataSplit::Train);
               }),
               HasSubstr("b is -1; it must be above 0"));
 }
@@ -116,7 +116,7 @@ struct MixedSteps : MixedDataset {
   MixedSteps() {
     builder("a").stream({range(0, 400)});
     builder("b").stream({range(500, 300)});
-    dataset = std::make_shared<const Dataset>(Dataset::open({source("a", 2), source("b", 1)}, "train"));
+    dataset = std::make_shared<const Dataset>(Dataset::open({source("a", 2), source("b", 1)}, DataSplit::Train));
     plan = make_batch_plan({.sequences = 6, .context_length = 10}, *dataset, 3);
   }
   // First tokens of the sequences of each step from `start` on, by their ids, of all ranks.
@@ -189,7 +189,7 @@ TEST_F(MixedSteps, AreReportedForEachSource) {
   EXPECT_THAT(table, AllOf(HasSubstr((scratch / "b").string()), HasSubstr("windows"), HasSubstr("33.82 %")));
   EXPECT_THAT(describe_epochs(reports), HasSubstr((scratch / "a").string() + " 2.31, "));
   // Nothing is mixed where there is one.
-  const Dataset alone = Dataset::open(scratch / "a", "train");
+  const Dataset alone = Dataset::open(scratch / "a", DataSplit::Train);
   EXPECT_TRUE(source_reports(alone, *make_batch_plan({.sequences = 6, .context_length = 10}, alone, 3)).empty());
 }
 

@@ -28,7 +28,7 @@ struct DatasetBuilder {
     return {.kind = kind, .token_bytes = vocabulary <= kMaxU16Vocabulary ? 2 : 4, .source = side, .target = side};
   }
 
-  void stream(const std::vector<Ids>& documents, const std::string& split = "train") const {
+  void stream(const std::vector<Ids>& documents, DataSplit split = DataSplit::Train) const {
     Manifest result = manifest(DatasetKind::Stream);
     SplitWriter writer(directory, identity(result, split), shard_tokens);
     SplitEntry entry{.records = static_cast<int64_t>(documents.size())};
@@ -39,7 +39,7 @@ struct DatasetBuilder {
     commit(writer, result, split, entry);
   }
 
-  void pairs(const IdPairs& rows, const std::string& split = "train") const {
+  void pairs(const IdPairs& rows, DataSplit split = DataSplit::Train) const {
     Manifest result = manifest(DatasetKind::Pairs);
     SplitWriter writer(directory, identity(result, split), shard_tokens);
     SplitEntry entry{.records = static_cast<int64_t>(rows.size())};
@@ -52,14 +52,14 @@ struct DatasetBuilder {
   }
 
  private:
-  static ShardIdentity identity(const Manifest& manifest, const std::string& split) {
+  static ShardIdentity identity(const Manifest& manifest, DataSplit split) {
     return {.kind = manifest.kind,
             .split = split,
             .token_bytes = manifest.token_bytes,
             .source = manifest.source,
             .target = manifest.target};
   }
-  void commit(SplitWriter& writer, Manifest& result, const std::string& split, SplitEntry& entry) const {
+  void commit(SplitWriter& writer, Manifest& result, DataSplit split, SplitEntry& entry) const {
     entry.shards = writer.finish();
     writer.release();
     for (const ShardEntry& shard : entry.shards) fs::rename(directory / (shard.file + ".tmp"), directory / shard.file);

@@ -35,12 +35,13 @@ TEST(GoldenDataset, DISABLED_MakeVersion2) {
   config.max_target_tokens = 5;
   config.max_unknown_fraction = 1;
   config.test.files = {"heldout.tsv"};
-  prepare(config, words_tokenizer(), words_tokenizer());
+  prepare({config, words_tokenizer(), words_tokenizer()});
 }
 
 TEST(GoldenDataset, PairsOfVersion2AreReadWithTheirText) {
   EXPECT_TRUE(verify_dataset(kGolden2 / "pairs").empty());
-  const Dataset train = Dataset::open(kGolden2 / "pairs", "train"), test = Dataset::open(kGolden2 / "pairs", "test");
+  const Dataset train = Dataset::open(kGolden2 / "pairs", DataSplit::Train),
+                test = Dataset::open(kGolden2 / "pairs", DataSplit::Test);
   EXPECT_EQ(test.header().version, 2);
   EXPECT_FALSE(train.header().references);
   ASSERT_TRUE(test.header().references);
@@ -53,13 +54,13 @@ TEST(GoldenDataset, PairsOfVersion2AreReadWithTheirText) {
 // Made the folders stream/ and pairs/ from text.txt and pairs.tsv; run it in a copy of the folder:
 //   data_prepare_test --gtest_also_run_disabled_tests --gtest_filter='*DISABLED_Make'
 TEST(GoldenDataset, DISABLED_Make) {
-  prepare(stream_config(), bytes_tokenizer());
-  prepare(pairs_config(), words_tokenizer(), words_tokenizer());
+  prepare({stream_config(), bytes_tokenizer()});
+  prepare({pairs_config(), words_tokenizer(), words_tokenizer()});
 }
 
 TEST(GoldenDataset, StreamOfVersion1IsRead) {
   EXPECT_TRUE(verify_dataset(kGolden / "stream").empty());
-  const Dataset train = Dataset::open(kGolden / "stream", "train");
+  const Dataset train = Dataset::open(kGolden / "stream", DataSplit::Train);
   EXPECT_EQ(train.header().version, 1);
   EXPECT_FALSE(train.header().references);
   EXPECT_EQ(train.header().num_documents, 3);
@@ -68,14 +69,14 @@ TEST(GoldenDataset, StreamOfVersion1IsRead) {
   const auto tokenizer = train.load_source_tokenizer();
   EXPECT_EQ(tokenizer->decode(all_tokens(train), {.show_specials = true}),
             "The warp runs along the loom,\nthe weft across it.</s>Thread over thread.</s>Grün, blå — 布.</s>");
-  const Dataset valid = Dataset::open(kGolden / "stream", "valid");
+  const Dataset valid = Dataset::open(kGolden / "stream", DataSplit::Valid);
   EXPECT_EQ(tokenizer->decode(all_tokens(valid), {.show_specials = true}), "A fourth text.</s>And the last.</s>");
   EXPECT_EQ(train.document_begin(2), 70);
 }
 
 TEST(GoldenDataset, PairsOfVersion1AreRead) {
   EXPECT_TRUE(verify_dataset(kGolden / "pairs").empty());
-  const Dataset train = Dataset::open(kGolden / "pairs", "train");
+  const Dataset train = Dataset::open(kGolden / "pairs", DataSplit::Train);
   const auto source = train.load_source_tokenizer(), target = train.load_target_tokenizer();
   std::vector<std::string> rows;
   for (const auto& [s, t] : all_pairs(train)) {
@@ -91,16 +92,16 @@ TEST(GoldenDataset, ArePreparedAlreadyThoughKeysWereRenamed) {
   fs::copy(kGolden, scratch.path(), fs::copy_options::recursive);
   const fs::path here = fs::current_path();
   fs::current_path(scratch.path());
-  const PrepareReport stream = prepare(stream_config(), bytes_tokenizer());
+  const PrepareReport stream = prepare({stream_config(), bytes_tokenizer()});
   DataConfig longer = pairs_config();
   longer.max_source_tokens = 9;
   std::string changed;
   try {
-    prepare(longer, words_tokenizer(), words_tokenizer());
+    prepare({longer, words_tokenizer(), words_tokenizer()});
   } catch (const Error& error) {
     changed = error.what();
   }
-  const PrepareReport pairs = prepare(pairs_config(), words_tokenizer(), words_tokenizer());
+  const PrepareReport pairs = prepare({pairs_config(), words_tokenizer(), words_tokenizer()});
   fs::current_path(here);
   EXPECT_TRUE(stream.already_prepared);
   EXPECT_TRUE(pairs.already_prepared);

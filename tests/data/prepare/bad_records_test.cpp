@@ -32,7 +32,7 @@ DataConfig jsonl_config(const Scratch& scratch, const std::string& lines) {
 
 // Documents of a stream, by its end tokens.
 std::string stream_text(const DataConfig& data) {
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   return dataset.load_source_tokenizer()->decode(all_tokens(dataset), {.show_specials = true});
 }
 
@@ -43,14 +43,14 @@ constexpr const char* kOddLines =
 TEST(BadRecords, TheFirstEndsThePreparationByDefault) {
   const Scratch scratch;
   const DataConfig data = jsonl_config(scratch, kOddLines);
-  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }), HasSubstr("a.jsonl:2: not a line of JSON"));
+  EXPECT_THAT(error_of([&] { prepare({data, bytes_tokenizer()}); }), HasSubstr("a.jsonl:2: not a line of JSON"));
   EXPECT_FALSE(fs::exists(data.directory));
 }
 
 TEST(BadRecords, SkippedOnesAreCountedByReasonWithTheFirstPlaces) {
   const Scratch scratch;
   const DataConfig data = lenient(jsonl_config(scratch, kOddLines), 0.75);
-  const PrepareReport report = prepare(data, bytes_tokenizer());
+  const PrepareReport report = prepare({data, bytes_tokenizer()});
   EXPECT_EQ(stream_text(data), "one</s>two</s>");
   const SkippedRecords skipped = read_manifest(data.directory).skipped;
   EXPECT_EQ(skipped.count(), 6);
@@ -67,7 +67,9 @@ TEST(BadRecords, SkippedOnesAreCountedByReasonWithTheFirstPlaces) {
 TEST(BadRecords, TooManyAreAnErrorThatShowsTheFirst) {
   const Scratch scratch;
   const DataConfig data = lenient(jsonl_config(scratch, kOddLines), 0.74);
-  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({data, bytes_tokenizer()});
+              }),
               AllOf(HasSubstr("6 of 8 records cannot be taken (75.00 %), more than the 74.00 %"),
                     HasSubstr("a.jsonl:2: not a line of JSON"), HasSubstr("max_bad_fraction")));
   EXPECT_FALSE(fs::exists(data.directory));
@@ -77,7 +79,7 @@ TEST(BadRecords, EveryFormatHasThem) {
   const Scratch scratch;
   const std::string nul("b\0c", 3);
   DataConfig tsv = lenient(tsv_config(scratch, {scratch.write("a.tsv", "a\tb\nshort\n\nc\t" + nul + "\nd\te\n")}), 0.5);
-  const SplitEntry pairs = prepare(tsv, bytes_tokenizer()).manifest.splits.at("train");
+  const SplitEntry pairs = prepare({tsv, bytes_tokenizer()}).manifest.splits.at(DataSplit::Train);
   EXPECT_EQ(pairs.records, 2);
   EXPECT_EQ(pairs.dropped_empty, 1);
   EXPECT_EQ(read_manifest(tsv.directory).skipped.count(), 2);
@@ -86,38 +88,38 @@ TEST(BadRecords, EveryFormatHasThem) {
   sides.format = TextFormat::Parallel;
   sides.train = {.source = {scratch.write("a.en", "a\n" + nul + "\nc\n")},
                  .target = {scratch.write("a.fr", "d\ne\nf\n")}};
-  EXPECT_EQ(prepare(sides, bytes_tokenizer(), {}, {.force = true}).manifest.splits.at("train").records, 2);
+  EXPECT_EQ(prepare({sides, bytes_tokenizer()}, {.force = true}).manifest.splits.at(DataSplit::Train).records, 2);
 
   const std::string file = scratch.write("a.txt", "one\n\n" + nul + "\n\ntwo\n");
   for (const DocumentDelimiter rule : {DocumentDelimiter::Line, DocumentDelimiter::BlankLine}) {
     DataConfig text = lenient(text_config(scratch, {file}), 0.5);
     text.document_delimiter = rule;
-    prepare(text, bytes_tokenizer(), {}, {.force = true});
+    prepare({text, bytes_tokenizer()}, {.force = true});
     EXPECT_EQ(stream_text(text), "one</s>two</s>");
     EXPECT_THAT(read_manifest(text.directory).skipped.first, ElementsAre(HasSubstr("a.txt:3: a NUL byte")));
   }
 }
 
-// Such a tokenizer takes nothing but UTF-8: what is none is left out of what it learns from, too.
+// Such a tokenizer takes valid UTF-8 only: other text is also left out of what it learns from.
 TEST(BadRecords, TextThatIsNoUtf8IsOneForWordsAndChars) {
   const Scratch scratch;
   DataConfig data = lenient(text_config(scratch, {scratch.write("a.txt", "one\nt\xffwo\nthree\n")}), 0.4);
   data.valid.files = {scratch.write("b.txt", "three\n\xe4\none\n")};
   for (const int threads : {1, 3}) {
-    prepare(data, words_tokenizer(), {}, {.threads = threads, .force = true});
-    EXPECT_EQ(Dataset::open(data.directory, "train").header().source.vocabulary, 5);
+    prepare({data, words_tokenizer()}, {.threads = threads, .force = true});
+    EXPECT_EQ(Dataset::open(data.directory, DataSplit::Train).header().source.vocabulary, 5);
     EXPECT_THAT(read_manifest(data.directory).skipped.reasons, ElementsAre(Pair("not valid UTF-8", 2)));
   }
   data.max_bad_fraction = 0.3;
   data.directory = (scratch / "stricter").string();
-  EXPECT_THAT(error_of([&] { prepare(data, words_tokenizer()); }), HasSubstr("2 of 6 records"));
+  EXPECT_THAT(error_of([&] { prepare({data, words_tokenizer()}); }), HasSubstr("2 of 6 records"));
 }
 
 TEST(BadRecords, InvalidUtf8ThatIsKeptIsReported) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "fine\ncaf\xe9\nna\xefve\n")});
-  const PrepareReport report = prepare(data, bytes_tokenizer());
-  EXPECT_EQ(read_manifest(data.directory).splits.at("train").invalid_utf8, 2);
+  const PrepareReport report = prepare({data, bytes_tokenizer()});
+  EXPECT_EQ(read_manifest(data.directory).splits.at(DataSplit::Train).invalid_utf8, 2);
   EXPECT_THAT(describe(report), HasSubstr("2 documents are not valid UTF-8"));
 }
 

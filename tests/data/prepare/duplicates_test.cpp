@@ -16,7 +16,7 @@ using namespace test;
 
 using testing::HasSubstr;
 
-std::string words_of(const DataConfig& data, const char* split) {
+std::string words_of(const DataConfig& data, DataSplit split) {
   const Dataset dataset = Dataset::open(data.directory, split);
   return dataset.load_source_tokenizer()->decode(all_tokens(dataset));
 }
@@ -34,18 +34,18 @@ DataConfig three_splits(const Scratch& scratch, DuplicatePolicy policy) {
 TEST(Duplicates, TheyAreKeptAndNotCountedByDefault) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Keep);
-  const PrepareReport report = prepare(data, words_tokenizer());
-  EXPECT_EQ(report.manifest.splits.at("train").records, 6);
-  EXPECT_EQ(report.manifest.splits.at("train").duplicates, 0);
+  const PrepareReport report = prepare({data, words_tokenizer()});
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).records, 6);
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).duplicates, 0);
 }
 
 TEST(Duplicates, TheyAreCountedWithinASplitAndBetweenSplits) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Count);
-  const PrepareReport report = prepare(data, words_tokenizer());
+  const PrepareReport report = prepare({data, words_tokenizer()});
   const Manifest manifest = read_manifest(data.directory);
-  const SplitEntry &train = manifest.splits.at("train"), &valid = manifest.splits.at("valid"),
-                   &test = manifest.splits.at("test");
+  const SplitEntry &train = manifest.splits.at(DataSplit::Train), &valid = manifest.splits.at(DataSplit::Valid),
+                   &test = manifest.splits.at(DataSplit::Test);
   EXPECT_EQ(train.records, 6);
   EXPECT_EQ(train.duplicates, 2);
   EXPECT_EQ(train.dropped_duplicate, 0);
@@ -53,18 +53,18 @@ TEST(Duplicates, TheyAreCountedWithinASplitAndBetweenSplits) {
   EXPECT_EQ(valid.in_train, 2);
   EXPECT_EQ(test.duplicates, 0);
   EXPECT_EQ(test.in_train, 1);
-  EXPECT_THAT(describe(report), HasSubstr("1 documents are in the training text too"));
+  EXPECT_THAT(describe(report), HasSubstr("1 document is in the training text too"));
 }
 
 TEST(Duplicates, DroppedOnesLeaveTheTrainingTextAlone) {
   const Scratch scratch;
   const DataConfig data = three_splits(scratch, DuplicatePolicy::Drop);
-  const PrepareReport report = prepare(data, words_tokenizer());
-  EXPECT_EQ(words_of(data, "train"), "a c");
-  EXPECT_EQ(report.manifest.splits.at("train").dropped_duplicate, 4);
-  EXPECT_EQ(report.manifest.splits.at("valid").records, 4);
-  EXPECT_EQ(report.manifest.splits.at("test").records, 3);
-  EXPECT_EQ(Dataset::open(data.directory, "train").header().source.vocabulary, 5);  // learnt from what is left
+  const PrepareReport report = prepare({data, words_tokenizer()});
+  EXPECT_EQ(words_of(data, DataSplit::Train), "a c");
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).dropped_duplicate, 4);
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Valid).records, 4);
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Test).records, 3);
+  EXPECT_EQ(Dataset::open(data.directory, DataSplit::Train).header().source.vocabulary, 5);  // learnt from what is left
   EXPECT_THAT(describe(report), HasSubstr("1 documents were in the training text too, which lost them"));
 }
 
@@ -78,9 +78,9 @@ TEST(Duplicates, NoTextIsOnBothSidesOfASplitByHashOrPosition) {
     data.max_unknown_fraction = 1;
     // One id for each word, so that equal ids are equal text.
     TokenizerConfig bytes = bytes_tokenizer();
-    prepare(data, bytes, {}, {.force = true});
+    prepare({data, bytes}, {.force = true});
     std::set<std::string> held_out;
-    std::istringstream valid(words_of(data, "valid")), train(words_of(data, "train"));
+    std::istringstream valid(words_of(data, DataSplit::Valid)), train(words_of(data, DataSplit::Train));
     int64_t kept = 0;
     for (std::string word; std::getline(valid, word, 'w');) held_out.insert(word);
     std::set<std::string> seen;
@@ -98,7 +98,7 @@ TEST(Duplicates, PairsAreEqualWhereBothSidesAre) {
   const Scratch scratch;
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb c\na b\tc\na\tb\na\tb c\nab\t c\n")});
   data.duplicates = DuplicatePolicy::Drop;
-  EXPECT_EQ(prepare(data, bytes_tokenizer()).manifest.splits.at("train").records, 4);
+  EXPECT_EQ(prepare({data, bytes_tokenizer()}).manifest.splits.at(DataSplit::Train).records, 4);
 }
 
 }  // namespace

@@ -61,14 +61,14 @@ TEST(Pipes, GiveTheDatasetOfAFile) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", many_lines())});
   data.split = SplitRule::Records, data.valid_fraction = 0.1;
-  prepare(data, words_tokenizer());
+  prepare({data, words_tokenizer()});
   auto of_file = contents(data.directory);
   for (const bool compressed : {false, true}) {
     const std::string bytes = compressed ? read_file(write_gz(scratch, "a.gz", many_lines())) : many_lines();
     data.directory = (scratch / (compressed ? "gz" : "plain")).string();
     const Pipe pipe(scratch, "pipe", bytes);
     data.train.files = {pipe.path()};
-    prepare(data, words_tokenizer());
+    prepare({data, words_tokenizer()});
     auto of_pipe = contents(data.directory);
     of_pipe.erase("dataset.json"), of_file.erase("dataset.json");
     EXPECT_TRUE(of_pipe == of_file);
@@ -81,7 +81,7 @@ TEST(Pipes, TheSameBytesAgainAreTheSameText) {
   const auto prepare_from = [&](const char* name, const std::string& text) {
     const Pipe pipe(scratch, name, text);
     data.train.files = {pipe.path()};
-    return prepare(data, words_tokenizer()).already_prepared;
+    return prepare({data, words_tokenizer()}).already_prepared;
   };
   EXPECT_FALSE(prepare_from("first", "one\ntwo\n"));
   EXPECT_TRUE(prepare_from("second", "one\ntwo\n"));
@@ -91,7 +91,9 @@ TEST(Pipes, TheSameBytesAgainAreTheSameText) {
 TEST(Pipes, ErrorsNameThePipe) {
   const Scratch scratch;
   const Pipe pipe(scratch, "pipe", "fine\nb\xff\n");
-  EXPECT_THAT(error_of([&] { prepare(text_config(scratch, {pipe.path()}), words_tokenizer()); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({text_config(scratch, {pipe.path()}), words_tokenizer()});
+              }),
               HasSubstr("pipe:2: byte 0xff"));
   EXPECT_FALSE(fs::exists(scratch / "out"));
   for (const auto& entry : fs::directory_iterator(scratch.path())) {
@@ -101,7 +103,9 @@ TEST(Pipes, ErrorsNameThePipe) {
 
 TEST(Pipes, NothingIsNoText) {
   const Scratch scratch;
-  EXPECT_THAT(error_of([&] { prepare(text_config(scratch, {"/dev/null"}), bytes_tokenizer()); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({text_config(scratch, {"/dev/null"}), bytes_tokenizer()});
+              }),
               HasSubstr("split train holds no document"));
 }
 
@@ -110,8 +114,8 @@ TEST(Pipes, AreNotReadForAJobThatIsWrong) {
   const Scratch scratch;
   ASSERT_EQ(::mkfifo((scratch / "pipe").c_str(), 0600), 0);  // nobody writes: to open it would wait for ever
   const DataConfig data = tsv_config(scratch, {(scratch / "pipe").string()});
-  EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Bytes}); }), HasSubstr("need `eos`"));
-  check_preparation(data, bytes_tokenizer());
+  EXPECT_THAT(error_of([&] { prepare({data, {.kind = TokenizerKind::Bytes}}); }), HasSubstr("need `eos`"));
+  check_preparation({data, bytes_tokenizer()});
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ class PrepareAgain : public testing::Test {
   PrepareAgain() {
     data_ = text_config(scratch_, {scratch_.write("a.txt", "one two\n"), scratch_.write("b.txt", "three\n")});
     data_.shard_tokens = 3;
-    prepare(data_, words_tokenizer());
+    prepare({data_, words_tokenizer()});
     before_ = contents(data_.directory);
   }
-  PrepareReport again(bool force = false) { return prepare(data_, words_tokenizer(), {}, {.force = force}); }
+  PrepareReport again(bool force = false) { return prepare({data_, words_tokenizer()}, {.force = force}); }
   template <class Change>
   void change_manifest(Change&& change) {
     Manifest manifest = read_manifest(data_.directory);
@@ -60,8 +60,8 @@ TEST_F(PrepareAgain, ChangedTextIsRefusedUnlessForced) {
   EXPECT_EQ(contents(data_.directory), before_);
   const PrepareReport forced = again(true);
   EXPECT_FALSE(forced.already_prepared);
-  EXPECT_THAT(describe(forced), HasSubstr("in place of what was there"));
-  const Dataset dataset = Dataset::open(data_.directory, "train");
+  EXPECT_THAT(describe(forced), HasSubstr("replaced the dataset that was there"));
+  const Dataset dataset = Dataset::open(data_.directory, DataSplit::Train);
   EXPECT_EQ(dataset.load_source_tokenizer()->decode(all_tokens(dataset)), "one 2wo three");
 }
 
@@ -76,7 +76,7 @@ TEST_F(PrepareAgain, WhatDiffersIsNamed) {
   data_.valid.files = {};
   data_.train.files.push_back(scratch_.write("b.txt", "three four\n"));
   EXPECT_THAT(refusal(), HasSubstr("had 6 bytes and has 11"));
-  EXPECT_THAT(error_of([&] { prepare(data_, bytes_tokenizer()); }), HasSubstr("tokenizer."));
+  EXPECT_THAT(error_of([&] { prepare({data_, bytes_tokenizer()}); }), HasSubstr("tokenizer."));
 }
 
 // A dataset of a version that had no such key: it did what the key's default says.
@@ -182,11 +182,11 @@ TEST_F(PrepareAgain, FailureLeavesTheOldDatasetAsItWas) {
 TEST_F(PrepareAgain, VerifyNamesEveryDamagedShard) {
   EXPECT_TRUE(verify_dataset(data_.directory).empty());
   const Manifest manifest = read_manifest(data_.directory);
-  for (const ShardEntry& shard : manifest.splits.at("train").shards) {
+  for (const ShardEntry& shard : manifest.splits.at(DataSplit::Train).shards) {
     const uint16_t other = 0;  // an id in range: only the checksum shows it
     File(scratch_ / "out" / shard.file, File::Mode::ReadWrite).write_at(shard.source.offset, &other, 2);
   }
-  Dataset::open(data_.directory, "train");
+  Dataset::open(data_.directory, DataSplit::Train);
   EXPECT_THAT(verify_dataset(data_.directory),
               ElementsAre(HasSubstr("train-00000.h5 is damaged"), HasSubstr("train-00001.h5 is damaged")));
 }

@@ -18,8 +18,8 @@ using testing::HasSubstr;
 const TokenizerConfig kNoEos = {.kind = TokenizerKind::Words, .min_frequency = 1};
 
 std::string refusal(const DataConfig& data, const TokenizerConfig& tokenizer) {
-  const std::string before = error_of([&] { check_preparation(data, tokenizer); });
-  const std::string prepared = error_of([&] { prepare(data, tokenizer); });
+  const std::string before = error_of([&] { check_preparation({data, tokenizer}); });
+  const std::string prepared = error_of([&] { prepare({data, tokenizer}); });
   EXPECT_EQ(before, prepared);  // what is said before is what preparing would say
   EXPECT_EQ(prepared == "no error", fs::exists(data.directory));
   return prepared;
@@ -50,7 +50,7 @@ TEST(PrepareChecks, WholeFilesAndSingleDocumentsNeedNoEnd) {
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one\ntwo\n"), scratch.write("b.txt", "three\n")});
   data.document_delimiter = DocumentDelimiter::File;
   EXPECT_EQ(refusal(data, {.kind = TokenizerKind::Chars}), "no error");
-  const Dataset files = Dataset::open(data.directory, "train");
+  const Dataset files = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(files.load_source_tokenizer()->decode(all_tokens(files)), "one\ntwo\nthree\n");
   DataConfig one = text_config(scratch, {scratch.write("c.txt", "one\n")});
   one.directory = (scratch / "one").string();
@@ -90,7 +90,7 @@ TEST(PrepareChecks, TheFirstRecordsOfEverySplitAreWhatTheFormatSays) {
   data.valid.files = {scratch.write("b.jsonl", "\n{\"content\": \"two\"}\n")};
   EXPECT_THAT(refusal(data, bytes_tokenizer()), AllOf(HasSubstr("b.jsonl:2: "), HasSubstr("\"text\"")));
   data.bad_records = BadRecordPolicy::Skip;
-  EXPECT_EQ(error_of([&] { check_preparation(data, bytes_tokenizer()); }), "no error");
+  EXPECT_EQ(error_of([&] { check_preparation({data, bytes_tokenizer()}); }), "no error");
   DataConfig pairs = tsv_config(scratch, {scratch.write("a.tsv", "one\tun\n")});
   pairs.test.files = {scratch.write("b.tsv", "two\n")};
   EXPECT_THAT(refusal(pairs, bytes_tokenizer()), HasSubstr("b.tsv:1: "));
@@ -100,7 +100,7 @@ TEST(PrepareChecks, FilesThatMayNotBeReadAreNamed) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one\n")});
   fs::permissions(scratch / "a.txt", fs::perms::none);
-  const std::string error = error_of([&] { check_preparation(data, bytes_tokenizer()); });
+  const std::string error = error_of([&] { check_preparation({data, bytes_tokenizer()}); });
   if (::access((scratch / "a.txt").c_str(), R_OK) == 0) {
     EXPECT_EQ(error, "no error");  // root may read anything
   } else {

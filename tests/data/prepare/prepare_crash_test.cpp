@@ -52,14 +52,14 @@ bool run_and_kill(double seconds, F&& f) {
   return WIFEXITED(status);
 }
 
-// The text that the directory's dataset decodes to, after a full check; empty if there is none.
+// The text that the directory's dataset decodes to, after a full check; empty without a dataset.
 std::string whole_text(const fs::path& directory) {
   if (!fs::exists(directory / kManifestName)) {
-    EXPECT_THROW(Dataset::open(directory, "train"), DataError);
+    EXPECT_THROW(Dataset::open(directory, DataSplit::Train), DataError);
     return {};
   }
   EXPECT_THAT(verify_dataset(directory), testing::IsEmpty());
-  const Dataset dataset = Dataset::open(directory, "train");
+  const Dataset dataset = Dataset::open(directory, DataSplit::Train);
   return dataset.load_source_tokenizer()->decode(all_tokens(dataset));
 }
 
@@ -72,7 +72,7 @@ class PrepareKilled : public testing::Test {
     return data;
   }
   static void make(const DataConfig& data) {
-    prepare(data, {.kind = TokenizerKind::Chars}, {}, {.threads = 2, .force = true});
+    prepare({data, {.kind = TokenizerKind::Chars}}, {.threads = 2, .force = true});
   }
   double seconds_to_make(const DataConfig& data) const {
     const auto begin = steady_clock::now();
@@ -185,9 +185,9 @@ TEST(PrepareUnwritable, TheDirectoryIsNamed) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one\n")});
   data.directory = "/proc/weft/out";
-  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }), HasSubstr("cannot make directory /proc/weft/out"));
+  EXPECT_THAT(error_of([&] { prepare({data, bytes_tokenizer()}); }), HasSubstr("cannot make directory /proc/weft/out"));
   data.directory = scratch.write("file", "x");
-  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }), HasSubstr("file"));
+  EXPECT_THAT(error_of([&] { prepare({data, bytes_tokenizer()}); }), HasSubstr("file"));
 }
 
 }  // namespace

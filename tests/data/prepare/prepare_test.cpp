@@ -22,9 +22,9 @@ using testing::HasSubstr;
 TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\n\nc\n")});
-  const PrepareReport report = prepare(data, bytes_tokenizer());
+  const PrepareReport report = prepare({data, bytes_tokenizer()});
   EXPECT_FALSE(report.already_prepared);
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   const auto tokenizer = dataset.load_source_tokenizer();
   const int32_t eos = *tokenizer->special(SpecialRole::Eos);
   Ids wanted = tokenizer->encode("ab");
@@ -36,7 +36,7 @@ TEST(Prepare, DocumentsStandEndToEndEachWithEos) {
   EXPECT_EQ(dataset.header().source.eos, eos);
   EXPECT_EQ(dataset.header().source.vocabulary, 258);
   EXPECT_EQ(dataset.header().source.tokenizer_hash, tokenizer->hash());
-  EXPECT_EQ(Dataset::splits(data.directory), std::vector<std::string>{"train"});
+  EXPECT_EQ(Dataset::splits(data.directory), std::vector{DataSplit::Train});
 }
 
 // A document that the split cuts ends where it ends, not where it is cut.
@@ -44,27 +44,27 @@ TEST(Prepare, ACutThroughADocumentIsNotItsEnd) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\ncdefgh\n")});
   data.split = SplitRule::Characters, data.valid_fraction = 0.5;
-  prepare(data, bytes_tokenizer());
-  const auto text = [&](const char* split) {
+  prepare({data, bytes_tokenizer()});
+  const auto text = [&](DataSplit split) {
     const Dataset dataset = Dataset::open(data.directory, split);
     return dataset.load_source_tokenizer()->decode(all_tokens(dataset), {.show_specials = true});
   };
-  EXPECT_EQ(text("train"), "ab</s>cd");
-  EXPECT_EQ(text("valid"), "efgh</s>");
+  EXPECT_EQ(text(DataSplit::Train), "ab</s>cd");
+  EXPECT_EQ(text(DataSplit::Valid), "efgh</s>");
 }
 
 TEST(Prepare, PairsOfBlanksOfAnyScriptHaveNoText) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb\n\u00A0 \tx\ny\t\u3000\n")});
-  EXPECT_EQ(prepare(data, bytes_tokenizer()).manifest.splits.at("train").dropped_empty, 2);
+  EXPECT_EQ(prepare({data, bytes_tokenizer()}).manifest.splits.at(DataSplit::Train).dropped_empty, 2);
 }
 
 TEST(Prepare, BytesThatAreNoUtf8AreKeptByByteLevelTokenizers) {
   const Scratch scratch;
   const std::string text = "a\xff\xc3(\x80";
   DataConfig data = text_config(scratch, {scratch.write("a.txt", text)});
-  prepare(data, {.kind = TokenizerKind::Bytes});
-  const Dataset bytes = Dataset::open(data.directory, "train");
+  prepare({data, {.kind = TokenizerKind::Bytes}});
+  const Dataset bytes = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(bytes.load_source_tokenizer()->decode(all_tokens(bytes)), text);
 }
 
@@ -73,13 +73,15 @@ TEST(Prepare, CharsAndWordsRefuseWhatIsNoUtf8) {
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "fine\nba\xff-\n")});
   const TokenizerConfig chars = {.kind = TokenizerKind::Chars, .specials = {"</s>"}, .eos = "</s>"};
   for (const TokenizerConfig& config : {chars, words_tokenizer()}) {
-    EXPECT_THAT(error_of([&] { prepare(data, config); }),
+    EXPECT_THAT(error_of([&] {
+                  prepare({data, config});
+                }),
                 testing::AllOf(HasSubstr("a.txt:2: byte 0xff is not valid UTF-8"), HasSubstr("bpe or bytes")));
   }
   // In the validation text too, which the tokenizer is not made from.
   DataConfig split = text_config(scratch, {scratch.write("b.txt", "fine\n")});
   split.valid.files = {scratch.write("c.txt", "fine\nfine\xe4\n")};
-  EXPECT_THAT(error_of([&] { prepare(split, words_tokenizer()); }), HasSubstr("c.txt:2: byte 0xe4"));
+  EXPECT_THAT(error_of([&] { prepare({split, words_tokenizer()}); }), HasSubstr("c.txt:2: byte 0xe4"));
   EXPECT_FALSE(fs::exists(data.directory));
 }
 
@@ -89,8 +91,8 @@ TEST(Prepare, PairsHaveTheSpecialsThatWereAskedFor) {
   for (const bool bos : {false, true}) {
     for (const bool eos : {false, true}) {
       data.source_bos = bos, data.source_eos = eos;
-      prepare(data, bytes_tokenizer(), {}, {.force = true});
-      const Dataset dataset = Dataset::open(data.directory, "train");
+      prepare({data, bytes_tokenizer()}, {.force = true});
+      const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
       const int32_t s = *dataset.header().source.bos, e = *dataset.header().source.eos;
       const auto tokenizer = dataset.load_source_tokenizer();
       Ids source = tokenizer->encode("a");
@@ -104,9 +106,13 @@ TEST(Prepare, PairsHaveTheSpecialsThatWereAskedFor) {
 TEST(Prepare, PairsWithoutBosOrEosAreAConfigError) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "a\tb\n")});
-  EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Bytes}); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({data, {.kind = TokenizerKind::Bytes}});
+              }),
               HasSubstr("the source sequences of a translation need `eos`"));
-  EXPECT_THAT(error_of([&] { prepare(data, {.kind = TokenizerKind::Bytes, .specials = {"</s>"}, .eos = "</s>"}); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({data, {.kind = TokenizerKind::Bytes, .specials = {"</s>"}, .eos = "</s>"}});
+              }),
               HasSubstr("the target sequences of a translation need `bos`"));
   EXPECT_FALSE(fs::exists(data.directory));
 }
@@ -116,21 +122,21 @@ TEST(Prepare, LongPairsAreDroppedOrTruncatedAndCounted) {
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\nabc\tde\nab\tcde\n \tx\nx\t\nabcd\tefgh\n")});
   data.max_source_tokens = 3;  // two bytes and eos
   data.max_target_tokens = 4;  // bos, two bytes, eos
-  PrepareReport report = prepare(data, bytes_tokenizer());
-  const SplitEntry dropped = report.manifest.splits.at("train");
+  PrepareReport report = prepare({data, bytes_tokenizer()});
+  const SplitEntry dropped = report.manifest.splits.at(DataSplit::Train);
   EXPECT_EQ(dropped.records, 1);
   EXPECT_EQ(dropped.dropped_long, 3);
   EXPECT_EQ(dropped.dropped_empty, 2);
   EXPECT_EQ(dropped.truncated, 0);
 
   data.overlong_pairs = OverlongPairs::Truncate;
-  report = prepare(data, bytes_tokenizer(), {}, {.force = true});
-  const SplitEntry cut = report.manifest.splits.at("train");
+  report = prepare({data, bytes_tokenizer()}, {.force = true});
+  const SplitEntry cut = report.manifest.splits.at(DataSplit::Train);
   EXPECT_EQ(cut.records, 4);
   EXPECT_EQ(cut.dropped_long, 0);
   EXPECT_EQ(cut.dropped_empty, 2);
   EXPECT_EQ(cut.truncated, 3);
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   const auto tokenizer = dataset.load_source_tokenizer();
   EXPECT_EQ(dataset.header().source.longest, 3);
   EXPECT_EQ(dataset.header().target.longest, 4);
@@ -156,15 +162,15 @@ TEST(Prepare, HeldOutPairsAreNeitherDroppedNorCutAndKeepTheirText) {
   data.max_source_tokens = 3;
   data.max_target_tokens = 4;
   data.shard_tokens = 12;  // texts of several shards
-  const PrepareReport report = prepare(data, bytes_tokenizer());
-  EXPECT_EQ(report.manifest.splits.at("train").records, 1);
-  EXPECT_FALSE(report.manifest.splits.at("train").references);
-  const SplitEntry& kept = report.manifest.splits.at("test");
+  const PrepareReport report = prepare({data, bytes_tokenizer()});
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).records, 1);
+  EXPECT_FALSE(report.manifest.splits.at(DataSplit::Train).references);
+  const SplitEntry& kept = report.manifest.splits.at(DataSplit::Test);
   EXPECT_EQ(kept.records, 4);
   EXPECT_EQ(kept.dropped_empty + kept.dropped_long + kept.truncated, 0);
   EXPECT_EQ(kept.target.text_bytes, 2 + 7 + 1 + 0);
   EXPECT_GT(kept.shards.size(), 1u);
-  const Dataset test = Dataset::open(data.directory, "test");
+  const Dataset test = Dataset::open(data.directory, DataSplit::Test);
   EXPECT_EQ(test.header().version, 2);
   EXPECT_THAT(references_of(test), ElementsAre("cd", "d  \xff\u00e9f", "x", ""));
   EXPECT_EQ(test.target_length(1), 9) << "not cut either";
@@ -180,13 +186,14 @@ TEST(Prepare, HeldOutPairsAreDroppedOrCutWhereTheJobSaysSo) {
   data.max_target_tokens = 4;
   data.heldout_empty_pairs = EmptyPairs::Drop;
   data.heldout_overlong_pairs = OverlongPairs::Truncate;
-  const SplitEntry cut = prepare(data, bytes_tokenizer()).manifest.splits.at("test");
+  const SplitEntry cut = prepare({data, bytes_tokenizer()}).manifest.splits.at(DataSplit::Test);
   EXPECT_EQ(cut.records, 2);
   EXPECT_EQ(cut.truncated, 1);
   EXPECT_EQ(cut.dropped_empty, 1);
-  EXPECT_THAT(references_of(Dataset::open(data.directory, "test")), ElementsAre("cd", "def")) << "text is never cut";
+  EXPECT_THAT(references_of(Dataset::open(data.directory, DataSplit::Test)), ElementsAre("cd", "def"))
+      << "text is never cut";
   data.heldout_overlong_pairs = OverlongPairs::Drop;
-  const SplitEntry dropped = prepare(data, bytes_tokenizer(), {}, {.force = true}).manifest.splits.at("test");
+  const SplitEntry dropped = prepare({data, bytes_tokenizer()}, {.force = true}).manifest.splits.at(DataSplit::Test);
   EXPECT_EQ(dropped.records, 1);
   EXPECT_EQ(dropped.dropped_long, 1);
 }
@@ -196,25 +203,25 @@ TEST(Prepare, ADamagedReferenceIsFoundOnOpening) {
   const Scratch scratch;
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\n")});
   data.test.files = {scratch.write("t.tsv", "ab\tthe very words\n")};
-  prepare(data, bytes_tokenizer());
+  prepare({data, bytes_tokenizer()});
   const fs::path shard = fs::path(data.directory) / "test-00000.h5";
   std::string bytes = read_file(shard);
   const size_t at = bytes.find("the very words");
   ASSERT_NE(at, std::string::npos);
   bytes[at] = 'T';
   write_file_atomically(shard, bytes);
-  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, "test"); }), HasSubstr("is damaged"));
+  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, DataSplit::Test); }), HasSubstr("is damaged"));
 }
 
 TEST(Prepare, SettingsAreComparedWithWhatTheDatasetWasMadeWith) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\n")});
-  prepare(data, bytes_tokenizer());
+  prepare({data, bytes_tokenizer()});
   const auto otherwise = [&](auto change) {
     DataConfig other = data;
     TokenizerConfig tokenizer = bytes_tokenizer();
     change(other, tokenizer);
-    return prepared_otherwise(data.directory, other, tokenizer, {});
+    return prepared_otherwise(data.directory, {other, tokenizer});
   };
   EXPECT_EQ(otherwise([](auto&, auto&) {}), "");
   EXPECT_EQ(otherwise([](DataConfig& d, auto&) { d.source_eos = false; }),
@@ -229,8 +236,8 @@ TEST(Prepare, SettingsAreComparedWithWhatTheDatasetWasMadeWith) {
 TEST(Prepare, EachLanguageMayHaveItsOwnTokenizer) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "one two\teins\nthree\tzwei drei\n")});
-  prepare(data, words_tokenizer(), words_tokenizer());
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  prepare({data, words_tokenizer(), words_tokenizer()});
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(dataset.header().source.tokenizer_file, "source-tokenizer.json");
   EXPECT_EQ(dataset.header().target.tokenizer_file, "target-tokenizer.json");
   EXPECT_NE(dataset.header().source.tokenizer_hash, dataset.header().target.tokenizer_hash);
@@ -241,8 +248,8 @@ TEST(Prepare, EachLanguageMayHaveItsOwnTokenizer) {
 TEST(Prepare, OneTokenizerIsLearntFromBothLanguages) {
   const Scratch scratch;
   const DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "one\teins\n")});
-  prepare(data, words_tokenizer());
-  const Dataset dataset = Dataset::open(data.directory, "train");
+  prepare({data, words_tokenizer()});
+  const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(dataset.header().source.vocabulary, 5);
   EXPECT_EQ(dataset.load_target_tokenizer()->decode(all_pairs(dataset)[0].second), "eins");
 }
@@ -252,10 +259,10 @@ TEST(Prepare, TokenizersLearnFromTrainingTextAlone) {
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one two\n")});
   data.valid.files = {scratch.write("b.txt", "one three\n")};
   data.max_unknown_fraction = 0.5;
-  const PrepareReport report = prepare(data, words_tokenizer());
-  EXPECT_EQ(report.manifest.splits.at("train").source.unknown, 0);
-  EXPECT_EQ(report.manifest.splits.at("valid").source.unknown, 1);
-  EXPECT_EQ(report.manifest.splits.at("valid").source.text_tokens, 2);
+  const PrepareReport report = prepare({data, words_tokenizer()});
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).source.unknown, 0);
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Valid).source.unknown, 1);
+  EXPECT_EQ(report.manifest.splits.at(DataSplit::Valid).source.text_tokens, 2);
   EXPECT_THAT(describe(report), HasSubstr("unk 50.000 %"));
 }
 
@@ -264,7 +271,9 @@ TEST(Prepare, TooManyUnknownsAreAnErrorAndLeaveNothing) {
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "one two\n")});
   data.valid.files = {scratch.write("b.txt", "one three\n")};
   data.max_unknown_fraction = 0.49;
-  EXPECT_THAT(error_of([&] { prepare(data, words_tokenizer()); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({data, words_tokenizer()});
+              }),
               HasSubstr("split valid: 50.00 % of 2 tokens are unknown, more than the 49.00 %"));
   EXPECT_FALSE(fs::exists(data.directory));
 }
@@ -272,7 +281,7 @@ TEST(Prepare, TooManyUnknownsAreAnErrorAndLeaveNothing) {
 TEST(Prepare, EntropyIsThatOfSingleTokens) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "a a b c\n")});
-  const SideCounts counts = prepare(data, words_tokenizer()).manifest.splits.at("train").source;
+  const SideCounts counts = prepare({data, words_tokenizer()}).manifest.splits.at(DataSplit::Train).source;
   EXPECT_DOUBLE_EQ(counts.entropy, 1.5);  // 1/2, 1/4, 1/4
   EXPECT_EQ(counts.tokens, 5);
   EXPECT_EQ(counts.text_tokens, 4);
@@ -280,15 +289,19 @@ TEST(Prepare, EntropyIsThatOfSingleTokens) {
 
 TEST(Prepare, SplitsWithoutTextAreAnError) {
   const Scratch scratch;
-  EXPECT_THAT(error_of([&] { prepare(text_config(scratch, {scratch.write("a.txt", "")}), bytes_tokenizer()); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({text_config(scratch, {scratch.write("a.txt", "")}), bytes_tokenizer()});
+              }),
               HasSubstr("split train holds no document"));
   DataConfig data = text_config(scratch, {scratch.write("b.txt", "one\n")});
   data.split = SplitRule::Records, data.valid_fraction = 0.0;
-  prepare(data, bytes_tokenizer());
+  prepare({data, bytes_tokenizer()});
   data.valid.files = {};
   data.directory = (scratch / "other").string();
   data.split = SplitRule::Hash, data.test_fraction = 1e-9;
-  EXPECT_THAT(error_of([&] { prepare(data, bytes_tokenizer()); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({data, bytes_tokenizer()});
+              }),
               testing::AllOf(HasSubstr("split test holds no document"), HasSubstr("data.split: characters")));
 }
 
@@ -304,9 +317,9 @@ TEST(Prepare, OutputDoesNotDependOnThreads) {
     data.directory = (scratch / fmt::format("out{}", threads)).string();
     data.split = SplitRule::Hash, data.valid_fraction = 0.1, data.test_fraction = 0.05;
     data.shard_tokens = 500'000;
-    prepare(data,
-            {.kind = TokenizerKind::Bpe, .vocabulary = 400, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"},
-            {}, {.threads = threads});
+    prepare({data,
+             {.kind = TokenizerKind::Bpe, .vocabulary = 400, .specials = {"<s>", "</s>"}, .bos = "<s>", .eos = "</s>"}},
+            {.threads = threads});
     const auto files = contents(data.directory);
     EXPECT_GE(files.size(), 6u);
     if (threads == 1) first = files;
@@ -327,10 +340,10 @@ TEST(Prepare, ALongDocumentIsEncodedInPiecesAsTheWhole) {
           text_config(scratch, {scratch.write("a.txt", valid ? text : text + "\xff"), scratch.write("b.txt", "b")});
       data.document_delimiter = DocumentDelimiter::File;
       fs::remove_all(data.directory);
-      const PrepareReport report = prepare(data, tokenizer, {}, {.threads = 3});
-      EXPECT_EQ(report.manifest.splits.at("train").records, 2);
-      EXPECT_EQ(report.manifest.splits.at("train").invalid_utf8, valid ? 0 : 1);
-      const Dataset dataset = Dataset::open(data.directory, "train");
+      const PrepareReport report = prepare({data, tokenizer}, {.threads = 3});
+      EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).records, 2);
+      EXPECT_EQ(report.manifest.splits.at(DataSplit::Train).invalid_utf8, valid ? 0 : 1);
+      const Dataset dataset = Dataset::open(data.directory, DataSplit::Train);
       const auto known = dataset.load_source_tokenizer();
       Ids expected = known->encode(valid ? text : text + "\xff");
       expected.push_back(*known->special(SpecialRole::Eos));
@@ -350,7 +363,7 @@ TEST(Prepare, ATokenizerLearnsFromASample) {
   words.sample_bytes = 400;
   DataConfig loose = data;
   loose.max_unknown_fraction = 1;
-  const auto vocabulary = prepare(loose, words).manifest.source.vocabulary;
+  const auto vocabulary = prepare({loose, words}).manifest.source.vocabulary;
   EXPECT_GT(vocabulary, 70);  // 400 bytes of four or five each, and three specials
   EXPECT_LT(vocabulary, 110);
 }
@@ -362,7 +375,9 @@ TEST(Prepare, ErrorsOfWorkersComeWithTheirPlace) {
   text += "st\xffop\n";
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "word\n")});
   data.test.files = {scratch.write("b.txt", text)};
-  EXPECT_THAT(error_of([&] { prepare(data, words_tokenizer(), {}, {.threads = 3}); }),
+  EXPECT_THAT(error_of([&] {
+                prepare({data, words_tokenizer()}, {.threads = 3});
+              }),
               HasSubstr("b.txt:100001: byte 0xff"));
   EXPECT_FALSE(fs::exists(data.directory));
 }
@@ -372,7 +387,7 @@ TEST(Prepare, UnknownTextWithoutUnkNamesItsLine) {
   DataConfig data = text_config(scratch, {scratch.write("a.txt", "ab\n")});
   data.test.files = {scratch.write("b.txt", "ab\nabz\n")};
   const TokenizerConfig chars = {.kind = TokenizerKind::Chars, .specials = {"</s>"}, .eos = "</s>"};
-  EXPECT_THAT(error_of([&] { prepare(data, chars); }), HasSubstr("b.txt:2: "));
+  EXPECT_THAT(error_of([&] { prepare({data, chars}); }), HasSubstr("b.txt:2: "));
 }
 
 TEST(Prepare, ProgressRisesToTheWhole) {
@@ -382,7 +397,7 @@ TEST(Prepare, ProgressRisesToTheWhole) {
   std::vector<PrepareProgress> seen;
   DataConfig data = text_config(scratch, {scratch.write("a.txt", text)});
   data.split = SplitRule::Characters, data.valid_fraction = 0.1;
-  prepare(data, words_tokenizer(), {}, {.progress = [&](const PrepareProgress& p) { seen.push_back(p); }});
+  prepare({data, words_tokenizer()}, {.progress = [&](const PrepareProgress& p) { seen.push_back(p); }});
   std::vector<std::string> phases;
   for (size_t i = 0; i < seen.size(); ++i) {
     if (i == 0 || seen[i].phase != seen[i - 1].phase) {
@@ -400,27 +415,27 @@ TEST(Prepare, ProgressRisesToTheWhole) {
 
 TEST(Prepare, ASavedTokenizerIsUsedAsItIs) {
   const Scratch scratch;
-  prepare(text_config(scratch, {scratch.write("a.txt", "one two three\n")}), words_tokenizer());
+  prepare({text_config(scratch, {scratch.write("a.txt", "one two three\n")}), words_tokenizer()});
   DataConfig data = text_config(scratch, {scratch.write("b.txt", "three one\n")});
   data.directory = (scratch / "second").string();
   data.tokenizer_file = (scratch / "out" / "tokenizer.json").string();
-  prepare(data, {});
-  const Dataset second = Dataset::open(data.directory, "train");
+  prepare({data});
+  const Dataset second = Dataset::open(data.directory, DataSplit::Train);
   EXPECT_EQ(second.header().source.tokenizer_hash,
-            Dataset::open(scratch / "out", "train").header().source.tokenizer_hash);
+            Dataset::open(scratch / "out", DataSplit::Train).header().source.tokenizer_hash);
   EXPECT_EQ(second.load_source_tokenizer()->decode(all_tokens(second)), "three one");
 }
 
 TEST(Prepare, TokenizersOfAnotherDatasetAreRefusedOnLoading) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "one two three\n")});
-  prepare(data, words_tokenizer());
+  prepare({data, words_tokenizer()});
   DataConfig other = text_config(scratch, {scratch.write("b.txt", "four\n")});
   other.directory = (scratch / "other").string();
-  prepare(other, words_tokenizer());
+  prepare({other, words_tokenizer()});
   fs::copy_file(scratch / "other" / "tokenizer.json", scratch / "out" / "tokenizer.json",
                 fs::copy_options::overwrite_existing);
-  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, "train").load_source_tokenizer(); }),
+  EXPECT_THAT(error_of([&] { Dataset::open(data.directory, DataSplit::Train).load_source_tokenizer(); }),
               HasSubstr("is not the tokenizer that made this dataset"));
   EXPECT_THAT(verify_dataset(data.directory), ElementsAre(HasSubstr("is not the tokenizer")));
 }
@@ -432,8 +447,9 @@ TEST(PrepareShared, TinyShakespeareIsCutAsNanoGptCuts) {
   DataConfig data = text_config(scratch, {shared_data(name).string()});
   data.document_delimiter = DocumentDelimiter::File;
   data.split = SplitRule::Characters, data.valid_fraction = 0.1;
-  prepare(data, {.kind = TokenizerKind::Chars});
-  const Dataset train = Dataset::open(data.directory, "train"), valid = Dataset::open(data.directory, "valid");
+  prepare({data, {.kind = TokenizerKind::Chars}});
+  const Dataset train = Dataset::open(data.directory, DataSplit::Train),
+                valid = Dataset::open(data.directory, DataSplit::Valid);
   EXPECT_EQ(train.num_tokens(), 1'003'854);
   EXPECT_EQ(valid.num_tokens(), 111'540);
   EXPECT_EQ(train.header().source.vocabulary, 65);

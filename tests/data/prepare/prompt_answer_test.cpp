@@ -28,8 +28,8 @@ constexpr const char* kLines =
     "{\"prompt\": \"long enough\", \"answer\": \"f\"}\n";
 
 std::shared_ptr<const Dataset> prepared(const DataConfig& config) {
-  prepare(config, bytes_tokenizer(), std::nullopt);
-  return std::make_shared<const Dataset>(Dataset::open(config.directory, "train"));
+  prepare({config, bytes_tokenizer()});
+  return std::make_shared<const Dataset>(Dataset::open(config.directory, DataSplit::Train));
 }
 
 TEST(PromptAnswer, APromptStandsAsItIsAndItsAnswerEndsWithEos) {
@@ -98,7 +98,7 @@ TEST(PromptAnswer, BucketsAndBudgetsGoByTheWholeSequence) {
 TEST(PromptAnswer, WhatDoesNotFitIsNamed) {
   const Scratch scratch;
   const auto error = [&](const std::string& line) {
-    return error_of([&] { prepare(config_of(scratch, line + "\n"), bytes_tokenizer(), std::nullopt); });
+    return error_of([&] { prepare({config_of(scratch, line + "\n"), bytes_tokenizer()}); });
   };
   const std::string without = error("{\"prompt\": \"a\"}");
   EXPECT_NE(without.find(":1: the object has no field \"answer\""), std::string::npos);
@@ -107,9 +107,10 @@ TEST(PromptAnswer, WhatDoesNotFitIsNamed) {
   EXPECT_NE(error("{\"prompt\": 3, \"answer\": \"b\"}").find("field \"prompt\" is no string"), std::string::npos);
   TokenizerConfig endless = bytes_tokenizer();
   endless.eos = "";
-  EXPECT_NE(
-      error_of([&] { prepare(config_of(scratch, kLines), endless, std::nullopt); }).find("the answers need `eos`"),
-      std::string::npos);
+  EXPECT_NE(error_of([&] {
+              prepare({config_of(scratch, kLines), endless});
+            }).find("the answers need `eos`"),
+            std::string::npos);
   DataConfig characters = config_of(scratch, kLines);
   characters.split = SplitRule::Characters, characters.valid_fraction = 0.1;
   EXPECT_NE(error_of([&] { characters.check(); }).find("would cut records"), std::string::npos);

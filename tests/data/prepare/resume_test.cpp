@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A preparation that was killed is gone on from, to the same bytes.
+// A preparation that was killed is resumed, to the same bytes.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ using namespace test;
 class PrepareResumed : public testing::Test {
  protected:
   static PrepareReport make(const DataConfig& data, const TokenizerConfig& tokenizer, int threads = 2) {
-    return prepare(data, tokenizer, {}, {.threads = threads});
+    return prepare({data, tokenizer}, {.threads = threads});
   }
   // A child begins and is killed as soon as the file of that shard is there: what was written before it is in the
   // journal. It never gets to the end of the text.
@@ -37,7 +37,7 @@ class PrepareResumed : public testing::Test {
       const auto wait_at_the_end = [&](const PrepareProgress& p) {
         while (p.phase == "tokenising" && p.done_bytes == p.total_bytes && fs::exists(file)) pause();
       };
-      prepare(data, tokenizer, {}, {.threads = 2, .progress = wait_at_the_end});
+      prepare({data, tokenizer}, {.threads = 2, .progress = wait_at_the_end});
       _exit(1);
     }
     int status = 0;

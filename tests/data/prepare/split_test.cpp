@@ -16,7 +16,7 @@ using testing::ElementsAre;
 
 // The text of each split, in order.
 std::array<std::vector<std::string>, 3> divide(const DataConfig& config) {
-  Corpus corpus(config);
+  Corpus corpus(config, files_of_splits(config));
   if (corpus.needs_size()) corpus.measure([](const Corpus&) {});
   std::array<std::vector<std::string>, 3> texts;
   DataSplit split;

@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "data/prepare/records/text_source.h"
+#include "data/prepare/records/record_reader.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
@@ -23,13 +23,13 @@ struct Found {
 
 Found read_all(const DataConfig& config, int threads) {
   BadRecords bad(false);
-  TextSource source(config, resolve_files(config.train, config.format), bad, threads);
+  const auto reader = open_records(config, resolve_files(config.train, config.format), bad, threads);
   Found found;
-  for (TextRecord record; source.next(record);) {
+  for (TextRecord record; reader->next(record);) {
     found.sources.push_back(record.source), found.targets.push_back(record.target);
     found.lines.push_back(record.line);
   }
-  EXPECT_EQ(source.consumed(), total_bytes(resolve_files(config.train, config.format)));
+  EXPECT_EQ(reader->consumed(), total_bytes(resolve_files(config.train, config.format)));
   return found;
 }
 
@@ -101,7 +101,7 @@ TEST_F(TextBlocksTest, Separators) {
     expected.lines.push_back(line);
     text += expected.sources.back() + "--\n--";  // a third of which may follow it
     line += std::count(expected.sources.back().begin(), expected.sources.back().end(), '\n') + 1;
-    if (i % 7 == 0) text += "--\n--", ++line;  // an empty document is none
+    if (i % 7 == 0) text += "--\n--", ++line;  // an empty document is skipped
   }
   expect({.train = {.files = {scratch_.write("a.txt", text)}},
           .document_delimiter = DocumentDelimiter::Separator,

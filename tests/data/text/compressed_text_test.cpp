@@ -34,7 +34,7 @@ std::string many_lines() {
   return lines;
 }
 
-// Whoever writes waits for the answer, so that nothing is asked for beyond the line, whatever it begins like.
+// The writer waits for the answer, so nothing may be read beyond the line, however it begins.
 TEST(CompressedText, ALineIsThereAsSoonAsItIsWritten) {
   const Scratch scratch;
   const std::string pipe = (scratch / "pipe").string();

@@ -96,7 +96,7 @@ TEST(JsonFields, DepthIsNoMatterOfTheStack) {
   EXPECT_EQ(text_of("{\"a\":" + deep + std::string(deep.size(), ']') + ",\"text\":\"x\"}"), "x");
 }
 
-// What a strict parser takes, this one takes in the same way, whichever bytes are cut out or changed.
+// This parser takes everything that a strict parser takes, in the same way, when any bytes are cut out or changed.
 TEST(JsonFields, AgreesWithAStrictParserWhereThatIsContent) {
   const std::string line = R"({"a": [1, {"b": "c\\\"d"}, true], "text": "x\u0041\n\\ y", "n": {"text": 3}, "e": []})";
   int taken = 0;

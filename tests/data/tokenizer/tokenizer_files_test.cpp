@@ -142,7 +142,7 @@ TEST_F(TokenizerFiles, SayWhatIsWrongWithTheJson) {
   fails(Json::array(), "expected an object");
   fails(without("format"), "\"format\" is missing");
   fails(with("/format", "tiktoken"), "format is \"tiktoken\"");
-  fails(with("/version", 2), "version 2, this weft reads version 1");
+  fails(with("/version", 2), "version: expected version 1, which this weft reads, got 2");
   fails(with("/version", "1"), "version \"1\"");
   fails(with("/kind", "unigram"), "\"unigram\" is not bpe, bytes, chars, words or sentencepiece");
   fails(with("/more", 1), "unknown member \"more\"");
@@ -221,7 +221,7 @@ TEST_F(TokenizerFiles, ReadTinyGpt2AndTiktokenAlike) {
   EXPECT_TRUE(tiktoken->specials().empty());
 }
 
-// Under the rule of ranks neighbours merge if their bytes join to a token, whichever tokens they are.
+// Under the rule of ranks neighbours merge if their bytes join to a token, whatever tokens they are themselves.
 TEST_F(TokenizerFiles, RanksMergeWhateverJoinsToAToken) {
   const auto tokenizer =
       test::load_tiktoken(write("r.tiktoken", tiny_ranks() + "eHk= 259\neHl6 260\neXo= 261\nd3h5 262\n"), "none");

@@ -227,7 +227,7 @@ TEST_F(ByBleu, IsRefusedWhereNothingCanBeCompared) {
 TEST_F(ByBleu, IsRefusedBeforeTheFirstStepWithoutPairsOrTheirText) {
   job.data.directory = (scratch / "training-alone").string();
   job.data.valid.files.clear();
-  prepare(job.data, job.tokenizer, job.target_tokenizer);
+  prepare(job.text());
   Context context(Device{}, 1);
   Mesh mesh = Mesh::single();
   const auto refused = error_of([&] { Trainer(context, mesh, job); });
@@ -237,7 +237,7 @@ TEST_F(ByBleu, IsRefusedBeforeTheFirstStepWithoutPairsOrTheirText) {
   EXPECT_EQ(error_of([&] { check_held_out(job, "job.yaml:1:2: "); }), "job.yaml:1:2: " + refused);
   EXPECT_FALSE(fs::exists(job.run_directory()));
   const fs::path old = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v1" / "pairs";
-  const Dataset version1 = Dataset::open(old, "train");  // no split of it keeps its text
+  const Dataset version1 = Dataset::open(old, DataSplit::Train);  // no split of it keeps its text
   EXPECT_THAT(error_of([&] { check_validation_bleu(job, &version1, "job.yaml:1:2: "); }),
               AllOf(HasSubstr("job.yaml:1:2: evaluation.metric: bleu"),
                     HasSubstr("dataset-v1/pairs (version 1) does not keep the text of its targets"),

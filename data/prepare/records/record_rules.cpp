@@ -1,27 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/prepare/records/block_parser.h"
-
+// The formats of lines and documents. Rules:
+//  - A line ends at '\n', and a '\r' before it goes too, in parallel, tsv, jsonl and document_delimiter: line.
+//    Elsewhere line ends stay as they are.
+//  - document_delimiter: file: the whole file, byte for byte. blank_line: runs of lines between lines of nothing but
+//    spaces and tabs, the last line end left out. line: each line. separator: what lies between two of them, byte for
+//    byte. Empty documents are no documents.
+//  - jsonl: lines of white space are skipped; a line that is no object with a string in the chosen field is a bad
+//    record (data/text/json_fields.h says what passes). prompt_answer: two fields of it.
+//  - parallel: line n of a file is the translation of line n of its partner. tsv: nothing is quoted; further columns
+//    are ignored, fewer are a bad record; an empty line is a pair without text.
+//  - A record with a NUL byte is a bad one: this is no text, or UTF-16.
 #include <algorithm>
 
 #include "base/error.h"
+#include "data/prepare/records/block_reader.h"
 #include "data/text/json_fields.h"
-#include "data/text/text_lines.h"
 
 namespace weft {
 
-// What is a record in one format.
-class BlockParser::Rule {
- public:
-  virtual ~Rule() = default;
-  // The next record of the text (parallel: and its partner); false at the end. BadRecordError, without the place, where
-  // there is something, but no record; then goes on behind it.
-  virtual bool read(TextLines& text, TextLines& partner, TextRecord& record) const = 0;
-};
-
 namespace {
 
-class WholeFiles : public BlockParser::Rule {
+size_t whole_lines(std::string_view text) { return text.rfind('\n') + 1; }
+
+// To the end of the last line of blanks that is known to end.
+size_t whole_paragraphs(std::string_view text) {
+  size_t end = whole_lines(text);
+  while (end > 0) {
+    const size_t begin = whole_lines(text.substr(0, end - 1));
+    if (is_blank_line(text.substr(begin, end - 1 - begin))) return end;
+    end = begin;
+  }
+  return 0;
+}
+
+class WholeFiles : public RecordRule {
  public:
+  size_t whole_records(std::string_view) const override { return 0; }
   bool read(TextLines& text, TextLines&, TextRecord& record) const override {
     record.source = text.rest();
     record.line = text.line();
@@ -29,7 +43,7 @@ class WholeFiles : public BlockParser::Rule {
   }
 };
 
-class Lines : public BlockParser::Rule {
+class Lines : public RecordRule {
  public:
   bool read(TextLines& text, TextLines&, TextRecord& record) const override {
     std::string_view line;
@@ -44,12 +58,13 @@ class Lines : public BlockParser::Rule {
   }
 };
 
-class Paragraphs : public BlockParser::Rule {
+class Paragraphs : public RecordRule {
  public:
+  size_t whole_records(std::string_view text) const override { return whole_paragraphs(text); }
   bool read(TextLines& text, TextLines&, TextRecord& record) const override {
     std::string_view line;
     while (text.next(line)) {
-      if (is_blank(line)) {
+      if (is_blank_line(line)) {
         if (!record.source.empty()) break;
         continue;
       }
@@ -65,9 +80,15 @@ class Paragraphs : public BlockParser::Rule {
   }
 };
 
-class Separated : public BlockParser::Rule {
+class Separated : public RecordRule {
  public:
   explicit Separated(std::string separator) : separator_(std::move(separator)) {}
+  // Separators are found from the beginning on: they may overlap.
+  size_t whole_records(std::string_view text) const override {
+    size_t end = 0;
+    for (size_t at; (at = text.find(separator_, end)) != std::string_view::npos;) end = at + separator_.size();
+    return end;
+  }
   bool read(TextLines& text, TextLines&, TextRecord& record) const override {
     std::string_view document;
     while (text.next(document, separator_)) {
@@ -83,12 +104,8 @@ class Separated : public BlockParser::Rule {
   std::string separator_;
 };
 
-BadRecordError nul_error() {
-  return {BadRecord::Nul, "a NUL byte: this is not text", "convert UTF-16 or UTF-32 to UTF-8 first"};
-}
-
 // Documents of one field, or with a second one prompts and answers.
-class JsonLines : public BlockParser::Rule {
+class JsonLines : public RecordRule {
  public:
   explicit JsonLines(const DataConfig& config)
       : has_answer_(config.format == TextFormat::PromptAnswer),
@@ -102,7 +119,7 @@ class JsonLines : public BlockParser::Rule {
     while (text.next(line)) {
       record.line = text.line();
       record.on_one_line = true;
-      if (is_blank(line)) continue;
+      if (is_blank_line(line)) continue;
       if (line.find('\0') != std::string_view::npos) throw nul_error();
       read_json_fields(line, std::span(fields).first(has_answer_ ? 2 : 1));
       if (!record.source.empty() || has_answer_) return true;
@@ -117,7 +134,7 @@ class JsonLines : public BlockParser::Rule {
 };
 
 // Two columns of tab-separated lines.
-class Columns : public BlockParser::Rule {
+class Columns : public RecordRule {
  public:
   Columns(int64_t source, int64_t target) : source_(source), target_(target) {}
 
@@ -149,7 +166,7 @@ class Columns : public BlockParser::Rule {
   int64_t source_, target_;
 };
 
-class ParallelLines : public BlockParser::Rule {
+class ParallelLines : public RecordRule {
  public:
   bool read(TextLines& text, TextLines& partner, TextRecord& record) const override {
     std::string_view source, target;
@@ -161,18 +178,7 @@ class ParallelLines : public BlockParser::Rule {
   }
 };
 
-std::unique_ptr<const BlockParser::Rule> rule_of(const DataConfig& config) {
-  switch (config.format) {
-    case TextFormat::Jsonl:
-    case TextFormat::PromptAnswer:
-      return std::make_unique<JsonLines>(config);
-    case TextFormat::Tsv:
-      return std::make_unique<Columns>(config.source_column, config.target_column);
-    case TextFormat::Parallel:
-      return std::make_unique<ParallelLines>();
-    case TextFormat::Text:
-      break;
-  }
+std::unique_ptr<const RecordRule> document_rule(const DataConfig& config) {
   switch (config.document_delimiter) {
     case DocumentDelimiter::File:
       return std::make_unique<WholeFiles>();
@@ -186,51 +192,27 @@ std::unique_ptr<const BlockParser::Rule> rule_of(const DataConfig& config) {
   throw InternalError("no such document rule");
 }
 
-BadRecordError placed(const BadRecordError& error, const std::string& place) {
-  return {error.reason(), fmt::format("{}: {}", place, error.what()), error.hint()};
-}
-
-void refuse_nul(const TextRecord& record) {
-  for (const bool target : {false, true}) {
-    const size_t nul = (target ? record.target : record.source).find('\0');
-    if (nul != std::string::npos) throw placed(nul_error(), place_of(record, target, nul));
-  }
-}
-
 }  // namespace
 
-BlockParser::BlockParser(const DataConfig& config)
-    : rule_(rule_of(config)), skip_bad_(config.bad_records == BadRecordPolicy::Skip) {}
+size_t RecordRule::whole_records(std::string_view text) const { return whole_lines(text); }
 
-BlockParser::~BlockParser() = default;
-
-ParsedBlock BlockParser::parse(const TextBlock& block) const {
-  ParsedBlock parsed{.records = {}, .bad = BadRecords(skip_bad_), .consumed = block.consumed};
-  TextLines text(block.text, block.lines_before), partner(block.target, block.lines_before);
-  const auto next = [&](TextRecord& record) {
-    try {
-      return rule_->read(text, partner, record);
-    } catch (const BadRecordError& error) {
-      throw placed(error, fmt::format("{}:{}", block.file->string(), text.line()));
-    }
-  };
-  while (true) {
-    TextRecord record{.file = block.file, .target_file = block.target_file};
-    try {
-      if (!next(record)) return parsed;
-      refuse_nul(record);
-      parsed.records.push_back(std::move(record));
-    } catch (const BadRecordError& error) {
-      parsed.bad.meet(error);
-    }
-  }
+std::unique_ptr<RecordReader> open_documents(const DataConfig& config, TextFiles files, BadRecords& bad, int threads) {
+  return std::make_unique<BlockReader>(config, std::move(files), bad, threads, document_rule(config));
 }
 
-std::string place_of(const TextRecord& record, bool target, size_t offset) {
-  const std::string& text = target ? record.target : record.source;
-  const auto end = text.begin() + static_cast<ptrdiff_t>(std::min(offset, text.size()));
-  return fmt::format("{}:{}", (target ? record.target_file : record.file)->string(),
-                     record.line + (record.on_one_line ? 0 : std::count(text.begin(), end, '\n')));
+std::unique_ptr<RecordReader> open_json_lines(const DataConfig& config, TextFiles files, BadRecords& bad, int threads) {
+  return std::make_unique<BlockReader>(config, std::move(files), bad, threads, std::make_unique<JsonLines>(config));
+}
+
+std::unique_ptr<RecordReader> open_parallel_lines(const DataConfig& config, TextFiles files, BadRecords& bad,
+                                                  int threads) {
+  return std::make_unique<BlockReader>(config, std::move(files), bad, threads, std::make_unique<ParallelLines>());
+}
+
+std::unique_ptr<RecordReader> open_tab_columns(const DataConfig& config, TextFiles files, BadRecords& bad,
+                                               int threads) {
+  return std::make_unique<BlockReader>(config, std::move(files), bad, threads,
+                                       std::make_unique<Columns>(config.source_column, config.target_column));
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "data/prepare/records/text_source.h"
+#include "data/prepare/records/record_reader.h"
 
 #include <gmock/gmock.h>
 
@@ -24,15 +24,15 @@ struct Read {
 
 Read read_all(const DataConfig& config) {
   BadRecords bad(config.bad_records == BadRecordPolicy::Skip);
-  TextSource source(config, resolve_files(config.train, config.format), bad, 1);
+  const auto reader = open_records(config, resolve_files(config.train, config.format), bad, 1);
   Read read;
   TextRecord record;
-  while (source.next(record)) {
+  while (reader->next(record)) {
     read.sources.push_back(record.source);
     read.targets.push_back(record.target);
     read.lines.push_back(record.line);
   }
-  EXPECT_EQ(source.consumed(), total_bytes(resolve_files(config.train, config.format)));
+  EXPECT_EQ(reader->consumed(), total_bytes(resolve_files(config.train, config.format)));
   return read;
 }
 
@@ -64,7 +64,7 @@ DataConfig jsonl(std::string file, std::string field = "text") {
           .json_field = std::move(field)};
 }
 
-TEST(TextSource, BlankLinesSeparateDocuments) {
+TEST(RecordReader, BlankLinesSeparateDocuments) {
   const Scratch scratch;
   const std::string file = scratch.write("a.txt", "\n\none\ntwo\n \t\n\nthree\r\nfour\r\n\r\nfive");
   const Read read = read_all(text({file}, DocumentDelimiter::BlankLine));
@@ -72,14 +72,14 @@ TEST(TextSource, BlankLinesSeparateDocuments) {
   EXPECT_THAT(read.lines, ElementsAre(3, 7, 10));
 }
 
-TEST(TextSource, LinesAreDocumentsWithoutLineEnds) {
+TEST(RecordReader, LinesAreDocumentsWithoutLineEnds) {
   const Scratch scratch;
   const Read read = read_all(text({scratch.write("a.txt", "one\r\n\ntwo \n\r\nthree")}, DocumentDelimiter::Line));
   EXPECT_THAT(read.sources, ElementsAre("one", "two ", "three"));
   EXPECT_THAT(read.lines, ElementsAre(1, 3, 5));
 }
 
-TEST(TextSource, WholeFilesAreKeptByteForByte) {
+TEST(RecordReader, WholeFilesAreKeptByteForByte) {
   const Scratch scratch;
   const std::string bytes = "\n a\r\n\xff\xfe b \n\n";
   const Read read =
@@ -88,7 +88,7 @@ TEST(TextSource, WholeFilesAreKeptByteForByte) {
   EXPECT_THAT(read.sources, ElementsAre(bytes, "b"));
 }
 
-TEST(TextSource, SeparatorMayCrossLines) {
+TEST(RecordReader, SeparatorMayCrossLines) {
   const Scratch scratch;
   const std::string file = scratch.write("a.txt", "--\n--one\ntwo--\n----\n--three\n--");
   const Read read = read_all(text({file}, DocumentDelimiter::Separator, "--\n--"));
@@ -96,20 +96,20 @@ TEST(TextSource, SeparatorMayCrossLines) {
   EXPECT_THAT(read.lines, ElementsAre(2, 5));
 }
 
-TEST(TextSource, LinesLongerThanTheBufferAreWhole) {
+TEST(RecordReader, LinesLongerThanTheBufferAreWhole) {
   const Scratch scratch;
   const std::string longest(1'000'000, 'x');
   const Read read = read_all(text({scratch.write("a.txt", longest + "\nshort\n" + longest)}, DocumentDelimiter::Line));
   EXPECT_THAT(read.sources, ElementsAre(longest, "short", longest));
 }
 
-TEST(TextSource, ByteOrderMarkIsLeftOut) {
+TEST(RecordReader, ByteOrderMarkIsLeftOut) {
   const Scratch scratch;
   EXPECT_THAT(read_all(text({scratch.write("a.txt", "\xEF\xBB\xBFone")}, DocumentDelimiter::File)).sources,
               ElementsAre("one"));
 }
 
-TEST(TextSource, GlobsAreSortedAndGzipIsRead) {
+TEST(RecordReader, GlobsAreSortedAndGzipIsRead) {
   const Scratch scratch;
   write_gz(scratch, "part-10.gz", "ten\n");
   scratch.write("part-02", "two\n");
@@ -118,7 +118,7 @@ TEST(TextSource, GlobsAreSortedAndGzipIsRead) {
   EXPECT_THAT(read.sources, ElementsAre("one", "two", "ten"));
 }
 
-TEST(TextSource, NulIsRefusedWithItsLine) {
+TEST(RecordReader, NulIsRefusedWithItsLine) {
   const Scratch scratch;
   std::string bytes;
   for (int i = 0; i < 100'000; ++i) bytes += "line\n";
@@ -132,7 +132,7 @@ TEST(TextSource, NulIsRefusedWithItsLine) {
   }
 }
 
-TEST(TextSource, MissingFilesAreNamed) {
+TEST(RecordReader, MissingFilesAreNamed) {
   const Scratch scratch;
   EXPECT_THAT(error_of([&] { read_all(text({(scratch / "no.txt").string()}, DocumentDelimiter::Line)); }),
               HasSubstr("no.txt: no such file"));
@@ -141,7 +141,7 @@ TEST(TextSource, MissingFilesAreNamed) {
   EXPECT_THAT(error_of([&] { TextInput input{TextFile(scratch.path())}; }), HasSubstr("is a directory"));
 }
 
-TEST(TextSource, TsvTakesChosenColumnsAndIgnoresMore) {
+TEST(RecordReader, TsvTakesChosenColumnsAndIgnoresMore) {
   const Scratch scratch;
   const std::string file = scratch.write("a.tsv", "go\tva !\tCC-BY\r\nrun\tcours\n\t\n");
   const Read forward = read_all(tsv({file}, 1, 2));
@@ -151,14 +151,14 @@ TEST(TextSource, TsvTakesChosenColumnsAndIgnoresMore) {
   EXPECT_THAT(back.sources, ElementsAre("va !", "cours", ""));
 }
 
-TEST(TextSource, AnEmptyLineOfTsvIsAPairWithoutText) {
+TEST(RecordReader, AnEmptyLineOfTsvIsAPairWithoutText) {
   const Scratch scratch;
   const Read read = read_all(tsv({scratch.write("a.tsv", "go\tva !\n\nrun\tcours\n\r\n")}, 1, 2));
   EXPECT_THAT(read.sources, ElementsAre("go", "", "run", ""));
   EXPECT_THAT(read.targets, ElementsAre("va !", "", "cours", ""));
 }
 
-TEST(TextSource, TsvWithTooFewColumnsNamesTheLine) {
+TEST(RecordReader, TsvWithTooFewColumnsNamesTheLine) {
   const Scratch scratch;
   const std::string file = scratch.write("a.tsv", "go\tva !\nrun\nno\tnon\n");
   EXPECT_THAT(error_of([&] { read_all(tsv({file}, 1, 2)); }),
@@ -167,7 +167,7 @@ TEST(TextSource, TsvWithTooFewColumnsNamesTheLine) {
   EXPECT_THAT(error_of([&] { read_all(tsv({file}, 1, 3)); }), HasSubstr("a.tsv:1: 2 tab-separated columns"));
 }
 
-TEST(TextSource, ParallelFilesArePairedLineByLine) {
+TEST(RecordReader, ParallelFilesArePairedLineByLine) {
   const Scratch scratch;
   const Read read = read_all(parallel({scratch.write("a.en", "one\n\nthree\n"), write_gz(scratch, "b.en", "four")},
                                       {scratch.write("a.de", "eins\nzwei\ndrei"), scratch.write("b.de", "vier\r\n")}));
@@ -176,7 +176,7 @@ TEST(TextSource, ParallelFilesArePairedLineByLine) {
   EXPECT_THAT(read.lines, ElementsAre(1, 2, 3, 1));
 }
 
-TEST(TextSource, UnequalLineCountsNameBoth) {
+TEST(RecordReader, UnequalLineCountsNameBoth) {
   const Scratch scratch;
   const std::string three = scratch.write("a.en", "1\n2\n3\n"), five = scratch.write("a.de", "1\n2\n3\n4\n5\n");
   EXPECT_THAT(error_of([&] { read_all(parallel({three}, {five})); }),
@@ -185,13 +185,13 @@ TEST(TextSource, UnequalLineCountsNameBoth) {
               testing::MatchesRegex(".*a.de has 5 lines, but .*a.en has 3: .*"));
 }
 
-TEST(TextSource, UnequalNumbersOfFilesAreAConfigError) {
+TEST(RecordReader, UnequalNumbersOfFilesAreAConfigError) {
   const Scratch scratch;
   const std::string file = scratch.write("a", "1\n");
   EXPECT_THROW(resolve_files({.source = {file, file}, .target = {file}}, TextFormat::Parallel), ConfigError);
 }
 
-TEST(TextSource, JsonLinesGiveTheChosenField) {
+TEST(RecordReader, JsonLinesGiveTheChosenField) {
   const Scratch scratch;
   const std::string file = scratch.write(
       "a.jsonl", "{\"text\": \"one\\ntwo\", \"id\": 1}\n\n{\"text\": \"\"}\n{\"text\": \"gr\\u00fcn\"}\n");
@@ -200,7 +200,7 @@ TEST(TextSource, JsonLinesGiveTheChosenField) {
   EXPECT_THAT(read.lines, ElementsAre(1, 4));
 }
 
-TEST(TextSource, BadJsonLinesNameTheLine) {
+TEST(RecordReader, BadJsonLinesNameTheLine) {
   const Scratch scratch;
   const auto error = [&](const std::string& line) {
     const std::string file = scratch.write("a.jsonl", "{\"text\": \"fine\"}\n" + line + "\n");
@@ -216,7 +216,7 @@ TEST(TextSource, BadJsonLinesNameTheLine) {
   EXPECT_THAT(error("{\"text\": \"a\\n\\n\\u0000\"}"), HasSubstr("a.jsonl:2: a NUL byte"));
 }
 
-TEST(TextSource, HeadersAreLeftOutOfEachFile) {
+TEST(RecordReader, HeadersAreLeftOutOfEachFile) {
   const Scratch scratch;
   const auto skipping = [](DataConfig config, int64_t lines) {
     config.skip_lines = lines;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <string_view>
+
+#include "data/prepare/records/record_reader.h"
+#include "data/text/text_lines.h"
+
+namespace weft {
+
+// What is a record in a format whose files can be cut into blocks (text_blocks.h). Thread-safe.
+class RecordRule {
+ public:
+  virtual ~RecordRule() = default;
+  // How many bytes of a text hold whole records, as far as it goes; 0: none, or not known. Whole lines, unless a format
+  // has other borders.
+  virtual size_t whole_records(std::string_view text) const;
+  // The next record of the text (format parallel: and its partner); false at the end. BadRecordError, without the
+  // place, if there is something that is no record; the next call then reads behind it.
+  virtual bool read(TextLines& text, TextLines& partner, TextRecord& record) const = 0;
+};
+
+}  // namespace weft
