@@ -12,6 +12,7 @@
 #include "checkpoint/safetensors/safetensors.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/job.h"
+#include "model/transformer.h"
 
 namespace weft {
 
@@ -41,9 +42,10 @@ struct ExportPlan {
   std::vector<ExportedTensor> tensors;
 };
 
-// Name and shape of every parameter of a model, with or without those biases that it leaves out, and its adapters.
-std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model, const Vocabularies& vocabularies,
-                                                         bool all_biases, const LoraConfig& lora = {});
+// Name and shape of every parameter of a model, its adapters among them.
+std::vector<std::pair<std::string, Shape>> parameters_of(const ModelSpec& spec);
+// The same model with every bias that a product or a norm can have.
+TransformerConfig with_all_biases(TransformerConfig config);
 
 ExportPlan plan_gpt2(const ModelToExport& model);
 ExportPlan plan_gpt2_adapter(const ModelToExport& model);

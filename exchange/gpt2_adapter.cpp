@@ -73,7 +73,8 @@ ExportPlan plan_gpt2_adapter(const ModelToExport& model) {
   ExportPlan plan{.architecture = "LoRA adapter", .weights = "adapter_model.safetensors", .adapters_alone = true};
   std::set<std::string> products;
   const Vocabularies vocabularies{.target = model.target_tokenizer->vocabulary()};
-  for (const auto& [name, shape] : parameters_of(model.job.model, vocabularies, false, model.job.lora)) {
+  for (const auto& [name, shape] :
+       parameters_of({.config = model.job.model, .vocabularies = vocabularies, .lora = model.job.lora})) {
     if (!is_adapter(name)) continue;
     const AdaptedProduct product = adapted_product(model, name);
     const bool is_a = name.ends_with(kLoraA);

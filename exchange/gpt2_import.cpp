@@ -73,7 +73,7 @@ Gpt2Weights::Gpt2Weights(const fs::path& directory, const Gpt2Config& config)
   }
   Context context;
   Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, config.model, {.target = config.vocabulary});
+  const auto model = make_model(context, mesh, {.config = config.model, .vocabularies = {.target = config.vocabulary}});
   for (const auto& p : model->parameters().parameters()) add(p->spec().name, p->spec().shape);
   check_others(config);
 }

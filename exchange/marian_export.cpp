@@ -182,9 +182,9 @@ ExportPlan plan_marian(const ModelToExport& model) {
       .files = hugging_face_tokenizer_files(tokenizer, longest, {.before = source.bos, .after = source.eos})};
   plan.files["config.json"] = config_json(model, target, pad);
   plan.files["generation_config.json"] = generation_json(model, target, pad);
-  TransformerConfig with_bias = model.job.model;
-  with_bias.output_bias = true;
-  for (const auto& [name, shape] : parameters_of(with_bias, {.source = ids, .target = ids}, true)) {
+  ModelSpec spec{.config = with_all_biases(model.job.model), .vocabularies = {.source = ids, .target = ids}};
+  spec.config.output_bias = true;
+  for (const auto& [name, shape] : parameters_of(spec)) {
     const std::vector<ExportedTensor> found = places(name, shape);
     require<InternalError>(!found.empty(), "MarianMT has no {}", name);
     for (ExportedTensor tensor : found) {
@@ -207,7 +207,7 @@ ExportPlan plan_own_layout(const ModelToExport& model) {
                             {"target-tokenizer.json", model.target_tokenizer->to_json()}}};
   const Vocabularies vocabularies{.source = model.source_tokenizer->vocabulary(),
                                   .target = model.target_tokenizer->vocabulary()};
-  for (const auto& [name, shape] : parameters_of(model.job.model, vocabularies, false)) {
+  for (const auto& [name, shape] : parameters_of({.config = model.job.model, .vocabularies = vocabularies})) {
     plan.tensors.push_back({.theirs = name, .their_shape = shape, .ours = name, .shape = shape, .convert = copy});
   }
   return plan;

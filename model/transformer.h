@@ -34,6 +34,14 @@ struct DecodingRoom {
   int64_t longest_source = 0;  // in tokens
 };
 
+// Everything that decides which parameters a model has.
+struct ModelSpec {
+  TransformerConfig config;
+  Vocabularies vocabularies;
+  LoraConfig lora;
+  bool sequence_parallel = false;
+};
+
 // A transformer with an output projection: Gpt has a decoder stack alone, Seq2Seq an encoder before it. Model code
 // writes forward only and names no rank; gradients come from the tape.
 class Transformer {
@@ -42,8 +50,8 @@ class Transformer {
   Transformer(const Transformer&) = delete;
   Transformer& operator=(const Transformer&) = delete;
 
-  const TransformerConfig& config() const { return config_; }
-  const Vocabularies& vocabularies() const { return vocabularies_; }
+  const TransformerConfig& config() const { return spec_.config; }
+  const Vocabularies& vocabularies() const { return spec_.vocabularies; }
   ParameterRegistry& parameters() { return registry_; }
   Context& context() { return context_; }
   // How the residual stream's tokens are divided in training and evaluation, for pack_tokens().
@@ -51,7 +59,7 @@ class Transformer {
 
   // Buffers and constant tables; then initialise() the registry or load a checkpoint.
   void freeze_all_but_adapters();
-  void allocate(Precision precision, bool training, const Sharding& sharding = {});
+  void allocate(Precision precision, Purpose purpose, const Sharding& sharding = {});
 
   // Forward to the loss. If the tape records, the output layer's gradients are made too, scaled by the step's
   // inverse_divisor, and tape.backward() does the rest.
@@ -77,17 +85,16 @@ class Transformer {
   PackedWeights& packed_weights() { return packed_weights_; }
 
  protected:
-  Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-              bool sequence_parallel, const LoraConfig& lora);
-  void declare_output();
+  Transformer(Context& context, Mesh& mesh, ModelSpec spec);
+  // Last in a model's constructor. The output projection has a weight of its own, or that of a table tied to it.
+  void declare_output(const Parameter* tied_weight);
   virtual Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
   // Features of a position's keys and values here.
   int64_t kv_width() const;
 
   Context& context_;
-  TransformerConfig config_;
-  Vocabularies vocabularies_;
+  ModelSpec spec_;
   ParameterRegistry registry_;
   PackedWeights packed_weights_;
   DropoutIds dropout_ids_;
@@ -100,8 +107,6 @@ class Transformer {
 
 // Gpt if config.encoder_layers is 0, Seq2Seq otherwise. With adapters everything else is frozen; ConfigError if one of
 // their targets names no product.
-std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies, bool sequence_parallel = false,
-                                        const LoraConfig& lora = {});
+std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const ModelSpec& spec);
 
 }  // namespace weft

@@ -20,15 +20,15 @@ void Residual::add(ForwardContext& forward, const Branch& branch, Var output, co
                    const Tokens& tokens) {
   pending_ = std::move(output);
   bias_ = bias, dropout_ = branch.dropout_, dropout_id_ = branch.dropout_id_;
-  if (!branch.pre_norm_) value_ = join(forward, &branch.norm_, tokens, false);
+  if (!branch.pre_norm_) value_ = join(forward, tokens, &branch.norm_);
 }
 
 Var Residual::normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens) {
-  return join(forward, &norm, tokens, true);
+  return join(forward, tokens, &norm);
 }
 
 Var Residual::value(ForwardContext& forward, const Tokens& tokens) {
-  if (pending_) join(forward, nullptr, tokens, true);
+  if (pending_) join(forward, tokens);
   return value_;
 }
 
@@ -89,8 +89,9 @@ void backward(Tape& tape, const Saved& s) {
 
 }  // namespace
 
-// One residual_norm: what is absent (branch, norm) is left out. With keep_sum the stream's value becomes the sum.
-Var Residual::join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum) {
+// One residual_norm, without a branch if none waits and without a norm if there is none. The stream's value becomes the
+// sum; the norm of it is returned.
+Var Residual::join(ForwardContext& forward, const Tokens& tokens, const Norm* norm) {
   Tape& tape = forward.tape;
   Context& context = tape.context();
   Saved s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
@@ -120,7 +121,7 @@ Var Residual::join(ForwardContext& forward, const Norm* norm, const Tokens& toke
   // The sum is what backward reads, of the branch's output only the shape. A segment's first pass leaves it to the
   // second.
   if (pending_ && tape.recording()) s.x->value = {};
-  if (keep_sum) value_ = s.sum;
+  value_ = s.sum;
   pending_ = nullptr;
   Var normed = s.normed;
   tape.push([&tape, s = std::move(s)] { backward(tape, s); });

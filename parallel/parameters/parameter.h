@@ -58,6 +58,9 @@ class Parameter {
 enum class Precision : uint8_t { Fp32, Bf16, Fp64 };
 DType compute_dtype(Precision precision);
 
+// What a model's memory is for: Training also holds gradients, and divides them and the optimizer's state.
+enum class Purpose : uint8_t { Training, Inference };
+
 class ParameterRegistry {
  public:
   ParameterRegistry(Context& context, Mesh& mesh) : context_(context), mesh_(mesh) {}
@@ -67,8 +70,8 @@ class ParameterRegistry {
   Parameter& add(ParameterSpec spec);
   // Before allocate().
   void freeze(const Parameter& parameter);
-  // Flat buffers for values, and for training also for gradients. Ends the time of add().
-  void allocate(Precision precision, bool training, const Sharding& sharding = {});
+  // Flat buffers for values, and for training also for gradients; only training is sharded. No add() after it.
+  void allocate(Precision precision, Purpose purpose, const Sharding& sharding = {});
   void initialise(uint64_t seed);
   // The compute values of an owned range, if they are copies of its masters in another dtype, else absent: an update
   // of the masters writes them too. start_weight_gather() then starts gathering what other replicas own around it, so

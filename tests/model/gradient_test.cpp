@@ -24,7 +24,8 @@ struct Case {
 std::unique_ptr<Transformer> make(const Case& c, Context& context, Mesh& mesh) {
   TransformerConfig config = test::small_config(c.seq2seq);
   c.change(config);
-  auto model = make_model(context, mesh, config, test::small_vocabularies(c.seq2seq), false, c.lora);
+  auto model = make_model(context, mesh,
+                          {.config = config, .vocabularies = test::small_vocabularies(c.seq2seq), .lora = c.lora});
   for (const Parameter* p : matching_parameters(model->parameters(), c.freeze, "train.freeze")) {
     model->parameters().freeze(*p);
   }
@@ -49,7 +50,7 @@ TEST_P(ModelGradient, EqualsFiniteDifferences) {
   Context context;
   Mesh mesh = Mesh::single();
   const auto model = make(GetParam(), context, mesh);
-  model->allocate(Precision::Fp64, true, {.bucket_bytes = 4096});
+  model->allocate(Precision::Fp64, Purpose::Training, {.bucket_bytes = 4096});
   model->parameters().initialise(3);
   // Biases and norms away from 0 and 1, so that their gradients are not special.
   for (double& w : model->parameters().master().data.span<double>()) w += 0.01 * std::sin(1e4 * w + 1);
@@ -81,7 +82,7 @@ TEST_P(ModelGradient, RecomputationIsBitIdentical) {
   Mesh mesh = Mesh::single();
   for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
     const auto model = make(GetParam(), context, mesh);
-    model->allocate(precision, true, {.bucket_bytes = 4096});
+    model->allocate(precision, Purpose::Training, {.bucket_bytes = 4096});
     model->parameters().initialise(3);
     GradientBuckets buckets(model->parameters());
     const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 1, 4});

@@ -57,9 +57,13 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
   }
   set_products(context, job.train.products());
   choose_attention(context, job.train.attention);
-  model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
+  model_ = make_model(context, mesh,
+                      {.config = job.model,
+                       .vocabularies = vocabularies,
+                       .lora = job.lora,
+                       .sequence_parallel = job.parallel.sequence_parallel});
   freeze(model_->parameters(), job.train.freeze);
-  model_->allocate(job.train.precision, true, job.parallel.sharding(context, mesh.dp().size()));
+  model_->allocate(job.train.precision, Purpose::Training, job.parallel.sharding(context, mesh.dp().size()));
   const size_t before = context.memory().use().lent;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   optimizer_bytes_ = context.memory().use().lent - before;
