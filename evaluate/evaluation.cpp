@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -26,9 +27,10 @@ void check_dataset(const Dataset& dataset, const LoadedModel& loaded) {
 // Before anything takes time: the options fit the model, and the file for the translations can be written.
 TranslationOptions checked(const EvaluateOptions& options, const LoadedModel& loaded, bool is_rank0) {
   if (options.translation && !loaded.job.is_translation()) {
-    throw ConfigError(
-        "options of the search, --bleu, --chrf and --translations are for translation; this is a language model",
-        "leave them out");
+    throw ConfigError(fmt::format("options of the search and of metrics ({}), and --translations are for translation; "
+                                  "this is a language model",
+                                  metric_options()),
+                      "leave them out");
   }
   TranslationOptions translation = options.translation.value_or(TranslationOptions{});
   check(translation.search);
@@ -80,7 +82,12 @@ std::string EvaluationReport::format() const {
                         enum_name(weights), here, own, 100 * (here / own - 1));
   }
   text += describe_left_out();
-  if (translation) text += translation->bleu.format() + "\n" + translation->chrf.format() + "\n";
+  if (!translation) return text;
+  std::set<std::string> lines;  // settings can make two metrics of the table the same one
+  for (const NamedScore& scored : translation->scores) {
+    const std::string line = scored.score.format() + "\n";
+    if (lines.insert(line).second) text += line;
+  }
   return text;
 }
 
@@ -123,8 +130,7 @@ void to_json(nlohmann::ordered_json& json, const EvaluationReport& report) {
   json["pairs"] = report.translation->pairs;
   json["cut_sources"] = report.translation->cut_sources;
   json["references"] = report.translation->raw_references ? "text" : "tokens";
-  json["bleu"] = nlohmann::json(report.translation->bleu);
-  json["chrf"] = nlohmann::json(report.translation->chrf);
+  for (const NamedScore& scored : report.translation->scores) json[scored.name] = scored.score;
 }
 
 }  // namespace weft

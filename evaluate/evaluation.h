@@ -19,7 +19,7 @@ struct EvaluateOptions {
   ComputeOptions compute;
   std::string split;  // empty: test, or valid where no other split is held out
   PerplexityOptions perplexity;
-  std::optional<TranslationOptions> translation;  // only for translation; nothing: as SearchConfig and BleuConfig begin
+  std::optional<TranslationOptions> translation;  // only for translation; nothing: the defaults
 };
 
 struct EvaluationReport {
@@ -43,8 +43,8 @@ struct EvaluationReport {
 };
 void to_json(nlohmann::ordered_json& json, const EvaluationReport& report);
 
-// Loads a checkpoint and evaluates it on a split of its job's dataset: perplexity; of a translation model also BLEU and
-// chrF of what the search finds. Collective; the same report on every rank. The session's time limits become those of
+// Loads a checkpoint and evaluates it on a split of its job's dataset: perplexity; of a translation model also what the
+// search finds, by every metric. Collective; the same report on every rank. The session's time limits become those of
 // the checkpoint's job.
 // ConfigError if translation options are given for a language model or the dataset is of another kind; DataError if it
 // was made with other tokenizers than the checkpoint, or if nothing can be written to translation.output (before

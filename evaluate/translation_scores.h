@@ -7,25 +7,37 @@
 #include "generate/search/config.h"
 #include "generate/text_generator.h"
 #include "job/loaded_model.h"
-#include "metrics/bleu.h"
-#include "metrics/chrf.h"
+#include "metrics/metric_table.h"
 
 namespace weft {
 
+// A metric by its name in the table.
+struct NamedMetric {
+  std::string name;
+  std::shared_ptr<const Metric> metric;
+};
+// The whole table, each with the settings of its option.
+std::vector<NamedMetric> every_metric(const MetricSettings& settings = {});
+
 struct TranslationOptions {
   SearchConfig search;
-  BleuConfig bleu;
-  ChrfConfig chrf;
+  std::vector<NamedMetric> metrics = every_metric();
   fs::path output;  // file for the translations, a line each; empty: none
 };
 
+struct NamedScore {
+  std::string name;  // of the metric in the table
+  CorpusScore score;
+};
+
 struct TranslationScores {
-  BleuScore bleu;
-  ChrfScore chrf;
+  std::vector<NamedScore> scores;  // of options.metrics, in their order
   int64_t pairs = 0;
   int64_t cut_sources = 0;  // that had more tokens than the model has positions: translated up to there
-  // The references are text as the file had it; false: made of tokens, where the dataset has none (version 1, train).
+  // The references are text as the file had it; false: made of tokens, since the dataset has none (version 1, train).
   bool raw_references = true;
+
+  const CorpusScore& of(std::string_view metric) const;  // InternalError if it was not asked for
 };
 
 // Sources of a split as a model of `max_length` positions can take them.

@@ -20,7 +20,7 @@ struct RunState {
   int64_t skips = 0, skips_in_row = 0;
   int64_t rollbacks = 0;  // to an earlier checkpoint, after a divergence
   double best_loss = std::numeric_limits<double>::infinity();
-  std::optional<double> best_bleu;  // of the best evaluation too, where evaluation.metric is bleu
+  std::optional<double> best_score;  // of the best evaluation too, if a metric of translations decides
   int64_t best_step = -1;
   int64_t evaluations_since_best = 0;        // stored as "without_gain", its name in the first builds
   bool epoch_end = false;                    // the step before ended an epoch
@@ -30,7 +30,7 @@ struct RunState {
   // The next evaluation counts as the best, whatever it finds. The checkpoint of best_step stays the best until then.
   void forget_best_scores() {
     best_loss = std::numeric_limits<double>::infinity();
-    best_bleu.reset();
+    best_score.reset();
     evaluations_since_best = 0;
   }
 

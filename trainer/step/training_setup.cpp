@@ -28,7 +28,7 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   });
   check_job_against(job, *data.train);
   check_answers(job, *data.train);
-  check_validation_bleu(job, data.valid.get());
+  check_validation_text(job, data.valid.get());
   if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
   data.tokenizers = {{"source-tokenizer.json", data.train->load_source_tokenizer()->to_json()},
                      {"target-tokenizer.json", data.train->load_target_tokenizer()->to_json()}};
