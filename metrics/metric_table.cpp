@@ -9,6 +9,7 @@
 #include "base/config/writer.h"
 #include "base/error.h"
 #include "metrics/bleu.h"
+#include "metrics/character_error_rate.h"
 #include "metrics/chrf.h"
 #include "metrics/ter.h"
 
@@ -40,6 +41,8 @@ constexpr auto kMetrics = std::to_array<MetricEntry>({
      fields_of<Chrf>},
     {"ter", "ter", Better::Lower, "edits and shifts of phrases, over the words of the references", made<Ter>,
      fields_of<Ter>},
+    {"cer", "cer", Better::Lower, "character error rate: edits of characters, over those of the references",
+     made<CharacterErrorRate>, fields_of<CharacterErrorRate>},
 });
 
 template <class Text>
