@@ -91,7 +91,7 @@ std::string EvaluationReport::format() const {
   return text;
 }
 
-// Whatever stands between the figures and the text of the split.
+// Notes on everything that the figures leave out of the split's text.
 std::string EvaluationReport::describe_left_out() const {
   std::string text;
   const auto note = [&]<class... Args>(int64_t count, fmt::format_string<Args...> what, Args&&... args) {
@@ -100,7 +100,8 @@ std::string EvaluationReport::describe_left_out() const {
   note(dataset.dropped_pairs, "pairs of {} were dropped at preparation: no figure counts them", split);
   note(dataset.truncated_pairs, "pairs of {} were truncated at preparation", split);
   note(left_out, "pairs are left out of the perplexity: they do not fit the model, or have no source");
-  note(unknown, "scored tokens stand for text that the tokenizer does not know, so nothing is said per word and byte");
+  note(unknown,
+       "scored tokens stand for text that the tokenizer does not know, so there is no figure per word or byte");
   if (!translation) return text;
   note(translation->cut_sources, "sources were cut, being longer than the model");
   if (!translation->raw_references) {

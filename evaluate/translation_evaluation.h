@@ -21,7 +21,7 @@ struct TranslationReport {
   std::string signature;
   int64_t pairs = 0;
   double seconds = 0;
-  bool given_up = false;  // the score is of no use
+  bool given_up = false;  // give_up() returned true: there is no score
 };
 
 // A model's translations of the validation split while it learns, scored by evaluation.metric of its job: the same
@@ -31,7 +31,7 @@ class TranslationEvaluation {
   // The job must outlive it. Reads the references, which the split must hold (check_validation_text).
   TranslationEvaluation(const JobConfig& job, std::shared_ptr<const Dataset> valid);
   // Collective over the model's mesh: replicas share the pairs, and the report is the same on every rank. `give_up` is
-  // asked on all ranks alike, before every other batch of pairs; it must say the same to all.
+  // asked on all ranks alike, before every other batch of pairs; it must return the same to all.
   TranslationReport measure(Transformer& model, const std::function<bool()>& give_up = {}) const;
 
  private:
@@ -40,7 +40,7 @@ class TranslationEvaluation {
   std::shared_ptr<const Metric> metric_;
   std::shared_ptr<const Dataset> valid_;
   std::shared_ptr<const Tokenizer> source_, target_;
-  std::vector<std::vector<std::string>> references_;  // one stream of them
+  std::vector<std::vector<std::string>> references_;  // a single stream
 };
 
 }  // namespace weft

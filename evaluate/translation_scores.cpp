@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// The targets of the first `pairs` pairs without specials, as the dataset's tokens say them.
+// The targets of the first `pairs` pairs without specials, decoded from the dataset's tokens.
 std::vector<std::string> decoded_targets(const Dataset& split, const Tokenizer& tokenizer, int64_t pairs) {
   std::vector<std::string> texts;
   std::vector<int32_t> row;

@@ -16,7 +16,7 @@
 
 namespace weft {
 
-// What is exported: a checkpoint's model, by what its manifest says.
+// A checkpoint's model, as its manifest describes it.
 struct ModelToExport {
   std::string where;  // the checkpoint, for messages
   JobConfig job;
@@ -24,12 +24,12 @@ struct ModelToExport {
   StoredType dtype = StoredType::F32;
 };
 
-// A tensor there, made of one here. One that the checkpoint has not is zeros there, if it `may_be_absent`.
+// A tensor there, made of one here. If that `may_be_absent` and the checkpoint lacks it, the tensor there is zeros.
 struct ExportedTensor {
   std::string theirs;
   Shape their_shape;
   std::string ours;
-  Shape shape;  // ours
+  Shape shape;  // of our tensor
   std::function<void(std::span<const float> ours, std::span<float> theirs)> convert;
   bool may_be_absent = false;
 };
@@ -37,7 +37,7 @@ struct ExportedTensor {
 struct ExportPlan {
   std::string architecture;
   std::string weights = "model.safetensors";
-  bool adapters_alone = false;               // else every tensor of the checkpoint has a place
+  bool adapters_alone = false;               // false: every tensor of the checkpoint must have a place
   std::map<std::string, std::string> files;  // texts by name
   std::vector<ExportedTensor> tensors;
 };

@@ -39,7 +39,7 @@ void outputs_in_order(Gpt2Form form, const Shape& shape, std::span<const float> 
   }
 }
 
-// What adapter_config.json says of adapters; any other key of lora must have its default.
+// The keys of lora that adapter_config.json holds; any other must have its default.
 void check_is_peft(const LoraConfig& lora, const std::string& where) {
   const LoraConfig there{.rank = lora.rank, .alpha = lora.alpha, .dropout = lora.dropout, .targets = lora.targets};
   for (const ConfigChange& other : config_changes(there, lora)) {

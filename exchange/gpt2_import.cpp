@@ -20,7 +20,7 @@
 namespace weft {
 namespace {
 
-// What a tensor of the checkpoint is made of.
+// The file and tensor that a tensor of the checkpoint is made of.
 struct Source {
   const SafetensorsModel::Place* place = nullptr;
   Gpt2Form form = Gpt2Form::Same;

@@ -51,7 +51,7 @@ ExportedTensor part_of(const Rule& rule, const Shape& shape) {
           }};
 }
 
-// What "encoder.3.ffn.up.weight" becomes; several tensors of a fused product.
+// The tensors that "encoder.3.ffn.up.weight" becomes; a fused product becomes several.
 std::vector<ExportedTensor> in_block(const std::string& name, const Shape& shape) {
   const size_t stack = name.find('.'), number = name.find('.', stack + 1), kind = name.rfind('.');
   const std::string_view within = std::string_view(name).substr(number + 1, kind - number - 1);
@@ -109,7 +109,7 @@ std::string config_json(const ModelToExport& model, const SideSpecials& target, 
   return json.dump(2) + "\n";
 }
 
-// Search writes no special but the end, as weft's does.
+// Their search must write no special token but the end, as weft's does.
 std::string generation_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
   nlohmann::ordered_json never = nlohmann::ordered_json::array();
   std::set<int32_t> suppressed;
@@ -127,7 +127,7 @@ std::string generation_json(const ModelToExport& model, const SideSpecials& targ
   return json.dump(2) + "\n";
 }
 
-// The MarianMT that comes nearest to a model: what may be otherwise there is the model's own. A key that is not listed
+// The MarianMT that comes nearest to a model: what may differ there is the model's own. A key that is not listed
 // must have its default.
 TransformerConfig nearest_marian(const TransformerConfig& m) {
   return {.layers = m.layers,

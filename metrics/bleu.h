@@ -12,8 +12,8 @@
 
 namespace weft {
 
-// What replaces an n-gram precision of zero (Chen & Cherry, "A systematic comparison of smoothing techniques for
-// sentence-level BLEU", WMT 2014).
+// The value that replaces an n-gram precision of zero (Chen & Cherry, "A systematic comparison of smoothing techniques
+// for sentence-level BLEU", WMT 2014).
 enum class BleuSmoothing {
   Exp,    // NIST: the k-th order without a match counts 1 / 2^k matches
   Floor,  // smooth_value matches (0.1)

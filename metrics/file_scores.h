@@ -24,7 +24,7 @@ struct SystemScore {
   double score = 0;
   std::string details;
   std::optional<Interval> interval;  // with a bootstrap
-  std::optional<double> p_value;     // of systems after the first, with a bootstrap: paired with the first
+  std::optional<double> p_value;     // with a bootstrap, for systems after the first: paired with it
 
   std::string format() const;  // "41.02 (μ = 41.05 ± 1.20)"
 };

@@ -26,7 +26,7 @@ struct LossSums {
   Tensor nll;   // without
 };
 
-// What a cache is made for.
+// The size of a cache.
 struct DecodingRoom {
   int64_t slots = 0;           // hypotheses alive at once
   int64_t capacity = 0;        // positions of each
@@ -75,13 +75,13 @@ class Transformer {
   // sentence (Seq2Seq; the encoder runs here) or `hypotheses` of them (GPT; `source` is null).
   std::unique_ptr<KeyValueCache> make_cache(const DecodingRoom& room);
   virtual void admit(KeyValueCache& cache, const Tokens& source, int64_t hypotheses) = 0;
-  // Both at once, with room for `slots` hypotheses, each of `capacity` positions.
+  // make_cache() and admit(), with room for `slots` hypotheses, each of `capacity` positions.
   std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
                                                 int64_t capacity);
   // Feeds each alive hypothesis its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
   // [alive hypotheses, vocabulary], whole rows on each rank of tp. Bit-identical whatever is decoded together.
   Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
-  // What decoding's products read, and those of loss() too once they are asked for in a format of their own.
+  // Read by decoding's products, and by those of loss() too if a format other than Own was set.
   PackedWeights& packed_weights() { return packed_weights_; }
 
  protected:

@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-// What the two products leave for their backward.
+// Everything that the backward of the two products reads.
 struct Saved {
   Var x, y;
   Tensor pre, hidden;  // before and after activation and dropout
@@ -19,7 +19,7 @@ void backward(const Tape& tape, const Saved& s) {
   const Tensor dpre = context.empty(s.hidden.shape(), s.hidden.dtype());
   const GradientSlot ddown = s.down.weight.contribute(), ddown_bias = s.down.bias.contribute();
   const GradientSlot dup = s.up.weight.contribute(), dup_bias = s.up.bias.contribute();
-  // What an adapter brings to the gradient of `hidden` must be there before that becomes the gradient of `pre`.
+  // The adapter's part of the gradient of `hidden` must be there before that becomes the gradient of `pre`.
   s.down_lora.backward(context, s.y->gradient, dpre, Accumulate::Overwrite);
   linear_backward(context, {.dy = s.y->gradient,
                             .x = s.hidden,

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/layers/residual.h"
 
+#include "base/enum_table.h"
 #include "kernels/ops/residual_norm.h"
 
 namespace weft {
+namespace {
+
+// Whether a branch's norm comes before its body.
+constexpr EnumTable<NormPlacement, bool> kNormComesFirst = {{NormPlacement::Pre, true}, {NormPlacement::Post, false}};
+
+}  // namespace
 
 Branch::Branch(LayerScope& scope, const std::string& name)
     : norm_(scope, name + "_norm"),
-      pre_norm_(scope.config.norm_placement == NormPlacement::Pre),
+      pre_norm_(kNormComesFirst[scope.config.norm_placement]),
       dropout_(scope.config.dropout.residual),
       dropout_id_(scope.dropout_id(name + ".residual")) {}
 
@@ -53,7 +60,7 @@ void Residual::segment(ForwardContext& forward, const Var& memory, const Body& b
 
 namespace {
 
-// What one residual_norm leaves for its backward.
+// Everything that the backward of one residual_norm reads.
 struct Saved {
   Var x, residual, sum, normed;  // residual, normed: null if there is no sum, no norm
   Tensor mean, rstd;
@@ -89,8 +96,8 @@ void backward(Tape& tape, const Saved& s) {
 
 }  // namespace
 
-// One residual_norm, without a branch if none waits and without a norm if there is none. The stream's value becomes the
-// sum; the norm of it is returned.
+// Joins the waiting branch, if any, in one residual_norm. The stream's value becomes the sum; its norm is returned, or
+// null without one.
 Var Residual::join(ForwardContext& forward, const Tokens& tokens, const Norm* norm) {
   Tape& tape = forward.tape;
   Context& context = tape.context();

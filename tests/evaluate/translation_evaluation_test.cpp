@@ -36,7 +36,7 @@ std::shared_ptr<const Dataset> valid_of(const JobConfig& job) {
   return std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
 }
 
-TEST_F(TranslationEvaluationTest, OfAStepIsWhatWeftEvaluateSaysOfItsCheckpoint) {
+TEST_F(TranslationEvaluationTest, EqualsWeftEvaluateOfTheSameCheckpoint) {
   for (const int64_t beam : {1, 3}) {
     job.evaluation.translation.beam = beam;
     job.evaluation.translation.max_pairs = beam == 1 ? 0 : 5;
@@ -55,7 +55,7 @@ TEST_F(TranslationEvaluationTest, OfAStepIsWhatWeftEvaluateSaysOfItsCheckpoint) 
   }
 }
 
-TEST_F(TranslationEvaluationTest, OfAModelIsTheSameOnAnyLayout) {
+TEST_F(TranslationEvaluationTest, IsTheSameOnAnyLayout) {
   train();
   const CorpusScore expected = evaluated(job, checkpoint(24));
   for (const MeshLayout layout :
