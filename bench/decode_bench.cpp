@@ -45,8 +45,8 @@ void check(const DecodeBenchOptions& o, const JobConfig& job) {
 DecodeReport bench_decoding(Context& context, Mesh& mesh, const JobConfig& job, int64_t vocabulary,
                             const DecodeBenchOptions& options) {
   check(options, job);
-  const auto model = make_model(context, mesh, job.model, {.target = vocabulary});
-  model->allocate(job.train.precision, false);
+  const auto model = make_model(context, mesh, {.config = job.model, .vocabularies = {.target = vocabulary}});
+  model->allocate(job.train.precision, Purpose::Inference);
   model->parameters().initialise(1);
   model->packed_weights().set_format(options.weights);
   const std::vector<SearchInput> inputs = random_prompts(options, vocabulary);

@@ -22,7 +22,7 @@ Json to_json(const RunState& s) {
           {"skips", s.skips},
           {"skips_in_row", s.skips_in_row},
           {"best_loss", std::isfinite(s.best_loss) ? Json(s.best_loss) : Json(nullptr)},
-          {"best_bleu", s.best_bleu ? Json(*s.best_bleu) : Json(nullptr)},
+          {"best_score", s.best_score ? Json(*s.best_score) : Json(nullptr)},
           {"best_step", s.best_step},
           {"without_gain", s.evaluations_since_best},
           {"epoch_end", s.epoch_end},
@@ -52,8 +52,8 @@ RunState run_state_from(const Json& json, const std::string& where) {
     // Checkpoints of the first builds have none of these.
     s.evaluation_left = json.value("evaluation_left", false);
     s.rollbacks = integer_or<int64_t>(json, "rollbacks", 0);
-    const Json bleu = json.value("best_bleu", Json());
-    if (!bleu.is_null()) s.best_bleu = bleu.get<double>();
+    const Json score = json.value("best_score", json.value("best_bleu", Json()));  // its name in earlier builds
+    if (!score.is_null()) s.best_score = score.get<double>();
     const Json rate = json.value("next_learning_rate", Json());
     if (!rate.is_null()) s.next_learning_rate = rate.get<double>();
     const bool sane =

@@ -24,7 +24,7 @@ struct RunState {
   int64_t rollbacks = 0;  // returns to an earlier checkpoint after a divergence
   // Of the best evaluation; its BLEU if evaluation.metric is bleu.
   double best_loss = std::numeric_limits<double>::infinity();
-  std::optional<double> best_bleu;
+  std::optional<double> best_score;  // of the best evaluation too, if a metric of translations decides
   int64_t best_step = -1;
   int64_t evaluations_since_best = 0;        // stored as "without_gain", its name in the first builds
   bool epoch_end = false;                    // the last step ended an epoch
@@ -34,7 +34,7 @@ struct RunState {
   // The next evaluation counts as the best, whatever its score. The checkpoint of best_step stays the best until then.
   void forget_best_scores() {
     best_loss = std::numeric_limits<double>::infinity();
-    best_bleu.reset();
+    best_score.reset();
     evaluations_since_best = 0;
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/files.h"
 #include "base/log.h"
@@ -27,9 +28,10 @@ void check_dataset(const Dataset& dataset, const LoadedModel& loaded) {
 // Before anything takes time: the options fit the model, and the file for the translations can be written.
 TranslationOptions checked(const EvaluateOptions& options, const LoadedModel& loaded, bool is_rank0) {
   if (options.translation && !loaded.job.is_translation()) {
-    throw ConfigError(
-        "options of the search, --bleu, --chrf and --translations are for translation; this is a language model",
-        "leave them out");
+    throw ConfigError(fmt::format("options of the search and of metrics ({}), and --translations are for translation; "
+                                  "this is a language model",
+                                  metric_options()),
+                      "leave them out");
   }
   TranslationOptions translation = options.translation.value_or(TranslationOptions{});
   check(translation.search);
@@ -81,11 +83,16 @@ std::string EvaluationReport::format() const {
                         enum_name(weights), here, own, 100 * (here / own - 1));
   }
   text += describe_left_out();
-  if (translation) text += translation->bleu.format() + "\n" + translation->chrf.format() + "\n";
+  if (!translation) return text;
+  std::set<std::string> lines;  // settings can make two metrics of the table the same one
+  for (const NamedScore& scored : translation->scores) {
+    const std::string line = scored.score.format() + "\n";
+    if (lines.insert(line).second) text += line;
+  }
   return text;
 }
 
-// Whatever stands between the figures and the text of the split.
+// Notes on everything that the figures leave out of the split's text.
 std::string EvaluationReport::describe_left_out() const {
   std::string text;
   const auto note = [&]<class... Args>(int64_t count, fmt::format_string<Args...> what, Args&&... args) {
@@ -94,7 +101,8 @@ std::string EvaluationReport::describe_left_out() const {
   note(dataset.dropped_pairs, "pairs of {} were dropped at preparation: no figure counts them", enum_name(split));
   note(dataset.truncated_pairs, "pairs of {} were truncated at preparation", enum_name(split));
   note(left_out, "pairs are left out of the perplexity: they do not fit the model, or have no source");
-  note(unknown, "scored tokens stand for text that the tokenizer does not know, so nothing is said per word and byte");
+  note(unknown,
+       "scored tokens stand for text that the tokenizer does not know, so there is no figure per word or byte");
   if (!translation) return text;
   note(translation->cut_sources, "sources were cut, being longer than the model");
   if (!translation->raw_references) {
@@ -124,8 +132,7 @@ void to_json(nlohmann::ordered_json& json, const EvaluationReport& report) {
   json["pairs"] = report.translation->pairs;
   json["cut_sources"] = report.translation->cut_sources;
   json["references"] = report.translation->raw_references ? "text" : "tokens";
-  json["bleu"] = nlohmann::json(report.translation->bleu);
-  json["chrf"] = nlohmann::json(report.translation->chrf);
+  for (const NamedScore& scored : report.translation->scores) json[scored.name] = scored.score;
 }
 
 }  // namespace weft

@@ -11,15 +11,15 @@
 
 namespace weft {
 
-// What to evaluate, and how.
+// A checkpoint, a split, and how to evaluate one on the other.
 struct EvaluateOptions {
   fs::path checkpoint;                 // a run directory (its latest checkpoint) or a checkpoint
-  bool best = false;                   // of a run directory, the checkpoint of the best evaluation
+  bool best = false;                   // the run's checkpoint of the best evaluation
   std::vector<std::string> overrides;  // "a.b=c": fields of the job that the checkpoint holds
   ComputeOptions compute;
-  std::optional<DataSplit> split;  // not set: test, or valid where no other split is held out
+  std::optional<DataSplit> split;  // not set: test, or valid if there is no test
   PerplexityOptions perplexity;
-  std::optional<TranslationOptions> translation;  // only for translation; nothing: as SearchConfig and BleuConfig begin
+  std::optional<TranslationOptions> translation;  // only for translation; nothing: the defaults
 };
 
 struct EvaluationReport {
@@ -27,14 +27,14 @@ struct EvaluationReport {
   int64_t step = 0;
   DataSplit split = DataSplit::Test;
   PerplexityReport perplexity;
-  int64_t unknown = 0;  // of the scored tokens
-  // Pairs that perplexity leaves out: the model has no positions for them, or they have no source.
+  int64_t unknown = 0;  // scored tokens that the tokenizer does not know
+  // Pairs that perplexity leaves out: they are too long for the model, or have no source.
   int64_t left_out = 0;
-  DatasetHeader dataset;  // what preparation made of the split
-  // Where weights of another format were asked for: which, and the perplexity of the model's own.
+  DatasetHeader dataset;  // with the counts of preparation
+  // If weights of another format were asked for: that format, and the perplexity of the model's own weights.
   WeightFormat weights = WeightFormat::Own;
   std::optional<PerplexityReport> own_weights;
-  std::optional<TranslationScores> translation;  // of a translation model
+  std::optional<TranslationScores> translation;  // only for a translation model
 
   std::string format() const;  // a line for each figure
 
@@ -43,8 +43,8 @@ struct EvaluationReport {
 };
 void to_json(nlohmann::ordered_json& json, const EvaluationReport& report);
 
-// Loads a checkpoint and evaluates it on a split of its job's dataset: perplexity; of a translation model also BLEU and
-// chrF of what the search finds. Collective; the same report on every rank. The session's time limits become those of
+// Loads a checkpoint and evaluates it on a split of its job's dataset: perplexity; of a translation model also what the
+// search finds, by every metric. Collective; the same report on every rank. The session's time limits become those of
 // the checkpoint's job.
 // ConfigError if translation options are given for a language model or the dataset is of another kind; DataError if it
 // was made with other tokenizers than the checkpoint, or if nothing can be written to translation.output (before

@@ -17,20 +17,20 @@ struct ChoiceQuestion {
 };
 
 // One JSON object a line with "ctx", "endings" and "label", as HellaSwag (Zellers et al. 2019) has them; the file may
-// be gzipped. DataError naming the line that is not such.
+// be gzipped. DataError names a line that is not.
 std::vector<ChoiceQuestion> read_choice_questions(const fs::path& path);
 
-// Which ending a model takes: the likeliest, or the likeliest for its length.
+// The ending that a model finds likeliest, by three measures.
 struct Choices {
-  size_t by_sum = 0;    // log-probability
-  size_t by_token = 0;  // per token of the ending
-  size_t by_byte = 0;   // per byte of the ending
+  size_t by_sum = 0;    // by log-probability
+  size_t by_token = 0;  // by log-probability per token
+  size_t by_byte = 0;   // by log-probability per byte
 };
 
 struct ChoiceReport {
   int64_t questions = 0;
   int64_t right_by_sum = 0, right_by_token = 0, right_by_byte = 0;
-  std::vector<Choices> chosen;  // of each question
+  std::vector<Choices> chosen;  // one for each question
 
   double accuracy(int64_t right) const { return static_cast<double>(right) / static_cast<double>(questions); }
   // "accuracy 0.2955 +- 0.0046 (likeliest ending), ..." with standard errors of a mean

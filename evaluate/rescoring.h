@@ -7,12 +7,12 @@
 
 namespace weft {
 
-// What a model says of a translation that it is given.
+// A model's scores of a translation that it is given.
 struct RescoredPair {
-  std::vector<int32_t> tokens;                  // of the translation, without the end token
-  std::vector<double> token_log_probabilities;  // natural; then the end token's
+  std::vector<int32_t> tokens;                  // without the end token
+  std::vector<double> token_log_probabilities;  // natural; the end token's is last
   double log_probability = 0;                   // their sum: log P(translation | source)
-  double score = 0;                             // as the search ranks by: length_normalized()
+  double score = 0;                             // length_normalized(), by which the search ranks
 };
 void to_json(nlohmann::json& json, const RescoredPair& pair);
 

@@ -47,7 +47,7 @@ ScoredText scored_text(const Dataset& split, const Tokenizer& tokenizer, const E
   const bool stream = split.header().kind == DatasetKind::Stream;
   TextCounter counter(tokenizer);
   constexpr size_t kTokensAtOnce = 1 << 16;
-  std::vector<int32_t> ids;  // of a stream, whose windows score one token after another
+  std::vector<int32_t> ids;  // a stream's tokens: its windows score one after another
   for (int64_t step = 0; step < plan->steps_per_epoch(0); ++step) {
     beat();
     for (const PlannedSequence& s : plan->step(0, step).sequences) {

@@ -16,9 +16,9 @@ struct PerplexityOptions {
 };
 
 struct SplitPerplexity {
-  PerplexityReport report;  // words and bytes are 0 where a scored token is unknown: what it stood for is not known
-  int64_t unknown = 0;      // of the scored tokens
-  int64_t left_out = 0;     // pairs that the model has no positions for, or that have no source
+  PerplexityReport report;  // words and bytes are 0 if a scored token is unknown: its text is lost
+  int64_t unknown = 0;      // scored tokens that the tokenizer does not know
+  int64_t left_out = 0;     // pairs that are too long for the model, or have no source
 };
 
 // Perplexity of a model on a split, the same on every rank. Collective over the mesh; beats while it runs. Pairs that
@@ -31,7 +31,7 @@ struct ScoredText {
   TextSize size;
   int64_t unknown = 0;  // tokens
 };
-// Of what make_evaluation_plan() scores with the same options. `beat` is called now and then.
+// The text that make_evaluation_plan() scores with the same options. `beat` is called now and then.
 ScoredText scored_text(const Dataset& split, const Tokenizer& tokenizer, const EvaluationOptions& options,
                        const std::function<void()>& beat);
 

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// The targets of the first `pairs` pairs without specials, as the dataset's tokens say them.
+// The targets of the first `pairs` pairs without specials, decoded from the dataset's tokens.
 std::vector<std::string> decoded_targets(const Dataset& split, const Tokenizer& tokenizer, int64_t pairs) {
   std::vector<std::string> texts;
   std::vector<int32_t> row;
@@ -66,13 +66,26 @@ TranslationScores score_translations(const LoadedModel& loaded, const Dataset& s
     write_file_atomically(options.output, fmt::format("{}\n", fmt::join(translations, "\n")));
   }
   const std::vector<std::vector<std::string>> references = {read_references(split, *loaded.target_tokenizer, pairs)};
-  TranslationScores scores{.bleu = corpus_bleu(translations, references, options.bleu),
-                           .chrf = corpus_chrf(translations, references, options.chrf),
-                           .pairs = pairs,
-                           .cut_sources = sources.cut,
-                           .raw_references = split.header().references};
-  if (const std::string warning = scores.bleu.warning(); !warning.empty()) log_warning("{}", warning);
-  return scores;
+  TranslationScores result{.pairs = pairs, .cut_sources = sources.cut, .raw_references = split.header().references};
+  for (const auto& [name, metric] : options.metrics) {
+    result.scores.push_back({name, CorpusScore(metric, translations, references)});
+    if (const std::string warning = metric->warning(translations); !warning.empty()) log_warning("{}", warning);
+  }
+  return result;
+}
+
+std::vector<NamedMetric> every_metric(const MetricSettings& settings) {
+  std::vector<NamedMetric> metrics;
+  for (const MetricEntry& entry : metric_table()) {
+    metrics.push_back({std::string(entry.name), make_metric(entry, settings)});
+  }
+  return metrics;
+}
+
+const CorpusScore& TranslationScores::of(std::string_view metric) const {
+  const auto found = std::ranges::find(scores, metric, &NamedScore::name);
+  require<InternalError>(found != scores.end(), "no score by {}", metric);
+  return found->score;
 }
 
 }  // namespace weft

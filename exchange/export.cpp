@@ -95,13 +95,16 @@ void write_weights(const Checkpoint& checkpoint, const std::vector<ExportedTenso
 
 }  // namespace
 
-std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model, const Vocabularies& vocabularies,
-                                                         bool all_biases, const LoraConfig& lora) {
-  if (all_biases) model.bias = model.norm_bias = true;
+TransformerConfig with_all_biases(TransformerConfig config) {
+  config.bias = config.norm_bias = true;
+  return config;
+}
+
+std::vector<std::pair<std::string, Shape>> parameters_of(const ModelSpec& spec) {
   Context context;
   Mesh mesh = Mesh::single();
   std::vector<std::pair<std::string, Shape>> parameters;
-  const auto made = make_model(context, mesh, model, vocabularies, false, lora);
+  const auto made = make_model(context, mesh, spec);
   for (const auto& p : made->parameters().parameters()) parameters.emplace_back(p->spec().name, p->spec().shape);
   return parameters;
 }

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// What a model was written as.
+// The form in which a model was written.
 struct ExportReport {
   std::string architecture;   // GPT2LMHeadModel, MarianMTModel, or weft
   std::string why_not_other;  // weft: the key of the job that no MarianMT can have, and why
@@ -21,10 +21,10 @@ struct ExportReport {
 // names and shapes, the model section of the job as config.json, its tokenizers as they are. The checkpoint may be of
 // any layout; tensors are read and written one by one. `dtype` is what weights are stored as; nothing: BF16 if the
 // model was imported in BF16 and not trained since, else F32, in which they are kept. The header's metadata says where
-// the weights come from: the checkpoint's step and provenance, and `origin`, who exported it.
+// the weights come from: the checkpoint's step and provenance, and `origin`, the program that exported it.
 //
-// Of a run that trains adapters (lora), `adapter` writes these alone, as peft loads them beside the model that they
-// adapt: adapter_model.safetensors and adapter_config.json. ConfigError if there are none, or if they are to be left
+// If the run trains adapters (lora), `adapter` writes these alone, as peft loads them beside the model that they
+// adapt: adapter_model.safetensors and adapter_config.json. ConfigError without adapters, or if they are to be left
 // out: weft merge puts them into the weights.
 //
 // DataError naming key or tensor if GPT-2 cannot represent a GPT, or the files its tokenizer.

@@ -12,10 +12,11 @@
 #include "checkpoint/safetensors/safetensors.h"
 #include "data/tokenizer/tokenizer.h"
 #include "job/job.h"
+#include "model/transformer.h"
 
 namespace weft {
 
-// What is exported: a checkpoint's model, by what its manifest says.
+// A checkpoint's model, as its manifest describes it.
 struct ModelToExport {
   std::string where;  // the checkpoint, for messages
   JobConfig job;
@@ -23,12 +24,12 @@ struct ModelToExport {
   StoredType dtype = StoredType::F32;
 };
 
-// A tensor there, made of one here. One that the checkpoint has not is zeros there, if it `may_be_absent`.
+// A tensor there, made of one here. If that `may_be_absent` and the checkpoint lacks it, the tensor there is zeros.
 struct ExportedTensor {
   std::string theirs;
   Shape their_shape;
   std::string ours;
-  Shape shape;  // ours
+  Shape shape;  // of our tensor
   std::function<void(std::span<const float> ours, std::span<float> theirs)> convert;
   bool may_be_absent = false;
 };
@@ -36,14 +37,15 @@ struct ExportedTensor {
 struct ExportPlan {
   std::string architecture;
   std::string weights = "model.safetensors";
-  bool adapters_alone = false;               // else every tensor of the checkpoint has a place
+  bool adapters_alone = false;               // false: every tensor of the checkpoint must have a place
   std::map<std::string, std::string> files;  // texts by name
   std::vector<ExportedTensor> tensors;
 };
 
-// Name and shape of every parameter of a model, with or without those biases that it leaves out, and its adapters.
-std::vector<std::pair<std::string, Shape>> parameters_of(TransformerConfig model, const Vocabularies& vocabularies,
-                                                         bool all_biases, const LoraConfig& lora = {});
+// Name and shape of every parameter of a model, its adapters among them.
+std::vector<std::pair<std::string, Shape>> parameters_of(const ModelSpec& spec);
+// The same model with every bias that a product or a norm can have.
+TransformerConfig with_all_biases(TransformerConfig config);
 
 ExportPlan plan_gpt2(const ModelToExport& model);
 ExportPlan plan_gpt2_adapter(const ModelToExport& model);

@@ -39,7 +39,7 @@ void outputs_in_order(Gpt2Form form, const Shape& shape, std::span<const float> 
   }
 }
 
-// What adapter_config.json says of adapters; any other key of lora must have its default.
+// The keys of lora that adapter_config.json holds; any other must have its default.
 void check_is_peft(const LoraConfig& lora, const std::string& where) {
   const LoraConfig there{.rank = lora.rank, .alpha = lora.alpha, .dropout = lora.dropout, .targets = lora.targets};
   for (const ConfigChange& other : config_changes(there, lora)) {
@@ -73,7 +73,8 @@ ExportPlan plan_gpt2_adapter(const ModelToExport& model) {
   ExportPlan plan{.architecture = "LoRA adapter", .weights = "adapter_model.safetensors", .adapters_alone = true};
   std::set<std::string> products;
   const Vocabularies vocabularies{.target = model.target_tokenizer->vocabulary()};
-  for (const auto& [name, shape] : parameters_of(model.job.model, vocabularies, false, model.job.lora)) {
+  for (const auto& [name, shape] :
+       parameters_of({.config = model.job.model, .vocabularies = vocabularies, .lora = model.job.lora})) {
     if (!is_adapter(name)) continue;
     const AdaptedProduct product = adapted_product(model, name);
     const bool is_a = name.ends_with(kLoraA);

@@ -26,14 +26,14 @@ constexpr std::array kActivations = {
     ActivationName{"gelu_fast", Activation::GeluTanh}, ActivationName{"gelu", Activation::Gelu},
     ActivationName{"relu", Activation::Relu}};
 
-// The fields of one file, each looked for by name; what is absent is what GPT-2's configuration begins with.
+// The fields of one file by name; an absent one has the default of GPT-2's configuration.
 class Fields {
  public:
   explicit Fields(const fs::path& path) : where_(path.string()), json_(parse_json(read_file(path), where_, 16)) {
     require<DataError>(json_.is_object(), "{}: expected an object", where_);
   }
 
-  // Null where the field is absent.
+  // Null if the field is absent.
   const Json& at(const char* name) const {
     const auto found = json_.find(name);
     return found == json_.end() ? null_ : *found;
@@ -96,7 +96,7 @@ std::optional<std::string_view> activation_name(Activation activation) {
 // Whether the logits' weight is the embedding's. There is one stack, so all tables are these two.
 constexpr EnumTable<Tying, bool> kTied = {{Tying::None, false}, {Tying::Output, true}, {Tying::All, true}};
 
-// The GPT-2 that comes nearest to a model. TransformerConfig begins as a GPT-2; what may be otherwise is listed here,
+// The GPT-2 that comes nearest to a model. TransformerConfig's defaults are a GPT-2; what may differ is listed here,
 // because config.json says it or because it changes nothing that a trained model computes. A key that is not listed
 // must have its default.
 TransformerConfig nearest_gpt2(const TransformerConfig& m) {

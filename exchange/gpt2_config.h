@@ -18,7 +18,7 @@ struct Gpt2Config {
 
 // DataError naming the file and the field if it describes another architecture than GPT-2's language model, or says
 // something that weft's model cannot do: another activation, another scale of attention scores, cross-attention.
-// Fields that change nothing in the model (of generation, summaries, versions) are passed over.
+// Fields that change nothing in the model (about generation, summaries, versions) are ignored.
 Gpt2Config read_gpt2_config(const fs::path& config_json);
 
 // DataError naming the key of the model section, its value and GPT-2's, if no GPT-2 computes the same. A key that the

@@ -15,7 +15,8 @@ ExportPlan plan_gpt2(const ModelToExport& model) {
                   .files = hugging_face_tokenizer_files(tokenizer, config.model.max_length)};
   plan.files["config.json"] = gpt2_config_json(config, model.dtype, tokenizer);
   plan.files["generation_config.json"] = generation_config_json(tokenizer);
-  for (const auto& [name, shape] : parameters_of(config.model, {.target = config.vocabulary}, true)) {
+  const ModelSpec spec{.config = with_all_biases(config.model), .vocabularies = {.target = config.vocabulary}};
+  for (const auto& [name, shape] : parameters_of(spec)) {
     const auto place = gpt2_place(name);
     require<InternalError>(place.has_value(), "GPT-2 has no {}", name);
     const bool head = place->name == kGpt2Head;

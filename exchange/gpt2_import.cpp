@@ -21,7 +21,7 @@
 namespace weft {
 namespace {
 
-// What a tensor of the checkpoint is made of.
+// The file and tensor that a tensor of the checkpoint is made of.
 struct Source {
   const SafetensorsModel::Place* place = nullptr;
   Gpt2Form form = Gpt2Form::Same;
@@ -74,7 +74,7 @@ Gpt2Weights::Gpt2Weights(const fs::path& directory, const Gpt2Config& config)
   }
   Context context;
   Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, config.model, {.target = config.vocabulary});
+  const auto model = make_model(context, mesh, {.config = config.model, .vocabularies = {.target = config.vocabulary}});
   for (const auto& p : model->parameters().parameters()) add(p->spec().name, p->spec().shape);
   check_others(config);
 }

@@ -13,7 +13,7 @@ namespace weft {
 //
 // DataError naming file and tensor or field: what read_gpt2_config() and read_hugging_face_tokenizer() refuse; a tensor
 // that is missing, unknown, or of another shape or dtype; an lm_head.weight that is not the embedding although the two
-// are tied. Masks are passed over.
+// are tied. Masks are ignored.
 void import_gpt2(const fs::path& directory, const fs::path& out, nlohmann::ordered_json origin);
 
 }  // namespace weft

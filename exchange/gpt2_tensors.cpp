@@ -18,7 +18,7 @@ constexpr std::array kOutside = {Rule{"decoder.embedding.tokens", "wte.weight"},
                                  Rule{"decoder.embedding.positions", "wpe.weight"},
                                  Rule{"decoder.final_norm.weight", "ln_f.weight"},
                                  Rule{"decoder.final_norm.bias", "ln_f.bias"}, Rule{"output.weight", kGpt2Head}};
-// Of block N: decoder.N. here, h.N. there.
+// Names within block N: decoder.N. here, h.N. there.
 constexpr std::array kBlock = {Rule{"attention_norm.weight", "ln_1.weight"},
                                Rule{"attention_norm.bias", "ln_1.bias"},
                                Rule{"attention.qkv.weight", "attn.c_attn.weight", Gpt2Form::Qkv},

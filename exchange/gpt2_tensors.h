@@ -7,7 +7,7 @@
 
 #include "kernels/tensor.h"
 
-// Where GPT-2 as `transformers` stores it keeps each parameter of weft's GPT, and how.
+// The place and form of each parameter of weft's GPT in a GPT-2 that `transformers` stored.
 namespace weft {
 
 enum class Gpt2Form : uint8_t {
@@ -26,7 +26,7 @@ struct Gpt2Place {
 inline constexpr std::string_view kGpt2Prefix = "transformer.";
 inline constexpr std::string_view kGpt2Head = "lm_head.weight";
 
-// Of "decoder.3.ffn.up.weight": {"h.3.mlp.c_fc.weight", Transposed}. Nothing if GPT-2 has no such parameter.
+// "decoder.3.ffn.up.weight" is at {"h.3.mlp.c_fc.weight", Transposed}. Nothing if GPT-2 has no such parameter.
 std::optional<Gpt2Place> gpt2_place(std::string_view parameter);
 // Whether `name` (without prefix) is a causal mask, which early versions stored with the weights.
 bool is_gpt2_mask(std::string_view name);

@@ -52,7 +52,7 @@ ExportedTensor part_of(const Rule& rule, const Shape& shape) {
           }};
 }
 
-// What "encoder.3.ffn.up.weight" becomes; several tensors of a fused product.
+// The tensors that "encoder.3.ffn.up.weight" becomes; a fused product becomes several.
 std::vector<ExportedTensor> in_block(const std::string& name, const Shape& shape) {
   const size_t stack = name.find('.'), number = name.find('.', stack + 1), kind = name.rfind('.');
   const std::string_view within = std::string_view(name).substr(number + 1, kind - number - 1);
@@ -110,7 +110,7 @@ std::string config_json(const ModelToExport& model, const SideSpecials& target, 
   return json.dump(2) + "\n";
 }
 
-// Search writes no special but the end, as weft's does.
+// Their search must write no special token but the end, as weft's does.
 std::string generation_json(const ModelToExport& model, const SideSpecials& target, int32_t pad) {
   nlohmann::ordered_json never = nlohmann::ordered_json::array();
   std::set<int32_t> suppressed;
@@ -128,7 +128,7 @@ std::string generation_json(const ModelToExport& model, const SideSpecials& targ
   return json.dump(2) + "\n";
 }
 
-// The MarianMT that comes nearest to a model: what may be otherwise there is the model's own. A key that is not listed
+// The MarianMT that comes nearest to a model: what may differ there is the model's own. A key that is not listed
 // must have its default.
 TransformerConfig nearest_marian(const TransformerConfig& m) {
   return {.layers = m.layers,
@@ -183,9 +183,9 @@ ExportPlan plan_marian(const ModelToExport& model) {
       .files = hugging_face_tokenizer_files(tokenizer, longest, {.before = source.bos, .after = source.eos})};
   plan.files["config.json"] = config_json(model, target, pad);
   plan.files["generation_config.json"] = generation_json(model, target, pad);
-  TransformerConfig with_bias = model.job.model;
-  with_bias.output_bias = true;
-  for (const auto& [name, shape] : parameters_of(with_bias, {.source = ids, .target = ids}, true)) {
+  ModelSpec spec{.config = with_all_biases(model.job.model), .vocabularies = {.source = ids, .target = ids}};
+  spec.config.output_bias = true;
+  for (const auto& [name, shape] : parameters_of(spec)) {
     const std::vector<ExportedTensor> found = places(name, shape);
     require<InternalError>(!found.empty(), "MarianMT has no {}", name);
     for (ExportedTensor tensor : found) {
@@ -208,7 +208,7 @@ ExportPlan plan_own_layout(const ModelToExport& model) {
                             {kTargetTokenizerFile, model.target_tokenizer->to_json()}}};
   const Vocabularies vocabularies{.source = model.source_tokenizer->vocabulary(),
                                   .target = model.target_tokenizer->vocabulary()};
-  for (const auto& [name, shape] : parameters_of(model.job.model, vocabularies, false)) {
+  for (const auto& [name, shape] : parameters_of({.config = model.job.model, .vocabularies = vocabularies})) {
     plan.tensors.push_back({.theirs = name, .their_shape = shape, .ours = name, .shape = shape, .convert = copy});
   }
   return plan;

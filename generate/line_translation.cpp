@@ -95,7 +95,7 @@ TranslatedLines translate_lines(const TextGenerator& generator, const SearchConf
   TranslatedLines done;
   LineBatch batch;
   std::vector<NBest> found;
-  // What rank 0 does between two batches, for all to hear of at once: whether it could be written, and what comes next.
+  // Rank 0's work between two batches, broadcast in one message: whether it could write, and the next lines.
   const auto write_and_read = [&] {
     if (!batch.lines.empty()) write(batch, found);
     return packed(read());

@@ -8,11 +8,11 @@
 
 namespace weft {
 
-// What becomes of a line that has more tokens than the model has positions.
+// How to treat a line that has more tokens than the model has positions.
 enum class LongLines {
-  Truncate,  // what fits is translated, with a warning
+  Truncate,  // the part that fits is translated, with a warning
   Empty,     // its translation is empty, with a warning
-  Stop,      // a DataError that names it
+  Stop,      // a DataError names it
 };
 template <>
 struct EnumNames<LongLines> {
@@ -20,11 +20,11 @@ struct EnumNames<LongLines> {
       {{"truncate", LongLines::Truncate}, {"empty", LongLines::Empty}, {"stop", LongLines::Stop}});
 };
 
-// Some lines of a text that is translated as it comes.
+// Consecutive lines of a text that is translated as it arrives.
 struct LineBatch {
   int64_t first = 0;  // number of its first line, from 0
   std::vector<std::string> lines;
-  std::vector<std::string> prefixes = {};  // what each translation begins with; empty: no prefixes
+  std::vector<std::string> prefixes = {};  // each translation begins with its own; empty: no prefixes
 };
 
 // On rank 0: the next lines; none at the end. What it throws ends all ranks alike.
@@ -34,7 +34,7 @@ using LineWriter = std::function<void(const LineBatch& batch, const std::vector<
 
 struct TranslatedLines {
   int64_t lines = 0;
-  int64_t too_long = 0;  // that were cut, or not translated
+  int64_t too_long = 0;  // lines that were cut, or not translated
 };
 
 // Translates a text of any length in the memory of a batch: rank 0 reads, all ranks share the work, rank 0 writes

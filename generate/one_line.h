@@ -4,7 +4,7 @@
 
 namespace weft {
 
-// A text as one line, whoever reads it: each of "\n", "\v", "\f", "\r", U+001C to U+001E, U+0085, U+2028 and U+2029
+// A text as one line for any reader: each of "\n", "\v", "\f", "\r", U+001C to U+001E, U+0085, U+2028 and U+2029
 // (what Unicode and Python's splitlines() take for the end of a line) becomes a blank, and "\r\n" one alone.
 std::string one_line(const std::string& text);
 

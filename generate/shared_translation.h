@@ -9,7 +9,7 @@
 namespace weft {
 
 // Translations in the order of the sentences, the same on every rank. Collective over the model's mesh: each replica
-// decodes every dp-th sentence, and a text does not depend on who decodes it. `progress` hears how far this rank's
+// decodes every dp-th sentence, and a text does not depend on who decodes it. `progress` is given how far this rank's
 // share is.
 std::vector<NBest> translate_on_ranks(const TextGenerator& generator, const Sentences& sentences,
                                       const SearchConfig& search,

@@ -31,14 +31,14 @@ struct TextGenerator {
   // DataError if a source is longer than the model's positions.
   std::vector<NBest> translate(Sentences sentences, const SearchConfig& search,
                                const SearchListener& listener = {}) const;
-  // Of a text that a stop string ended, what stands before it.
+  // A text that a stop string ended is cut before it.
   std::string text(const Hypothesis& hypothesis, std::span<const std::string> stop_strings = {}) const;
 
   // encode_prompt() with `prompts`.
   std::vector<int32_t> prompt(const std::string& text) const;
 };
 
-// What a text is fed as, to be continued: its tokens, or of an empty one the end token, which also begins a document.
+// The tokens fed for a text that is to be continued; for an empty one the end token, which also begins a document.
 // DataError if it is empty and the tokenizer has no end token.
 std::vector<int32_t> encode_prompt(const std::string& text, const Tokenizer& tokenizer,
                                    const EncodeOptions& options = {});

@@ -23,9 +23,9 @@ class TextStream {
  public:
   TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop_strings)
       : tokenizer_(tokenizer), stop_strings_(std::move(stop_strings)) {}
-  // What can be shown now that it could not be before. `tokens`: all of the text so far.
+  // The characters that can be shown now and could not before. `tokens`: all of the text so far.
   std::string grow(std::span<const int32_t> tokens);
-  // What is left to be shown of the finished text.
+  // The rest of the finished text.
   std::string finish(std::string_view text);
 
  private:

@@ -9,7 +9,7 @@
 
 namespace weft {
 
-// What of a text's tokens is averaged into its vector.
+// The vectors of tokens that are averaged into a text's vector.
 enum class VectorSource {
   States,  // the model's last hidden states: a language model's, or those of a translation model's encoder
   Tokens,  // rows of the token table, as training left them: neither scaled nor with positions

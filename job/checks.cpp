@@ -190,13 +190,15 @@ void check_evaluation(const JobConfig& job, Problems& problems) {
                   "evaluation.every_steps and every_epochs");
   problems.add_if(evaluation.patience > 0 && !evaluates,
                   "evaluation.patience: nothing is evaluated; set evaluation.every_steps or every_epochs");
-  const bool by_bleu = evaluation.metric == ValidationMetric::Bleu;
-  problems.add_if(by_bleu && !job.is_translation(),
-                  "evaluation.metric: bleu compares translations, and task is {}; set it to loss", enum_name(job.task));
-  problems.add_if(by_bleu && !evaluates,
+  problems.add_if(evaluation.translates() && !job.is_translation(),
+                  "evaluation.metric: {} compares translations, and task is {}; set it to loss",
+                  enum_name(evaluation.metric), enum_name(job.task));
+  problems.add_if(evaluation.translates() && !evaluates,
                   "evaluation.metric: nothing is evaluated; set evaluation.every_steps or every_epochs");
-  problems.add_if(!by_bleu && !config_changes(ValidationBleu{}, evaluation.bleu).empty(),
-                  "evaluation.bleu: metric: loss translates nothing; set evaluation.metric to bleu, or remove it");
+  problems.add_if(!evaluation.translates() && !config_changes(ValidationTranslation{}, evaluation.translation).empty(),
+                  "evaluation.translation: metric: loss translates nothing; set evaluation.metric to a metric of "
+                  "translations, or remove it");
+  if (evaluation.translates()) problems.from([&] { evaluation.make_metric(); });
   const CheckpointConfig& checkpoint = job.checkpoint;
   problems.add_if(checkpoint.keep_epochs > 0 && checkpoint.every_epochs == 0,
                   "checkpoint.keep_epochs: no checkpoint is made at an epoch's end; set checkpoint.every_epochs");

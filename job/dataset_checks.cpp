@@ -66,10 +66,11 @@ void check_validation(const JobConfig& job, const Dataset& valid, bool tell) {
               left_out, left_out + plan->sequences_per_epoch(), job.model.max_length);
 }
 
-void check_validation_bleu(const JobConfig& job, const Dataset* valid, const std::string& place) {
-  if (job.evaluation.metric != ValidationMetric::Bleu) return;
+void check_validation_text(const JobConfig& job, const Dataset* valid, const std::string& place) {
+  if (!job.evaluation.translates()) return;
   const auto refuse = [&](const std::string& what, const char* hint) {
-    throw DataError(fmt::format("{}evaluation.metric: bleu translates the validation split, but {}", place, what),
+    throw DataError(fmt::format("{}evaluation.metric: {} translates the validation split, but {}", place,
+                                enum_name(job.evaluation.metric), what),
                     hint);
   };
   if (valid == nullptr || valid->num_pairs() == 0) {
@@ -84,9 +85,9 @@ void check_validation_bleu(const JobConfig& job, const Dataset* valid, const std
 
 void check_held_out(const JobConfig& job, const std::string& place) {
   const std::vector<DatasetSource> sources = job.data.sources();
-  if (!Dataset::has_split(sources, DataSplit::Valid)) return check_validation_bleu(job, nullptr, place);
+  if (!Dataset::has_split(sources, DataSplit::Valid)) return check_validation_text(job, nullptr, place);
   const Dataset valid = Dataset::open(sources, DataSplit::Valid);
-  check_validation_bleu(job, &valid, place);
+  check_validation_text(job, &valid, place);
   check_validation(job, valid, true);
 }
 

@@ -26,9 +26,9 @@ EvaluationOptions validation_options(const JobConfig& job);
 // The validation split holds something to score; DataError otherwise. Warns (if `tell`) of pairs that do not fit.
 void check_validation(const JobConfig& job, const Dataset& valid, bool tell);
 
-// For evaluation.metric: bleu: there are pairs to translate, and the text that translations are compared with.
+// If evaluation.metric is one of translations: there are pairs to translate, and the text that they are compared with.
 // DataError otherwise, which begins with `place` (place_of_key). `valid`: null where the dataset has no such split.
-void check_validation_bleu(const JobConfig& job, const Dataset* valid, const std::string& place = "");
+void check_validation_text(const JobConfig& job, const Dataset* valid, const std::string& place = "");
 
 // Both for the prepared dataset of the job, with whatever it holds for validation.
 void check_held_out(const JobConfig& job, const std::string& place);

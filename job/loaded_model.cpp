@@ -41,8 +41,9 @@ LoadedModel load_model(Context& context, Mesh& mesh, const fs::path& path, bool 
   const bool pairs = loaded.job.task == Task::Translation;
   const Vocabularies vocabularies{.source = pairs ? loaded.source_tokenizer->vocabulary() : 0,
                                   .target = loaded.target_tokenizer->vocabulary()};
-  loaded.model = make_model(context, mesh, loaded.job.model, vocabularies, false, loaded.job.lora);
-  loaded.model->allocate(loaded.job.train.precision, false);
+  loaded.model =
+      make_model(context, mesh, {.config = loaded.job.model, .vocabularies = vocabularies, .lora = loaded.job.lora});
+  loaded.model->allocate(loaded.job.train.precision, Purpose::Inference);
   loaded.model->packed_weights().set_format(weights);
   checkpoint.read(loaded.model->context(), master_boxes(loaded.model->parameters()), on_progress, &mesh);
   loaded.model->parameters().sync_compute_weights();

@@ -2,6 +2,7 @@
 #include "job/migration.h"
 
 #include "base/config/reader.h"
+#include "base/config/writer.h"
 #include "job/renamed_keys.h"
 
 namespace weft {
@@ -14,6 +15,21 @@ void read_old_recompute(ConfigValue& job) {
   if (!recompute || recompute->value.kind != ConfigValue::Kind::Boolean) return;
   recompute->value.kind = ConfigValue::Kind::Text;
   recompute->value.text = recompute->value.text == "true" ? "block" : "none";
+}
+
+// evaluation.translation was BLEU's alone and had two fields of BLEU, whose defaults are still the same.
+void read_old_bleu_fields(ConfigValue& job) {
+  ConfigEntry* evaluation = job.find("evaluation");
+  ConfigEntry* translation = evaluation ? evaluation->value.find("translation") : nullptr;
+  if (!translation) return;
+  ConfigValue settings{.kind = ConfigValue::Kind::List};
+  std::erase_if(translation->value.entries, [&](const ConfigEntry& entry) {
+    if (entry.key != "tokenizer" && entry.key != "lowercase") return false;
+    const bool is_default = entry.value.text == "13a" || entry.value.text == "false";
+    if (!is_default) settings.items.push_back(scalar_value(entry.key + "=" + entry.value.text));
+    return true;
+  });
+  if (!settings.items.empty()) translation->value.entries.push_back({.key = "settings", .value = std::move(settings)});
 }
 
 // The keys that `allow_changes` lists were renamed too.
@@ -34,6 +50,7 @@ JobConfig parse_stored_job(const std::string& yaml, const std::string& where,
   rename_keys(renamed_job_keys(), job);
   rename_listed_keys(job);
   read_old_recompute(job);
+  read_old_bleu_fields(job);
   for (const std::string& override_text : overrides) apply_override(job, override_text, problems);
   refuse_renamed_keys(renamed_job_keys(), job, problems);
   return resolved(decode_config<JobConfig>(job, std::move(problems)));

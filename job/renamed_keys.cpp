@@ -30,6 +30,7 @@ constexpr auto kRenamed = std::to_array<RenamedKey>({
     {"checkpoint.pinned", "checkpoint.keep_steps"},
     {"parallel.zero", "parallel.zero_stage"},
     {"parallel.bucket_mib", "parallel.gradient_bucket_mib"},
+    {"evaluation.bleu", "evaluation.translation"},
     {"timeouts.init", "timeouts.init_seconds"},
     {"timeouts.step", "timeouts.step_seconds"},
     {"timeouts.save", "timeouts.save_seconds"},

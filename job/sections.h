@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/config/fields.h"
+#include "job/validation_metric.h"
 #include "kernels/device/devices.h"
 #include "kernels/device/products.h"
-#include "metrics/bleu_tokenizers.h"
 #include "model/config.h"
 #include "parallel/device_places.h"
 #include "parallel/parameters/bucket_size.h"
@@ -132,20 +132,11 @@ struct TrainConfig {
   ProductOptions products() const { return {.algorithms = algorithms, .tf32 = tf32}; }
 };
 
-// What tells which of two evaluations is the better one.
-enum class ValidationMetric : uint8_t { Loss, Bleu };
-template <>
-struct EnumNames<ValidationMetric> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, ValidationMetric>>(
-      {{"loss", ValidationMetric::Loss}, {"bleu", ValidationMetric::Bleu}});
-};
-
-// BLEU on the validation split while a model learns.
-struct ValidationBleu {
+// Translations of the validation split while a model learns.
+struct ValidationTranslation {
   int64_t max_pairs = 1000;
   int64_t beam = 1;
-  BleuTokenizer tokenizer = BleuTokenizer::Mteval13a;
-  bool lowercase = false;
+  std::vector<std::string> settings;
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -154,8 +145,8 @@ struct ValidationBleu {
             "means all.",
             Range{.min = 0, .max = 1e12});
     v.field("beam", beam, "Hypotheses that the search keeps alive; 1 is greedy search.", Range{.min = 1, .max = 1e4});
-    v.field("tokenizer", tokenizer, "How lines are cut into tokens: 13a, intl, zh, char, or none for tokenised text.");
-    v.field("lowercase", lowercase, "Compare lower-cased text.");
+    v.field("settings", settings,
+            "Fields of the metric, as weft score --help lists them: [tokenizer=zh, lowercase=true] for bleu.");
   }
 };
 
@@ -165,7 +156,13 @@ struct EvaluationConfig {
   int64_t max_sequences = 0;
   int64_t patience = 0;
   ValidationMetric metric = ValidationMetric::Loss;
-  ValidationBleu bleu;
+  ValidationTranslation translation;
+
+  bool translates() const { return metric != ValidationMetric::Loss; }
+  // The metric of translations, with the settings above. ConfigError if one does not fit.
+  std::shared_ptr<const Metric> make_metric() const {
+    return translation_metric(metric)->make("evaluation.translation.settings:", translation.settings);
+  }
 
   template <class Visitor>
   void fields(Visitor& v) {
@@ -180,10 +177,11 @@ struct EvaluationConfig {
             "Evaluations in a row, none better than the best before them (metric), that end the run; 0 means never.",
             {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("metric", metric,
-            "What decides which evaluation is the best: loss, the lowest loss; or bleu, the highest BLEU of "
-            "translations of the validation split, which each evaluation then makes.",
+            "What decides which evaluation is the best: the loss, or a metric of translations of the validation split, "
+            "which each evaluation then makes.",
             Affects::Evaluation);
-    v.field("bleu", bleu, "For metric: bleu: what is translated, and how it is scored.", Affects::Evaluation);
+    v.field("translation", translation, "For a metric of translations: what is translated, and how it is scored.",
+            Affects::Evaluation);
   }
 };
 

@@ -35,7 +35,7 @@ Line read_line(std::string_view text, const BleuConfig& config, WordIds& ids) {
   return line;
 }
 
-// Of several reference lengths the closest to the hypothesis's counts; of two as close, the shorter.
+// The reference length that is closest to the hypothesis's; of two as close, the shorter.
 bool closer(int64_t length, int64_t than, int64_t to) {
   const int64_t a = std::abs(length - to), b = std::abs(than - to);
   return a < b || (a == b && length < than);
@@ -123,53 +123,36 @@ BleuScore Bleu::summarise(std::span<const double> sums) const {
   return score;
 }
 
-BleuScore corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
-                      const BleuConfig& config) {
-  const Bleu bleu(config);
-  BleuScore score = bleu.summarise(corpus_statistics(bleu, hypotheses, references).sums());
-  score.lines = static_cast<int64_t>(hypotheses.size());
-  score.lines_tokenized = count_tokenized(hypotheses, config.tokenizer);
-  score.signature = format_signature(signature_fields(bleu, references.size()));
-  return score;
-}
-
-std::string BleuScore::details() const {
+std::string Bleu::details(std::span<const double> sums) const {
+  const BleuScore score = summarise(sums);
   std::string shown;
-  for (const double precision : precisions) shown += fmt::format("{}{:.1f}", shown.empty() ? "" : "/", precision);
-  const double ratio =
-      reference_length > 0 ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length) : 0;
-  return fmt::format("{} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})", shown, brevity_penalty, ratio,
-                     hypothesis_length, reference_length);
+  for (const double precision : score.precisions) shown += fmt::format("{}{:.1f}", shown.empty() ? "" : "/", precision);
+  const double ratio = score.reference_length > 0
+                           ? static_cast<double>(score.hypothesis_length) / static_cast<double>(score.reference_length)
+                           : 0;
+  return fmt::format("{} (BP = {:.3f} ratio = {:.3f} hyp_len = {} ref_len = {})", shown, score.brevity_penalty, ratio,
+                     score.hypothesis_length, score.reference_length);
 }
 
-std::string BleuScore::format() const { return fmt::format("BLEU|{} = {:.2f} {}", signature, score, details()); }
-
-int64_t count_tokenized(std::span<const std::string> hypotheses, BleuTokenizer tokenizer) {
-  if (tokenizer == BleuTokenizer::None) return 0;
-  return std::ranges::count_if(hypotheses, [](const std::string& line) { return line.ends_with(" ."); });
-}
-
-std::string tokenized_warning(int64_t lines_tokenized, int64_t lines) {
-  if (lines_tokenized <= kTokenizedLinesTolerated) return {};
-  return fmt::format(
-      "{} of {} hypotheses end in \" .\": they look tokenised. BLEU wants detokenised text; set tokenizer: none if "
-      "hypotheses and references are tokenised on purpose",
-      lines_tokenized, lines);
-}
-
-std::string BleuScore::warning() const { return tokenized_warning(lines_tokenized, lines); }
-
-void to_json(nlohmann::json& json, const BleuScore& score) {
-  json = {{"name", "BLEU"},
-          {"score", score.score},
-          {"signature", score.signature},
-          {"precisions", score.precisions},
+nlohmann::ordered_json Bleu::figures(std::span<const double> sums) const {
+  const BleuScore score = summarise(sums);
+  return {{"precisions", score.precisions},
           {"matches", score.matches},
           {"totals", score.totals},
           {"brevity_penalty", score.brevity_penalty},
           {"hypothesis_length", score.hypothesis_length},
-          {"reference_length", score.reference_length},
-          {"lines", score.lines}};
+          {"reference_length", score.reference_length}};
+}
+
+std::string Bleu::warning(std::span<const std::string> hypotheses) const {
+  if (config_.tokenizer == BleuTokenizer::None) return {};
+  const auto tokenized =
+      std::ranges::count_if(hypotheses, [](const std::string& line) { return line.ends_with(" ."); });
+  if (tokenized <= kTokenizedLinesTolerated) return {};
+  return fmt::format(
+      "{} of {} hypotheses end in \" .\": they look tokenised. BLEU wants detokenised text; set tokenizer: none if "
+      "hypotheses and references are tokenised on purpose",
+      tokenized, hypotheses.size());
 }
 
 }  // namespace weft

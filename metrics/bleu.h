@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,8 +12,8 @@
 
 namespace weft {
 
-// What replaces an n-gram precision of zero (Chen & Cherry, "A systematic comparison of smoothing techniques for
-// sentence-level BLEU", WMT 2014).
+// The value that replaces an n-gram precision of zero (Chen & Cherry, "A systematic comparison of smoothing techniques
+// for sentence-level BLEU", WMT 2014).
 enum class BleuSmoothing {
   Exp,    // NIST: the k-th order without a match counts 1 / 2^k matches
   Floor,  // smooth_value matches (0.1)
@@ -51,6 +50,7 @@ struct BleuConfig {
   }
 };
 
+// BLEU of a corpus's sums.
 struct BleuScore {
   double score = 0;                // 0..100
   std::vector<double> precisions;  // per order, 0..100, smoothed
@@ -59,26 +59,13 @@ struct BleuScore {
   double brevity_penalty = 1;
   int64_t hypothesis_length = 0;  // tokens
   int64_t reference_length = 0;   // tokens, of the closest reference of each line
-  int64_t lines = 0;
-  int64_t lines_tokenized = 0;  // hypotheses that end in " ."
-  std::string signature;        // nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:weft-1
-
-  // "BLEU|SIGNATURE = 41.02 70.1/47.0/33.2/23.8 (BP = 1.000 ratio = 1.005 hyp_len = 12120 ref_len = 12061)"
-  std::string format() const;
-  std::string details() const;  // what follows the score there
-  // A sentence for the user when more than 100 hypotheses look tokenised though a tokenizer was asked for; else empty.
-  std::string warning() const;
 };
-void to_json(nlohmann::json& json, const BleuScore& score);
-
-// Hypotheses that end in " ." though a tokenizer is asked for, and the warning that more than 100 of them deserve.
-int64_t count_tokenized(std::span<const std::string> hypotheses, BleuTokenizer tokenizer);
-std::string tokenized_warning(int64_t lines_tokenized, int64_t lines);
 
 // A line adds: tokens of the hypothesis, tokens of the closest reference, then of each order the clipped matches, then
 // of each order the n-grams of the hypothesis.
 class Bleu : public Metric {
  public:
+  using Config = BleuConfig;
   explicit Bleu(const BleuConfig& config = {}) : config_(config) {}
 
   std::string name() const override { return "BLEU"; }
@@ -87,16 +74,14 @@ class Bleu : public Metric {
   std::vector<double> line_statistics(std::string_view hypothesis,
                                       std::span<const std::string_view> references) const override;
   double score(std::span<const double> sums) const override { return summarise(sums).score; }
-  std::string details(std::span<const double> sums) const override { return summarise(sums).details(); }
-  // All but the signature and the counts of lines.
+  std::string details(std::span<const double> sums) const override;
+  nlohmann::ordered_json figures(std::span<const double> sums) const override;
+  // If more than 100 hypotheses end in " ." and the lines are to be tokenized.
+  std::string warning(std::span<const std::string> hypotheses) const override;
   BleuScore summarise(std::span<const double> sums) const;
 
  private:
   BleuConfig config_;
 };
-
-// BLEU of a corpus; arguments and errors as corpus_statistics().
-BleuScore corpus_bleu(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
-                      const BleuConfig& config = {});
 
 }  // namespace weft

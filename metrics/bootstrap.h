@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Resampling of a test set: how far a figure would move if the lines had been others.
+// Resampling of a test set: how far a figure would move with other lines.
 struct BootstrapConfig {
   int64_t samples = 1000;
   uint64_t seed = 12345;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/chrf.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
 #include "data/text/unicode_properties.h"
 #include "data/text/utf8.h"
@@ -109,20 +107,6 @@ std::vector<double> Chrf::line_statistics(std::string_view hypothesis,
     }
   }
   return best;
-}
-
-ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
-                      const ChrfConfig& config) {
-  const Chrf chrf(config);
-  return {.score = chrf.score(corpus_statistics(chrf, hypotheses, references).sums()),
-          .name = chrf.name(),
-          .signature = format_signature(signature_fields(chrf, references.size()))};
-}
-
-std::string ChrfScore::format() const { return fmt::format("{}|{} = {:.2f}", name, signature, score); }
-
-void to_json(nlohmann::json& json, const ChrfScore& score) {
-  json = {{"name", score.name}, {"score", score.score}, {"signature", score.signature}};
 }
 
 }  // namespace weft

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,19 +31,11 @@ struct ChrfConfig {
   }
 };
 
-struct ChrfScore {
-  double score = 0;       // 0..100
-  std::string name;       // chrF2, chrF2++
-  std::string signature;  // nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:weft-1
-
-  std::string format() const;  // "chrF2|SIGNATURE = 63.51"
-};
-void to_json(nlohmann::json& json, const ChrfScore& score);
-
 // A line adds, of each order of characters and then of words: n-grams of the hypothesis, of the reference, and matches.
 // With several references each line counts the one of the best F-score.
 class Chrf : public Metric {
  public:
+  using Config = ChrfConfig;
   explicit Chrf(const ChrfConfig& config = {}) : config_(config) {}
 
   std::string name() const override;
@@ -57,9 +48,5 @@ class Chrf : public Metric {
  private:
   ChrfConfig config_;
 };
-
-// chrF of a corpus; arguments and errors as corpus_statistics().
-ChrfScore corpus_chrf(std::span<const std::string> hypotheses, std::span<const std::vector<std::string>> references,
-                      const ChrfConfig& config = {});
 
 }  // namespace weft

@@ -18,7 +18,7 @@ constexpr size_t kMaxShiftWords = 10, kMaxShiftDistance = 50;
 constexpr int kMaxShiftCandidates = 1000;
 constexpr int64_t kBeamWidth = 25;
 
-enum class Edit : uint8_t { None, Keep, Substitute, Delete, Insert };  // of words of the hypothesis
+enum class Edit : uint8_t { None, Keep, Substitute, Delete, Insert };  // one word of the hypothesis
 
 // Levenshtein distance of hypotheses of one length to a reference, in a beam around the diagonal. A row depends on the
 // words before it alone, so what two hypotheses begin with alike is computed once.
@@ -28,7 +28,7 @@ class BeamEditDistance {
       : reference_(reference), length_(hypothesis_length), cells_((hypothesis_length + 1) * (reference.size() + 1)) {
     for (size_t j = 0; j < columns(); ++j) cells_[j] = {.cost = static_cast<int64_t>(j), .edit = Edit::Insert};
     ratio_ = length_ > 0 ? static_cast<double>(reference.size()) / static_cast<double>(length_) : 1;
-    // Where the lengths differ much, a row must still meet the row before it.
+    // If the lengths differ much, a row must still meet the row before it.
     beam_ = ratio_ / 2 > kBeamWidth ? static_cast<int64_t>(std::ceil(ratio_ / 2 + kBeamWidth)) : kBeamWidth;
   }
 
@@ -72,7 +72,7 @@ class BeamEditDistance {
     const auto end = i == length_ ? columns() : std::min(columns(), static_cast<size_t>(diagonal + beam_));
     std::fill_n(cells_.begin() + static_cast<ptrdiff_t>(i * columns()), columns(), Cell{});
     for (size_t j = begin; j < end; ++j) {
-      // Of equal costs the first counts; the alignment, and so the shifts, depend on it.
+      // The first of equal costs wins; the alignment, and so the shifts, depend on it.
       if (j > 0) {
         const bool same = words_[i - 1] == reference_[j - 1];
         improve(cell(i, j), cell(i - 1, j - 1).cost + (same ? 0 : 1), same ? Edit::Keep : Edit::Substitute);
@@ -91,7 +91,7 @@ class BeamEditDistance {
   double ratio_ = 1;
   int64_t beam_ = kBeamWidth;
   std::vector<Cell> cells_;  // [length + 1, reference + 1]
-  Words words_;              // of the hypothesis whose rows these are
+  Words words_;              // the hypothesis whose rows these are
 };
 
 struct Alignment {
@@ -223,7 +223,7 @@ int64_t edits_with_shifts(std::span<const uint32_t> hypothesis, std::span<const 
   int tried = 0;
   while (true) {
     std::optional<Words> better = ShiftSearch(words, reference, distance, tried).best();
-    // Who has tried that much keeps what came before, though the last step may have found something.
+    // After so many tries the words before this step stand, even if it found a shift.
     if (!better || tried >= kMaxShiftCandidates) break;
     words = std::move(*better);
     ++shifts;

@@ -47,22 +47,6 @@ void check_same_lines(const fs::path& a, const Lines& lines_a, const fs::path& b
                   "line i of every file must belong to sentence i");
 }
 
-std::unique_ptr<Metric> make_metric(ScoreMetric metric, const FileScoreOptions& options) {
-  ChrfConfig chrf = options.chrf;
-  switch (metric) {
-    case ScoreMetric::Bleu:
-      return std::make_unique<Bleu>(options.bleu);
-    case ScoreMetric::ChrfPlusPlus:
-      chrf.word_order = 2;
-      [[fallthrough]];
-    case ScoreMetric::Chrf:
-      return std::make_unique<Chrf>(chrf);
-    case ScoreMetric::Ter:
-      return std::make_unique<Ter>(options.ter);
-  }
-  throw InternalError("no such metric");
-}
-
 void check_files(const FileScoreOptions& options) {
   std::vector<fs::path> all = options.hypotheses;
   all.insert(all.end(), options.references.begin(), options.references.end());
@@ -114,14 +98,11 @@ FileScores score_files(const FileScoreOptions& options) {
     scores.systems.push_back(path == kStandardInput ? "standard input" : path.string());
   }
   std::set<std::string> names;
-  for (const ScoreMetric chosen : options.metrics) {
-    const std::unique_ptr<Metric> metric = make_metric(chosen, options);
+  for (const auto& metric : options.metrics) {
     if (!names.insert(metric->name()).second) throw ConfigError(metric->name() + " is asked for twice");
     scores.metrics.push_back(score_systems(*metric, systems, references, options.bootstrap));
-    if (chosen != ScoreMetric::Bleu) continue;
     for (size_t s = 0; s < systems.size(); ++s) {
-      const std::string warning = tokenized_warning(count_tokenized(systems[s], options.bleu.tokenizer),
-                                                    static_cast<int64_t>(systems[s].size()));
+      const std::string warning = metric->warning(systems[s]);
       if (!warning.empty()) scores.warnings.push_back(scores.systems[s] + ": " + warning);
     }
   }

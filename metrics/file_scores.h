@@ -1,44 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
-#include "metrics/bleu.h"
 #include "metrics/bootstrap.h"
-#include "metrics/chrf.h"
-#include "metrics/ter.h"
+#include "metrics/metric.h"
 
 namespace weft {
-
-enum class ScoreMetric { Bleu, Chrf, ChrfPlusPlus, Ter };
-template <>
-struct EnumNames<ScoreMetric> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, ScoreMetric>>({{"bleu", ScoreMetric::Bleu},
-                                                               {"chrf", ScoreMetric::Chrf},
-                                                               {"chrf++", ScoreMetric::ChrfPlusPlus},
-                                                               {"ter", ScoreMetric::Ter}});
-};
 
 struct FileScoreOptions {
   std::vector<fs::path> hypotheses;  // a system each; "-" is standard input
   std::vector<fs::path> references;
-  std::vector<ScoreMetric> metrics = {ScoreMetric::Bleu};
-  BleuConfig bleu;
-  ChrfConfig chrf;  // chrf++ is chrf with a word_order of 2
-  TerConfig ter;
+  std::vector<std::shared_ptr<const Metric>> metrics;
   std::optional<BootstrapConfig> bootstrap;
 };
 
-// What a metric says of a system.
+// A metric's figures of one system.
 struct SystemScore {
   double score = 0;
   std::string details;
   std::optional<Interval> interval;  // with a bootstrap
-  std::optional<double> p_value;     // of systems after the first, with a bootstrap: paired with the first
+  std::optional<double> p_value;     // with a bootstrap, for systems after the first: paired with it
 
   std::string format() const;  // "41.02 (μ = 41.05 ± 1.20)"
 };
@@ -63,7 +49,7 @@ struct FileScores {
 void to_json(nlohmann::ordered_json& json, const FileScores& scores);
 
 // Scores files of a text a line, gzipped ones too; white space at the end of lines does not count. Throws DataError
-// where files cannot be read or have different counts of lines, ConfigError for metrics or files asked for twice.
+// if files cannot be read or have different counts of lines, ConfigError for metrics or files asked for twice.
 FileScores score_files(const FileScoreOptions& options);
 
 }  // namespace weft

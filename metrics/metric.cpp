@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/metric.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 
 namespace weft {
@@ -25,6 +27,8 @@ std::string format_signature(const SignatureFields& fields) {
 }
 
 std::string Metric::details(std::span<const double>) const { return {}; }
+nlohmann::ordered_json Metric::figures(std::span<const double>) const { return nlohmann::ordered_json::object(); }
+std::string Metric::warning(std::span<const std::string>) const { return {}; }
 
 SignatureFields signature_fields(const Metric& metric, size_t num_references, const SignatureFields& more) {
   SignatureFields fields = {{"nrefs", std::to_string(num_references)}};
@@ -55,6 +59,26 @@ LineStatistics corpus_statistics(const Metric& metric, std::span<const std::stri
     statistics.values.insert(statistics.values.end(), row.begin(), row.end());
   }
   return statistics;
+}
+
+CorpusScore::CorpusScore(std::shared_ptr<const Metric> metric, std::span<const std::string> hypotheses,
+                         std::span<const std::vector<std::string>> references)
+    : metric_(std::move(metric)),
+      sums_(corpus_statistics(*metric_, hypotheses, references).sums()),
+      references_(references.size()),
+      lines_(static_cast<int64_t>(hypotheses.size())) {}
+
+std::string CorpusScore::signature() const { return format_signature(signature_fields(*metric_, references_)); }
+
+std::string CorpusScore::format() const {
+  const std::string details = metric_->details(sums_);
+  return fmt::format("{}|{} = {:.2f}{}{}", metric_->name(), signature(), score(), details.empty() ? "" : " ", details);
+}
+
+void to_json(nlohmann::ordered_json& json, const CorpusScore& score) {
+  json = {{"name", score.metric().name()}, {"score", score.score()}, {"signature", score.signature()}};
+  json.update(score.metric().figures(score.sums()));
+  json["lines"] = score.lines();
 }
 
 }  // namespace weft

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +14,7 @@ namespace weft {
 // The version that signatures carry; it grows whenever a figure could change.
 constexpr const char* kMetricsVersion = "weft-1";
 
-// What a signature says, in its order: {"case", "mixed"}, {"tok", "13a"}, ...
+// The fields of a signature in their order: {"case", "mixed"}, {"tok", "13a"}, ...
 using SignatureFields = std::vector<std::pair<std::string, std::string>>;
 // "case:mixed|tok:13a"
 std::string format_signature(const SignatureFields& fields);
@@ -23,15 +25,19 @@ class Metric {
  public:
   virtual ~Metric() = default;
 
-  virtual std::string name() const = 0;  // BLEU, chrF2, chrF2++, TER
+  virtual std::string name() const = 0;  // for people: BLEU, chrF2++
   virtual SignatureFields settings() const = 0;
   virtual size_t num_statistics() const = 0;
-  // What one line adds to the sums: num_statistics() values. References are those of this line, at least one.
+  // What one line adds to the sums: num_statistics() values. There is at least one reference.
   virtual std::vector<double> line_statistics(std::string_view hypothesis,
                                               std::span<const std::string_view> references) const = 0;
-  virtual double score(std::span<const double> sums) const = 0;  // 0..100; TER may be above
-  // What the figure was made of, for people: "70.1/47.0/33.2/23.8 (BP = ...)"; empty if there is nothing to say.
+  virtual double score(std::span<const double> sums) const = 0;  // 0..100; error rates may be above
+  // What the figure was made of: for people, "70.1/47.0/33.2/23.8 (BP = ...)", and as members of a JSON object. Empty
+  // if the score is all there is.
   virtual std::string details(std::span<const double> sums) const;
+  virtual nlohmann::ordered_json figures(std::span<const double> sums) const;
+  // A sentence for the user if the metric is not made for texts such as these hypotheses; else empty.
+  virtual std::string warning(std::span<const std::string> hypotheses) const;
 };
 
 // Number of references, the metric's settings, the version: what must be known to compare two figures. `more` comes
@@ -52,5 +58,28 @@ struct LineStatistics {
 // when line counts differ (naming both) or there is nothing to score.
 LineStatistics corpus_statistics(const Metric& metric, std::span<const std::string> hypotheses,
                                  std::span<const std::vector<std::string>> references);
+
+// A metric's figure of a corpus, and what it was made of.
+class CorpusScore {
+ public:
+  // Arguments and errors as corpus_statistics().
+  CorpusScore(std::shared_ptr<const Metric> metric, std::span<const std::string> hypotheses,
+              std::span<const std::vector<std::string>> references);
+
+  const Metric& metric() const { return *metric_; }
+  std::span<const double> sums() const { return sums_; }
+  int64_t lines() const { return lines_; }
+  double score() const { return metric_->score(sums_); }
+  std::string signature() const;  // nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:weft-1
+  // "BLEU|SIGNATURE = 41.02 70.1/47.0/33.2/23.8 (BP = 1.000 ratio = 1.005 hyp_len = 12120 ref_len = 12061)"
+  std::string format() const;
+
+ private:
+  std::shared_ptr<const Metric> metric_;
+  std::vector<double> sums_;
+  size_t references_;
+  int64_t lines_;
+};
+void to_json(nlohmann::ordered_json& json, const CorpusScore& score);
 
 }  // namespace weft

@@ -21,8 +21,8 @@ struct PerplexityProtocol {
 struct PerplexitySums {
   double nll = 0;
   int64_t tokens = 0;  // targets scored
-  int64_t words = 0;   // of the text that they encode; 0 if they were not counted
-  int64_t bytes = 0;   // of that text in UTF-8; 0 if they were not counted
+  int64_t words = 0;   // in the text that they encode; 0 if not counted
+  int64_t bytes = 0;   // of that text in UTF-8; 0 if not counted
 
   void add(double batch_nll, int64_t batch_tokens);
   void add(const PerplexitySums& other);
@@ -43,11 +43,11 @@ struct PerplexityReport {
 };
 // Throws DataError if no token was scored.
 PerplexityReport perplexity_report(const PerplexitySums& sums, const PerplexityProtocol& protocol);
-// Figures that nobody counted, or too large for a double, are null.
+// Figures that were not counted, or are too large for a double, are null.
 void to_json(nlohmann::json& json, const PerplexityReport& report);
 
 // Counts the bytes and words (runs of characters between Unicode white space) of a text that comes in pieces; a word
-// may go on from one piece to the next.
+// may continue from one piece to the next.
 class TextSize {
  public:
   void add(std::string_view piece);

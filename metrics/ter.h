@@ -31,6 +31,7 @@ struct TerConfig {
 // A line adds: edits to its best reference, and the mean length of its references in words.
 class Ter : public Metric {
  public:
+  using Config = TerConfig;
   explicit Ter(const TerConfig& config = {}) : config_(config) {}
 
   std::string name() const override { return "TER"; }

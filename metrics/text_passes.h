@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-// What the tokenizers of BLEU and TER have in common: they rewrite a line pass by pass, each from left to right, as the
-// regular expressions of the scripts do that they descend from.
+// Shared by the tokenizers of BLEU and TER, which rewrite a line pass by pass, each from left to right, as the regular
+// expressions of the scripts do that they descend from.
 namespace weft {
 
 inline bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }

@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// A micro-batch on its way to the model's device, for training (Backward) or to be scored. Its memory is taken when
-// this is made; what is queued from then on runs while it is packed and uploaded:
+// Uploads a micro-batch to the model's device, for training (Backward) or to be scored. The constructor takes the
+// memory; work that is queued after it runs while the batch is packed and uploaded:
 //   BatchUpload next(model, batch, use);
 //   ...                       // the micro-batch before it is queued
 //   next.send();
@@ -19,7 +19,7 @@ class BatchUpload {
   // `batch` must stay until send().
   BatchUpload(Transformer& model, const MicroBatch& batch, TokenUse use);
   void send();
-  // What is queued from here on reads it.
+  // Work that is queued from here on may read the batch.
   ModelBatch arrive();
 
  private:
@@ -30,7 +30,7 @@ class BatchUpload {
   ModelBatch batch_;
 };
 
-// The same with nothing in between.
+// Uploads a batch with no work queued beside the upload.
 ModelBatch to_device(Transformer& model, const MicroBatch& batch, TokenUse use);
 
 }  // namespace weft

@@ -13,18 +13,18 @@ namespace weft {
 // keys and values of the encoder's output are shared by all hypotheses of a source sentence.
 class KeyValueCache {
  public:
-  // Room for `slots` rows, of which none is alive yet.
+  // Room for `slots` rows; no row is alive yet.
   KeyValueCache(Context& context, int64_t layers, int64_t slots, int64_t capacity, int64_t kv_width, DType dtype);
 
   const Tensor& self(int layer) const { return self_[layer]; }
-  const std::vector<int32_t>& slots() const { return slots_; }  // of the alive rows
+  const std::vector<int32_t>& slots() const { return slots_; }  // one of each alive row
   const std::vector<int32_t>& past() const { return past_; }    // positions held by each alive row
   int64_t rows() const { return static_cast<int64_t>(slots_.size()); }
   int64_t capacity() const { return capacity_; }
   // Row r has been fed the tokens offsets[r] .. offsets[r + 1].
   void advance(std::span<const int32_t> offsets);
 
-  // Row i continues what row parents[i] held. A parent that goes on once keeps its slot; further children get a copy.
+  // Row i continues what row parents[i] held. The first child of a parent keeps its slot, further children get a copy.
   void reorder(std::span<const int32_t> parents);
 
   // `count` empty rows after the alive ones.

@@ -13,8 +13,8 @@ enum class NormPlacement : uint8_t { Pre, Post };
 enum class Positions : uint8_t { Learned, Sinusoidal, None };
 enum class Tying : uint8_t { None, Output, All };
 enum class InitScheme : uint8_t { Gpt2, Xavier };
-// What backward computes again instead of keeping it: nothing; the queries, keys, values and output of every
-// attention; everything inside a block.
+// The activations that backward computes again instead of keeping them: none; the queries, keys, values and output of
+// every attention; all those inside a block.
 enum class Recompute : uint8_t { None, Attention, Block };
 
 template <>
@@ -65,7 +65,7 @@ struct DropoutConfig {
   }
 };
 
-// The shapes and options of both models. Decoder-only if encoder_layers is 0. "0" sizes are derived: see each field.
+// The shapes and options of both models. Decoder-only if encoder_layers is 0. Sizes left at 0 are derived.
 struct TransformerConfig {
   int64_t layers = 4;
   int64_t encoder_layers = 0;
@@ -137,7 +137,7 @@ struct TransformerConfig {
             "Embeddings that share one table: none, output (target with output), all (source, target and output).");
     v.field("scale_embedding", scale_embedding, "Multiply token embeddings by sqrt(width) before positions are added.");
     v.field("dropout", dropout, "Dropout probabilities.");
-    // A run that is resumed has its weights.
+    // A resumed run has its weights already.
     v.field(
         "init", init,
         "gpt2: normal, residual projections divided by the square root of their stack's branches (2 a block, 3 with "
@@ -150,7 +150,7 @@ struct TransformerConfig {
   }
 };
 
-// What a model must know of its data besides its configuration.
+// Sizes that a model takes from its data and not from its configuration.
 struct Vocabularies {
   int64_t source = 0;  // 0 for GPT
   int64_t target = 0;

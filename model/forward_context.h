@@ -10,15 +10,15 @@ namespace weft {
 class KeyValueCache;
 class PackedWeights;
 
-// What layers need to run once: the tape, this step's state, and while decoding the cache.
+// Everything that layers share during one forward pass.
 struct ForwardContext {
   Tape& tape;
   StepState step;
   KeyValueCache* cache = nullptr;
-  // A row's bits do not depend on the rows beside it (decoding): products read packed weights, sums over tp have an
-  // order.
+  // A row's bits do not depend on the rows beside it (decoding): products read packed weights, and sums over tp are in
+  // rank order.
   bool batch_invariant = false;
-  PackedWeights* packed = nullptr;  // where products read packed weights
+  PackedWeights* packed = nullptr;  // null: products read the weights as they are
   Recompute recompute = Recompute::None;
 
   Context& context() const { return tape.context(); }

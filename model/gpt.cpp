@@ -3,13 +3,11 @@
 
 namespace weft {
 
-Gpt::Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-         bool sequence_parallel, const LoraConfig& lora)
-    : Transformer(context, mesh, config, vocabularies, sequence_parallel, lora),
-      embedding_(layer_scope_, "decoder.embedding", vocabularies.target),
-      stack_(layer_scope_, "decoder", config.layers, true, false) {
-  if (config.tying != Tying::None) output_weight_ = embedding_.table();
-  declare_output();
+Gpt::Gpt(Context& context, Mesh& mesh, const ModelSpec& spec)
+    : Transformer(context, mesh, spec),
+      embedding_(layer_scope_, "decoder.embedding", spec.vocabularies.target),
+      decoder_(layer_scope_, {.name = "decoder", .layers = spec.config.layers, .causal = true}) {
+  declare_output(spec.config.tying == Tying::None ? nullptr : embedding_.table());
 }
 
 Var Gpt::hidden(ForwardContext& forward, const ModelBatch& batch) { return decoder(forward, batch.input, {}); }
@@ -17,7 +15,7 @@ Var Gpt::hidden(ForwardContext& forward, const ModelBatch& batch) { return decod
 Var Gpt::states(ForwardContext& forward, const Tokens& texts) { return decoder(forward, texts, {}); }
 
 Var Gpt::decoder(ForwardContext& forward, const Tokens& tokens, const Memory&) {
-  return stack_(forward, embedding_(forward, tokens), tokens, {});
+  return decoder_(forward, embedding_(forward, tokens), tokens, {});
 }
 
 void Gpt::admit(KeyValueCache& cache, const Tokens&, int64_t hypotheses) { cache.add_rows(hypotheses); }

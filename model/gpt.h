@@ -7,8 +7,7 @@ namespace weft {
 // Decoder-only language model (Radford et al. 2019): embedding, causal blocks, output projection.
 class Gpt : public Transformer {
  public:
-  Gpt(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-      bool sequence_parallel, const LoraConfig& lora);
+  Gpt(Context& context, Mesh& mesh, const ModelSpec& spec);
   Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
   Var states(ForwardContext& forward, const Tokens& texts) override;
   void admit(KeyValueCache& cache, const Tokens& source, int64_t hypotheses) override;
@@ -19,7 +18,7 @@ class Gpt : public Transformer {
 
  private:
   Embedding embedding_;
-  Stack stack_;
+  Stack decoder_;
 };
 
 }  // namespace weft

@@ -13,9 +13,9 @@ namespace weft {
 //   replicated tokens        all of them, the same on every tp rank: what products and attention see
 //   sequence-sharded tokens  with sequence parallelism, what the residual stream holds: this tp rank's part of them,
 //                            all parts equally long (the last tokens are padding); without it, the replicated ones
-// Made once for a micro-batch, where the ids are, and shared by everything that works on it.
+// One is made for each micro-batch, beside its ids, and all layers share it.
 struct PackedTokens {
-  // Which row is which, and the rows in the order of their positions (absent if there is no backward).
+  // The dropout id and position of every row; by_position, the rows sorted by position, is absent without a backward.
   struct Rows {
     RowIds ids;
     Tensor by_position;  // i32[rows]
@@ -23,9 +23,9 @@ struct PackedTokens {
   SharedOffsets offsets;
   Tensor tokens;          // i32[count()]
   Tensor by_token;        // i32[count()]: rows sorted by token, then by row; absent if there is no backward
-  Tensor last;            // i32[sequences()]: the last row of each
-  Rows replicated;        // of all tokens
-  Rows residual;          // of the tokens of the residual stream here
+  Tensor last;            // i32[sequences()]: the last row of each sequence
+  Rows replicated;        // every token
+  Rows residual;          // this rank's tokens of the residual stream
   int32_t positions = 0;  // more than any token's position
   int64_t count() const { return offsets->rows(); }
   int64_t sequences() const { return offsets->sequences(); }
@@ -36,10 +36,10 @@ struct TokenInputs {
   std::span<const int32_t> tokens;
   std::span<const int32_t> offsets;              // sequences + 1
   std::span<const int64_t> sequence_ids = {};    // dropout coordinate of each sequence; absent: 0, 1, ...
-  std::span<const int32_t> first_position = {};  // of each sequence's first token; absent: 0 (decoding continues later)
+  std::span<const int32_t> first_position = {};  // position of each sequence's first token; absent: 0
 };
 
-// Of the tokens of the residual stream: this tp rank's part, all of them by default (TensorParallel::residual_part).
+// Which tokens of the residual stream this tp rank holds; all by default (TensorParallel::residual_part).
 struct ResidualPart {
   int rank = 0;
   int ranks = 1;
@@ -48,8 +48,8 @@ struct ResidualPart {
 
 enum class TokenUse : uint8_t { Forward, Backward };
 
-// The arrays of tokens in one piece, whose size is known before they are made: so its memory can be taken, and work be
-// queued that runs beside the upload. What `inputs` shows must stay.
+// The arrays of PackedTokens in one piece. Its size is known before they are made, so that memory can be taken and work
+// be queued that runs beside the upload. The data that `inputs` refers to must outlive this.
 class TokenPacking {
  public:
   TokenPacking(const TokenInputs& inputs, TokenUse use, const ResidualPart& part);
@@ -64,7 +64,7 @@ class TokenPacking {
   int64_t elements_ = 0;
 };
 
-// Uploads all of it at once.
+// Packs and uploads at once.
 Tokens pack_tokens(Context& context, const TokenInputs& inputs, TokenUse use = TokenUse::Forward,
                    const ResidualPart& part = {});
 

@@ -8,16 +8,14 @@
 
 namespace weft {
 
-Seq2Seq::Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-                 bool sequence_parallel, const LoraConfig& lora)
-    : Transformer(context, mesh, config, vocabularies, sequence_parallel, lora),
-      source_embedding_(layer_scope_, "encoder.embedding", vocabularies.source),
-      target_embedding_(layer_scope_, "decoder.embedding", vocabularies.target,
-                        config.tying == Tying::All ? source_embedding_.table() : nullptr),
-      encoder_(layer_scope_, "encoder", config.encoder_layers, false, false),
-      decoder_(layer_scope_, "decoder", config.layers, true, true) {
-  if (config.tying != Tying::None) output_weight_ = target_embedding_.table();
-  declare_output();
+Seq2Seq::Seq2Seq(Context& context, Mesh& mesh, const ModelSpec& spec)
+    : Transformer(context, mesh, spec),
+      source_embedding_(layer_scope_, "encoder.embedding", spec.vocabularies.source),
+      target_embedding_(layer_scope_, "decoder.embedding", spec.vocabularies.target,
+                        spec.config.tying == Tying::All ? source_embedding_.table() : nullptr),
+      encoder_(layer_scope_, {.name = "encoder", .layers = spec.config.encoder_layers}),
+      decoder_(layer_scope_, {.name = "decoder", .layers = spec.config.layers, .causal = true, .cross = true}) {
+  declare_output(spec.config.tying == Tying::None ? nullptr : target_embedding_.table());
 }
 
 void Seq2Seq::prepare_embeddings(DType compute) {

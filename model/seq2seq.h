@@ -8,8 +8,7 @@ namespace weft {
 // output and to what it has written.
 class Seq2Seq : public Transformer {
  public:
-  Seq2Seq(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-          bool sequence_parallel, const LoraConfig& lora);
+  Seq2Seq(Context& context, Mesh& mesh, const ModelSpec& spec);
   Var hidden(ForwardContext& forward, const ModelBatch& batch) override;
   Var states(ForwardContext& forward, const Tokens& texts) override;
   void admit(KeyValueCache& cache, const Tokens& source, int64_t hypotheses) override;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/stack.h"
 
+#include <fmt/format.h>
+
 namespace weft {
 
-Block::Block(LayerScope& scope, const std::string& name, bool causal, bool cross, int layer)
-    : attention_(scope, name + ".attention", causal, layer),
-      cross_(cross ? std::optional<CrossAttention>(std::in_place, scope, name + ".cross", layer) : std::nullopt),
+Block::Block(LayerScope& scope, const StackOptions& stack, int layer)
+    : Block(scope, fmt::format("{}.{}", stack.name, layer), stack, layer) {}
+
+Block::Block(LayerScope& scope, const std::string& name, const StackOptions& stack, int layer)
+    : attention_(scope, name + ".attention", stack.causal, layer),
+      cross_(stack.cross ? std::optional<CrossAttention>(std::in_place, scope, name + ".cross", layer) : std::nullopt),
       ffn_(scope, name + ".ffn") {}
 
 void Block::operator()(ForwardContext& forward, Residual& residual, const Tokens& tokens, const Memory& memory) const {
@@ -14,14 +19,12 @@ void Block::operator()(ForwardContext& forward, Residual& residual, const Tokens
   residual.apply(forward, ffn_, tokens);
 }
 
-Stack::Stack(const LayerScope& outer, const std::string& name, int64_t layers, bool causal, bool cross) {
+Stack::Stack(const LayerScope& outer, const StackOptions& options) {
   LayerScope scope = outer;
-  scope.residual_branches = (cross ? 3 : 2) * layers;
-  blocks_.reserve(static_cast<size_t>(layers));
-  for (int64_t i = 0; i < layers; ++i) {
-    blocks_.emplace_back(scope, name + "." + std::to_string(i), causal, cross, static_cast<int>(i));
-  }
-  if (scope.config.final_norm) final_norm_.emplace(scope, name + ".final_norm");
+  scope.residual_branches = (options.cross ? 3 : 2) * options.layers;
+  blocks_.reserve(static_cast<size_t>(options.layers));
+  for (int64_t i = 0; i < options.layers; ++i) blocks_.emplace_back(scope, options, static_cast<int>(i));
+  if (scope.config.final_norm) final_norm_.emplace(scope, options.name + ".final_norm");
 }
 
 Var Stack::operator()(ForwardContext& forward, const Var& x, const Tokens& tokens, const Memory& memory) const {

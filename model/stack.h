@@ -9,15 +9,24 @@
 
 namespace weft {
 
+struct StackOptions {
+  std::string name;  // of its parameters: NAME.0.attention.qkv.weight
+  int64_t layers = 0;
+  bool causal = false;  // a token attends to itself and those before it
+  bool cross = false;   // every block also attends to the encoder's output
+};
+
 // One block: self-attention, cross-attention in the decoder of a translation model, feed-forward; each a branch of
 // the residual stream.
 class Block {
  public:
-  Block(LayerScope& scope, const std::string& name, bool causal, bool cross, int layer);
+  Block(LayerScope& scope, const StackOptions& stack, int layer);
   void operator()(ForwardContext& forward, Residual& residual, const Tokens& tokens, const Memory& memory) const;
   const CrossAttention& cross() const { return *cross_; }
 
  private:
+  Block(LayerScope& scope, const std::string& name, const StackOptions& stack, int layer);
+
   SelfAttention attention_;
   std::optional<CrossAttention> cross_;
   FeedForward ffn_;
@@ -26,7 +35,7 @@ class Block {
 // Blocks in a row and the final norm.
 class Stack {
  public:
-  Stack(const LayerScope& scope, const std::string& name, int64_t layers, bool causal, bool cross);
+  Stack(const LayerScope& scope, const StackOptions& options);
   // x and the result are [sequence-sharded tokens, width].
   Var operator()(ForwardContext& forward, const Var& x, const Tokens& tokens, const Memory& memory) const;
   const std::vector<Block>& blocks() const { return blocks_; }

@@ -5,7 +5,7 @@
 
 namespace weft {
 
-// The end of a use, whichever way the tape goes: after backward, with a tape that is dropped, or in unwinding. It only
+// The end of a use, however the tape ends: after backward, with a tape that is dropped, or in unwinding. It only
 // counts, so nothing is thrown here; the tape's next progress() starts what has become ready.
 struct ParameterUse::Closing {
   GradientBuckets& buckets;

@@ -12,12 +12,12 @@ namespace weft {
 
 // An activation on the tape: its value, and during backward its gradient once something has contributed to it.
 struct Variable {
-  Tensor value;  // absent once nothing reads it any more, not even backward
+  Tensor value;  // released after its last reader
   Tensor gradient;
   bool needs_gradient = false;
-  // Of the gradient: the model's compute dtype, also where the value is a sum that has not been rounded to it yet.
+  // The model's compute dtype, even if the value is a sum that has not been rounded to it yet.
   DType gradient_dtype = DType::F32;
-  Shape shape = {};  // of both
+  Shape shape = {};  // of value and gradient
 };
 using Var = std::shared_ptr<Variable>;
 

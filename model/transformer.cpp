@@ -11,31 +11,28 @@
 
 namespace weft {
 
-Transformer::Transformer(Context& context, Mesh& mesh, const TransformerConfig& config,
-                         const Vocabularies& vocabularies, bool sequence_parallel, const LoraConfig& lora)
+Transformer::Transformer(Context& context, Mesh& mesh, ModelSpec spec)
     : context_(context),
-      config_(config),
-      vocabularies_(vocabularies),
+      spec_(std::move(spec)),
       registry_(context, mesh),
       packed_weights_(registry_),
-      shards_(mesh.tp(), sequence_parallel),
-      lora_(lora),
-      layer_scope_{registry_, config_, dropout_ids_, shards_, lora_} {}
+      shards_(mesh.tp(), spec_.sequence_parallel),
+      lora_(spec_.lora),
+      layer_scope_{registry_, spec_.config, dropout_ids_, shards_, lora_} {}
 
-// Called by the models once their embeddings exist: `output_weight_` is then set if it is tied.
-void Transformer::declare_output() {
-  const int64_t vocabulary = vocabularies_.target;
+void Transformer::declare_output(const Parameter* tied_weight) {
+  const int64_t vocabulary = spec_.vocabularies.target;
+  output_weight_ = tied_weight;
   if (!output_weight_) {
     output_weight_ = &registry_.add({.name = "output.weight",
-                                     .shape = {vocabulary, config_.width},
-                                     .init = layer_scope_.weight_init(config_.width, vocabulary),
+                                     .shape = {vocabulary, spec_.config.width},
+                                     .init = layer_scope_.weight_init(spec_.config.width, vocabulary),
                                      .decays = true,
                                      .placement = sharded(MeshAxis::Tp, 0),
                                      .padded = true});
   }
-  if (config_.output_bias) {
-    output_bias_ = &registry_.add(
-        {.name = "output.bias", .shape = {vocabulary}, .placement = sharded(MeshAxis::Tp, 0), .padded = true});
+  if (spec_.config.output_bias) {
+    output_bias_ = &registry_.add({.name = "output.bias", .shape = {vocabulary}, .placement = sharded(MeshAxis::Tp, 0), .padded = true});
   }
 }
 
@@ -46,13 +43,13 @@ void Transformer::freeze_all_but_adapters() {
   }
 }
 
-void Transformer::allocate(Precision precision, bool training, const Sharding& sharding) {
-  registry_.allocate(precision, training, sharding);
+void Transformer::allocate(Precision precision, Purpose purpose, const Sharding& sharding) {
+  registry_.allocate(precision, purpose, sharding);
   prepare_embeddings(compute_dtype(precision));
 }
 
 int64_t Transformer::kv_width() const {
-  return 2 * shards_.share(config_.derived_kv_heads(), "model.kv_heads") * config_.derived_head_dim();
+  return 2 * shards_.share(spec_.config.derived_kv_heads(), "model.kv_heads") * spec_.config.derived_head_dim();
 }
 
 void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double smoothing, const LossSums& sums) {
@@ -65,7 +62,7 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
   const Tensor loss = context_.empty({n}, acc_dtype), nll = context_.empty({n}, acc_dtype);
   const ParameterUse weight = tape.use(output_weight_), bias = tape.use(output_bias_);
   OutputLoss args{.tp = &shards_.communicator(),
-                  .vocabulary = vocabularies_.target,
+                  .vocabulary = spec_.vocabularies.target,
                   .hidden = h->value,
                   .weight = weight.value(),
                   .packed = forward.packed ? forward.packed->of(weight.value()) : nullptr,
@@ -87,9 +84,9 @@ void Transformer::loss(ForwardContext& forward, const ModelBatch& batch, double 
 }
 
 std::unique_ptr<KeyValueCache> Transformer::make_cache(const DecodingRoom& room) {
-  auto cache = std::make_unique<KeyValueCache>(context_, config_.layers, room.slots, room.capacity, kv_width(),
+  auto cache = std::make_unique<KeyValueCache>(context_, spec_.config.layers, room.slots, room.capacity, kv_width(),
                                                compute_dtype(registry_.precision()));
-  if (config_.encoder_layers > 0) cache->make_memory(room.sources, std::max<int64_t>(1, room.longest_source));
+  if (spec_.config.encoder_layers > 0) cache->make_memory(room.sources, std::max<int64_t>(1, room.longest_source));
   return cache;
 }
 
@@ -121,7 +118,7 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   gather_rows(context_, h->value, packed->last, last);
   const DType acc_dtype = accumulator_of(last.dtype());  // as in the loss: search tells near logits apart
   // One rank leaves the padding out of the product; several gather their parts with it.
-  const int64_t columns = shards_.active() ? output_weight_->local_shape()[0] : vocabularies_.target;
+  const int64_t columns = shards_.active() ? output_weight_->local_shape()[0] : spec_.vocabularies.target;
   const Tensor logits = context_.empty({last.size(0), columns}, acc_dtype);
   linear_of_pass(forward, {.x = last,
                            .weight = output_weight_->value().slice(0, columns),
@@ -131,21 +128,19 @@ Tensor Transformer::decode(KeyValueCache& cache, std::span<const int32_t> tokens
   Communicator& tp = shards_.communicator();
   const Tensor parts = context_.empty({tp.size(), last.size(0), columns}, acc_dtype);
   tp.all_gather(logits, parts);
-  const Tensor whole = context_.empty({last.size(0), vocabularies_.target}, acc_dtype);
+  const Tensor whole = context_.empty({last.size(0), spec_.vocabularies.target}, acc_dtype);
   join_columns(context_, parts, whole);  // without the padding
   return whole;
 }
 
-std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies, bool sequence_parallel,
-                                        const LoraConfig& lora) {
+std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const ModelSpec& spec) {
   std::unique_ptr<Transformer> model;
-  if (config.encoder_layers == 0) {
-    model = std::make_unique<Gpt>(context, mesh, config, vocabularies, sequence_parallel, lora);
+  if (spec.config.encoder_layers == 0) {
+    model = std::make_unique<Gpt>(context, mesh, spec);
   } else {
-    model = std::make_unique<Seq2Seq>(context, mesh, config, vocabularies, sequence_parallel, lora);
+    model = std::make_unique<Seq2Seq>(context, mesh, spec);
   }
-  if (lora.active()) model->freeze_all_but_adapters();
+  if (spec.lora.active()) model->freeze_all_but_adapters();
   return model;
 }
 

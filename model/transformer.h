@@ -26,12 +26,20 @@ struct LossSums {
   Tensor nll;   // without
 };
 
-// What a cache is made for.
+// The size of a cache.
 struct DecodingRoom {
   int64_t slots = 0;           // hypotheses alive at once
   int64_t capacity = 0;        // positions of each
   int64_t sources = 0;         // translation: sentences alive at once
   int64_t longest_source = 0;  // in tokens
+};
+
+// Everything that decides which parameters a model has.
+struct ModelSpec {
+  TransformerConfig config;
+  Vocabularies vocabularies;
+  LoraConfig lora;
+  bool sequence_parallel = false;
 };
 
 // A transformer with an output projection: Gpt has a decoder stack alone, Seq2Seq an encoder before it. Model code
@@ -42,8 +50,8 @@ class Transformer {
   Transformer(const Transformer&) = delete;
   Transformer& operator=(const Transformer&) = delete;
 
-  const TransformerConfig& config() const { return config_; }
-  const Vocabularies& vocabularies() const { return vocabularies_; }
+  const TransformerConfig& config() const { return spec_.config; }
+  const Vocabularies& vocabularies() const { return spec_.vocabularies; }
   ParameterRegistry& parameters() { return registry_; }
   Context& context() { return context_; }
   // How the residual stream's tokens are divided in training and evaluation, for pack_tokens().
@@ -51,7 +59,7 @@ class Transformer {
 
   // Buffers and constant tables; then initialise() the registry or load a checkpoint.
   void freeze_all_but_adapters();
-  void allocate(Precision precision, bool training, const Sharding& sharding = {});
+  void allocate(Precision precision, Purpose purpose, const Sharding& sharding = {});
 
   // Forward to the loss. If the tape records, the output layer's gradients are made too, scaled by the step's
   // inverse_divisor, and tape.backward() does the rest.
@@ -67,27 +75,26 @@ class Transformer {
   // sentence (Seq2Seq; the encoder runs here) or `hypotheses` of them (GPT; `source` is null).
   std::unique_ptr<KeyValueCache> make_cache(const DecodingRoom& room);
   virtual void admit(KeyValueCache& cache, const Tokens& source, int64_t hypotheses) = 0;
-  // Both at once, with room for `slots` hypotheses, each of `capacity` positions.
+  // make_cache() and admit(), with room for `slots` hypotheses, each of `capacity` positions.
   std::unique_ptr<KeyValueCache> begin_decoding(const Tokens& source, int64_t hypotheses, int64_t slots,
                                                 int64_t capacity);
   // Feeds each alive hypothesis its new tokens and returns the logits after the last of them, f32 (f64 in f64 runs)
   // [alive hypotheses, vocabulary], whole rows on each rank of tp. Bit-identical whatever is decoded together.
   Tensor decode(KeyValueCache& cache, std::span<const int32_t> tokens, std::span<const int32_t> offsets);
-  // What decoding's products read, and those of loss() too once they are asked for in a format of their own.
+  // Read by decoding's products, and by those of loss() too if a format other than Own was set.
   PackedWeights& packed_weights() { return packed_weights_; }
 
  protected:
-  Transformer(Context& context, Mesh& mesh, const TransformerConfig& config, const Vocabularies& vocabularies,
-              bool sequence_parallel, const LoraConfig& lora);
-  void declare_output();
+  Transformer(Context& context, Mesh& mesh, ModelSpec spec);
+  // Last in a model's constructor. The output projection has a weight of its own, or that of a table tied to it.
+  void declare_output(const Parameter* tied_weight);
   virtual Var decoder(ForwardContext& forward, const Tokens& tokens, const Memory& memory) = 0;
   virtual void prepare_embeddings(DType compute) = 0;
   // Features of a position's keys and values here.
   int64_t kv_width() const;
 
   Context& context_;
-  TransformerConfig config_;
-  Vocabularies vocabularies_;
+  ModelSpec spec_;
   ParameterRegistry registry_;
   PackedWeights packed_weights_;
   DropoutIds dropout_ids_;
@@ -100,8 +107,6 @@ class Transformer {
 
 // Gpt if config.encoder_layers is 0, Seq2Seq otherwise. With adapters everything else is frozen; ConfigError if one of
 // their targets names no product.
-std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const TransformerConfig& config,
-                                        const Vocabularies& vocabularies, bool sequence_parallel = false,
-                                        const LoraConfig& lora = {});
+std::unique_ptr<Transformer> make_model(Context& context, Mesh& mesh, const ModelSpec& spec);
 
 }  // namespace weft

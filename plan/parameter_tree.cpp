@@ -28,7 +28,8 @@ void append(std::string& text, const std::string& name, const TreeNode& branch, 
 std::string parameter_tree(const JobConfig& job) {
   Context context({.kind = DeviceKind::Meta});
   Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, job.model, planned_vocabularies(job), false, job.lora);
+  const auto model =
+      make_model(context, mesh, {.config = job.model, .vocabularies = planned_vocabularies(job), .lora = job.lora});
   TreeNode root;
   for (const auto& parameter : model->parameters().parameters()) {
     const ParameterSpec& spec = parameter->spec();

@@ -55,7 +55,7 @@ TrainResult Trainer::result() const {
           .max_steps = end_.max_steps,
           .last_checkpoint = saves_.last_checkpoint(),
           .best_loss = state_.best_loss,
-          .best_bleu = state_.best_bleu,
+          .best_score = state_.best_score,
           .out_of_time = out_of_time_};
 }
 

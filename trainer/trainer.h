@@ -24,9 +24,9 @@ struct TrainResult {
   int64_t step = 0;
   int64_t max_steps = 0;
   std::optional<fs::path> last_checkpoint;
-  double best_loss = 0;             // of the best evaluation; infinity if there was none
-  std::optional<double> best_bleu;  // of it too, where evaluation.metric is bleu
-  bool out_of_time = false;         // Preempted, and by rank 0's clock train.max_time is nearly over
+  double best_loss = 0;              // of the best evaluation; infinity if there was none
+  std::optional<double> best_score;  // of it too, if a metric of translations decides
+  bool out_of_time = false;          // Preempted, and by rank 0's clock train.max_time is nearly over
 };
 
 // What a rank hears from outside while it trains.

@@ -34,8 +34,8 @@ struct Continuation {
   int32_t token;
 };
 
-// Of two alike, the one found first. A translation that was cut is none, so those that are complete come before it; a
-// text that a language model goes on with is cut somewhere, whatever it is.
+// Of equal ones, the first found wins. Complete translations come before those that were cut; texts of a language
+// model, which are cut somewhere anyway, are ranked together.
 bool ranks_before(const SearchInput& input, const Hypothesis& a, const Hypothesis& b) {
   const bool a_complete = is_complete(a.ending), b_complete = is_complete(b.ending);
   return input.source_length && a_complete != b_complete ? a_complete : a.score > b.score;
@@ -134,7 +134,7 @@ class BeamSearch {
     return continuations;
   }
 
-  // The best `beam` continuations that go on become the living ones; an end among the best `beam` of all is kept.
+  // The best `beam` continuations that do not end become the living ones; an end among the best `beam` of all is kept.
   void choose(Sentence& sentence, std::vector<Continuation>& all, int32_t first_row) {
     std::sort(all.begin(), all.end(), [](const Continuation& a, const Continuation& b) {
       if (a.ranking != b.ranking) return a.ranking > b.ranking;

@@ -40,7 +40,7 @@ class NextTokenModel {
   virtual void reorder(std::span<const int32_t> parents) = 0;
 };
 
-// What a search needs of the model that decodes a batch.
+// The model that decodes a batch, as a search sees it.
 struct DecodingBatch {
   std::span<const int64_t> sentences;  // indices into the inputs, in the order in which they are admitted
   int64_t max_sentences = 0;           // alive at once

@@ -15,8 +15,8 @@ namespace weft {
 // Throws ConfigError if the prompt and what is forced do not fit.
 int64_t max_new_tokens(const SearchConfig& config, const SearchInput& input, int64_t max_length);
 
-// What may not come next, sorted and distinct: suppressed tokens, the end token before min_length, and every token
-// that would complete an n-gram which prompt and text hold already. (The end token never breaks the n-gram rule.)
+// Tokens that may not come next, sorted and distinct: suppressed tokens, the end token before min_length, and every
+// token that would complete an n-gram which prompt and text hold already. (The end token never breaks the n-gram rule.)
 std::vector<int32_t> blocked_tokens(const SearchConfig& config, const SearchTokens& tokens,
                                     std::span<const int32_t> prompt, std::span<const int32_t> text);
 

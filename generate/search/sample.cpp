@@ -53,7 +53,7 @@ class SampleSearch {
   }
 
  private:
-  // Extends every text by one token; those that go on are the model's rows from now on.
+  // Extends every text by one token; those that continue are the model's rows from now on.
   void grow(const std::vector<int32_t>& rows) {
     const std::vector<SampledToken> choices = choose(rows);
     std::vector<int32_t> parents;

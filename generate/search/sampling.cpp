@@ -44,7 +44,7 @@ std::optional<SampledToken> draw_among(const TokenAnswer& answer, bool all, doub
   return sampled(answer, std::min<int64_t>(drawn - cumulative.begin(), kept - 1));
 }
 
-// Of the whole distribution, or of the most probable token.
+// Draws from the whole distribution, or takes the most probable token.
 std::vector<SampledToken> take_one(NextTokenModel& model, const std::vector<TokenQuestion>& questions,
                                    const SearchConfig& config) {
   const bool draw = config.temperature >= kColdest;

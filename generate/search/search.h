@@ -15,7 +15,7 @@ namespace weft {
 // One text to continue or sentence to translate.
 struct SearchInput {
   int64_t id = 0;               // its random stream: samples depend on (seed, id, sample, position) and nothing else
-  std::vector<int32_t> prompt;  // what the decoder is fed first: a start token, or a text to continue; not empty
+  std::vector<int32_t> prompt;  // fed to the decoder first: a start token, or a text to continue; not empty
   std::optional<int64_t> source_length;  // tokens of the source; none for language models. 0 gives an empty text.
   // What the text begins with, by force: these tokens are counted and scored as those that the search chose, and no
   // rule holds for them. An end token may be the last.
@@ -31,10 +31,10 @@ struct SearchTokens {
   std::function<bool(std::span<const int32_t>)> stops;
 };
 
-// Who follows a search, on the thread that searches.
+// Callbacks that follow a search, on the thread that searches.
 struct SearchListener {
-  std::function<void(int64_t done)> progress;  // whenever an input is done: how many are
-  // Greedy search and sampling: the first text of an input, named by its id, has grown by a token and goes on.
+  std::function<void(int64_t done)> progress;  // after each finished input: how many are
+  // Greedy search and sampling: the first text of an input, named by its id, has grown by a token and continues.
   std::function<void(int64_t input, std::span<const int32_t> text)> grown;
 };
 

@@ -40,7 +40,7 @@ Lists blocked_of(std::span<const TokenQuestion> questions, int64_t vocabulary) {
   return lists;
 }
 
-// What a device does not look at.
+// Fields that a device does not read.
 void check(const TokenQuestion& question, const Tensor& logits) {
   require<InternalError>(question.row >= 0 && question.row < logits.rows(), "a question about row {} of {}",
                          question.row, logits);

@@ -7,7 +7,7 @@
 #include "job/dataset_checks.h"
 #include "launch/choice_option.h"
 #include "launch/commands.h"
-#include "launch/help.h"
+#include "launch/metric_options.h"
 #include "launch/search_options.h"
 
 namespace weft {
@@ -17,7 +17,7 @@ struct EvaluateArguments {
   JobArguments job;
   EvaluateOptions options;
   SearchArguments search;
-  std::vector<std::string> bleu, chrf;
+  MetricArguments metrics;
   std::string checkpoint, translations;
   bool json = false;
   MeshLayout replica;
@@ -28,11 +28,9 @@ EvaluateOptions options_of(const EvaluateArguments& a) {
   EvaluateOptions options = a.options;
   options.checkpoint = a.checkpoint;
   options.overrides = a.job.overrides;
-  if (a.search.given() || !a.bleu.empty() || !a.chrf.empty() || !a.translations.empty()) {
-    options.translation = {.search = a.search.config(),
-                           .bleu = read_options<BleuConfig>("--bleu", a.bleu),
-                           .chrf = read_options<ChrfConfig>("--chrf", a.chrf),
-                           .output = a.translations};
+  if (a.search.given() || a.metrics.given() || !a.translations.empty()) {
+    options.translation = TranslationOptions{
+        .search = a.search.config(), .metrics = every_metric(a.metrics.settings()), .output = a.translations};
   }
   return options;
 }
@@ -62,13 +60,13 @@ ExitCode evaluate(const EvaluateArguments& a) {
 }  // namespace
 
 void add_evaluate_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("evaluate", "Perplexity of a split; for translation also BLEU and chrF of a search's output.");
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Perplexity of a split; for translation also BLEU, chrF and the other metrics of a search's output.");
   auto a = std::make_shared<EvaluateArguments>();
   command->footer(
       "  weft evaluate job.yaml --split valid\n"
       "  weft evaluate --checkpoint runs/NAME --best --beam 4 --bleu lowercase=true --json\n\n" +
-      a->search.help() + "\n" + fields_help<BleuConfig>("--bleu") + "\n" + fields_help<ChrfConfig>("--chrf"));
+      a->search.help() + "\n" + metrics_help());
   command->add_option("job", a->job.path, "The job: its run directory and dataset");
   command->add_option("--set", a->job.overrides, "Change one field of the job")->type_name("KEY=VALUE");
   command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint");
@@ -85,8 +83,7 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   a->search.add_to(*command);
   add_device_option(*command, a->device);
   add_weights_option(*command, a->options.compute.weights);
-  command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
-  command->add_option("--chrf", a->chrf, "A field of chrF: --chrf word_order=2")->type_name("KEY=VALUE");
+  a->metrics.add_to(*command);
   command->add_option("--translations", a->translations, "File to write the translations to");
   command->add_option("--tp", a->replica.tp, "Under MPI: ranks that share the model; the others divide the split")
       ->check(CLI::PositiveNumber)

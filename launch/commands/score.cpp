@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/config/reader.h"
 #include "base/log.h"
 #include "launch/commands.h"
-#include "launch/help.h"
+#include "launch/metric_options.h"
 #include "metrics/file_scores.h"
 
 namespace weft {
@@ -15,8 +13,8 @@ namespace {
 struct ScoreArguments {
   std::vector<std::string> hypotheses = {"-"};
   std::vector<std::string> references;
-  std::vector<ScoreMetric> metrics = {ScoreMetric::Bleu};
-  std::vector<std::string> bleu, chrf, ter;
+  std::vector<std::string> metrics = {std::string(metric_table().front().name)};
+  MetricArguments settings;
   bool confidence = false;
   BootstrapConfig bootstrap;
   bool json = false;
@@ -24,11 +22,10 @@ struct ScoreArguments {
 
 ExitCode score(const ScoreArguments& a) {
   FileScoreOptions options{.hypotheses = {a.hypotheses.begin(), a.hypotheses.end()},
-                           .references = {a.references.begin(), a.references.end()},
-                           .metrics = a.metrics,
-                           .bleu = read_options<BleuConfig>("--bleu", a.bleu),
-                           .chrf = read_options<ChrfConfig>("--chrf", a.chrf),
-                           .ter = read_options<TerConfig>("--ter", a.ter)};
+                           .references = {a.references.begin(), a.references.end()}};
+  for (const std::string& name : a.metrics) {
+    options.metrics.push_back(make_metric(find_metric(name), a.settings.settings()));
+  }
   if (a.confidence) options.bootstrap = a.bootstrap;
   const FileScores scores = score_files(options);
   for (const std::string& warning : scores.warnings) log_warning("{}", warning);
@@ -43,14 +40,14 @@ ExitCode score(const ScoreArguments& a) {
 }  // namespace
 
 void add_score_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("score", "BLEU, chrF and TER of text files, with intervals and comparisons.");
+  CLI::App* command =
+      app.add_subcommand("score", "BLEU, chrF and other metrics of text files, with intervals and comparisons.");
   auto a = std::make_shared<ScoreArguments>();
   command->footer(
       "  weft score --hypotheses out.txt --reference ref.txt\n"
       "  weft translate --checkpoint runs/NAME <src.txt | weft score --reference ref.txt --metrics bleu chrf++ ter\n"
       "  weft score --hypotheses old.txt --hypotheses new.txt --reference a.txt --reference b.txt --paired-bs\n\n" +
-      fields_help<BleuConfig>("--bleu") + "\n" + fields_help<ChrfConfig>("--chrf") + "\n" +
-      fields_help<TerConfig>("--ter"));
+      metrics_help());
   command
       ->add_option("--hypotheses", a->hypotheses, "A system's texts, a line each (may be gzipped); -: standard input")
       ->type_name("FILE")
@@ -60,14 +57,10 @@ void add_score_command(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->required();
-  std::map<std::string, ScoreMetric> metrics;
-  for (const auto& [name, metric] : EnumNames<ScoreMetric>::kNames) metrics.emplace(name, metric);
-  command->add_option("--metrics", a->metrics, "bleu (the default), chrf, chrf++, ter: any of them")
-      ->transform(CLI::CheckedTransformer(metrics).description(""))
-      ->type_name("METRIC");
-  command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=zh")->type_name("KEY=VALUE");
-  command->add_option("--chrf", a->chrf, "A field of chrF: --chrf word_order=2")->type_name("KEY=VALUE");
-  command->add_option("--ter", a->ter, "A field of TER: --ter normalized=true")->type_name("KEY=VALUE");
+  command->add_option("--metrics", a->metrics, "One or more of those below")
+      ->type_name("METRIC")
+      ->capture_default_str();
+  a->settings.add_to(*command);
   CLI::Option* confidence = command->add_flag(
       "--confidence,--paired-bs", a->confidence,
       "Mean and 95 % interval by bootstrap; of several systems also a paired test of each against the first");

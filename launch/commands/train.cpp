@@ -29,8 +29,10 @@ ResumeChoice resume_choice(const std::string& text) {
   return {.kind = ResumeChoice::Kind::Path, .path = text};
 }
 
-std::string describe_best(const TrainResult& result) {
-  if (result.best_bleu) return fmt::format("; best validation BLEU {:.2f}", *result.best_bleu);
+std::string describe_best(const EvaluationConfig& evaluation, const TrainResult& result) {
+  if (result.best_score) {
+    return fmt::format("; best validation {} {:.2f}", evaluation.make_metric()->name(), *result.best_score);
+  }
   if (std::isfinite(result.best_loss)) return fmt::format("; best validation loss {:.4f}", result.best_loss);
   return "";
 }
@@ -53,7 +55,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
              result.max_steps, result.last_checkpoint->string());
   } else if (result.last_checkpoint) {
     log_info("done: step {} of {}; last checkpoint {}{}", result.step, result.max_steps,
-             result.last_checkpoint->string(), describe_best(result));
+             result.last_checkpoint->string(), describe_best(job.evaluation, result));
   }
   return result.exit;
 }

@@ -56,7 +56,7 @@ Linear::Options output_projection(const LayerScope& b, const std::string& name) 
           .sharding = LinearSharding::RowParallel};
 }
 
-// What one attention reads and leaves for its backward; qkv, or q and kv.
+// Everything that one attention's backward reads; qkv in self-attention, q and kv in cross-attention.
 struct Saved {
   Var qkv, q, kv, out;
   Tensor log_sum;

@@ -11,7 +11,7 @@ namespace weft {
 // The encoder's output, as the decoder's cross-attention sees it; empty for a stack without one.
 struct Memory {
   Var states;     // [replicated tokens, width] (TensorParallel::copy_or_gather)
-  Tokens tokens;  // of the source
+  Tokens tokens;  // the source's
 };
 
 // Multi-head attention: packed query-key-value product, attention over ragged sequences, output product.

@@ -3,11 +3,21 @@
 
 #include <cmath>
 
+#include "base/enum_table.h"
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/embed.h"
 #include "kernels/transfer.h"
 
 namespace weft {
+namespace {
+
+// The table whose rows are added to the tokens': none, parameters, or constants. Every kind of positions is listed.
+enum class PositionTable : uint8_t { None, Learned, Constant };
+constexpr EnumTable<Positions, PositionTable> kPositionTable = {{Positions::Learned, PositionTable::Learned},
+                                                                {Positions::Sinusoidal, PositionTable::Constant},
+                                                                {Positions::None, PositionTable::None}};
+
+}  // namespace
 
 Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabulary, const Parameter* shared_table)
     : config_(scope.config), table_(shared_table), shards_(scope.shards), dropout_id_(scope.dropout_id(name)) {
@@ -21,7 +31,7 @@ Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabul
                                   .placement = sharded(MeshAxis::Tp, 0),
                                   .padded = true});
   }
-  if (c.positions == Positions::Learned) {
+  if (kPositionTable[c.positions] == PositionTable::Learned) {
     learned_ = &scope.registry.add({.name = name + ".positions",
                                     .shape = {c.max_length, c.width},
                                     .init = scope.embedding_init(c.width),
@@ -38,7 +48,7 @@ Embedding::Embedding(LayerScope& scope, const std::string& name, int64_t vocabul
 }
 
 void Embedding::prepare(Context& context, DType compute) {
-  if (config_.positions != Positions::Sinusoidal) return;
+  if (kPositionTable[config_.positions] != PositionTable::Constant) return;
   const std::vector<float> values =
       sinusoids(config_.max_length, config_.width, config_.sinusoid_form, config_.sinusoid_base);
   const Tensor exact = to_device(context, std::span<const float>(values)).view({config_.max_length, config_.width});
@@ -47,8 +57,9 @@ void Embedding::prepare(Context& context, DType compute) {
 }
 
 Var Embedding::operator()(ForwardContext& forward, const Tokens& tokens) const {
-  require<InternalError>(config_.positions == Positions::None || tokens->positions <= config_.max_length,
-                         "a token's position lies outside the table of {}", config_.max_length);
+  require<InternalError>(
+      kPositionTable[config_.positions] == PositionTable::None || tokens->positions <= config_.max_length,
+      "a token's position lies outside the table of {}", config_.max_length);
   if (!projection_ && !shards_.active()) return lookup(forward, tokens, true);
   const Var x = shards_.reduce_or_scatter(forward, lookup(forward, tokens, false), tokens);
   return add_positions(forward, projection_ ? (*projection_)(forward, x, tokens) : x, tokens);

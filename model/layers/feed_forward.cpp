@@ -4,7 +4,7 @@
 namespace weft {
 namespace {
 
-// What the two products leave for their backward.
+// Everything that the backward of the two products reads.
 struct Saved {
   Var x, y;
   Tensor pre, hidden;  // before and after activation and dropout
@@ -17,7 +17,7 @@ struct Saved {
 void backward(const Tape& tape, const Saved& s) {
   Context& context = tape.context();
   const Tensor dpre = context.empty(s.hidden.shape(), s.hidden.dtype());
-  // What an adapter brings to the gradient of `hidden` must be there before that becomes the gradient of `pre`.
+  // The adapter's part of the gradient of `hidden` must be there before that becomes the gradient of `pre`.
   s.down_lora.backward(context, s.y->gradient, {dpre, Accumulate::Overwrite});
   linear_backward(context, {.dy = s.y->gradient,
                             .x = s.hidden,

@@ -14,8 +14,13 @@ uint64_t DropoutIds::add(const std::string& name) {
 }
 
 Init LayerScope::weight_init(int64_t in, int64_t out) const {
-  if (config.init == InitScheme::Xavier) return Init::uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
-  return Init::normal(config.init_std);
+  switch (config.init) {
+    case InitScheme::Gpt2:
+      return Init::normal(config.init_std);
+    case InitScheme::Xavier:
+      return Init::uniform(std::sqrt(6.0 / static_cast<double>(in + out)));
+  }
+  throw InternalError("no such scheme of initial weights");
 }
 
 Init LayerScope::residual_init(int64_t in, int64_t out) const {

@@ -22,7 +22,7 @@ class DropoutIds {
   std::set<uint64_t> ids_;
 };
 
-// What constructors of layers share.
+// Shared by the constructors of a model's layers.
 struct LayerScope {
   ParameterRegistry& registry;
   const TransformerConfig& config;
@@ -34,7 +34,7 @@ struct LayerScope {
 
   // The id of a dropout site, named like a parameter: "decoder.3.attention.residual".
   uint64_t dropout_id(const std::string& name) const { return dropout_ids.add(name); }
-  // Of a product's weight; of one whose output joins the residual stream; of an embedding table.
+  // Initial values of a product's weight, of one whose output joins the residual stream, and of an embedding table.
   Init weight_init(int64_t in, int64_t out) const;
   Init residual_init(int64_t in, int64_t out) const;
   Init embedding_init(int64_t width) const;

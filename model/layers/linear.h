@@ -11,7 +11,7 @@
 
 namespace weft {
 
-// linear_forward as the pass wants it: with the packed weight, if it has packed weights.
+// linear_forward, with the packed weight if this pass has packed weights.
 void linear_of_pass(ForwardContext& forward, LinearForward args);
 
 // How tensor parallelism divides a product.

@@ -21,7 +21,7 @@ inline bool is_adapter(std::string_view parameter) {
   return parameter.ends_with(kLoraA) || parameter.ends_with(kLoraB);
 }
 
-// Which products of a model get an adapter.
+// Decides which products of a model get an adapter.
 class LoraSites {
  public:
   explicit LoraSites(const LoraConfig& config) : config_(config) {}
@@ -48,7 +48,7 @@ class Lora {
   };
   Lora(LayerScope& scope, const Options& options);
 
-  // What the backward of one use needs.
+  // One use's part of forward, kept for its backward.
   struct Use {
     const Lora* lora = nullptr;  // null: there is no adapter
     ParameterUse a, b;

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/layers/residual.h"
 
+#include "base/enum_table.h"
 #include "kernels/ops/residual_norm.h"
 
 namespace weft {
+namespace {
+
+// Whether a branch's norm comes before its body.
+constexpr EnumTable<NormPlacement, bool> kNormComesFirst = {{NormPlacement::Pre, true}, {NormPlacement::Post, false}};
+
+}  // namespace
 
 Branch::Branch(LayerScope& scope, const std::string& name)
     : norm_(scope, name + "_norm"),
-      pre_norm_(scope.config.norm_placement == NormPlacement::Pre),
+      pre_norm_(kNormComesFirst[scope.config.norm_placement]),
       dropout_(scope.config.dropout.residual),
       dropout_id_(scope.dropout_id(name + ".residual")) {}
 
@@ -20,15 +27,15 @@ void Residual::add(ForwardContext& forward, const Branch& branch, Var output, co
                    const Tokens& tokens) {
   pending_ = std::move(output);
   bias_ = bias, dropout_ = branch.dropout_, dropout_id_ = branch.dropout_id_;
-  if (!branch.pre_norm_) value_ = join(forward, &branch.norm_, tokens, false);
+  if (!branch.pre_norm_) value_ = join(forward, tokens, &branch.norm_);
 }
 
 Var Residual::normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens) {
-  return join(forward, &norm, tokens, true);
+  return join(forward, tokens, &norm);
 }
 
 Var Residual::value(ForwardContext& forward, const Tokens& tokens) {
-  if (pending_) join(forward, nullptr, tokens, true);
+  if (pending_) join(forward, tokens);
   return value_;
 }
 
@@ -53,7 +60,7 @@ void Residual::segment(ForwardContext& forward, const Var& memory, const Body& b
 
 namespace {
 
-// What one residual_norm leaves for its backward.
+// Everything that the backward of one residual_norm reads.
 struct Saved {
   Var x, residual, sum, normed;  // residual, normed: null if there is no sum, no norm
   Tensor mean, rstd;
@@ -85,8 +92,9 @@ void backward(Tape& tape, const Saved& s) {
 
 }  // namespace
 
-// One residual_norm: what is absent (branch, norm) is left out. With keep_sum the stream's value becomes the sum.
-Var Residual::join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum) {
+// Joins the waiting branch, if any, in one residual_norm. The stream's value becomes the sum; its norm is returned, or
+// null without one.
+Var Residual::join(ForwardContext& forward, const Tokens& tokens, const Norm* norm) {
   Tape& tape = forward.tape;
   Context& context = tape.context();
   Saved s{.x = pending_ ? pending_ : value_, .residual = pending_ ? value_ : nullptr};
@@ -116,7 +124,7 @@ Var Residual::join(ForwardContext& forward, const Norm* norm, const Tokens& toke
   // The sum is what backward reads, of the branch's output only the shape. A segment's first pass leaves it to the
   // second.
   if (pending_ && tape.recording()) s.x->value = {};
-  if (keep_sum) value_ = s.sum;
+  value_ = s.sum;
   pending_ = nullptr;
   Var normed = s.normed;
   tape.push([&tape, s = std::move(s)] { backward(tape, s); });

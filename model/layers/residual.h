@@ -39,8 +39,9 @@ class Residual {
     const Var x = branch_input(forward, branch, tokens);
     add(forward, branch, sublayer(forward, x, tokens, inputs...), sublayer.output_bias(), tokens);
   }
-  Var value(ForwardContext& forward, const Tokens& tokens);                     // joins without a norm
-  Var normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens);  // joins, returns norm(value)
+  // The stream once the waiting branch has joined it, and the norm of that.
+  Var value(ForwardContext& forward, const Tokens& tokens);
+  Var normed(ForwardContext& forward, const Norm& norm, const Tokens& tokens);
 
   // Runs body(forward, residual, memory), which may use the stream and the memory alone, as a recomputed segment.
   using Body = std::function<void(ForwardContext&, Residual&, const Var& memory)>;
@@ -49,7 +50,7 @@ class Residual {
  private:
   Var branch_input(ForwardContext& forward, const Branch& branch, const Tokens& tokens);
   void add(ForwardContext& forward, const Branch& branch, Var output, const Parameter* bias, const Tokens& tokens);
-  Var join(ForwardContext& forward, const Norm* norm, const Tokens& tokens, bool keep_sum);
+  Var join(ForwardContext& forward, const Tokens& tokens, const Norm* norm = nullptr);
 
   Var value_, pending_;  // pending: the branch that has not joined, or null
   const Parameter* bias_ = nullptr;

@@ -131,8 +131,9 @@ void ParameterRegistry::freeze(const Parameter& parameter) {
   parameters_[parameter.index()]->spec_.frozen = true;
 }
 
-void ParameterRegistry::allocate(Precision precision, bool training, const Sharding& sharding) {
+void ParameterRegistry::allocate(Precision precision, Purpose purpose, const Sharding& sharding) {
   precision_ = precision;
+  const bool training = purpose == Purpose::Training;
   const DType compute = compute_dtype(precision);
   const DType acc_dtype = accumulator_of(compute);
   std::vector<int64_t> sizes;

@@ -59,6 +59,9 @@ class Parameter {
 enum class Precision : uint8_t { Fp32, Bf16, Fp64 };
 DType compute_dtype(Precision precision);
 
+// What a model's memory is for: Training also holds gradients, and divides them and the optimizer's state.
+enum class Purpose : uint8_t { Training, Inference };
+
 class ParameterRegistry {
  public:
   ParameterRegistry(Context& context, Mesh& mesh) : context_(context), mesh_(mesh) {}
@@ -68,8 +71,9 @@ class ParameterRegistry {
   Parameter& add(ParameterSpec spec);
   // Before allocate().
   void freeze(const Parameter& parameter);
-  // Allocates flat buffers for values, and for training also for gradients. No parameter can be added afterwards.
-  void allocate(Precision precision, bool training, const Sharding& sharding = {});
+  // Allocates flat buffers for values, and for training also for gradients; only training is sharded. No parameter can
+  // be added afterwards.
+  void allocate(Precision precision, Purpose purpose, const Sharding& sharding = {});
   void initialise(uint64_t seed);
   // The compute values of an owned range, if they are copies of its masters in another dtype, else absent: an update of
   // the masters writes them too. start_weight_gather() then starts gathering the other replicas' shares of its bucket,

@@ -241,9 +241,8 @@ TEST(BenchJobs, NamedModelsHaveTheKnownParameters) {
     const BenchJob& bench = find_bench_job(name);
     Context context({DeviceKind::Meta});
     Mesh mesh = Mesh::single();
-    EXPECT_EQ(make_model(context, mesh, bench.job.model, {.target = bench.vocabulary})->parameters().global_elements(),
-              parameters)
-        << name;
+    const ModelSpec spec{.config = bench.job.model, .vocabularies = {.target = bench.vocabulary}};
+    EXPECT_EQ(make_model(context, mesh, spec)->parameters().global_elements(), parameters) << name;
   }
 }
 

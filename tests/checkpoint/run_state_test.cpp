@@ -24,7 +24,7 @@ RunState some_state() {
           .skips_in_row = 1,
           .rollbacks = 2,
           .best_loss = 0.1 + 0.2,
-          .best_bleu = 100.0 / 3,
+          .best_score = 100.0 / 3,
           .best_step = 100,
           .evaluations_since_best = 1,
           .epoch_end = true,
@@ -41,12 +41,14 @@ TEST(RunState, ComesBackBitForBit) {
 
 TEST(RunState, OfOlderBuildsLacksWhatCameLater) {
   Json json = to_json(some_state());
-  for (const char* key : {"next_learning_rate", "evaluation_left", "rollbacks", "best_bleu"}) json.erase(key);
+  for (const char* key : {"next_learning_rate", "evaluation_left", "rollbacks", "best_score"}) json.erase(key);
   const RunState state = run_state_from(json, "here");
   EXPECT_FALSE(state.next_learning_rate);
-  EXPECT_FALSE(state.best_bleu);
+  EXPECT_FALSE(state.best_score);
   EXPECT_FALSE(state.evaluation_left);
   EXPECT_EQ(state.rollbacks, 0);
+  json["best_bleu"] = 12.5;
+  EXPECT_EQ(run_state_from(json, "here").best_score, 12.5);
 }
 
 TEST(RunState, WhatCannotBeReadSaysWhere) {

@@ -29,7 +29,7 @@ inline void declare(ParameterRegistry& registry, const Sharding& sharding = {}) 
   registry.add({.name = "down", .shape = {5, 16}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 1)});
   registry.add({.name = "norm", .shape = {7}, .init = Init::uniform(1)});
   registry.add({.name = "qkv", .shape = {4, 3, 2, 5}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0)});
-  registry.allocate(Precision::Fp32, true, sharding);
+  registry.allocate(Precision::Fp32, Purpose::Training, sharding);
 }
 
 // The masters' values as the state of an optimizer: of what this rank owns.

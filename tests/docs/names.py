@@ -175,8 +175,7 @@ class Checker:
                     self.placed(number, span, files + [n for n in rest if FILE.search(n)])
         if table.comment.startswith("rows:"):
             name, pattern = table.comment.removeprefix("rows:").strip().split(" ", 1)
-            listed = re.search(pattern, self.tree.read(name), re.M)
-            wanted = set(listed[1].split()) if listed else set()
+            wanted = {n for listed in re.findall(pattern, self.tree.read(name), re.M) for n in listed.split()}
             have = {n for row in table.rows[2:] for n in re.findall(r"`([^`]+)`", row.strip("|").split("|")[0])}
             for missing in sorted(wanted - have):
                 self.problem(table.line, f"this table lacks '{missing}', which {name} lists")

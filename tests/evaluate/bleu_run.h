@@ -27,7 +27,7 @@ struct BleuRun : testing::Test {
                              "model: {encoder_layers: 1, layers: 1, width: 16, heads: 2, ffn: 32, max_length: 16}\n"
                              "batch: {sequences: 12}\nschedule: {kind: constant, learning_rate: 0.01}\n"
                              "train: {max_steps: 24}\ncheckpoint: {every_steps: 6, keep_last: 100}\n"
-                             "evaluation: {every_steps: 6, metric: bleu, bleu: {tokenizer: char}}\n";
+                             "evaluation: {every_steps: 6, metric: bleu, translation: {settings: [tokenizer=char]}}\n";
     job = load_job(scratch.write("job.yaml", yaml), {});
     prepare(job.text());
   }

@@ -3,7 +3,7 @@
 // the ranks that share the work.
 #include "evaluate/evaluation.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -13,6 +13,8 @@
 #include "data/prepare/specials.h"
 #include "generate/generations.h"
 #include "generate/shared_translation.h"
+#include "metrics/bleu.h"
+#include "metrics/chrf.h"
 #include "parallel/local/in_process.h"
 #include "tests/generate/translation_run.h"
 
@@ -20,6 +22,7 @@ namespace weft {
 namespace {
 
 using namespace test;
+using testing::HasSubstr;
 
 EvaluationReport evaluate(const EvaluateOptions& options) {
   Session session = Session::alone();
@@ -101,9 +104,15 @@ TEST_F(TranslationEvaluation, ScoresTheTextsThatItWrites) {
   const EvaluationReport report = evaluate(writing);
   const std::string text = read_file(scratch / "texts");
   EXPECT_EQ(std::ranges::count(text, '\n'), 4);
-  EXPECT_EQ(report.translation->bleu.lines, 4);
   const nlohmann::ordered_json json = report;
-  for (const char* key : {"bleu", "chrf"}) EXPECT_TRUE(json.contains(key)) << key;
+  for (const MetricEntry& entry : metric_table()) {
+    SCOPED_TRACE(std::string(entry.name));
+    const CorpusScore& score = report.translation->of(entry.name);
+    EXPECT_EQ(score.lines(), 4);
+    EXPECT_EQ(json[entry.name]["score"], score.score());
+    EXPECT_EQ(json[entry.name]["name"], score.metric().name());
+    EXPECT_THAT(report.format(), HasSubstr("\n" + score.format() + "\n"));
+  }
 }
 
 // Lines of the test split of which a model of 12 positions, or a dataset of cut targets, holds a part only.
@@ -118,7 +127,8 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   EvaluateOptions testing = options();
   testing.split = DataSplit::Test;
   testing.overrides = {"data.directory=" + job.data.directory};
-  testing.translation = TranslationOptions{.chrf = {.word_order = 2}, .output = scratch / "texts"};
+  testing.translation =
+      TranslationOptions{.metrics = every_metric({{"chrf", {"word_order=2"}}}), .output = scratch / "texts"};
   const EvaluationReport report = evaluate(testing);
   const std::string texts = read_file(scratch / "texts");
   EXPECT_EQ(std::ranges::count(texts, '\n'), 4);
@@ -133,12 +143,16 @@ TEST_F(TranslationEvaluation, EveryPairIsTranslatedAndScoredAgainstTheText) {
   lines.pop_back();
   EXPECT_EQ(lines[2], "") << "of an empty source";
   const std::vector<std::vector<std::string>> references = {{"ba", "ab", "b", "b b b b b b b b b b"}};
-  const BleuScore own = corpus_bleu(lines, references, {});
-  EXPECT_EQ(own.reference_length, 13);
-  EXPECT_EQ(report.translation->bleu.reference_length, 13) << "the text, and not what was left of it";
-  EXPECT_EQ(report.translation->bleu.score, own.score);
-  EXPECT_EQ(report.translation->chrf.format(), corpus_chrf(lines, references, {.word_order = 2}).format());
-  const std::string said = report.format();
+  const auto format_of = [&](std::shared_ptr<const Metric> metric) {
+    return CorpusScore(std::move(metric), lines, references).format();
+  };
+  EXPECT_EQ(report.translation->of("bleu").format(), format_of(std::make_shared<Bleu>()));
+  EXPECT_THAT(report.translation->of("bleu").format(), HasSubstr("ref_len = 13"))
+      << "the text, and not what was left of it";
+  const std::string said = report.format(), chrf = format_of(std::make_shared<Chrf>(ChrfConfig{.word_order = 2}));
+  EXPECT_EQ(report.translation->of("chrf").format(), chrf);
+  EXPECT_EQ(report.translation->of("chrf++").format(), chrf);
+  EXPECT_EQ(said.find(chrf), said.rfind(chrf)) << "chrF is chrF++ here, and is printed once: " << said;
   EXPECT_NE(said.find("note: 1 pairs are left out of the perplexity"), std::string::npos) << said;
   EXPECT_NE(said.find("note: 1 sources were cut"), std::string::npos) << said;
 }

@@ -25,14 +25,17 @@ struct LossEvaluation : testing::Test {
     run_in_process({.dp = dp}, [&](Mesh& mesh, int rank) {
       Context context;
       const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, DataSplit::Valid));
-      const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
-      model->allocate(Precision::Fp32, false);
+      const auto model = make_model(context, mesh, spec_of(*dataset));
+      model->allocate(Precision::Fp32, Purpose::Inference);
       model->parameters().initialise(4);
       const LossReport mine = evaluate_loss(*model, dataset, options, smoothing);
       const std::lock_guard lock(mutex);
       if (rank == 0) report = mine;
     });
     return report;
+  }
+  ModelSpec spec_of(const Dataset& dataset) {
+    return {.config = run.job().model, .vocabularies = vocabularies_of(dataset.header())};
   }
   double vocabulary() {
     return static_cast<double>(Dataset::open(run.job().data.directory, DataSplit::Valid).header().target.vocabulary);
@@ -72,8 +75,8 @@ TEST_F(LossEvaluation, IsGivenUpByAllRanksAtOnce) {
   run_in_process({.dp = 2}, [&](Mesh& mesh, int) {
     Context context;
     const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, DataSplit::Valid));
-    const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
-    model->allocate(Precision::Fp32, false);
+    const auto model = make_model(context, mesh, spec_of(*dataset));
+    model->allocate(Precision::Fp32, Purpose::Inference);
     model->parameters().initialise(4);
     const EvaluationOptions options{.context_length = 8, .step_tokens = 8};
     int64_t asked = 0;
@@ -92,8 +95,8 @@ TEST_F(LossEvaluation, AGuardedDeviceIsReadOnce) {
   const auto context = guarded_context();
   Mesh mesh = Mesh::single();
   const auto dataset = std::make_shared<const Dataset>(Dataset::open(run.job().data.directory, DataSplit::Valid));
-  const auto model = make_model(*context, mesh, run.job().model, vocabularies_of(dataset->header()));
-  model->allocate(Precision::Fp32, false);
+  const auto model = make_model(*context, mesh, spec_of(*dataset));
+  model->allocate(Precision::Fp32, Purpose::Inference);
   model->parameters().initialise(4);
   const LossReport guarded = evaluate_loss(*model, dataset, options, 0.1);
   const LossReport plain = evaluate(1, options, 0.1);
@@ -118,8 +121,8 @@ TEST_F(LossEvaluation, MaskedDocumentsSeeNothingOfEachOther) {
     Context context;
     Mesh mesh = Mesh::single();
     const auto dataset = std::make_shared<const Dataset>(Dataset::open(here.path(), DataSplit::Valid));
-    const auto model = make_model(context, mesh, run.job().model, vocabularies_of(dataset->header()));
-    model->allocate(Precision::Fp32, false);
+    const auto model = make_model(context, mesh, spec_of(*dataset));
+    model->allocate(Precision::Fp32, Purpose::Inference);
     model->parameters().initialise(4);
     return evaluate_loss(*model, dataset, {.context_length = 8, .step_tokens = step_tokens, .document_mask = mask}, 0);
   };

@@ -35,7 +35,7 @@ inline fs::path write_model(const fs::path& path, const JobConfig& job, const To
   Mesh mesh = Mesh::single();
   std::vector<WholeTensor> tensors;
   const Vocabularies vocabularies{.source = tokenizer.vocabulary(), .target = tokenizer.vocabulary()};
-  const auto built = make_model(context, mesh, job.model, vocabularies, false, job.lora);
+  const auto built = make_model(context, mesh, {.config = job.model, .vocabularies = vocabularies, .lora = job.lora});
   for (const auto& p : built->parameters().parameters()) tensors.push_back({p->spec().name, p->spec().shape});
   const std::string text = tokenizer.to_json();
   write_whole_checkpoint(path,

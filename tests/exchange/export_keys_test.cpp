@@ -8,6 +8,7 @@
 #include "exchange/export_plan.h"
 #include "exchange/gpt2_config.h"
 #include "tests/exchange/export_fixture.h"
+#include "tests/model/variations.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 
@@ -16,40 +17,6 @@ namespace {
 
 using namespace test;
 using testing::HasSubstr;
-
-std::vector<bool> other_values(bool value) { return {!value}; }
-std::vector<int64_t> other_values(int64_t value) { return {value == 0 ? 1 : 2 * value}; }
-std::vector<double> other_values(double value) { return {value == 0 ? 0.1 : value / 2}; }
-template <NamedEnum E>
-std::vector<E> other_values(E value) {
-  std::vector<E> others;
-  for (const auto& [name, other] : EnumNames<E>::kNames) {
-    if (other != value) others.push_back(other);
-  }
-  return others;
-}
-
-// Gives every field of a section other values, one at a time, and calls `use` with "key" and "key=value" for each.
-struct Variations {
-  std::string prefix;
-  const std::function<void(const std::string& key, const std::string& change)>& use;
-
-  template <class T>
-  void field(const char* name, T& value, const char*, const FieldProperties& = {}) {
-    const std::string key = prefix + name;
-    if constexpr (Section<T>) {
-      Variations inner{key + ".", use};
-      value.fields(inner);
-    } else {
-      const T before = value;
-      for (const T other : other_values(before)) {
-        value = other;
-        use(key, key + "=" + value_on_one_line(encode_value(value)));
-      }
-      value = before;
-    }
-  }
-};
 
 struct ExportKeys : testing::Test {
   // Text and weights of what a job's model is exported as.

@@ -88,8 +88,8 @@ TEST_F(Gpt2Export, AnyLayoutGivesTheSame) {
       fs::remove_all(scratch / "run");
       run_in_process(layout, [&](Mesh& mesh, int) {
         Context context;
-        const auto model = make_model(context, mesh, job.model, {.target = 268});
-        model->allocate(Precision::Fp32, true, {.zero = zero, .bucket_bytes = 4000});
+        const auto model = make_model(context, mesh, {.config = job.model, .vocabularies = {.target = 268}});
+        model->allocate(Precision::Fp32, Purpose::Training, {.zero = zero, .bucket_bytes = 4000});
         const std::vector<NamedBuffer> master = {{"master", model->parameters().master()}};
         checkpoint.read(context, local_boxes(model->parameters(), master));
         CheckpointWriter writer(scratch / "run", context, mesh.world());

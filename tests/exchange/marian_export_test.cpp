@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translation models into MarianMT directories: where each weight goes, what the configuration says, what is none.
+// Translation models into MarianMT directories: where each weight goes, what the configuration says, what is refused.
 // That generate() of `transformers` gives the same text is held by against_transformers.py.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

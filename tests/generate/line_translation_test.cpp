@@ -123,7 +123,7 @@ TEST_F(LineTranslation, BeginsWithItsPrefix) {
     search.n_best = method == SearchMethod::Greedy ? 1 : 3;
     const Result result = translate(lines, search, 2, 2, LongLines::Stop, prefixes);
     for (size_t i = 0; i < lines.size(); ++i) EXPECT_THAT(result.texts[i], StartsWith(prefixes[i]));
-    EXPECT_EQ(result.texts[1], translate(lines, search, 3).texts[1]) << "an empty prefix is none";
+    EXPECT_EQ(result.texts[1], translate(lines, search, 3).texts[1]) << "an empty prefix changes nothing";
   }
 }
 

@@ -29,7 +29,7 @@ TEST(TextStream, ShowsWholeCharactersAndLosesNothing) {
     if (n <= 10) EXPECT_TRUE(is_utf8(piece)) << n;  // up to the z all of it is valid
     shown += piece;
   }
-  EXPECT_EQ(shown, text.substr(0, text.size() - 1));  // what the last byte begins may go on
+  EXPECT_EQ(shown, text.substr(0, text.size() - 1));  // the last byte may begin a longer character
   EXPECT_EQ(stream.finish(text), "\xC3");
 }
 

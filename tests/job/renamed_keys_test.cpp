@@ -35,6 +35,7 @@ batch: {tokens: 500, count: padded, order: bucketed, groups: 2, context: 7, last
 schedule: {kind: wsd, warmup: 10, warmup_from: 1e-7, final_rate: 1e-5, decay_until: 90, cooldown: 20}
 train: {max_steps: 100, max_skips: 3}
 checkpoint: {keep: 5, pinned: [20, 40]}
+evaluation: {metric: bleu, bleu: {max_pairs: 7, tokenizer: zh, lowercase: false}}
 parallel: {zero: 1, bucket_mib: 2.5}
 timeouts: {init: 1, step: 2, save: 3, evaluate: 4}
 log: {every_steps: 5, samples: {every_steps: 9, prompts: [a], max_tokens: 8}}
@@ -59,6 +60,7 @@ schedule: {kind: wsd, warmup_steps: 10, initial_learning_rate: 1e-7, final_learn
            cooldown_steps: 20}
 train: {max_steps: 100, max_nonfinite_steps: 3}
 checkpoint: {keep_last: 5, keep_steps: [20, 40]}
+evaluation: {metric: bleu, translation: {max_pairs: 7, settings: [tokenizer=zh]}}
 parallel: {zero_stage: 1, gradient_bucket_mib: 2.5}
 timeouts: {init_seconds: 1, step_seconds: 2, save_seconds: 3, evaluate_seconds: 4}
 log: {every_steps: 5, generations: {every_steps: 9, prompts: [a], max_tokens: 8}}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft score on files of three lines, whose figures sacreBLEU 2.6.0 gave.
+# weft score on files of three lines, whose figures sacreBLEU 2.6.0 gave, and jiwer 4.0.0 the last.
 # usage: score_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")
@@ -28,16 +28,17 @@ printf '%s\n' 'The cat sat on a mat.' 'The dog ran home today.' 'It rained, all 
 printf '%s\n' 'A cat sat on the mat.' 'A dog ran home.' 'It rained all day long.' >ref2.txt
 
 # Text.
-"$weft" score --hypotheses a.txt --reference ref.txt --metrics bleu chrf chrf++ ter >out
-same "all metrics" "BLEU chrF2 chrF2++ TER" "$(sed -E 's/\|.*//' out | paste -sd' ')"
+"$weft" score --hypotheses a.txt --reference ref.txt --metrics bleu chrf chrf++ ter cer >out
+same "all metrics" "BLEU chrF2 chrF2++ TER CER" "$(sed -E 's/\|.*//' out | paste -sd' ')"
 cat >expected <<'EXPECTED'
 BLEU|nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp = 62.83 85.0/70.6/57.1/45.5 (BP = 1.000 ratio = 1.053 hyp_len = 20 ref_len = 19)
 chrF2|nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no = 81.33
 chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no = 81.33
 TER|nrefs:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no = 26.67
+CER|nrefs:1|case:mixed|space:yes = 17.46 (edits = 11 ref_len = 63)
 EXPECTED
 sed -E 's/\|version:[^ ]*//' out >found
-diff expected found || { echo "other figures than sacreBLEU's"; exit 1; }
+diff expected found || { echo "other figures than sacreBLEU's and jiwer's"; exit 1; }
 same "several references" "BLEU|nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp = 97.65 100.0/100.0/100.0/90.9 (BP = 1.000 ratio = 1.053 hyp_len = 20 ref_len = 19)" \
   "$("$weft" score --hypotheses a.txt --reference ref.txt --reference ref2.txt | sed -E 's/\|version:[^ ]*//')"
 

@@ -31,7 +31,7 @@ checkpoint: {every_steps: 3, keep_last: 10}
 evaluation:
   every_steps: 3
   metric: bleu
-  bleu: {tokenizer: char, lowercase: true, beam: 2, max_pairs: 6}
+  translation: {settings: [tokenizer=char, lowercase=true], beam: 2, max_pairs: 6}
 YAML
 "$weft" validate job.yaml 2>validate.log || { cat validate.log; exit 1; }
 "$weft" prepare job.yaml 2>/dev/null
@@ -78,5 +78,7 @@ refused() { # STATUS PATTERN ARGUMENTS...
   fi
 }
 refused 2 'job.yaml:12:3: evaluation.metric: nothing is evaluated; set evaluation.every_steps' validate job.yaml --set evaluation.every_steps=0
-refused 2 'job.yaml:13:3: evaluation.bleu: metric: loss translates nothing' validate job.yaml --set evaluation.metric=loss
-refused 2 'evaluation.bleu.beam: expected an integer from 1' train job.yaml --set evaluation.bleu.beam=0
+refused 2 'job.yaml:13:3: evaluation.translation: metric: loss translates nothing' validate job.yaml --set evaluation.metric=loss
+refused 2 'evaluation.translation.beam: expected an integer from 1' train job.yaml --set evaluation.translation.beam=0
+refused 2 'evaluation.translation.settings: tokenizer=moses: tokenizer: expected one of 13a' validate job.yaml \
+  --set evaluation.translation.settings='[tokenizer=moses]'

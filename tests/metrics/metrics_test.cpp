@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include <set>
 
 #include "base/error.h"
 #include "data/text/unicode_properties.h"
 #include "data/text/utf8.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
+#include "metrics/metric_table.h"
 #include "tests/metrics/every_code_point.h"
 #include "tests/metrics/stored_scores.h"
+#include "tests/support/error_of.h"
 
 namespace weft {
 namespace {
 
 using namespace test;
+using testing::HasSubstr;
 
 const StoredScores& golden() {
   static const StoredScores stored("metrics.json");
@@ -50,13 +55,15 @@ ChrfConfig chrf_config(const Json& json) {
 
 TEST(Bleu, EqualsSacrebleuInScorePrecisionsLengthsAndLine) {
   const auto compare = [](const Lines& hypotheses, const std::vector<Lines>& references, const Json& expected) {
-    const BleuScore score = corpus_bleu(hypotheses, references, bleu_config(expected["config"]));
+    const auto metric = std::make_shared<Bleu>(bleu_config(expected["config"]));
+    const CorpusScore corpus(metric, hypotheses, references);
+    const BleuScore score = metric->summarise(corpus.sums());
     EXPECT_NEAR(score.score, expected["score"].get<double>(), 1e-9);
     EXPECT_NEAR(score.brevity_penalty, expected["bp"].get<double>(), 1e-12);
     EXPECT_EQ(score.hypothesis_length, expected["hyp_len"].get<int64_t>());
     EXPECT_EQ(score.reference_length, expected["ref_len"].get<int64_t>());
-    EXPECT_EQ(score.signature, golden().with_our_version(expected["signature"]));
-    EXPECT_EQ(score.format(), golden().with_our_version(expected["line"]));
+    EXPECT_EQ(corpus.signature(), golden().with_our_version(expected["signature"]));
+    EXPECT_EQ(corpus.format(), golden().with_our_version(expected["line"]));
     ASSERT_EQ(score.precisions.size(), expected["precisions"].size());
     for (size_t n = 0; n < score.precisions.size(); ++n) {
       EXPECT_NEAR(score.precisions[n], expected["precisions"][n].get<double>(), 1e-9);
@@ -67,8 +74,8 @@ TEST(Bleu, EqualsSacrebleuInScorePrecisionsLengthsAndLine) {
 
 TEST(Chrf, EqualsSacrebleu) {
   const auto compare = [](const Lines& hypotheses, const std::vector<Lines>& references, const Json& expected) {
-    const ChrfScore score = corpus_chrf(hypotheses, references, chrf_config(expected["config"]));
-    EXPECT_NEAR(score.score, expected["score"].get<double>(), 1e-9);
+    const CorpusScore score(std::make_shared<Chrf>(chrf_config(expected["config"])), hypotheses, references);
+    EXPECT_NEAR(score.score(), expected["score"].get<double>(), 1e-9);
     EXPECT_EQ(score.format(), golden().with_our_version(expected["line"]));
   };
   EXPECT_EQ(golden().for_each("chrf", compare), 20 * 14);
@@ -115,53 +122,76 @@ TEST(Unicode, InvalidBytesBecomeReplacementCharacters) {
 TEST(Bleu, InvalidUtf8IsScoredAsReplacementCharacters) {
   const Lines damaged{"a b \xff c d"}, replaced{"a b \xEF\xBF\xBD c d"};
   const std::vector<Lines> references{replaced};
-  EXPECT_DOUBLE_EQ(corpus_bleu(damaged, references).score, 100.0);
+  EXPECT_DOUBLE_EQ(CorpusScore(std::make_shared<Bleu>(), damaged, references).score(), 100.0);
 }
 
 TEST(Bleu, WarnsOfMoreThanAHundredTokenisedLines) {
   Lines hypotheses(100, "It is tokenised .");
   hypotheses.push_back("It is not.");
-  EXPECT_EQ(corpus_bleu(hypotheses, std::vector<Lines>{hypotheses}).warning(), "");
+  EXPECT_EQ(Bleu().warning(hypotheses), "");
   hypotheses.push_back("But this is .");
-  const std::string warning = corpus_bleu(hypotheses, std::vector<Lines>{hypotheses}).warning();
+  const std::string warning = Bleu().warning(hypotheses);
   EXPECT_NE(warning.find("101 of 102 hypotheses"), std::string::npos) << warning;
-  EXPECT_EQ(corpus_bleu(hypotheses, std::vector<Lines>{hypotheses}, {.tokenizer = BleuTokenizer::None}).warning(), "");
+  EXPECT_EQ(Bleu({.tokenizer = BleuTokenizer::None}).warning(hypotheses), "");
 }
 
-template <class Score>
-std::string error_of(Score score) {
-  try {
-    score();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-TEST(Bleu, RefusesUnequalLineCountsAndNothing) {
+TEST(CorpusScore, RefusesUnequalLineCountsAndNothing) {
   const Lines two{"a", "b"}, three{"a", "b", "c"}, none;
-  EXPECT_EQ(error_of([&] {
-              corpus_bleu(two, std::vector<Lines>{two, three});
-            }),
-            "BLEU: reference 2 has 3 lines, the hypotheses 2");
-  EXPECT_EQ(error_of([&] { corpus_bleu(none, std::vector<Lines>{none}); }), "BLEU: there is no hypothesis to score");
-  EXPECT_EQ(error_of([&] { corpus_bleu(two, std::vector<Lines>{}); }), "BLEU: there is no reference to compare with");
-  EXPECT_EQ(error_of([&] { corpus_chrf(two, std::vector<Lines>{three}); }),
-            "chrF2: reference 1 has 3 lines, the hypotheses 2");
-  EXPECT_EQ(error_of([&] { corpus_chrf(none, std::vector<Lines>{none}); }), "chrF2: there is no hypothesis to score");
-  EXPECT_EQ(error_of([&] { corpus_chrf(two, std::vector<Lines>{}); }), "chrF2: there is no reference to compare with");
+  for (const MetricEntry& entry : metric_table()) {
+    const std::shared_ptr<const Metric> metric = make_metric(entry, {});
+    const auto refused = [&](const Lines& hypotheses, const std::vector<Lines>& references) {
+      return error_of([&] { CorpusScore(metric, hypotheses, references); });
+    };
+    EXPECT_EQ(refused(two, {two, three}), metric->name() + ": reference 2 has 3 lines, the hypotheses 2");
+    EXPECT_EQ(refused(none, {none}), metric->name() + ": there is no hypothesis to score");
+    EXPECT_EQ(refused(two, {}), metric->name() + ": there is no reference to compare with");
+  }
 }
 
-TEST(Bleu, JsonHoldsWhatTheLineSays) {
+TEST(CorpusScore, JsonHoldsWhatTheLineSays) {
   const Lines text{"the cat sat on the mat"};
-  const Json json = corpus_bleu(text, std::vector<Lines>{text});
+  const nlohmann::ordered_json json = CorpusScore(std::make_shared<Bleu>(), text, std::vector<Lines>{text});
+  EXPECT_EQ(json["name"], "BLEU");
   EXPECT_NEAR(json["score"].get<double>(), 100, 1e-9);
   EXPECT_EQ(json["signature"], "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:weft-1");
-  EXPECT_EQ(json["matches"], Json({6, 5, 4, 3}));
+  EXPECT_EQ(json["matches"], nlohmann::ordered_json({6, 5, 4, 3}));
   EXPECT_EQ(json["hypothesis_length"], 6);
-  const Json chrf = corpus_chrf(text, std::vector<Lines>{text}, {.word_order = 2});
-  EXPECT_EQ(chrf["name"], "chrF2++");
-  EXPECT_NEAR(chrf["score"].get<double>(), 100, 1e-9);
+  EXPECT_EQ(json["lines"], 1);
+}
+
+// What a metric promises by its place in the table: its direction, its options, and figures that are sums over lines.
+TEST(MetricTable, EveryMetricKeepsItsPromises) {
+  const Lines right{"The cat sat on the mat.", "A dog ran home today."}, wrong{"An owl.", "It rained all day long."};
+  const std::vector<Lines> references{right};
+  std::set<std::string_view> names;
+  for (const MetricEntry& entry : metric_table()) {
+    SCOPED_TRACE(std::string(entry.name));
+    EXPECT_TRUE(names.insert(entry.name).second);
+    EXPECT_EQ(&find_metric(entry.name), &entry);
+    const std::shared_ptr<const Metric> metric = make_metric(entry, {});
+    const CorpusScore best(metric, right, references), worst(metric, wrong, references);
+    EXPECT_EQ(best.score() < worst.score(), entry.better == Better::Lower);
+    EXPECT_EQ(best.sums().size(), metric->num_statistics());
+    EXPECT_EQ(best.format().find(metric->name() + "|nrefs:1|"), 0u) << best.format();
+    for (const ConfigDoc& field : entry.fields()) {
+      if (field.value == "null") continue;  // not given
+      const MetricSettings as_it_is{{std::string(entry.option), {field.key + "=" + field.value}}};
+      EXPECT_EQ(CorpusScore(make_metric(entry, as_it_is), wrong, references).format(), worst.format()) << field.key;
+    }
+    const MetricSettings unknown{{std::string(entry.option), {"x=1"}}};
+    EXPECT_THAT(error_of([&] { make_metric(entry, unknown); }),
+                HasSubstr(fmt::format("--{} x=1: x: unknown key", entry.option)));
+  }
+  EXPECT_THAT(error_of([] { find_metric("rouge"); }), HasSubstr("there is no metric rouge"));
+  EXPECT_THAT(error_of([] { find_metric("rouge"); }), HasSubstr("bleu, chrf, chrf++, ter, cer"));
+}
+
+TEST(MetricTable, ChrfPlusPlusIsChrfWithPairsOfWords) {
+  const MetricSettings settings{{"chrf", {"lowercase=true", "word_order=1"}}};
+  EXPECT_EQ(make_metric(find_metric("chrf"), settings)->name(), "chrF2+");
+  EXPECT_EQ(make_metric(find_metric("chrf++"), settings)->name(), "chrF2++");
+  EXPECT_EQ(format_signature(make_metric(find_metric("chrf++"), settings)->settings()),
+            "case:lc|eff:yes|nc:6|nw:2|space:no");
 }
 
 }  // namespace

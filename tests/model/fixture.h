@@ -64,5 +64,8 @@ inline TransformerConfig small_config(bool seq2seq) {
 }
 
 inline Vocabularies small_vocabularies(bool seq2seq) { return {.source = seq2seq ? 11 : 0, .target = 11}; }
+inline ModelSpec small_spec(bool seq2seq) {
+  return {.config = small_config(seq2seq), .vocabularies = small_vocabularies(seq2seq)};
+}
 
 }  // namespace weft::test

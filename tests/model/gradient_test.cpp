@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finite differences in f64 through whole models, for every option that changes the graph.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "parallel/parameters/parameter_patterns.h"
 #include "tests/model/fixture.h"
+#include "tests/model/variations.h"
 
 namespace weft {
 namespace {
@@ -24,7 +28,8 @@ struct Case {
 std::unique_ptr<Transformer> make(const Case& c, Context& context, Mesh& mesh) {
   TransformerConfig config = test::small_config(c.seq2seq);
   c.change(config);
-  auto model = make_model(context, mesh, config, test::small_vocabularies(c.seq2seq), false, c.lora);
+  auto model = make_model(context, mesh,
+                          {.config = config, .vocabularies = test::small_vocabularies(c.seq2seq), .lora = c.lora});
   for (const Parameter* p : matching_parameters(model->parameters(), c.freeze, "train.freeze")) {
     model->parameters().freeze(*p);
   }
@@ -49,7 +54,7 @@ TEST_P(ModelGradient, EqualsFiniteDifferences) {
   Context context;
   Mesh mesh = Mesh::single();
   const auto model = make(GetParam(), context, mesh);
-  model->allocate(Precision::Fp64, true, {.bucket_bytes = 4096});
+  model->allocate(Precision::Fp64, Purpose::Training, {.bucket_bytes = 4096});
   model->parameters().initialise(3);
   // Biases and norms away from 0 and 1, so that their gradients are not special.
   for (double& w : model->parameters().master().data.span<double>()) w += 0.01 * std::sin(1e4 * w + 1);
@@ -81,7 +86,7 @@ TEST_P(ModelGradient, RecomputationIsBitIdentical) {
   Mesh mesh = Mesh::single();
   for (const Precision precision : {Precision::Fp32, Precision::Bf16}) {
     const auto model = make(GetParam(), context, mesh);
-    model->allocate(precision, true, {.bucket_bytes = 4096});
+    model->allocate(precision, Purpose::Training, {.bucket_bytes = 4096});
     model->parameters().initialise(3);
     GradientBuckets buckets(model->parameters());
     const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 1, 4});
@@ -177,6 +182,30 @@ const Case kCases[] = {
     {"GptFrozenEmbedding", false, [](TransformerConfig&) {}, {}, {"decoder.embedding.*", "decoder.0.*norm*"}},
     {"Seq2SeqFrozenDecoder", true, [](TransformerConfig&) {}, {}, {"decoder.*", "*bias"}},
 };
+
+// An option, or a value of one, that is added later needs a case.
+TEST(ModelGradientCases, HoldEveryOptionThatChangesTheGraph) {
+  std::set<std::string> held;
+  for (const Case& c : kCases) {
+    TransformerConfig config = small_config(c.seq2seq);
+    c.change(config);
+    for (const ConfigChange& change : config_changes(small_config(c.seq2seq), config)) {
+      held.insert({change.key, change.key + "=" + change.after});
+    }
+  }
+  std::vector<std::string> missing;
+  const std::function use = [&](const std::string& key, const std::string& change) {
+    const bool is_number = std::isdigit(static_cast<unsigned char>(change[key.size() + 1])) != 0;
+    if (!held.contains(is_number ? key : change)) missing.push_back(change);
+  };
+  TransformerConfig config = small_config(false);
+  Variations all{"", use};
+  config.fields(all);
+  // Sizes and constants; and an activation that no job may have.
+  EXPECT_THAT(missing,
+              testing::ElementsAre("layers=4", "encoder_layers=1", "width=24", "ffn=40", "max_length=32",
+                                   "norm_epsilon=5e-06", "sinusoid_base=5000", "activation=none", "init_std=0.15"));
+}
 
 INSTANTIATE_TEST_SUITE_P(Options, ModelGradient, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });

@@ -13,7 +13,7 @@ using namespace test;
 int64_t count_parameters(const TransformerConfig& config, const Vocabularies& vocabularies) {
   Context context({.kind = DeviceKind::Meta});
   Mesh mesh = Mesh::single();
-  return make_model(context, mesh, config, vocabularies)->parameters().global_elements();
+  return make_model(context, mesh, {.config = config, .vocabularies = vocabularies})->parameters().global_elements();
 }
 
 TEST(ParameterCount, Gpt2) {
@@ -59,7 +59,8 @@ TEST(Init, ResidualProjectionsGoByTheBranchesOfTheirStack) {
   const auto deviation = [](const TransformerConfig& c, const std::string& name) {
     Context context({.kind = DeviceKind::Meta});
     Mesh mesh = Mesh::single();
-    const auto model = make_model(context, mesh, c, {.source = c.encoder_layers > 0 ? 11 : 0, .target = 11});
+    const auto model = make_model(
+        context, mesh, {.config = c, .vocabularies = {.source = c.encoder_layers > 0 ? 11 : 0, .target = 11}});
     return model->parameters().find(name)->spec().init.spread;
   };
   const TransformerConfig gpt{.layers = 8, .init_std = 0.5};
@@ -88,8 +89,8 @@ struct Built {
   Mesh mesh = Mesh::single();
   std::unique_ptr<Transformer> model;
   Built(bool seq2seq, Precision precision, int threads = 1) : context({}, threads) {
-    model = make_model(context, mesh, test::small_config(seq2seq), test::small_vocabularies(seq2seq));
-    model->allocate(precision, false);
+    model = make_model(context, mesh, test::small_spec(seq2seq));
+    model->allocate(precision, Purpose::Inference);
     model->parameters().initialise(5);
   }
 };
@@ -101,8 +102,8 @@ TEST(Model, UntrainedLossIsLogVocabulary) {
     TransformerConfig config = test::small_config(seq2seq);
     config.width = 48, config.init_std = 0.02;
     const Vocabularies v{.source = seq2seq ? 500 : 0, .target = 500};
-    const auto model = make_model(context, mesh, config, v);
-    model->allocate(Precision::Fp32, false);
+    const auto model = make_model(context, mesh, {.config = config, .vocabularies = v});
+    model->allocate(Precision::Fp32, Purpose::Inference);
     model->parameters().initialise(1);
     const ModelBatch batch = test::random_batch(context, v, {16, 9, 12});
     Tape tape(context, Tape::Mode::Off);
@@ -179,8 +180,8 @@ TEST(DecodingWide, RowsDoNotDependOnTheirNeighbours) {
     Context context({}, 2);
     Mesh mesh = Mesh::single();
     const TransformerConfig config{.layers = 1, .width = 768, .heads = 12, .ffn = 3072, .max_length = 16};
-    const auto model = make_model(context, mesh, config, {.target = 50257});
-    model->allocate(precision, false);
+    const auto model = make_model(context, mesh, {.config = config, .vocabularies = {.target = 50257}});
+    model->allocate(precision, Purpose::Inference);
     uint32_t draw = 1;  // 46 million normal numbers would take seconds
     for (float& w : model->parameters().master().data.span<float>()) {
       draw = draw * 1664525u + 1013904223u;
@@ -222,8 +223,8 @@ TEST_P(Decoding, PacksEachWeightOnceUntilTheWeightsChange) {
 TEST(PackedWeights, AForwardPassThatRecordsDropsThem) {
   Context context;
   Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, test::small_config(false), test::small_vocabularies(false));
-  model->allocate(Precision::Fp32, true);
+  const auto model = make_model(context, mesh, test::small_spec(false));
+  model->allocate(Precision::Fp32, Purpose::Training);
   model->parameters().initialise(5);
   const ModelBatch batch = test::random_batch(context, model->vocabularies(), {9, 9});
   decode_all(*model, batch, {0, 1}, 9);
@@ -296,7 +297,7 @@ TEST_P(Decoding, SourcesWithoutATokenAreDecoded) {
 }
 
 // Rows that begin while others are under way are those of a cache of their own.
-TEST_P(Decoding, RowsMayBeginWhileOthersGoOn) {
+TEST_P(Decoding, RowsMayBeginWhileOthersContinue) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
   Transformer& model = *built.model;
@@ -327,7 +328,7 @@ TEST_P(Decoding, RowsMayBeginWhileOthersGoOn) {
   EXPECT_THROW(model.admit(*cache, source({2}, {0, 1}), 1), InternalError);
 }
 
-TEST_P(Decoding, ReorderedRowsGoOnFromTheirParents) {
+TEST_P(Decoding, ReorderedRowsContinueFromTheirParents) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {6, 6});
@@ -370,8 +371,8 @@ std::map<std::string, Ledger::Entry, std::less<>> costs_of(Device device, bool s
                                                            size_t* peak) {
   Context context(device);
   Mesh mesh = Mesh::single();
-  const auto model = make_model(context, mesh, test::small_config(seq2seq), test::small_vocabularies(seq2seq));
-  model->allocate(precision, true);
+  const auto model = make_model(context, mesh, test::small_spec(seq2seq));
+  model->allocate(precision, Purpose::Training);
   if (!context.meta()) model->parameters().initialise(5);
   GradientBuckets buckets(model->parameters());
   const ModelBatch batch = test::random_batch(context, model->vocabularies(), {5, 3});

@@ -46,7 +46,7 @@ struct Rank {
         scope{registry, config, ids, shards, lora, 2},
         ffn(scope, "ffn"),
         x(context.empty({kTokens, config.width}, DType::BF16)) {
-    registry.allocate(Precision::Bf16, false);
+    registry.allocate(Precision::Bf16, Purpose::Inference);
     registry.initialise(3);
     fill_waves(value("ffn.down.bias"), 0.02);
     fill_waves(x, 2);
@@ -162,8 +162,8 @@ TEST(DecodedLogits, AreThoseOfTheLoss) {
   Context context;
   Mesh mesh = Mesh::single();
   const Vocabularies vocabularies = small_vocabularies(false);
-  const auto model = make_model(context, mesh, small_config(false), vocabularies);
-  model->allocate(Precision::Bf16, false);
+  const auto model = make_model(context, mesh, {.config = small_config(false), .vocabularies = vocabularies});
+  model->allocate(Precision::Bf16, Purpose::Inference);
   model->parameters().initialise(5);
   for (BFloat16& gain : model->parameters().find("decoder.final_norm.weight")->value().span<BFloat16>()) {
     gain = BFloat16(40.0f);

@@ -65,7 +65,7 @@ class ParameterUses : public testing::Test {
     Parameter& w = registry.add({.name = "w", .shape = {1}, .init = Init::ones()});
     std::unique_ptr<GradientBuckets> buckets;
     explicit Rank(Mesh& m) : mesh(m) {
-      registry.allocate(Precision::Fp32, true);
+      registry.allocate(Precision::Fp32, Purpose::Training);
       registry.initialise(1);
       buckets = std::make_unique<GradientBuckets>(registry);
       buckets->begin_step();

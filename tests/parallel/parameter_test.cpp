@@ -18,7 +18,7 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
   Mesh alone = Mesh::single();
   ParameterRegistry whole(context, alone);
   whole.add({.name = "w", .shape = shape, .init = Init::normal(0.02)});
-  whole.allocate(Precision::Fp32, false);
+  whole.allocate(Precision::Fp32, Purpose::Inference);
   whole.initialise(42);
   const float* expected = whole.find("w")->value().data<float>();
   for (const int dim : {0, 2}) {
@@ -27,9 +27,8 @@ TEST(Parameters, ShardsReassembleToTheSameBits) {
         Context mine;
         ParameterRegistry registry(mine, mesh);
         registry.add({.name = "before", .shape = {5}, .init = Init::ones()});
-        registry.add(
-            {.name = "w", .shape = shape, .init = Init::normal(0.02), .placement = sharded(MeshAxis::Tp, dim)});
-        registry.allocate(Precision::Fp32, true);
+        registry.add({.name = "w", .shape = shape, .init = Init::normal(0.02), .placement = sharded(MeshAxis::Tp, dim)});
+        registry.allocate(Precision::Fp32, Purpose::Training);
         registry.initialise(42);
         const Parameter& p = *registry.find("w");
         const auto origin = registry.local_origin(p);
@@ -77,21 +76,16 @@ TEST(Parameters, PaddedShardsReassemble) {
   ASSERT_EQ(context.vocabulary_multiple(), 16);
   Mesh alone = Mesh::single();
   ParameterRegistry whole(context, alone);
-  whole.add(
-      {.name = "w", .shape = {37, 3}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0), .padded = true});
-  whole.allocate(Precision::Fp32, false);
+  whole.add({.name = "w", .shape = {37, 3}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0), .padded = true});
+  whole.allocate(Precision::Fp32, Purpose::Inference);
   whole.initialise(42);
   const float* expected = whole.find("w")->value().data<float>();
   std::atomic<int64_t> rows = 0;
   run_in_process({.dp = 1, .tp = 4}, [&](Mesh& mesh, int rank) {
     Context mine;
     ParameterRegistry registry(mine, mesh);
-    registry.add({.name = "w",
-                  .shape = {37, 3},
-                  .init = Init::normal(1),
-                  .placement = sharded(MeshAxis::Tp, 0),
-                  .padded = true});
-    registry.allocate(Precision::Fp32, true);
+    registry.add({.name = "w", .shape = {37, 3}, .init = Init::normal(1), .placement = sharded(MeshAxis::Tp, 0), .padded = true});
+    registry.allocate(Precision::Fp32, Purpose::Training);
     registry.initialise(42);
     const Parameter& p = *registry.find("w");
     EXPECT_EQ(p.local_shape(), (Shape{16, 3}));
@@ -110,7 +104,7 @@ TEST(Parameters, DrawsHaveTheirDistribution) {
   registry.add({.name = "uniform", .shape = {200, 500}, .init = Init::uniform(0.3)});
   registry.add({.name = "ones", .shape = {3}, .init = Init::ones()});
   EXPECT_THROW(registry.add({.name = "ones", .shape = {3}}), InternalError);
-  registry.allocate(Precision::Fp32, false);
+  registry.allocate(Precision::Fp32, Purpose::Inference);
   registry.initialise(1);
   const auto moments = [&](const char* name) {
     double mean = 0, square = 0;
@@ -131,7 +125,7 @@ struct Buckets {
   std::unique_ptr<GradientBuckets> buckets;
   explicit Buckets(Mesh& mesh, ZeroStage zero = ZeroStage::Whole) : registry(context, mesh) {
     for (const char* name : {"a", "b", "c", "d"}) registry.add({.name = name, .shape = {128}});
-    registry.allocate(Precision::Fp32, true, {.zero = zero, .bucket_bytes = 128 * 4});
+    registry.allocate(Precision::Fp32, Purpose::Training, {.zero = zero, .bucket_bytes = 128 * 4});
     buckets = std::make_unique<GradientBuckets>(registry);
   }
   void contribute(const char* name, float value) {

@@ -140,12 +140,15 @@ class LayoutModel {
  private:
   static std::unique_ptr<Transformer> initialised(const LayoutCase& c, const Layout& layout, Mesh& mesh,
                                                   Context& context) {
-    auto model = make_model(context, mesh, c.config(), {.source = c.seq2seq ? c.vocabulary : 0, .target = c.vocabulary},
-                            layout.sequence, c.lora);
+    auto model = make_model(context, mesh,
+                            {.config = c.config(),
+                             .vocabularies = {.source = c.seq2seq ? c.vocabulary : 0, .target = c.vocabulary},
+                             .lora = c.lora,
+                             .sequence_parallel = layout.sequence});
     for (const Parameter* p : matching_parameters(model->parameters(), c.freeze, "train.freeze")) {
       model->parameters().freeze(*p);
     }
-    model->allocate(c.precision, true, {.zero = layout.zero, .bucket_bytes = 20'000});
+    model->allocate(c.precision, Purpose::Training, {.zero = layout.zero, .bucket_bytes = 20'000});
     model->parameters().initialise(4);
     return model;
   }

@@ -194,8 +194,8 @@ TEST(Parity, NonFiniteStepsAreSkippedByAll) {
     Context context;
     TransformerConfig config = test::small_config(false);
     config.heads = 2;
-    const auto model = make_model(context, mesh, config, {.target = 50});
-    model->allocate(Precision::Fp32, true);
+    const auto model = make_model(context, mesh, {.config = config, .vocabularies = {.target = 50}});
+    model->allocate(Precision::Fp32, Purpose::Training);
     model->parameters().initialise(4);
     Optimizer optimizer(context, model->parameters(), {});
     TrainingStep step(*model, optimizer, {.clip_norm = 1.0});

@@ -127,8 +127,8 @@ TEST(Scale, TheControlVectorIsOfOneSize) {
       Traffic world;
       const Count all = count([&] {
         Mesh mesh = dry_mesh({.dp = static_cast<int>(ranks)}, context, static_cast<int>(ranks) - 1);
-        const auto model = make_model(context, mesh, test::small_config(false), test::small_vocabularies(false));
-        model->allocate(Precision::Fp32, true, {.zero = zero, .bucket_bytes = 4096});
+        const auto model = make_model(context, mesh, test::small_spec(false));
+        model->allocate(Precision::Fp32, Purpose::Training, {.zero = zero, .bucket_bytes = 4096});
         Optimizer optimizer(context, model->parameters(), {});
         TrainingStep step(*model, optimizer, {.clip_norm = 1});
         mesh.world().traffic().clear();
@@ -154,9 +154,9 @@ TEST(Scale, ACheckpointGrowsByALineARank) {
     const MeshLayout layout{.dp = static_cast<int>(ranks / 8), .tp = 8};
     Mesh mesh = dry_mesh(layout, context, static_cast<int>(ranks) - 1);
     const auto model =
-        make_model(context, mesh, {.layers = 24, .width = 512, .heads = 8}, test::small_vocabularies(false));
+        make_model(context, mesh, {.config = {.layers = 24, .width = 512, .heads = 8}, .vocabularies = {.target = 11}});
     const ParameterRegistry& registry = model->parameters();
-    model->allocate(Precision::Fp32, true, {.zero = ZeroStage::Optimizer, .bucket_bytes = 1 << 20});
+    model->allocate(Precision::Fp32, Purpose::Training, {.zero = ZeroStage::Optimizer, .bucket_bytes = 1 << 20});
     const auto owned = owned_arrays(registry, std::vector<NamedBuffer>{{"moment1", registry.make_state()}});
     EXPECT_LE(owned.size(), registry.layout().owned.size());
     const std::string index = index_text({.arrays = stored_arrays(owned)});

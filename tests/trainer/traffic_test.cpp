@@ -56,8 +56,10 @@ Sizes sizes_of(const LayoutCase& c, const Layout& layout) {
   Sizes s{.layers = static_cast<double>(config.layers), .width = static_cast<double>(config.width)};
   Context context({.kind = DeviceKind::Meta});
   Mesh mesh = dry_mesh({.dp = layout.dp, .tp = layout.tp}, context);
-  const auto model = make_model(context, mesh, config, {.target = c.vocabulary}, layout.sequence);
-  model->allocate(c.precision, true, {.zero = layout.zero, .bucket_bytes = 20'000});
+  const auto model =
+      make_model(context, mesh,
+                 {.config = config, .vocabularies = {.target = c.vocabulary}, .sequence_parallel = layout.sequence});
+  model->allocate(c.precision, Purpose::Training, {.zero = layout.zero, .bucket_bytes = 20'000});
   s.flat = static_cast<double>(model->parameters().layout().elements);
   for (const auto& p : model->parameters().parameters()) {
     if (!p->spec().partial_over.contains(MeshAxis::Tp)) continue;

@@ -101,21 +101,22 @@ void Reporter::skipped(const RunState& state, const StepReport& report, Position
 void Reporter::evaluated(const RunState& state, const ValidationReport& report, bool better) {
   clear();
   const LossReport& loss = report.loss;
-  const std::optional<BleuReport>& bleu = report.bleu;
-  const std::string translated =
-      bleu ? fmt::format("; BLEU {:.2f} over {} pairs in {}", bleu->score, bleu->pairs, format_duration(bleu->seconds))
-           : "";
+  const std::optional<TranslationReport>& found = report.translation;
+  const std::string translated = found ? fmt::format("; {} {:.2f} over {} pairs in {}", found->metric, found->score,
+                                                     found->pairs, format_duration(found->seconds))
+                                       : "";
   log_info("step {}: validation loss {:.4f}, perplexity {:.2f} over {} tokens in {}{}{}", state.step, loss.mean_nll(),
            std::exp(loss.mean_nll()), loss.targets, format_duration(loss.seconds), translated, better ? " (best)" : "");
   Json line = {{"epoch", state.position.epoch}, {"loss", loss.mean_nll()},      {"smoothed_loss", loss.mean_loss()},
                {"targets", loss.targets},       {"best_loss", state.best_loss}, {"best_step", state.best_step},
                {"seconds", loss.seconds}};
-  if (state.best_bleu) line["best_bleu"] = *state.best_bleu;
-  if (bleu) {
-    line.update({{"bleu", bleu->score},
-                 {"bleu_signature", bleu->signature},
-                 {"pairs", bleu->pairs},
-                 {"bleu_seconds", bleu->seconds}});
+  const std::string metric(enum_name(job_.evaluation.metric));
+  if (state.best_score) line["best_" + metric] = *state.best_score;
+  if (found) {
+    line[metric] = found->score;
+    line[metric + "_signature"] = found->signature;
+    line["pairs"] = found->pairs;
+    line[metric + "_seconds"] = found->seconds;
   }
   write("eval", state.step, std::move(line));
 }

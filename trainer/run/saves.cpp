@@ -182,12 +182,12 @@ void Saves::failed(const DataError& error, bool last) {
 }
 
 Saves::Best Saves::best_now() const {
-  return {.step = state_.best_step, .loss = state_.best_loss, .bleu = state_.best_bleu};
+  return {.step = state_.best_step, .loss = state_.best_loss, .score = state_.best_score};
 }
 
 void Saves::return_to_committed_best() {
   state_.best_step = committed_best_.step, state_.best_loss = committed_best_.loss;
-  state_.best_bleu = committed_best_.bleu;
+  state_.best_score = committed_best_.score;
 }
 
 }  // namespace weft

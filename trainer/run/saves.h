@@ -69,7 +69,7 @@ class Saves {
   struct Best {
     int64_t step = -1;  // -1: none
     double loss = std::numeric_limits<double>::infinity();
-    std::optional<double> bleu;
+    std::optional<double> score;
   };
   Best best_now() const;
   Best committed_best_;  // the best step whose checkpoint is there: retention keeps it until a better one is committed

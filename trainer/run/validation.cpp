@@ -10,7 +10,7 @@ namespace weft {
 
 Validation::Validation(const JobConfig& job, std::shared_ptr<const Dataset> valid, TrainingSetup& setup)
     : job_(job), valid_(std::move(valid)), setup_(setup) {
-  if (job.evaluation.metric == ValidationMetric::Bleu) bleu_ = std::make_unique<BleuEvaluation>(job, valid_);
+  if (job.evaluation.translates()) translation_ = std::make_unique<TranslationEvaluation>(job, valid_);
 }
 
 // Again where ranks measured other algorithms meanwhile.
@@ -20,10 +20,10 @@ std::optional<ValidationReport> Validation::measure(const std::function<bool()>&
   do {
     report.loss = evaluate_loss(setup_.model(), valid_, options, job_.train.label_smoothing, give_up);
     if (report.loss.given_up) return {};
-    report.bleu.reset();
-    const bool translates = bleu_ && std::isfinite(report.loss.nll);
-    if (translates) report.bleu = bleu_->measure(setup_.model(), give_up);
-    if (translates && report.bleu->given_up) return {};
+    report.translation.reset();
+    const bool translates = translation_ && std::isfinite(report.loss.nll);
+    if (translates) report.translation = translation_->measure(setup_.model(), give_up);
+    if (translates && report.translation->given_up) return {};
   } while (settle_algorithms(setup_.context(), setup_.mesh().world()));
   return report;
 }
@@ -32,10 +32,13 @@ namespace {
 
 bool is_better(const ValidationReport& report, ValidationMetric metric, const RunState& state) {
   const bool lower_loss = report.loss.mean_nll() < state.best_loss;
-  if (metric == ValidationMetric::Loss) return lower_loss;
-  if (!report.bleu) return false;
-  if (!state.best_bleu) return true;
-  return report.bleu->score > *state.best_bleu || (report.bleu->score == *state.best_bleu && lower_loss);
+  const MetricEntry* of_translations = translation_metric(metric);
+  if (!of_translations) return lower_loss;
+  if (!report.translation) return false;
+  if (!state.best_score) return true;
+  const double score = report.translation->score, best = *state.best_score;
+  if (score == best) return lower_loss;
+  return (score < best) == (of_translations->better == Better::Lower);
 }
 
 }  // namespace
@@ -46,8 +49,8 @@ bool count_evaluation(const ValidationReport& report, ValidationMetric metric, R
   if (!better) return false;
   state.best_step = state.step;
   state.best_loss = report.loss.mean_nll();
-  state.best_bleu.reset();
-  if (metric == ValidationMetric::Bleu) state.best_bleu = report.bleu->score;
+  state.best_score.reset();
+  if (report.translation) state.best_score = report.translation->score;
   return true;
 }
 

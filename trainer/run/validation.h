@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "checkpoint/run_state.h"
-#include "evaluate/bleu_evaluation.h"
 #include "evaluate/loss_evaluation.h"
+#include "evaluate/translation_evaluation.h"
 #include "trainer/step/training_setup.h"
 
 namespace weft {
@@ -14,11 +14,11 @@ namespace weft {
 // What one evaluation of the validation split found.
 struct ValidationReport {
   LossReport loss;
-  // Where evaluation.metric is bleu; none of a model whose loss is not finite, which has nothing to translate with.
-  std::optional<BleuReport> bleu;
+  // If a metric of translations decides; absent if the loss is not finite, since such a model cannot translate.
+  std::optional<TranslationReport> translation;
 };
 
-// A run's model on its validation split: the loss and, where evaluation.metric is bleu, translations of it.
+// A run's model on its validation split: the loss and, if a metric of translations decides, translations of it.
 class Validation {
  public:
   // The job must outlive it, and so must the setup.
@@ -32,12 +32,12 @@ class Validation {
   const JobConfig& job_;
   std::shared_ptr<const Dataset> valid_;
   TrainingSetup& setup_;
-  std::unique_ptr<const BleuEvaluation> bleu_;  // where evaluation.metric is bleu
+  std::unique_ptr<const TranslationEvaluation> translation_;  // absent if the loss decides
 };
 
 // Counts the evaluation of state.step: whether it is the best so far, which the state then holds. The lower loss is
-// better; by BLEU the higher one, and of equal ones (0, as long as a model writes nothing right) that with the lower
-// loss. Without a BLEU to go by so far, the first is the best.
+// better; by a metric of translations the score that the table calls better, and of equal ones (BLEU 0, as long as a
+// model writes nothing right) that with the lower loss. Without such a score so far, the first is the best.
 bool count_evaluation(const ValidationReport& report, ValidationMetric metric, RunState& state);
 
 }  // namespace weft

@@ -29,7 +29,7 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   });
   check_job_against(job, *data.train);
   check_answers(job, *data.train);
-  check_validation_bleu(job, data.valid.get());
+  check_validation_text(job, data.valid.get());
   if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
   data.tokenizers = tokenizer_attachments(*data.train->load_source_tokenizer(), *data.train->load_target_tokenizer());
   data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));
@@ -57,9 +57,13 @@ TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job,
   }
   set_products(context, job.train.products());
   choose_attention(context, job.train.attention);
-  model_ = make_model(context, mesh, job.model, vocabularies, job.parallel.sequence_parallel, job.lora);
+  model_ = make_model(context, mesh,
+                      {.config = job.model,
+                       .vocabularies = vocabularies,
+                       .lora = job.lora,
+                       .sequence_parallel = job.parallel.sequence_parallel});
   freeze(model_->parameters(), job.train.freeze);
-  model_->allocate(job.train.precision, true, job.parallel.sharding(context.planned_device(), mesh.dp().size()));
+  model_->allocate(job.train.precision, Purpose::Training, job.parallel.sharding(context.planned_device(), mesh.dp().size()));
   const size_t before = context.memory().use().lent;
   optimizer_ = std::make_unique<Optimizer>(context, model_->parameters(), job.optimizer);
   optimizer_bytes_ = context.memory().use().lent - before;

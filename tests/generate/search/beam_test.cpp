@@ -205,7 +205,7 @@ TEST(BeamSearch, KeepsWhatEndedAndPrefersItToCutTranslations) {
   EXPECT_TRUE(found[0].tokens.empty());
   EXPECT_LT(found[0].score, found[1].score);
   EXPECT_EQ(found[1].ending, Ending::MaxLength);
-  // What goes on from a prompt is cut somewhere anyway: its texts rank by their scores alone.
+  // A text that continues a prompt is cut somewhere anyway: such texts rank by their scores alone.
   inputs[0].source_length.reset();
   const auto continued = search(inputs, toy_factory(language), config, {.end = 0}).front();
   ASSERT_EQ(continued.size(), 4u);

@@ -31,8 +31,8 @@ struct Decoder {
   Decoder(bool seq2seq, Precision precision, bool guarded = false) : context(test_context(guarded, 2)) {
     TransformerConfig config = test::small_config(seq2seq);
     if (seq2seq) config.init_std = 0.5;  // wide enough that an untrained decoder's texts differ by their sources
-    model = make_model(*context, mesh, config, test::small_vocabularies(seq2seq));
-    model->allocate(precision, false);
+    model = make_model(*context, mesh, {.config = config, .vocabularies = test::small_vocabularies(seq2seq)});
+    model->allocate(precision, Purpose::Inference);
     model->parameters().initialise(5);
     std::mt19937 random(3);
     for (int64_t i = 0; i < 19; ++i) {
@@ -159,8 +159,8 @@ TEST(ModelSearchLayouts, RanksOfADividedVocabularyFindTheSameTexts) {
     std::array<double, 2> log_probability{};
     run_in_process({.dp = 1, .tp = 2}, [&](Mesh& mesh, int rank) {
       Context context;
-      const auto model = make_model(context, mesh, config, Vocabularies{.target = 30});
-      model->allocate(Precision::Fp32, false);
+      const auto model = make_model(context, mesh, {.config = config, .vocabularies = {.target = 30}});
+      model->allocate(Precision::Fp32, Purpose::Inference);
       model->parameters().initialise(5);
       const std::vector<SearchInput> inputs{{.id = 4, .prompt = {kStart, 7}}};
       const SearchConfig how{.method = method, .beam = 3, .repetition_penalty = 1.3, .max_length_extra = 12};

@@ -32,7 +32,7 @@ class RunSaves : public testing::Test {
   }
   // Step `step` was evaluated as the best one.
   void found_best(int64_t step, double loss, std::optional<double> bleu = {}) {
-    state_.step = state_.best_step = step, state_.best_loss = loss, state_.best_bleu = bleu;
+    state_.step = state_.best_step = step, state_.best_loss = loss, state_.best_score = bleu;
   }
   void save(int64_t step) {
     state_.step = step;
@@ -84,7 +84,7 @@ TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
   saves_.commit();
   EXPECT_FALSE(is_there(8));
   EXPECT_EQ(state_.best_step, 3);
-  EXPECT_EQ(state_.best_bleu, 20.0);
+  EXPECT_EQ(state_.best_score, 20.0);
   EXPECT_EQ(state_.best_loss, 2.0);  // so that the next one that is better than what there is counts
   save(9);
   EXPECT_TRUE(is_there(3));
@@ -96,7 +96,7 @@ TEST_F(RunSaves, ABestThatIsNotThereIsForgotten) {
   saves_.begin();
   EXPECT_EQ(state_.best_step, -1);
   EXPECT_TRUE(std::isinf(state_.best_loss));
-  EXPECT_FALSE(state_.best_bleu);
+  EXPECT_FALSE(state_.best_score);
 }
 
 TEST_F(RunSaves, NumbersGoUp) {

@@ -21,9 +21,11 @@ using namespace test;
 using testing::AllOf;
 using testing::HasSubstr;
 
-ValidationReport found(double loss, std::optional<double> bleu = {}) {
+const ValidationMetric kBleu = validation_metric(find_metric("bleu"));
+
+ValidationReport found(double loss, std::optional<double> score = {}) {
   ValidationReport report{.loss = {.nll = loss, .targets = 1}};
-  if (bleu) report.bleu = BleuReport{.score = *bleu};
+  if (score) report.translation = TranslationReport{.score = *score};
   return report;
 }
 
@@ -41,14 +43,14 @@ TEST(CountEvaluation, TheLowerLossIsBetter) {
   EXPECT_EQ(state.evaluations_since_best, 0);
   EXPECT_EQ(state.best_step, 7);
   EXPECT_EQ(state.best_loss, 1.5);
-  EXPECT_FALSE(state.best_bleu);
+  EXPECT_FALSE(state.best_score);
 }
 
 TEST(CountEvaluation, TheHigherBleuIsBetterWhateverTheLoss) {
   RunState state{.best_loss = 0.5, .best_step = 0};
   const auto better = [&](const ValidationReport& report) {
     ++state.step;
-    return count_evaluation(report, ValidationMetric::Bleu, state);
+    return count_evaluation(report, kBleu, state);
   };
   EXPECT_TRUE(better(found(2.0, 0.0))) << "there was none before";
   EXPECT_TRUE(better(found(1.9, 0.0))) << "of equal ones that with the lower loss";
@@ -59,10 +61,44 @@ TEST(CountEvaluation, TheHigherBleuIsBetterWhateverTheLoss) {
   EXPECT_EQ(state.evaluations_since_best, 2);
   EXPECT_EQ(state.best_step, 4);
   EXPECT_EQ(state.best_loss, 3.0);
-  EXPECT_EQ(state.best_bleu, 12.5);
+  EXPECT_EQ(state.best_score, 12.5);
+}
+
+TEST(CountEvaluation, TheTableSaysWhetherALowerScoreIsBetter) {
+  for (const MetricEntry& entry : metric_table()) {
+    RunState state{.best_loss = 0.5, .best_score = 50, .best_step = 0};
+    const double better = entry.better == Better::Lower ? 40 : 60, worse = entry.better == Better::Lower ? 45 : 55;
+    EXPECT_TRUE(count_evaluation(found(1.0, better), validation_metric(entry), state)) << entry.name;
+    EXPECT_FALSE(count_evaluation(found(0.1, worse), validation_metric(entry), state)) << entry.name;
+    EXPECT_TRUE(count_evaluation(found(0.9, better), validation_metric(entry), state)) << "the lower loss";
+    EXPECT_EQ(state.best_score, better);
+  }
+}
+
+TEST(ValidationMetric, NamesTheLossAndTheWholeTable) {
+  EXPECT_EQ(enum_name(ValidationMetric::Loss), "loss");
+  EXPECT_EQ(translation_metric(ValidationMetric::Loss), nullptr);
+  EXPECT_EQ(EnumNames<ValidationMetric>::kNames.size(), metric_table().size() + 1);
+  for (const MetricEntry& entry : metric_table()) {
+    EXPECT_EQ(enum_name(validation_metric(entry)), entry.name);
+    EXPECT_EQ(translation_metric(validation_metric(entry)), &entry);
+  }
 }
 
 using ByBleu = BleuRun;
+
+TEST_F(ByBleu, AnyMetricOfTranslationsDecidesTheSameWay) {
+  job.evaluation.metric = validation_metric(find_metric("ter")), job.evaluation.translation = {};
+  const TrainResult result = train();
+  double best = 1e9;
+  for (const auto& line : evaluations()) {
+    best = std::min(best, line.at("ter").get<double>());
+    EXPECT_EQ(line.at("best_ter"), best);
+    EXPECT_THAT(line.at("ter_signature").get<std::string>(), HasSubstr("tok:tercom"));
+    EXPECT_FALSE(line.contains("bleu"));
+  }
+  EXPECT_EQ(result.best_score, best);
+}
 
 TEST_F(ByBleu, TheBestIsKeptToldAndStored) {
   job.evaluation.every_steps = job.checkpoint.every_steps = 2;
@@ -79,8 +115,8 @@ TEST_F(ByBleu, TheBestIsKeptToldAndStored) {
     EXPECT_EQ(line.at("best_step"), best_step);
   }
   EXPECT_GT(best, 20) << "this test needs a model that has learnt something";
-  EXPECT_EQ(result.best_bleu, best);
-  EXPECT_EQ(state(24).best_bleu, best);
+  EXPECT_EQ(result.best_score, best);
+  EXPECT_EQ(state(24).best_score, best);
   EXPECT_EQ(state(24).best_step, best_step);
   EXPECT_TRUE(has_manifest(checkpoint(best_step)));
 }
@@ -96,7 +132,7 @@ TEST_F(ByBleu, PatienceWaitsForItAndNotForTheLoss) {
   EXPECT_LT(result.step, job.train.max_steps);
   EXPECT_EQ(last.at("step"), result.step);
   EXPECT_EQ(last.at("best_step"), before.at("step"));
-  EXPECT_EQ(result.best_bleu, before.at("bleu"));
+  EXPECT_EQ(result.best_score, before.at("bleu"));
 }
 
 TEST_F(ByBleu, ItIsTheSameInARunThatWasStopped) {
@@ -177,30 +213,30 @@ TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
 
 // A run that its patience has ended goes on where evaluations are made otherwise: those before do not count.
 TEST_F(ByBleu, ChangedEvaluationsBeginAnew) {
-  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.bleu = {};
+  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.translation = {};
   job.evaluation.every_steps = 1, job.evaluation.patience = 2, job.checkpoint.every_steps = 1;
   job.checkpoint.keep_last = 1;
   job.schedule.learning_rate = 1e-20;  // no evaluation is better than the first
   EXPECT_EQ(train().step, 3);
   EXPECT_EQ(state(3).best_step, 1);
   EXPECT_EQ(train().step, 3) << "it has ended";
-  job.evaluation.metric = ValidationMetric::Bleu;
+  job.evaluation.metric = kBleu;
   const TrainResult by_bleu = train();
   EXPECT_EQ(by_bleu.step, 6) << "the evaluation of step 4 is the best, and two more are not better";
   EXPECT_EQ(state(6).best_step, 4);
-  EXPECT_EQ(state(6).best_bleu, by_bleu.best_bleu);
+  EXPECT_EQ(state(6).best_score, by_bleu.best_score);
   EXPECT_FALSE(has_manifest(checkpoint(1)));
-  job.evaluation.bleu.max_pairs = 3;
+  job.evaluation.translation.max_pairs = 3;
   EXPECT_EQ(train().step, 9);
   EXPECT_EQ(state(9).best_step, 7);
-  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.bleu = {};
+  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.translation = {};
   EXPECT_EQ(train().step, 12);
   EXPECT_EQ(state(12).best_step, 10);
-  EXPECT_FALSE(state(12).best_bleu);
+  EXPECT_FALSE(state(12).best_score);
 }
 
 TEST(ChangesEvaluation, WhatIsMeasuredAndNotWhen) {
-  for (const char* key : {"evaluation.metric", "evaluation.bleu.beam", "evaluation.max_sequences"}) {
+  for (const char* key : {"evaluation.metric", "evaluation.translation.beam", "evaluation.max_sequences"}) {
     EXPECT_TRUE(changes_evaluation(key)) << key;
     EXPECT_FALSE(changes_training(key)) << key;
   }
@@ -217,11 +253,15 @@ TEST_F(ByBleu, IsRefusedWhereNothingCanBeCompared) {
   EXPECT_THAT(said({"evaluation.every_steps=0"}),
               HasSubstr("job.yaml:11:30: evaluation.metric: nothing is evaluated; set evaluation.every_steps"));
   EXPECT_THAT(said({"evaluation.metric=loss"}),
-              HasSubstr("job.yaml:11:44: evaluation.bleu: metric: loss translates nothing"));
+              HasSubstr("job.yaml:11:44: evaluation.translation: metric: loss translates nothing"));
   EXPECT_THAT(
       said({"task=gpt", "evaluation.metric=bleu"}),
       HasSubstr("--set evaluation.metric=bleu: evaluation.metric: bleu compares translations, and task is gpt"));
-  EXPECT_THAT(said({"evaluation.bleu.beam=0"}), HasSubstr("evaluation.bleu.beam: expected an integer from 1"));
+  EXPECT_THAT(said({"evaluation.translation.beam=0"}),
+              HasSubstr("evaluation.translation.beam: expected an integer from 1"));
+  EXPECT_THAT(said({"evaluation.metric=ter"}),
+              HasSubstr("evaluation.translation.settings: tokenizer=char: tokenizer: unknown key"));
+  EXPECT_THAT(said({"evaluation.metric=rouge"}), HasSubstr("evaluation.metric: expected one of loss, bleu, chrf"));
 }
 
 TEST_F(ByBleu, IsRefusedBeforeTheFirstStepWithoutPairsOrTheirText) {
@@ -238,12 +278,12 @@ TEST_F(ByBleu, IsRefusedBeforeTheFirstStepWithoutPairsOrTheirText) {
   EXPECT_FALSE(fs::exists(job.run_directory()));
   const fs::path old = source_dir() / "tests" / "data" / "dataset" / "golden" / "dataset-v1" / "pairs";
   const Dataset version1 = Dataset::open(old, DataSplit::Train);  // no split of it keeps its text
-  EXPECT_THAT(error_of([&] { check_validation_bleu(job, &version1, "job.yaml:1:2: "); }),
+  EXPECT_THAT(error_of([&] { check_validation_text(job, &version1, "job.yaml:1:2: "); }),
               AllOf(HasSubstr("job.yaml:1:2: evaluation.metric: bleu"),
                     HasSubstr("dataset-v1/pairs (version 1) does not keep the text of its targets"),
                     HasSubstr("[prepare it again (`weft prepare --force`), or set evaluation.metric: loss]")));
-  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.bleu = {};
-  EXPECT_EQ(error_of([&] { check_validation_bleu(job, &version1), check_held_out(job, ""); }), "no error");
+  job.evaluation.metric = ValidationMetric::Loss, job.evaluation.translation = {};
+  EXPECT_EQ(error_of([&] { check_validation_text(job, &version1), check_held_out(job, ""); }), "no error");
 }
 
 }  // namespace

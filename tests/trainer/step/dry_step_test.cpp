@@ -35,8 +35,8 @@ struct DryRun {
 DryRun step_on(Context& context, Mesh& mesh, ZeroStage zero) {
   TransformerConfig config = test::small_config(false);
   config.ffn = 24;  // for tp 3
-  const auto model = make_model(context, mesh, config, test::small_vocabularies(false));
-  model->allocate(Precision::Fp32, true, {.zero = zero, .bucket_bytes = 2048});
+  const auto model = make_model(context, mesh, {.config = config, .vocabularies = test::small_vocabularies(false)});
+  model->allocate(Precision::Fp32, Purpose::Training, {.zero = zero, .bucket_bytes = 2048});
   model->parameters().initialise(1);
   Optimizer optimizer(context, model->parameters(), {});
   TrainingStep step(*model, optimizer, {.clip_norm = 1});

@@ -86,8 +86,8 @@ TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
   constexpr double kReported = 10;  // seconds; what is really slept is less, so that the test is quick and sure
   run_in_process({.dp = 3}, [&](Mesh& mesh, int rank) {
     Context context;
-    const auto model = make_model(context, mesh, test::small_config(false), test::small_vocabularies(false));
-    model->allocate(Precision::Fp32, true);
+    const auto model = make_model(context, mesh, test::small_spec(false));
+    model->allocate(Precision::Fp32, Purpose::Training);
     model->parameters().initialise(1);
     Optimizer optimizer(context, model->parameters(), {});
     TrainingStep step(*model, optimizer, {});

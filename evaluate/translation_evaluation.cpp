@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "evaluate/bleu_evaluation.h"
+#include "evaluate/translation_evaluation.h"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-SearchConfig search_of(const ValidationBleu& config) {
+SearchConfig search_of(const ValidationTranslation& config) {
   SearchConfig search;
   search.method = config.beam > 1 ? SearchMethod::Beam : SearchMethod::Greedy;
   search.beam = config.beam;
@@ -21,7 +21,7 @@ SearchConfig search_of(const ValidationBleu& config) {
 }
 
 int64_t pairs_of(const EvaluationConfig& config, int64_t all) {
-  for (const int64_t most : {config.max_sequences, config.bleu.max_pairs}) {
+  for (const int64_t most : {config.max_sequences, config.translation.max_pairs}) {
     if (most > 0) all = std::min(all, most);
   }
   return all;
@@ -29,23 +29,23 @@ int64_t pairs_of(const EvaluationConfig& config, int64_t all) {
 
 }  // namespace
 
-BleuEvaluation::BleuEvaluation(const JobConfig& job, std::shared_ptr<const Dataset> valid)
+TranslationEvaluation::TranslationEvaluation(const JobConfig& job, std::shared_ptr<const Dataset> valid)
     : job_(job),
-      search_(search_of(job.evaluation.bleu)),
-      bleu_{.tokenizer = job.evaluation.bleu.tokenizer, .lowercase = job.evaluation.bleu.lowercase},
+      search_(search_of(job.evaluation.translation)),
+      metric_(job.evaluation.make_metric()),
       valid_(std::move(valid)),
       source_(valid_->load_source_tokenizer()),
       target_(valid_->load_target_tokenizer()),
       references_{read_references(*valid_, *target_, pairs_of(job.evaluation, valid_->num_pairs()))} {}
 
-BleuReport BleuEvaluation::measure(Transformer& model, const std::function<bool()>& give_up) const {
+TranslationReport TranslationEvaluation::measure(Transformer& model, const std::function<bool()>& give_up) const {
   constexpr int64_t kBatchesBetweenQuestions = 2;
   const auto start = std::chrono::steady_clock::now();
   const TextGenerator generator{model, job_, *source_, *target_};
   Mesh& mesh = model.parameters().mesh();
   const auto pairs = std::ssize(references_[0]);
   const int64_t at_once = kBatchesBetweenQuestions * search_.batch_sentences * mesh.dp().size();
-  BleuReport report{.pairs = pairs};
+  TranslationReport report{.metric = metric_->name(), .pairs = pairs};
   std::vector<std::string> translations;
   for (int64_t first = 0; first < pairs; first += at_once) {
     report.given_up = give_up && give_up();
@@ -56,11 +56,11 @@ BleuReport BleuEvaluation::measure(Transformer& model, const std::function<bool(
       translations.push_back(one_line(generator.text(best.at(0))));
     }
   }
-  const BleuScore bleu = corpus_bleu(translations, references_, bleu_);
-  // Rank 0's: what is decided by it must be decided alike.
-  std::array<double, 1> score{mesh.world().rank() == 0 ? bleu.score : 0};
+  const CorpusScore found(metric_, translations, references_);
+  // All ranks take rank 0's score: what is decided by it must be decided alike.
+  std::array<double, 1> score{mesh.world().rank() == 0 ? found.score() : 0};
   mesh.world().all_reduce_host(score, ReduceOp::Sum);
-  report.score = score[0], report.signature = bleu.signature;
+  report.score = score[0], report.signature = found.signature();
   report.seconds = seconds_since(start);
   return report;
 }

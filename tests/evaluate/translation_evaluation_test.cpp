@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BLEU on the validation split while a model learns: that it is what `weft evaluate` finds, whoever shares the work.
-#include "evaluate/bleu_evaluation.h"
+// Translations of the validation split while a model learns: `weft evaluate` finds the same score, however many ranks
+// share the work.
+#include "evaluate/translation_evaluation.h"
 
 #include <gmock/gmock.h>
 
@@ -14,38 +15,39 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-using ValidationBleuTest = BleuRun;
+using TranslationEvaluationTest = BleuRun;
 
-// What `weft evaluate --split valid --beam BEAM --max-sequences PAIRS --bleu tokenizer=... lowercase=...` says.
-BleuScore evaluated(const JobConfig& job, const fs::path& checkpoint) {
-  const ValidationBleu& config = job.evaluation.bleu;
+// The score of `weft evaluate --split valid --beam BEAM --max-sequences PAIRS --bleu KEY=VALUE`, by the job's metric.
+CorpusScore evaluated(const JobConfig& job, const fs::path& checkpoint) {
+  const ValidationTranslation& config = job.evaluation.translation;
   SearchConfig search;
   search.method = config.beam == 1 ? SearchMethod::Greedy : SearchMethod::Beam;
   search.beam = config.beam;
+  const MetricEntry& entry = *translation_metric(job.evaluation.metric);
   EvaluateOptions options{.checkpoint = checkpoint, .split = DataSplit::Valid};
   options.translation =
-      TranslationOptions{.search = search, .bleu = {.tokenizer = config.tokenizer, .lowercase = config.lowercase}};
+      TranslationOptions{.search = search, .metrics = every_metric({{std::string(entry.option), config.settings}})};
   options.perplexity.max_sequences = config.max_pairs;
   Session session = Session::alone();
-  return evaluate_split(session, options).translation->bleu;
+  return evaluate_split(session, options).translation->of(entry.name);
 }
 
 std::shared_ptr<const Dataset> valid_of(const JobConfig& job) {
   return std::make_shared<const Dataset>(Dataset::open(job.data.directory, DataSplit::Valid));
 }
 
-TEST_F(ValidationBleuTest, OfAStepIsWhatWeftEvaluateSaysOfItsCheckpoint) {
+TEST_F(TranslationEvaluationTest, EqualsWeftEvaluateOfTheSameCheckpoint) {
   for (const int64_t beam : {1, 3}) {
-    job.evaluation.bleu.beam = beam;
-    job.evaluation.bleu.max_pairs = beam == 1 ? 0 : 5;
+    job.evaluation.translation.beam = beam;
+    job.evaluation.translation.max_pairs = beam == 1 ? 0 : 5;
     train(fmt::format("beam-{}", beam));
     const auto lines = evaluations();
     ASSERT_EQ(lines.size(), 4u);
     for (const auto& line : lines) {
-      const BleuScore expected = evaluated(job, checkpoint(line.at("step")));
-      EXPECT_EQ(line.at("bleu"), expected.score) << line.dump();
-      EXPECT_EQ(line.at("bleu_signature"), expected.signature);
-      EXPECT_EQ(line.at("pairs"), expected.lines);
+      const CorpusScore expected = evaluated(job, checkpoint(line.at("step")));
+      EXPECT_EQ(line.at("bleu"), expected.score()) << line.dump();
+      EXPECT_EQ(line.at("bleu_signature"), expected.signature());
+      EXPECT_EQ(line.at("pairs"), expected.lines());
     }
     EXPECT_EQ(lines[0].at("pairs"), beam == 1 ? 9 : 5);
     EXPECT_GT(lines.back().at("bleu"), 20) << "this test needs a model that has learnt something";
@@ -53,18 +55,18 @@ TEST_F(ValidationBleuTest, OfAStepIsWhatWeftEvaluateSaysOfItsCheckpoint) {
   }
 }
 
-TEST_F(ValidationBleuTest, OfAModelIsTheSameOnAnyLayout) {
+TEST_F(TranslationEvaluationTest, IsTheSameOnAnyLayout) {
   train();
-  const BleuScore expected = evaluated(job, checkpoint(24));
+  const CorpusScore expected = evaluated(job, checkpoint(24));
   for (const MeshLayout layout :
        {MeshLayout{.dp = 2}, MeshLayout{.dp = 12}, MeshLayout{.tp = 2}, MeshLayout{.dp = 2, .tp = 2}}) {
     run_in_process(layout, [&](Mesh& mesh, int) {
       Context context(Device{}, 1);
       const LoadedModel loaded = load_model(context, mesh, job.run_directory());
-      const BleuEvaluation evaluation(job, valid_of(job));
-      const BleuReport report = evaluation.measure(*loaded.model);
-      EXPECT_EQ(report.score, expected.score) << layout.dp << " x " << layout.tp;
-      EXPECT_EQ(report.signature, expected.signature);
+      const TranslationEvaluation evaluation(job, valid_of(job));
+      const TranslationReport report = evaluation.measure(*loaded.model);
+      EXPECT_EQ(report.score, expected.score()) << layout.dp << " x " << layout.tp;
+      EXPECT_EQ(report.signature, expected.signature());
       EXPECT_EQ(report.pairs, 9);
       EXPECT_FALSE(report.given_up);
       EXPECT_TRUE(evaluation.measure(*loaded.model, [] { return true; }).given_up);
@@ -72,13 +74,13 @@ TEST_F(ValidationBleuTest, OfAModelIsTheSameOnAnyLayout) {
   }
 }
 
-TEST_F(ValidationBleuTest, TakesTheFewestPairsThatTheJobAllows) {
+TEST_F(TranslationEvaluationTest, TakesTheFewestPairsThatTheJobAllows) {
   const auto pairs = [&](int64_t max_sequences, int64_t max_pairs) {
-    job.evaluation.max_sequences = max_sequences, job.evaluation.bleu.max_pairs = max_pairs;
+    job.evaluation.max_sequences = max_sequences, job.evaluation.translation.max_pairs = max_pairs;
     Context context(Device{}, 1);
     Mesh mesh = Mesh::single();
     const LoadedModel loaded = load_model(context, mesh, job.run_directory());
-    return BleuEvaluation(job, valid_of(job)).measure(*loaded.model).pairs;
+    return TranslationEvaluation(job, valid_of(job)).measure(*loaded.model).pairs;
   };
   job.train.max_steps = 1;
   train();

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "metrics/metric_table.h"
+
+namespace weft {
+
+// The options of the metrics of texts, which score and evaluate take: --bleu KEY=VALUE, and so on through
+// metric_table(). add_to() keeps references to this.
+class MetricArguments {
+ public:
+  void add_to(CLI::App& command);
+  bool given() const { return !settings_.empty(); }
+  const MetricSettings& settings() const { return settings_; }
+
+ private:
+  MetricSettings settings_;
+};
+
+// For the end of a command's help: a line for each metric, and "Fields of --bleu, with their defaults".
+std::string metrics_help();
+
+}  // namespace weft
