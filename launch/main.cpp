@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
+#include <sstream>
 #include <thread>
 
 #include "base/config/value.h"
 #include "base/log.h"
 #include "base/mpi.h"
+#include "base/output.h"
 #include "base/process/exit_file.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
-#include "launch/text_output.h"
 
 namespace weft {
 namespace {
@@ -82,11 +83,13 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) wait_for_rank0_error();
     refuse_unknown_command(app, argc, argv);
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
+    std::ostringstream asked, wrong;
+    const int code = app.exit(error, asked, wrong);
+    print(asked.str());
+    write_lines(STDERR_FILENO, wrong.str());
+    return code == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
   }
-  const ExitCode code = action();
-  flush_output();
-  return static_cast<int>(code);
+  return static_cast<int>(action());
 }
 
 }  // namespace

@@ -2,26 +2,20 @@
 #include "launch/token_lines.h"
 
 #include <charconv>
-#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_line.h"
+#include "base/output.h"
 #include "data/tokenizer/tokenizer.h"
+#include "launch/json_line.h"
 
 namespace weft {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-void print_line(const std::string& line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-  std::fflush(stdout);  // whoever writes the input line by line waits for the answer
-}
 
 // Where a line stands, for messages: "corpus.txt:12".
 struct Place {
@@ -102,7 +96,7 @@ void TokenLines::tokenize() const {
     if (json) {
       Json object = {{"text", line}, {"ids", ids}};
       if (pieces) object["pieces"] = pieces_of(*with, ids);
-      return print_line(json_line(object));
+      return print(json_line(object) + "\n");
     }
     std::string shown;
     const Json quoted = pieces ? pieces_of(*with, ids) : Json();
@@ -110,7 +104,7 @@ void TokenLines::tokenize() const {
       if (i > 0) shown += ' ';
       shown += pieces ? json_line(quoted[i]) : std::to_string(ids[i]);
     }
-    print_line(shown);
+    print(shown + "\n");
   });
 }
 
@@ -119,7 +113,7 @@ void TokenLines::detokenize() const {
   for_each_line(files, [&](const std::string& line, const Place& place) {
     const std::vector<int32_t> ids = read_ids(*with, line, place);
     const std::string text = with->decode(ids, {.show_specials = specials});
-    print_line(json ? json_line({{"ids", ids}, {"text", text}}) : text);
+    print((json ? json_line({{"ids", ids}, {"text", text}}) : text) + "\n");
   });
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/config/reader.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "bench/step_bench.h"
 #include "job/named_jobs.h"
 #include "launch/build_info.h"
@@ -28,7 +28,7 @@ struct BenchArguments {
 };
 
 void report_figures(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
-  std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
+  print(job.name + ": " + describe(report));
   if (!a.json.empty()) {
     Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
     out.update(to_json(report));

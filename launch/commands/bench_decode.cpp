@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/config/reader.h"
+#include "base/output.h"
 #include "bench/decode_bench.h"
 #include "job/named_jobs.h"
 #include "launch/build_info.h"
@@ -31,7 +31,7 @@ ExitCode bench_decode(BenchDecodeArguments a) {
   a.options.bandwidth = !a.no_bandwidth;
   Session session = Session::alone(job.device);
   const DecodeReport report = bench_decoding(session.context(), session.mesh(), job, named.vocabulary, a.options);
-  std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
+  print(job.name + ": " + describe(report));
   if (a.json.empty()) return ExitCode::Done;
   Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
   out.update(to_json(report));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/mpi.h"
+#include "base/output.h"
 #include "evaluate/multiple_choice.h"
 #include "launch/choice_option.h"
 #include "launch/commands.h"
@@ -34,7 +34,7 @@ ExitCode choose(const ChooseArguments& a) {
     }
     const ChoiceReport report = answer_choices(loaded, questions);
     if (!session.is_rank0()) return ExitCode::Done;
-    std::printf("%s\n", a.json ? nlohmann::ordered_json(report).dump().c_str() : report.format().c_str());
+    print((a.json ? nlohmann::ordered_json(report).dump() : report.format()) + "\n");
     return ExitCode::Done;
   });
 }

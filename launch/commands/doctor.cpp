@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/files.h"
 #include "base/log.h"
 #include "base/mpi.h"
+#include "base/output.h"
 #include "base/process/machine.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
@@ -17,10 +16,7 @@ namespace {
 
 double gib(double bytes) { return bytes / (1 << 30); }
 
-void print(const std::vector<InfoRow>& rows) {
-  std::printf("%s", format_rows(rows).c_str());
-  std::fflush(stdout);  // MPI may end the process if it cannot start, so what is known is printed before
-}
+void print_rows(const std::vector<InfoRow>& rows) { print(format_rows(rows)); }
 
 std::vector<InfoRow> machine_rows() {
   const ProcessorSet mine = allowed_processors();
@@ -64,7 +60,7 @@ void report_ranks(const LauncherInfo& launcher) {
   rows.push_back({"launcher", fmt::format("{}: {} ranks", launcher.name, session.world_size())});
   rows.push_back({"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())});
   for (size_t rank = 0; rank < lines.size(); ++rank) rows.push_back({fmt::format("rank {}", rank), lines[rank]});
-  print(rows);
+  print_rows(rows);
 }
 
 ExitCode doctor() {
@@ -73,12 +69,13 @@ ExitCode doctor() {
     report_ranks(launcher);
     return ExitCode::Done;
   }
-  print(build_rows());
-  print(device_link_rows());
-  print(machine_rows());
-  print({{"launcher", "none: a command here is one rank, and MPI is started for this report only"}});
+  // MPI may end the process if it cannot start, so what is known is printed before.
+  print_rows(build_rows());
+  print_rows(device_link_rows());
+  print_rows(machine_rows());
+  print_rows({{"launcher", "none: a command here is one rank, and MPI is started for this report only"}});
   const MpiEnvironment mpi(launcher);
-  print({{"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())}});
+  print_rows({{"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())}});
   return ExitCode::Done;
 }
 

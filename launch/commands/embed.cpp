@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/output.h"
 #include "generate/text_vectors.h"
 #include "launch/choice_option.h"
 #include "launch/commands.h"
+#include "launch/json_line.h"
 #include "parallel/session.h"
 
 namespace weft {
@@ -24,15 +25,16 @@ void print_json(const std::vector<std::string>& texts, const TextVectors& vector
   for (int64_t i = 0; i < vectors.texts(); ++i) {
     const auto row = vectors.row(i);
     const nlohmann::ordered_json line = {{"text", texts[i]}, {"vector", std::vector<float>(row.begin(), row.end())}};
-    std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    print(json_line(line) + "\n");
   }
 }
 
 // A row of the matrix for each text, with the text behind it.
 void print_similarities(const std::vector<std::string>& texts, const std::vector<double>& similarities) {
   for (size_t a = 0; a < texts.size(); ++a) {
-    for (size_t b = 0; b < texts.size(); ++b) std::printf("%7.3f", similarities[a * texts.size() + b]);
-    std::printf("  %s\n", texts[a].c_str());
+    std::string line;
+    for (size_t b = 0; b < texts.size(); ++b) line += fmt::format("{:7.3f}", similarities[a * texts.size() + b]);
+    print(fmt::format("{}  {}\n", line, texts[a]));
   }
 }
 

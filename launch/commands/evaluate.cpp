@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/mpi.h"
+#include "base/output.h"
 #include "evaluate/evaluation.h"
 #include "job/dataset_checks.h"
 #include "launch/choice_option.h"
@@ -54,7 +54,7 @@ ExitCode evaluate(const EvaluateArguments& a) {
   return session.run([&] {
     const EvaluationReport report = evaluate_split(session, options);
     if (!session.is_rank0()) return ExitCode::Done;
-    std::printf("%s", a.json ? (nlohmann::ordered_json(report).dump() + "\n").c_str() : report.format().c_str());
+    print(a.json ? nlohmann::ordered_json(report).dump() + "\n" : report.format());
     return ExitCode::Done;
   });
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/dataset/inspect.h"
 
-#include <cstdio>
-
 #include "base/config/reader.h"
+#include "base/output.h"
 #include "checkpoint/manifest.h"
 #include "data/dataset/manifest.h"
 #include "job/loaded_model.h"
@@ -23,9 +22,9 @@ struct InspectArguments {
 
 void inspect_dataset(const fs::path& path, const InspectArguments& a) {
   if (a.shown.count > 0) {
-    std::printf("%s", show_records(path, a.shown).c_str());
+    print(show_records(path, a.shown));
   } else {
-    std::printf("%s", describe_dataset(path).c_str());
+    print(describe_dataset(path));
   }
   if (a.verify) print_verified(path);
 }
@@ -51,7 +50,7 @@ ExitCode inspect(const InspectArguments& a) {
     throw ConfigError(fmt::format("{} is nothing that can be shown", path),
                       "give a dataset's, run's or checkpoint's directory, a tokenizer's .json, or a job's .yaml");
   } else {
-    std::printf("%s", parameter_tree(load_job(path, overrides)).c_str());
+    print(parameter_tree(load_job(path, overrides)));
   }
   return ExitCode::Done;
 }

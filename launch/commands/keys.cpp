@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-
+#include "base/output.h"
 #include "job/job.h"
 #include "launch/commands.h"
 #include "launch/help.h"
@@ -27,7 +26,7 @@ ExitCode print_keys(const std::string& wanted) {
     throw ConfigError(fmt::format("a job has no key or section '{}'", wanted),
                       nearest.empty() ? "weft keys lists all" : fmt::format("did you mean '{}'?", nearest));
   }
-  std::printf("%s", fields_text(chosen).c_str());
+  print(fields_text(chosen));
   return ExitCode::Done;
 }
 

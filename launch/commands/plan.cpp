@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/output.h"
 #include "job/named_jobs.h"
 #include "launch/commands.h"
 #include "plan/prediction_report.h"
@@ -55,7 +56,7 @@ ExitCode plan(const PlanArguments& a) {
   } else {
     text = describe(plans, a.rank), json = to_json(plans, a.rank).dump(2);
   }
-  std::printf("%s", text.c_str());
+  print(text);
   if (!a.json.empty()) write_file_atomically(a.json, json + "\n");
   return ExitCode::Done;
 }

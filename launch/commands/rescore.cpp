@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-
 #include "base/config/reader.h"
-#include "base/json_line.h"
+#include "base/output.h"
 #include "evaluate/rescoring.h"
 #include "launch/choice_option.h"
 #include "launch/commands.h"
+#include "launch/json_line.h"
 #include "launch/line_files.h"
 #include "launch/text_options.h"
-#include "launch/text_output.h"
 #include "parallel/agree.h"
 
 namespace weft {
@@ -32,14 +30,11 @@ Lines next_lines(Communicator& world, std::optional<ParallelLines>& files, const
   return nlohmann::json::from_msgpack(read).get<Lines>();
 }
 
-void print(const RescoredPair& pair, int64_t index, bool json) {
-  if (json) {
-    nlohmann::json line = pair;
-    line["index"] = index;
-    std::printf("%s\n", json_line(line).c_str());
-  } else {
-    std::printf("%.6f\t%.6f\t%zu\n", pair.log_probability, pair.score, pair.tokens.size());
-  }
+std::string rescored_line(const RescoredPair& pair, int64_t index, bool json) {
+  if (!json) return fmt::format("{:.6f}\t{:.6f}\t{}\n", pair.log_probability, pair.score, pair.tokens.size());
+  nlohmann::json line = pair;
+  line["index"] = index;
+  return json_line(line) + "\n";
 }
 
 ExitCode rescore_files(const RescoreArguments& a) {
@@ -53,8 +48,10 @@ ExitCode rescore_files(const RescoreArguments& a) {
          !(lines = next_lines(world, files, a, a.lines.batch_lines * session.mesh().dp().size()))[0].empty();) {
       const auto scored = rescore(generator, lines[0], lines[1], config, index);
       agree(world, [&] {
-        for (size_t i = 0; i < scored.size(); ++i) print(scored[i], index + static_cast<int64_t>(i), a.text.json);
-        flush_output();
+        std::string text;
+        for (size_t i = 0; i < scored.size(); ++i)
+          text += rescored_line(scored[i], index + static_cast<int64_t>(i), a.text.json);
+        print(text);
         return std::string();
       });
       index += std::ssize(scored);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/config/reader.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "launch/commands.h"
 #include "launch/help.h"
 #include "metrics/file_scores.h"
@@ -34,9 +34,7 @@ ExitCode score(const ScoreArguments& a) {
   for (const std::string& warning : scores.warnings) log_warning("{}", warning);
   // Names of files may be any bytes, which JSON cannot hold.
   using Json = nlohmann::ordered_json;
-  const std::string text =
-      a.json ? Json(scores).dump(1, ' ', false, Json::error_handler_t::replace) + "\n" : scores.format();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(a.json ? Json(scores).dump(1, ' ', false, Json::error_handler_t::replace) + "\n" : scores.format());
   return ExitCode::Done;
 }
 

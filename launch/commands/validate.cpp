@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/config/writer.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "data/batches/mixture_report.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
@@ -72,12 +71,12 @@ std::string memory_text(const JobConfig& job, int ranks) {
                      static_cast<double>(plan.peak_bytes) / (1 << 20));
 }
 
-ExitCode validate_job(const JobArguments& arguments, int ranks, bool print) {
+ExitCode validate_job(const JobArguments& arguments, int ranks, bool shown) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   const std::string found[] = {check_dataset(job, arguments, ranks), check_run_directory(job), memory_text(job, ranks)};
   log_info("{}: nothing wrong found", arguments.path);
   for (const std::string& line : found) log_info("{}", line);
-  if (print) std::printf("%s", to_yaml(job).c_str());
+  if (shown) print(to_yaml(job));
   return ExitCode::Done;
 }
 
