@@ -23,8 +23,7 @@ namespace weft {
 enum class Task : uint8_t { Gpt, Translation };
 template <>
 struct EnumNames<Task> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, Task>>({{"gpt", Task::Gpt}, {"translation", Task::Translation}});
+  static constexpr auto kNames = enum_names<Task>("gpt", "translation");
 };
 
 // Fp64 is for tests and has no name: no job asks for it.
@@ -38,8 +37,7 @@ struct EnumNames<Precision> {
 enum class OnDivergence : uint8_t { Stop, RollBack };
 template <>
 struct EnumNames<OnDivergence> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OnDivergence>>(
-      {{"stop", OnDivergence::Stop}, {"roll_back", OnDivergence::RollBack}});
+  static constexpr auto kNames = enum_names<OnDivergence>("stop", "roll_back");
 };
 
 struct TrainConfig {
@@ -136,8 +134,7 @@ struct TrainConfig {
 enum class ValidationMetric : uint8_t { Loss, Bleu };
 template <>
 struct EnumNames<ValidationMetric> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, ValidationMetric>>(
-      {{"loss", ValidationMetric::Loss}, {"bleu", ValidationMetric::Bleu}});
+  static constexpr auto kNames = enum_names<ValidationMetric>("loss", "bleu");
 };
 
 // BLEU on the validation split while a model learns.
@@ -190,8 +187,7 @@ struct EvaluationConfig {
 enum class OnFailure : uint8_t { Stop, Continue };
 template <>
 struct EnumNames<OnFailure> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OnFailure>>(
-      {{"stop", OnFailure::Stop}, {"continue", OnFailure::Continue}});
+  static constexpr auto kNames = enum_names<OnFailure>("stop", "continue");
 };
 
 struct CheckpointConfig {
@@ -229,6 +225,11 @@ struct CheckpointConfig {
   }
 };
 
+template <>
+struct EnumNames<ZeroStage> {
+  static constexpr auto kNames = enum_names<ZeroStage>("0", "1", "2");
+};
+
 struct ParallelConfig {
   int64_t tp = 1;
   bool sequence_parallel = false;
@@ -242,11 +243,8 @@ struct ParallelConfig {
             Range{.min = 1, .max = 1 << 16});
     v.field("sequence_parallel", sequence_parallel,
             "Divide the rows of norms, residual sums and their dropout over the tp ranks too.");
-    auto stage = static_cast<int64_t>(zero_stage);
-    v.field("zero_stage", stage,
-            "What the data-parallel replicas divide (ZeRO): 0 nothing, 1 master weights and moments, 2 gradients too.",
-            Range{.min = 0, .max = 2});
-    zero_stage = static_cast<ZeroStage>(stage);
+    v.field("zero_stage", zero_stage,
+            "What the data-parallel replicas divide (ZeRO): 0 nothing, 1 master weights and moments, 2 gradients too.");
     v.field("gradient_bucket_mib", gradient_bucket_mib,
             "MiB of gradients that are reduced over the replicas at once, while backward still runs; 0 means 8 on a "
             "CPU, and on CUDA devices half as many as there are replicas, from 25 to 256.",

@@ -16,11 +16,7 @@ namespace weft {
 enum class ScoreMetric { Bleu, Chrf, ChrfPlusPlus, Ter };
 template <>
 struct EnumNames<ScoreMetric> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, ScoreMetric>>({{"bleu", ScoreMetric::Bleu},
-                                                               {"chrf", ScoreMetric::Chrf},
-                                                               {"chrf++", ScoreMetric::ChrfPlusPlus},
-                                                               {"ter", ScoreMetric::Ter}});
+  static constexpr auto kNames = enum_names<ScoreMetric>("bleu", "chrf", "chrf++", "ter");
 };
 
 struct FileScoreOptions {

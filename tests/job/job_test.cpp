@@ -248,6 +248,18 @@ TEST(Job, ShardingIsWhatTheSectionNames) {
   EXPECT_NE(to_yaml(job).find("zero_stage: 2\n"), std::string::npos);
 }
 
+TEST(Job, ZeroStagesAreNumbers) {
+  const auto stage = [](const std::string& text) {
+    return parse_config<JobConfig>("{parallel: {zero_stage: " + text + "}}", "job.yaml").parallel.zero_stage;
+  };
+  EXPECT_EQ(stage("0"), ZeroStage::Whole);
+  EXPECT_EQ(stage("1"), ZeroStage::Optimizer);
+  EXPECT_EQ(stage("2"), ZeroStage::Gradients);
+  const std::string error = error_of([&] { stage("3"); });
+  EXPECT_NE(error.find("parallel.zero_stage: expected one of 0, 1, 2, got 3 (an integer)"), std::string::npos) << error;
+  EXPECT_EQ(tree_to_yaml(encode_config(job_with({}, {"parallel.zero_stage=1"}).parallel)).find('"'), std::string::npos);
+}
+
 TEST(Job, RunDirectoryIsNamedAfterTheJob) {
   JobConfig job;
   job.name = "x";
