@@ -8,6 +8,7 @@
 #include "job/named_jobs.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "launch/revision.h"
 #include "parallel/session.h"
 
@@ -17,9 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct BenchArguments {
-  std::string job;
-  std::vector<std::string> overrides;
-  std::string model;
+  NamedJobArguments job;
   BenchOptions options;
   SyntheticOptions data;
   std::string lengths;
@@ -37,7 +36,7 @@ void report_figures(const BenchArguments& a, const JobConfig& job, const BenchRe
 }
 
 ExitCode bench(BenchArguments a) {
-  const JobConfig job = job_or_model(a.job, a.model, a.overrides);
+  const JobConfig job = a.job.load();
   a.options.peak = !a.no_peak;
   a.data.lengths = a.lengths;
   const SyntheticData data = make_synthetic_data(job, a.data);
@@ -57,10 +56,7 @@ void add_bench_command(CLI::App& app, Action& action) {
       "Time training steps on synthetic data: compute, communication, data wait, optimizer, share of the "
       "measured peak. Under mpirun on many ranks.");
   auto a = std::make_shared<BenchArguments>();
-  command->add_option("job", a->job, "The job; its dataset need not exist (if it does, lengths are taken from it)");
-  command->add_option("--model", a->model, "A model by name, instead of a job");
-  command->add_option("--set", a->overrides, "Change one field of the job: --set a.b=c (may be repeated)")
-      ->type_name("KEY=VALUE");
+  a->job.add_to(*command);
   command->add_option("--steps", a->options.steps, "Measured steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));

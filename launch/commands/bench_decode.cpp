@@ -8,6 +8,7 @@
 #include "launch/build_info.h"
 #include "launch/choice_option.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "launch/revision.h"
 #include "parallel/session.h"
 
@@ -49,8 +50,7 @@ void add_bench_decode_command(CLI::App& app, Action& action) {
     command->add_option(option, value, meaning)->capture_default_str()->check(CLI::Range(1, 1000000));
   };
   command->add_option("--model", a->model, "A model by name")->capture_default_str();
-  command->add_option("--set", a->overrides, "Change one field of its job: --set train.precision=bf16")
-      ->type_name("KEY=VALUE");
+  add_set_option(*command, a->overrides);
   number("--new-tokens", a->options.new_tokens, "Tokens of each text");
   number("--prompt-tokens", a->options.prompt, "Tokens of each prompt");
   number("--batch", a->options.batch, "Texts at once");

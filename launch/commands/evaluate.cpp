@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
-#include "base/mpi.h"
 #include "base/output.h"
 #include "evaluate/evaluation.h"
 #include "job/dataset_checks.h"
-#include "launch/choice_option.h"
 #include "launch/commands.h"
 #include "launch/help.h"
+#include "launch/job_options.h"
+#include "launch/model_options.h"
 #include "launch/search_options.h"
 
 namespace weft {
@@ -18,15 +18,13 @@ struct EvaluateArguments {
   EvaluateOptions options;
   SearchArguments search;
   std::vector<std::string> bleu, chrf;
-  std::string checkpoint, translations;
-  bool json = false;
-  int tp = 1;
-  DeviceChoice device = DeviceChoice::Auto;
+  std::string translations;
+  ModelArguments model;
 };
 
 EvaluateOptions options_of(const EvaluateArguments& a) {
   EvaluateOptions options = a.options;
-  options.checkpoint = a.checkpoint;
+  options.checkpoint = a.model.checkpoint, options.best = a.model.best, options.compute = a.model.compute;
   options.overrides = a.job.overrides;
   if (a.search.given() || !a.bleu.empty() || !a.chrf.empty() || !a.translations.empty()) {
     options.translation = {.search = a.search.config(),
@@ -39,22 +37,21 @@ EvaluateOptions options_of(const EvaluateArguments& a) {
 
 ExitCode evaluate(const EvaluateArguments& a) {
   EvaluateOptions options = options_of(a);
-  DeviceChoice device = a.device;
-  std::optional<PhaseBudgets> budgets;  // one process alone can be seen to hang
-  if (find_launcher().present) budgets = PhaseBudgets{};
+  ModelArguments model = a.model;
+  PhaseBudgets budgets;
   if (!a.job.path.empty()) {
     const JobConfig job = load_job(a.job.path, a.job.overrides);
     if (options.checkpoint.empty()) options.checkpoint = job.run_directory();
-    if (budgets) budgets = job.timeouts;
-    if (device == DeviceChoice::Auto) device = job.device;
+    budgets = job.timeouts;
+    if (model.device == DeviceChoice::Auto) model.device = job.device;
     override_dataset(job, options.overrides);
   }
   if (options.checkpoint.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
-  Session session(a.tp, budgets, device);
+  Session session = model.open(budgets);
   return session.run([&] {
     const EvaluationReport report = evaluate_split(session, options);
     if (!session.is_rank0()) return ExitCode::Done;
-    print(a.json ? nlohmann::ordered_json(report).dump() + "\n" : report.format());
+    print(a.model.json ? nlohmann::ordered_json(report).dump() + "\n" : report.format());
     return ExitCode::Done;
   });
 }
@@ -69,10 +66,12 @@ void add_evaluate_command(CLI::App& app, Action& action) {
       "  weft evaluate job.yaml --split valid\n"
       "  weft evaluate --checkpoint runs/NAME --best --beam 4 --bleu lowercase=true --json\n\n" +
       a->search.help() + "\n" + fields_help<BleuConfig>("--bleu") + "\n" + fields_help<ChrfConfig>("--chrf"));
-  command->add_option("job", a->job.path, "The job: its run directory and dataset");
-  command->add_option("--set", a->job.overrides, "Change one field of the job")->type_name("KEY=VALUE");
-  command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint");
-  command->add_flag("--best", a->options.best, "Of a run directory, the checkpoint of the best evaluation");
+  a->job.add_to(*command);
+  command->get_option("job")->required(false);
+  a->model.add_to(*command, "One JSON object on standard output");
+  command->get_option("--checkpoint")->required(false);
+  a->model.add_weights_to(*command);
+  a->model.add_tp_to(*command, "split");
   command->add_option("--split", a->options.split, "train, valid or test; else test, or valid if there is no test");
   command
       ->add_option("--stride", a->options.perplexity.stride,
@@ -82,15 +81,9 @@ void add_evaluate_command(CLI::App& app, Action& action) {
       ->add_option("--max-sequences", a->options.perplexity.max_sequences, "Only the first N windows or pairs; 0: all")
       ->check(CLI::NonNegativeNumber);
   a->search.add_to(*command);
-  add_device_option(*command, a->device);
-  add_weights_option(*command, a->options.compute.weights);
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");
   command->add_option("--chrf", a->chrf, "A field of chrF: --chrf word_order=2")->type_name("KEY=VALUE");
   command->add_option("--translations", a->translations, "File to write the translations to");
-  command->add_option("--tp", a->tp, "Under MPI: ranks that share the model; the others divide the split")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--json", a->json, "One JSON object on standard output");
   command->callback([=, &action] { action = [=] { return evaluate(*a); }; });
 }
 

@@ -8,6 +8,7 @@
 #include "job/loaded_model.h"
 #include "launch/commands.h"
 #include "launch/inspect_output.h"
+#include "launch/job_options.h"
 #include "plan/parameter_tree.h"
 
 namespace weft {
@@ -68,7 +69,7 @@ void add_inspect_command(CLI::App& app, Action& action) {
   auto a = std::make_shared<InspectArguments>();
   command->add_option("path", a->path, "A dataset's or run's directory, a tokenizer's .json, a job's .yaml")
       ->required();
-  command->add_option("--set", a->overrides, "Change one field of the job")->type_name("KEY=VALUE");
+  add_set_option(*command, a->overrides);
   command->add_flag("--verify", a->verify, "Read everything and compare checksums");
   command->add_flag("--job", a->with_job, "Of a checkpoint, also the resolved job that it was trained with");
   CLI::Option* show = command->add_option("--show", a->shown.count, "Of a dataset, N documents or pairs of each split")

@@ -4,8 +4,8 @@
 
 #include "base/files.h"
 #include "base/output.h"
-#include "job/named_jobs.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "plan/prediction_report.h"
 #include "plan/step_plan_report.h"
 
@@ -13,9 +13,7 @@ namespace weft {
 namespace {
 
 struct PlanArguments {
-  std::string job;
-  std::vector<std::string> overrides;
-  std::string model;
+  NamedJobArguments job;
   std::string layout;
   int sweep = 0;
   int threads = 1;
@@ -44,7 +42,7 @@ std::vector<MeshLayout> layouts_of(const PlanArguments& a, const JobConfig& job)
 }
 
 ExitCode plan(const PlanArguments& a) {
-  const JobConfig job = job_or_model(a.job, a.model, a.overrides);
+  const JobConfig job = a.job.load();
   const PlannedDevice on{.threads = a.threads, .cuda = !a.device.empty()};
   std::vector<StepPlan> plans;
   for (const MeshLayout& layout : layouts_of(a, job)) plans.push_back(plan_step(job, layout, on));
@@ -67,10 +65,7 @@ void add_plan_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "plan", "What a rank needs on a layout: memory, FLOPs, traffic of the largest step, run dry on no device.");
   auto a = std::make_shared<PlanArguments>();
-  command->add_option("job", a->job, "The job file")->type_name("JOB.yaml");
-  command->add_option("--model", a->model, "A model by name instead, as weft bench knows them");
-  command->add_option("--set", a->overrides, "Change one field of the job: --set a.b=c (may be repeated)")
-      ->type_name("KEY=VALUE");
+  a->job.add_to(*command);
   command->add_option("--layout", a->layout, "Replicas x ranks that share one, as in 64x8 (default: 1 x parallel.tp)")
       ->type_name("DPxTP");
   command->add_option("--sweep", a->sweep, "All layouts of N ranks, a line each")->check(CLI::PositiveNumber);

@@ -8,6 +8,7 @@
 #include "data/prepare/encoding/ranks.h"
 #include "job/job.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "parallel/session.h"
 
 namespace weft {

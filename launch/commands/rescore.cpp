@@ -2,18 +2,18 @@
 #include "base/config/reader.h"
 #include "base/output.h"
 #include "evaluate/rescoring.h"
-#include "launch/choice_option.h"
 #include "launch/commands.h"
 #include "launch/json_line.h"
 #include "launch/line_files.h"
-#include "launch/text_options.h"
+#include "launch/line_options.h"
+#include "launch/search_options.h"
 #include "parallel/agree.h"
 
 namespace weft {
 namespace {
 
 struct RescoreArguments {
-  TextArguments text;
+  SearchArguments search = SearchArguments({.method = SearchMethod::Greedy});
   std::string sources, translations;
   LineArguments lines;
 };
@@ -38,8 +38,8 @@ std::string rescored_line(const RescoredPair& pair, int64_t index, bool json) {
 }
 
 ExitCode rescore_files(const RescoreArguments& a) {
-  const SearchConfig config = a.text.search.config();
-  return a.lines.run(a.text, [&](Session& session, const LoadedModel& loaded) {
+  const SearchConfig config = a.search.config();
+  return a.lines.run([&](Session& session, const LoadedModel& loaded) {
     const TextGenerator generator = text_generator(loaded);
     Communicator& world = session.mesh().world();
     std::optional<ParallelLines> files;
@@ -50,7 +50,7 @@ ExitCode rescore_files(const RescoreArguments& a) {
       agree(world, [&] {
         std::string text;
         for (size_t i = 0; i < scored.size(); ++i)
-          text += rescored_line(scored[i], index + static_cast<int64_t>(i), a.text.json);
+          text += rescored_line(scored[i], index + static_cast<int64_t>(i), a.lines.model.json);
         print(text);
         return std::string();
       });
@@ -66,7 +66,6 @@ void add_rescore_command(CLI::App& app, Action& action) {
       "rescore",
       "How probable a translation model finds given translations: a line of figures for each pair of lines.");
   auto a = std::make_shared<RescoreArguments>();
-  a->text.search = SearchArguments({.method = SearchMethod::Greedy});
   command->footer(
       "  weft rescore source.txt translations.txt --checkpoint runs/NAME --length-penalty 0.6\n"
       "Prints log P(translation | source) (natural), the score that a search would rank it by (the same over the "
@@ -79,10 +78,9 @@ void add_rescore_command(CLI::App& app, Action& action) {
   command->add_option("translations", a->translations, "Their translations, a line for each; -: standard input")
       ->required()
       ->type_name("FILE");
-  a->text.add_model_to(*command);
-  a->text.search.add_short_form(*command, "--length-penalty", "length_penalty", "alpha of the score's length penalty");
-  a->text.search.add_short_form(*command, "--penalty-form", "penalty_form",
-                                "power: score / len^alpha; gnmt: score / ((5 + len) / 6)^alpha");
+  a->search.add_short_form(*command, "--length-penalty", "length_penalty", "alpha of the score's length penalty");
+  a->search.add_short_form(*command, "--penalty-form", "penalty_form",
+                           "power: score / len^alpha; gnmt: score / ((5 + len) / 6)^alpha");
   a->lines.add_to(*command);
   command->callback([=, &action] { action = [=] { return rescore_files(*a); }; });
 }

@@ -9,18 +9,12 @@
 #include "job/dataset_checks.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "launch/revision.h"
 #include "parallel/session.h"
 #include "trainer/trainer.h"
 
 namespace weft {
-
-void JobArguments::add_to(CLI::App& command) {
-  command.add_option("job", path, "The job, a YAML file (docs/configuration.md)")->required();
-  command.add_option("--set", overrides, "Change one field of the job: --set a.b=c (may be repeated)")
-      ->type_name("KEY=VALUE");
-}
-
 namespace {
 
 ResumeChoice resume_choice(const std::string& text) {

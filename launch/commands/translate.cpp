@@ -8,14 +8,15 @@
 #include "launch/choice_option.h"
 #include "launch/commands.h"
 #include "launch/line_files.h"
-#include "launch/text_options.h"
+#include "launch/line_options.h"
+#include "launch/search_options.h"
 #include "launch/text_output.h"
 
 namespace weft {
 namespace {
 
 struct TranslateArguments {
-  TextArguments text;
+  SearchArguments search;
   std::string input = "-";
   std::string prefixes;
   bool interactive = false;
@@ -44,15 +45,15 @@ LineReader line_reader(const TranslateArguments& a, int64_t most) {
 }
 
 ExitCode translate(const TranslateArguments& a) {
-  const SearchConfig search = a.text.search.config();
-  return a.lines.run(a.text, [&](Session& session, const LoadedModel& loaded) {
+  const SearchConfig search = a.search.config();
+  return a.lines.run([&](Session& session, const LoadedModel& loaded) {
     const TextGenerator generator = text_generator(loaded);
     Progress console(session.is_rank0());
     const auto began = std::chrono::steady_clock::now();
     const int64_t at_once = a.lines_at_once(session.mesh());
     const auto write = [&](const LineBatch& batch, const std::vector<NBest>& found) {
       console.clear();
-      print_translations(generator, batch, found, search, a.text.json);
+      print_translations(generator, batch, found, search, a.lines.model.json);
       const int64_t lines = batch.first + std::ssize(batch.lines);
       const double seconds = seconds_since(began);
       if (at_once == 1 || seconds < 10) return;
@@ -81,10 +82,10 @@ void add_translate_command(CLI::App& app, Action& action) {
       "Line ends within a translation are printed as blanks. A line of white space has an empty translation. More "
       "than\n"
       "one a line (--n-best) are printed as INDEX ||| TEXT ||| SCORE, with lines counted from 0.\n\n" +
-      a->text.search.help());
+      a->search.help());
   command->add_option("input", a->input, "Text, a sentence a line (may be gzipped); none or -: standard input")
       ->type_name("FILE");
-  a->text.add_to(*command);
+  a->search.add_to(*command);
   command->add_option("--prefix", a->prefixes, "File with what each translation begins with, a line for each")
       ->type_name("FILE");
   a->lines.add_to(*command);

@@ -11,6 +11,7 @@
 #include "job/dataset_checks.h"
 #include "job/initial_model.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "parallel/session.h"
 #include "plan/step_plan.h"
 

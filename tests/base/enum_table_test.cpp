@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "base/error.h"
+
 namespace weft {
 namespace {
 
