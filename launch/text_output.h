@@ -10,8 +10,8 @@
 namespace weft {
 
 struct TextOutput {
-  bool json = false;        // an object a line
-  bool with_input = false;  // each text goes on where its input ends
+  bool json = false;        // one object per line
+  bool with_input = false;  // print each text after its input
 };
 
 // Searches, then prints the texts of every input.

@@ -67,8 +67,8 @@ std::vector<int32_t> read_ids(const Tokenizer& tokenizer, std::string_view line,
     const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     const std::string where = fmt::format("{}:{}:{}", place.file, place.line, at + 1);
     require<DataError>(error == std::errc{} && last == word.data() + word.size(),
-                       "{}: \"{}\" is no id: numbers between blanks are expected", where, word.substr(0, 60));
-    require<DataError>(tokenizer.knows(id), "{}: id {} stands for no token (vocabulary {})", where, id,
+                       "{}: \"{}\" is not an id: expected numbers separated by spaces", where, word.substr(0, 60));
+    require<DataError>(tokenizer.knows(id), "{}: no token has the id {} (vocabulary {})", where, id,
                        tokenizer.vocabulary());
     ids.push_back(id);
     at = line.find_first_not_of(kBlanks, end);
@@ -81,7 +81,7 @@ std::vector<int32_t> read_ids(const Tokenizer& tokenizer, std::string_view line,
 void TokenLines::add_to(CLI::App& command, const char* files_help) {
   tokenizer.add_to(command);
   command.add_option("files", files, files_help)->type_name("FILE");
-  command.add_flag("--json", json, "One JSON object a line, with text and ids");
+  command.add_flag("--json", json, "One JSON object per line, with text and ids");
 }
 
 void TokenLines::tokenize() const {

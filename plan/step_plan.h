@@ -50,7 +50,7 @@ bool can_be_planned(const JobConfig& job);
 // states them.
 Vocabularies planned_vocabularies(const JobConfig& job);
 
-// The layouts of `ranks` ranks, tp from 1 up, on which the job can run; ConfigError if there is none.
+// The layouts of `ranks` ranks, tp from 1 up, on which the job can run; ConfigError if it cannot run on any.
 std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks);
 // ConfigError if the job cannot run on this layout.
 void check_layout(const JobConfig& job, const MeshLayout& layout);

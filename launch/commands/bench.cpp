@@ -53,28 +53,28 @@ ExitCode bench(BenchArguments a) {
 void add_bench_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "bench",
-      "Time training steps on synthetic data: compute, communication, data wait, optimizer, share of the "
-      "measured peak. Under mpirun on many ranks.");
+      "Time training steps on synthetic data: compute, communication, waiting for data, optimizer, share of the "
+      "measured peak. On many ranks under mpirun.");
   auto a = std::make_shared<BenchArguments>();
   a->job.add_to(*command);
   command->add_option("--steps", a->options.steps, "Measured steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--warmup", a->options.warmup, "Steps before them")
+  command->add_option("--warmup", a->options.warmup, "Steps before the measured ones")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--vocabulary", a->data.vocabulary, "Tokens of the vocabulary, instead of the dataset's")
+  command->add_option("--vocabulary", a->data.vocabulary, "Vocabulary size (default: the dataset's)")
       ->check(CLI::Range(1, 1 << 24));
   command
       ->add_option("--lengths", a->lengths,
-                   "Translation: a file of sentence lengths, a line SOURCE_TOKENS TARGET_TOKENS a pair")
+                   "Translation: file of sentence lengths, one line SOURCE_TOKENS TARGET_TOKENS per pair")
       ->type_name("FILE");
-  command->add_option("--json", a->json, "Write every figure to a file")->type_name("FILE");
-  // Its former name is what bench/cpu/compare.py gives to this program and to older ones alike.
+  command->add_option("--json", a->json, "Write all figures to this file")->type_name("FILE");
+  // --no-ceiling is the former name: bench/cpu/compare.py also measures programs that know no other.
   command->add_flag("--no-peak,--no-ceiling", a->no_peak, "Do not measure the peak");
   command->add_flag("--operations", a->options.operations,
-                    "Then as many steps again with every operation timed: where the time goes");
-  command->footer("Models that need no job file:\n" + describe_bench_jobs() +
+                    "Afterwards, as many steps again with every operation timed");
+  command->footer("Named models (--model):\n" + describe_bench_jobs() +
                   "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
                   "The measured peak is the best of a sweep of large matrix products, measured in the same run with "
                   "the same threads.\n"

@@ -27,15 +27,14 @@ ExitCode choose(const ChooseArguments& a) {
 }  // namespace
 
 void add_choose_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "choose", "How often a language model finds the right ending likeliest: multiple choice, as HellaSwag.");
+  CLI::App* command = app.add_subcommand("choose", "Multiple-choice accuracy of a language model (HellaSwag format).");
   auto a = std::make_shared<ChooseArguments>();
   command->footer(
       "  weft choose hellaswag_val.jsonl --checkpoint runs/NAME\n"
-      "A question is a line {\"ctx\": \"...\", \"endings\": [\"...\", \"...\"], \"label\": 0}. Under MPI the ranks "
-      "share "
+      "One question per line: {\"ctx\": \"...\", \"endings\": [\"...\", \"...\"], \"label\": 0}. Under MPI the ranks "
+      "divide\n"
       "the questions.");
-  command->add_option("questions", a->questions, "The questions, a JSON object a line (may be gzipped)")->required();
+  command->add_option("questions", a->questions, "Questions, one JSON object per line (may be gzipped)")->required();
   a->model.add_to(*command, "One JSON object on standard output");
   a->model.add_tp_to(*command, "questions");
   command->callback([=, &action] { action = [=] { return choose(*a); }; });

@@ -24,10 +24,10 @@ std::vector<InfoRow> machine_rows() {
   return {
       {"machine", host_name()},
       {"processor", processor_name()},
-      {"processors", fmt::format("{} online, {} for this process ({}); a rank alone would use {} threads",
+      {"processors", fmt::format("{} online, {} available to this process ({}); a single rank would use {} threads",
                                  sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), threads_alone())},
       {"memory",
-       fmt::format("{:.1f} GiB, {:.1f} GiB of it not in use", gib(page * static_cast<double>(sysconf(_SC_PHYS_PAGES))),
+       fmt::format("{:.1f} GiB, {:.1f} GiB of it free", gib(page * static_cast<double>(sysconf(_SC_PHYS_PAGES))),
                    gib(page * static_cast<double>(sysconf(_SC_AVPHYS_PAGES))))},
       {"disk here", fmt::format("{:.1f} GiB free", gib(static_cast<double>(free_bytes("."))))},
   };
@@ -48,7 +48,7 @@ const char* thread_level() {
   }
 }
 
-// Under a launcher: who the ranks are and how many threads each would compute with.
+// Under a launcher: where each rank runs and how many threads it would compute with.
 void report_ranks(const LauncherInfo& launcher) {
   Session session(1, std::nullopt, DeviceChoice::Cpu);
   const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
@@ -73,7 +73,7 @@ ExitCode doctor() {
   print_rows(build_rows());
   print_rows(device_link_rows());
   print_rows(machine_rows());
-  print_rows({{"launcher", "none: a command here is one rank, and MPI is started for this report only"}});
+  print_rows({{"launcher", "none: commands run as one rank; MPI is started for this report only"}});
   const MpiEnvironment mpi(launcher);
   print_rows({{"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())}});
   return ExitCode::Done;
@@ -82,9 +82,9 @@ ExitCode doctor() {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("doctor", "What this machine and this build can do.");
+  CLI::App* command = app.add_subcommand("doctor", "Show what this machine and this build support.");
   command->footer(
-      "Under a launcher it starts MPI and lists what each rank would compute with:\n"
+      "Under a launcher it starts MPI and lists the threads and processors of each rank:\n"
       "  mpirun -np 2 --bind-to none weft doctor");
   command->callback([&action] { action = doctor; });
 }

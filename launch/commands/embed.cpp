@@ -25,7 +25,7 @@ void print_json(const std::vector<std::string>& texts, const TextVectors& vector
   }
 }
 
-// A row of the matrix for each text, with the text behind it.
+// One row of the matrix per text, followed by the text.
 void print_similarities(const std::vector<std::string>& texts, const std::vector<double>& similarities) {
   for (size_t a = 0; a < texts.size(); ++a) {
     std::string line;
@@ -54,7 +54,7 @@ ExitCode embed(const EmbedArguments& a) {
 void add_embed_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "embed",
-      "A vector for each line of standard input: the mean of its tokens' last hidden states. Prints the cosine "
+      "A vector for each line of standard input, the mean of its tokens' last hidden states. Prints the cosine "
       "similarities of all pairs.");
   auto a = std::make_shared<EmbedArguments>();
   command->footer(
@@ -62,7 +62,7 @@ void add_embed_command(CLI::App& app, Action& action) {
       "  weft embed --checkpoint runs/NAME --out vectors.h5 <lines.txt\n"
       "The file has /vectors (f32, lines x width) and /similarities (f64, lines x lines).");
   a->model.add_to(*command, "One JSON object per line, with its text and vector, on standard output");
-  command->add_flag("--tokens", a->tokens, "Average rows of the token table instead of hidden states");
+  command->add_flag("--tokens", a->tokens, "Average token embeddings instead of hidden states");
   command->add_option("--out", a->out, "HDF5 file to write vectors and similarities to")->type_name("FILE");
   command->callback([=, &action] { action = [=] { return embed(*a); }; });
 }

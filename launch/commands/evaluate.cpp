@@ -59,8 +59,8 @@ ExitCode evaluate(const EvaluateArguments& a) {
 }  // namespace
 
 void add_evaluate_command(CLI::App& app, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("evaluate", "Perplexity of a split; for translation also BLEU and chrF of a search's output.");
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Perplexity of a split; for translation models also BLEU and chrF of their translations.");
   auto a = std::make_shared<EvaluateArguments>();
   command->footer(
       "  weft evaluate job.yaml --split valid\n"
@@ -72,13 +72,14 @@ void add_evaluate_command(CLI::App& app, Action& action) {
   command->get_option("--checkpoint")->required(false);
   a->model.add_weights_to(*command);
   a->model.add_tp_to(*command, "split");
-  command->add_option("--split", a->options.split, "train, valid or test; else test, or valid if there is no test");
+  command->add_option("--split", a->options.split, "train, valid or test; default: test, or valid if there is no test");
   command
       ->add_option("--stride", a->options.perplexity.stride,
-                   "Tokens from one window to the next (language models); 0: the context")
+                   "Language models: tokens from one window to the next; 0: the context length")
       ->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--max-sequences", a->options.perplexity.max_sequences, "Only the first N windows or pairs; 0: all")
+      ->add_option("--max-sequences", a->options.perplexity.max_sequences,
+                   "Evaluate only the first N windows or pairs; 0: all")
       ->check(CLI::NonNegativeNumber);
   a->search.add_to(*command);
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=none")->type_name("KEY=VALUE");

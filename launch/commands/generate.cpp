@@ -34,7 +34,7 @@ std::vector<std::string> read_prompts(const std::string& path) {
   std::vector<std::string> prompts;
   for (std::string line; std::getline(in, line);) prompts.push_back(line);
   require<DataError>(!in.bad(), "{}: cannot be read to its end", path);
-  require<DataError>(!prompts.empty(), "{}: no prompt in it: one is expected on each line", path);
+  require<DataError>(!prompts.empty(), "{}: holds no prompt; expected one per line", path);
   return prompts;
 }
 
@@ -66,7 +66,8 @@ ExitCode generate(const GenerateArguments& a) {
 
 void add_generate_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "generate", "Continue a prompt with a language model. On a terminal, a single text is shown as it grows.");
+      "generate",
+      "Continue a prompt with a language model. On a terminal a single text is shown while it is generated.");
   auto a = std::make_shared<GenerateArguments>();
   command->footer(
       "  weft generate --checkpoint runs/NAME --prompt 'Once upon a time' --temperature 0.8 --top-k 200 --n-best 3\n"
@@ -77,14 +78,16 @@ void add_generate_command(CLI::App& app, Action& action) {
   a->model.add_to(*command, "One JSON object per text");
   a->model.add_weights_to(*command);
   a->search.add_to(*command);
-  CLI::Option* prompt =
-      command->add_option("--prompt", a->prompts, "Text to continue (may be repeated); none begins a document");
-  command->add_option("--prompts", a->prompt_file, "File with a prompt a line; - is standard input")->excludes(prompt);
-  command->add_flag("--specials", a->specials, "Names of special tokens in a prompt are those tokens");
+  CLI::Option* prompt = command->add_option("--prompt", a->prompts,
+                                            "Text to continue (repeatable); default: the beginning of a document");
+  command->add_option("--prompts", a->prompt_file, "File with one prompt per line; -: standard input")
+      ->excludes(prompt);
+  command->add_flag("--specials", a->specials, "Read the names of special tokens in a prompt as those tokens");
   command
-      ->add_option("--candidates", a->candidates, "Only show the N most probable next tokens, with their probabilities")
+      ->add_option("--candidates", a->candidates,
+                   "Instead of generating, show the N most probable next tokens with their probabilities")
       ->check(CLI::PositiveNumber);
-  a->search.add_short_form(*command, "--max-tokens", "max_length_extra", "Tokens to generate at most");
+  a->search.add_short_form(*command, "--max-tokens", "max_length_extra", "Maximum number of tokens to generate");
   command->callback([=, &action] { action = [=] { return generate(*a); }; });
 }
 

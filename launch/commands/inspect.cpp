@@ -38,7 +38,7 @@ ExitCode inspect(const InspectArguments& a) {
     throw ConfigError(fmt::format("{} is a part of a dataset or checkpoint", path), "give the directory that holds it");
   }
   if (shown.count > 0 && !is_prepared(p)) {
-    throw ConfigError(fmt::format("{} is no prepared dataset, whose records --show could show", path),
+    throw ConfigError(fmt::format("{} is not a prepared dataset; --show shows the records of one", path),
                       "give the directory that weft prepare wrote (data.directory)");
   }
   if (is_prepared(p)) {
@@ -48,7 +48,7 @@ ExitCode inspect(const InspectArguments& a) {
   } else if (p.extension() == ".json") {
     print_tokenizer(p);
   } else if (p.extension() != ".yaml" && p.extension() != ".yml") {
-    throw ConfigError(fmt::format("{} is nothing that can be shown", path),
+    throw ConfigError(fmt::format("{}: cannot show a file of this kind", path),
                       "give a dataset's, run's or checkpoint's directory, a tokenizer's .json, or a job's .yaml");
   } else {
     print(parameter_tree(load_job(path, overrides)));
@@ -67,14 +67,16 @@ void add_inspect_command(CLI::App& app, Action& action) {
       "  weft inspect prepared/my-text --show 3 --from 100\n"
       "  weft inspect runs/NAME/checkpoints/step-00001000");
   auto a = std::make_shared<InspectArguments>();
-  command->add_option("path", a->path, "A dataset's or run's directory, a tokenizer's .json, a job's .yaml")
+  command
+      ->add_option("path", a->path, "Directory of a dataset, run or checkpoint, a tokenizer's .json or a job's .yaml")
       ->required();
   add_set_option(*command, a->overrides);
-  command->add_flag("--verify", a->verify, "Read everything and compare checksums");
-  command->add_flag("--job", a->with_job, "Of a checkpoint, also the resolved job that it was trained with");
-  CLI::Option* show = command->add_option("--show", a->shown.count, "Of a dataset, N documents or pairs of each split")
-                          ->check(CLI::PositiveNumber)
-                          ->type_name("N");
+  command->add_flag("--verify", a->verify, "Read everything and verify the checksums");
+  command->add_flag("--job", a->with_job, "With a checkpoint: also the resolved job that it was trained with");
+  CLI::Option* show =
+      command->add_option("--show", a->shown.count, "With a dataset: N documents or pairs of each split")
+          ->check(CLI::PositiveNumber)
+          ->type_name("N");
   command->add_option("--from", a->shown.from, "The first record that --show shows; 0 is a split's first")
       ->check(CLI::NonNegativeNumber)
       ->needs(show)

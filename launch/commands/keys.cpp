@@ -24,7 +24,7 @@ ExitCode print_keys(const std::string& wanted) {
   if (chosen.empty()) {
     const std::string nearest = nearest_name(wanted, config_keys<JobConfig>());
     throw ConfigError(fmt::format("a job has no key or section '{}'", wanted),
-                      nearest.empty() ? "weft keys lists all" : fmt::format("did you mean '{}'?", nearest));
+                      nearest.empty() ? "weft keys lists them all" : fmt::format("did you mean '{}'?", nearest));
   }
   print(fields_text(chosen));
   return ExitCode::Done;
@@ -33,7 +33,7 @@ ExitCode print_keys(const std::string& wanted) {
 }  // namespace
 
 void add_keys_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("keys", "Every key that a job may have: default, allowed values, meaning.");
+  CLI::App* command = app.add_subcommand("keys", "List the keys of a job: default, allowed values, meaning.");
   auto wanted = std::make_shared<std::string>();
   command->add_option("key", *wanted, "Only this section or key: weft keys model.dropout");
   command->callback([=, &action] { action = [=] { return print_keys(*wanted); }; });

@@ -50,17 +50,18 @@ void add_score_command(CLI::App& app, Action& action) {
       fields_help<BleuConfig>("--bleu") + "\n" + fields_help<ChrfConfig>("--chrf") + "\n" +
       fields_help<TerConfig>("--ter"));
   command
-      ->add_option("--hypotheses", a->hypotheses, "A system's texts, a line each (may be gzipped); -: standard input")
+      ->add_option("--hypotheses", a->hypotheses,
+                   "Translations of a system, one per line (may be gzipped; repeatable); -: standard input")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->capture_default_str();
-  command->add_option("--reference", a->references, "Reference texts, line by line (may be repeated)")
+  command->add_option("--reference", a->references, "Reference translations, line by line (repeatable)")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->required();
   std::map<std::string, ScoreMetric> metrics;
   for (const auto& [name, metric] : EnumNames<ScoreMetric>::kNames) metrics.emplace(name, metric);
-  command->add_option("--metrics", a->metrics, "bleu (the default), chrf, chrf++, ter: any of them")
+  command->add_option("--metrics", a->metrics, "Any of bleu (the default), chrf, chrf++ and ter")
       ->transform(CLI::CheckedTransformer(metrics).description(""))
       ->type_name("METRIC");
   command->add_option("--bleu", a->bleu, "A field of BLEU: --bleu tokenizer=zh")->type_name("KEY=VALUE");
@@ -68,13 +69,13 @@ void add_score_command(CLI::App& app, Action& action) {
   command->add_option("--ter", a->ter, "A field of TER: --ter normalized=true")->type_name("KEY=VALUE");
   CLI::Option* confidence = command->add_flag(
       "--confidence,--paired-bs", a->confidence,
-      "Mean and 95 % interval by bootstrap; of several systems also a paired test of each against the first");
-  command->add_option("--samples", a->bootstrap.samples, "Samples of the bootstrap")
+      "Mean and 95 % interval by bootstrap; with several systems also a paired test of each against the first");
+  command->add_option("--samples", a->bootstrap.samples, "Bootstrap samples")
       ->check(CLI::Range(int64_t{1}, int64_t{10'000'000}))
       ->needs(confidence)
       ->capture_default_str();
-  command->add_option("--seed", a->bootstrap.seed, "Seed of the bootstrap")->needs(confidence)->capture_default_str();
-  command->add_flag("--json", a->json, "JSON with sacreBLEU's members on standard output");
+  command->add_option("--seed", a->bootstrap.seed, "Bootstrap seed")->needs(confidence)->capture_default_str();
+  command->add_flag("--json", a->json, "JSON in sacreBLEU's format on standard output");
   command->callback([=, &action] { action = [=] { return score(*a); }; });
 }
 

@@ -80,7 +80,7 @@ TEST(ResumeChanges, OverrideOfWhatIsNoKeyIsRefused) {
   for (const std::string& problem : job_problems(job)) {
     if (problem.find("allow_changes") == 0) found += problem;
   }
-  EXPECT_EQ(found, "allow_changes: 'schedule.lerning_rate' is no key of a job; did you mean 'schedule.learning_rate'?");
+  EXPECT_EQ(found, "allow_changes: 'schedule.lerning_rate' is not a key of a job; did you mean 'schedule.learning_rate'?");
 }
 
 // Checkpoints of earlier builds stay readable.
