@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <string_view>
 #include <type_traits>
 #include <utility>
-
-#include "base/error.h"
 
 namespace weft {
 
@@ -30,10 +29,22 @@ consteval int enum_size() {
   }
 }
 
+// The names of all values of an enum in their order, each beside its value. Does not compile unless every value has
+// one.
+template <class E, class... Names>
+requires(sizeof...(Names) == enum_size<E>()) consteval auto enum_names(Names... names) {
+  const std::array<std::string_view, sizeof...(Names)> texts = {names...};
+  std::array<std::pair<std::string_view, E>, sizeof...(Names)> pairs;
+  for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = {texts[i], static_cast<E>(i)};
+  return pairs;
+}
+
+// InternalError: a number that is no value of its enum, which has `size`.
+[[noreturn]] void throw_no_value(size_t number, size_t size);
+
 // What goes with each value of an enum:
 //   constexpr EnumTable<Fruit, std::string_view> kColours = {{Fruit::Apple, "red"}, {Fruit::Pear, "green"}};
-// A table that leaves a value out, or has one twice, does not compile; so a value that is added later is never looked
-// up where nobody has said anything of it.
+// A table that leaves a value out, or has one twice, does not compile, so none can be forgotten when an enum grows.
 template <class E, class T>
 class EnumTable {
  public:
@@ -50,7 +61,7 @@ class EnumTable {
   // InternalError for a number that is no value of the enum.
   constexpr const T& operator[](E key) const {
     const auto at = static_cast<size_t>(key);
-    if (at >= kSize) throw InternalError(fmt::format("{} is no value of its enum, which has {}", at, kSize));
+    if (at >= kSize) throw_no_value(at, kSize);
     return values_[at];
   }
 

@@ -5,11 +5,17 @@
 #include <cstring>
 #include <new>
 
+#include "base/enum_table.h"
+
 namespace weft {
 
 int64_t div_exact(int64_t a, int64_t b, const char* what) {
   require<InternalError>(b != 0 && a % b == 0, "{}: {} is not divisible by {}", what, a, b);
   return a / b;
+}
+
+void throw_no_value(size_t number, size_t size) {
+  throw InternalError(fmt::format("{} is no value of its enum, which has {}", number, size));
 }
 
 void throw_errno(const std::string& call, const std::string& path) {
@@ -22,7 +28,7 @@ void throw_errno(const std::string& call, const std::string& path) {
 
 std::string describe(const std::exception& error) {
   std::string text = error.what();
-  if (dynamic_cast<const std::bad_alloc*>(&error)) text = "out of memory: the system gives this process no more";
+  if (dynamic_cast<const std::bad_alloc*>(&error)) text = "out of memory";
   if (const auto* ours = dynamic_cast<const Error*>(&error); ours && !ours->hint().empty()) {
     text += "\n  hint: " + ours->hint();
   }

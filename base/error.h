@@ -18,7 +18,7 @@ enum class ExitCode : int {
   PeerDied = 5,
   Busy = 6,
   NoProgress = 7,
-  Preempted = 75,  // EX_TEMPFAIL: saved, run me again
+  Preempted = 75,  // EX_TEMPFAIL: saved; rerun the same command to resume
 };
 
 // Every error that weft throws states what is wrong and where; `hint` is what to do about it, if that is known.

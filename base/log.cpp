@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <array>
 #include <memory>
+#include <mutex>
+
+#include "base/output.h"
 
 namespace weft {
+namespace {
+
+constexpr const char* kLogger = "weft";
+
+// spdlog's own sinks go through stdio, which may cut a line; see base/output.h.
+class StandardError : public spdlog::sinks::base_sink<std::mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t text;
+    formatter_->format(message, text);
+    write_lines(STDERR_FILENO, {text.data(), text.size()});
+  }
+  void flush_() override {}
+};
+
+}  // namespace
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -16,17 +34,17 @@ std::string host_name() {
   return name.data();
 }
 
-void start_logging(int rank, int world_size, bool quiet) {
-  auto logger = std::make_shared<spdlog::logger>("weft", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_level(rank == 0 && !quiet ? spdlog::level::info : spdlog::level::warn);
+void start_logging(int rank, int world_size) {
+  auto logger = std::make_shared<spdlog::logger>(kLogger, std::make_shared<StandardError>());
+  logger->set_level(rank == 0 ? spdlog::level::info : spdlog::level::warn);
   const std::string who = world_size > 1 ? fmt::format("[rank {} {}] ", rank, host_name()) : "";
   // Info lines are for a reader, so they stay bare; only problems carry the rank that has them.
   logger->set_pattern(rank == 0 ? "%v" : who + "%v");
-  logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(logger);
 }
 
 void log_text(int level, const std::string& text) {
+  if (spdlog::default_logger_raw()->name() != kLogger) start_logging(0, 1);
   switch (level) {
     case 0:
       spdlog::info("{}", text);

@@ -6,9 +6,9 @@
 
 namespace weft {
 
-// Console logging over spdlog's default logger, to stderr. Only rank 0 logs information; warnings and errors come from
-// every rank, tagged with rank and host once start_logging() has set them.
-void start_logging(int rank, int world_size, bool quiet = false);
+// Console logging over spdlog's default logger, to stderr, each message in one write (base/output.h). Only rank 0 logs
+// information; warnings and errors come from every rank, tagged with rank and host once start_logging() has set them.
+void start_logging(int rank, int world_size);
 
 void log_text(int level, const std::string& text);  // 0 info, 1 warning, 2 error
 

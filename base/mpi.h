@@ -11,7 +11,7 @@ namespace weft {
 struct LauncherInfo {
   bool present = false;           // mpirun, srun or another PMI(x) server started this process
   std::optional<int> world_size;  // as the launcher states it
-  std::optional<int> rank;        // likewise
+  std::optional<int> rank;        // this process's, as the launcher states it
   std::string name;               // "mpirun", "srun", ...
 };
 LauncherInfo find_launcher();

@@ -4,7 +4,7 @@
 
 namespace weft {
 
-// DataError if something has the name, be it a link to nothing. For commands to ask before they begin to work.
+// DataError if the name is taken, even by a dangling link. Commands call it before they begin to work.
 void require_absent(const fs::path& name);
 
 // A directory that a command makes, whole or not at all. Its files are written below a directory of this object's own

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <cstdio>
 
 #include "base/clock.h"
+#include "base/output.h"
 
 namespace weft {
 
@@ -39,18 +39,22 @@ void Progress::show(const std::string& line, bool last) {
   if (!is_rank0_) return;
   const auto now = std::chrono::steady_clock::now();
   if (terminal_) {
-    std::fprintf(stderr, "\r\x1b[K%s", line.c_str());
+    write("\r\x1b[K" + line);
     open_ = true;
     if (last) clear();
     return;
   }
   if (!last && std::chrono::duration<double>(now - shown_).count() < quiet_seconds_) return;
   shown_ = now;
-  std::fprintf(stderr, "%s\n", line.c_str());
+  write(line + "\n");
+}
+
+void Progress::write(const std::string& text) {
+  if (!write_lines(STDERR_FILENO, text)) lost_ = true;
 }
 
 void Progress::clear() {
-  if (open_) std::fputc('\n', stderr);
+  if (open_) write("\n");
   open_ = false;
 }
 

@@ -20,13 +20,17 @@ class Progress {
   void show(const std::string& line, bool last = false);
   // Ends the line in place, so that something else can be printed.
   void clear();
+  // True once standard error has taken no more: a closed pipe, a full disk.
+  bool lost() const { return lost_; }
   // Wall time left at the pace since construction, for work done of total that began at `first`.
   double seconds_left(int64_t first, int64_t done, int64_t total) const;
 
  private:
+  void write(const std::string& text);
+
   bool is_rank0_, terminal_;
   double quiet_seconds_;
-  bool open_ = false;
+  bool open_ = false, lost_ = false;
   std::chrono::steady_clock::time_point start_, shown_;
 };
 

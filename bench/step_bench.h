@@ -30,7 +30,7 @@ struct StepClocks {
   std::optional<double> device_waited;
 };
 
-// Where one step's time goes on one rank, in seconds: parts that add up to `total`.
+// The parts of one step's time on one rank, in seconds; they add up to `total`.
 struct StepParts {
   double total = 0;
   double data = 0;     // waiting for the loader
@@ -57,15 +57,15 @@ struct BenchReport {
   int64_t warmup = 0;
   std::vector<StepParts> steps;        // of rank 0, without the warm-up
   std::vector<int64_t> target_tokens;  // by step, over all ranks
-  std::vector<int64_t> rows;           // source and target rows likewise
+  std::vector<int64_t> rows;           // source and target rows of each step
   std::vector<double> rank_compute;    // by world rank: mean seconds of compute a step
-  std::vector<double> rank_exposed;    // likewise
+  std::vector<double> rank_exposed;    // by world rank: mean seconds of exposed communication a step
   double model_flops = 0;              // of all measured steps
   std::string formula;                 // by which: plan/model_flops.h
   PeakGflops peak;                 // measured; summed over ranks that measure at the same time; gflops 0: not measured
   double stated_gflops = 0;        // by the maker, of all ranks' devices; 0: not known
   int64_t peak_tensor_bytes = 0;   // of the rank with most
-  int64_t peak_process_bytes = 0;  // likewise
+  int64_t peak_process_bytes = 0;  // of the rank with most
   std::map<std::string, Ledger::Entry, std::less<>> operations;  // of the steps with every operation timed, rank 0
   double loss = 0;                                               // of the last step
   int64_t skipped = 0;  // steps without a finite loss: their update did nothing

@@ -108,7 +108,7 @@ def preparation_section(result):
         large = result["large"]
         rows += [(f"`weft prepare` of {1e-9 * large['file_bytes']:.1f} GB", f"{large['seconds']:.0f} s; "
                   f"{large['greatest_memory_mib']} MiB at most"),
-                 (f"killed {large['killed_after_seconds']['count']} times and gone on from",
+                 (f"killed {large['killed_after_seconds']['count']} times and resumed",
                   "the same bytes" if large["same_bytes"] else "OTHER BYTES")]
     text = (f"**{result['name']}**, {result['date'][:10]}: {machine['processor']}, {machine['processors']} processors, "
             f"{result['threads']} threads; commit {commit}; {megabytes:.0f} MB of text in many scripts; the best of "

@@ -3,8 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
+#include "base/log.h"
 #include "data/dataset/dataset.h"
 #include "generate/text_generator.h"
 
@@ -43,8 +42,8 @@ SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
                           .max_length_extra = job.log.generations.max_tokens};
       const auto texts = generator.generate(job.log.generations.prompts, search);
       for (size_t i = 0; i < texts.size() && is_rank0; ++i) {
-        std::fprintf(stderr, "  step %ld, temperature %g: %s => %s\n", static_cast<long>(step), temperature,
-                     job.log.generations.prompts[i].c_str(), generator.text(texts[i][0]).c_str());
+        log_info("  step {}, temperature {:g}: {} => {}", step, temperature, job.log.generations.prompts[i],
+                 generator.text(texts[i][0]));
       }
     }
   };

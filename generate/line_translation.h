@@ -16,8 +16,7 @@ enum class LongLines {
 };
 template <>
 struct EnumNames<LongLines> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, LongLines>>(
-      {{"truncate", LongLines::Truncate}, {"empty", LongLines::Empty}, {"stop", LongLines::Stop}});
+  static constexpr auto kNames = enum_names<LongLines>("truncate", "empty", "stop");
 };
 
 // Consecutive lines of a text that is translated as it arrives.

@@ -70,9 +70,9 @@ void refuse_changes(const std::vector<ConfigChange>& refused, const std::string&
     back.push_back(fmt::format("--set '{}={}'", change.key, change.before));
   }
   throw ConfigError(fmt::format("{} was trained with another job:{}", checkpoint, list_changes(refused)),
-                    fmt::format("nothing was changed. To go on with the new values, name them: --set "
-                                "'allow_changes=[{}]' (or allow_changes: in the job). To go on as before: {}. To begin "
-                                "anew, give another run_dir.",
+                    fmt::format("nothing was changed. To resume with the new values: --set 'allow_changes=[{}]' (or "
+                                "allow_changes: in the job). To resume with the old ones: {}. To train from scratch, "
+                                "give another run_dir.",
                                 fmt::join(keys, ", "), fmt::join(back, " ")));
 }
 

@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// How the job of a run that goes on differs from the job of the checkpoint that it goes on from.
+// How the job of a resumed run differs from the job of its checkpoint.
 struct ResumeChanges {
   std::vector<ConfigChange> harmless;  // keys that cannot change what is computed: paths, logs, layout, timeouts
   std::vector<ConfigChange> allowed;   // keys that change training, named in `allow_changes` of the new job

@@ -52,45 +52,44 @@ std::string divisors_near(int64_t size, int64_t near) {
 
 void check_name(const JobConfig& job, Problems& problems) {
   const bool path_like = job.name.find('/') != std::string::npos || job.name == "." || job.name == "..";
-  problems.add_if(job.name.empty() || path_like, "name: '{}' names no folder under runs/; use letters, digits, - and _",
-                  job.name);
+  problems.add_if(job.name.empty() || path_like,
+                  "name: '{}' is not the name of a folder under runs/; use letters, digits, - and _", job.name);
 }
 
-// "Built without", and never "unknown": the key is right, only this program cannot do it.
+// "Built without", and never "unknown": the key is right, but this build does not support it.
 void check_device(const JobConfig& job, Problems& problems) {
   problems.add_if(job.device == DeviceChoice::Cuda && !cuda_devices().built,
                   "device: cuda needs CUDA, and this weft is built without it; rebuild it with -DWEFT_CUDA=ON "
                   "(docs/installation.md), or set device to cpu");
   problems.add_if(job.parallel.share_device && job.device == DeviceChoice::Cpu,
-                  "parallel.share_device: it is about CUDA devices; set it to false, or device to cuda");
+                  "parallel.share_device: it applies to CUDA devices only; set it to false, or device to cuda");
 }
 
 // What nothing would read.
 void check_products(const JobConfig& job, Problems& problems) {
   const TrainConfig& train = job.train;
   problems.add_if(train.tf32 && train.precision != Precision::Fp32,
-                  "train.tf32: it is a way to multiply fp32, and train.precision is {}; set one of them otherwise",
+                  "train.tf32: it only applies to precision: fp32, and train.precision is {}; change one of them",
                   enum_name(train.precision));
   problems.add_if(train.tf32 && job.device == DeviceChoice::Cpu,
-                  "train.tf32: the CPU multiplies fp32 as it is; set it to false, or device to cuda");
+                  "train.tf32: it applies to CUDA devices only; set it to false, or device to cuda");
   problems.add_if(!train.algorithms_file.empty() && train.algorithms == AlgorithmChoice::First,
-                  "train.algorithms_file: algorithms: first measures none to keep there; set it to measured");
+                  "train.algorithms_file: there is nothing to keep with algorithms: first; set that to measured");
 }
 
 void check_graphs(const JobConfig& job, Problems& problems) {
   if (!job.train.graphs) return;
   problems.add_if(job.device == DeviceChoice::Cpu,
-                  "train.graphs: the CPU has none; set it to false, or device to cuda");
-  problems.add_if(
-      job.is_translation() || job.data.is_pairs(),
-      "train.graphs: a graph is of one shape, and steps of pairs have a new one each time; set it to false");
+                  "train.graphs: CUDA graphs need a CUDA device; set it to false, or device to cuda");
+  problems.add_if(job.is_translation() || job.data.is_pairs(),
+                  "train.graphs: a graph has fixed shapes, and those of pairs change with every step; set it to false");
   problems.add_if(
       job.data.document_mask,
-      "train.graphs: a graph is of one shape, and data.document_mask cuts each step's windows elsewhere; set "
-      "one of them to false");
+      "train.graphs: a graph has fixed shapes, and data.document_mask cuts the windows of each step differently; "
+      "set one of them to false");
   problems.add_if(job.train.attention == AttentionChoice::Cudnn,
-                  "train.graphs: what cuDNN queues has not been tried in a graph; set it to false, or train.attention "
-                  "to own");
+                  "train.graphs: graphs are not supported with cuDNN attention; set it to false, or train.attention to "
+                  "own");
 }
 
 void check_task(const JobConfig& job, Problems& problems) {
@@ -159,10 +158,11 @@ void check_model(const JobConfig& job, Problems& problems) {
 void check_run(const JobConfig& job, Problems& problems) {
   const TrainConfig& train = job.train;
   problems.add_if(train.max_steps == 0 && train.max_epochs == 0,
-                  "train.max_steps: it and train.max_epochs are 0, so the run has no end; set one of them");
+                  "train.max_steps: max_steps and train.max_epochs are both 0, so the run never ends; set one of them");
   problems.append(schedule_problems(job.schedule, train.max_steps));
   problems.add_if(job.optimizer.kind != OptimizerKind::Sgd && job.optimizer.momentum > 0,
-                  "optimizer.momentum: {} does not read it; remove it, or set beta1", enum_name(job.optimizer.kind));
+                  "optimizer.momentum: it has no effect with {}; remove it, or set beta1",
+                  enum_name(job.optimizer.kind));
 }
 
 void check_divergence(const JobConfig& job, Problems& problems) {
@@ -215,7 +215,7 @@ void check_allow_changes(const JobConfig& job, Problems& problems) {
     const auto now = renamed_key(renamed_job_keys(), key);
     problems.add_if(now.has_value(), "allow_changes: '{}' was renamed: write {}", key, now.value_or(""));
     if (now) continue;
-    problems.add_if(std::ranges::find(keys, key) == keys.end(), "allow_changes: '{}' is no key of a job{}", key,
+    problems.add_if(std::ranges::find(keys, key) == keys.end(), "allow_changes: '{}' is not a key of a job{}", key,
                     nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
   }
 }

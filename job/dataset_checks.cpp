@@ -123,9 +123,9 @@ void check_prepared_as(const JobConfig& job, const std::string& path, const std:
   const std::string differs = prepared_otherwise(job.data.directory, job.text());
   if (differs.empty()) return;
   const std::string key = differs.substr(0, differs.find(' '));
-  throw ConfigError(fmt::format("{}{}: {} was prepared otherwise: {}", place_of_key(key, path, overrides), key,
+  throw ConfigError(fmt::format("{}{}: {} was prepared differently: {}", place_of_key(key, path, overrides), key,
                                 job.data.directory, differs),
-                    "undo the change, or `weft prepare --force` and train anew");
+                    "undo the change, or `weft prepare --force` and train from scratch");
 }
 
 }  // namespace weft

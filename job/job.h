@@ -42,21 +42,20 @@ struct JobConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("name", name, "What the job is called in logs and metrics.", Affects::Nothing);
+    v.field("name", name, "Name of the job in logs and metrics.", Affects::Nothing);
     v.field("task", task, "gpt: predict the next token of a text; translation: a target text from a source text.");
     v.field("seed", seed, "Seed of initial weights, data order and dropout.", Range{.min = 0});
     v.field("device", device,
-            "Where it computes: cpu, cuda, or auto: a CUDA device for each rank where there are such devices, else the "
-            "CPU.",
+            "Where the job runs: cpu, cuda, or auto: one CUDA device per rank if available, else the CPU.",
             Affects::Nothing);
     v.field("run_dir", run_dir, "Where checkpoints and metrics go; empty means runs/NAME.", Affects::Nothing);
     v.field("data", data, "Which text, and how it becomes a dataset.");
-    v.field("tokenizer", tokenizer, "Text to ids; of both languages unless target_tokenizer is given.",
+    v.field("tokenizer", tokenizer, "The tokenizer, of both languages unless target_tokenizer is given.",
             Affects::Nothing);
-    v.field("target_tokenizer", target_tokenizer, "A tokenizer of the target language alone; null means none.",
-            Affects::Nothing);
+    v.field("target_tokenizer", target_tokenizer,
+            "A separate tokenizer of the target language; null means that tokenizer serves both.", Affects::Nothing);
     v.field("model", model, "Shapes and options of the transformer.");
-    v.field("lora", lora, "Low-rank adapters, trained while the weights that they adapt stay as they are.");
+    v.field("lora", lora, "Low-rank adapters, trained while the weights that they adapt stay frozen.");
     v.field("batch", batch, "What one optimizer step takes.");
     v.field("optimizer", optimizer, "How gradients change the weights.");
     v.field("schedule", schedule, "The learning rate over the run.");
@@ -64,12 +63,12 @@ struct JobConfig {
     v.field("evaluation", evaluation, "Validation during the run.");
     v.field("checkpoint", checkpoint, "When the run is saved, and what is kept.", Affects::Nothing);
     v.field("parallel", parallel, "How ranks share the work.", Affects::Nothing);
-    v.field("timeouts", timeouts, "How long a run may stand still before it is ended as hung.", Affects::Nothing);
-    v.field("log", log, "What is told, and how often.", Affects::Nothing);
-    v.field(
-        "allow_changes", allow_changes,
-        "Keys (or sections) that may differ from the checkpoint that a run goes on from, though they change training.",
-        Affects::Nothing);
+    v.field("timeouts", timeouts, "How long a run may make no progress before it is ended as hung.", Affects::Nothing);
+    v.field("log", log, "What is logged, and how often.", Affects::Nothing);
+    v.field("allow_changes", allow_changes,
+            "Keys (or sections) whose values may differ from those of the checkpoint that a run resumes from, although "
+            "they change training.",
+            Affects::Nothing);
   }
 
   fs::path run_directory() const { return run_dir.empty() ? fs::path("runs") / name : fs::path(run_dir); }
@@ -91,7 +90,7 @@ JobConfig load_job(const std::string& path, const std::vector<std::string>& over
 // "job.yaml:3:5: "; nothing if neither is there.
 std::string place_of_key(std::string_view key, const std::string& path, const std::vector<std::string>& overrides);
 
-// The same for who only prepares its text: what the other sections say is read and not checked, and may be missing.
+// The same for preparing text: the other sections are read, not checked, and may be missing.
 JobConfig load_job_of_text(const std::string& path, const std::vector<std::string>& overrides = {});
 
 // `defaults` changed by the overrides "a.b=value", resolved and not checked: for jobs that no file holds.

@@ -36,59 +36,47 @@ BenchJob characters() {
   return out;
 }
 
-// The Multi30k recipe's Transformer-Tiny, in batches of one group of 4,096 padded tokens.
-BenchJob transformer_tiny() {
-  BenchJob out{.name = "transformer-tiny",
-               .meaning = "Transformer-Tiny: 4 + 4 blocks of width 128, batches of 4,096 padded tokens",
-               .vocabulary = 9712};
+// What the translation models share: Vaswani et al. 2017, with one vocabulary for both languages.
+BenchJob translation(std::string name, std::string meaning, int64_t vocabulary) {
+  BenchJob out{.name = std::move(name), .meaning = std::move(meaning), .vocabulary = vocabulary};
   out.job.task = Task::Translation;
   out.job.data.format = TextFormat::Parallel;
-  out.job.model = {.layers = 4,
-                   .encoder_layers = 4,
-                   .width = 128,
-                   .heads = 4,
-                   .ffn = 256,
-                   .norm_placement = NormPlacement::Post,
+  out.job.model = {.norm_placement = NormPlacement::Post,
                    .final_norm = false,
                    .positions = Positions::Sinusoidal,
                    .sinusoid_form = SinusoidForm::Halves,
                    .activation = Activation::Relu,
                    .tying = Tying::All,
                    .scale_embedding = true,
-                   .dropout = {.embedding = 0.3, .residual = 0.3},
                    .init = InitScheme::Xavier};
-  out.job.batch = {.tokens = 4096, .token_count = TokenCount::Padded, .order = BatchOrder::Bucketed};
+  out.job.batch.order = BatchOrder::Bucketed;
   out.job.optimizer.kind = OptimizerKind::Adam;
   out.job.train.label_smoothing = 0.1;
   return out;
 }
 
-// Vaswani et al. 2017, base: 25,000 source and as many target tokens a step, one vocabulary of 37,000.
+// The model of configs/translation/multi30k-en-de-tiny.yaml (a test compares them), in batches of one group.
+BenchJob transformer_tiny() {
+  BenchJob out = translation("transformer-tiny",
+                             "Transformer-Tiny: 4 + 4 blocks of width 128, batches of 4,096 padded tokens", 9712);
+  TransformerConfig& model = out.job.model;
+  model.layers = model.encoder_layers = 4;
+  model.width = 128, model.heads = 4, model.ffn = 256;
+  model.dropout = {.embedding = 0.3, .residual = 0.3};
+  out.job.batch.tokens = 4096, out.job.batch.token_count = TokenCount::Padded;
+  return out;
+}
+
+// Base: 25,000 source and as many target tokens a step, one vocabulary of 37,000.
 BenchJob transformer_base() {
-  BenchJob out{.name = "transformer-base",
-               .meaning = "Transformer-Base: 6 + 6 blocks of width 512, batches of 25,000 target tokens",
-               .vocabulary = 37000};
-  out.job.task = Task::Translation;
-  out.job.data.format = TextFormat::Parallel;
+  BenchJob out = translation("transformer-base",
+                             "Transformer-Base: 6 + 6 blocks of width 512, batches of 25,000 target tokens", 37000);
+  TransformerConfig& model = out.job.model;
+  model.layers = model.encoder_layers = 6;
+  model.width = 512, model.heads = 8, model.ffn = 2048, model.max_length = 512;
+  model.dropout = {.embedding = 0.1, .residual = 0.1};
   out.job.data.max_source_tokens = out.job.data.max_target_tokens = 64;
-  out.job.model = {.layers = 6,
-                   .encoder_layers = 6,
-                   .width = 512,
-                   .heads = 8,
-                   .ffn = 2048,
-                   .max_length = 512,
-                   .norm_placement = NormPlacement::Post,
-                   .final_norm = false,
-                   .positions = Positions::Sinusoidal,
-                   .sinusoid_form = SinusoidForm::Halves,
-                   .activation = Activation::Relu,
-                   .tying = Tying::All,
-                   .scale_embedding = true,
-                   .dropout = {.embedding = 0.1, .residual = 0.1},
-                   .init = InitScheme::Xavier};
-  out.job.batch = {.tokens = 25000, .order = BatchOrder::Bucketed};
-  out.job.optimizer.kind = OptimizerKind::Adam;
-  out.job.train.label_smoothing = 0.1;
+  out.job.batch.tokens = 25000;
   return out;
 }
 

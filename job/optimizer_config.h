@@ -13,8 +13,7 @@ namespace weft {
 enum class OptimizerKind : uint8_t { AdamW, Adam, Sgd };
 template <>
 struct EnumNames<OptimizerKind> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OptimizerKind>>(
-      {{"adamw", OptimizerKind::AdamW}, {"adam", OptimizerKind::Adam}, {"sgd", OptimizerKind::Sgd}});
+  static constexpr auto kNames = enum_names<OptimizerKind>("adamw", "adam", "sgd");
 };
 
 // Parameters that are updated in their own way.

@@ -15,12 +15,7 @@ namespace weft {
 enum class ScheduleKind : uint8_t { Constant, Linear, Cosine, InverseSqrt, WarmupStableDecay };
 template <>
 struct EnumNames<ScheduleKind> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, ScheduleKind>>({{"constant", ScheduleKind::Constant},
-                                                                {"linear", ScheduleKind::Linear},
-                                                                {"cosine", ScheduleKind::Cosine},
-                                                                {"inverse_sqrt", ScheduleKind::InverseSqrt},
-                                                                {"wsd", ScheduleKind::WarmupStableDecay}});
+  static constexpr auto kNames = enum_names<ScheduleKind>("constant", "linear", "cosine", "inverse_sqrt", "wsd");
 };
 
 // How the learning rate moves over a run. All steps are optimizer steps, counted from 0.

@@ -23,8 +23,7 @@ namespace weft {
 enum class Task : uint8_t { Gpt, Translation };
 template <>
 struct EnumNames<Task> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, Task>>({{"gpt", Task::Gpt}, {"translation", Task::Translation}});
+  static constexpr auto kNames = enum_names<Task>("gpt", "translation");
 };
 
 // Fp64 is for tests and has no name: no job asks for it.
@@ -38,8 +37,7 @@ struct EnumNames<Precision> {
 enum class OnDivergence : uint8_t { Stop, RollBack };
 template <>
 struct EnumNames<OnDivergence> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OnDivergence>>(
-      {{"stop", OnDivergence::Stop}, {"roll_back", OnDivergence::RollBack}});
+  static constexpr auto kNames = enum_names<OnDivergence>("stop", "roll_back");
 };
 
 struct TrainConfig {
@@ -64,18 +62,17 @@ struct TrainConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("max_steps", max_steps, "Optimizer steps of the run; 0 means as many as max_epochs says.",
+    v.field("max_steps", max_steps, "Optimizer steps of the run; 0 means no limit: max_epochs ends the run.",
             Range{.min = 0, .max = 1e15});
     v.field("max_epochs", max_epochs,
-            "Rounds over the training split; 0 means no limit. The run ends at whichever limit comes first.",
+            "Rounds over the training split; 0 means no limit. The run ends at the first limit that it reaches.",
             Range{.min = 0, .max = 1e9});
     v.field("max_time", max_time,
-            "Time that one start of the run may take: it saves and ends with exit code 75 before that, with room for "
-            "the save. null means no limit.",
+            "Time limit of one start of the run: it saves in time and exits with code 75. null means no limit.",
             Affects::Nothing);
     v.field("max_restarts", max_restarts,
-            "Restarts in a row that may begin at the step of the start before them, which came to no later checkpoint; "
-            "one more ends with exit code 7. 0 means no limit.",
+            "Restarts in a row that may begin at the same step, because the start before them reached no later "
+            "checkpoint; one more exits with code 7. 0 means no limit.",
             {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("clip_norm", clip_norm, "Gradients are scaled down to this global norm; 0 means never.",
             Range{.min = 0, .max = 1e9});
@@ -90,12 +87,12 @@ struct TrainConfig {
             "On CUDA devices, in fp32: round the inputs of matrix products to TF32 (10 bits of mantissa), which tensor "
             "cores multiply several times as fast. Sums stay fp32.");
     v.field("algorithms", algorithms,
-            "Which of cuBLASLt's algorithms a matrix product on a CUDA device takes: measured, the fastest of several, "
-            "timed once for each shape, kept, and stored in checkpoints; or first, the one that cuBLASLt names first.",
+            "Which cuBLASLt algorithm a matrix product on a CUDA device takes: measured, the fastest of several, timed "
+            "once per shape, kept and stored in checkpoints; or first, the first one that cuBLASLt suggests.",
             Affects::Nothing);
     v.field("algorithms_file", algorithms_file,
-            "Where measured algorithms are kept, and found by a run that begins; empty means algorithms.json in the "
-            "run's directory. Runs that share one are the same to the bit.",
+            "File in which measured algorithms are kept for later runs; empty means algorithms.json in the run "
+            "directory. Runs that share the file compute bit-identical results.",
             Affects::Nothing);
     v.field(
         "attention", attention,
@@ -106,26 +103,25 @@ struct TrainConfig {
             "On CUDA devices, for steps of windows: forward and backward of a step, and the update, are captured into "
             "CUDA graphs and launched by one call each. Same results (docs/determinism.md).",
             Affects::Nothing);
-    v.field(
-        "recompute", recompute,
-        "What backward computes again instead of keeping it, for less memory and the same results: nothing, what is "
-        "inside attention, or whole blocks.",
-        Affects::Nothing);
+    v.field("recompute", recompute,
+            "What backward recomputes instead of keeping it, to save memory with the same results: nothing, the inside "
+            "of attention, or whole blocks.",
+            Affects::Nothing);
     v.field("max_nonfinite_steps", max_nonfinite_steps,
             "Steps in a row whose loss or gradient is not finite that are skipped before the run has diverged.",
             {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("on_divergence", on_divergence,
-            "When the run has diverged: stop ends it with exit code 4; roll_back goes on from the last checkpoint "
-            "before the skipped steps, with the data that comes after them.",
+            "When the run has diverged: stop exits with code 4; roll_back resumes from the last checkpoint before the "
+            "skipped steps, with the data that follows them.",
             Affects::Nothing);
-    v.field("max_rollbacks", max_rollbacks, "Times that a run rolls back; then a divergence ends it.",
+    v.field("max_rollbacks", max_rollbacks, "Number of rollbacks after which a divergence ends the run.",
             {Range{.min = 1, .max = 1e6}, Affects::Nothing});
     v.field("init_from", init_from,
-            "A checkpoint, a run (its latest checkpoint) or an imported model whose weights begin the run; the job's "
-            "task, model and tokenizer are then that one's. Empty means initialise anew.",
+            "A checkpoint, a run (its latest checkpoint) or an imported model whose weights the run begins with; it "
+            "also determines task, model and tokenizer. Empty means random initial weights.",
             Affects::Nothing);
     v.field("freeze", freeze,
-            "Patterns over parameter names (weft inspect lists them): what one of them matches stays as it is. * is "
+            "Patterns of parameter names (weft inspect lists them); parameters that match one are not trained. * is "
             "any text, ? one character, [0-5] one of a range.");
   }
 
@@ -174,7 +170,7 @@ struct EvaluationConfig {
             "Windows or pairs that an evaluation takes, from the beginning of the split; 0 means all.",
             {Range{.min = 0, .max = 1e12}, Affects::Evaluation});
     v.field("patience", patience,
-            "Evaluations in a row, none better than the best before them (metric), that end the run; 0 means never.",
+            "Evaluations in a row without a new best (metric) after which the run ends; 0 means never.",
             {Range{.min = 0, .max = 1e9}, Affects::Nothing});
     v.field("metric", metric,
             "What decides which evaluation is the best: the loss, or a metric of translations of the validation split, "
@@ -188,8 +184,7 @@ struct EvaluationConfig {
 enum class OnFailure : uint8_t { Stop, Continue };
 template <>
 struct EnumNames<OnFailure> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OnFailure>>(
-      {{"stop", OnFailure::Stop}, {"continue", OnFailure::Continue}});
+  static constexpr auto kNames = enum_names<OnFailure>("stop", "continue");
 };
 
 struct CheckpointConfig {
@@ -211,20 +206,25 @@ struct CheckpointConfig {
             Range{.min = 0, .max = 1e6});
     v.field("every_epochs", every_epochs, "Epochs between checkpoints at the end of an epoch; 0 means not by epochs.",
             Range{.min = 0, .max = 1e9});
-    v.field("keep_last", keep_last, "Latest checkpoints that are kept; one is always left.",
+    v.field("keep_last", keep_last, "Number of latest checkpoints that are kept, at least one.",
             Range{.min = 1, .max = 1e6});
     v.field("keep_epochs", keep_epochs,
-            "Latest checkpoints of an epoch's end that are kept besides, for `weft average`.",
+            "Number of latest checkpoints from the end of an epoch that are kept as well, for `weft average`.",
             Range{.min = 0, .max = 1e6});
     v.field("keep_best", keep_best, "Keep the checkpoint of the best evaluation (evaluation.metric).");
     v.field("keep_steps", keep_steps, "Steps whose checkpoints are never deleted.", Range{.min = 0, .max = 1e15});
     v.field("on_failure", on_failure,
-            "When a save fails (no space, a broken disk): stop ends the run; continue tells it and tries again at the "
-            "next save. The last save must succeed either way.");
+            "When a save fails (no space, a broken disk): stop ends the run; continue logs a warning and tries again "
+            "at the next save. The last save must succeed either way.");
     v.field("lock_wait_seconds", lock_wait_seconds,
-            "Seconds that a run waits for its run directory while another one owns it; 0 means not at all.",
+            "Seconds that a run waits while another one owns its run directory; 0 means not at all.",
             Range{.min = 0, .max = 1e6});
   }
+};
+
+template <>
+struct EnumNames<ZeroStage> {
+  static constexpr auto kNames = enum_names<ZeroStage>("0", "1", "2");
 };
 
 struct ParallelConfig {
@@ -236,22 +236,18 @@ struct ParallelConfig {
 
   template <class Visitor>
   void fields(Visitor& v) {
-    v.field("tp", tp, "Ranks that share one replica of the model (tensor parallelism); the others divide the data.",
+    v.field("tp", tp, "Ranks per replica of the model (tensor parallelism); replicas divide the data.",
             Range{.min = 1, .max = 1 << 16});
     v.field("sequence_parallel", sequence_parallel,
             "Divide the rows of norms, residual sums and their dropout over the tp ranks too.");
-    auto stage = static_cast<int64_t>(zero_stage);
-    v.field("zero_stage", stage,
-            "What the data-parallel replicas divide (ZeRO): 0 nothing, 1 master weights and moments, 2 gradients too.",
-            Range{.min = 0, .max = 2});
-    zero_stage = static_cast<ZeroStage>(stage);
+    v.field("zero_stage", zero_stage,
+            "What the data-parallel replicas divide (ZeRO): 0 nothing, 1 master weights and moments, 2 gradients too.");
     v.field("gradient_bucket_mib", gradient_bucket_mib,
             "MiB of gradients that are reduced over the replicas at once, while backward still runs; 0 means 8 on a "
             "CPU, and on CUDA devices half as many as there are replicas, from 25 to 256.",
             Range{.min = 0, .max = 65536});
     v.field("share_device", share_device,
-            "Let several ranks compute on one CUDA device, which is refused otherwise: to try a layout out where there "
-            "are fewer devices, never for speed.");
+            "Let several ranks compute on one CUDA device, to try a layout on fewer devices; it is never faster.");
   }
 
   SharedDevices shared_devices() const { return share_device ? SharedDevices::Allowed : SharedDevices::Refused; }
@@ -276,10 +272,10 @@ struct GenerationsConfig {
   void fields(Visitor& v) {
     v.field("every_steps", every_steps, "Optimizer steps between generations; 0 means none.",
             Range{.min = 0, .max = 1e15});
-    v.field("prompts", prompts, "Beginnings to continue (gpt), or sentences to translate (translation).");
+    v.field("prompts", prompts, "Prompts to continue (gpt), or sentences to translate (translation).");
     v.field("temperatures", temperatures, "Each prompt is continued once at each; 0 takes the likeliest token.",
             Range{.min = 0, .max = 100});
-    v.field("max_tokens", max_tokens, "Tokens of a generation at most.", Range{.min = 1, .max = 1 << 20});
+    v.field("max_tokens", max_tokens, "Maximum number of tokens per generation.", Range{.min = 1, .max = 1 << 20});
   }
 };
 

@@ -30,11 +30,11 @@ std::string hdf5_version() {
                      thread_safe ? "thread-safe" : "not thread-safe");
 }
 
-// What this build can do and what this process sees:
+// What this build supports and what this process sees:
 // "CUDA 13.0, code for 80-real 90-real 80-virtual; driver for CUDA 13.1; 0: NVIDIA H100 80GB HBM3, sm_90".
 std::string cuda_text() {
   const CudaDevices found = cuda_devices();
-  if (!found.built) return "built without it: it computes on the CPU";
+  if (!found.built) return "built without it: weft computes on the CPU";
   std::string text = fmt::format("{}, code for {}; {}", found.runtime, found.code, found.driver);
   if (found.names.empty()) return fmt::format("{}; no device: {}", text, found.why_none);
   for (size_t i = 0; i < found.names.size(); ++i) text += fmt::format("; {}: {}", i, found.names[i]);
@@ -52,10 +52,10 @@ std::vector<InfoRow> build_rows() {
       {"cuDNN", cudnn_text()},
       {"NCCL", describe_nccl()},
       {"SentencePiece", has_sentencepiece() ? "yes" : "built without it: tokenizer.kind sentencepiece is refused"},
-      {"zstd", has_zstd() ? "yes" : "built without it: text that it compressed is refused"},
-      {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread a rank for what is not a matrix product)"},
+      {"zstd", has_zstd() ? "yes" : "built without it: zstd-compressed text is refused"},
+      {"OpenMP", WEFT_HAS_OPENMP ? "yes" : "built without it (one thread per rank outside matrix products)"},
       {"matrix products", matmul_library()},
-      {"bf16 products", emulates_bf16() ? "emulated by rounding: right, but slow" : "native"},
+      {"bf16 products", emulates_bf16() ? "emulated by rounding: correct, but slow" : "native"},
       {"MPI", mpi_library_version()},
       {"HDF5", hdf5_version()},
   };
@@ -65,7 +65,7 @@ std::vector<InfoRow> device_link_rows() {
   const size_t devices = cuda_devices().names.size();
   if (devices < 2) return {};
   const std::vector<std::pair<int, int>> links = cuda_links();
-  const char* others = "through the host's memory, which is slower";
+  const char* others = "through host memory, which is slower";
   if (links.empty()) return {{"links between devices", others}};
   if (2 * links.size() == devices * (devices - 1)) return {{"links between devices", "all directly (NVLink or PCIe)"}};
   std::string pairs;

@@ -22,16 +22,16 @@ void add_choice_option(CLI::App& command, const char* option, E& value, const ch
   add_choice_of<E>(command, option, value, meaning, type_name);
 }
 
-// --device: where a command computes that reads no job, or reads one and is told otherwise.
+// --device: overrides the job's, for commands that read one.
 inline void add_device_option(CLI::App& command, DeviceChoice& device) {
-  add_choice_option(command, "--device", device, "auto (a CUDA device if there is one), cpu or cuda", "DEVICE");
+  add_choice_option(command, "--device", device, "auto (a CUDA device if available), cpu or cuda", "DEVICE");
 }
 
-// --weights: how the numbers are kept that decoding multiplies with (model/packed_weights.h).
+// --weights: the format of the weights that decoding multiplies with (model/packed_weights.h).
 inline void add_weights_option(CLI::App& command, WeightFormat& format) {
   add_choice_option(
       command, "--weights", format,
-      "Weights of the products: own (as the model was trained), f32, bf16 or int8 (a scale for each output)", "FORMAT");
+      "Format of the weights in matrix products: own (as trained), f32, bf16 or int8 (one scale per output)", "FORMAT");
 }
 
 }  // namespace weft

@@ -2,8 +2,6 @@
 #pragma once
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 
@@ -35,12 +33,5 @@ void add_validate_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_bench_decode_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
-
-// JOB.yaml and --set, which several commands take.
-struct JobArguments {
-  std::string path;
-  std::vector<std::string> overrides;
-  void add_to(CLI::App& command);
-};
 
 }  // namespace weft

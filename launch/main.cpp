@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
+#include <sstream>
 #include <thread>
 
 #include "base/config/value.h"
 #include "base/log.h"
 #include "base/mpi.h"
+#include "base/output.h"
 #include "base/process/exit_file.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
-#include "launch/text_output.h"
 
 namespace weft {
 namespace {
@@ -23,11 +24,10 @@ constexpr const char* kFooter =
     "  weft prepare configs/sample/translation.yaml\n"
     "  mpirun -np 2 --bind-to none weft train configs/sample/translation.yaml\n"
     "  weft evaluate configs/sample/translation.yaml --split test\n"
-    "weft COMMAND --help explains each; weft keys lists the keys of a job.\n"
+    "weft COMMAND --help explains a command, weft keys lists the keys of a job.\n"
     "Exit codes: 0 done, 2 bad configuration or arguments, 3 bad data or checkpoint, 4 divergence, 5 a peer died or\n"
-    "hung, 6 another run owns the run directory, 7 restarts that come no further, 75 stopped by a signal or out of "
-    "time\n"
-    "after a committed save (run the same command again).";
+    "hung, 6 another run owns the run directory, 7 restarts without progress, 75 saved and stopped by a signal or "
+    "by train.max_time (rerun the same command to resume).";
 
 // Before the ranks work together all of them read the same command line and the same job, and fail with the same error.
 // Rank 0 prints it, and when it exits the launcher ends the others. A rank that is still running after the wait has an
@@ -36,7 +36,7 @@ void wait_for_rank0_error() {
   if (find_launcher().rank.value_or(0) > 0) std::this_thread::sleep_for(std::chrono::seconds(5));
 }
 
-// An error on one rank that the others cannot know of must not leave them waiting.
+// Aborts MPI: other ranks may wait for this one without knowing of its error.
 int fail(ExitCode code, const std::string& text) {
   wait_for_rank0_error();
   log_error("{}", text);
@@ -82,11 +82,13 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) wait_for_rank0_error();
     refuse_unknown_command(app, argc, argv);
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
+    std::ostringstream asked, wrong;
+    const int code = app.exit(error, asked, wrong);
+    print(asked.str());
+    write_lines(STDERR_FILENO, wrong.str());
+    return code == 0 ? 0 : static_cast<int>(ExitCode::BadConfig);
   }
-  const ExitCode code = action();
-  flush_output();
-  return static_cast<int>(code);
+  return static_cast<int>(action());
 }
 
 }  // namespace

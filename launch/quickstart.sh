@@ -42,11 +42,11 @@ if [[ ! -d $run/checkpoints ]]; then
   code=0
   wait $pid || code=$?
   trap - EXIT
-  # 75: stopped by a signal after a committed checkpoint. mpirun's note about it is no error.
+  # 75: stopped by a signal after a committed checkpoint. mpirun's warning about it is expected.
   ((code == 75 || code == 0)) || fail "training ended with exit code $code"
-  say "Stopped with exit code $code, which mpirun remarks on: saved, run me again. The same command goes on from there"
+  say "Exit code $code: saved and stopped half-way, as requested (mpirun warns about it). The same command resumes the run"
 else
-  say "Training on two ranks; what is done already is not done again: ${train[*]}"
+  say "Training on two ranks; finished steps are not repeated: ${train[*]}"
 fi
 "${train[@]}"
 
@@ -68,8 +68,8 @@ done
 
 say "Done in $((SECONDS - started)) seconds"
 cat <<END
-The program          $weft (weft --help lists its commands; weft doctor looks at this machine)
-The corpus           configs/sample/*.gz (docs/sample_corpus.md says what it is), as tokens in corpora/prepared/
+The program          $weft (weft --help lists its commands, weft doctor describes this machine)
+The corpus           configs/sample/*.gz (described in docs/sample_corpus.md), as tokens in corpora/prepared/
 The run              $run/: job.yaml, metrics.jsonl, checkpoints/
 Its translations     $run/test.norwegian.txt (scores: test.scores.txt)
 

@@ -33,13 +33,13 @@ void SearchArguments::add_to(CLI::App& command) {
     std::ranges::replace(option, '_', '-');
     add_short_form(command, option, doc.key, doc.meaning);
   }
-  command.add_option("--stop", stop_strings_, "A text ends before the first such string (may be repeated)")
+  command.add_option("--stop", stop_strings_, "End a text before the first occurrence of this string (repeatable)")
       ->type_name("TEXT");
   command
       .add_option_function<std::vector<std::string>>(
           "--search",
           [this](const std::vector<std::string>& given) { values_.insert(values_.end(), given.begin(), given.end()); },
-          "Any field of the search: --search no_repeat_ngram=3")
+          "Set any field of the search: --search no_repeat_ngram=3 (repeatable)")
       ->type_name("KEY=VALUE");
 }
 
@@ -51,8 +51,8 @@ void SearchArguments::refuse_unread(SearchMethod method) const {
   const auto refuse = [&](std::initializer_list<const char*> keys, const char* hint) {
     for (const char* key : keys) {
       if (!states(key)) continue;
-      throw ConfigError(fmt::format("search: {} was given, which method {} does not read", key, enum_name(method)),
-                        fmt::format("leave it out, or {}", hint));
+      throw ConfigError(fmt::format("search: {} has no effect with method {}", key, enum_name(method)),
+                        fmt::format("remove it, or {}", hint));
     }
   };
   if (method != SearchMethod::Sample) refuse({"temperature", "top_k", "top_p", "seed"}, "set --search method=sample");

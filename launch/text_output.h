@@ -10,8 +10,8 @@
 namespace weft {
 
 struct TextOutput {
-  bool json = false;        // an object a line
-  bool with_input = false;  // each text goes on where its input ends
+  bool json = false;        // one object per line
+  bool with_input = false;  // print each text after its input
 };
 
 // Searches, then prints the texts of every input.
@@ -19,13 +19,9 @@ void print_texts(const TextGenerator& generator, const std::vector<std::string>&
                  TextOutput format);
 
 // Prints the translations of some lines: a line each, whatever line ends are in them (generate/one_line.h); of more
-// than one for each, INDEX ||| TEXT ||| SCORE; or objects with an index. An index counts lines from 0. What was printed
-// is flushed, with flush_output().
+// than one for each, INDEX ||| TEXT ||| SCORE; or objects with an index. An index counts lines from 0.
 void print_translations(const TextGenerator& generator, const LineBatch& batch, const std::vector<NBest>& found,
                         const SearchConfig& search, bool json);
-
-// DataError if standard output takes no more.
-void flush_output();
 
 // Prints a prompt and its continuation while that grows: whole characters, each as soon as no stop string can take it
 // back. One text, found greedily or by sampling.

@@ -2,26 +2,20 @@
 #include "launch/token_lines.h"
 
 #include <charconv>
-#include <cstdio>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_line.h"
+#include "base/output.h"
 #include "data/tokenizer/tokenizer.h"
+#include "launch/json_line.h"
 
 namespace weft {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-void print_line(const std::string& line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-  std::fflush(stdout);  // whoever writes the input line by line waits for the answer
-}
 
 // Where a line stands, for messages: "corpus.txt:12".
 struct Place {
@@ -73,8 +67,8 @@ std::vector<int32_t> read_ids(const Tokenizer& tokenizer, std::string_view line,
     const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), id);
     const std::string where = fmt::format("{}:{}:{}", place.file, place.line, at + 1);
     require<DataError>(error == std::errc{} && last == word.data() + word.size(),
-                       "{}: \"{}\" is no id: numbers between blanks are expected", where, word.substr(0, 60));
-    require<DataError>(tokenizer.knows(id), "{}: id {} stands for no token (vocabulary {})", where, id,
+                       "{}: \"{}\" is not an id: expected numbers separated by spaces", where, word.substr(0, 60));
+    require<DataError>(tokenizer.knows(id), "{}: no token has the id {} (vocabulary {})", where, id,
                        tokenizer.vocabulary());
     ids.push_back(id);
     at = line.find_first_not_of(kBlanks, end);
@@ -87,7 +81,7 @@ std::vector<int32_t> read_ids(const Tokenizer& tokenizer, std::string_view line,
 void TokenLines::add_to(CLI::App& command, const char* files_help) {
   tokenizer.add_to(command);
   command.add_option("files", files, files_help)->type_name("FILE");
-  command.add_flag("--json", json, "One JSON object a line, with text and ids");
+  command.add_flag("--json", json, "One JSON object per line, with text and ids");
 }
 
 void TokenLines::tokenize() const {
@@ -102,7 +96,7 @@ void TokenLines::tokenize() const {
     if (json) {
       Json object = {{"text", line}, {"ids", ids}};
       if (pieces) object["pieces"] = pieces_of(*with, ids);
-      return print_line(json_line(object));
+      return print(json_line(object) + "\n");
     }
     std::string shown;
     const Json quoted = pieces ? pieces_of(*with, ids) : Json();
@@ -110,7 +104,7 @@ void TokenLines::tokenize() const {
       if (i > 0) shown += ' ';
       shown += pieces ? json_line(quoted[i]) : std::to_string(ids[i]);
     }
-    print_line(shown);
+    print(shown + "\n");
   });
 }
 
@@ -119,7 +113,7 @@ void TokenLines::detokenize() const {
   for_each_line(files, [&](const std::string& line, const Place& place) {
     const std::vector<int32_t> ids = read_ids(*with, line, place);
     const std::string text = with->decode(ids, {.show_specials = specials});
-    print_line(json ? json_line({{"ids", ids}, {"text", text}}) : text);
+    print((json ? json_line({{"ids", ids}, {"text", text}}) : text) + "\n");
   });
 }
 

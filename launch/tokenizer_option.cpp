@@ -14,10 +14,10 @@
 namespace weft {
 namespace {
 
-// A file of another program, made a tokenizer as a job would.
+// Converts a file of another program, as a job would.
 TokenizerPtr load_foreign(const TokenizerConfig& config) { return TokenizerTrainer(config, 1).finish(); }
 
-// weft's own, or that of Hugging Face's tokenizers, which says no format.
+// weft's own tokenizer.json has a "format"; that of Hugging Face's tokenizers library has not.
 TokenizerPtr load_json(const fs::path& path) {
   const auto json = parse_json(read_file(path), path.string());
   const bool is_own = !json.is_object() || json.contains("format") || !json.contains("model");
@@ -30,7 +30,7 @@ TokenizerPtr load_file(const fs::path& path) {
   if (extension == ".model") return load_foreign({.kind = TokenizerKind::SentencePiece, .model_file = path});
   if (extension == ".tiktoken") return load_foreign({.kind = TokenizerKind::Tiktoken, .ranks_file = path});
   throw ConfigError(
-      fmt::format("{} is no tokenizer", path.string()),
+      fmt::format("{} is not a tokenizer", path.string()),
       "give a tokenizer's .json, a .tiktoken or .model file, or the directory of a dataset, run or checkpoint");
 }
 
@@ -53,7 +53,7 @@ void TokenizerArguments::add_to(CLI::App& command) {
           "--tokenizer", path,
           "A tokenizer's .json, a .tiktoken or .model file, or the directory of a dataset, a run or a checkpoint")
       ->required();
-  add_choice_option(command, "--side", side, "Of a dataset or checkpoint with two tokenizers: source or target",
+  add_choice_option(command, "--side", side, "Which of two tokenizers of a dataset or checkpoint: source or target",
                     "SIDE");
 }
 

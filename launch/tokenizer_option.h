@@ -12,8 +12,7 @@ namespace weft {
 enum class TokenizerSide { Source, Target };
 template <>
 struct EnumNames<TokenizerSide> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, TokenizerSide>>(
-      {{"source", TokenizerSide::Source}, {"target", TokenizerSide::Target}});
+  static constexpr auto kNames = enum_names<TokenizerSide>("source", "target");
 };
 
 // The tokenizer that a command works with: a file's, a dataset's or a checkpoint's.

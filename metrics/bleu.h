@@ -22,11 +22,7 @@ enum class BleuSmoothing {
 };
 template <>
 struct EnumNames<BleuSmoothing> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, BleuSmoothing>>({{"exp", BleuSmoothing::Exp},
-                                                                 {"floor", BleuSmoothing::Floor},
-                                                                 {"add-k", BleuSmoothing::AddK},
-                                                                 {"none", BleuSmoothing::None}});
+  static constexpr auto kNames = enum_names<BleuSmoothing>("exp", "floor", "add-k", "none");
 };
 
 // BLEU of Papineni et al., "BLEU: a method for automatic evaluation of machine translation" (ACL 2002), equal to

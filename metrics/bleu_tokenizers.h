@@ -18,12 +18,7 @@ enum class BleuTokenizer {
 };
 template <>
 struct EnumNames<BleuTokenizer> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, BleuTokenizer>>({{"13a", BleuTokenizer::Mteval13a},
-                                                                 {"intl", BleuTokenizer::International},
-                                                                 {"zh", BleuTokenizer::Chinese},
-                                                                 {"char", BleuTokenizer::Characters},
-                                                                 {"none", BleuTokenizer::None}});
+  static constexpr auto kNames = enum_names<BleuTokenizer>("13a", "intl", "zh", "char", "none");
 };
 
 // The tokens of one line. White space is Unicode's, as Python's str.split() has it; invalid UTF-8 counts as U+FFFD.

@@ -19,33 +19,27 @@ enum class Recompute : uint8_t { None, Attention, Block };
 
 template <>
 struct EnumNames<Recompute> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, Recompute>>(
-      {{"none", Recompute::None}, {"attention", Recompute::Attention}, {"block", Recompute::Block}});
+  static constexpr auto kNames = enum_names<Recompute>("none", "attention", "block");
 };
 template <>
 struct EnumNames<NormPlacement> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, NormPlacement>>(
-      {{"pre", NormPlacement::Pre}, {"post", NormPlacement::Post}});
+  static constexpr auto kNames = enum_names<NormPlacement>("pre", "post");
 };
 template <>
 struct EnumNames<Positions> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, Positions>>(
-      {{"learned", Positions::Learned}, {"sinusoidal", Positions::Sinusoidal}, {"none", Positions::None}});
+  static constexpr auto kNames = enum_names<Positions>("learned", "sinusoidal", "none");
 };
 template <>
 struct EnumNames<SinusoidForm> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, SinusoidForm>>(
-      {{"interleaved", SinusoidForm::Interleaved}, {"halves", SinusoidForm::Halves}});
+  static constexpr auto kNames = enum_names<SinusoidForm>("interleaved", "halves");
 };
 template <>
 struct EnumNames<Tying> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, Tying>>(
-      {{"none", Tying::None}, {"output", Tying::Output}, {"all", Tying::All}});
+  static constexpr auto kNames = enum_names<Tying>("none", "output", "all");
 };
 template <>
 struct EnumNames<InitScheme> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, InitScheme>>(
-      {{"gpt2", InitScheme::Gpt2}, {"xavier", InitScheme::Xavier}});
+  static constexpr auto kNames = enum_names<InitScheme>("gpt2", "xavier");
 };
 
 struct DropoutConfig {

@@ -23,7 +23,7 @@ struct DeviceSpec {
 };
 std::span<const DeviceSpec> known_devices();
 double stated_gflops(const DeviceSpec& device, Precision precision);
-// Of dense products, from the name that a device has itself, "NVIDIA H100 80GB HBM3, sm_90"; 0 if it is none of these.
+// TFLOP/s of dense products for a device's own name, "NVIDIA H100 80GB HBM3, sm_90"; 0 for an unknown device.
 double stated_gflops(const std::string& device_name, Precision precision);
 // ConfigError that lists the names if there is no such device.
 const DeviceSpec& find_device(const std::string& name);

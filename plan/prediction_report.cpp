@@ -57,12 +57,12 @@ std::string describe(std::span<const Prediction> predictions, const DeviceSpec& 
     text += p.fits ? "\n" : "  does not fit\n";
   }
   const Reach reach;
-  text += "Host: the copy of what a save writes. ";
+  text += "Host: the copy that a save writes from. ";
   text += fmt::format(
       "MFU: useful FLOPs over {:.0f} TFLOP/s a device. Assumed: {:.0f} % of that in products, {:.0f} % of {:.0f} "
       "TFLOP/s "
       "in attention,\n{:.0f} % of {:.0f} GB/s of memory, {:.0f} % of {:.0f} GB/s to devices of a node and of {:.0f} "
-      "GB/s beyond. docs/layouts.md tells the model.\n",
+      "GB/s beyond. docs/layouts.md describes the model.\n",
       stated_gflops(device, first.precision) * 1e-3, 100 * reach.products, 100 * reach.attention,
       device.bf16_mma_teraflops, 100 * reach.memory, device.memory_gbps, 100 * reach.links, device.link_gbps,
       device.network_gbps);

@@ -50,8 +50,8 @@ bool can_be_planned(const JobConfig& job);
 // states them.
 Vocabularies planned_vocabularies(const JobConfig& job);
 
-// The layouts of `ranks` ranks, those that divide a replica least first, on which the job can run; ConfigError if there
-// is none.
+// The layouts of `ranks` ranks on which the job can run, those that divide a replica least first; ConfigError if there
+// are none.
 std::vector<MeshLayout> possible_layouts(const JobConfig& job, int ranks);
 // ConfigError if the job cannot run on this layout.
 void check_layout(const JobConfig& job, const MeshLayout& layout);

@@ -32,7 +32,7 @@ std::optional<double> step_seconds(const StepPlan& plan, const RankCapacity& ran
 }
 
 std::string describe(std::span<const StepPlan> plans, const RankCapacity& rank) {
-  std::string text = fmt::format("{} parameters, {} target tokens a step; of each rank, in MiB:\n", plans[0].parameters,
+  std::string text = fmt::format("{} parameters, {} target tokens per step; MiB per rank:\n", plans[0].parameters,
                                  plans[0].target_tokens);
   const auto add_line = [&](const auto&... columns) {
     text +=

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/enum_table.h"
+
 // A configuration struct declares each field once:
 //
 //   struct ScheduleConfig {
@@ -57,9 +59,11 @@ struct Duration {
 };
 
 // Specialise for every enum that a configuration uses:
+//   enum class Decay { Linear, Cosine };
 //   template <> struct EnumNames<Decay> {
-//     static constexpr auto kNames = std::to_array<std::pair<std::string_view, Decay>>({{"cosine", Decay::Cosine}});
+//     static constexpr auto kNames = enum_names<Decay>("linear", "cosine");
 //   };
+// Names that are numbers ("0") are read and written as numbers.
 template <class E>
 struct EnumNames;
 

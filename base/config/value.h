@@ -64,7 +64,7 @@ struct ConfigProblem {
 };
 using ConfigProblems = std::vector<ConfigProblem>;
 
-// A ConfigError that lists them all, a line each, in the order of the files; does nothing if there is none.
+// Throws a ConfigError that lists all of them, one per line, in the order of the files; does nothing without problems.
 void throw_problems(ConfigProblems problems);
 
 // File: locations are line and column. OneLine: an override, which is its own location.

@@ -118,6 +118,10 @@ ConfigValue scalar_value(int64_t value) { return {.kind = Kind::Integer, .text =
 ConfigValue scalar_value(const std::string& value) { return {.kind = Kind::Text, .text = value}; }
 ConfigValue scalar_value(Duration value) { return {.kind = Kind::Text, .text = duration_text(value)}; }
 
+ConfigValue scalar_of_name(std::string_view name) {
+  return {.kind = plain_scalar_kind(name) == Kind::Integer ? Kind::Integer : Kind::Text, .text = std::string(name)};
+}
+
 ConfigValue scalar_value(double value) {
   if (std::isnan(value)) return {.kind = Kind::Number, .text = ".nan"};
   if (std::isinf(value)) return {.kind = Kind::Number, .text = value < 0 ? "-.inf" : ".inf"};

@@ -15,6 +15,7 @@ ConfigValue scalar_value(int64_t value);
 ConfigValue scalar_value(double value);
 ConfigValue scalar_value(const std::string& value);
 ConfigValue scalar_value(Duration value);
+ConfigValue scalar_of_name(std::string_view name);  // of a value of an enum
 
 template <class T>
 ConfigValue encode_value(T& value);
@@ -44,7 +45,7 @@ ConfigValue encode_value(T& value) {
     }
     return list;
   } else if constexpr (NamedEnum<T>) {
-    return scalar_value(std::string(enum_name(value)));
+    return scalar_of_name(enum_name(value));
   } else if constexpr (std::integral<T> && !std::same_as<T, bool>) {
     return scalar_value(static_cast<int64_t>(value));
   } else {

@@ -17,7 +17,7 @@ constexpr size_t kMaxBytes = 1 << 20;
 constexpr size_t kMaxValues = 20'000;
 constexpr size_t kMaxDepth = 64;
 
-// Thrown out of yaml-cpp's parser if going on makes no sense; the problem is already noted.
+// Leaves yaml-cpp's parser when there is no point in reading on; the problem is already noted.
 struct StopParsing {};
 
 // Builds the tree from yaml-cpp's events and not from its nodes, because its node graph forgets which scalars were

@@ -4,7 +4,7 @@
 namespace weft {
 
 // A library that is opened when a process first needs it, which costs nothing where none does. It stays open to the end
-// of the process: its own threads may outlive whoever opened it.
+// of the process: its own threads may outlive the code that opened it.
 class SharedLibrary {
  public:
   // `file` is looked for as the loader looks. DeviceError, "PROBLEM: the loader's words", with `hint` if it cannot be

@@ -16,8 +16,7 @@ enum class BatchOrder {
 };
 template <>
 struct EnumNames<BatchOrder> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, BatchOrder>>(
-      {{"shuffled", BatchOrder::Shuffled}, {"bucketed", BatchOrder::Bucketed}, {"random", BatchOrder::Random}});
+  static constexpr auto kNames = enum_names<BatchOrder>("shuffled", "bucketed", "random");
 };
 
 enum class TokenCount {
@@ -27,8 +26,7 @@ enum class TokenCount {
 };
 template <>
 struct EnumNames<TokenCount> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, TokenCount>>(
-      {{"target", TokenCount::Target}, {"total", TokenCount::Total}, {"padded", TokenCount::Padded}});
+  static constexpr auto kNames = enum_names<TokenCount>("target", "total", "padded");
 };
 
 // What one optimizer step takes, whatever the layout. docs/batches.md explains each choice.

@@ -27,8 +27,7 @@ enum class DatasetKind {
 };
 template <>
 struct EnumNames<DatasetKind> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DatasetKind>>(
-      {{"stream", DatasetKind::Stream}, {"pairs", DatasetKind::Pairs}, {"answers", DatasetKind::Answers}});
+  static constexpr auto kNames = enum_names<DatasetKind>("stream", "pairs", "answers");
 };
 constexpr bool has_two_sides(DatasetKind kind) { return kind != DatasetKind::Stream; }
 

@@ -25,14 +25,8 @@ enum class TextFormat {
 };
 template <>
 struct EnumNames<TextFormat> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, TextFormat>>({
-      {"text", TextFormat::Text},
-      {"jsonl", TextFormat::Jsonl},
-      {"csv", TextFormat::Csv},
-      {"parallel", TextFormat::Parallel},
-      {"tsv", TextFormat::Tsv},
-      {"prompt_answer", TextFormat::PromptAnswer},
-  });
+  static constexpr auto kNames =
+      enum_names<TextFormat>("text", "jsonl", "csv", "parallel", "tsv", "prompt_answer");
 };
 
 // What the records of a format become.
@@ -47,12 +41,7 @@ std::string formats_of(std::initializer_list<DatasetKind> kinds);
 enum class DocumentDelimiter { BlankLine, File, Line, Separator };
 template <>
 struct EnumNames<DocumentDelimiter> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DocumentDelimiter>>({
-      {"blank_line", DocumentDelimiter::BlankLine},
-      {"file", DocumentDelimiter::File},
-      {"line", DocumentDelimiter::Line},
-      {"separator", DocumentDelimiter::Separator},
-  });
+  static constexpr auto kNames = enum_names<DocumentDelimiter>("blank_line", "file", "line", "separator");
 };
 
 enum class SplitRule {
@@ -63,50 +52,31 @@ enum class SplitRule {
 };
 template <>
 struct EnumNames<SplitRule> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, SplitRule>>({
-      {"files", SplitRule::Files},
-      {"hash", SplitRule::Hash},
-      {"records", SplitRule::Records},
-      {"characters", SplitRule::Characters},
-  });
+  static constexpr auto kNames = enum_names<SplitRule>("files", "hash", "records", "characters");
 };
 
 enum class OverlongPairs { Drop, Truncate, Keep };
 template <>
 struct EnumNames<OverlongPairs> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, OverlongPairs>>({
-      {"drop", OverlongPairs::Drop},
-      {"truncate", OverlongPairs::Truncate},
-      {"keep", OverlongPairs::Keep},
-  });
+  static constexpr auto kNames = enum_names<OverlongPairs>("drop", "truncate", "keep");
 };
 
 enum class EmptyPairs { Drop, Keep };
 template <>
 struct EnumNames<EmptyPairs> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, EmptyPairs>>({
-      {"drop", EmptyPairs::Drop},
-      {"keep", EmptyPairs::Keep},
-  });
+  static constexpr auto kNames = enum_names<EmptyPairs>("drop", "keep");
 };
 
 enum class BadRecordPolicy { Stop, Skip };
 template <>
 struct EnumNames<BadRecordPolicy> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, BadRecordPolicy>>({
-      {"stop", BadRecordPolicy::Stop},
-      {"skip", BadRecordPolicy::Skip},
-  });
+  static constexpr auto kNames = enum_names<BadRecordPolicy>("stop", "skip");
 };
 
 enum class DuplicatePolicy { Keep, Count, Drop };
 template <>
 struct EnumNames<DuplicatePolicy> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DuplicatePolicy>>({
-      {"keep", DuplicatePolicy::Keep},
-      {"count", DuplicatePolicy::Count},
-      {"drop", DuplicatePolicy::Drop},
-  });
+  static constexpr auto kNames = enum_names<DuplicatePolicy>("keep", "count", "drop");
 };
 
 // The files of one split. Names are files, pipes, directories or patterns (file_names.h); each file may be compressed.

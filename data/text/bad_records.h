@@ -17,16 +17,9 @@ namespace weft {
 enum class BadRecord { NotJson, NoObject, NoField, NoString, Nul, TooFewColumns, Malformed, NotUtf8 };
 template <>
 struct EnumNames<BadRecord> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, BadRecord>>({
-      {"not a line of JSON", BadRecord::NotJson},
-      {"no JSON object", BadRecord::NoObject},
-      {"without the field", BadRecord::NoField},
-      {"a field that is no string", BadRecord::NoString},
-      {"a NUL byte", BadRecord::Nul},
-      {"too few columns", BadRecord::TooFewColumns},
-      {"not written as its format asks", BadRecord::Malformed},
-      {"not valid UTF-8", BadRecord::NotUtf8},
-  });
+  static constexpr auto kNames = enum_names<BadRecord>(
+      "not a line of JSON", "no JSON object", "without the field", "a field that is no string", "a NUL byte",
+      "too few columns", "not written as its format asks", "not valid UTF-8");
 };
 
 // The bad records that were left out.

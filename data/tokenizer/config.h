@@ -23,16 +23,8 @@ enum class TokenizerKind {
 };
 template <>
 struct EnumNames<TokenizerKind> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, TokenizerKind>>({
-      {"bpe", TokenizerKind::Bpe},
-      {"bytes", TokenizerKind::Bytes},
-      {"chars", TokenizerKind::Chars},
-      {"words", TokenizerKind::Words},
-      {"gpt2", TokenizerKind::Gpt2},
-      {"tiktoken", TokenizerKind::Tiktoken},
-      {"huggingface", TokenizerKind::HuggingFace},
-      {"sentencepiece", TokenizerKind::SentencePiece},
-  });
+  static constexpr auto kNames =
+      enum_names<TokenizerKind>("bpe", "bytes", "chars", "words", "gpt2", "tiktoken", "huggingface", "sentencepiece");
 };
 
 // Whether this build reads SentencePiece models: not where libsentencepiece was not found.

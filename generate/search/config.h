@@ -11,8 +11,7 @@ namespace weft {
 enum class SearchMethod { Beam, Greedy, Sample };
 template <>
 struct EnumNames<SearchMethod> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, SearchMethod>>(
-      {{"beam", SearchMethod::Beam}, {"greedy", SearchMethod::Greedy}, {"sample", SearchMethod::Sample}});
+  static constexpr auto kNames = enum_names<SearchMethod>("beam", "greedy", "sample");
 };
 
 // What a hypothesis's log-probability is divided by. len counts generated tokens, the end token included.
@@ -22,8 +21,7 @@ enum class PenaltyForm {
 };
 template <>
 struct EnumNames<PenaltyForm> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, PenaltyForm>>(
-      {{"power", PenaltyForm::Power}, {"gnmt", PenaltyForm::Gnmt}});
+  static constexpr auto kNames = enum_names<PenaltyForm>("power", "gnmt");
 };
 
 // When beam search leaves a sentence before every hypothesis has ended.
@@ -33,8 +31,7 @@ enum class StopRule {
 };
 template <>
 struct EnumNames<StopRule> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, StopRule>>({{"full", StopRule::Full}, {"bound", StopRule::Bound}});
+  static constexpr auto kNames = enum_names<StopRule>("full", "bound");
 };
 
 struct SearchConfig {

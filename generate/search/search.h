@@ -47,12 +47,7 @@ enum class Ending {
 };
 template <>
 struct EnumNames<Ending> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, Ending>>({{"end", Ending::EndToken},
-                                                          {"stop_string", Ending::StopString},
-                                                          {"max_length", Ending::MaxLength},
-                                                          {"blocked", Ending::Blocked},
-                                                          {"empty_source", Ending::EmptySource}});
+  static constexpr auto kNames = enum_names<Ending>("end", "stop_string", "max_length", "blocked", "empty_source");
 };
 
 struct Hypothesis {

@@ -14,8 +14,7 @@ enum class DeviceChoice : uint8_t { Auto, Cpu, Cuda };
 
 template <>
 struct EnumNames<DeviceChoice> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, DeviceChoice>>(
-      {{"auto", DeviceChoice::Auto}, {"cpu", DeviceChoice::Cpu}, {"cuda", DeviceChoice::Cuda}});
+  static constexpr auto kNames = enum_names<DeviceChoice>("auto", "cpu", "cuda");
 };
 
 // The implementation of attention on a CUDA device: weft's own kernels, or cuDNN for the cases that it covers.
@@ -23,8 +22,7 @@ enum class AttentionChoice : uint8_t { Own, Cudnn };
 
 template <>
 struct EnumNames<AttentionChoice> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, AttentionChoice>>(
-      {{"own", AttentionChoice::Own}, {"cudnn", AttentionChoice::Cudnn}});
+  static constexpr auto kNames = enum_names<AttentionChoice>("own", "cudnn");
 };
 
 class Backend;

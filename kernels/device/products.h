@@ -16,8 +16,7 @@ enum class AlgorithmChoice : uint8_t {
 };
 template <>
 struct EnumNames<AlgorithmChoice> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, AlgorithmChoice>>(
-      {{"first", AlgorithmChoice::First}, {"measured", AlgorithmChoice::Measured}});
+  static constexpr auto kNames = enum_names<AlgorithmChoice>("first", "measured");
 };
 
 // How a device computes matrix products. The CPU ignores it.

@@ -10,11 +10,7 @@ enum class Activation : uint8_t { None, Relu, Gelu, GeluTanh };
 
 template <>
 struct EnumNames<Activation> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, Activation>>({{"none", Activation::None},
-                                                              {"relu", Activation::Relu},
-                                                              {"gelu", Activation::Gelu},
-                                                              {"gelu_tanh", Activation::GeluTanh}});
+  static constexpr auto kNames = enum_names<Activation>("none", "relu", "gelu", "gelu_tanh");
 };
 
 }  // namespace weft

@@ -16,11 +16,7 @@ enum class WeightFormat : uint8_t {
 
 template <>
 struct EnumNames<WeightFormat> {
-  static constexpr auto kNames =
-      std::to_array<std::pair<std::string_view, WeightFormat>>({{"own", WeightFormat::Own},
-                                                                {"f32", WeightFormat::F32},
-                                                                {"bf16", WeightFormat::Bf16},
-                                                                {"int8", WeightFormat::Int8}});
+  static constexpr auto kNames = enum_names<WeightFormat>("own", "f32", "bf16", "int8");
 };
 
 }  // namespace weft

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/config/reader.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "bench/step_bench.h"
 #include "job/named_jobs.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "launch/revision.h"
 #include "parallel/session.h"
 
@@ -17,9 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct BenchArguments {
-  std::string job;
-  std::vector<std::string> overrides;
-  std::string model;
+  NamedJobArguments job;
   BenchOptions options;
   SyntheticOptions data;
   std::string lengths;
@@ -28,7 +27,7 @@ struct BenchArguments {
 };
 
 void report_figures(const BenchArguments& a, const JobConfig& job, const BenchReport& report) {
-  std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
+  print(job.name + ": " + describe(report));
   if (!a.json.empty()) {
     Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
     out.update(to_json(report));
@@ -37,7 +36,7 @@ void report_figures(const BenchArguments& a, const JobConfig& job, const BenchRe
 }
 
 ExitCode bench(BenchArguments a) {
-  const JobConfig job = job_or_model(a.job, a.model, a.overrides);
+  const JobConfig job = a.job.load();
   a.options.peak = !a.no_peak;
   a.data.lengths = a.lengths;
   const SyntheticData data = make_synthetic_data(job, a.data);
@@ -54,31 +53,28 @@ ExitCode bench(BenchArguments a) {
 void add_bench_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "bench",
-      "Time training steps on synthetic data: compute, communication, data wait, optimizer, share of the "
-      "measured peak. Under mpirun on many ranks.");
+      "Time training steps on synthetic data: compute, communication, waiting for data, optimizer, share of the "
+      "measured peak. On many ranks under mpirun.");
   auto a = std::make_shared<BenchArguments>();
-  command->add_option("job", a->job, "The job; its dataset need not exist (if it does, lengths are taken from it)");
-  command->add_option("--model", a->model, "A model by name, instead of a job");
-  command->add_option("--set", a->overrides, "Change one field of the job: --set a.b=c (may be repeated)")
-      ->type_name("KEY=VALUE");
+  a->job.add_to(*command);
   command->add_option("--steps", a->options.steps, "Measured steps")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
-  command->add_option("--warmup", a->options.warmup, "Steps before them")
+  command->add_option("--warmup", a->options.warmup, "Steps before the measured ones")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--vocabulary", a->data.vocabulary, "Tokens of the vocabulary, instead of the dataset's")
+  command->add_option("--vocabulary", a->data.vocabulary, "Vocabulary size (default: the dataset's)")
       ->check(CLI::Range(1, 1 << 24));
   command
       ->add_option("--lengths", a->lengths,
-                   "Translation: a file of sentence lengths, a line SOURCE_TOKENS TARGET_TOKENS a pair")
+                   "Translation: file of sentence lengths, one line SOURCE_TOKENS TARGET_TOKENS per pair")
       ->type_name("FILE");
-  command->add_option("--json", a->json, "Write every figure to a file")->type_name("FILE");
-  // Its former name is what bench/cpu/compare.py gives to this program and to older ones alike.
+  command->add_option("--json", a->json, "Write all figures to this file")->type_name("FILE");
+  // --no-ceiling is the former name: bench/cpu/compare.py also measures programs that know no other.
   command->add_flag("--no-peak,--no-ceiling", a->no_peak, "Do not measure the peak");
   command->add_flag("--operations", a->options.operations,
-                    "Then as many steps again with every operation timed: where the time goes");
-  command->footer("Models that need no job file:\n" + describe_bench_jobs() +
+                    "Afterwards, as many steps again with every operation timed");
+  command->footer("Named models (--model):\n" + describe_bench_jobs() +
                   "Fields of any job can be changed: --set train.precision=bf16 --set batch.sequences=1\n"
                   "The measured peak is the best of a sweep of large matrix products, measured in the same run with "
                   "the same threads.\n"

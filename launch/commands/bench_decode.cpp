@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/config/reader.h"
+#include "base/output.h"
 #include "bench/decode_bench.h"
 #include "job/named_jobs.h"
 #include "launch/build_info.h"
 #include "launch/choice_option.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "launch/revision.h"
 #include "parallel/session.h"
 
@@ -31,7 +32,7 @@ ExitCode bench_decode(BenchDecodeArguments a) {
   a.options.bandwidth = !a.no_bandwidth;
   Session session = Session::alone(job.device);
   const DecodeReport report = bench_decoding(session.context(), session.mesh(), job, named.vocabulary, a.options);
-  std::printf("%s: %s", job.name.c_str(), describe(report).c_str());
+  print(job.name + ": " + describe(report));
   if (a.json.empty()) return ExitCode::Done;
   Json out = {{"format", 1}, {"version", weft_version()}, {"revision", git_revision()}, {"job", job.name}};
   out.update(to_json(report));
@@ -43,23 +44,22 @@ ExitCode bench_decode(BenchDecodeArguments a) {
 
 void add_bench_decode_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "bench-decode", "Time the texts of a language model with random weights, beside what the machine reads.");
+      "bench-decode", "Time generation by a language model with random weights, and the machine's memory bandwidth.");
   auto a = std::make_shared<BenchDecodeArguments>();
   const auto number = [&](const char* option, int64_t& value, const char* meaning) {
     command->add_option(option, value, meaning)->capture_default_str()->check(CLI::Range(1, 1000000));
   };
-  command->add_option("--model", a->model, "A model by name")->capture_default_str();
-  command->add_option("--set", a->overrides, "Change one field of its job: --set train.precision=bf16")
-      ->type_name("KEY=VALUE");
-  number("--new-tokens", a->options.new_tokens, "Tokens of each text");
-  number("--prompt-tokens", a->options.prompt, "Tokens of each prompt");
-  number("--batch", a->options.batch, "Texts at once");
-  number("--beam", a->options.beam, "Hypotheses of each text; 1: greedy");
-  number("--repeats", a->options.repeats, "Measured runs, after one to warm up");
+  command->add_option("--model", a->model, "A named model")->capture_default_str();
+  add_set_option(*command, a->overrides);
+  number("--new-tokens", a->options.new_tokens, "Tokens to generate per text");
+  number("--prompt-tokens", a->options.prompt, "Tokens per prompt");
+  number("--batch", a->options.batch, "Texts generated at once");
+  number("--beam", a->options.beam, "Hypotheses per text; 1: greedy");
+  number("--repeats", a->options.repeats, "Measured runs, after one warm-up");
   add_weights_option(*command, a->options.weights);
-  command->add_flag("--no-bandwidth", a->no_bandwidth, "Do not measure how fast the machine reads");
-  command->add_flag("--operations", a->options.operations, "Then once more with every operation timed");
-  command->add_option("--json", a->json, "Write every figure to a file")->type_name("FILE");
+  command->add_flag("--no-bandwidth", a->no_bandwidth, "Do not measure the memory bandwidth");
+  command->add_flag("--operations", a->options.operations, "Afterwards, one more run with every operation timed");
+  command->add_option("--json", a->json, "Write all figures to this file")->type_name("FILE");
   command->footer("  weft bench-decode --batch 8 --weights int8\n\nModels:\n" + describe_bench_jobs() +
                   "bench/README.md explains every figure.");
   command->callback([=, &action] { action = [=] { return bench_decode(*a); }; });

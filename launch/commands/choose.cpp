@@ -1,64 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/mpi.h"
+#include "base/output.h"
 #include "evaluate/multiple_choice.h"
-#include "launch/choice_option.h"
 #include "launch/commands.h"
-#include "parallel/session.h"
+#include "launch/model_options.h"
 
 namespace weft {
 namespace {
 
 struct ChooseArguments {
   std::string questions;
-  std::string checkpoint;
-  bool best = false;
-  bool json = false;
-  MeshLayout replica;
-  DeviceChoice device = DeviceChoice::Auto;
+  ModelArguments model;
 };
 
 ExitCode choose(const ChooseArguments& a) {
   const std::vector<ChoiceQuestion> questions = read_choice_questions(a.questions);
-  std::optional<PhaseBudgets> budgets;  // one process alone can be seen to hang
-  if (find_launcher().present) budgets = PhaseBudgets{};
-  Session session(a.replica, budgets, a.device);
-  return session.run([&] {
-    const LoadedModel loaded = load_model(session.context(), session.mesh(), a.checkpoint, a.best);
-    session.set_budgets(loaded.job.timeouts);
-    if (loaded.job.is_translation()) {
-      throw ConfigError(fmt::format("{} holds a translation model", loaded.path.string()),
-                        "multiple choice is for language models");
-    }
+  return a.model.run([&](Session& session, const LoadedModel& loaded) {
+    require_task(loaded, Task::Gpt, "multiple choice is for language models");
     const ChoiceReport report = answer_choices(loaded, questions);
-    if (!session.is_rank0()) return ExitCode::Done;
-    std::printf("%s\n", a.json ? nlohmann::ordered_json(report).dump().c_str() : report.format().c_str());
-    return ExitCode::Done;
+    if (!session.is_rank0()) return;
+    print((a.model.json ? nlohmann::ordered_json(report).dump() : report.format()) + "\n");
   });
 }
 
 }  // namespace
 
 void add_choose_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "choose", "How often a language model finds the right ending likeliest: multiple choice, as HellaSwag.");
+  CLI::App* command = app.add_subcommand("choose", "Multiple-choice accuracy of a language model (HellaSwag format).");
   auto a = std::make_shared<ChooseArguments>();
   command->footer(
       "  weft choose hellaswag_val.jsonl --checkpoint runs/NAME\n"
-      "A question is a line {\"ctx\": \"...\", \"endings\": [\"...\", \"...\"], \"label\": 0}. Under MPI the ranks "
-      "share "
+      "One question per line: {\"ctx\": \"...\", \"endings\": [\"...\", \"...\"], \"label\": 0}. Under MPI the ranks "
+      "divide\n"
       "the questions.");
-  command->add_option("questions", a->questions, "The questions, a JSON object a line (may be gzipped)")->required();
-  command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint")
-      ->required();
-  add_device_option(*command, a->device);
-  command->add_flag("--best", a->best, "Of a run directory, the checkpoint of the best evaluation");
-  command->add_option("--tp", a->replica.tp, "Under MPI: ranks that share the model; the others divide the questions")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--json", a->json, "One JSON object on standard output");
+  command->add_option("questions", a->questions, "Questions, one JSON object per line (may be gzipped)")->required();
+  a->model.add_to(*command, "One JSON object on standard output");
+  a->model.add_tp_to(*command, "questions");
   command->callback([=, &action] { action = [=] { return choose(*a); }; });
 }
 

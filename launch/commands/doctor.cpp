@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/files.h"
 #include "base/log.h"
 #include "base/mpi.h"
+#include "base/output.h"
 #include "base/process/machine.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
@@ -17,10 +16,7 @@ namespace {
 
 double gib(double bytes) { return bytes / (1 << 30); }
 
-void print(const std::vector<InfoRow>& rows) {
-  std::printf("%s", format_rows(rows).c_str());
-  std::fflush(stdout);  // MPI may end the process if it cannot start, so what is known is printed before
-}
+void print_rows(const std::vector<InfoRow>& rows) { print(format_rows(rows)); }
 
 std::vector<InfoRow> machine_rows() {
   const ProcessorSet mine = allowed_processors();
@@ -28,10 +24,10 @@ std::vector<InfoRow> machine_rows() {
   return {
       {"machine", host_name()},
       {"processor", processor_name()},
-      {"processors", fmt::format("{} online, {} for this process ({}); a rank alone would use {} threads",
+      {"processors", fmt::format("{} online, {} available to this process ({}); a single rank would use {} threads",
                                  sysconf(_SC_NPROCESSORS_ONLN), mine.size(), mine.text(), threads_alone())},
       {"memory",
-       fmt::format("{:.1f} GiB, {:.1f} GiB of it not in use", gib(page * static_cast<double>(sysconf(_SC_PHYS_PAGES))),
+       fmt::format("{:.1f} GiB, {:.1f} GiB of it free", gib(page * static_cast<double>(sysconf(_SC_PHYS_PAGES))),
                    gib(page * static_cast<double>(sysconf(_SC_AVPHYS_PAGES))))},
       {"disk here", fmt::format("{:.1f} GiB free", gib(static_cast<double>(free_bytes("."))))},
   };
@@ -52,7 +48,7 @@ const char* thread_level() {
   }
 }
 
-// Under a launcher: who the ranks are and how many threads each would compute with.
+// Under a launcher: where each rank runs and how many threads it would compute with.
 void report_ranks(const LauncherInfo& launcher) {
   Session session({}, std::nullopt, DeviceChoice::Cpu);
   const std::string mine = fmt::format("{}: {} threads, processors {}", host_name(), session.context().threads(),
@@ -64,7 +60,7 @@ void report_ranks(const LauncherInfo& launcher) {
   rows.push_back({"launcher", fmt::format("{}: {} ranks", launcher.name, session.world_size())});
   rows.push_back({"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())});
   for (size_t rank = 0; rank < lines.size(); ++rank) rows.push_back({fmt::format("rank {}", rank), lines[rank]});
-  print(rows);
+  print_rows(rows);
 }
 
 ExitCode doctor() {
@@ -73,21 +69,22 @@ ExitCode doctor() {
     report_ranks(launcher);
     return ExitCode::Done;
   }
-  print(build_rows());
-  print(device_link_rows());
-  print(machine_rows());
-  print({{"launcher", "none: a command here is one rank, and MPI is started for this report only"}});
+  // MPI may end the process if it cannot start, so what is known is printed before.
+  print_rows(build_rows());
+  print_rows(device_link_rows());
+  print_rows(machine_rows());
+  print_rows({{"launcher", "none: commands run as one rank; MPI is started for this report only"}});
   const MpiEnvironment mpi(launcher);
-  print({{"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())}});
+  print_rows({{"MPI thread level", fmt::format("{} (FUNNELED is needed)", thread_level())}});
   return ExitCode::Done;
 }
 
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("doctor", "What this machine and this build can do.");
+  CLI::App* command = app.add_subcommand("doctor", "Show what this machine and this build support.");
   command->footer(
-      "Under a launcher it starts MPI and lists what each rank would compute with:\n"
+      "Under a launcher it starts MPI and lists the threads and processors of each rank:\n"
       "  mpirun -np 2 --bind-to none weft doctor");
   command->callback([&action] { action = doctor; });
 }

@@ -1,49 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/output.h"
 #include "generate/text_vectors.h"
-#include "launch/choice_option.h"
 #include "launch/commands.h"
-#include "parallel/session.h"
+#include "launch/json_line.h"
+#include "launch/model_options.h"
 
 namespace weft {
 namespace {
 
 struct EmbedArguments {
-  std::string checkpoint;
+  ModelArguments model;
   std::string out;
-  bool best = false;
   bool tokens = false;
-  bool json = false;
-  DeviceChoice device = DeviceChoice::Auto;
 };
 
 void print_json(const std::vector<std::string>& texts, const TextVectors& vectors) {
   for (int64_t i = 0; i < vectors.texts(); ++i) {
     const auto row = vectors.row(i);
     const nlohmann::ordered_json line = {{"text", texts[i]}, {"vector", std::vector<float>(row.begin(), row.end())}};
-    std::printf("%s\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    print(json_line(line) + "\n");
   }
 }
 
-// A row of the matrix for each text, with the text behind it.
+// One row of the matrix per text, followed by the text.
 void print_similarities(const std::vector<std::string>& texts, const std::vector<double>& similarities) {
   for (size_t a = 0; a < texts.size(); ++a) {
-    for (size_t b = 0; b < texts.size(); ++b) std::printf("%7.3f", similarities[a * texts.size() + b]);
-    std::printf("  %s\n", texts[a].c_str());
+    std::string line;
+    for (size_t b = 0; b < texts.size(); ++b) line += fmt::format("{:7.3f}", similarities[a * texts.size() + b]);
+    print(fmt::format("{}  {}\n", line, texts[a]));
   }
 }
 
 ExitCode embed(const EmbedArguments& a) {
   std::vector<std::string> texts;
   for (std::string line; std::getline(std::cin, line);) texts.push_back(line);
-  Session session = Session::alone(a.device);
-  const LoadedModel loaded = load_model(session.context(), session.mesh(), a.checkpoint, a.best);
+  Session session = Session::alone(a.model.device);
+  const LoadedModel loaded = a.model.load(session);
   const TextVectors vectors = text_vectors(loaded, texts, a.tokens ? VectorSource::Tokens : VectorSource::States);
   if (!a.out.empty()) write_vectors(a.out, vectors, cosine_similarities(vectors));
-  if (a.json) {
+  if (a.model.json) {
     print_json(texts, vectors);
   } else if (a.out.empty()) {
     print_similarities(texts, cosine_similarities(vectors));
@@ -56,20 +54,16 @@ ExitCode embed(const EmbedArguments& a) {
 void add_embed_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "embed",
-      "A vector for each line of standard input: the mean of its tokens' last hidden states. Prints the cosine "
+      "A vector for each line of standard input, the mean of its tokens' last hidden states. Prints the cosine "
       "similarities of all pairs.");
   auto a = std::make_shared<EmbedArguments>();
   command->footer(
       "  printf 'a red boat\\na blue ship\\nthe king\\n' | weft embed --checkpoint runs/NAME\n"
       "  weft embed --checkpoint runs/NAME --out vectors.h5 <lines.txt\n"
       "The file has /vectors (f32, lines x width) and /similarities (f64, lines x lines).");
-  command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint")
-      ->required();
-  add_device_option(*command, a->device);
-  command->add_flag("--best", a->best, "Of a run directory, the checkpoint of the best evaluation");
-  command->add_flag("--tokens", a->tokens, "Average rows of the token table instead of hidden states");
+  a->model.add_to(*command, "One JSON object per line, with its text and vector, on standard output");
+  command->add_flag("--tokens", a->tokens, "Average token embeddings instead of hidden states");
   command->add_option("--out", a->out, "HDF5 file to write vectors and similarities to")->type_name("FILE");
-  command->add_flag("--json", a->json, "One JSON object a line, with its text and vector, on standard output");
   command->callback([=, &action] { action = [=] { return embed(*a); }; });
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/mpi.h"
+#include "base/output.h"
 #include "evaluate/evaluation.h"
 #include "job/dataset_checks.h"
-#include "launch/choice_option.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "launch/metric_options.h"
+#include "launch/model_options.h"
 #include "launch/search_options.h"
 
 namespace weft {
@@ -18,15 +18,13 @@ struct EvaluateArguments {
   EvaluateOptions options;
   SearchArguments search;
   MetricArguments metrics;
-  std::string checkpoint, translations;
-  bool json = false;
-  MeshLayout replica;
-  DeviceChoice device = DeviceChoice::Auto;
+  std::string translations;
+  ModelArguments model;
 };
 
 EvaluateOptions options_of(const EvaluateArguments& a) {
   EvaluateOptions options = a.options;
-  options.checkpoint = a.checkpoint;
+  options.checkpoint = a.model.checkpoint, options.best = a.model.best, options.compute = a.model.compute;
   options.overrides = a.job.overrides;
   if (a.search.given() || a.metrics.given() || !a.translations.empty()) {
     options.translation = TranslationOptions{
@@ -37,22 +35,21 @@ EvaluateOptions options_of(const EvaluateArguments& a) {
 
 ExitCode evaluate(const EvaluateArguments& a) {
   EvaluateOptions options = options_of(a);
-  DeviceChoice device = a.device;
-  std::optional<PhaseBudgets> budgets;  // one process alone can be seen to hang
-  if (find_launcher().present) budgets = PhaseBudgets{};
+  ModelArguments model = a.model;
+  PhaseBudgets budgets;
   if (!a.job.path.empty()) {
     const JobConfig job = load_job(a.job.path, a.job.overrides);
     if (options.checkpoint.empty()) options.checkpoint = job.run_directory();
-    if (budgets) budgets = job.timeouts;
-    if (device == DeviceChoice::Auto) device = job.device;
+    budgets = job.timeouts;
+    if (model.device == DeviceChoice::Auto) model.device = job.device;
     override_dataset(job, options.overrides);
   }
   if (options.checkpoint.empty()) throw ConfigError("nothing to evaluate", "give a job, or --checkpoint DIR");
-  Session session(a.replica, budgets, device);
+  Session session = model.open(budgets);
   return session.run([&] {
     const EvaluationReport report = evaluate_split(session, options);
     if (!session.is_rank0()) return ExitCode::Done;
-    std::printf("%s", a.json ? (nlohmann::ordered_json(report).dump() + "\n").c_str() : report.format().c_str());
+    print(a.model.json ? nlohmann::ordered_json(report).dump() + "\n" : report.format());
     return ExitCode::Done;
   });
 }
@@ -61,34 +58,31 @@ ExitCode evaluate(const EvaluateArguments& a) {
 
 void add_evaluate_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "evaluate", "Perplexity of a split; for translation also BLEU, chrF and the other metrics of a search's output.");
+      "evaluate", "Perplexity of a split; for translation models also BLEU, chrF and the other metrics.");
   auto a = std::make_shared<EvaluateArguments>();
   command->footer(
       "  weft evaluate job.yaml --split valid\n"
       "  weft evaluate --checkpoint runs/NAME --best --beam 4 --bleu lowercase=true --json\n\n" +
       a->search.help() + "\n" + metrics_help());
-  command->add_option("job", a->job.path, "The job: its run directory and dataset");
-  command->add_option("--set", a->job.overrides, "Change one field of the job")->type_name("KEY=VALUE");
-  command->add_option("--checkpoint", a->checkpoint, "A run directory (its latest checkpoint) or a checkpoint");
-  command->add_flag("--best", a->options.best, "Of a run directory, the checkpoint of the best evaluation");
+  a->job.add_to(*command);
+  command->get_option("job")->required(false);
+  a->model.add_to(*command, "One JSON object on standard output");
+  command->get_option("--checkpoint")->required(false);
+  a->model.add_weights_to(*command);
+  a->model.add_tp_to(*command, "split");
   add_choice_of<DataSplit>(*command, "--split", a->options.split,
-                           "train, valid or test; else test, or valid if there is no test", "SPLIT");
+                           "train, valid or test; default: test, or valid if there is no test", "SPLIT");
   command
       ->add_option("--stride", a->options.perplexity.stride,
-                   "Tokens from one window to the next (language models); 0: the context")
+                   "Language models: tokens from one window to the next; 0: the context length")
       ->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--max-sequences", a->options.perplexity.max_sequences, "Only the first N windows or pairs; 0: all")
+      ->add_option("--max-sequences", a->options.perplexity.max_sequences,
+                   "Evaluate only the first N windows or pairs; 0: all")
       ->check(CLI::NonNegativeNumber);
   a->search.add_to(*command);
-  add_device_option(*command, a->device);
-  add_weights_option(*command, a->options.compute.weights);
   a->metrics.add_to(*command);
   command->add_option("--translations", a->translations, "File to write the translations to");
-  command->add_option("--tp", a->replica.tp, "Under MPI: ranks that share the model; the others divide the split")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--json", a->json, "One JSON object on standard output");
   command->callback([=, &action] { action = [=] { return evaluate(*a); }; });
 }
 

@@ -21,13 +21,13 @@ nlohmann::ordered_json origin() {
 
 void add_import_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "import-hf", "Read a GPT-2 in Hugging Face's format; write a checkpoint, to be finetuned, evaluated, ...");
+      "import-hf", "Import a GPT-2 in Hugging Face's format as a checkpoint that can be finetuned, evaluated, ...");
   command->footer(
       "  weft import-hf gpt2 models/gpt2 && weft generate --checkpoint models/gpt2 --prompt 'In a hole'\n"
       "DIR has config.json, model.safetensors (or its shards and their index), and tokenizer.json or vocab.json and\n"
-      "merges.txt. What weft's model cannot represent is refused by name (docs/huggingface.md).");
+      "merges.txt. Options that weft's model does not have are refused by name (docs/huggingface.md).");
   auto directory = std::make_shared<std::string>(), out = std::make_shared<std::string>();
-  command->add_option("directory", *directory, "What save_pretrained() wrote")->required();
+  command->add_option("directory", *directory, "Directory that save_pretrained() wrote")->required();
   command->add_option("out", *out, "The checkpoint directory to write; it must not exist")->required();
   command->callback([=, &action] {
     action = [=] {
@@ -41,19 +41,19 @@ void add_import_command(CLI::App& app, Action& action) {
 void add_export_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "export-hf",
-      "Write a checkpoint in Hugging Face's format: a GPT as GPT-2, a translation model as MarianMT if it is one.");
+      "Export a checkpoint in Hugging Face's format: a GPT as GPT-2, a translation model as MarianMT where it fits.");
   command->footer(
       "  weft export-hf runs/NAME --best exported\n"
       "  python -c \"from transformers import pipeline; print(pipeline('text-generation', 'exported')('In a hole'))\"");
   auto checkpoint = std::make_shared<std::string>(), out = std::make_shared<std::string>();
   auto dtype = std::make_shared<std::string>();
   auto best = std::make_shared<bool>(false), adapter = std::make_shared<bool>(false);
-  command->add_option("checkpoint", *checkpoint, "A run directory (its latest checkpoint) or a checkpoint")->required();
+  command->add_option("checkpoint", *checkpoint, "Checkpoint, or run directory (its latest checkpoint)")->required();
   command->add_option("out", *out, "The directory to write; it must not exist")->required();
-  command->add_option("--dtype", *dtype, "Of the weights; if not given f32, or bf16 if they were imported so")
+  command->add_option("--dtype", *dtype, "Type of the weights (default: f32, or bf16 if they were imported as bf16)")
       ->check(CLI::IsMember({"f32", "bf16"}));
-  command->add_flag("--best", *best, "Of a run directory, the checkpoint of the best evaluation");
-  command->add_flag("--adapter", *adapter, "Of a run with lora, the adapters alone, as peft loads them");
+  command->add_flag("--best", *best, "With a run directory: the checkpoint of the best evaluation");
+  command->add_flag("--adapter", *adapter, "Only the adapters of a run with lora, in the format of peft");
   command->callback([=, &action] {
     action = [=] {
       std::optional<StoredType> stored;
@@ -62,7 +62,7 @@ void add_export_command(CLI::App& app, Action& action) {
       const ExportReport report = export_model(path, *out, stored, origin(), *adapter);
       log_info("{}: the {} of {}", *out, report.architecture, path.string());
       if (!report.why_not_other.empty()) {
-        log_warning("it is in weft's own layout, since MarianMT cannot have {}", report.why_not_other);
+        log_warning("written in weft's own layout, since MarianMT does not support {}", report.why_not_other);
       }
       return ExitCode::Done;
     };

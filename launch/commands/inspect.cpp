@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "data/dataset/inspect.h"
 
-#include <cstdio>
-
 #include "base/config/reader.h"
+#include "base/output.h"
 #include "checkpoint/locate.h"
 #include "checkpoint/manifest.h"
 #include "data/dataset/manifest.h"
 #include "job/loaded_model.h"
 #include "launch/commands.h"
 #include "launch/inspect_output.h"
+#include "launch/job_options.h"
 #include "plan/parameter_tree.h"
 
 namespace weft {
@@ -24,9 +24,9 @@ struct InspectArguments {
 
 void inspect_dataset(const fs::path& path, const InspectArguments& a) {
   if (a.shown.count > 0) {
-    std::printf("%s", show_records(path, a.shown).c_str());
+    print(show_records(path, a.shown));
   } else {
-    std::printf("%s", describe_dataset(path).c_str());
+    print(describe_dataset(path));
   }
   if (a.verify) print_verified(path);
 }
@@ -39,7 +39,7 @@ ExitCode inspect(const InspectArguments& a) {
     throw ConfigError(fmt::format("{} is a part of a dataset or checkpoint", path), "give the directory that holds it");
   }
   if (shown.count > 0 && !is_prepared(p)) {
-    throw ConfigError(fmt::format("{} is no prepared dataset, whose records --show could show", path),
+    throw ConfigError(fmt::format("{} is not a prepared dataset; --show shows the records of one", path),
                       "give the directory that weft prepare wrote (data.directory)");
   }
   if (is_prepared(p)) {
@@ -49,10 +49,10 @@ ExitCode inspect(const InspectArguments& a) {
   } else if (p.extension() == ".json") {
     print_tokenizer(p);
   } else if (p.extension() != ".yaml" && p.extension() != ".yml") {
-    throw ConfigError(fmt::format("{} is nothing that can be shown", path),
+    throw ConfigError(fmt::format("{}: cannot show a file of this kind", path),
                       "give a dataset's, run's or checkpoint's directory, a tokenizer's .json, or a job's .yaml");
   } else {
-    std::printf("%s", parameter_tree(load_job(path, overrides)).c_str());
+    print(parameter_tree(load_job(path, overrides)));
   }
   return ExitCode::Done;
 }
@@ -68,14 +68,16 @@ void add_inspect_command(CLI::App& app, Action& action) {
       "  weft inspect prepared/my-text --show 3 --from 100\n"
       "  weft inspect runs/NAME/checkpoints/step-00001000");
   auto a = std::make_shared<InspectArguments>();
-  command->add_option("path", a->path, "A dataset's or run's directory, a tokenizer's .json, a job's .yaml")
+  command
+      ->add_option("path", a->path, "Directory of a dataset, run or checkpoint, a tokenizer's .json or a job's .yaml")
       ->required();
-  command->add_option("--set", a->overrides, "Change one field of the job")->type_name("KEY=VALUE");
-  command->add_flag("--verify", a->verify, "Read everything and compare checksums");
-  command->add_flag("--job", a->with_job, "Of a checkpoint, also the resolved job that it was trained with");
-  CLI::Option* show = command->add_option("--show", a->shown.count, "Of a dataset, N documents or pairs of each split")
-                          ->check(CLI::PositiveNumber)
-                          ->type_name("N");
+  add_set_option(*command, a->overrides);
+  command->add_flag("--verify", a->verify, "Read everything and verify the checksums");
+  command->add_flag("--job", a->with_job, "With a checkpoint: also the resolved job that it was trained with");
+  CLI::Option* show =
+      command->add_option("--show", a->shown.count, "With a dataset: N documents or pairs of each split")
+          ->check(CLI::PositiveNumber)
+          ->type_name("N");
   command->add_option("--from", a->shown.from, "The first record that --show shows; 0 is a split's first")
       ->check(CLI::NonNegativeNumber)
       ->needs(show)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-
+#include "base/output.h"
 #include "job/job.h"
 #include "launch/commands.h"
 #include "launch/help.h"
@@ -25,16 +24,16 @@ ExitCode print_keys(const std::string& wanted) {
   if (chosen.empty()) {
     const std::string nearest = nearest_name(wanted, config_keys<JobConfig>());
     throw ConfigError(fmt::format("a job has no key or section '{}'", wanted),
-                      nearest.empty() ? "weft keys lists all" : fmt::format("did you mean '{}'?", nearest));
+                      nearest.empty() ? "weft keys lists them all" : fmt::format("did you mean '{}'?", nearest));
   }
-  std::printf("%s", fields_text(chosen).c_str());
+  print(fields_text(chosen));
   return ExitCode::Done;
 }
 
 }  // namespace
 
 void add_keys_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("keys", "Every key that a job may have: default, allowed values, meaning.");
+  CLI::App* command = app.add_subcommand("keys", "List the keys of a job: default, allowed values, meaning.");
   auto wanted = std::make_shared<std::string>();
   command->add_option("key", *wanted, "Only this section or key: weft keys model.dropout");
   command->callback([=, &action] { action = [=] { return print_keys(*wanted); }; });

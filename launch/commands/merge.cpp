@@ -14,7 +14,7 @@ void add_merge_command(CLI::App& app, Action& action) {
   command->footer(
       "  weft merge runs/NAME runs/NAME-merged\n"
       "  weft merge runs/NAME/checkpoints/step-00000400 merged\n"
-      "To be evaluated, exported, or begun from (train.init_from); no run goes on from it.");
+      "The result can be evaluated, exported or used as train.init_from, but not resumed.");
   auto input = std::make_shared<std::string>();
   auto output = std::make_shared<std::string>();
   auto best = std::make_shared<bool>(false);

@@ -3,8 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "job/named_jobs.h"
+#include "base/output.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "plan/prediction_report.h"
 #include "plan/step_plan_report.h"
 
@@ -12,9 +13,7 @@ namespace weft {
 namespace {
 
 struct PlanArguments {
-  std::string job;
-  std::vector<std::string> overrides;
-  std::string model;
+  NamedJobArguments job;
   std::string layout;
   int sweep = 0;
   int threads = 1;
@@ -40,7 +39,7 @@ std::vector<MeshLayout> layouts_of(const PlanArguments& a, const JobConfig& job)
 }
 
 ExitCode plan(const PlanArguments& a) {
-  const JobConfig job = job_or_model(a.job, a.model, a.overrides);
+  const JobConfig job = a.job.load();
   const PlannedDevice on{.threads = a.threads, .cuda = !a.device.empty()};
   std::vector<StepPlan> plans;
   for (const MeshLayout& layout : layouts_of(a, job)) plans.push_back(plan_step(job, layout, on));
@@ -52,7 +51,7 @@ ExitCode plan(const PlanArguments& a) {
   } else {
     text = describe(plans, a.rank), json = to_json(plans, a.rank).dump(2);
   }
-  std::printf("%s", text.c_str());
+  print(text);
   if (!a.json.empty()) write_file_atomically(a.json, json + "\n");
   return ExitCode::Done;
 }
@@ -60,38 +59,37 @@ ExitCode plan(const PlanArguments& a) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "plan", "What a rank needs on a layout: memory, FLOPs, traffic of the largest step, run dry on no device.");
+  CLI::App* command =
+      app.add_subcommand("plan", "Memory, FLOPs and traffic per rank of a job's largest step, without a device.");
   auto a = std::make_shared<PlanArguments>();
-  command->add_option("job", a->job, "The job file")->type_name("JOB.yaml");
-  command->add_option("--model", a->model, "A model by name instead, as weft bench knows them");
-  command->add_option("--set", a->overrides, "Change one field of the job: --set a.b=c (may be repeated)")
-      ->type_name("KEY=VALUE");
-  command->add_option("--layout", a->layout, "Replicas x ranks that share one, as in 64x8 (default: 1 x parallel.tp)")
+  a->job.add_to(*command);
+  command->add_option("--layout", a->layout, "Replicas x ranks per replica, such as 64x8 (default: 1 x parallel.tp)")
       ->type_name("DPxTP");
-  command->add_option("--sweep", a->sweep, "All layouts of N ranks, a line each")->check(CLI::PositiveNumber);
-  command->add_option("--threads", a->threads, "Threads of a rank (CPU): some workspaces grow with them")
+  command->add_option("--sweep", a->sweep, "All layouts of N ranks, one per line")->check(CLI::PositiveNumber);
+  command->add_option("--threads", a->threads, "Threads per rank on a CPU; some workspaces grow with them")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   CLI::Option* device =
       command->add_option("--device", a->device, "Predict the step's time on: a100, h100, h200")->type_name("NAME");
-  command->add_option("--nodes", a->nodes, "All layouts of so many nodes of 8 devices, the fastest first")
+  command->add_option("--nodes", a->nodes, "All layouts of N nodes with 8 devices each, fastest first")
       ->check(CLI::PositiveNumber)
       ->needs(device);
-  command->add_option("--memory", a->rank.memory_gib, "GiB that a rank has: layouts beyond it are marked")
+  command->add_option("--memory", a->rank.memory_gib, "GiB per rank; layouts that need more are marked")
       ->check(CLI::PositiveNumber);
-  command->add_option("--teraflops", a->rank.teraflops, "What a rank reaches, for an estimate of the step's seconds")
+  command->add_option("--teraflops", a->rank.teraflops, "TFLOP/s that a rank reaches, to estimate the seconds per step")
       ->check(CLI::PositiveNumber);
-  command->add_option("--bandwidth", a->rank.gigabytes_per_second, "GB/s between neighbours, for the same")
+  command
+      ->add_option("--bandwidth", a->rank.gigabytes_per_second,
+                   "GB/s between neighbouring ranks, for the same estimate")
       ->check(CLI::PositiveNumber);
   command->add_option("--json", a->json, "Also write the figures to this file")->type_name("FILE");
   command->footer(
       "weft plan configs/gpt/gpt2-124m.yaml --sweep 8 --memory 80\n"
       "weft plan --model gpt2-1558m --set train.precision=bf16 --set batch.sequences=512 --device h100 --nodes 8\n"
-      "Peak is the most that all tensors of a rank take at once, but for the copy of weights and moments that a\n"
-      "save writes from. Activations are what a micro-batch's forward pass leaves for its backward; workspace is\n"
-      "what comes and goes meanwhile, gradients of activations included. The seconds are those of computing and of\n"
-      "sending one after the other: what overlaps comes off.");
+      "Peak: the most memory that the tensors of a rank take at once, without the copy of weights and moments that a\n"
+      "save writes from. Activations: what a micro-batch's forward pass keeps for backward. Workspace: temporary\n"
+      "tensors, including gradients of activations. Seconds: an estimate without overlap of computation and\n"
+      "communication; real steps are faster by whatever overlaps.");
   command->callback([=, &action] { action = [=] { return plan(*a); }; });
 }
 

@@ -8,6 +8,7 @@
 #include "data/prepare/encoding/ranks.h"
 #include "job/job.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "parallel/session.h"
 
 namespace weft {
@@ -26,7 +27,7 @@ ExitCode prepare_job(const JobConfig& job, const PrepareOptions& given) {
   log_info("{}", describe(report));
   for (const MixtureSource& other : job.data.mixture) {
     if (is_prepared(other.directory)) continue;
-    log_info("{} of data.mixture is not prepared: that is for a job of its own", other.directory);
+    log_info("{} of data.mixture is not prepared; prepare it with its own job", other.directory);
   }
   return ExitCode::Done;
 }
@@ -55,21 +56,21 @@ ExitCode prepare_on_ranks(const JobArguments& arguments, int threads, bool force
 }  // namespace
 
 void add_prepare_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("prepare", "Make the job's dataset: text to tokens in HDF5 shards.");
+  CLI::App* command = app.add_subcommand("prepare", "Prepare the job's dataset: tokenise text into HDF5 shards.");
   command->footer(
-      "Reads the job's `data` and tokenizer sections alone and writes `data.directory`; nothing half-written is ever "
-      "read.\n"
-      "If everything is there already it returns at once; if the text or the settings have changed it refuses,\n"
-      "and --force replaces the dataset. Killed, it goes on where it was when it is started again.\n"
-      "Under mpirun rank 0 reads and writes, and all ranks encode: the same bytes, sooner.\n"
+      "Reads only the `data` and tokenizer sections of the job and writes `data.directory`, which appears when it is\n"
+      "complete. An up-to-date dataset is left as it is; if the text or the settings have changed, it is only "
+      "replaced\n"
+      "with --force. A preparation that was killed resumes when it is started again.\n"
+      "Under mpirun all ranks encode and rank 0 writes: the same bytes, sooner.\n"
       "Then: weft inspect DIRECTORY, weft train JOB.");
   auto arguments = std::make_shared<JobArguments>();
   auto threads = std::make_shared<int>(0);
   auto force = std::make_shared<bool>(false);
   arguments->add_to(*command);
   command->add_option("--threads", *threads,
-                      "Threads that tokenise, of each rank; 0: its processors. The result is the same");
-  command->add_flag("--force", *force, "Replace a dataset that was made of other text or settings");
+                      "Tokenising threads per rank; 0: its share of the cores. The result does not depend on it");
+  command->add_flag("--force", *force, "Replace a dataset that was made from other text or settings");
   command->callback([=, &action] { action = [=] { return prepare_on_ranks(*arguments, *threads, *force); }; });
 }
 

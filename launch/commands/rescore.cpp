@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-
 #include "base/config/reader.h"
-#include "base/json_line.h"
+#include "base/output.h"
 #include "evaluate/rescoring.h"
-#include "launch/choice_option.h"
 #include "launch/commands.h"
+#include "launch/json_line.h"
 #include "launch/line_files.h"
-#include "launch/text_options.h"
-#include "launch/text_output.h"
+#include "launch/line_options.h"
+#include "launch/search_options.h"
 #include "parallel/agree.h"
 
 namespace weft {
 namespace {
 
 struct RescoreArguments {
-  TextArguments text;
+  SearchArguments search = SearchArguments({.method = SearchMethod::Greedy});
   std::string sources, translations;
   LineArguments lines;
 };
@@ -32,19 +30,16 @@ Lines next_lines(Communicator& world, std::optional<ParallelLines>& files, const
   return nlohmann::json::from_msgpack(read).get<Lines>();
 }
 
-void print(const RescoredPair& pair, int64_t index, bool json) {
-  if (json) {
-    nlohmann::json line = pair;
-    line["index"] = index;
-    std::printf("%s\n", json_line(line).c_str());
-  } else {
-    std::printf("%.6f\t%.6f\t%zu\n", pair.log_probability, pair.score, pair.tokens.size());
-  }
+std::string rescored_line(const RescoredPair& pair, int64_t index, bool json) {
+  if (!json) return fmt::format("{:.6f}\t{:.6f}\t{}\n", pair.log_probability, pair.score, pair.tokens.size());
+  nlohmann::json line = pair;
+  line["index"] = index;
+  return json_line(line) + "\n";
 }
 
 ExitCode rescore_files(const RescoreArguments& a) {
-  const SearchConfig config = a.text.search.config();
-  return a.lines.run(a.text, [&](Session& session, const LoadedModel& loaded) {
+  const SearchConfig config = a.search.config();
+  return a.lines.run([&](Session& session, const LoadedModel& loaded) {
     const TextGenerator generator = text_generator(loaded);
     Communicator& world = session.mesh().world();
     std::optional<ParallelLines> files;
@@ -53,8 +48,10 @@ ExitCode rescore_files(const RescoreArguments& a) {
          !(lines = next_lines(world, files, a, a.lines.batch_lines * session.mesh().dp().size()))[0].empty();) {
       const auto scored = rescore(generator, lines[0], lines[1], config, index);
       agree(world, [&] {
-        for (size_t i = 0; i < scored.size(); ++i) print(scored[i], index + static_cast<int64_t>(i), a.text.json);
-        flush_output();
+        std::string text;
+        for (size_t i = 0; i < scored.size(); ++i)
+          text += rescored_line(scored[i], index + static_cast<int64_t>(i), a.lines.model.json);
+        print(text);
         return std::string();
       });
       index += std::ssize(scored);
@@ -66,26 +63,22 @@ ExitCode rescore_files(const RescoreArguments& a) {
 
 void add_rescore_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "rescore",
-      "How probable a translation model finds given translations: a line of figures for each pair of lines.");
+      "rescore", "Log-probability and score of given translations under a translation model, one line per pair.");
   auto a = std::make_shared<RescoreArguments>();
-  a->text.search = SearchArguments({.method = SearchMethod::Greedy});
   command->footer(
       "  weft rescore source.txt translations.txt --checkpoint runs/NAME --length-penalty 0.6\n"
-      "Prints log P(translation | source) (natural), the score that a search would rank it by (the same over the "
-      "length\n"
-      "penalty, the end token counted) and the tokens of the translation, with tabs between; --json also the tokens\n"
-      "and the log-probability of each. An empty source has an empty translation, and no other.\n");
-  command->add_option("sources", a->sources, "Text, a sentence a line (may be gzipped); -: standard input")
+      "Prints, separated by tabs: log P(translation | source) (natural logarithm), the score that a search ranks by\n"
+      "(the log-probability over the length penalty, end token included) and the number of tokens. --json adds the\n"
+      "tokens and the log-probability of each. The only translation of an empty source is the empty one.\n");
+  command->add_option("sources", a->sources, "Text, one sentence per line (may be gzipped); -: standard input")
       ->required()
       ->type_name("FILE");
-  command->add_option("translations", a->translations, "Their translations, a line for each; -: standard input")
+  command->add_option("translations", a->translations, "Their translations, line by line; -: standard input")
       ->required()
       ->type_name("FILE");
-  a->text.add_model_to(*command);
-  a->text.search.add_short_form(*command, "--length-penalty", "length_penalty", "alpha of the score's length penalty");
-  a->text.search.add_short_form(*command, "--penalty-form", "penalty_form",
-                                "power: score / len^alpha; gnmt: score / ((5 + len) / 6)^alpha");
+  a->search.add_short_form(*command, "--length-penalty", "length_penalty", "alpha of the length penalty in the score");
+  a->search.add_short_form(*command, "--penalty-form", "penalty_form",
+                           "power: score / len^alpha; gnmt: score / ((5 + len) / 6)^alpha");
   a->lines.add_to(*command);
   command->callback([=, &action] { action = [=] { return rescore_files(*a); }; });
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/output.h"
 #include "launch/commands.h"
 #include "launch/metric_options.h"
 #include "metrics/file_scores.h"
@@ -31,9 +31,7 @@ ExitCode score(const ScoreArguments& a) {
   for (const std::string& warning : scores.warnings) log_warning("{}", warning);
   // Names of files may be any bytes, which JSON cannot hold.
   using Json = nlohmann::ordered_json;
-  const std::string text =
-      a.json ? Json(scores).dump(1, ' ', false, Json::error_handler_t::replace) + "\n" : scores.format();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(a.json ? Json(scores).dump(1, ' ', false, Json::error_handler_t::replace) + "\n" : scores.format());
   return ExitCode::Done;
 }
 
@@ -49,27 +47,28 @@ void add_score_command(CLI::App& app, Action& action) {
       "  weft score --hypotheses old.txt --hypotheses new.txt --reference a.txt --reference b.txt --paired-bs\n\n" +
       metrics_help());
   command
-      ->add_option("--hypotheses", a->hypotheses, "A system's texts, a line each (may be gzipped); -: standard input")
+      ->add_option("--hypotheses", a->hypotheses,
+                   "Translations of a system, one per line (may be gzipped; repeatable); -: standard input")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->capture_default_str();
-  command->add_option("--reference", a->references, "Reference texts, line by line (may be repeated)")
+  command->add_option("--reference", a->references, "Reference translations, line by line (repeatable)")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->required();
-  command->add_option("--metrics", a->metrics, "One or more of those below")
+  command->add_option("--metrics", a->metrics, "One or more of the metrics below")
       ->type_name("METRIC")
       ->capture_default_str();
   a->settings.add_to(*command);
   CLI::Option* confidence = command->add_flag(
       "--confidence,--paired-bs", a->confidence,
-      "Mean and 95 % interval by bootstrap; of several systems also a paired test of each against the first");
-  command->add_option("--samples", a->bootstrap.samples, "Samples of the bootstrap")
+      "Mean and 95 % interval by bootstrap; with several systems also a paired test of each against the first");
+  command->add_option("--samples", a->bootstrap.samples, "Bootstrap samples")
       ->check(CLI::Range(int64_t{1}, int64_t{10'000'000}))
       ->needs(confidence)
       ->capture_default_str();
-  command->add_option("--seed", a->bootstrap.seed, "Seed of the bootstrap")->needs(confidence)->capture_default_str();
-  command->add_flag("--json", a->json, "JSON with sacreBLEU's members on standard output");
+  command->add_option("--seed", a->bootstrap.seed, "Bootstrap seed")->needs(confidence)->capture_default_str();
+  command->add_flag("--json", a->json, "JSON in sacreBLEU's format on standard output");
   command->callback([=, &action] { action = [=] { return score(*a); }; });
 }
 

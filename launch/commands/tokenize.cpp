@@ -7,28 +7,28 @@
 namespace weft {
 
 void add_tokenize_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("tokenize", "Show the ids of text, a line of ids for each line.");
+  CLI::App* command = app.add_subcommand("tokenize", "Convert text to token ids, line by line.");
   command->footer(
       "  echo 'what is this' | weft tokenize --tokenizer prepared/my-text\n"
       "  weft tokenize --tokenizer runs/NAME --side target --pieces --json sentences.txt\n"
-      "Nothing is put around a line, and its end is not a part of it. A byte order mark at the beginning of a file "
-      "and\n"
-      "carriage returns at the ends of lines are left out, as preparation does.");
+      "No special tokens are added to a line, and its line end is not encoded. A byte order mark at the beginning of "
+      "a\n"
+      "file and carriage returns at the ends of lines are removed, as in preparation.");
   auto a = std::make_shared<TokenLines>();
-  a->add_to(*command, "Text, a record a line; none or -: standard input");
-  command->add_flag("--specials", a->specials, "Names of special tokens in the text are those tokens");
-  command->add_flag("--pieces", a->pieces, "Show what each id stands for, quoted; with --json beside the ids");
+  a->add_to(*command, "Text, one record per line; none or -: standard input");
+  command->add_flag("--specials", a->specials, "Read the names of special tokens in the text as those tokens");
+  command->add_flag("--pieces", a->pieces, "Show the quoted text of each id instead of the id; with --json beside it");
   command->callback([=, &action] { action = [=] { return a->tokenize(), ExitCode::Done; }; });
 }
 
 void add_detokenize_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("detokenize", "Show the text of ids, a text for each line of ids.");
+  CLI::App* command = app.add_subcommand("detokenize", "Convert token ids to text, line by line.");
   command->footer(
       "  echo '10919 318 428' | weft detokenize --tokenizer gpt2.tiktoken\n"
-      "A text that holds line ends takes several lines; --json keeps one a record.");
+      "A text with line breaks takes several lines; --json prints one line per record.");
   auto a = std::make_shared<TokenLines>();
-  a->add_to(*command, "Ids between blanks, a record a line; none or -: standard input");
-  command->add_flag("--specials", a->specials, "Show special tokens by name instead of leaving them out");
+  a->add_to(*command, "Ids separated by spaces, one record per line; none or -: standard input");
+  command->add_flag("--specials", a->specials, "Show special tokens by name instead of omitting them");
   command->callback([=, &action] { action = [=] { return a->detokenize(), ExitCode::Done; }; });
 }
 

@@ -9,18 +9,12 @@
 #include "job/dataset_checks.h"
 #include "launch/build_info.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "launch/revision.h"
 #include "parallel/session.h"
 #include "trainer/trainer.h"
 
 namespace weft {
-
-void JobArguments::add_to(CLI::App& command) {
-  command.add_option("job", path, "The job, a YAML file (docs/configuration.md)")->required();
-  command.add_option("--set", overrides, "Change one field of the job: --set a.b=c (may be repeated)")
-      ->type_name("KEY=VALUE");
-}
-
 namespace {
 
 ResumeChoice resume_choice(const std::string& text) {
@@ -50,8 +44,8 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
   log_info("{} parameters{}", all, trained == all ? "" : fmt::format(", {} of them trained", trained));
   const TrainResult result = trainer.run(resume_choice(resume));
   if (result.exit == ExitCode::Preempted) {
-    log_info("{} at step {} of {}, saved in {}; the same command goes on from there",
-             result.out_of_time ? "train.max_time is nearly over: stopped" : "stopped by a signal", result.step,
+    log_info("{} at step {} of {}, saved in {}; rerun the same command to resume",
+             result.out_of_time ? "stopped before train.max_time was up" : "stopped by a signal", result.step,
              result.max_steps, result.last_checkpoint->string());
   } else if (result.last_checkpoint) {
     log_info("done: step {} of {}; last checkpoint {}{}", result.step, result.max_steps,
@@ -63,7 +57,7 @@ ExitCode train(Session& session, const JobConfig& job, const std::vector<std::st
 ExitCode train(const JobArguments& arguments, const std::string& resume) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   if (is_prepared(job.data.directory)) check_prepared_as(job, arguments.path, arguments.overrides);
-  std::signal(SIGPIPE, SIG_IGN);  // a console that nobody reads any more is no reason to end
+  std::signal(SIGPIPE, SIG_IGN);  // training outlives its console
   const StopSignals signals;
   Session session(job.parallel.replica(), job.timeouts, job.device, job.parallel.shared_devices());
   return session.run([&] { return train(session, job, arguments.overrides, resume); });
@@ -73,18 +67,19 @@ ExitCode train(const JobArguments& arguments, const std::string& resume) {
 
 void add_train_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "train", "Train a job; under mpirun or srun on many ranks. Run again, it goes on from its last checkpoint.");
+      "train", "Train a job, on many ranks under mpirun or srun. Rerun, it resumes from its last checkpoint.");
   command->footer(
       "  mpirun -np 2 --bind-to none weft train job.yaml\n"
       "  weft train job.yaml --set train.max_steps=100 --set name=short\n"
-      "Writes checkpoints/ and metrics.jsonl to the job's run directory (runs/NAME). SIGUSR1 or SIGTERM to mpirun "
-      "saves\n"
-      "and ends with exit code 75: the same command goes on from there. OMP_NUM_THREADS sets the threads of a rank,\n"
-      "which are its share of the processors that it may use otherwise. The keys of a job: weft keys [SECTION].");
+      "Writes checkpoints/ and metrics.jsonl to the job's run directory (runs/NAME). On SIGUSR1 or SIGTERM to mpirun\n"
+      "it saves and exits with code 75; rerun the same command to resume.\n"
+      "Threads per rank: OMP_NUM_THREADS, else an equal share of the available cores.\n"
+      "The keys of a job: weft keys [SECTION].");
   auto arguments = std::make_shared<JobArguments>();
   auto resume = std::make_shared<std::string>("auto");
   arguments->add_to(*command);
-  command->add_option("--resume", *resume, "auto: from the run's latest valid checkpoint; never; or a checkpoint")
+  command
+      ->add_option("--resume", *resume, "auto: the run's latest valid checkpoint; never: from scratch; or a checkpoint")
       ->type_name("auto|never|DIR");
   command->callback([=, &action] { action = [=] { return train(*arguments, *resume); }; });
 }

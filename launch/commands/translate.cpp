@@ -8,28 +8,29 @@
 #include "launch/choice_option.h"
 #include "launch/commands.h"
 #include "launch/line_files.h"
-#include "launch/text_options.h"
+#include "launch/line_options.h"
+#include "launch/search_options.h"
 #include "launch/text_output.h"
 
 namespace weft {
 namespace {
 
 struct TranslateArguments {
-  TextArguments text;
+  SearchArguments search;
   std::string input = "-";
   std::string prefixes;
   bool interactive = false;
   LongLines long_lines = LongLines::Truncate;
   LineArguments lines;
 
-  // Lines that are read before any of them is translated. Who types one waits for its translation.
+  // Lines that are read before any of them is translated: one if somebody types them.
   int64_t lines_at_once(const Mesh& mesh) const {
     const bool typed = input == "-" && isatty(STDIN_FILENO) != 0;
     return interactive || typed ? 1 : lines.batch_lines * mesh.dp().size();
   }
 };
 
-// Opens the files when the first line is asked for: all ranks hear of an error there.
+// Opens the files when the first line is requested, where every rank learns of an error.
 LineReader line_reader(const TranslateArguments& a, int64_t most) {
   return [&a, most, files = std::shared_ptr<ParallelLines>(), first = int64_t{0}]() mutable {
     const bool with_prefixes = !a.prefixes.empty();
@@ -44,15 +45,15 @@ LineReader line_reader(const TranslateArguments& a, int64_t most) {
 }
 
 ExitCode translate(const TranslateArguments& a) {
-  const SearchConfig search = a.text.search.config();
-  return a.lines.run(a.text, [&](Session& session, const LoadedModel& loaded) {
+  const SearchConfig search = a.search.config();
+  return a.lines.run([&](Session& session, const LoadedModel& loaded) {
     const TextGenerator generator = text_generator(loaded);
     Progress console(session.is_rank0());
     const auto began = std::chrono::steady_clock::now();
     const int64_t at_once = a.lines_at_once(session.mesh());
     const auto write = [&](const LineBatch& batch, const std::vector<NBest>& found) {
       console.clear();
-      print_translations(generator, batch, found, search, a.text.json);
+      print_translations(generator, batch, found, search, a.lines.model.json);
       const int64_t lines = batch.first + std::ssize(batch.lines);
       const double seconds = seconds_since(began);
       if (at_once == 1 || seconds < 10) return;
@@ -72,26 +73,26 @@ ExitCode translate(const TranslateArguments& a) {
 
 void add_translate_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "translate", "Translate text a sentence a line, as it comes: line n of the output is line n of the input.");
+      "translate", "Translate text line by line as it arrives: line n of the output translates line n of the input.");
   auto a = std::make_shared<TranslateArguments>();
   command->footer(
       "  echo 'Tomorrow I will buy two old houses.' | weft translate --checkpoint runs/NAME --beam 5\n"
       "  weft translate sentences.txt.gz --checkpoint runs/NAME --temperature 0.8 --top-p 0.9 --seed 2 --n-best 3\n"
       "  mpirun -np 4 weft translate sentences.txt --checkpoint runs/NAME >translations.txt\n"
-      "Line ends within a translation are printed as blanks. A line of white space has an empty translation. More "
-      "than\n"
-      "one a line (--n-best) are printed as INDEX ||| TEXT ||| SCORE, with lines counted from 0.\n\n" +
-      a->text.search.help());
-  command->add_option("input", a->input, "Text, a sentence a line (may be gzipped); none or -: standard input")
+      "Line breaks within a translation are printed as spaces. A blank line has an empty translation. With --n-best\n"
+      "above 1 the output is INDEX ||| TEXT ||| SCORE, where INDEX counts input lines from 0.\n\n" +
+      a->search.help());
+  command->add_option("input", a->input, "Text, one sentence per line (may be gzipped); none or -: standard input")
       ->type_name("FILE");
-  a->text.add_to(*command);
-  command->add_option("--prefix", a->prefixes, "File with what each translation begins with, a line for each")
+  a->search.add_to(*command);
+  command->add_option("--prefix", a->prefixes, "File with a prefix for each translation, one per line")
       ->type_name("FILE");
   a->lines.add_to(*command);
   command->add_flag("--interactive", a->interactive,
-                    "Translate each line as soon as it is there; so it is on a terminal");
+                    "Translate and flush every line by itself (default on a terminal)");
   add_choice_option(*command, "--long-lines", a->long_lines,
-                    "Lines longer than the model: truncate (and warn), empty (an empty line, and warn) or stop",
+                    "Lines with more tokens than the model has positions: truncate (with a warning), empty (an empty "
+                    "line, with a warning) or stop",
                     "POLICY");
   command->callback([=, &action] { action = [=] { return translate(*a); }; });
 }

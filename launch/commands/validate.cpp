@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/config/writer.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "data/batches/mixture_report.h"
 #include "data/prepare/prepare.h"
 #include "data/tokenizer/tokenizer.h"
@@ -12,6 +11,7 @@
 #include "job/dataset_checks.h"
 #include "job/initial_model.h"
 #include "launch/commands.h"
+#include "launch/job_options.h"
 #include "parallel/session.h"
 #include "plan/step_plan.h"
 
@@ -24,12 +24,12 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
   const fs::path dataset = job.data.directory;
   if (!is_prepared(dataset)) {
     check_preparation(job.text());
-    return fmt::format("dataset: {} is not prepared yet (weft prepare); its text can be read", dataset.string());
+    return fmt::format("dataset: {} is not prepared yet (run weft prepare); its text can be read", dataset.string());
   }
   const std::vector<DatasetSource> sources = job.data.sources();
   for (const DatasetSource& source : sources) {
     if (is_prepared(source.directory)) continue;
-    return fmt::format("dataset: {} of data.mixture is not prepared yet (weft prepare, from a job of its own)",
+    return fmt::format("dataset: {} of data.mixture is not prepared yet (run weft prepare with its own job)",
                        source.directory.string());
   }
   const Dataset train = Dataset::open(sources, DataSplit::Train);
@@ -49,12 +49,12 @@ std::string check_dataset(const JobConfig& job, const JobArguments& arguments, i
 std::string check_run_directory(const JobConfig& job) {
   fs::path existing = fs::absolute(job.run_directory());
   while (!fs::exists(existing)) existing = existing.parent_path();
-  // Permissions do not tell all (root, read-only mounts, special file systems): make something there and remove it.
+  // Permissions are not enough (root, read-only mounts, special file systems): create something there and remove it.
   const fs::path trial = existing / fmt::format(".weft-validate-{}", ::getpid());
   std::error_code error;
   fs::create_directory(trial, error);
   if (error) {
-    throw DataError(fmt::format("run_dir: nothing can be made in {}: {}", existing.string(), error.message()),
+    throw DataError(fmt::format("run_dir: cannot create anything in {}: {}", existing.string(), error.message()),
                     "set run_dir to another directory");
   }
   fs::remove(trial, error);
@@ -64,36 +64,37 @@ std::string check_run_directory(const JobConfig& job) {
 
 std::string memory_text(const JobConfig& job, int ranks) {
   if (!can_be_planned(job)) {
-    return "memory of a rank: not known before weft prepare, since the text decides how large the vocabulary is";
+    return "memory of a rank: unknown before weft prepare, since the vocabulary size depends on the text";
   }
   const StepPlan plan =
       plan_step(job, layout_for(ranks, job.parallel.replica()), {.cuda = job.device == DeviceChoice::Cuda});
-  return fmt::format("memory of a rank's tensors in the largest step: {:.1f} MiB (weft plan has the parts)",
+  return fmt::format("memory of a rank's tensors in the largest step: {:.1f} MiB (details: weft plan)",
                      static_cast<double>(plan.peak_bytes) / (1 << 20));
 }
 
-ExitCode validate_job(const JobArguments& arguments, int ranks, bool print) {
+ExitCode validate_job(const JobArguments& arguments, int ranks, bool shown) {
   const JobConfig job = load_job(arguments.path, arguments.overrides);
   const std::string found[] = {check_dataset(job, arguments, ranks), check_run_directory(job), memory_text(job, ranks)};
-  log_info("{}: nothing wrong found", arguments.path);
+  log_info("{}: no problem found", arguments.path);
   for (const std::string& line : found) log_info("{}", line);
-  if (print) std::printf("%s", to_yaml(job).c_str());
+  if (shown) print(to_yaml(job));
   return ExitCode::Done;
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("validate", "Check a job without starting it, and all files that it names.");
+  CLI::App* command = app.add_subcommand("validate", "Check a job and the files that it names without starting it.");
   command->footer(
-      "Exit code 0: nothing wrong was found; 2: the job is wrong, every problem on a line of its own; 3: its data is.\n"
+      "Exit code 0: no problem found; 2: problems in the job, one per line; 3: problems in its data.\n"
       "The keys of a job: weft keys [SECTION], docs/configuration.md.");
   auto arguments = std::make_shared<JobArguments>();
   auto ranks = std::make_shared<int>(1);
   auto print = std::make_shared<bool>(false);
   arguments->add_to(*command);
-  command->add_option("--ranks", *ranks, "Ranks that the job will be started with")->check(CLI::Range(1, 1 << 20));
-  command->add_flag("--print", *print, "Print the job with everything resolved, defaults too, to standard output");
+  command->add_option("--ranks", *ranks, "Number of ranks that the job will be started with")
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_flag("--print", *print, "Print the resolved job, defaults included, on standard output");
   command->callback([=, &action] { action = [=] { return validate_job(*arguments, *ranks, *print); }; });
 }
 

@@ -59,7 +59,7 @@ is_ended_by_slurm() {
   [[ $job != *Reason=TimeLimit* ]] && [[ -n $told_to_end || $job =~ JobState=(CANCELLED|COMPLETING) ]]
 }
 
-# Ends the job; or has it queued again, where the same command goes on by itself: it saved and stopped as it was asked
+# Ends the job; or requeues it, so that the same command resumes by itself: it saved and stopped as requested
 # to (75), hung (5), or was killed (more than 128). What a restart does not mend ends the job: a wrong configuration,
 # bad data, divergence, restarts without progress. A job that Slurm ends is left to it: a requeue would revive one that
 # the user has cancelled.
@@ -69,9 +69,9 @@ end() {
     if is_ended_by_slurm; then
       echo "Slurm ends this job: this script does not queue it again"
     elif ((${SLURM_RESTART_COUNT:-0} < ${WEFT_MAX_REQUEUES:-100})); then
-      scontrol requeue "$SLURM_JOB_ID" || echo "this script cannot requeue it: submit it again, and it goes on"
+      scontrol requeue "$SLURM_JOB_ID" || echo "this script cannot requeue it: submit it again to resume"
     else
-      echo "requeued $SLURM_RESTART_COUNT times, as often as WEFT_MAX_REQUEUES allows: submit it again, and it goes on"
+      echo "requeued $SLURM_RESTART_COUNT times, as often as WEFT_MAX_REQUEUES allows: submit it again to resume"
     fi
   fi
   exit "$code"

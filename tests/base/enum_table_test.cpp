@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "base/error.h"
+
 namespace weft {
 namespace {
 
@@ -25,6 +27,20 @@ concept IsTable = requires {
 static_assert(IsTable<[]() consteval { return Weights{{Fruit::Pear, 2}, {Fruit::Apple, 1}, {Fruit::Fig, 3}}; }>);
 static_assert(!IsTable<[]() consteval { return Weights{{Fruit::Pear, 2}, {Fruit::Apple, 1}}; }>);
 static_assert(!IsTable<[]() consteval { return Weights{{Fruit::Pear, 2}, {Fruit::Apple, 1}, {Fruit::Pear, 3}}; }>);
+
+// Whether so many names are enough for the fruits.
+template <class... Names>
+concept NameFruits = requires(Names... names) {
+  enum_names<Fruit>(names...);
+};
+using Name = const char*;
+static_assert(NameFruits<Name, Name, Name> && !NameFruits<Name, Name> && !NameFruits<Name, Name, Name, Name>);
+
+TEST(EnumNames, StandBesideTheValuesInTheirOrder) {
+  constexpr auto kNames = enum_names<Fruit>("apple", "pear", "fig");
+  EXPECT_EQ(kNames[0], std::pair(std::string_view("apple"), Fruit::Apple));
+  EXPECT_EQ(kNames[2], std::pair(std::string_view("fig"), Fruit::Fig));
+}
 
 TEST(EnumTable, IsLookedUpByValueInAnyOrderOfItsRows) {
   constexpr Weights kWeights = {{Fruit::Fig, 30}, {Fruit::Apple, 150}, {Fruit::Pear, 170}};

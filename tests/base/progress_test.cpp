@@ -81,7 +81,7 @@ TEST(Progress, TimeLeftFollowsThePace) {
   EXPECT_GE(after_one, 0.3);
   const double half = progress.seconds_left(100, 150, 200);  // as much to go as is done: as long again
   EXPECT_GE(half, 0.03);
-  EXPECT_GE(progress.seconds_left(100, 150, 200), half);  // the clock goes on
+  EXPECT_GE(progress.seconds_left(100, 150, 200), half);  // the clock keeps running
   EXPECT_EQ(progress.seconds_left(100, 200, 200), 0);
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "job/job.h"
+#include "job/named_jobs.h"
 #include "tests/support/source_dir.h"
 
 // Every file under configs/ is a job that passes its checks, or (shared/) a part of one that can be read.
@@ -54,6 +55,11 @@ TEST(Configs, EveryFileLoadsAndPassesItsChecks) {
     }
   }
   EXPECT_EQ(jobs, 23);
+}
+
+TEST(Configs, TheNamedTransformerTinyIsThatOfItsRecipe) {
+  const TransformerConfig recipe = shipped("translation/multi30k-en-de-tiny.yaml").model;
+  EXPECT_EQ(to_yaml(find_bench_job("transformer-tiny").job.model), to_yaml(recipe));
 }
 
 TEST(Configs, CharacterModelIsNanoGptsRecipe) {

@@ -71,8 +71,8 @@ void expect_all(const JobConfig& job, const std::vector<Contradiction>& contradi
 TEST(Job, ContradictionsSayWhatToChange) {
   expect_all(
       gpt_job(),
-      {{"name=a/b", "name: 'a/b' names no folder"},
-       {"name=\"\"", "name: '' names no folder"},
+      {{"name=a/b", "name: 'a/b' is not the name of a folder"},
+       {"name=\"\"", "name: '' is not the name of a folder"},
        {"model.heads=5", "model.heads: 5 does not divide model.width 128; use one of 1, 2, 4, 8, 16"},
        {"model.kv_heads=3", "model.kv_heads: 3 does not divide model.heads 4; use one of 1, 2, 4"},
        {"parallel.tp=3", "parallel.tp: 3 does not divide the 4 key/value heads; use one of 1, 2, 4"},
@@ -90,10 +90,10 @@ TEST(Job, ContradictionsSayWhatToChange) {
        {"data.directory=\"\"", "data: `directory` is not set"},
        {"data.mixture=[{weight: 2}]", "data: a dataset of `mixture` has no `directory`"},
        {"data.mixture=[{directory: more}, {directory: more/}]", "data: more/ is mixed with itself"},
-       {"train.max_steps=0", "so the run has no end; set one of them"},
+       {"train.max_steps=0", "so the run never ends; set one of them"},
        {"schedule.warmup_steps=101",
         "schedule.warmup_steps: 101 steps do not fit the 100 of train.max_steps; lower it"},
-       {"optimizer.momentum=0.9", "optimizer.momentum: adamw does not read it"},
+       {"optimizer.momentum=0.9", "optimizer.momentum: it has no effect with adamw"},
        {"train.on_divergence=roll_back", "train.on_divergence: there is no checkpoint to roll back to"},
        {"evaluation.patience=3", "evaluation.patience: nothing is evaluated"},
        {"checkpoint.keep_epochs=3", "checkpoint.keep_epochs: no checkpoint is made at an epoch's end"},
@@ -112,8 +112,8 @@ TEST(Job, WaysToMultiplyThatNothingWouldTake) {
   JobConfig job = gpt_job();
   job.train.tf32 = true;
   EXPECT_EQ(with_override(job, "device=auto"), "");
-  EXPECT_NE(with_override(job, "device=cpu").find("train.tf32: the CPU multiplies fp32 as it is"), std::string::npos);
-  EXPECT_NE(with_override(job, "train.precision=bf16").find("train.tf32: it is a way to multiply fp32, and "),
+  EXPECT_NE(with_override(job, "device=cpu").find("train.tf32: it applies to CUDA devices only"), std::string::npos);
+  EXPECT_NE(with_override(job, "train.precision=bf16").find("train.tf32: it only applies to precision: fp32, and "),
             std::string::npos);
   job = gpt_job();
   job.train.algorithms_file = "shared.json";
@@ -151,10 +151,11 @@ TEST(Job, GraphsAreOfStepsThatHaveOneShape) {
   JobConfig job = gpt_job(), pairs = translation_job();
   job.train.graphs = pairs.train.graphs = true;
   EXPECT_EQ(with_override(job, "device=auto"), "");
-  EXPECT_NE(with_override(job, "device=cpu").find("train.graphs: the CPU has none"), std::string::npos);
-  EXPECT_NE(with_override(job, "train.attention=cudnn").find("train.graphs: what cuDNN queues"), std::string::npos);
-  EXPECT_NE(with_override(pairs, "device=auto").find("train.graphs: a graph is of one shape"), std::string::npos);
-  EXPECT_NE(with_override(job, "data.document_mask=true").find("data.document_mask cuts each step's windows"),
+  EXPECT_NE(with_override(job, "device=cpu").find("train.graphs: CUDA graphs need a CUDA device"), std::string::npos);
+  EXPECT_NE(with_override(job, "train.attention=cudnn").find("train.graphs: graphs are not supported with cuDNN"),
+            std::string::npos);
+  EXPECT_NE(with_override(pairs, "device=auto").find("train.graphs: a graph has fixed shapes"), std::string::npos);
+  EXPECT_NE(with_override(job, "data.document_mask=true").find("data.document_mask cuts the windows of each step"),
             std::string::npos);
   EXPECT_NE(with_override(pairs, "data.document_mask=true").find("document_mask is for streams of documents"),
             std::string::npos);
@@ -219,14 +220,15 @@ TEST(Job, ContradictionsOfAFileHaveTheirPlace) {
       "task: gpt\nname: a\ndata: {directory: d, train: {files: [t.txt]}}\ntokenizer: {kind: bytes}\n"
       "model:\n  heads: 3\n  width: 16\nbatch: {sequences: 4}\ntrain: {clip_norm: 1}\n";
   const std::string path = scratch.write("job.yaml", yaml);
-  EXPECT_EQ(error_of([&] { load_job(path, {"evaluation.patience=2"}); }),
-            path +
-                ":6:3: model.heads: 3 does not divide model.width 16; use one of 1, 2, 4, 8, 16, or set "
-                "model.head_dim\n" +
-                path +
-                ":9:1: train.max_steps: it and train.max_epochs are 0, so the run has no end; set one of them\n" +
-                "--set evaluation.patience=2: evaluation.patience: nothing is evaluated; set evaluation.every_steps or "
-                "every_epochs");
+  EXPECT_EQ(
+      error_of([&] { load_job(path, {"evaluation.patience=2"}); }),
+      path +
+          ":6:3: model.heads: 3 does not divide model.width 16; use one of 1, 2, 4, 8, 16, or set "
+          "model.head_dim\n" +
+          path +
+          ":9:1: train.max_steps: max_steps and train.max_epochs are both 0, so the run never ends; set one of them\n" +
+          "--set evaluation.patience=2: evaluation.patience: nothing is evaluated; set evaluation.every_steps or "
+          "every_epochs");
 }
 
 TEST(Job, ContextIsTheModelsLengthWhereItIsNotSet) {
@@ -246,6 +248,18 @@ TEST(Job, ShardingIsWhatTheSectionNames) {
   EXPECT_EQ(job.parallel.sharding(cpu, 2).zero, ZeroStage::Gradients);
   EXPECT_EQ(job.parallel.sharding(cpu, 2).bucket_bytes, 512 << 10);
   EXPECT_NE(to_yaml(job).find("zero_stage: 2\n"), std::string::npos);
+}
+
+TEST(Job, ZeroStagesAreNumbers) {
+  const auto stage = [](const std::string& text) {
+    return parse_config<JobConfig>("{parallel: {zero_stage: " + text + "}}", "job.yaml").parallel.zero_stage;
+  };
+  EXPECT_EQ(stage("0"), ZeroStage::Whole);
+  EXPECT_EQ(stage("1"), ZeroStage::Optimizer);
+  EXPECT_EQ(stage("2"), ZeroStage::Gradients);
+  const std::string error = error_of([&] { stage("3"); });
+  EXPECT_NE(error.find("parallel.zero_stage: expected one of 0, 1, 2, got 3 (an integer)"), std::string::npos) << error;
+  EXPECT_EQ(tree_to_yaml(encode_config(job_with({}, {"parallel.zero_stage=1"}).parallel)).find('"'), std::string::npos);
 }
 
 TEST(Job, RunDirectoryIsNamedAfterTheJob) {

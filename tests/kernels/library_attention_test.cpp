@@ -212,9 +212,9 @@ TEST_F(LibraryAttentionTest, IsNotAskedForWhatItDoesNotSay) {
 TEST_F(LibraryAttentionTest, ARefusedShapeIsNotAskedForAgainAndToldOnce) {
   notes_.refuse_plans = true;
   const AttentionBackward args = call({}), longer = call({.query_offsets = {0, 96, 192}});
-  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
   for (const AttentionBackward& each : {args, args, longer, longer}) EXPECT_FALSE(run(each));
-  const std::string logged = testing::internal::GetCapturedStdout();
+  const std::string logged = testing::internal::GetCapturedStderr();
   EXPECT_EQ(notes_.built.size(), 2);
   const std::string line = "attention: weft's own kernels instead of a library: not planned today";
   const size_t at = logged.find(line);

@@ -179,7 +179,7 @@ TEST_F(Commands, DatasetsThatDoNotFit) {
         {on("text"), 3, {"text/train-00000.h5"}},
         {on("manifest"), 3, {"manifest/dataset.json"}},
         {on("gone"), 3, {"gone/train-00000.h5"}},
-        {on("tdata"), 2, {"tdata was prepared otherwise", "data.format was", "hint:"}},
+        {on("tdata"), 2, {"tdata was prepared differently", "data.format was", "hint:"}},
         {on("otherids"), 3, {"otherids/tokenizer.json is not the tokenizer that made this dataset"}},
     });
   }
@@ -198,7 +198,7 @@ TEST_F(Commands, DatasetsThatDoNotFit) {
       {{"inspect", "cut"}, 3, {"cut/train-00000.h5"}},
       {{"inspect", "otherids", "--verify"}, 3, {"otherids/tokenizer.json"}},
       {{"inspect", "data/train-00000.h5"}, 2, {"part of a dataset", "hint: give the directory"}},
-      {{"inspect", "run/metrics.jsonl"}, 2, {"nothing that can be shown", "hint:"}},
+      {{"inspect", "run/metrics.jsonl"}, 2, {"cannot show a file of this kind", "hint:"}},
       {{"inspect", "data/dataset.json"}, 2, {"hint: give the directory"}},
       {{"inspect", "nowhere"}, 3, {"nowhere: no such file"}},
   });

@@ -38,7 +38,7 @@ checksums() {
   done
 }
 
-# Jobs in the background end with the script that began them: whoever reads its output would wait for theirs.
+# Jobs in the background end with the script that began them: a reader of its output would wait for theirs.
 end_jobs() {
   local job
   for job in $(jobs -p); do

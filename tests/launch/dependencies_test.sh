@@ -84,9 +84,9 @@ configure 0 -DWEFT_ZSTD=OFF -Uzstd_ROOT
 grep -q 'weft: without zstd (-DWEFT_ZSTD=OFF)' "$log" || fail "a choice against zstd is taken"
 configure 0 -UWEFT_ZSTD
 
-# CUDA: a choice that is none; without; and insisted on where there is no compiler for it.
+# CUDA: an unknown choice; without; and insisted on where there is no compiler for it.
 configure 1 -DWEFT_CUDA=perhaps
-grep -q -e '-DWEFT_CUDA=perhaps: say AUTO, ON or OFF' "$log" || fail "a choice that is none is named"
+grep -q -e '-DWEFT_CUDA=perhaps: say AUTO, ON or OFF' "$log" || fail "an unknown choice is named"
 configure 0 -DWEFT_CUDA=OFF
 grep -q 'weft: CPU only (-DWEFT_CUDA=OFF)' "$log" || fail "a build without CUDA says so"
 if [[ ! -e /usr/bin/nvcc && ! -e /bin/nvcc ]]; then

@@ -38,7 +38,7 @@ for ((i = 1; i <= kills; i++)); do
   sleep "0.$(printf '%03d' $((RANDOM % 120)))"
   kill -KILL "$(ranks | shuf -n 1 --random-source=<(yes $RANDOM))"
   wait $pid && { echo "attempt $i: mpirun ended with 0"; exit 1; }
-  ((i == 1)) || grep -qE "resumed from .* at step ($found|$((found + 1))) of" "log.$i" || { echo "attempt $i did not go on from $found"; cat "log.$i"; exit 1; }
+  ((i == 1)) || grep -qE "resumed from .* at step ($found|$((found + 1))) of" "log.$i" || { echo "attempt $i did not resume from $found"; cat "log.$i"; exit 1; }
   compgen -G "$run/checkpoints/*.tmp" >/dev/null && unfinished=$((unfinished + 1))
   last=$(committed)
   found=$("$weft" inspect "$run" --verify | sed -nE 's/^checkpoint .*: step ([0-9]+)$/\1/p')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A change of layout changes neither losses nor texts, under mpirun: a run begun on one rank goes on from its checkpoint
+# A change of layout changes neither losses nor texts, under mpirun: a run begun on one rank resumes from its checkpoint
 # on other layouts, and from theirs on one rank again, with the losses of a run that never changed; translations are the
 # same on any.
 # usage: layout_test.sh WEFT SCRATCH
@@ -56,4 +56,4 @@ on 3 evaluate --checkpoint straight --max-sequences 12 --translations three.txt 
 cmp one.txt two.txt && cmp one.txt three.txt
 (($(wc -l <one.txt) == 12))
 diff <(grep perplexity one.log) <(grep perplexity two.log)
-echo "every layout goes on where another stopped, and writes the same texts"
+echo "every layout resumes where another stopped, and writes the same texts"

@@ -64,7 +64,7 @@ if ! command -v nvcc >/dev/null; then
 fi
 stub nvcc 'true'
 touch "$work/offline"
-install_cudnn_frontend "$wheels" >"$work/output" || check "it goes on without" false
+install_cudnn_frontend "$wheels" >"$work/output" || check "it continues without" false
 check "it says what is done without" grep -q 'built without cuDNN' "$work/output"
 check "nothing is left of it" test ! -e "$wheels"
 rm "$work/offline"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft prepare on several ranks: the bytes that one rank writes, whoever encodes, however often they are killed.
+# weft prepare on several ranks: the bytes that one rank writes, no matter which ranks encode and how often they are killed.
 # usage: prepare_ranks_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")
@@ -91,7 +91,7 @@ for ranks in 1 3; do
   must_say 'bytes.txt:30001.*byte 0xff is not valid UTF-8'
 done
 
-# Killed while ranks encode, and gone on from by another number of them.
+# Killed while ranks encode, and resumed on another number of them.
 prepared 3 stream.yaml killed --threads 1 &
 until [[ -e killed/train-00002.h5.tmp || -e killed/dataset.json ]]; do sleep 0.01; done
 pkill -KILL -f "data.directory=killed" || true

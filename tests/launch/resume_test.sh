@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A run that was stopped at any moment and goes on ends like one that never stopped: trains a small job straight, and
+# A run that was stopped at any moment and resumed ends like one that never stopped: trains a small job straight, and
 # again with SIGKILL, SIGUSR1 and SIGTERM at several moments under mpirun, and compares weights and moments bit for bit.
 # usage: resume_test.sh WEFT SCRATCH
 set -euo pipefail

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,39 +16,51 @@
 namespace weft::test {
 
 struct Finished {
-  int exit = -1;  // 128 + signal where one ended it
+  int exit = -1;  // see exit_of()
   std::string out, err;
 };
 
-// The program itself, started in `directory` with these arguments and standard input; with `out` standard output goes
-// to that file.
-inline Finished run_weft(const fs::path& directory, const std::vector<std::string>& arguments,
-                         const std::string& input = "", const std::string& out = "") {
-  const Scratch streams;
-  const std::string in = streams.write("in", input);
+// The program itself, started in `directory` with these arguments; `streams` become its descriptors 0, 1 and 2.
+inline pid_t start_weft(const fs::path& directory, const std::vector<std::string>& arguments,
+                        const std::array<int, 3>& streams) {
   const pid_t child = fork();
-  if (child == 0) {
-    const auto open_as = [](const std::string& path, int flags, int as) {
-      const int descriptor = open(path.c_str(), flags, 0644);
-      if (descriptor < 0 || dup2(descriptor, as) < 0) _exit(126);
-    };
-    open_as(in, O_RDONLY, STDIN_FILENO);
-    open_as(out.empty() ? (streams / "out").string() : out, O_WRONLY | O_CREAT, STDOUT_FILENO);
-    open_as((streams / "err").string(), O_WRONLY | O_CREAT, STDERR_FILENO);
-    if (chdir(directory.c_str()) != 0) _exit(126);
-    setenv("OMP_NUM_THREADS", "1", 1);
-    std::vector<char*> words = {const_cast<char*>(WEFT_BINARY)};
-    for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
-    words.push_back(nullptr);
-    execv(WEFT_BINARY, words.data());
-    _exit(127);
+  if (child != 0) return child;
+  for (int as = 0; as < 3; ++as) {
+    if (dup2(streams[static_cast<size_t>(as)], as) < 0) _exit(126);
   }
+  if (chdir(directory.c_str()) != 0) _exit(126);
+  setenv("OMP_NUM_THREADS", "1", 1);
+  std::vector<char*> words = {const_cast<char*>(WEFT_BINARY)};
+  for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execv(WEFT_BINARY, words.data());
+  _exit(127);
+}
+
+// The exit code of a program that was started, or 128 + the signal that ended it.
+inline int exit_of(pid_t child) {
   int status = 0;
   waitpid(child, &status, 0);
-  const auto text = [&](const char* name) {
-    return fs::exists(streams / name) ? read_file(streams / name) : std::string();
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// Runs the program to its end with this standard input; with `out` standard output goes to that file.
+inline Finished run_weft(const fs::path& directory, const std::vector<std::string>& arguments,
+                         const std::string& input = "", const std::string& out = "") {
+  const Scratch files;
+  const auto opened = [](const std::string& path, int flags) { return open(path.c_str(), flags | O_CLOEXEC, 0644); };
+  const std::array<int, 3> streams = {
+      opened(files.write("in", input), O_RDONLY),
+      opened(out.empty() ? (files / "out").string() : out, O_WRONLY | O_CREAT),
+      opened((files / "err").string(), O_WRONLY | O_CREAT),
   };
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), text("out"), text("err")};
+  const pid_t child = start_weft(directory, arguments, streams);
+  for (const int stream : streams) close(stream);
+  const int exit = exit_of(child);
+  const auto text = [&](const char* name) {
+    return fs::exists(files / name) ? read_file(files / name) : std::string();
+  };
+  return {exit, text("out"), text("err")};
 }
 
 // Every file below a directory with its checksum, and every directory.

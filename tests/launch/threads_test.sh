@@ -7,20 +7,22 @@ weft=$1
 unset OMP_NUM_THREADS
 if ((EUID == 0)); then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 mpirun=(mpirun --oversubscribe --bind-to none -np)
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+output=$(mktemp) errors=$(mktemp)
+trap 'rm -f "$output" "$errors"' EXIT
 
 fail() {
   echo "not so: $*"
-  cat "$output"
+  cat "$output" "$errors"
   exit 1
 }
+# mpirun forwards the two streams in pieces of 4096 bytes, wherever a line ends: they go to files of their own.
 # expect RANKS LINE... : `weft doctor` on that many ranks, with the rest of the command line before it in `under`.
 under=()
 expect() {
   local ranks=$1
   shift
-  "${under[@]}" "${mpirun[@]}" "$ranks" "${inside[@]}" "$weft" doctor >"$output" 2>&1 || fail "doctor runs on $ranks ranks"
+  "${under[@]}" "${mpirun[@]}" "$ranks" "${inside[@]}" "$weft" doctor >"$output" 2>"$errors" ||
+    fail "doctor runs on $ranks ranks"
   grep -qE "^launcher +mpirun: $ranks ranks\$" "$output" || fail "it counts $ranks ranks"
   grep -qE '^MPI thread level +(FUNNELED|SERIALIZED|MULTIPLE) ' "$output" || fail "it says the thread level"
   local line

@@ -63,13 +63,13 @@ same "JSON" '{"ids":[1,3],"text":"a"}' "$(echo '1 3' | detok stream --json)"
 
 refused 3 'standard input:2: tokenizer \(chars\): unknown "z" at byte 1' "$weft" tokenize --tokenizer stream <<<$'a\naz'
 refused 3 'standard input:1: tokenizer \(chars\): unknown "<" at byte 1' "$weft" tokenize --tokenizer stream <<<'a</s>'
-refused 3 'standard input:2:3: id 4 stands for no token \(vocabulary 4\)' "$weft" detokenize --tokenizer stream <<<$'1\n1 4'
-refused 3 'standard input:1:3: "b" is no id' "$weft" detokenize --tokenizer stream <<<'1 b'
-refused 3 'standard input:1:1: "99999999999" is no id' "$weft" detokenize --tokenizer stream <<<'99999999999'
-refused 3 'standard input:1:1: id -1 stands for no token' "$weft" detokenize --tokenizer stream <<<'-1'
+refused 3 'standard input:2:3: no token has the id 4 \(vocabulary 4\)' "$weft" detokenize --tokenizer stream <<<$'1\n1 4'
+refused 3 'standard input:1:3: "b" is not an id' "$weft" detokenize --tokenizer stream <<<'1 b'
+refused 3 'standard input:1:1: "99999999999" is not an id' "$weft" detokenize --tokenizer stream <<<'99999999999'
+refused 3 'standard input:1:1: no token has the id -1' "$weft" detokenize --tokenizer stream <<<'-1'
 refused 3 'none.txt: cannot be read' "$weft" tokenize --tokenizer stream none.txt
 refused 3 'nowhere: no such file' "$weft" tokenize --tokenizer nowhere </dev/null
-refused 2 'text.txt is no tokenizer' "$weft" tokenize --tokenizer text.txt </dev/null
+refused 2 'text.txt is not a tokenizer' "$weft" tokenize --tokenizer text.txt </dev/null
 refused 3 'no committed checkpoint' "$weft" tokenize --tokenizer . </dev/null
 
 # Files of other programs.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft translate and weft rescore as streams: line n of the output is of line n of the input, whoever writes it.
+# weft translate and weft rescore as streams: line n of the output is of line n of the input, on any rank.
 # usage: translate_test.sh WEFT SCRATCH
 set -euo pipefail
 export LC_ALL=C  # what is translated here may be any bytes
@@ -101,8 +101,8 @@ on_ranks 2 "$weft" rescore lines given --checkpoint run --batch-lines 7 2>err | 
 refused 3 'given has 60 lines, and ' "$weft" rescore <(cat lines lines) given --checkpoint run
 
 # What does not go together, or is not there.
-refused 2 'temperature was given, which method beam does not read' "${translate[@]}" --beam 2 --temperature 0.5
-refused 2 'beam was given, which method sample does not read' "${translate[@]}" --search method=sample --beam 2
+refused 2 'temperature has no effect with method beam' "${translate[@]}" --beam 2 --temperature 0.5
+refused 2 'beam has no effect with method sample' "${translate[@]}" --search method=sample --beam 2
 refused 2 'standard input cannot be two files' "${translate[@]}" --prefix -
 refused 3 'nowhere' "${translate[@]}" nowhere
 refused 3 'is a directory' "${translate[@]}" data

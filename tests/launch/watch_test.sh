@@ -103,7 +103,7 @@ case $case in
     says_once "error: \[rank 0 .* no progress for .* s in phase step, step [0-9]+; waiting for (all_reduce|all_gather) number [0-9]+ over (dp|world); (not arrived|arrived, but stopped in it): rank 1 \(pid $stopped, stopped by a signal"
     ;;
   suspend)
-    # A job that is suspended as a whole for longer than its budget goes on afterwards.
+    # A job that is suspended as a whole for longer than its budget continues afterwards.
     start_training --set timeouts.step_seconds=8
     wait_for_steps 3
     ranks=("$(rank_pid 0)" "$(rank_pid 1)")

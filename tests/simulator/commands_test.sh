@@ -39,7 +39,7 @@ grep -q '^CUDA .*0: simulated' log || { cat log; fail "weft doctor says simulate
 links_of() {
   LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_COUNT=$1 WEFT_CUDA_DEVICE_LINKED=$2 "$weft" doctor | sed -n 's/^links between devices *//p'
 }
-[[ $(links_of 4 1) == "through the host's memory, which is slower" ]] || fail "no links: $(links_of 4 1)"
+[[ $(links_of 4 1) == "through host memory, which is slower" ]] || fail "no links: $(links_of 4 1)"
 [[ $(links_of 4 2) == "0-1, 2-3 directly"*"; others through"* ]] || fail "some links: $(links_of 4 2)"
 [[ $(links_of 4 4) == "all directly"* ]] || fail "all links: $(links_of 4 4)"
 

@@ -63,6 +63,8 @@ HOST_CODE = ("kernels/tensor.h", "checkpoint/average.cpp", "checkpoint/reader.cp
 
 JSON_PARSER = re.compile(r"[Jj]son(?:<[^>]*>)?::(?:parse|accept|sax_parse)\(")
 JSON_CODE = "base/json.cpp"
+# Ways to print that may cut a line in two.
+STDIO = re.compile(r"\b(?:f?printf|f?puts|f?putc|putchar|perror|fwrite|fmt::print)\(|\bstd::(?:cout|cerr|clog)\b")
 
 
 # Headers of kernels/ that other rooms may see.
@@ -239,6 +241,8 @@ def problems(root, rooms, texts, concepts=CONCEPTS):
             yield f"{path} touches a tensor's memory on the host: use an operation, upload or download"
         if JSON_PARSER.search(strip(text)) and path != JSON_CODE:
             yield f"{path} parses JSON by itself: use parse_json, which bounds how deep it goes"
+        if STDIO.search(strip(text)):
+            yield f"{path} prints through stdio: use base/output.h, which never cuts a line"
         if PUBLIC_KERNELS.match(path) and "cpu::" in text:
             yield f"{path} names cpu::, which is private to kernels/"
         lines = text.count("\n") - text.startswith(LICENCE)

@@ -69,6 +69,12 @@ class StructureTest(unittest.TestCase):
                          ["low/a.h touches a device's memory: use an operation, upload or download"])
         self.assertEqual(self.problems(**{"low/a.h": "inline void f(std::span<int> s);\n"}), [])
 
+    def test_lines_that_may_be_cut(self):
+        for call in ('std::printf("%d", 1)', 'fprintf(stderr, "a")', "std::cout << 1", 'fmt::print("a")'):
+            self.assertEqual(self.problems(**{"low/a.cpp": f"void f() {{ {call}; }}\n"}),
+                             ["low/a.cpp prints through stdio: use base/output.h, which never cuts a line"])
+        self.assertEqual(self.problems(**{"low/a.cpp": 'void f() { print("printf("); snprintf(a, 1, ""); }\n'}), [])
+
     def test_json_of_any_depth(self):
         for call in ("nlohmann::json::parse(text)", "OrderedJson::accept(text)", "basic_json<>::sax_parse(text, &sax)"):
             self.assertEqual(self.problems(**{"low/a.cpp": f"auto f() {{ return {call}; }}\n"}),

@@ -89,9 +89,9 @@ TEST_F(MixedRun, HasTheSameLossesOnAnyLayout) {
 
 TEST_F(MixedRun, TellsHowOftenItHasGoneThroughEach) {
   run_.job().evaluation.every_steps = 4;
-  testing::internal::CaptureStdout();  // where messages go until a program starts its log
+  testing::internal::CaptureStderr();
   run_.train();
-  const std::string said = testing::internal::GetCapturedStdout();
+  const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, AllOf(HasSubstr("windows of 8 of 2 datasets mixed by weight"), HasSubstr("again after tokens"),
                           HasSubstr("step 4: epochs of what is mixed: "), HasSubstr("/more 0.")));
   const auto events = read_metrics(run_.directory(), "sources");

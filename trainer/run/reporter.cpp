@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
@@ -68,7 +67,7 @@ void Reporter::write_train_line(const RunState& state, const StepReport& report,
 
 // A console that takes no more (a closed pipe, a full disk) costs its own lines alone; metrics.jsonl says so, once.
 void Reporter::notice_lost_console(int64_t step) {
-  if (console_lost_ || !is_rank0() || std::ferror(stderr) == 0) return;
+  if (console_lost_ || !is_rank0() || !progress_.lost()) return;
   console_lost_ = true;
   write("console_lost", step, Json::object());
 }

@@ -67,6 +67,5 @@ struct Tree {
 
 template <>
 struct weft::EnumNames<weft::test::Fruit> {
-  static constexpr auto kNames = std::to_array<std::pair<std::string_view, weft::test::Fruit>>(
-      {{"apple", weft::test::Fruit::Apple}, {"pear", weft::test::Fruit::Pear}, {"none", weft::test::Fruit::None}});
+  static constexpr auto kNames = enum_names<weft::test::Fruit>("apple", "pear", "none");
 };

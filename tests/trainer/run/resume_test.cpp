@@ -80,7 +80,7 @@ TEST(ResumeChanges, OverrideOfWhatIsNoKeyIsRefused) {
   for (const std::string& problem : job_problems(job)) {
     if (problem.find("allow_changes") == 0) found += problem;
   }
-  EXPECT_EQ(found, "allow_changes: 'schedule.lerning_rate' is no key of a job; did you mean 'schedule.learning_rate'?");
+  EXPECT_EQ(found, "allow_changes: 'schedule.lerning_rate' is not a key of a job; did you mean 'schedule.learning_rate'?");
 }
 
 // Checkpoints of earlier builds stay readable.
@@ -172,11 +172,11 @@ TEST_F(Resume, OtherBatchesGoOnAfterTheSameShareOfTheEpoch) {
 
 TEST_F(Resume, AFinishedRunHasNothingToDo) {
   const auto before = fs::last_write_time(straight_.directory() / "job.yaml");
-  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
   EXPECT_EQ(straight_.train().exit, ExitCode::Done);
   straight_.job().train.max_steps = 5;  // less than was done: still nothing
   const TrainResult result = straight_.train();
-  testing::internal::GetCapturedStdout();
+  testing::internal::GetCapturedStderr();
   EXPECT_EQ(result.exit, ExitCode::Done);
   EXPECT_EQ(result.step, 8);
   EXPECT_EQ(result.max_steps, 5);

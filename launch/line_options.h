@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include "launch/model_options.h"
+
+namespace weft {
+
+// The options of translate and rescore: lines that arrive at any pace, divided among the replicas of the model.
+struct LineArguments {
+  ModelArguments model;
+  int64_t batch_lines = 1000;
+
+  void add_to(CLI::App& command);
+  // Runs `body` with the translation model on every rank; waiting for lines has no time limit.
+  ExitCode run(const std::function<void(Session& session, const LoadedModel& loaded)>& body) const;
+};
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launch/model_options.h"
+
+#include "base/error.h"
+#include "base/mpi.h"
+#include "launch/choice_option.h"
+
+namespace weft {
+
+void ModelArguments::add_to(CLI::App& command, const char* json_help) {
+  command.add_option("--checkpoint", checkpoint, "Checkpoint, or run directory (its latest checkpoint)")
+      ->required()
+      ->type_name("DIR");
+  command.add_flag("--best", best, "With a run directory: the checkpoint of the best evaluation");
+  add_device_option(command, device);
+  command.add_flag("--json", json, json_help);
+}
+
+void ModelArguments::add_weights_to(CLI::App& command) { add_weights_option(command, compute.weights); }
+
+void ModelArguments::add_tp_to(CLI::App& command, const std::string& divided) {
+  command
+      .add_option("--tp", replica.tp, fmt::format("Under MPI: ranks per replica of the model; replicas divide the {}", divided))
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+}
+
+Session ModelArguments::open(const PhaseBudgets& budgets) const {
+  std::optional<PhaseBudgets> watched;
+  if (find_launcher().present) watched = budgets;
+  return Session(replica, watched, device);
+}
+
+LoadedModel ModelArguments::load(Session& session) const {
+  return load_model(session.context(), session.mesh(), checkpoint, best, {}, compute);
+}
+
+ExitCode ModelArguments::run(const std::function<void(Session& session, const LoadedModel& loaded)>& body) const {
+  Session session = open();
+  return session.run([&] {
+    const LoadedModel loaded = load(session);
+    session.set_budgets(loaded.job.timeouts);
+    body(session, loaded);
+    return ExitCode::Done;
+  });
+}
+
+void require_task(const LoadedModel& loaded, Task task, const std::string& hint) {
+  if (loaded.job.task == task) return;
+  throw ConfigError(fmt::format("{} holds a {} model", loaded.path.string(), enum_name(loaded.job.task)), hint);
+}
+
+}  // namespace weft

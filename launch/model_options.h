@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "job/loaded_model.h"
+#include "parallel/mesh_layout.h"
+#include "parallel/session.h"
+
+namespace weft {
+
+// The options of a command that loads a model: which one, and where it computes.
+struct ModelArguments {
+  std::string checkpoint;
+  bool best = false;
+  bool json = false;
+  MeshLayout replica;  // --tp: the axes that divide one replica
+  DeviceChoice device = DeviceChoice::Auto;
+  ComputeOptions compute;
+
+  // --checkpoint (required), --best, --device and --json.
+  void add_to(CLI::App& command, const char* json_help);
+  // --weights
+  void add_weights_to(CLI::App& command);
+  // --tp; `divided` is what the replicas of the model divide: "lines".
+  void add_tp_to(CLI::App& command, const std::string& divided);
+
+  // All ranks. Under a launcher a watchdog holds them to `budgets`; a process alone has no peers to wait for.
+  Session open(const PhaseBudgets& budgets = {}) const;
+  LoadedModel load(Session& session) const;
+  // Opens a session, loads the model and runs `body` on every rank, under the time budgets of the model's job.
+  ExitCode run(const std::function<void(Session& session, const LoadedModel& loaded)>& body) const;
+};
+
+// ConfigError with `hint` unless the model was trained for this task.
+void require_task(const LoadedModel& loaded, Task task, const std::string& hint);
+
+}  // namespace weft
