@@ -174,22 +174,23 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
                         {.stop_asked = stop_asked(), .save = saves_.states(), .save_due = saves_.due_by_clock()}, next);
   const double seconds = seconds_since(began) + data_seconds;
   time_limit_.stepped(seconds);
-  count_step(batches, report);
-  if (saves_.stepped(report.save, report.copy_wait_seconds)) time_limit_.save_committed();
-  if (report.skipped) reporter_.skipped(state_, report, {batches.epoch, batches.step_in_epoch});
+  const StepOutcome& outcome = report.outcome;
+  count_step(batches, outcome);
+  if (saves_.stepped(outcome.save, report.times.copy_wait)) time_limit_.save_committed();
+  if (outcome.skipped) reporter_.skipped(state_, outcome, {batches.epoch, batches.step_in_epoch});
   reporter_.stepped(state_, report, step.learning_rate, seconds, end_.reached(state_) || stop_);
 }
 
-void Trainer::count_step(const StepBatches& batches, const StepReport& report) {
+void Trainer::count_step(const StepBatches& batches, const StepOutcome& outcome) {
   state_.step += 1;
   mesh_.heartbeat().set_step(state_.step);
   state_.position = data_.plan->after({batches.epoch, batches.step_in_epoch});
   state_.epoch_end = state_.position.step == 0;
-  state_.target_tokens += report.target_tokens;
-  state_.skips += report.skipped;
-  state_.skips_in_row = report.skipped ? state_.skips_in_row + 1 : 0;
-  note_stop(report.stop);
-  save_due_now_ = report.save_due;
+  state_.target_tokens += outcome.target_tokens;
+  state_.skips += outcome.skipped;
+  state_.skips_in_row = outcome.skipped ? state_.skips_in_row + 1 : 0;
+  note_stop(outcome.stop);
+  save_due_now_ = outcome.save_due;
 }
 
 bool Trainer::stop_asked() const { return signals_.stop_asked() || time_limit_.up(); }

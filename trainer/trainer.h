@@ -58,7 +58,7 @@ class Trainer {
   void do_what_is_due();
   // `next`: the step after it, where it has been read.
   void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
-  void count_step(const StepBatches& batches, const StepReport& report);
+  void count_step(const StepBatches& batches, const StepOutcome& outcome);
   bool stop_asked() const;
   // Whether any rank is asked to stop; remembered. Collective.
   bool agree_to_stop();

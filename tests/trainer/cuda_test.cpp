@@ -28,7 +28,7 @@ Gradients gradients(const Cell& cell, Context& context) {
   Mesh mesh = Mesh::single();
   LayoutModel trained(cell.what, cell.layout, mesh, context);
   const StepReport report = trained.step({.dropout_key = 7});
-  Gradients found{.loss = report.loss, .norm = report.gradient_norm};
+  Gradients found{.loss = report.outcome.loss, .norm = report.outcome.gradient_norm};
   const ParameterRegistry& registry = trained.model().parameters();
   const Tensor& flat = registry.flat_gradient();
   for (const auto& p : registry.parameters()) {

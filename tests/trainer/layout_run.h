@@ -178,8 +178,8 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
   for (int64_t i = 0; i < c.steps; ++i) {
     const StepReport report =
         trained.step({.learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))});
-    run.losses.push_back(report.loss), run.norms.push_back(report.gradient_norm);
-    run.replayed += report.replayed;
+    run.losses.push_back(report.outcome.loss), run.norms.push_back(report.outcome.gradient_norm);
+    run.replayed += report.outcome.replayed;
     if (c.probe_largest_step && i == 1) trained.rehearse_largest();
   }
   if (const auto at = context.ledger().entries().find("download"); at != context.ledger().entries().end()) {

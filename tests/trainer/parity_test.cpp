@@ -214,11 +214,11 @@ TEST(Parity, NonFiniteStepsAreSkippedByAll) {
     if (rank == 3) w[3] = std::numeric_limits<float>::infinity();
     const StepReport report = step.run(batches, state, updates, 0, {});
     if (rank == 3) w[3] = kept;
-    EXPECT_TRUE(report.skipped);
+    EXPECT_TRUE(report.outcome.skipped);
     EXPECT_EQ(updates, 1);
     EXPECT_EQ(0, std::memcmp(before.data(), flat.raw(), flat.bytes()));
     const StepReport healed = step.run(batches, state, updates, 0, {});
-    EXPECT_FALSE(healed.skipped);
+    EXPECT_FALSE(healed.outcome.skipped);
   });
 }
 

@@ -30,31 +30,32 @@ void Reporter::write(const char* event, int64_t step, Json fields) {
 
 void Reporter::stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds,
                        bool last) {
-  window_.steps += 1, window_.targets += report.target_tokens, window_.seconds += seconds;
+  const StepOutcome& outcome = report.outcome;
+  window_.steps += 1, window_.targets += outcome.target_tokens, window_.seconds += seconds;
   window_.mine += report.times;
   const double left = progress_.seconds_left(first_step_, state.step, end_.max_steps);
   progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left", state.step,
-                             end_.max_steps, state.position.epoch, report.loss, learning_rate, report.gradient_norm,
+                             end_.max_steps, state.position.epoch, outcome.loss, learning_rate, outcome.gradient_norm,
                              format_count(window_.tokens_per_second()), format_duration(left)));
   notice_lost_console(state.step);
   if (!last && state.step % job_.log.every_steps != 0) return;
-  const RankTimes times = gather_times(world_, window_.mine);
+  const TimesByRank times = gather_times(world_, window_.mine);
   if (is_rank0()) {
-    write_train_line(state, report, learning_rate, left, times);
+    write_train_line(state, outcome, learning_rate, left, times);
     report_stragglers(times);
   }
   window_ = {};
 }
 
-void Reporter::write_train_line(const RunState& state, const StepReport& report, double learning_rate,
-                                double seconds_left, const RankTimes& times) {
+void Reporter::write_train_line(const RunState& state, const StepOutcome& outcome, double learning_rate,
+                                double seconds_left, const TimesByRank& times) {
   const auto steps = static_cast<double>(window_.steps);
   Json line = {{"epoch", state.position.epoch},
                {"tokens", state.target_tokens},
-               {"loss", report.loss},
-               {"nll", report.nll},
+               {"loss", outcome.loss},
+               {"nll", outcome.nll},
                {"lr", learning_rate},
-               {"grad_norm", report.gradient_norm},
+               {"grad_norm", outcome.gradient_norm},
                {"skips", state.skips},
                {"tokens_per_second", window_.tokens_per_second()},
                {"step_ms", 1e3 * window_.seconds / steps},
@@ -74,7 +75,7 @@ void Reporter::notice_lost_console(int64_t step) {
 }
 
 // Minimum, median and maximum over the ranks of their times a step of the window.
-Json Reporter::rank_times(const RankTimes& times) const {
+Json Reporter::rank_times(const TimesByRank& times) const {
   const auto steps = static_cast<double>(window_.steps);
   const auto spread = [steps](const std::vector<double>& seconds) {
     const Spread s = spread_of(seconds);
@@ -83,7 +84,7 @@ Json Reporter::rank_times(const RankTimes& times) const {
   return {{"busy_ms", spread(times.busy)}, {"data_wait_ms", spread(times.data)}, {"comm_wait_ms", spread(times.wait)}};
 }
 
-void Reporter::report_stragglers(const RankTimes& times) {
+void Reporter::report_stragglers(const TimesByRank& times) {
   for (const auto& s : stragglers_.add(times)) {
     clear();
     log_warning("rank {} takes {:.1f} times the median rank's time since {} windows ({}): the others wait for it",
@@ -91,10 +92,10 @@ void Reporter::report_stragglers(const RankTimes& times) {
   }
 }
 
-void Reporter::skipped(const RunState& state, const StepReport& report, Position at) {
+void Reporter::skipped(const RunState& state, const StepOutcome& outcome, Position at) {
   clear();
   log_info("step {}: loss {} or gradient norm {} is not finite; the step is skipped ({} in a row)", state.step,
-           report.loss, report.gradient_norm, state.skips_in_row);
+           outcome.loss, outcome.gradient_norm, state.skips_in_row);
   write("skip", state.step, {{"epoch", at.epoch}, {"step_in_epoch", at.step}});
 }
 

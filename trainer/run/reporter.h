@@ -27,7 +27,7 @@ class Reporter {
              const nlohmann::ordered_json& provenance);
   // After a step that took `seconds`; `last` if no more follows.
   void stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds, bool last);
-  void skipped(const RunState& state, const StepReport& report, Position at);
+  void skipped(const RunState& state, const StepOutcome& outcome, Position at);
   void evaluated(const RunState& state, const ValidationReport& report, bool better);
   // What is mixed, and how often the run has gone through each; nothing for none.
   void sources(const RunState& state, const std::vector<SourceReport>& sources);
@@ -42,10 +42,10 @@ class Reporter {
  private:
   bool is_rank0() const { return world_.rank() == 0; }
   void write(const char* event, int64_t step, nlohmann::ordered_json fields);
-  void write_train_line(const RunState& state, const StepReport& report, double learning_rate, double seconds_left,
-                        const RankTimes& times);
-  nlohmann::ordered_json rank_times(const RankTimes& times) const;
-  void report_stragglers(const RankTimes& times);
+  void write_train_line(const RunState& state, const StepOutcome& outcome, double learning_rate, double seconds_left,
+                        const TimesByRank& times);
+  nlohmann::ordered_json rank_times(const TimesByRank& times) const;
+  void report_stragglers(const TimesByRank& times);
   void notice_lost_console(int64_t step);
 
   const JobConfig& job_;
@@ -60,7 +60,7 @@ class Reporter {
   struct Window {
     int64_t steps = 0, targets = 0;
     double seconds = 0;
-    StepTimes mine;  // of this rank
+    RankTimes mine;
     double tokens_per_second() const;
   } window_;
   StragglerWatch stragglers_;

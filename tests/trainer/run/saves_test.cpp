@@ -118,7 +118,7 @@ TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
   Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train));
   int64_t updates = 0;
   const StepReport report = setup_.step().run(*loader.next(), {.learning_rate = 1e-2}, updates, 0, {});
-  EXPECT_GT(report.copy_wait_seconds, 0);
+  EXPECT_GT(report.times.copy_wait, 0);
   snapshot.wait();
   EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
   EXPECT_FALSE(std::ranges::equal(master.span<float>(), before));

@@ -87,10 +87,10 @@ TEST(CudaGraphRun, AStepThatIsNotFiniteIsSkipped) {
       const float nan = std::numeric_limits<float>::quiet_NaN();
       if (i == 3) upload(cuda, std::span(&nan, 1), bias);
       const StepReport report = trained.step({.learning_rate = 3e-3, .dropout_key = i});
-      EXPECT_EQ(report.skipped, i == 3);
-      EXPECT_EQ(report.replayed, graphs && i > 0);
+      EXPECT_EQ(report.outcome.skipped, i == 3);
+      EXPECT_EQ(report.outcome.replayed, graphs && i > 0);
       if (i == 3) upload(cuda, std::span<const float>(&kept, 1), bias);
-      if (i != 3) losses.push_back(report.loss);
+      if (i != 3) losses.push_back(report.outcome.loss);
       for (const uint64_t hash : value_hashes(cuda, trained.model().parameters())) hashes.push_back(hash);
     }
     const size_t each = hashes.size() / 6;
@@ -108,7 +108,8 @@ TEST(CudaGraphRun, AReplayedStepAllocatesNothing) {
   for (uint64_t i = 0; i < 3; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
   const size_t held = cuda.memory().use().held();
   cuda.memory().reset_peak();
-  for (uint64_t i = 3; i < 6; ++i) EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = i}).replayed);
+  for (uint64_t i = 3; i < 6; ++i)
+    EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = i}).outcome.replayed);
   EXPECT_EQ(cuda.memory().use().peak, held);
 }
 
@@ -125,7 +126,7 @@ TEST(CudaGraphRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   const Tensor copy(memory->allocate(master.bytes()), 0, master.shape(), master.dtype());
   const std::span<std::byte> place(copy.raw(), copy.bytes());
   Snapshot snapshot(cuda, {&master, 1}, {&place, 1});
-  EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = 4}).replayed);
+  EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = 4}).outcome.replayed);
   snapshot.wait();
   EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
 }
@@ -137,7 +138,7 @@ TEST(CudaGraphRun, AReplayedUpdateIsANewVersionOfTheWeights) {
   LayoutModel trained({}, {.graphs = true}, mesh, cuda);
   for (uint64_t i = 0; i < 3; ++i) {
     const uint64_t before = trained.model().parameters().weights_version();
-    EXPECT_EQ(trained.step({.learning_rate = 1e-3, .dropout_key = i}).replayed, i > 0);
+    EXPECT_EQ(trained.step({.learning_rate = 1e-3, .dropout_key = i}).outcome.replayed, i > 0);
     EXPECT_NE(trained.model().parameters().weights_version(), before);
   }
 }

@@ -15,7 +15,7 @@ namespace {
 
 using namespace test;
 
-RankTimes window(std::vector<double> busy, std::vector<double> data) {
+TimesByRank window(std::vector<double> busy, std::vector<double> data) {
   return {.busy = std::move(busy), .data = std::move(data), .wait = {}};
 }
 
@@ -31,7 +31,7 @@ TEST(Stragglers, SpreadIsLeastMiddleMost) {
 // More than 1.2 times the median in three windows in a row; told once.
 TEST(Stragglers, ARankIsNamedAfterThreeSlowWindows) {
   StragglerWatch watch(0);
-  const RankTimes slow = window({1.0, 1.0, 1.3, 1.1}, {0, 0, 0, 0});
+  const TimesByRank slow = window({1.0, 1.0, 1.3, 1.1}, {0, 0, 0, 0});
   EXPECT_TRUE(watch.add(slow).empty());
   EXPECT_TRUE(watch.add(slow).empty());
   const auto found = watch.add(slow);
@@ -55,7 +55,7 @@ TEST(Stragglers, AOneTimeDelayIsNoStraggler) {
 
 TEST(Stragglers, SlowDataIsSaidToBeThat) {
   StragglerWatch watch(0);
-  const RankTimes slow = window({1.0, 1.05}, {0.1, 0.9});
+  const TimesByRank slow = window({1.0, 1.05}, {0.1, 0.9});
   watch.add(slow), watch.add(slow);
   const auto found = watch.add(slow);
   ASSERT_EQ(found.size(), 1U);
@@ -93,7 +93,7 @@ TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
     TrainingStep step(*model, optimizer, {});
     StragglerWatch watch(0);
     std::vector<StragglerWatch::Straggler> found;
-    RankTimes all;
+    TimesByRank all;
     int64_t updates = 0;
     for (int i = 0; i < StragglerWatch::kWindows; ++i) {
       MicroBatch micro;
@@ -105,7 +105,7 @@ TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
       if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
       StepState state;
       const StepReport report = step.run(batches, state, updates, rank == 1 ? kReported : 0, {});
-      const RankTimes times = gather_times(mesh.world(), report.times);
+      const TimesByRank times = gather_times(mesh.world(), report.times);
       if (rank != 0) {
         EXPECT_TRUE(times.busy.empty());
         continue;
