@@ -67,14 +67,15 @@ void Reporter::write_train_line(const RunState& state, const StepOutcome& outcom
   write("train", state.step, std::move(line));
 }
 
-// A console that takes no more (a closed pipe, a full disk) costs its own lines alone; metrics.jsonl says so, once.
+// A console that cannot be written to (a closed pipe, a full disk) loses its own lines and nothing else; metrics.jsonl
+// gets one event about it.
 void Reporter::notice_lost_console(int64_t step) {
   if (console_lost_ || !is_rank0() || std::ferror(stderr) == 0) return;
   console_lost_ = true;
   write("console_lost", step, Json::object());
 }
 
-// Minimum, median and maximum over the ranks of their times a step of the window.
+// Milliseconds a step of the window: minimum, median and maximum over the ranks.
 Json Reporter::rank_times(const TimesByRank& times) const {
   const auto steps = static_cast<double>(window_.steps);
   const auto spread = [steps](const std::vector<double>& seconds) {
@@ -87,7 +88,7 @@ Json Reporter::rank_times(const TimesByRank& times) const {
 void Reporter::report_stragglers(const TimesByRank& times) {
   for (const auto& s : stragglers_.add(times)) {
     clear();
-    log_warning("rank {} takes {:.1f} times the median rank's time since {} windows ({}): the others wait for it",
+    log_warning("rank {} has taken {:.1f} times the median rank's time for {} windows ({}): the others wait for it",
                 s.rank, s.times, StragglerWatch::kWindows, s.by_data ? "waiting for data" : "computing");
   }
 }
@@ -121,6 +122,12 @@ void Reporter::evaluated(const RunState& state, const ValidationReport& report, 
   write("eval", state.step, std::move(line));
 }
 
+void Reporter::generated(const RunState& state, const Generation& generation) {
+  clear();
+  log_info("step {}, temperature {:g}: {} => {}", state.step, generation.temperature, generation.prompt,
+           generation.text);
+}
+
 void Reporter::sources(const RunState& state, const std::vector<SourceReport>& sources) {
   if (sources.empty()) return;
   Json list = Json::array();
@@ -139,8 +146,10 @@ void Reporter::sources(const RunState& state, const std::vector<SourceReport>& s
 void Reporter::rolled_back(const RunState& state, int64_t from) {
   clear();
   window_ = {};
-  log_info("step {}: diverged; rolled back to step {} ({} of {} times), with the data from step {} of epoch {} on",
-           from, state.step, state.rollbacks, job_.train.max_rollbacks, state.position.step, state.position.epoch);
+  log_info(
+      "step {}: diverged; rolled back to step {} (rollback {} of at most {}), with the data from step {} of epoch {} "
+      "on",
+      from, state.step, state.rollbacks, job_.train.max_rollbacks, state.position.step, state.position.epoch);
   write("roll_back", state.step, {{"from_step", from}, {"rollbacks", state.rollbacks}});
 }
 
@@ -157,8 +166,7 @@ void Reporter::saved(int64_t step, const SavedCheckpoint& saved, double stall_se
 void Reporter::save_failed(int64_t step, const DataError& error) {
   clear();
   if (!is_rank0()) return;
-  log_warning("{}\n  the run goes on (checkpoint.on_failure: continue) and tries again at the next save",
-              describe(error));
+  log_warning("{}\n  training continues (checkpoint.on_failure: continue); the next save tries again", describe(error));
   write("save_failed", step, {{"error", error.what()}});
 }
 

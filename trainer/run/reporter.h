@@ -7,6 +7,7 @@
 #include "base/progress.h"
 #include "checkpoint/writer.h"
 #include "data/batches/mixture_report.h"
+#include "generate/generations.h"
 #include "job/job.h"
 #include "job/run_state.h"
 #include "trainer/run/metrics.h"
@@ -16,27 +17,28 @@
 
 namespace weft {
 
-// What a run reports: rank 0's lines of metrics.jsonl and of the console, and warnings about ranks that are slow.
-// Every rank calls it alike.
+// Writes rank 0's lines of metrics.jsonl and of the console, and warns of ranks that are slow. Every rank makes the
+// same calls.
 class Reporter {
  public:
   Reporter(const JobConfig& job, Context& context, Communicator& world, const RunEnd& end);
 
-  // Metrics are written from here on, beginning with the event "start".
+  // Opens metrics.jsonl and writes the event "start".
   void begin(const fs::path& directory, const RunState& state, int64_t attempt,
              const nlohmann::ordered_json& provenance);
-  // After a step that took `seconds`; `last` if no more follows.
+  // Reports a step that took `seconds`. `last`: no step follows it.
   void stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds, bool last);
   void skipped(const RunState& state, const StepOutcome& outcome, Position at);
   void evaluated(const RunState& state, const ValidationReport& report, bool better);
-  // What is mixed, and how often the run has gone through each; nothing for none.
+  void generated(const RunState& state, const Generation& generation);
+  // Reports how often the run has gone through each dataset of a mixture. No lines if there is no mixture.
   void sources(const RunState& state, const std::vector<SourceReport>& sources);
-  // The run, which diverged at step `from`, goes on from `state`.
+  // The run diverged at step `from` and continues from `state`.
   void rolled_back(const RunState& state, int64_t from);
-  // `stall_seconds`: that the save kept the run waiting.
+  // `stall_seconds`: how long the save has kept the run waiting.
   void saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds);
   void save_failed(int64_t step, const DataError& error);
-  // Ends the console's line in place, so that something else can be printed.
+  // Ends the line that the console rewrites in place, so that another one can be printed.
   void clear() { progress_.clear(); }
 
  private:
@@ -52,11 +54,11 @@ class Reporter {
   Context& context_;
   Communicator& world_;
   RunEnd end_;
-  std::unique_ptr<MetricsLog> metrics_;  // rank 0
+  std::unique_ptr<MetricsLog> metrics_;  // null on ranks other than 0
   Progress progress_;
   int64_t first_step_ = 0;
   bool console_lost_ = false;
-  // Since the last line of metrics.
+  // The steps since the last line of metrics.
   struct Window {
     int64_t steps = 0, targets = 0;
     double seconds = 0;

@@ -7,12 +7,11 @@
 
 namespace weft {
 
-// The last checkpoint from before the steps that a run skips at the moment, which it goes back to when it has diverged;
-// "" if there is none.
+// The last checkpoint before the steps in a row that a diverging run has skipped; "" if no such checkpoint exists.
 std::string last_good_checkpoint(const fs::path& checkpoints);
 
-// A number, `attempt` or higher, that no checkpoint that was set aside bears (checkpoint/retention.h): a run that rolls
-// back twice in one attempt renames nothing over what it set aside before.
+// A number from `attempt` on that no checkpoint set aside before has in its name (checkpoint/retention.h), so that a
+// run that rolls back twice in one attempt renames nothing over an earlier one.
 int64_t set_aside_number(const fs::path& checkpoints, int64_t attempt);
 
 }  // namespace weft

@@ -11,33 +11,33 @@
 
 namespace weft {
 
-// What one evaluation of the validation split found.
+// The result of one evaluation on the validation split.
 struct ValidationReport {
   LossReport loss;
-  // Where evaluation.metric is bleu; none of a model whose loss is not finite, which has nothing to translate with.
+  // Present if evaluation.metric is bleu and the loss is finite: a diverged model is not asked for translations.
   std::optional<BleuReport> bleu;
 };
 
-// A run's model on its validation split: the loss and, where evaluation.metric is bleu, translations of it.
+// Measures a run's model on its validation split: the loss and, if evaluation.metric is bleu, the BLEU of translations.
 class Validation {
  public:
   // The job must outlive it, and so must the setup.
   Validation(const JobConfig& job, std::shared_ptr<const Dataset> valid, TrainingSetup& setup);
 
   // Collective over the model's mesh, the same on every rank. `give_up` is asked now and then, on all ranks at the same
-  // points, and must say the same to all; once it says yes there is no report.
+  // points, and must return the same to all; once it returns true the report is left out.
   std::optional<ValidationReport> measure(const std::function<bool()>& give_up);
 
  private:
   const JobConfig& job_;
   std::shared_ptr<const Dataset> valid_;
   TrainingSetup& setup_;
-  std::unique_ptr<const BleuEvaluation> bleu_;  // where evaluation.metric is bleu
+  std::unique_ptr<const BleuEvaluation> bleu_;  // null unless evaluation.metric is bleu
 };
 
-// Counts the evaluation of state.step: whether it is the best so far, which the state then holds. The lower loss is
-// better; by BLEU the higher one, and of equal ones (0, as long as a model writes nothing right) that with the lower
-// loss. Without a BLEU to go by so far, the first is the best.
+// Counts the evaluation of state.step in the state and returns whether it is the best so far. The lower loss is better;
+// by BLEU the higher score, and of equal scores (0 until a model writes something right) the one with the lower loss.
+// The first BLEU is better than none.
 bool count_evaluation(const ValidationReport& report, ValidationMetric metric, RunState& state);
 
 }  // namespace weft
