@@ -9,6 +9,7 @@
 
 #include "job/vocabularies.h"
 #include "tests/model/fixture.h"
+#include "tests/support/source_dir.h"
 #include "tests/trainer/small_run.h"
 
 namespace weft {
@@ -72,6 +73,15 @@ TEST_P(OptimizerKinds, ReadTheKeysOfTheirRowAndRefuseOthers) {
     EXPECT_EQ(optimizer_problems(job.optimizer).empty(), is_read);
     EXPECT_EQ(set.help.find(enum_name(GetParam())) != std::string::npos, is_read) << set.help;
   }
+}
+
+TEST_P(OptimizerKinds, AreExplainedByTheirKeyAndByTheirFormula) {
+  SetToHalf set{.key = "kind", .help = {}};
+  OptimizerConfig().fields(set);
+  const std::string name(enum_name(GetParam()));
+  EXPECT_NE((" " + set.help).find(" " + name + ": "), std::string::npos) << set.help;
+  const std::string page = read_file(source_dir() / "docs" / "configuration.md");
+  EXPECT_NE(page.find("\n| " + name + " | "), std::string::npos) << "docs/configuration.md has no formula of " << name;
 }
 
 TEST_P(OptimizerKinds, ResumeWithTheBitsOfAnUnbrokenRun) {
