@@ -157,13 +157,13 @@ TEST(Stopping, TheBestFoundAfterwardsIsKept) {
   EXPECT_TRUE(has_manifest(run.checkpoint(3)));
 }
 
-TEST(Stopping, SamplesAreLeft) {
+TEST(Stopping, GenerationsAreLeftOut) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().log.generations = {.every_steps = 1, .prompts = {"the "}, .temperatures = {0, 1}, .max_tokens = 3};
-  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();  // where messages go until a program starts its log
   stop_after(run, 2);
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string said = testing::internal::GetCapturedStdout();
   EXPECT_NE(said.find("step 1, temperature 1:"), std::string::npos);
   EXPECT_EQ(said.find("step 2, temperature"), std::string::npos) << said;
 }

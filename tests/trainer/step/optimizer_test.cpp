@@ -114,9 +114,8 @@ TEST(OptimizerBuffers, KeepTheirNames) {
     const auto model = make_model(context, mesh, small_config(false), small_vocabularies(false));
     model->allocate(Precision::Fp32, true);
     std::vector<std::string> names;
-    for (const NamedBuffer& b : Optimizer(context, model->parameters(), {.kind = kind}).buffers()) {
-      names.push_back(b.name);
-    }
+    const Optimizer optimizer(context, model->parameters(), {.kind = kind});
+    for (const NamedBuffer& buffer : optimizer.buffers()) names.push_back(buffer.name);
     return names;
   };
   const std::vector<std::string> moments = {"moment1", "moment2"};
