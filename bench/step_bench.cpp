@@ -52,10 +52,10 @@ class Bench {
     for (int64_t i = 0; i < options_.steps; ++i) {
       const auto [parts, step] = train_step();
       report.steps.push_back(parts);
-      report.target_tokens.push_back(step.target_tokens);
-      report.rows.push_back(step.rows);
-      report.loss = step.loss;
-      report.skipped += step.skipped;
+      report.target_tokens.push_back(step.outcome.target_tokens);
+      report.rows.push_back(step.outcome.tokens);
+      report.loss = step.outcome.loss;
+      report.skipped += step.outcome.skipped;
     }
     finish_last(report.steps);
     report.rank_compute = by_rank(report.mean().compute);
@@ -84,7 +84,7 @@ class Bench {
     clocks.total = seconds_since(start);
     clocks.waited = mesh_.waited_seconds() - waited;
     clocks.waited_for_world = wait_seconds(mesh_.world()) - waited_for_world;
-    clocks.update = step.update_seconds;
+    clocks.update = step.times.update;
     if (context_.device().kind == DeviceKind::Cuda) clocks.device_waited = step.times.exposed;
     return {step_parts(clocks), step};
   }

@@ -3,10 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/log.h"
-#include "data/dataset/dataset.h"
-#include "generate/text_generator.h"
-
 namespace weft {
 
 void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenizer& target) {
@@ -28,25 +24,20 @@ void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenize
   }
 }
 
-SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0) {
-  const Dataset dataset = Dataset::open(job.data.directory, DataSplit::Train, ShardShare::none());
-  auto source = dataset.load_source_tokenizer(), target = dataset.load_target_tokenizer();
-  check_prompts(job, *source, *target);
-  return [&job, is_rank0, source, target](Transformer& model, int64_t step, const std::function<bool()>& give_up) {
-    const TextGenerator generator{model, job, *source, *target};
-    for (const double temperature : job.log.generations.temperatures) {
-      if (give_up()) return;
-      SearchConfig search{.method = SearchMethod::Sample,
-                          .temperature = temperature,
-                          .max_length_factor = 0,
-                          .max_length_extra = job.log.generations.max_tokens};
-      const auto texts = generator.generate(job.log.generations.prompts, search);
-      for (size_t i = 0; i < texts.size() && is_rank0; ++i) {
-        log_info("  step {}, temperature {:g}: {} => {}", step, temperature, job.log.generations.prompts[i],
-                 generator.text(texts[i][0]));
-      }
+void generate_from_prompts(const TextGenerator& generator, const std::function<bool()>& give_up,
+                           const std::function<void(const Generation&)>& each) {
+  const GenerationsConfig& config = generator.job.log.generations;
+  for (const double temperature : config.temperatures) {
+    if (give_up()) return;
+    const SearchConfig search{.method = SearchMethod::Sample,
+                              .temperature = temperature,
+                              .max_length_factor = 0,
+                              .max_length_extra = config.max_tokens};
+    const std::vector<NBest> texts = generator.generate(config.prompts, search);
+    for (size_t i = 0; i < texts.size(); ++i) {
+      each({.temperature = temperature, .prompt = config.prompts[i], .text = generator.text(texts[i][0])});
     }
-  };
+  }
 }
 
 }  // namespace weft

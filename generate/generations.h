@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-#include <cstdint>
 #include <functional>
+#include <string>
 
 #include "data/tokenizer/tokenizer.h"
+#include "generate/text_generator.h"
 #include "job/job.h"
-#include "model/transformer.h"
 
 namespace weft {
 
-// Prints what a model writes, while it learns. `give_up` is asked on all ranks alike before each temperature.
-using SampleWriter = std::function<void(Transformer& model, int64_t step, const std::function<bool()>& give_up)>;
+// What a model writes while it learns: one prompt of log.generations at one of its temperatures.
+struct Generation {
+  double temperature = 0;
+  std::string prompt, text;
+};
 
 // Every prompt of log.generations can be encoded and fits the model, if text is to be generated at all; ConfigError
 // naming the prompt.
 void check_prompts(const JobConfig& job, const Tokenizer& source, const Tokenizer& target);
 
-// Prints what the model makes of log.generations.prompts at each temperature. Every rank decodes (a replica each), rank
-// 0 prints. Errors as check_prompts().
-SampleWriter make_sample_writer(const JobConfig& job, bool is_rank0);
+// Calls `each` with what the model makes of every prompt at every temperature. Every rank decodes (a replica each) and
+// gets all texts. `give_up` is asked before each temperature, on all ranks alike.
+void generate_from_prompts(const TextGenerator& generator, const std::function<bool()>& give_up,
+                           const std::function<void(const Generation&)>& each);
 
 }  // namespace weft

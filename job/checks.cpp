@@ -160,9 +160,7 @@ void check_run(const JobConfig& job, Problems& problems) {
   problems.add_if(train.max_steps == 0 && train.max_epochs == 0,
                   "train.max_steps: max_steps and train.max_epochs are both 0, so the run never ends; set one of them");
   problems.append(schedule_problems(job.schedule, train.max_steps));
-  problems.add_if(job.optimizer.kind != OptimizerKind::Sgd && job.optimizer.momentum > 0,
-                  "optimizer.momentum: it has no effect with {}; remove it, or set beta1",
-                  enum_name(job.optimizer.kind));
+  problems.append(optimizer_problems(job.optimizer));
 }
 
 void check_divergence(const JobConfig& job, Problems& problems) {

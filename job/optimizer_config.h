@@ -3,10 +3,12 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/config/fields.h"
+#include "base/enum_table.h"
 
 namespace weft {
 
@@ -15,8 +17,15 @@ template <>
 struct EnumNames<OptimizerKind> {
   static constexpr auto kNames = enum_names<OptimizerKind>("adamw", "adam", "sgd");
 };
+static_assert(EnumNames<OptimizerKind>::kNames.size() == enum_size<OptimizerKind>());
 
-// Parameters that are updated in their own way.
+// The keys of the section that each kind reads. Every kind reads weight_decay and groups besides.
+inline constexpr auto kAdamKeys = std::to_array<std::string_view>({"beta1", "beta2", "epsilon"});
+inline constexpr auto kSgdKeys = std::to_array<std::string_view>({"momentum"});
+inline constexpr EnumTable<OptimizerKind, std::span<const std::string_view>> kOptimizerKeys = {
+    {OptimizerKind::AdamW, kAdamKeys}, {OptimizerKind::Adam, kAdamKeys}, {OptimizerKind::Sgd, kSgdKeys}};
+
+// Parameters with a learning rate or a weight decay of their own.
 struct ParameterGroup {
   std::vector<std::string> match;
   double learning_rate_scale = 1;
@@ -56,5 +65,8 @@ struct OptimizerConfig {
             "counts.");
   }
 };
+
+// Keys that are set although the kind does not read them, each as "optimizer.key: what is wrong; what to change".
+std::vector<std::string> optimizer_problems(const OptimizerConfig& optimizer);
 
 }  // namespace weft

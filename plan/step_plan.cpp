@@ -122,7 +122,7 @@ StepPlan plan_step(const JobConfig& job, const MeshLayout& layout, const Planned
   const StepReport report = setup.step().run(mine, state, updates, 0, {}, &mine);
   plan.peak_bytes = context.memory().use().peak;
   plan.activation_bytes = report.activation_bytes;
-  plan.target_tokens = report.target_tokens;
+  plan.target_tokens = report.outcome.target_tokens;
   plan.micro_batches = static_cast<int64_t>(mine.micro.size());
   for (const auto& [name, entry] : context.ledger().entries()) {
     plan.flops += entry.flops;

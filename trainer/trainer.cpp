@@ -22,7 +22,7 @@ namespace weft {
 
 namespace {
 
-// Seconds from now on, where the caller has no clock of its own.
+// The caller's clock, or one that counts seconds from now.
 std::function<double()> clock_of(const RunSignals& signals) {
   if (signals.seconds) return signals.seconds;
   return [start = std::chrono::steady_clock::now()] { return seconds_since(start); };
@@ -46,7 +46,7 @@ Trainer::Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin o
           {.job = to_yaml(job), .provenance = run_provenance(origin_, *data_.train), .attachments = data_.tokenizers}),
       algorithms_file_(job, context, mesh.world()) {
   if (data_.valid) validation_ = std::make_unique<Validation>(job, data_.valid, setup_);
-  if (job.log.generations.every_steps > 0) sample_writer_ = make_sample_writer(job, mesh.world().rank() == 0);
+  check_prompts(job, *data_.source_tokenizer, *data_.target_tokenizer);
 }
 
 TrainResult Trainer::result() const {
@@ -59,7 +59,8 @@ TrainResult Trainer::result() const {
           .out_of_time = out_of_time_};
 }
 
-// What is written comes after all that can be wrong with a checkpoint: a run that cannot begin leaves nothing behind.
+// Nothing is written before everything that can be wrong with a checkpoint has been checked: a run that cannot begin
+// leaves nothing behind.
 void Trainer::begin(const ResumeChoice& choice) {
   directory_.take(job_.checkpoint.lock_wait_seconds);
   directory_.require_visible();
@@ -151,14 +152,14 @@ bool Trainer::run_steps(const StepObserver& after_step) {
   return true;
 }
 
-// A stop leaves all of it but the save, which comes after the loop.
+// A stop skips all of it; the save comes after the loop.
 void Trainer::do_what_is_due() {
   if (stop_) {
     state_.evaluation_left = data_.valid && (evaluation_due() || end_.reached(state_));
     return;
   }
   if (evaluation_due()) evaluate();
-  if (!stop_ && sample_writer_ && is_due(state_, job_.log.generations.every_steps, 0)) print_samples();
+  if (!stop_ && is_due(state_, job_.log.generations.every_steps, 0)) print_generations();
   if (stop_) return;
   algorithms_file_.keep();
   if (save_due() && !end_.reached(state_)) save();
@@ -174,22 +175,23 @@ void Trainer::train_step(const StepBatches& batches, const StepBatches* next, do
                         {.stop_asked = stop_asked(), .save = saves_.states(), .save_due = saves_.due_by_clock()}, next);
   const double seconds = seconds_since(began) + data_seconds;
   time_limit_.stepped(seconds);
-  count_step(batches, report);
-  if (saves_.stepped(report.save, report.copy_wait_seconds)) time_limit_.save_committed();
-  if (report.skipped) reporter_.skipped(state_, report, {batches.epoch, batches.step_in_epoch});
+  const StepOutcome& outcome = report.outcome;
+  count_step(batches, outcome);
+  if (saves_.stepped(outcome.save, report.times.copy_wait)) time_limit_.save_committed();
+  if (outcome.skipped) reporter_.skipped(state_, outcome, {batches.epoch, batches.step_in_epoch});
   reporter_.stepped(state_, report, step.learning_rate, seconds, end_.reached(state_) || stop_);
 }
 
-void Trainer::count_step(const StepBatches& batches, const StepReport& report) {
+void Trainer::count_step(const StepBatches& batches, const StepOutcome& outcome) {
   state_.step += 1;
   mesh_.heartbeat().set_step(state_.step);
   state_.position = data_.plan->after({batches.epoch, batches.step_in_epoch});
   state_.epoch_end = state_.position.step == 0;
-  state_.target_tokens += report.target_tokens;
-  state_.skips += report.skipped;
-  state_.skips_in_row = report.skipped ? state_.skips_in_row + 1 : 0;
-  note_stop(report.stop);
-  save_due_now_ = report.save_due;
+  state_.target_tokens += outcome.target_tokens;
+  state_.skips += outcome.skipped;
+  state_.skips_in_row = outcome.skipped ? state_.skips_in_row + 1 : 0;
+  note_stop(outcome.stop);
+  save_due_now_ = outcome.save_due;
 }
 
 bool Trainer::stop_asked() const { return signals_.stop_asked() || time_limit_.up(); }
@@ -206,8 +208,8 @@ void Trainer::note_stop(bool stop) {
   stop_ = stop_ || stop;
 }
 
-// Every rank finds the same: what it looks at comes from control all-reduces. A run that is asked to stop saves as it
-// is; whoever goes on from there rolls back.
+// Every rank decides the same, from what the control all-reduces have told it. A run that is asked to stop saves as it
+// is; the start that resumes from there rolls back.
 bool Trainer::must_roll_back() const {
   const TrainConfig& train = job_.train;
   if (state_.skips_in_row <= train.max_nonfinite_steps) return false;
@@ -219,11 +221,11 @@ bool Trainer::must_roll_back() const {
       "lower schedule.learning_rate, lengthen the warm-up, or set train.clip_norm; the last checkpoint is intact");
 }
 
-// The same data would lead to the same end, so the run goes on with what comes after it.
+// The same data would diverge again, so the run continues with the data after it.
 void Trainer::roll_back() {
   const RunState diverged = state_;
   commit_save();
-  mesh_.settle();  // what devices still do with the weights comes before these are read
+  mesh_.settle();  // devices finish their work on the weights before a checkpoint overwrites these
   const std::string path = agree(mesh_.world(), [&] {
     std::string good = last_good_checkpoint(directory_.checkpoints());
     if (!good.empty()) return good;
@@ -272,11 +274,12 @@ void Trainer::report_sources() {
   reporter_.sources(state_, source_reports(*data_.train, *data_.plan, state_.position));
 }
 
-// What a prompt may be refused for was found before the first step (check_prompts).
-void Trainer::print_samples() {
-  reporter_.clear();
-  const Heartbeat::Scope sampling(mesh_.heartbeat(), RunPhase::Evaluate);
-  sample_writer_(setup_.model(), state_.step, [this] { return agree_to_stop(); });
+// The constructor has refused prompts that cannot be encoded (check_prompts).
+void Trainer::print_generations() {
+  const Heartbeat::Scope generating(mesh_.heartbeat(), RunPhase::Evaluate);
+  generate_from_prompts(
+      {setup_.model(), job_, *data_.source_tokenizer, *data_.target_tokenizer}, [this] { return agree_to_stop(); },
+      [this](const Generation& generation) { reporter_.generated(state_, generation); });
 }
 
 void Trainer::save() {

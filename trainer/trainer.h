@@ -24,23 +24,25 @@ struct TrainResult {
   int64_t step = 0;
   int64_t max_steps = 0;
   std::optional<fs::path> last_checkpoint;
-  double best_loss = 0;              // of the best evaluation; infinity if there was none
-  std::optional<double> best_score;  // of it too, if a metric of translations decides
-  bool out_of_time = false;          // Preempted, and by rank 0's clock train.max_time is nearly over
+  double best_loss = 0;              // the best evaluation's; infinity if nothing was evaluated
+  std::optional<double> best_score;  // the best evaluation's, if a metric of translations decides
+  bool out_of_time = false;          // true if `exit` is Preempted because max_time is nearly up
 };
 
-// What a rank hears from outside while it trains.
+// What a trainer asks its surroundings while it runs.
 struct RunSignals {
   std::function<bool()> stop_asked = StopSignals::stop_asked;
-  std::function<double()> seconds;  // since this start began, for train.max_time; empty: since the trainer was made
+  // Seconds since this start of the run began, for train.max_time. Empty: since the trainer was made.
+  std::function<double()> seconds;
 };
 
-// Called on every rank after every step with the number of steps done, before what is due then is evaluated and saved.
+// Called on every rank after every step with the number of steps done, before the evaluation and save that are due
+// then.
 using StepObserver = std::function<void(int64_t step)>;
 
-// The loop: steps, evaluations, samples, saves. Every rank runs it; decisions follow from the control
-// all-reduce, which all of them know, or are rank 0's and broadcast. A stop that any rank is asked for goes straight to
-// the save, out of evaluations and samples too; the evaluation that is left out is the first thing the next start does.
+// The loop: steps, evaluations, generations, saves. Every rank runs it; decisions follow from the control all-reduce,
+// whose sums all ranks know, or rank 0 makes and broadcasts them. A rank that is asked to stop takes all of them
+// straight to the save, out of evaluations and generations too; the next start begins with the evaluation left out.
 class Trainer {
  public:
   Trainer(Context& context, Mesh& mesh, const JobConfig& job, RunOrigin origin = {}, RunSignals signals = {});
@@ -53,14 +55,14 @@ class Trainer {
   void set_aside_later_than(const fs::path& checkpoint) const;
   TrainResult result() const;
   void train(const StepObserver& after_step);
-  // Until the run has reached its end, is stopped (true) or has to roll back (false).
+  // Runs until the run has reached its end or is stopped (true), or has to roll back (false).
   bool run_steps(const StepObserver& after_step);
   void do_what_is_due();
-  // `next`: the step after it, where it has been read.
+  // `next`: the step after it; null if it has not been read yet.
   void train_step(const StepBatches& batches, const StepBatches* next, double data_seconds);
-  void count_step(const StepBatches& batches, const StepReport& report);
+  void count_step(const StepBatches& batches, const StepOutcome& outcome);
   bool stop_asked() const;
-  // Whether any rank is asked to stop; remembered. Collective.
+  // Returns whether any rank is asked to stop, and remembers it. Collective.
   bool agree_to_stop();
   void note_stop(bool stop);
   bool must_roll_back() const;
@@ -69,7 +71,7 @@ class Trainer {
   bool save_due() const;
   void evaluate();
   void report_sources();
-  void print_samples();
+  void print_generations();
   void save();
   void commit_save(bool last = false);
 
@@ -86,12 +88,11 @@ class Trainer {
   RunState state_;
   Saves saves_;
   AlgorithmsFile algorithms_file_;
-  bool stop_ = false;          // some rank was asked to
-  bool out_of_time_ = false;   // by this rank's clock, when stop_ was set
+  bool stop_ = false;          // some rank was asked to stop
+  bool out_of_time_ = false;   // this rank's time was up when stop_ was set
   bool save_due_now_ = false;  // by rank 0's clock
   int64_t evaluated_step_ = -1;
-  std::unique_ptr<Validation> validation_;  // where the dataset has a validation split
-  SampleWriter sample_writer_;
+  std::unique_ptr<Validation> validation_;  // null if the dataset has no validation split
 };
 
 }  // namespace weft

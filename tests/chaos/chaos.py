@@ -5,10 +5,10 @@
     chaos.py WEFT FAULT_LIBRARY SCRATCH [--faults N] [--seed S] [--json FILE]
 
 A small job runs once undisturbed. Then, for each fault, the same command runs with the library preloaded (fault.cpp)
-and is disturbed in one of eight phases; a fault that did not come is not counted. The same command again must then go
-on, and end in the tensors, losses and norms of the undisturbed run, bit for bit. Without --faults: each phase once, and
-what else can happen to a run: bytes of checkpoints that change, files that are cut, a full disk, a second job on the
-same directory, a branch. Exit status 1 where anything was lost.
+and is disturbed in one of eight phases; a fault that its run did not reach is not counted. The same command again must
+then resume, and end with the tensors, losses and norms of the undisturbed run, bit for bit. Without --faults: each
+phase once, and other mishaps: bytes of checkpoints that change, files that are cut, a full disk, a second job on the
+same directory, a branch. Exit status 1 if anything was lost.
 """
 
 import argparse
@@ -40,7 +40,8 @@ log: {{every_steps: 1}}
 timeouts: {{init_seconds: 20, step_seconds: 6, save_seconds: 8, evaluate_seconds: 8}}
 """
 
-# For each phase: ranks that may come to it by themselves, how many of its calls a run makes at least, and what may come.
+# For each phase: the ranks that reach it by themselves, the least number of its calls in a run, and the errors that may
+# come.
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGUSR1, signal.SIGSTOP)
 ERRORS = ("ENOSPC", "EIO", "EROFS")
 Where = collections.namedtuple("Where", "ranks calls errors")
@@ -58,7 +59,7 @@ Fault = collections.namedtuple("Fault", "phase nth rank action victim delay")
 
 
 class Lost(Exception):
-    """What must not be."""
+    """Something was lost: the run did not end as it must."""
 
 
 class Runs:
@@ -74,11 +75,11 @@ class Runs:
         if code != 0:
             raise SystemExit(f"the undisturbed run ended with {code}:\n{log}")
         self.expected = self.result("straight")
-        # One that was killed after its third save: there is something to load.
+        # A copy of a run that was killed after its third save, which has a checkpoint to load.
         self.disturbed("half", Fault("step", 3 * SAVES + 3, 0, int(signal.SIGKILL), 1, 0))
 
     def train(self, run, *arguments, fault=None):
-        """Exit status and words of one command on two ranks."""
+        """Returns exit status and output of one command on two ranks."""
         environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
                            OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         ranks = [self.weft, "train", "job.yaml", "--set", f"run_dir={run}", *arguments]
@@ -102,7 +103,7 @@ class Runs:
         return code, log.read_text()
 
     def disturbed(self, run, fault):
-        """Exit status, and whether the fault came in its phase."""
+        """Returns the exit status, and whether the fault came in its phase."""
         code, _ = self.train(run, fault=fault)
         hit = self.scratch / f"{run}.fault" / "hit"
         came = hit.exists() and hit.read_text().startswith(fault.phase)
@@ -118,13 +119,13 @@ class Runs:
         return [json.loads(line) for line in text.split(b"\n") if line.startswith(b"{") and line.endswith(b"}")]
 
     def evaluated_last(self, run):
-        """Whether the last evaluation that was due is in the metrics: then the kill came after it."""
+        """Whether the metrics hold the last evaluation that was due, so that the kill came after it."""
         lines = self.lines(run)
         due = [line["step"] for line in lines if line["event"] == "train" and line["step"] % EVALUATES == 0]
         return bool(due) and any(line["event"] == "eval" and line["step"] == due[-1] for line in lines)
 
     def result(self, run):
-        """What a run ends in: checksums of its last checkpoint's files, and the loss and norm of each step."""
+        """Returns the checksums of a run's last checkpoint's files, and the loss and norm of each step."""
         manifest = self.scratch / run / "checkpoints" / f"step-{STEPS:08}" / "manifest.json"
         if not manifest.exists():
             raise Lost("there is no last checkpoint")
@@ -136,7 +137,7 @@ class Runs:
         return {"tensors": tensors, "steps": steps}
 
     def goes_on(self, run, lines_may_lack=False):
-        """The same command again, which must end as the undisturbed run did."""
+        """Runs the same command again, which must end as the undisturbed run did."""
         code, log = self.train(run)
         if code != 0:
             raise Lost(f"the same command again ended with {code}:\n{log}")
@@ -173,7 +174,7 @@ def name(action):
 
 
 def one_fault(runs, run, fault):
-    """True if it came and nothing was lost, False if it did not come."""
+    """True if the fault came and nothing was lost, False if it did not come."""
     runs.clear(run)
     if fault.phase == "load":
         runs.half(run)
@@ -214,13 +215,13 @@ def once_each(runs, random_, found):
               Fault("write", 6, 1, usr1, 1, 0)]
     for i, fault in enumerate(faults):
         if not one_fault(runs, f"fault-{i}", fault):
-            raise Lost(f"{fault}: it did not come")
+            raise Lost(f"{fault}: the fault did not come")
         found[f"phase-{fault.phase}"] += 1
         print(f"{fault.phase}: {name(fault.action)}", flush=True)
 
 
 def damage(runs, random_, found, kinds=None):
-    """Of the latest checkpoint one file: a bit flips, or it is cut. The one before is taken, or the run refuses."""
+    """Flips a bit of one file of the latest checkpoint, or cuts it: the run takes the checkpoint before, or refuses."""
     latest = sorted((runs.scratch / "half" / "checkpoints").glob("step-????????"))[-1]
     for file in sorted(path.name for path in latest.iterdir()):
         for how in ("flip", "cut"):
@@ -241,7 +242,7 @@ def damage(runs, random_, found, kinds=None):
 
 
 def full_disk(runs, found):
-    """A file system of its own, with room for less than the run needs; then with room."""
+    """Runs on a file system that is too small for the run, and again once it has room."""
     run = "full"
     weft = f'mpirun --oversubscribe --bind-to none -np 2 "{runs.weft}" train job.yaml --set run_dir={run}/run'
     script = f"""set -e; export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
@@ -260,13 +261,13 @@ cp -r {run}/run {run}-after"""
         print(f"no full disk: the user may not mount ({made.stdout.strip()})")
         return
     if runs.result("full-after") != runs.expected:
-        raise Lost("after a full disk the run ends in other values")
+        raise Lost("after a full disk the run ends with other values")
     found["full-disk"] += 1
-    print("full disk: refused, and gone on with when there was room", flush=True)
+    print("full disk: refused, and resumed once there was room", flush=True)
 
 
 def two_jobs(runs, found):
-    """The second finds the directory taken: the first one waits for it in a stopped state."""
+    """Starts a second job on the directory of a run that is stopped meanwhile: it must be refused."""
     runs.clear("shared")
     first = subprocess.Popen([runs.weft, "train", "job.yaml", "--set", "run_dir=shared", "--set", "train.max_steps=1000000"],
                              cwd=runs.scratch, stderr=subprocess.DEVNULL, env=dict(os.environ, OMP_NUM_THREADS="1"))
@@ -286,7 +287,7 @@ def two_jobs(runs, found):
 
 
 def branch(runs, found):
-    """From an older checkpoint of a run that has ended: the same end again."""
+    """Resumes an older checkpoint of a run that has ended, which must end the same."""
     runs.clear("branch")
     runs.half("branch")
     older = sorted((runs.scratch / "branch" / "checkpoints").glob("step-????????"))[0]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded into the ranks of a run (LD_PRELOAD): knows by the paths and the metrics of its calls what a rank is about,
-// and at one of them kills, stops or signals a rank, or lets the call fail or write half. tests/chaos/chaos.py drives
-// it:
-//   WEFT_FAULT=PHASE:NTH:RANK:ACTION:VICTIM:MILLISECONDS   at the NTH call of PHASE that RANK makes, ACTION, so much
-//   later WEFT_FAULT_FOLDER   where ranks leave their process ids, and a file `hit` says where the fault came
+// A library that is preloaded into the ranks of a run (LD_PRELOAD). It recognises a rank's phase by the paths and the
+// metrics of its calls, and at one call kills, stops or signals a rank, or lets the call fail or write half.
+// tests/chaos/chaos.py drives it:
+//   WEFT_FAULT=PHASE:NTH:RANK:ACTION:VICTIM:MILLISECONDS   does ACTION, MILLISECONDS after RANK's NTH call of PHASE
+//   WEFT_FAULT_FOLDER   holds the ranks' process ids, and a file `hit` that names the phase in which the fault came
 // PHASE: start, load, step, evaluation, snapshot, write, commit, retention. ACTION: a signal's number, which VICTIM
 // gets; or the name of an errno (ENOSPC, EIO, EROFS), or cut, of RANK's own call.
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ std::string text_of(const char* variable) {
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-// In one write(2), so that a kill leaves all of it or nothing.
+// Writes the text with one write(2), so that a kill leaves all of it or nothing.
 void leave(const std::string& path, const std::string& text) {
   using Open = int (*)(const char*, int, ...);
   using Write = ssize_t (*)(int, const void*, size_t);
@@ -95,7 +95,7 @@ void signal_victim(int number) {
 
 enum class Verdict { Go, Fail, Half };
 
-// A call of a phase is about to be made, or has been where that is what begins the phase.
+// Counts a call of a phase: before it is made, or after it if the call begins the phase.
 Verdict at(std::string_view phase, const char* call, const std::string& path) {
   const Plan& p = plan();
   if (!p.mine || phase != p.phase || seen.fetch_add(1) + 1 != p.nth) return Verdict::Go;
@@ -128,7 +128,8 @@ std::string path_at(int folder, const char* path) {
   return folder == AT_FDCWD || path[0] == '/' ? path : path_of(folder) + "/" + path;
 }
 
-// Of a path below checkpoints/: step-7 is committed, step-7.2.tmp is being written by attempt 2, step-7.tmp is going.
+// The state of a path below checkpoints/: step-7 is committed, step-7.2.tmp is being written by attempt 2, step-7.tmp
+// is being deleted.
 enum class Of { Elsewhere, Committed, Unfinished, Doomed };
 Of checkpoint_of(std::string_view path, std::string_view& rest) {
   constexpr std::string_view kBegins = "checkpoints/step-", kDigits = "0123456789", kTmp = ".tmp";
@@ -146,7 +147,7 @@ Of checkpoint_of(std::string_view path, std::string_view& rest) {
   return of;
 }
 
-// What a rank is about when it opens, renames or removes `path`; "" where that says nothing.
+// The phase of a rank that opens, renames or removes `path`; "" if any phase may do so.
 std::string_view phase_of(std::string_view call, const std::string& path) {
   std::string_view inside;
   switch (checkpoint_of(path, inside)) {
@@ -171,7 +172,7 @@ Verdict before(const char* call, const std::string& path) {
   return phase.empty() ? Verdict::Go : at(phase, call, path);
 }
 
-// A line of the metrics begins what comes after it.
+// A line of the metrics begins the phase after it.
 bool says_step(std::string_view line) { return has(line, "\"event\":\"train\""); }
 bool before_evaluation(std::string_view line) {
   static const int every = std::max(atoi(text_of("WEFT_FAULT_EVALUATES").c_str()), 1);
@@ -280,5 +281,5 @@ int remove(const char* path) {
 
 }  // extern "C"
 
-// The process id is known before anything is done.
+// Leaves the process id before the program begins.
 __attribute__((constructor)) static void begin() { plan(); }

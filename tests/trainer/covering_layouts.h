@@ -19,10 +19,10 @@ inline std::string cell_name(const testing::TestParamInfo<Cell>& info) {
   return info.param.model + "_" + info.param.layout.name();
 }
 
-// The covering set that every test run takes: each knob with each other, each layout and each option of a model.
+// The covering set of every test run: each pair of knobs, each layout and each option of a model occurs.
 inline std::vector<Cell> covering() {
   const LayoutCase gpt{}, seq2seq{.seq2seq = true};
-  // Groups of query heads that tp 2 and tp 4 divide.
+  // Both tp 2 and tp 4 divide these groups of query heads.
   const LayoutCase grouped{.heads = 8, .kv_heads = 2}, grouped_seq2seq{.seq2seq = true, .heads = 8, .kv_heads = 4};
   const LayoutCase sinusoidal{.positions = Positions::Sinusoidal, .scale_embedding = true, .bias = false};
   LayoutCase projected = sinusoidal, sinusoidal_seq2seq = sinusoidal;
@@ -30,7 +30,7 @@ inline std::vector<Cell> covering() {
   const LayoutCase documents{.document_mask = true};
   const ZeroStage optimizer = ZeroStage::Optimizer, gradients = ZeroStage::Gradients;
   const Recompute attention = Recompute::Attention, block = Recompute::Block;
-  // Adapters on every kind of product; what is not frozen in a third of the model, at rates of its own.
+  // Adapters on every kind of product; a third of the model frozen, the rest with learning rates of their own.
   const LoraConfig adapters{.rank = 4, .dropout = 0.1, .targets = {"attention.*", "ffn.*"}};
   const LayoutCase lora{.lora = adapters};
   LayoutCase lora_seq2seq{.seq2seq = true, .lora = adapters};

@@ -14,8 +14,8 @@ namespace {
 
 using namespace test;
 
-// Sums of a few thousand terms in another order, and elementary functions of another library; in bf16 each activation
-// is rounded to 2^-9, and two layers of them add up.
+// The devices sum a few thousand terms in different orders and use different elementary functions; in bf16 each
+// activation is rounded to 2^-9, and two layers of them add up.
 double tolerance(Precision precision) { return precision == Precision::Bf16 ? 3e-2 : 2e-4; }
 
 struct Gradients {
@@ -23,12 +23,12 @@ struct Gradients {
   std::map<std::string, std::vector<float>> of;
 };
 
-// Of the first step.
+// What the first step of a run computes.
 Gradients gradients(const Cell& cell, Context& context) {
   Mesh mesh = Mesh::single();
   LayoutModel trained(cell.what, cell.layout, mesh, context);
   const StepReport report = trained.step({.dropout_key = 7});
-  Gradients found{.loss = report.loss, .norm = report.gradient_norm};
+  Gradients found{.loss = report.outcome.loss, .norm = report.outcome.gradient_norm};
   const ParameterRegistry& registry = trained.model().parameters();
   const Tensor& flat = registry.flat_gradient();
   for (const auto& p : registry.parameters()) {
@@ -80,7 +80,7 @@ TEST_P(CudaSteps, GiveTheLossAndEveryGradientOfTheCpu) {
       largest = std::max<double>(largest, std::abs(gradient[i]));
       difference = std::max<double>(difference, std::abs(gradient[i] - other[i]));
     }
-    // A key's bias has no gradient but rounding's: it is held to the size of the others.
+    // The gradient of a key's bias is zero but for rounding: it is compared with the size of the other gradients.
     EXPECT_LE(difference, allowed * std::max(largest, 1e-3 * expected.norm)) << name << ", up to " << largest;
   }
 }
@@ -110,7 +110,7 @@ TEST(CudaRun, TheSameRunTwiceIsTheSameToTheBit) {
   EXPECT_EQ(once(), once());
 }
 
-// After the first steps a device is asked for no memory: cudaMalloc and cudaFree wait for all that it does.
+// After the first steps a run allocates no device memory: cudaMalloc and cudaFree wait for all work of the device.
 TEST(CudaRun, AWarmStepAllocatesNothing) {
   Context cuda(Device{DeviceKind::Cuda});
   Mesh mesh = Mesh::single();
@@ -125,12 +125,12 @@ TEST(CudaRun, AWarmStepAllocatesNothing) {
   EXPECT_EQ(cuda.memory().use().peak, held);
 }
 
-// Nothing waits for the copy but the device, whose update comes after it.
+// Only the device waits for the copy: its update comes after it.
 TEST(CudaRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   Context cuda(Device{DeviceKind::Cuda});
   Mesh mesh = Mesh::single();
   LayoutModel trained({}, {}, mesh, cuda);
-  // A step that gives memory back to the device waits for all that it does, and the update would come last by luck.
+  // A step that frees device memory waits for all work of the device, and the update would come last by luck.
   trained.rehearse_largest();
   for (uint64_t i = 0; i < 3; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
   const size_t held = cuda.memory().use().held();
@@ -149,7 +149,7 @@ TEST(CudaRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   EXPECT_NE(after, before);
 }
 
-// Broken off after its save, resumed on the other device: checkpoints belong to no device.
+// A run that is broken off after its save resumes on the other device: checkpoints are independent of devices.
 TEST(CudaRun, CheckpointsGoFromDeviceToDevice) {
   const Scratch scratch;
   SmallRun plain(scratch, "plain"), moved(scratch, "moved", SmallRun::sample_text());

@@ -34,7 +34,7 @@ std::string text_of_ships() {
   return text;
 }
 
-// A pretrained run, and the file of a job that says no more than a finetuning has to.
+// A pretrained run, and a job file with no more keys than finetuning needs.
 class Finetuning : public testing::Test {
  protected:
   void SetUp() override { pretrained_.train(); }
@@ -78,7 +78,7 @@ TEST_F(Finetuning, TakesModelAndTokenizerOverAndBeginsItsStepsAnew) {
   EXPECT_EQ(job.model.dropout.attention, 0.1);
   EXPECT_EQ(job.batch.context_length, 8);
   EXPECT_EQ(job.data.tokenizer_file, (initial() / "source-tokenizer.json").string());
-  // At a rate of nothing the weights are those that the run began with, and only they: no moments, no steps.
+  // With a learning rate of almost 0 the weights stay the initial ones; moments and steps are not taken over.
   JobConfig still = job;
   still.schedule.learning_rate = 1e-20;
   const TrainResult result = train(still);
@@ -207,7 +207,7 @@ TEST_F(Finetuning, AdaptersLearnAloneGoOnAndMerge) {
 }
 
 TEST_F(Finetuning, StopsOnceTheHeldOutLossRises) {
-  // A rate at which it only gets worse: the first evaluation stays the best one.
+  // At this rate the loss only gets worse: the first evaluation stays the best one.
   const JobConfig job = tuned({"schedule.learning_rate=2", "train.max_steps=100", "train.clip_norm=0",
                                "evaluation={every_steps: 2, patience: 3}", "checkpoint.every_steps=50"});
   const TrainResult result = train(job);

@@ -54,7 +54,7 @@ std::vector<LayoutRun> train(const Cell& cell, bool guarded) {
 
 class GuardedSteps : public testing::TestWithParam<Cell> {};
 
-// To the bit, and one read a step on every rank: loss, nll and norm together.
+// The bits are the same, and every rank reads its device once a step: loss, nll and norm together.
 TEST_P(GuardedSteps, EqualThePlainDevicesAndReadOnceAStep) {
   const auto plain = train(GetParam(), false), guarded = train(GetParam(), true);
   for (size_t rank = 0; rank < plain.size(); ++rank) {
@@ -78,7 +78,7 @@ std::vector<Cell> cells() {
 
 INSTANTIATE_TEST_SUITE_P(Covering, GuardedSteps, testing::ValuesIn(cells()), cell_name);
 
-// A run with evaluations and saves by a thread, broken off and resumed, ends with the weights of one that was not.
+// A run with evaluations and saves by a thread that is broken off and resumed ends with the weights of an unbroken run.
 TEST(GuardedRun, SavesResumesAndEvaluatesAsThePlainDeviceDoes) {
   const Scratch scratch;
   SmallRun plain(scratch, "plain"), guarded(scratch, "guarded", SmallRun::sample_text());

@@ -19,7 +19,7 @@
 
 namespace weft::test {
 
-// Sequences made of their index: a short pattern that a small model learns. With a mask, documents begin at every 7.
+// Makes sequences from their index: a short pattern that a small model learns. With a mask, documents begin at every 7.
 class PatternReader : public SequenceReader {
  public:
   PatternReader(int64_t vocabulary, bool document_mask) : vocabulary_(vocabulary), document_mask_(document_mask) {}
@@ -38,7 +38,7 @@ class PatternReader : public SequenceReader {
   bool document_mask_;
 };
 
-// How a run is divided: what must not change its losses.
+// The division of a run over ranks, which must not change its losses.
 struct Layout {
   int dp = 1, tp = 1;
   ZeroStage zero = ZeroStage::Whole;
@@ -54,7 +54,7 @@ struct Layout {
   }
 };
 
-// What is trained: two layers a side, ragged lengths up to 33, everything that could go wrong switched on.
+// The model and its data: two layers a side, ragged lengths up to 33, everything that could go wrong switched on.
 struct LayoutCase {
   bool seq2seq = false;
   int64_t vocabulary = 50;  // 4 does not divide it
@@ -91,19 +91,20 @@ struct LayoutCase {
   }
 };
 
-// What one rank saw.
+// The results of one rank.
 struct LayoutRun {
   std::vector<double> losses, norms;
   uint64_t values = 0;                // hash of this rank's values after the last step
   double dp_moved = 0, tp_moved = 0;  // bytes, by the formulas of rings
-  size_t peak_memory = 0;             // of tensors
-  int64_t downloads = 0;              // of all steps
-  int64_t replayed = 0;               // steps
+  size_t peak_memory = 0;             // bytes of tensors
+  int64_t downloads = 0;              // in all steps
+  int64_t replayed = 0;               // steps that were replayed
   int64_t owned_elements = 0;
-  std::vector<std::string> frozen, unchanged;  // parameters: meant to stay, and of the same bits as at the beginning
+  std::vector<std::string> frozen;     // parameters that are not trained
+  std::vector<std::string> unchanged;  // parameters with the bits that they had at the beginning
 };
 
-// Of every parameter's values on this rank.
+// Hashes of this rank's values, by parameter.
 inline std::vector<uint64_t> value_hashes(Context& context, const ParameterRegistry& registry) {
   std::vector<uint64_t> hashes;
   for (const auto& p : registry.parameters()) {
@@ -181,8 +182,8 @@ inline LayoutRun train(const LayoutCase& c, const Layout& layout, Mesh& mesh, Co
   for (int64_t i = 0; i < c.steps; ++i) {
     const StepReport report =
         trained.step({.learning_rate = 3e-3, .dropout_key = hash64("key", static_cast<uint64_t>(i))});
-    run.losses.push_back(report.loss), run.norms.push_back(report.gradient_norm);
-    run.replayed += report.replayed;
+    run.losses.push_back(report.outcome.loss), run.norms.push_back(report.outcome.gradient_norm);
+    run.replayed += report.outcome.replayed;
     if (c.probe_largest_step && i == 1) trained.rehearse_largest();
   }
   if (const auto at = context.ledger().entries().find("download"); at != context.ledger().entries().end()) {

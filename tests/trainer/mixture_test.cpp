@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run on two prepared datasets mixed by weight: where it goes on, on which layouts, and what it says of its sources.
+// A run on two prepared datasets mixed by weight: where it resumes, on which layouts, and what it reports of its
+// sources.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 
 class MixedRun : public testing::Test {
  protected:
-  // Three windows of the run's own text for each of another one.
+  // Mixes three windows of the run's own text with each window of another one.
   void SetUp() override {
     mix(run_, "more", "other.txt", reversed());
     run_.job().data.weight = 3;
@@ -37,7 +38,7 @@ class MixedRun : public testing::Test {
     prepare({other.data, other.tokenizer});
     run.job().data.mixture = {{.directory = other.data.directory, .weight = 1}};
   }
-  // A directory that holds the run's checkpoint of step 3 alone.
+  // A directory that holds only the run's checkpoint of step 3.
   void begin_at_step_3() {
     run_.train();
     const fs::path from = run_.checkpoint(3);
@@ -101,7 +102,7 @@ TEST_F(MixedRun, TellsHowOftenItHasGoneThroughEach) {
   EXPECT_EQ(sources[0]["directory"], run_.job().data.directory);
   EXPECT_EQ(sources[1]["weight"], 1.0);
   EXPECT_NEAR(sources[1]["share"].get<double>(), 0.25, 0.01);
-  // Eight steps of 4 windows, a quarter of them from (350 - 8) / 8 = 42 windows.
+  // The run takes eight steps of 4 windows, a quarter of them from (350 - 8) / 8 = 42 windows.
   EXPECT_NEAR(sources[1]["epochs"].get<double>(), 8.0 / 42, 0.01);
   EXPECT_NEAR(events[0]["sources"][1]["epochs"].get<double>(), 4.0 / 42, 0.01);
 }
@@ -141,7 +142,7 @@ TEST_F(MixedRun, ADatasetMayMoveAndItsTextMayNotChange) {
   EXPECT_EQ(run_.train().step, 8);
 }
 
-// The place in the epoch is one that a shorter epoch need not have.
+// A shorter epoch need not have the step at which the run stopped.
 TEST_F(MixedRun, MayGoOnWithoutOneOfItsDatasets) {
   const std::string own = run_.job().data.directory;
   run_.job().data.directory = run_.job().data.mixture[0].directory;

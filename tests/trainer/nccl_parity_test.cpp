@@ -30,14 +30,14 @@ std::vector<LayoutRun> train_on_devices(const LayoutCase& c, const Layout& layou
   return runs;
 }
 
-// Ten steps of each; fifty where the whole matrix is asked for (tests/long/nccl.sh, which compares several schedules).
+// Ten steps a cell; fifty if the whole matrix is asked for (tests/long/nccl.sh, which compares several schedules).
 std::vector<Cell> cells() {
   const int64_t steps = std::getenv("WEFT_WHOLE_MATRIX") ? 50 : 10;
   std::vector<Cell> chosen;
   for (Cell cell : covering()) {
     if (cell.layout.dp > 2 || cell.layout.tp > 2 || cell.what.vocabulary > 1000) continue;
     cell.what.steps = steps;
-    cell.what.vocabulary = 200;  // devices pad it to 128 rows a rank: every rank has some of it
+    cell.what.vocabulary = 200;  // devices pad it to 128 rows a rank, so that every rank has some
     chosen.push_back(cell);
   }
   return chosen;

@@ -29,7 +29,7 @@ std::vector<LayoutRun> train(const LayoutCase& c, const Layout& layout) {
   return runs;
 }
 
-// How far a run is from another, relative: the larger of loss and norm at the first step, then over all steps the
+// The relative distance between two runs: the larger of loss and norm at the first step, then over all steps the
 // largest of the losses, the largest of the norms, and the root of the mean square of the norms.
 struct Deviation {
   double first = 0, loss = 0, norm = 0, norm_rms = 0;
@@ -49,7 +49,7 @@ Deviation deviation(const LayoutRun& run, const LayoutRun& from) {
   return found;
 }
 
-// One rank's run without any option.
+// The run of one rank without any option.
 const LayoutRun& reference(const LayoutCase& c) {
   static std::map<std::string, LayoutRun> known;
   const std::string key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", c.seq2seq, c.vocabulary, c.steps,
@@ -74,7 +74,7 @@ void expect_fp32_run(const LayoutCase& c, const Layout& layout, const LayoutRun&
   EXPECT_LT(found.norm, 1e-3) << layout.name();
 }
 
-// In bf16 a layout rounds at places of its own, and so does one rank: neither is right. Both are held to what they
+// In bf16 a layout rounds at other places than one rank does, and neither is right. Both are compared with what they
 // round, the fp32 run; a layout may be farther from it than one bf16 rank is, but not twice as far (in ten steps one
 // rank may stay near by chance, hence the least that counts). Norms are compared by their root mean square: at the step
 // where a norm leaps, the runs differ by how early they leap.
@@ -154,7 +154,8 @@ std::vector<Cell> whole_matrix() {
 INSTANTIATE_TEST_SUITE_P(Whole, Parity, testing::ValuesIn(whole_matrix()), cell_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Parity);
 
-// Data parallel alone, for longer: any number of replicas, any micro-batch, and two runs of one layout bit for bit.
+// More steps of data parallelism alone: any number of replicas, any micro-batch, and two runs of one layout bit for
+// bit.
 TEST(DataParallel, AnyReplicasAndMicroBatchesGiveTheSameRun) {
   for (const bool seq2seq : {false, true}) {
     const LayoutCase what{.seq2seq = seq2seq, .steps = 50};
@@ -169,7 +170,7 @@ TEST(DataParallel, AnyReplicasAndMicroBatchesGiveTheSameRun) {
   }
 }
 
-// The largest step, tried before the first and in the middle, leaves no trace in any bit.
+// Trying the largest step before the first and in the middle of a run changes no bit.
 TEST(Rehearsal, ChangesNothing) {
   for (const bool seq2seq : {false, true}) {
     const LayoutCase what{.seq2seq = seq2seq, .steps = 4};
@@ -208,17 +209,17 @@ TEST(Parity, NonFiniteStepsAreSkippedByAll) {
     EXPECT_EQ(updates, 1);
     const Tensor& flat = model->parameters().flat_value();
     const std::vector<float> before(flat.data<float>(), flat.data<float>() + flat.elements());
-    // An infinite weight on one rank alone: its loss is not a number, the others' may be.
+    // One rank has an infinite weight: its loss is not a number, the others' may be.
     float* w = model->parameters().find("decoder.embedding.positions")->value().data<float>();
     const float kept = w[3];
     if (rank == 3) w[3] = std::numeric_limits<float>::infinity();
     const StepReport report = step.run(batches, state, updates, 0, {});
     if (rank == 3) w[3] = kept;
-    EXPECT_TRUE(report.skipped);
+    EXPECT_TRUE(report.outcome.skipped);
     EXPECT_EQ(updates, 1);
     EXPECT_EQ(0, std::memcmp(before.data(), flat.raw(), flat.bytes()));
     const StepReport healed = step.run(batches, state, updates, 0, {});
-    EXPECT_FALSE(healed.skipped);
+    EXPECT_FALSE(healed.outcome.skipped);
   });
 }
 

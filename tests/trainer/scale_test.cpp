@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rank of 64, 1,024 and 8,192 does and holds, counted: nothing here is timed, and no other rank runs.
+// Counts what one rank of 64, 1,024 and 8,192 does and holds: nothing here is timed, and no other rank runs.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct Allocated {
   std::atomic<int64_t> calls = 0, bytes = 0;
 };
 
-// Of this process so far.
+// What operator new was asked for in this process so far.
 Allocated& allocated() {
   static Allocated counts;
   return counts;
@@ -68,14 +68,14 @@ class NoTokens : public SequenceReader {
 
 constexpr int64_t kWorlds[] = {64, 1024, 8192};
 
-// No more than grows with n log n, as 64 ranks have it.
+// The growth from 64 ranks stays within n log n.
 void expect_near_linear(int64_t ranks, int64_t bytes, int64_t of_64, const char* what) {
   const auto logarithm = static_cast<double>(std::bit_width(static_cast<uint64_t>(ranks)));
   const double allowed = 2.0 * static_cast<double>(of_64) * (static_cast<double>(ranks) / 64) * (logarithm / 7);
   EXPECT_LE(static_cast<double>(bytes), allowed) << what << " of " << ranks << " ranks";
 }
 
-// Two windows a replica, which are two micro-batches.
+// Each replica takes two windows, which are two micro-batches.
 std::shared_ptr<const BatchPlan> plan_for(int64_t ranks) {
   return make_window_plan({.sequences = 2 * ranks, .context_length = 4}, 4 * 4 * 2 * ranks + 1, 1);
 }
@@ -118,7 +118,7 @@ StepBatches one_window() {
   return batches;
 }
 
-// What all ranks agree on in a step, and what the tables of mesh, layout, buckets and optimizer take.
+// Bytes that all ranks exchange in a step, and the tables of mesh, layout, buckets and optimizer.
 TEST(Scale, TheControlVectorIsOfOneSize) {
   int64_t of_64 = 0;
   for (const int64_t ranks : kWorlds) {
@@ -145,7 +145,7 @@ TEST(Scale, TheControlVectorIsOfOneSize) {
   }
 }
 
-// A rank's file describes its own arrays alone, one for each bucket that it owns a share of, and the manifest has a
+// A rank's file describes only its own arrays, one for each bucket that it owns a share of, and the manifest has a
 // line for it.
 TEST(Scale, ACheckpointGrowsByALineARank) {
   size_t index_of_64 = 0;
@@ -177,7 +177,7 @@ TEST(Scale, ACheckpointGrowsByALineARank) {
   }
 }
 
-// Of 300 shards each rank looks at its share, and then opens what its windows lie in.
+// Each rank checks its share of 300 shards, and then opens those that its windows lie in.
 TEST(Scale, ARankOpensTheShardsThatItReads) {
   constexpr int64_t kShards = 300, kShardTokens = 64, kContext = 8;
   const Scratch scratch;
@@ -185,7 +185,7 @@ TEST(Scale, ARankOpensTheShardsThatItReads) {
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<int32_t>(i % 90);
   DatasetBuilder{.directory = scratch.path(), .shard_tokens = kShardTokens}.stream({tokens});
   for (const int64_t ranks : kWorlds) {
-    // The same few windows a step for each of them: more ranks than windows have none.
+    // A step has the same few windows on any number of ranks: if there are more ranks than windows, some get no window.
     const auto plan = make_window_plan({.sequences = 2 * 64, .context_length = kContext}, kShards * kShardTokens, 1);
     for (const int64_t rank : {int64_t{0}, ranks / 2, ranks - 1}) {
       const auto dataset =

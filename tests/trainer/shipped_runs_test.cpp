@@ -12,7 +12,7 @@
 #include "tests/support/source_dir.h"
 #include "trainer/trainer.h"
 
-// The shipped jobs on real text: prepared whole, trained for some steps, with batches small enough for a test.
+// Prepares the whole text of the shipped jobs, and trains each for some steps with batches small enough for a test.
 namespace weft {
 namespace {
 
@@ -81,7 +81,7 @@ TEST_F(ShippedRuns, ShakespeareCharCpu) {
   EXPECT_EQ(train.num_tokens(), 1003854);  // nanoGPT's split of the 1,115,394 characters
 }
 
-// 8,271,696 parameters.
+// The published model has 8,271,696 parameters.
 TEST_F(ShippedRuns, Toy512) {
   if (!has_shared_data("text/quixote_oneline.txt")) GTEST_SKIP() << needs("text/quixote_oneline.txt");
   const JobConfig j =
@@ -135,7 +135,7 @@ TEST_F(ShippedRuns, Multi30kEnDeTiny) {
   EXPECT_EQ(expect_learning(job("translation/multi30k-en-de-tiny.yaml", overrides)), 2638080);
 }
 
-// Any tab-separated pairs do: sentences of Multi30k side by side, with a third column that is ignored.
+// The job reads any tab-separated pairs: here sentences of Multi30k side by side, with a third column that is ignored.
 TEST_F(ShippedRuns, EnglishFrench128) {
   if (!has_shared_data("multi30k/val.en.gz")) GTEST_SKIP() << needs("multi30k/val.en.gz");
   if (!has_shared_data("gpt2/vocab.json")) GTEST_SKIP() << needs("gpt2/vocab.json");

@@ -14,7 +14,7 @@
 namespace weft {
 namespace {
 
-// Multiplies until a signal has asked for a stop, then uses the heap; 0 where all went well.
+// Multiplies until a signal has asked for a stop, then uses the heap; returns 0 if all went well.
 int multiply_until_stopped(int ready) {
   const StopSignals signals;
   Context context({}, 1);
@@ -26,7 +26,7 @@ int multiply_until_stopped(int ready) {
   return 0;
 }
 
-// Forks a child that multiplies, sends it `signals` at some instant, returns its wait status.
+// Forks a child that multiplies, sends it `signals` at some instant, and returns its wait status.
 int run_child(int delay_microseconds, const std::vector<int>& signals) {
   int ready[2];
   if (pipe(ready) != 0) return -1;

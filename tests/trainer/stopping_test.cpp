@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that is asked to stop: all ranks together, straight to the save, and nothing is lost that was due.
+// A run that is asked to stop goes straight to the save on all ranks together, and what was due is done after the
+// resume.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -13,7 +14,7 @@ namespace {
 
 using namespace test;
 
-// Two replicas of the run, each with what it hears; their results.
+// Runs two replicas, each with its own signals, and returns their results.
 std::array<TrainResult, 2> train_two(const SmallRun& run, const std::function<RunSignals(int rank)>& signals,
                                      const std::function<void(int rank, int64_t step)>& after_step = {}) {
   std::array<TrainResult, 2> results;
@@ -27,7 +28,7 @@ std::array<TrainResult, 2> train_two(const SmallRun& run, const std::function<Ru
   return results;
 }
 
-// One rank, asked to stop when `step` is done: after its control all-reduce, before what is due then.
+// Asks one rank to stop when `step` is done: after its control all-reduce, before what is due then.
 TrainResult stop_after(SmallRun& run, int64_t step) {
   bool asked = false;
   Context context(Device{}, 1);
@@ -69,7 +70,7 @@ TEST(Stopping, OneRanksRequestIsAllRanks) {
   }
 }
 
-// The clocks of two ranks differ; whichever is ahead, both stop at the same step.
+// The clocks of two ranks differ; both stop at the same step, no matter which clock is ahead.
 TEST(Stopping, TimeIsUpForAllRanksAtOnce) {
   const Scratch scratch;
   SmallRun run(scratch);
@@ -112,7 +113,7 @@ TEST(Stopping, AnEvaluationIsLeftAndDoneFirstAfterwards) {
   EXPECT_EQ(end, expected);
 }
 
-// Asked during the step, so that its own control all-reduce says so.
+// The rank is asked during the step, so that the step's own control all-reduce carries the request.
 TEST(Stopping, WhatIsDueAfterTheStepIsLeft) {
   const Scratch scratch;
   SmallRun run(scratch);
@@ -121,7 +122,7 @@ TEST(Stopping, WhatIsDueAfterTheStepIsLeft) {
   EXPECT_TRUE(evaluated(run).empty());
   EXPECT_TRUE(state_at(run, 3).evaluation_left);
   EXPECT_EQ(run.train().exit, ExitCode::Done);
-  EXPECT_EQ(read_metrics(run.directory(), "eval").size(), 3u);  // of steps 3, 6, and 8, the last
+  EXPECT_EQ(read_metrics(run.directory(), "eval").size(), 3u);  // at steps 3, 6 and 8, the last
 }
 
 TEST(Stopping, TheLastEvaluationIsLeftToo) {
@@ -140,14 +141,14 @@ TEST(Stopping, TheLastEvaluationIsLeftToo) {
   }
 }
 
-// The step that a later evaluation found to be the best is kept, though it was saved before that was known.
+// A step is kept as the best even if it was saved before its evaluation.
 TEST(Stopping, TheBestFoundAfterwardsIsKept) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().evaluation.every_steps = 3;
   run.job().checkpoint.keep_last = 1;
   stop_after(run, 3);
-  run.job().schedule.learning_rate = 1e3;  // whatever follows is worse
+  run.job().schedule.learning_rate = 1e3;  // every later evaluation is worse
   run.job().train.clip_norm = 0;
   run.job().allow_changes = {"schedule.learning_rate", "train.clip_norm"};
   const TrainResult result = run.train();
@@ -156,13 +157,13 @@ TEST(Stopping, TheBestFoundAfterwardsIsKept) {
   EXPECT_TRUE(has_manifest(run.checkpoint(3)));
 }
 
-TEST(Stopping, SamplesAreLeft) {
+TEST(Stopping, GenerationsAreLeftOut) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().log.generations = {.every_steps = 1, .prompts = {"the "}, .temperatures = {0, 1}, .max_tokens = 3};
-  testing::internal::CaptureStderr();
+  testing::internal::CaptureStdout();  // where messages go until a program starts its log
   stop_after(run, 2);
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string said = testing::internal::GetCapturedStdout();
   EXPECT_NE(said.find("step 1, temperature 1:"), std::string::npos);
   EXPECT_EQ(said.find("step 2, temperature"), std::string::npos) << said;
 }

@@ -15,13 +15,13 @@ using test::Layout;
 using test::LayoutCase;
 using test::LayoutRun;
 
-// The sizes that the formulas speak of, of rank 0 for one step of a GPT model.
+// The sizes in the formulas, for rank 0 and one step of a GPT model.
 struct Sizes {
   double layers = 0, width = 0;
   double flat = 0;           // elements of a flat buffer, padding included
   double partial = 0;        // elements of parameters whose gradients are partial over tp
-  std::vector<double> rows;  // of each micro-batch of this dp rank
-  double rounds = 0;         // micro-batches of the rank that has most
+  std::vector<double> rows;  // by micro-batch of this dp rank
+  double rounds = 0;         // micro-batches of the rank with the most
 };
 
 double up_to_multiple(double rows, double n) { return std::ceil(rows / n) * n; }
@@ -35,7 +35,7 @@ double dp_bytes(const Sizes& s, const Layout& layout) {
 
 // Bytes over tp in one step: 4 layers + 2 passages of a micro-batch's rows into or out of sharded regions, each
 // a reduce-scatter and an all-gather (or their sum, an all-reduce, or an all-to-all and an all-gather); 2 (attention)
-// or 4 (block) more a layer and direction where recomputation repeats them; four numbers a row for the loss; partial
+// or 4 (block) more a layer and direction if recomputation repeats them; four numbers a row for the loss; partial
 // gradients once. In bf16 all rows go in 2 bytes but the parts of row-parallel sums.
 double tp_bytes(const Sizes& s, const Layout& layout, Precision precision = Precision::Fp32) {
   const double n = layout.tp, once = (n - 1) / n, bytes = precision == Precision::Bf16 ? 2 : 4;
@@ -45,7 +45,7 @@ double tp_bytes(const Sizes& s, const Layout& layout, Precision precision = Prec
     const double repeated = layout.recompute == Recompute::Block ? 2 : layout.recompute == Recompute::Attention ? 1 : 0;
     const double parts = (2 + repeated) * s.layers;  // summed after row-parallel products, forward and again
     const double passages = 2 * (4 * s.layers + 2) + 2 * repeated * s.layers;
-    const double wide = layout.sequence ? parts : 2 * parts;  // the gather of what was scattered is not
+    const double wide = layout.sequence ? parts : 2 * parts;  // without sequence parallelism the sums are gathered too
     sum += once * ((wide * 4 + (passages - wide) * bytes) * stream + 2 * 4 * 4 * rows);
   }
   return sum;
@@ -104,7 +104,7 @@ TEST(Traffic, EqualsItsFormulas) {
     const LayoutCase c{.steps = 1};
     const LayoutRun run = run_for_real(c, layout);
     const Sizes sizes = sizes_of(c, layout);
-    // Initial values are gathered once where the replicas divide masters; they hold them whole in fp32.
+    // Replicas that divide the masters gather the initial values once; undivided fp32 masters need no gather.
     const double initial = layout.zero == ZeroStage::Whole ? 0 : dp_bytes(sizes, {.dp = layout.dp}) / 2;
     EXPECT_DOUBLE_EQ(run.dp_moved - initial, dp_bytes(sizes, layout)) << layout.name();
     EXPECT_DOUBLE_EQ(run.tp_moved, tp_bytes(sizes, layout)) << layout.name();

@@ -10,7 +10,7 @@ namespace {
 
 using test::error_of;
 
-// The one shard of each split is in rank 0's share: the other rank is told.
+// Only rank 0 checks the one shard of each split; the other rank fails with the same error.
 TEST(TrainingData, ADamagedShardIsRefusedByAllRanksBeforeAnythingIsWritten) {
   for (const char* shard : {"train-00000.h5", "valid-00000.h5"}) {
     const test::Scratch scratch;
@@ -26,7 +26,7 @@ TEST(TrainingData, ADamagedShardIsRefusedByAllRanksBeforeAnythingIsWritten) {
   }
 }
 
-// The characters' tokenizer has no end token that documents could be told apart by.
+// A tokenizer of characters has no end token, so that a mask cannot tell documents apart.
 TEST(TrainingData, ADocumentMaskWithoutAnEndTokenIsRefusedBeforeAnythingIsWritten) {
   const test::Scratch scratch;
   test::SmallRun run(scratch);

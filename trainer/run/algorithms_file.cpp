@@ -23,7 +23,7 @@ void AlgorithmsFile::read() {
   try {
     take_tuned(context_, kept_, path_.string());
   } catch (const DataError& error) {
-    throw DataError(error.what(), "restore it, or remove it and the algorithms are measured anew");
+    throw DataError(error.what(), "restore it, or remove it so that the algorithms are measured again");
   }
 }
 
@@ -34,7 +34,7 @@ void AlgorithmsFile::keep() {
   try {
     write_file_atomically(path_, now);
   } catch (const DataError& error) {
-    log_warning("the algorithms that were measured are kept in checkpoints alone: {}", error.what());
+    log_warning("the measured algorithms are kept in checkpoints only: {}", error.what());
   }
   kept_ = std::move(now);
 }

@@ -18,11 +18,11 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 Json dataset_provenance(const std::vector<DatasetPart>& parts) {
-  const auto told = [](const DatasetPart& part) {
+  const auto describe_part = [](const DatasetPart& part) {
     return Json{{"directory", part.directory.string()}, {"train", hash_hex(part.content)}};
   };
-  Json dataset = told(parts.front());
-  for (size_t i = 1; i < parts.size(); ++i) dataset["mixture"].push_back(told(parts[i]));
+  Json dataset = describe_part(parts.front());
+  for (size_t i = 1; i < parts.size(); ++i) dataset["mixture"].push_back(describe_part(parts[i]));
   return dataset;
 }
 

@@ -29,31 +29,32 @@ void Reporter::write(const char* event, int64_t step, Json fields) {
 
 void Reporter::stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds,
                        bool last) {
-  window_.steps += 1, window_.targets += report.target_tokens, window_.seconds += seconds;
+  const StepOutcome& outcome = report.outcome;
+  window_.steps += 1, window_.targets += outcome.target_tokens, window_.seconds += seconds;
   window_.mine += report.times;
   const double left = progress_.seconds_left(first_step_, state.step, end_.max_steps);
   progress_.show(fmt::format("step {}/{}  epoch {}  loss {:.4f}  lr {:.2e}  norm {:.3f}  {} tok/s  {} left", state.step,
-                             end_.max_steps, state.position.epoch, report.loss, learning_rate, report.gradient_norm,
+                             end_.max_steps, state.position.epoch, outcome.loss, learning_rate, outcome.gradient_norm,
                              format_count(window_.tokens_per_second()), format_duration(left)));
   notice_lost_console(state.step);
   if (!last && state.step % job_.log.every_steps != 0) return;
-  const RankTimes times = gather_times(world_, window_.mine);
+  const TimesByRank times = gather_times(world_, window_.mine);
   if (is_rank0()) {
-    write_train_line(state, report, learning_rate, left, times);
+    write_train_line(state, outcome, learning_rate, left, times);
     report_stragglers(times);
   }
   window_ = {};
 }
 
-void Reporter::write_train_line(const RunState& state, const StepReport& report, double learning_rate,
-                                double seconds_left, const RankTimes& times) {
+void Reporter::write_train_line(const RunState& state, const StepOutcome& outcome, double learning_rate,
+                                double seconds_left, const TimesByRank& times) {
   const auto steps = static_cast<double>(window_.steps);
   Json line = {{"epoch", state.position.epoch},
                {"tokens", state.target_tokens},
-               {"loss", report.loss},
-               {"nll", report.nll},
+               {"loss", outcome.loss},
+               {"nll", outcome.nll},
                {"lr", learning_rate},
-               {"grad_norm", report.gradient_norm},
+               {"grad_norm", outcome.gradient_norm},
                {"skips", state.skips},
                {"tokens_per_second", window_.tokens_per_second()},
                {"step_ms", 1e3 * window_.seconds / steps},
@@ -65,15 +66,16 @@ void Reporter::write_train_line(const RunState& state, const StepReport& report,
   write("train", state.step, std::move(line));
 }
 
-// A console that takes no more (a closed pipe, a full disk) costs its own lines alone; metrics.jsonl says so, once.
+// A console that cannot be written to (a closed pipe, a full disk) loses its own lines and nothing else; metrics.jsonl
+// gets one event about it.
 void Reporter::notice_lost_console(int64_t step) {
   if (console_lost_ || !is_rank0() || !progress_.lost()) return;
   console_lost_ = true;
   write("console_lost", step, Json::object());
 }
 
-// Minimum, median and maximum over the ranks of their times a step of the window.
-Json Reporter::rank_times(const RankTimes& times) const {
+// Milliseconds a step of the window: minimum, median and maximum over the ranks.
+Json Reporter::rank_times(const TimesByRank& times) const {
   const auto steps = static_cast<double>(window_.steps);
   const auto spread = [steps](const std::vector<double>& seconds) {
     const Spread s = spread_of(seconds);
@@ -82,18 +84,18 @@ Json Reporter::rank_times(const RankTimes& times) const {
   return {{"busy_ms", spread(times.busy)}, {"data_wait_ms", spread(times.data)}, {"comm_wait_ms", spread(times.wait)}};
 }
 
-void Reporter::report_stragglers(const RankTimes& times) {
+void Reporter::report_stragglers(const TimesByRank& times) {
   for (const auto& s : stragglers_.add(times)) {
     clear();
-    log_warning("rank {} takes {:.1f} times the median rank's time since {} windows ({}): the others wait for it",
+    log_warning("rank {} has taken {:.1f} times the median rank's time for {} windows ({}): the others wait for it",
                 s.rank, s.times, StragglerWatch::kWindows, s.by_data ? "waiting for data" : "computing");
   }
 }
 
-void Reporter::skipped(const RunState& state, const StepReport& report, Position at) {
+void Reporter::skipped(const RunState& state, const StepOutcome& outcome, Position at) {
   clear();
   log_info("step {}: loss {} or gradient norm {} is not finite; the step is skipped ({} in a row)", state.step,
-           report.loss, report.gradient_norm, state.skips_in_row);
+           outcome.loss, outcome.gradient_norm, state.skips_in_row);
   write("skip", state.step, {{"epoch", at.epoch}, {"step_in_epoch", at.step}});
 }
 
@@ -120,6 +122,12 @@ void Reporter::evaluated(const RunState& state, const ValidationReport& report, 
   write("eval", state.step, std::move(line));
 }
 
+void Reporter::generated(const RunState& state, const Generation& generation) {
+  clear();
+  log_info("step {}, temperature {:g}: {} => {}", state.step, generation.temperature, generation.prompt,
+           generation.text);
+}
+
 void Reporter::sources(const RunState& state, const std::vector<SourceReport>& sources) {
   if (sources.empty()) return;
   Json list = Json::array();
@@ -138,8 +146,10 @@ void Reporter::sources(const RunState& state, const std::vector<SourceReport>& s
 void Reporter::rolled_back(const RunState& state, int64_t from) {
   clear();
   window_ = {};
-  log_info("step {}: diverged; rolled back to step {} ({} of {} times), with the data from step {} of epoch {} on",
-           from, state.step, state.rollbacks, job_.train.max_rollbacks, state.position.step, state.position.epoch);
+  log_info(
+      "step {}: diverged; rolled back to step {} (rollback {} of at most {}), with the data from step {} of epoch {} "
+      "on",
+      from, state.step, state.rollbacks, job_.train.max_rollbacks, state.position.step, state.position.epoch);
   write("roll_back", state.step, {{"from_step", from}, {"rollbacks", state.rollbacks}});
 }
 
@@ -156,8 +166,7 @@ void Reporter::saved(int64_t step, const SavedCheckpoint& saved, double stall_se
 void Reporter::save_failed(int64_t step, const DataError& error) {
   clear();
   if (!is_rank0()) return;
-  log_warning("{}\n  the run goes on (checkpoint.on_failure: continue) and tries again at the next save",
-              describe(error));
+  log_warning("{}\n  training continues (checkpoint.on_failure: continue); the next save tries again", describe(error));
   write("save_failed", step, {{"error", error.what()}});
 }
 

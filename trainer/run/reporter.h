@@ -8,6 +8,7 @@
 #include "checkpoint/run_state.h"
 #include "checkpoint/writer.h"
 #include "data/batches/mixture_report.h"
+#include "generate/generations.h"
 #include "job/job.h"
 #include "trainer/run/metrics.h"
 #include "trainer/run/milestones.h"
@@ -16,51 +17,52 @@
 
 namespace weft {
 
-// What a run reports: rank 0's lines of metrics.jsonl and of the console, and warnings about ranks that are slow.
-// Every rank calls it alike.
+// Writes rank 0's lines of metrics.jsonl and of the console, and warns of ranks that are slow. Every rank makes the
+// same calls.
 class Reporter {
  public:
   Reporter(const JobConfig& job, Context& context, Communicator& world, const RunEnd& end);
 
-  // Metrics are written from here on, beginning with the event "start".
+  // Opens metrics.jsonl and writes the event "start".
   void begin(const fs::path& directory, const RunState& state, int64_t attempt,
              const nlohmann::ordered_json& provenance);
-  // After a step that took `seconds`; `last` if no more follows.
+  // Reports a step that took `seconds`. `last`: no step follows it.
   void stepped(const RunState& state, const StepReport& report, double learning_rate, double seconds, bool last);
-  void skipped(const RunState& state, const StepReport& report, Position at);
+  void skipped(const RunState& state, const StepOutcome& outcome, Position at);
   void evaluated(const RunState& state, const ValidationReport& report, bool better);
-  // What is mixed, and how often the run has gone through each; nothing for none.
+  void generated(const RunState& state, const Generation& generation);
+  // Reports how often the run has gone through each dataset of a mixture. No lines if there is no mixture.
   void sources(const RunState& state, const std::vector<SourceReport>& sources);
-  // The run, which diverged at step `from`, goes on from `state`.
+  // The run diverged at step `from` and continues from `state`.
   void rolled_back(const RunState& state, int64_t from);
-  // `stall_seconds`: that the save kept the run waiting.
+  // `stall_seconds`: how long the save has kept the run waiting.
   void saved(int64_t step, const SavedCheckpoint& saved, double stall_seconds);
   void save_failed(int64_t step, const DataError& error);
-  // Ends the console's line in place, so that something else can be printed.
+  // Ends the line that the console rewrites in place, so that another one can be printed.
   void clear() { progress_.clear(); }
 
  private:
   bool is_rank0() const { return world_.rank() == 0; }
   void write(const char* event, int64_t step, nlohmann::ordered_json fields);
-  void write_train_line(const RunState& state, const StepReport& report, double learning_rate, double seconds_left,
-                        const RankTimes& times);
-  nlohmann::ordered_json rank_times(const RankTimes& times) const;
-  void report_stragglers(const RankTimes& times);
+  void write_train_line(const RunState& state, const StepOutcome& outcome, double learning_rate, double seconds_left,
+                        const TimesByRank& times);
+  nlohmann::ordered_json rank_times(const TimesByRank& times) const;
+  void report_stragglers(const TimesByRank& times);
   void notice_lost_console(int64_t step);
 
   const JobConfig& job_;
   Context& context_;
   Communicator& world_;
   RunEnd end_;
-  std::unique_ptr<MetricsLog> metrics_;  // rank 0
+  std::unique_ptr<MetricsLog> metrics_;  // null on ranks other than 0
   Progress progress_;
   int64_t first_step_ = 0;
   bool console_lost_ = false;
-  // Since the last line of metrics.
+  // The steps since the last line of metrics.
   struct Window {
     int64_t steps = 0, targets = 0;
     double seconds = 0;
-    StepTimes mine;  // of this rank
+    RankTimes mine;
     double tokens_per_second() const;
   } window_;
   StragglerWatch stragglers_;

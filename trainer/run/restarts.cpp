@@ -10,11 +10,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Restarts {
-  int64_t step = -1;  // at which the last start began
-  int64_t count = 0;  // of restarts in a row at that step
+  int64_t step = -1;  // the step at which the last start began
+  int64_t count = 0;  // restarts in a row at that step
 };
 
-// A file that cannot be read counts nothing: it is written anew at each start.
+// Counting begins again if the file cannot be read.
 Restarts read_restarts(const fs::path& path) {
   if (!fs::exists(path)) return {};
   const std::string text = read_file(path);
@@ -38,7 +38,7 @@ void count_restart(const fs::path& directory, int64_t step, int64_t most) {
   restarts.step = step;
   if (restarts.count > most) {
     throw NoProgressError(
-        fmt::format("{}: {} restarts in a row came to no checkpoint later than step {}, as many as "
+        fmt::format("{}: {} restarts in a row saved no checkpoint later than step {}, as many as "
                     "train.max_restarts allows",
                     directory.string(), most, step),
         fmt::format("find out what ends the run (its log; metrics.jsonl says how far it came); then remove {} and "

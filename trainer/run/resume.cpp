@@ -32,13 +32,13 @@ std::string new_run_id() {
   return hash_hex((static_cast<uint64_t>(device()) << 32) | device());
 }
 
-// A checkpoint that some rank cannot read as it was written.
+// Some rank cannot read a checkpoint, or reads other bytes than were written.
 class DamageError : public DataError {
  public:
   using DataError::DataError;
 };
 
-// The checkpoints to go on from, the one that is tried first comes first; none for a run that begins.
+// The checkpoints to resume from, in the order in which they are tried; an empty list for a run that begins.
 std::vector<fs::path> found_checkpoints(const ResumeChoice& resume, const fs::path& checkpoints) {
   if (resume.kind == ResumeChoice::Kind::Path) {
     if (is_run_directory(resume.path)) {
@@ -64,7 +64,7 @@ Resume::Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& se
 
 Beginning Resume::begin(const ResumeChoice& choice) {
   const std::vector<fs::path> all = candidates(choice);
-  if (all.empty()) return start_anew();
+  if (all.empty()) return start_from_scratch();
   for (const fs::path& path : all) {
     try {
       return restore(path);
@@ -75,10 +75,10 @@ Beginning Resume::begin(const ResumeChoice& choice) {
   }
   throw DataError(
       fmt::format("none of the {} checkpoints in {} is intact", all.size(), directory_.checkpoints().string()),
-      "restore one from a copy, or choose another run_dir to begin anew");
+      "restore one from a copy, or choose another run_dir to begin from scratch");
 }
 
-// Rank 0 decides for the others: they may see the file system at another moment.
+// Rank 0 decides for the others, which may see the file system at another moment.
 std::vector<fs::path> Resume::candidates(const ResumeChoice& choice) {
   const std::string found = agree(directory_.world(), [&] {
     std::string text;
@@ -90,7 +90,7 @@ std::vector<fs::path> Resume::candidates(const ResumeChoice& choice) {
   return paths;
 }
 
-// Every rank reads its own; what is wrong for one is wrong for all. DamageError, the same on every rank.
+// Every rank reads its own part; damage to one part is reported on all ranks. DamageError, the same on every rank.
 void Resume::require_intact(const std::function<void()>& read) const {
   std::string wrong;
   try {
@@ -102,7 +102,7 @@ void Resume::require_intact(const std::function<void()>& read) const {
   if (!wrong.empty()) throw DamageError(wrong, "`weft inspect DIR --verify` lists what is damaged");
 }
 
-Beginning Resume::start_anew() {
+Beginning Resume::start_from_scratch() {
   Beginning beginning;
   setup_.parameters().initialise(static_cast<uint64_t>(job_.seed));
   if (!job_.train.init_from.empty()) beginning.init_from = load_initial_weights();
@@ -132,11 +132,11 @@ Beginning Resume::restore(const fs::path& path) {
   Beginning beginning{.state = run_state_of(manifest, path), .checkpoint = path};
   RunState& state = beginning.state;
   if (std::ranges::any_of(changes.harmless, [](const auto& change) { return changes_evaluation(change.key); })) {
-    log_info("evaluations are made otherwise than before: the next one counts as the best, and patience begins anew");
+    log_info("evaluation settings changed: best score and patience are reset");
     state.forget_best_scores();
   }
   if (manifest.provenance.is_object()) beginning.init_from = manifest.provenance.value("init_from", Json());
-  if (end_.reached(state)) {  // nothing is trained, so nothing can be trained wrongly
+  if (end_.reached(state)) {  // nothing is trained, so a changed job does no harm
     if (!changes.refused.empty()) {
       log_warning("{} is done, and was trained with another job; to train this one, give it another name or run_dir:{}",
                   path.string(), list_changes(changes.refused));
@@ -158,9 +158,8 @@ Beginning Resume::restore(const fs::path& path) {
   return beginning;
 }
 
-// Before anything is computed, and before what a file says: where a device has measured algorithms, those of the
-// checkpoint are then all that there are, and fingerprints show whether they are the same. What is measured later adds
-// to them and changes none.
+// Called before anything is computed and before train.algorithms_file is read: the checkpoint's algorithms are then the
+// only ones, so that fingerprints can be compared. Algorithms that are measured later add to them and change none.
 void Resume::take_algorithms(const Checkpoint& checkpoint) const {
   if (job_.train.algorithms != AlgorithmChoice::Measured) return;
   if (!has_attachment(checkpoint.manifest(), kAlgorithmsAttachment)) return;
@@ -171,17 +170,16 @@ void Resume::take_algorithms(const Checkpoint& checkpoint) const {
 void Resume::log_other_numerics(const CheckpointManifest& manifest, const JobConfig& before) const {
   const Json now = numerics_fingerprint(job_, setup_.mesh(), setup_.context());
   Json numerics = manifest.fingerprint;
-  // Earlier versions left these out: their jobs hold the one, and the other was what it is since.
+  // Earlier versions stored neither: heuristics have not changed since, and the job holds the tokens of a micro-batch.
   if (!numerics.contains("heuristics") && now.contains("heuristics")) numerics["heuristics"] = now["heuristics"];
   if (!numerics.contains("micro_batch_tokens")) numerics["micro_batch_tokens"] = before.batch.micro_batch_tokens;
   if (const std::string differences = fingerprint_differences(numerics, now); !differences.empty()) {
-    log_info("this run's numerics differ from the checkpoint's ({}): it goes on within rounding, not bit for bit",
+    log_info("this run's numerics differ from the checkpoint's ({}): it continues within rounding, not bit for bit",
              differences);
   }
 }
 
-// The ids of the text must mean what they meant when the weights were trained, and the text be the same, so that what
-// was consumed is known.
+// The weights were trained on ids of these tokenizers, and the position in the batch plan counts this text.
 void Resume::check_dataset(const Checkpoint& checkpoint) const {
   check_tokenizers(checkpoint, data_.train->header(), job_.data.directory);
   const Json& provenance = checkpoint.manifest().provenance;
@@ -204,17 +202,17 @@ void Resume::check_text(const Checkpoint& checkpoint, const char* key, const Dat
   throw ConfigError(
       fmt::format("{} holds another training text than the one that {} was trained on ({})", part.directory.string(),
                   checkpoint.path().string(), stored.value("directory", std::string("?"))),
-      fmt::format("nothing was changed. To go on with the new text: --set 'allow_changes=[{0}]'. To go "
-                  "on as before, set {0} back.",
+      fmt::format("nothing was changed. To continue with the new text: --set 'allow_changes=[{0}]'. To continue with "
+                  "the old one, set {0} back.",
                   key));
 }
 
-// With other batches an epoch has another number of steps: the run goes on after the same share of the epoch, which
-// with the same seed and order of windows is the same text.
+// With other batches an epoch has another number of steps: the run continues after the same share of the epoch, which
+// is the same text if seed and order of windows are the same.
 Position Resume::position_now(const JobConfig& before, Position position) const {
   const auto plan = make_batch_plan(before.batch, *data_.train, static_cast<uint64_t>(before.seed));
   const int64_t then = plan->steps_per_epoch(position.epoch), now = data_.plan->steps_per_epoch(position.epoch);
-  // Another text, where it is allowed, may be shorter.
+  // Another text, if it is allowed, may be shorter.
   if (then == now) return data_.plan->normalised({position.epoch, std::min(now, position.step)});
   const Position moved{position.epoch, std::min(now, position.step * now / then)};
   log_info("epoch {} has {} steps, not {}: step {} of it becomes step {}", position.epoch, now, then, position.step,
@@ -231,7 +229,7 @@ void Resume::log_learning_rate_change(const RunState& state, bool allowed) const
   log_warning("{}, though its settings are the same: another build, or another number of steps", text);
 }
 
-// Rank 0 says which checkpoint of a run is the latest. Adapters stay as they were drawn.
+// Rank 0 finds the latest checkpoint of a run. Adapters keep the values that were drawn for them.
 Json Resume::load_initial_weights() {
   const fs::path path = agree(directory_.world(), [&] { return initial_checkpoint(job_.train.init_from).string(); });
   const Checkpoint checkpoint = Checkpoint::open(path, directory_.world());

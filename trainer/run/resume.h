@@ -13,8 +13,8 @@
 
 namespace weft {
 
-// Where a run begins: from the latest valid checkpoint of its directory if there is one (auto), always anew (never), or
-// from a given checkpoint.
+// Where a run begins: from the latest valid checkpoint of its directory if there is one (auto), always from scratch
+// (never), or from a given checkpoint.
 struct ResumeChoice {
   enum class Kind : uint8_t { Auto, Never, Path } kind = Kind::Auto;
   fs::path path;
@@ -24,12 +24,13 @@ struct ResumeChoice {
 struct Beginning {
   RunState state;
   std::optional<fs::path> checkpoint;
-  nlohmann::ordered_json init_from;  // of the run's first weights: path, checkpoint, run and step; null: drawn
+  // Where the run's first weights came from: path, checkpoint, run and step. Null: they were drawn.
+  nlohmann::ordered_json init_from;
 };
 
-// Begins a run: finds the checkpoint to go on from, checks that it fits the job and the dataset, and fills the weights
-// and moments of `setup`; or initialises them. All ranks do this together: rank 0 says which checkpoints there are,
-// each rank compares the checksums of what it reads, and one that is damaged for any of them is passed over by all.
+// Begins a run: finds the checkpoint to resume from, checks that it fits the job and the dataset, and fills the weights
+// and moments of `setup`; or initialises them. All ranks do this together: rank 0 lists the checkpoints, each rank
+// compares the checksums of what it reads, and all ranks pass over a checkpoint that is damaged for any of them.
 class Resume {
  public:
   Resume(const JobConfig& job, const TrainingData& data, TrainingSetup& setup, const RunDirectory& directory,
@@ -41,10 +42,10 @@ class Resume {
   std::vector<fs::path> candidates(const ResumeChoice& choice);
   Beginning restore(const fs::path& path);
   void require_intact(const std::function<void()>& read) const;
-  Beginning start_anew();
+  Beginning start_from_scratch();
   nlohmann::ordered_json load_initial_weights();
   void check_dataset(const Checkpoint& checkpoint) const;
-  // ConfigError unless `part` holds what was `stored` of it, or `allow_changes` names its key.
+  // ConfigError if `part` holds another text than the `stored` one, unless `allow_changes` names its key.
   void check_text(const Checkpoint& checkpoint, const char* key, const DatasetPart& part,
                   const nlohmann::ordered_json& stored) const;
   void take_algorithms(const Checkpoint& checkpoint) const;

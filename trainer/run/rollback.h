@@ -6,8 +6,7 @@
 
 namespace weft {
 
-// The last checkpoint from before the steps that a run skips at the moment, which it goes back to when it has diverged;
-// "" if there is none.
+// The last checkpoint before the steps in a row that a diverging run has skipped; "" if no such checkpoint exists.
 std::string last_good_checkpoint(const fs::path& checkpoints);
 
 }  // namespace weft

@@ -33,7 +33,7 @@ bool reads(const fs::path& file, const std::string& expected) {
   }
 }
 
-// "rank 3 (node2), rank 7 (node4) and 12 others": of those whose text is not empty, the first few by name.
+// "rank 3 (node2), rank 7 (node4) and 12 others": the first few of the `count` ranks whose text is not empty.
 std::string name_some(Communicator& world, std::string mine, int count) {
   constexpr int kNamed = 4;
   std::string names;
@@ -53,7 +53,7 @@ RunDirectory::RunDirectory(fs::path path, Communicator& world)
 void RunDirectory::take(double wait_seconds) {
   const auto start = std::chrono::steady_clock::now();
   bool logged = false;
-  // An empty answer: not yet. Every try is a collective, so that no rank looks as if it hung.
+  // Returns "" while another run owns the directory. Every try is a collective, so that no rank looks hung.
   const auto try_take = [&]() -> std::string {
     lock_ = RunLock::try_take(path_);
     if (lock_) {

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 fs::path lock_path(const fs::path& directory) { return directory / "run.lock"; }
 
-// The directories that were made, outermost first.
+// Returns the directories that it made, outermost first.
 std::vector<fs::path> make_directories(const fs::path& directory) {
   std::vector<fs::path> missing;
   std::error_code error;
@@ -42,18 +42,18 @@ void remove_if_empty(const std::vector<fs::path>& made) {
   for (auto at = made.rbegin(); at != made.rend(); ++at) fs::remove(*at, ignored);
 }
 
-// Of the whole file, for this open file description; false if another one has it.
+// Locks the whole file for this open file description; false if another one holds the lock.
 bool lock(const File& file) {
   struct flock whole {};
   whole.l_type = F_WRLCK, whole.l_whence = SEEK_SET;
   if (fcntl(file.descriptor(), F_OFD_SETLK, &whole) == 0) return true;
   if (errno == EAGAIN || errno == EACCES) return false;
-  log_warning("{} cannot be locked ({}): nothing keeps a second run out of this directory", file.path().string(),
+  log_warning("{} cannot be locked ({}): nothing stops a second run from using this directory", file.path().string(),
               std::strerror(errno));
   return true;
 }
 
-// The one that had the lock may have removed the file after it was opened here: then another may hold a new one.
+// The previous owner may have removed the file after it was opened here; then another run may hold a new one.
 bool is_still_there(const File& file) {
   struct stat ours {
   }, named{};
@@ -84,7 +84,7 @@ std::unique_ptr<RunLock> RunLock::try_take(const fs::path& directory) {
 
 RunLock::~RunLock() {
   std::error_code ignored;
-  fs::remove(path_, ignored);  // before the lock goes, so that it is still this one's
+  fs::remove(path_, ignored);  // while it is locked: afterwards the path may be another owner's
   file_.reset();
   remove_if_empty(made_);
 }

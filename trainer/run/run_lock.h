@@ -8,30 +8,30 @@
 
 namespace weft {
 
-// Who owns a run directory, as written in its lock file for others to read.
+// The owner of a run directory, as its lock file names it.
 struct RunOwner {
   std::string host;
   int64_t pid = 0;
-  std::string job;  // of the scheduler; "" without one
+  std::string job;  // the scheduler's id of it; "" without a scheduler
   int64_t attempt = 0;
   std::string since;  // UTC, as 2026-01-31T12:00:00Z
   static RunOwner this_process(int64_t attempt);
 };
 
-// The only owner of a run directory: an open-file-description lock (fcntl) on DIR/run.lock. The kernel, or the server
-// of a network file system, frees it when the process that holds it ends, however it ends. The file itself goes when
-// the lock is given up in order; one that a kill has left means nothing.
+// The lock that makes a run the only owner of its directory: an open-file-description lock (fcntl) on DIR/run.lock. The
+// kernel, or the server of a network file system, frees it when the process that holds it ends, however it ends. The
+// destructor removes the file; a file that a killed process has left behind locks nothing.
 class RunLock {
  public:
-  // Null if another process holds it. Makes the directory if there is none, and removes it again in the destructor
-  // if nothing was put in. DataError if the directory or file cannot be made. On a file system without locks it warns
-  // and holds nothing.
+  // Null if another process holds it. Makes the directory if it does not exist, and the destructor removes it if it is
+  // still empty. DataError if the directory or file cannot be made. On a file system without locks it warns and holds
+  // nothing.
   static std::unique_ptr<RunLock> try_take(const fs::path& directory);
   ~RunLock();
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  // For those who find the directory owned. If that cannot be written, it is still owned.
+  // Names the owner in the lock file, for describe_owner(). The lock holds even if this cannot be written.
   void write(const RunOwner& owner);
 
  private:
@@ -39,10 +39,10 @@ class RunLock {
       : path_(std::move(path)), file_(std::move(file)), made_(std::move(made)) {}
   fs::path path_;
   std::unique_ptr<File> file_;
-  std::vector<fs::path> made_;  // directories that were not there, outermost first
+  std::vector<fs::path> made_;  // directories that did not exist before, outermost first
 };
 
-// Who owns the directory, in words: "attempt 2, process 4711 on node7, job 1234, since 2026-01-31T12:00:00Z".
+// The owner of the directory in words: "attempt 2, process 4711 on node7, job 1234, since 2026-01-31T12:00:00Z".
 std::string describe_owner(const fs::path& directory);
 
 }  // namespace weft

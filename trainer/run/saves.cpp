@@ -51,7 +51,7 @@ void Saves::begin() {
   const bool best_is_there = found.back() == '1';
   if (best_is_there) committed_best_ = best_now();
   if (!best_is_there && state_.best_step >= 0 && job_.checkpoint.keep_best) {
-    log_info("the best checkpoint so far, {}, is not there: the next evaluation counts as the best", best.string());
+    log_info("the best checkpoint so far, {}, is missing: the next evaluation counts as the best", best.string());
     return_to_committed_best();
   }
   writer_.reserve(owned_arrays(setup_.parameters(), setup_.checkpoint_buffers()));
@@ -77,7 +77,7 @@ void Saves::check_space(bool evaluates) const {
     try {
       require_space(directory_.checkpoints(), one * static_cast<uint64_t>(copies),
                     fmt::format("{} more checkpoint{} of {} bytes ({} that checkpoint.keep_* keep, and one that is "
-                                "written before another goes)",
+                                "written before another is removed)",
                                 copies, copies == 1 ? "" : "s", one, kept));
     } catch (const DataError& error) {
       if (c.on_failure == OnFailure::Stop) throw;
@@ -94,7 +94,7 @@ bool Saves::due_by_clock() const {
 
 void Saves::start() {
   if (saved_step_ == state_.step) {
-    // Saved when a stop came before its evaluation, and found the best only now.
+    // A stop came before the evaluation of this step, which was saved without it and has turned out the best only now.
     if (!writer_.busy() && state_.best_step == state_.step) {
       committed_best_ = best_now();
     }
@@ -103,7 +103,7 @@ void Saves::start() {
   const Heartbeat::Scope saving(setup_.mesh().heartbeat(), RunPhase::Save);
   commit();
   const auto began = Clock::now();
-  // Replicas hold the same bits or something is badly wrong: better no checkpoint than one of a split run.
+  // If replicas hold different bits, a checkpoint of them is worth less than none.
   require_equal_replicas(setup_.parameters(), state_.step);
   header_.step = state_.step;
   header_.state = to_json(state_);
@@ -115,7 +115,8 @@ void Saves::start() {
   under_way_.stall = seconds_since(began);
 }
 
-// With what the device has measured until now: the fingerprint names it, and whoever resumes needs it.
+// The header with the algorithms that the device has measured so far: the fingerprint names them, and a run that
+// resumes needs them.
 CheckpointHeader Saves::header_now() const {
   CheckpointHeader header = header_;
   header.layout = setup_.mesh().layout();
@@ -153,8 +154,8 @@ void Saves::commit(bool last) {
   }
 }
 
-// Once a checkpoint is committed, old ones go: of the best, that which was committed before, unless this one is better.
-// state_ may by then name one that still has to be saved.
+// What is removed once the save under way is committed. The best that is kept is the one already committed, or this one
+// if it is better; by then state_ may name a best step that still has to be saved.
 std::function<void()> Saves::retention() const {
   const CheckpointConfig& c = job_.checkpoint;
   const int64_t best = under_way_.best.step == under_way_.step ? under_way_.step : committed_best_.step;
@@ -171,8 +172,8 @@ void Saves::committed(const SavedCheckpoint& saved) {
   reporter_.saved(under_way_.step, saved, under_way_.stall);
 }
 
-// The writer throws on every rank alike. A run that ends without its last save has lost what came since the one
-// before, so that is never passed over.
+// The writer throws the same on every rank. A run whose last save fails loses every step since the save before, so that
+// failure always ends it.
 void Saves::failed(const DataError& error, bool last) {
   saved_step_ = -1;
   if (last || job_.checkpoint.on_failure == OnFailure::Stop) throw error;

@@ -11,40 +11,40 @@
 
 namespace weft {
 
-// The checkpoints of a run: when one is due, its copy, its commit once every rank has written its part, which old ones
-// go, and what a failure leads to. One save is under way at a time, beside the steps. Every rank calls everything
-// alike.
+// Saves the checkpoints of a run: when one is due, its copy, its commit once every rank has written its part, which old
+// ones are removed, and what a failure leads to. At most one save is under way, beside the steps. Every rank makes the
+// same calls.
 class Saves {
  public:
-  // `header`: what every checkpoint of the run holds besides step, state and fingerprint. `state` is the run's; a save
-  // that fails changes what it calls the best step.
+  // `header`: what every checkpoint of the run holds besides step, state and fingerprint. `state` is the run's; a
+  // failed save changes its best step.
   Saves(const JobConfig& job, TrainingSetup& setup, const RunDirectory& directory, Reporter& reporter, RunState& state,
         CheckpointHeader header);
 
-  // The checkpoint that the run goes on from, if any: its step needs no save.
+  // Notes the checkpoint that the run resumes from, if any: its step needs no save.
   void resumed_from(const std::optional<fs::path>& checkpoint);
-  // Where the run's first weights came from (Beginning::init_from): every checkpoint's provenance says it.
+  // Records in every checkpoint's provenance where the run's first weights came from (Beginning::init_from).
   void begun_from(nlohmann::ordered_json init_from);
-  // Once the directory is this run's and its checkpoints are those that it goes on from: finds the place in the order
-  // of saves, and forgets a best step whose checkpoint is not there. Takes the memory of the copies. Starts the time of
-  // checkpoint.every_minutes.
+  // Called once the directory is this run's and holds no later checkpoints than the one it resumes from. Finds the next
+  // place in the order of saves, and forgets a best step whose checkpoint is missing. Allocates the memory of the
+  // copies. Starts the clock of checkpoint.every_minutes.
   void begin();
-  // Room for all that retention keeps, and one more, since the old goes only once the new is there. DataError on every
-  // rank (on_failure: stop) or a warning.
+  // Checks that the file system has room for everything that retention keeps and one checkpoint more, since an old one
+  // is removed only after its successor is committed. DataError on every rank (on_failure: stop) or a warning.
   void check_space(bool evaluates) const;
 
-  // By the clock of this rank; rank 0's decides.
+  // Whether a save is due by this rank's clock; only rank 0 has one.
   bool due_by_clock() const;
-  // Of the save under way: what this rank brings to the step's control all-reduce.
+  // What this rank brings to the step's control all-reduce about the save under way.
   SaveStates states() const { return writer_.states(); }
-  // After every step, with the sums of that: goes on with the save under way, if any, without waiting for it.
-  // `copy_wait_seconds`: that the step's update waited for its copy. Returns whether it is committed now.
+  // Called after every step with that step's sums: advances the save under way, if any, without waiting for it.
+  // `copy_wait_seconds`: how long the step's update waited for the copy. Returns whether the save is committed now.
   bool stepped(const SaveStates& sums, double copy_wait_seconds);
 
-  // Begins a save; waits for one that is under way first. Nothing if this step is saved already.
+  // Begins a save, after waiting for the one under way. Does nothing if this step is saved already.
   void start();
-  // Waits until the save under way, if any, is committed. `last`: the run ends with it, so its failure is the run's
-  // (see checkpoint.on_failure).
+  // Waits until the save under way, if any, is committed. `last`: the run ends with it, so that its failure is the
+  // run's whatever checkpoint.on_failure says.
   void commit(bool last = false);
   const CheckpointHeader& header() const { return header_; }
   const std::optional<fs::path>& last_checkpoint() const { return last_checkpoint_; }
@@ -67,16 +67,16 @@ class Saves {
   std::optional<fs::path> last_checkpoint_;
   std::chrono::steady_clock::time_point last_save_;
   struct Best {
-    int64_t step = -1;  // -1: none
+    int64_t step = -1;  // -1: no evaluation yet
     double loss = std::numeric_limits<double>::infinity();
     std::optional<double> score;
   };
   Best best_now() const;
-  Best committed_best_;  // the best step whose checkpoint is there: retention keeps it until a better one is committed
+  Best committed_best_;  // the best step with a checkpoint: retention keeps it until a better one is committed
   struct UnderWay {
     int64_t step = 0;
-    Best best;         // as the checkpoint says
-    double stall = 0;  // seconds that it has kept the run waiting
+    Best best;         // the best that the checkpoint's state names
+    double stall = 0;  // seconds that the run has waited for this save
   } under_way_;
 };
 

@@ -7,16 +7,16 @@
 
 namespace weft {
 
-// train.max_time: says when a start of the run must begin its last save to be done in time. It leaves room for twice
-// the longest step and save of this start; until a save has been timed, it counts as a minute, or a tenth of the limit
-// where that is less. The clock is this rank's own: what a rank finds goes through the control all-reduce.
+// train.max_time: decides when a start of the run must begin its last save to end in time. It leaves room for twice the
+// longest step and save of this start; until a save has been timed, it counts as a minute, or a tenth of the limit if
+// that is less. Each rank asks its own clock, and the control all-reduce tells all ranks of the first whose time is up.
 class TimeLimit {
  public:
-  // `seconds`: since this start of the run began.
+  // `seconds` returns the time since this start of the run began.
   TimeLimit(const std::optional<Duration>& limit, std::function<double()> seconds);
   bool up() const;
   void stepped(double seconds);
-  // A save begins; it is committed. One that fails is not timed.
+  // The time of a save is that between these two calls; a save that fails is not timed.
   void save_begun();
   void save_committed();
 

@@ -13,7 +13,7 @@ Validation::Validation(const JobConfig& job, std::shared_ptr<const Dataset> vali
   if (job.evaluation.translates()) translation_ = std::make_unique<TranslationEvaluation>(job, valid_);
 }
 
-// Again where ranks measured other algorithms meanwhile.
+// Repeats the evaluation if ranks have measured algorithms meanwhile, so that all of it is computed with the same ones.
 std::optional<ValidationReport> Validation::measure(const std::function<bool()>& give_up) {
   const EvaluationOptions options = validation_options(job_);
   ValidationReport report;

@@ -14,7 +14,7 @@ bool has_unagreed_algorithms(Context& context, const Communicator& world) {
 void agree_on_algorithms(Context& context, Communicator& world) {
   if (agree_tuned(context, gather_texts(world, newly_tuned(context))) == 0) return;
   log_info(
-      "not all ranks compute on one kind of device: each kind has algorithms of its own, and those of rank 0's are "
+      "ranks compute on different kinds of devices: each kind has its own algorithms, and those of rank 0's kind are "
       "kept");
 }
 

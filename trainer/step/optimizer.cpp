@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/step/optimizer.h"
 
-#include <cmath>
-
 #include "parallel/parameters/parameter_patterns.h"
+#include "trainer/step/rules/update_rule.h"
 
 namespace weft {
 
 Optimizer::Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config)
-    : context_(context), registry_(registry), config_(config) {
+    : context_(context), registry_(registry), config_(config), rule_(make_update_rule(config)) {
   const FlatLayout& layout = registry.layout();
   const std::vector<Pace> each = paces();
   for (size_t i = 0; i < layout.trained_owned; ++i) spans_.push_back(update_spans(layout.owned[i], each));
-  const auto add = [&](const char* name) { buffers_.push_back({name, registry.make_state()}); };
-  if (config.kind == OptimizerKind::Sgd) {
-    add("momentum");
-  } else {
-    add("moment1"), add("moment2");
-  }
+  for (const std::string& name : rule_->buffers()) buffers_.push_back({name, registry.make_state()});
 }
 
-void Optimizer::correct_bias(StepState& state, int64_t update) const {
-  state.bias_correction1 = 1 - std::pow(config_.beta1, static_cast<double>(update));
-  state.bias_correction2 = 1 - std::pow(config_.beta2, static_cast<double>(update));
-}
+Optimizer::~Optimizer() = default;
+
+void Optimizer::correct_bias(StepState& state, int64_t update) const { rule_->correct_bias(state, update); }
 
 std::vector<Optimizer::Pace> Optimizer::paces() const {
   std::vector<Pace> paces;
@@ -56,30 +49,14 @@ SharedUpdateSpans Optimizer::update_spans(const FlatRange& owned, const std::vec
 
 void Optimizer::update_range(size_t owned, const StepState& state) {
   const FlatRange& range = registry_.layout().owned[owned];
-  const auto piece = [&](const FlatBuffer& buffer) { return buffer.piece(range); };
-  const Tensor parameter = piece(registry_.master()), gradient = piece(registry_.reduced_gradient());
-  const Tensor compute = registry_.rounded_value(owned);
-  if (config_.kind == OptimizerKind::Sgd) {
-    sgd_update(context_, {.parameter = parameter,
-                          .gradient = gradient,
-                          .buffer = piece(buffers_[0].flat),
-                          .compute = compute,
-                          .spans = spans_[owned],
-                          .momentum = config_.momentum,
-                          .step = state});
-    return;
-  }
-  adam_update(context_, {.parameter = parameter,
-                         .gradient = gradient,
-                         .moment1 = piece(buffers_[0].flat),
-                         .moment2 = piece(buffers_[1].flat),
-                         .compute = compute,
-                         .spans = spans_[owned],
-                         .beta1 = config_.beta1,
-                         .beta2 = config_.beta2,
-                         .epsilon = config_.epsilon,
-                         .coupled = config_.kind == OptimizerKind::Adam,
-                         .step = state});
+  RangeUpdate update{.parameter = registry_.master().piece(range),
+                     .gradient = registry_.reduced_gradient().piece(range),
+                     .buffers = {},
+                     .compute = registry_.rounded_value(owned),
+                     .spans = spans_[owned],
+                     .step = state};
+  for (const NamedBuffer& buffer : buffers_) update.buffers.push_back(buffer.flat.piece(range));
+  rule_->update(context_, update);
 }
 
 void Optimizer::update(const StepState& state) {

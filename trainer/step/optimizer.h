@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "checkpoint/parameters.h"
@@ -9,35 +10,39 @@
 
 namespace weft {
 
-// Updates the master weights that this rank owns from their reduced gradients, and publishes them to the other
-// replicas range by range; what is frozen it passes over. Walks the registry once, at construction, into spans of one
-// weight decay and one rate.
+class UpdateRule;  // trainer/step/rules/update_rule.h
+
+// Updates the master weights that this rank owns from their reduced gradients, by the rule of the configured kind, and
+// publishes them to the other replicas range by range. Frozen parameters are left out. The constructor walks the
+// registry once and joins neighbours of one weight decay and one learning rate into spans.
 class Optimizer {
  public:
   // ConfigError if a pattern of config.groups matches no parameter.
   Optimizer(Context& context, ParameterRegistry& registry, const OptimizerConfig& config);
-  // Reads learning rate, clip, bias corrections and skip from the state; then refreshes the compute values. The caller
-  // has awaited what copies the state before (await_snapshots()).
+  ~Optimizer();
+  // Reads learning rate, clip, bias corrections and skip from the state; then refreshes the compute weights. The caller
+  // has awaited the snapshots that are being taken of the masters and moments (await_snapshots()).
   void update(const StepState& state);
-  // Sets the bias corrections for update number `update` (from 1; skipped steps do not count).
+  // Sets the bias corrections of the rule for update number `update`, from 1; skipped steps do not count.
   void correct_bias(StepState& state, int64_t update) const;
-  // Moments (moment1, moment2 or momentum), laid out as the parameters; of what this rank owns and trains.
+  // Optimizer state for the parameters that this rank owns and trains, in parameter order.
   const std::vector<NamedBuffer>& buffers() const { return buffers_; }
 
  private:
-  // How a parameter is updated: its weight decay, and the factor of its learning rate.
   struct Pace {
-    double decay = 0, rate = 1;
+    double decay = 0;  // weight decay
+    double rate = 1;   // multiplies the learning rate
     bool operator==(const Pace&) const = default;
   };
-  std::vector<Pace> paces() const;  // of each parameter
+  std::vector<Pace> paces() const;  // by parameter index
   SharedUpdateSpans update_spans(const FlatRange& owned, const std::vector<Pace>& paces) const;
   void update_range(size_t owned, const StepState& state);
 
   Context& context_;
   ParameterRegistry& registry_;
   OptimizerConfig config_;
-  std::vector<SharedUpdateSpans> spans_;  // of each owned range that is trained
+  std::unique_ptr<const UpdateRule> rule_;
+  std::vector<SharedUpdateSpans> spans_;  // by trained owned range
   std::vector<NamedBuffer> buffers_;
 };
 

@@ -12,16 +12,17 @@ ControlSums reduce_control(Communicator& world, const ControlSums& mine) {
   return std::bit_cast<ControlSums>(values);
 }
 
-StepTimes& StepTimes::operator+=(const StepTimes& other) {
+RankTimes& RankTimes::operator+=(const RankTimes& other) {
   busy += other.busy, data += other.data, wait += other.wait, exposed += other.exposed;
+  update += other.update, copy_wait += other.copy_wait;
   return *this;
 }
 
-RankTimes gather_times(Communicator& world, const StepTimes& mine) {
+TimesByRank gather_times(Communicator& world, const RankTimes& mine) {
   using Values = std::array<double, 4>;
   const Values values = {mine.busy, mine.data, mine.wait, mine.exposed};
   const std::vector<double> all = world.gather_host(values);
-  RankTimes times;
+  TimesByRank times;
   for (size_t at = 0; at < all.size(); at += values.size()) {
     times.busy.push_back(all[at]), times.data.push_back(all[at + 1]);
     times.wait.push_back(all[at + 2]), times.exposed.push_back(all[at + 3]);

@@ -9,10 +9,10 @@
 namespace weft {
 namespace {
 
-// A run over windows has the shape of its full steps and that of an epoch's last one.
+// A run over windows needs two: its full steps have one shape, the last step of an epoch may have another.
 constexpr size_t kMostShapes = 4;
 
-// Collectives go into the log until this ends.
+// Logs the collectives that are queued while it lives.
 class Logged {
  public:
   Logged(const Mesh& mesh, CollectiveLog& log) : mesh_(mesh) { mesh.log_into(&log); }
@@ -44,19 +44,20 @@ void StepGraph::launch() {
 StepGraphs::StepGraphs(Transformer& model) : model_(model), mirror_(model.context()) {}
 
 bool StepGraphs::take(uint64_t shape) {
-  if (gradients_.contains(shape)) return true;
-  if (gradients_.size() < kMostShapes) {
-    gradients_.try_emplace(shape);
-  } else if (!std::exchange(told_, true)) {
-    log_warning("train.graphs: steps have more than {} shapes; those of the others are not replayed", kMostShapes);
+  if (captured_.contains(shape)) return true;
+  if (captured_.size() < kMostShapes) {
+    captured_.try_emplace(shape);
+  } else if (!std::exchange(warned_too_many_shapes_, true)) {
+    log_warning("train.graphs: steps have more than {} shapes; steps of any further shape are not replayed",
+                kMostShapes);
   }
   return false;
 }
 
-StepCounts StepGraphs::gradients(uint64_t shape, std::vector<ModelBatch> micro, const StepState& state,
-                                 const QueueGradients& queue) {
-  Gradients& step = gradients_.at(shape);
-  model_.packed_weights().drop();  // as every forward pass that has a backward
+StepCounts StepGraphs::launch(uint64_t shape, std::vector<ModelBatch> micro, const StepState& state,
+                              const QueueStep& queue) {
+  CapturedStep& step = captured_.at(shape);
+  model_.packed_weights().drop();  // as every forward pass with a backward does
   if (step.graph) {
     feed(step, micro);
   } else {
@@ -69,7 +70,7 @@ StepCounts StepGraphs::gradients(uint64_t shape, std::vector<ModelBatch> micro, 
   return step.counts;
 }
 
-void StepGraphs::feed(const Gradients& captured, std::span<const ModelBatch> micro) const {
+void StepGraphs::feed(const CapturedStep& captured, std::span<const ModelBatch> micro) const {
   require<InternalError>(micro.size() == captured.inputs.size(), "{} micro-batches for a graph of {}", micro.size(),
                          captured.inputs.size());
   for (size_t i = 0; i < micro.size(); ++i) {

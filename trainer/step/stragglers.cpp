@@ -12,7 +12,7 @@ Spread spread_of(std::vector<double> values) {
   return {.min = values.front(), .median = values[(values.size() - 1) / 2], .max = values.back()};
 }
 
-void RankTimes::add(const RankTimes& other) {
+void TimesByRank::add(const TimesByRank& other) {
   const auto sum = [](std::vector<double>& into, const std::vector<double>& from) {
     into.resize(std::max(into.size(), from.size()));
     for (size_t i = 0; i < from.size(); ++i) into[i] += from[i];
@@ -23,12 +23,12 @@ void RankTimes::add(const RankTimes& other) {
   sum(exposed, other.exposed);
 }
 
-std::vector<StragglerWatch::Straggler> StragglerWatch::add(const RankTimes& times) {
+std::vector<StragglerWatch::Straggler> StragglerWatch::add(const TimesByRank& times) {
   window_.add(times);
   std::vector<double> load = window_.busy;
   for (size_t i = 0; i < load.size(); ++i) load[i] += window_.data[i];
   if (spread_of(load).max < least_seconds_) return {};
-  const RankTimes window = std::exchange(window_, {});
+  const TimesByRank window = std::exchange(window_, {});
   const double median = spread_of(load).median;
   const double median_data = spread_of(window.data).median;
   slow_windows_.resize(load.size());

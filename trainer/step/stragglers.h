@@ -6,26 +6,23 @@
 
 namespace weft {
 
-// Minimum, median and maximum of what the ranks report. The median of an even number is the lower of the middle two, so
-// that of two ranks the slower is compared with the faster.
+// Minimum, median and maximum of one value a rank. The median of an even number of values is the lower of the middle
+// two, so that of two ranks the slower is compared with the faster.
 struct Spread {
   double min = 0, median = 0, max = 0;
 };
 Spread spread_of(std::vector<double> values);
 
-// What the ranks of a job report for one step or a window of steps, by world rank, in seconds.
-struct RankTimes {
-  std::vector<double>
-      busy;  // the step without waiting in collectives: replicas in lockstep all take the same wall time
-  std::vector<double> data;     // waiting for the loader
-  std::vector<double> wait;     // waiting in collectives
-  std::vector<double> exposed;  // the rank, or its device, for gradients at the end of its backward
-  void add(const RankTimes& other);
+// The RankTimes (step_control.h) of all ranks for one step or a window of steps: seconds, by world rank.
+struct TimesByRank {
+  // Replicas in lockstep all take the same wall time, so `busy` leaves out what a rank waits for the others.
+  std::vector<double> busy, data, wait, exposed;
+  void add(const TimesByRank& other);
 };
 
 // Finds ranks that hold the others up: busy with work or waiting for data for more than 1.2 times the median of all
-// ranks, in 3 windows in a row. What comes in is put together into windows of `least_seconds` of the busiest rank,
-// since over a few milliseconds every rank is slow now and then.
+// ranks, in 3 windows in a row. Steps are joined into windows of `least_seconds` of the busiest rank, since over a few
+// milliseconds every rank is slow now and then.
 class StragglerWatch {
  public:
   static constexpr double kFactor = 1.2;
@@ -34,17 +31,17 @@ class StragglerWatch {
 
   struct Straggler {
     int rank = 0;
-    double times = 0;      // of the median
+    double times = 0;      // its time over the median's
     bool by_data = false;  // waiting for data makes the larger part of the difference
   };
-  // If a window is full: its stragglers that were not reported yet. One is reported again only after a window in which
-  // it kept up.
-  std::vector<Straggler> add(const RankTimes& times);
+  // Returns the stragglers that a full window shows for the first time. A rank is reported again only after a window in
+  // which it kept up.
+  std::vector<Straggler> add(const TimesByRank& times);
 
  private:
   double least_seconds_;
-  RankTimes window_;
-  std::vector<int> slow_windows_;  // in a row, by rank
+  TimesByRank window_;
+  std::vector<int> slow_windows_;  // slow windows in a row, by rank
 };
 
 }  // namespace weft

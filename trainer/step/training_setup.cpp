@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "checkpoint/attachments.h"
-#include "data/tokenizer/tokenizer.h"
 #include "job/dataset_checks.h"
 #include "kernels/device/tuning.h"
 #include "parallel/agree.h"
@@ -31,7 +30,9 @@ TrainingData open_training_data(const JobConfig& job, Communicator& world) {
   check_answers(job, *data.train);
   check_validation_text(job, data.valid.get());
   if (data.valid) check_validation(job, *data.valid, world.rank() == 0);
-  data.tokenizers = tokenizer_attachments(*data.train->load_source_tokenizer(), *data.train->load_target_tokenizer());
+  data.source_tokenizer = data.train->load_source_tokenizer();
+  data.target_tokenizer = data.train->load_target_tokenizer();
+  data.tokenizers = tokenizer_attachments(*data.source_tokenizer, *data.target_tokenizer);
   data.plan = make_batch_plan(job.batch, *data.train, static_cast<uint64_t>(job.seed));
   data.reader = make_reader(data.train, {.document_mask = job.data.document_mask});
   return data;
@@ -50,10 +51,10 @@ void freeze(ParameterRegistry& registry, const std::vector<std::string>& pattern
 TrainingSetup::TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies)
     : context_(context), mesh_(mesh) {
   if (job.train.tf32 && context.device().kind == DeviceKind::Cpu) {
-    log_warning("train.tf32 changes nothing here: the CPU multiplies fp32 as it is");
+    log_warning("train.tf32 is ignored: the CPU multiplies in full fp32");
   }
   if (job.train.graphs && context.device().kind == DeviceKind::Cpu) {
-    log_warning("train.graphs changes nothing here: the CPU has none");
+    log_warning("train.graphs is ignored: CUDA graphs need a CUDA device");
   }
   set_products(context, job.train.products());
   choose_attention(context, job.train.attention);
@@ -93,8 +94,8 @@ void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const Jo
   const auto began = std::chrono::steady_clock::now();
   const auto does_not_fit = [&] {
     return ConfigError(
-        fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} "
-                    "tokens); {} bytes of tensors were in use at most",
+        fmt::format("rank {}: there is not enough memory for the largest step of epoch {} (step {}, {} tokens); {} "
+                    "bytes of tensors were in use at most",
                     mesh.world().rank(), epoch, largest.step_in_epoch, largest.tokens(), memory.use().peak),
         "lower batch.micro_batch_tokens, or set train.recompute: block");
   };

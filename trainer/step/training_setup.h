@@ -7,6 +7,7 @@
 
 #include "data/batches/loader.h"
 #include "data/dataset/dataset.h"
+#include "data/tokenizer/tokenizer.h"
 #include "job/job.h"
 #include "model/transformer.h"
 #include "trainer/step/training_step.h"
@@ -16,20 +17,21 @@ namespace weft {
 // What a job trains on: its prepared dataset, opened and checked against the job.
 struct TrainingData {
   std::shared_ptr<const Dataset> train;
-  std::shared_ptr<const Dataset> valid;  // null if there is no such split
+  std::shared_ptr<const Dataset> valid;  // null if the dataset has no such split
   std::shared_ptr<const BatchPlan> plan;
-  std::shared_ptr<const SequenceReader> reader;                 // of what the plan takes of `train`
+  std::shared_ptr<const SequenceReader> reader;  // reads the plan's sequences from `train`
+  std::shared_ptr<const Tokenizer> source_tokenizer, target_tokenizer;
   std::vector<std::pair<std::string, std::string>> tokenizers;  // file name and text, as checkpoints carry them
 };
-// ConfigError or DataError, on all ranks, if the dataset is missing, damaged, or does not fit the job. The ranks check
-// the shards together, each its share; what a rank reads it opens when it comes to it. Collective.
+// ConfigError or DataError, on all ranks, if the dataset is missing, damaged, or does not fit the job. The ranks divide
+// the checks of the shards; each opens a shard when it first reads it. Collective.
 TrainingData open_training_data(const JobConfig& job, Communicator& world);
 
-// What trains a job on one rank: the model with its parameters allocated (their values are not set), the optimizer and
-// the step. The dry run of `weft plan`, `weft bench` and the trainer all use this one.
+// The parts that train a job on one rank: the model with its parameters allocated (their values are not set), the
+// optimizer and the step. The dry run of `weft plan`, `weft bench` and the trainer all use it.
 class TrainingSetup {
  public:
-  // ConfigError if a pattern of the job (train.freeze, optimizer.groups, lora.targets) names nothing of the model.
+  // ConfigError if a pattern of the job (train.freeze, optimizer.groups, lora.targets) matches nothing in the model.
   TrainingSetup(Context& context, Mesh& mesh, const JobConfig& job, const Vocabularies& vocabularies);
 
   Transformer& model() { return *model_; }
@@ -37,7 +39,7 @@ class TrainingSetup {
   TrainingStep& step() { return *step_; }
   Context& context() { return context_; }
   Mesh& mesh() { return mesh_; }
-  // Bytes of moments that this rank holds.
+  // Bytes of optimizer state that this rank holds.
   size_t optimizer_bytes() const { return optimizer_bytes_; }
   // Master weights and moments: what checkpoints store.
   std::vector<NamedBuffer> checkpoint_buffers() const;
@@ -51,13 +53,13 @@ class TrainingSetup {
   size_t optimizer_bytes_ = 0;
 };
 
-// This rank's share of the steps of `plan` from `start` on.
+// Loads this rank's share of the steps of `plan`, beginning at `start`.
 Loader make_loader(const JobConfig& job, const Mesh& mesh, std::shared_ptr<const BatchPlan> plan,
                    std::shared_ptr<const SequenceReader> reader, Position start = {});
 
-// The step of `epoch` that needs most memory comes first, so that a run that cannot do it ends in its first seconds
-// and not after hours: forward and backward once, without a trace in weights, moments, random numbers or counts.
-// ConfigError with what to change if memory does not suffice. Collective.
+// Runs forward and backward of the step of `epoch` that needs most memory, so that a run that cannot do it ends in its
+// first seconds and not after hours. Weights, moments, random numbers and counts stay as they are. ConfigError naming
+// the keys to change if memory does not suffice. Collective.
 void probe_largest_step(TrainingSetup& setup, const TrainingData& data, const JobConfig& job, int64_t epoch);
 
 }  // namespace weft

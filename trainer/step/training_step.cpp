@@ -80,8 +80,8 @@ void TrainingStep::send(std::vector<Ahead> uploads) {
   }
 }
 
-// Each micro-batch is uploaded while the one before it computes.
-StepCounts TrainingStep::gradients(const StepBatches& batches, const StepState& state, const StepBatches* next) {
+// A micro-batch is uploaded while the one before it computes.
+StepCounts TrainingStep::run_eagerly(const StepBatches& batches, const StepState& state, const StepBatches* next) {
   std::vector<Ahead> following;
   const auto begin = [&](size_t i) {
     ModelBatch micro = take(batches, i);
@@ -93,27 +93,27 @@ StepCounts TrainingStep::gradients(const StepBatches& batches, const StepState& 
     return micro;
   };
   const auto end = [&] { send(std::exchange(following, {})); };
-  return queue_gradients({.mine = batches.micro.size(), .most = batches.most_micro, .begin = begin, .end = end}, state);
+  return accumulate_gradients({.mine = batches.micro.size(), .most = batches.most_micro, .begin = begin, .end = end},
+                              state);
 }
 
-// All micro-batches are there before the graph is launched; those of the next step are uploaded while it runs.
-StepCounts TrainingStep::replayed_gradients(const StepBatches& batches, const StepState& state,
-                                            const StepBatches* next) {
+// The graph needs all micro-batches before it is launched; those of the next step are uploaded while it runs.
+StepCounts TrainingStep::run_as_graph(const StepBatches& batches, const StepState& state, const StepBatches* next) {
   std::vector<ModelBatch> micro;
   for (size_t i = 0; i < batches.micro.size(); ++i) micro.push_back(take(batches, i));
   std::vector<Ahead> following;
   for (size_t i = 0; next && i < next->micro.size(); ++i) prepare(*next, i, following);
-  const StepCounts counts = graphs_->gradients(
+  const StepCounts counts = graphs_->launch(
       batches.shape, std::move(micro), state, [&](std::span<const ModelBatch> inputs, const StepState& mirrored) {
         const auto begin = [&](size_t i) { return inputs[i]; };
-        return queue_gradients({.mine = inputs.size(), .most = batches.most_micro, .begin = begin, .end = [] {}},
-                               mirrored);
+        return accumulate_gradients({.mine = inputs.size(), .most = batches.most_micro, .begin = begin, .end = [] {}},
+                                    mirrored);
       });
   send(std::move(following));
   return counts;
 }
 
-// Runs what waits for the gradients of other replicas.
+// Times `work`, in which the device waits for the gradients of other replicas.
 template <class Work>
 void TrainingStep::waiting(Work&& work) {
   if (waits_) waits_->start();
@@ -121,14 +121,14 @@ void TrainingStep::waiting(Work&& work) {
   if (waits_) waits_->stop();
 }
 
-StepCounts TrainingStep::queue_gradients(const MicroBatches& batches, const StepState& state) {
+StepCounts TrainingStep::accumulate_gradients(const MicroBatches& batches, const StepState& state) {
   Context& context = model_.context();
   fill(context, sums_, 0);
   const LossSums loss{.loss = sums_.slice(0, 1), .nll = sums_.slice(1, 2)};
   StepCounts counts;
   buckets_.begin_step();
   if (waits_) waits_->reset();
-  // Replicas that divide their gradients reduce after every micro-batch, one that has fewer with the others.
+  // Replicas that divide their gradients reduce after every micro-batch; one with fewer micro-batches joins in.
   const size_t rounds = std::max(batches.mine, static_cast<size_t>(batches.most));
   for (size_t i = 0; i < rounds; ++i) {
     buckets_.begin_micro_batch(i + 1 == batches.mine);
@@ -145,7 +145,7 @@ StepCounts TrainingStep::queue_gradients(const MicroBatches& batches, const Step
     tape.backward();
     batches.end();
     waiting([&] { buckets_.end_micro_batch(); });
-    counts.rows += (micro.source ? micro.source->count() : 0) + micro.input->count();
+    counts.tokens += (micro.source ? micro.source->count() : 0) + micro.input->count();
   }
   waiting([&] { counts.exposed = buckets_.finish(); });
   square_sum(context, {.parts = counted_gradients_, .out = sums_.slice(2, 3)});
@@ -155,51 +155,49 @@ StepCounts TrainingStep::queue_gradients(const MicroBatches& batches, const Step
 void TrainingStep::probe_largest_step(const StepBatches& batches) {
   StepState state;
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
-  gradients(batches, state, &batches);
+  run_eagerly(batches, state, &batches);
   ahead_.clear();
 }
 
 StepReport TrainingStep::report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
-                                StepTimes times, const StepRequests& requests) {
+                                const RankTimes& times, const StepRequests& requests) {
   Context& context = model_.context();
   Mesh& mesh = model_.parameters().mesh();
   mesh.settle();
   std::array<double, 3> sums{};
   download(context, sums_, std::span<double>(sums));
-  if (waits_) times.exposed = waits_->take();
-  const double copy_wait = copies_ ? copies_->take() : 0;
+  StepReport report{.outcome = {}, .times = times, .activation_bytes = counts.activation_bytes};
+  if (waits_) report.times.exposed = waits_->take();
+  if (copies_) report.times.copy_wait = copies_->take();
   const double mine = mesh.first_of_replica() ? 1 : 0;  // the shards of a replica see the same tokens
   const ControlSums control =
       reduce_control(mesh.world(), {.loss = mine * sums[0],
                                     .nll = mine * sums[1],
-                                    .tokens = mine * static_cast<double>(counts.rows),
+                                    .tokens = mine * static_cast<double>(counts.tokens),
                                     .squared_norm = sums[2],
                                     .stop_asked = requests.stop_asked ? 1.0 : 0.0,
                                     .save = requests.save,
                                     .save_due = requests.save_due ? 1.0 : 0.0,
                                     .unagreed = has_unagreed_algorithms(context, mesh.world()) ? 1.0 : 0.0});
-  StepReport report;
-  report.gradient_norm = std::sqrt(control.squared_norm);
-  report.loss = control.loss * state.inverse_divisor;
-  report.nll = control.nll * state.inverse_divisor;
-  report.rows = static_cast<int64_t>(control.tokens);
-  report.stop = control.stop_asked > 0;
-  report.save = control.save;
-  report.save_due = control.save_due > 0;
-  report.unagreed = control.unagreed > 0;
-  report.target_tokens = batches.step_target_tokens;
-  report.activation_bytes = counts.activation_bytes;
-  report.copy_wait_seconds = copy_wait;
-  report.times = times;
-  report.skipped = !std::isfinite(report.gradient_norm) || !std::isfinite(report.loss);
+  StepOutcome& outcome = report.outcome;
+  outcome.gradient_norm = std::sqrt(control.squared_norm);
+  outcome.loss = control.loss * state.inverse_divisor;
+  outcome.nll = control.nll * state.inverse_divisor;
+  outcome.tokens = static_cast<int64_t>(control.tokens);
+  outcome.stop = control.stop_asked > 0;
+  outcome.save = control.save;
+  outcome.save_due = control.save_due > 0;
+  outcome.unagreed = control.unagreed > 0;
+  outcome.target_tokens = batches.step_target_tokens;
+  outcome.skipped = !std::isfinite(outcome.gradient_norm) || !std::isfinite(outcome.loss);
   return report;
 }
 
 StepReport TrainingStep::compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                                  const StepRequests& requests, const StepBatches* next) {
-  // Before the graphs are asked: what they know is the same on all ranks.
+  // take() notes the shape even if this rank times its operations: all ranks' graphs must have met the same shapes.
   const bool replayed = graphs_ && graphs_->take(batches.shape) && !model_.context().timed();
-  const StepCounts counts = replayed ? replayed_gradients(batches, state, next) : gradients(batches, state, next);
+  const StepCounts counts = replayed ? run_as_graph(batches, state, next) : run_eagerly(batches, state, next);
   const Time before_reduce = timer.read();
   timer.restart();
   const double waited = before_reduce.waited + post_reduce_time_.waited;
@@ -209,7 +207,7 @@ StepReport TrainingStep::compute(const StepBatches& batches, const StepState& st
                             .wait = waited,
                             .exposed = counts.exposed},
                            requests);
-  step.replayed = replayed;
+  step.outcome.replayed = replayed;
   return step;
 }
 
@@ -218,23 +216,25 @@ StepReport TrainingStep::run(const StepBatches& batches, StepState state, int64_
   state.inverse_divisor = 1.0 / static_cast<double>(std::max<int64_t>(batches.step_target_tokens, 1));
   Timer timer(model_.parameters().mesh());
   StepReport step = compute(batches, state, timer, data_seconds, requests, next);
-  while (step.unagreed) {
+  while (step.outcome.unagreed) {
     agree_on_algorithms(model_.context(), model_.parameters().mesh().world());
     timer.restart();
     step = compute(batches, state, timer, data_seconds, requests, next);
   }
-  state.skip = step.skipped;
-  state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (step.gradient_norm + 1e-6)) : 1.0;
+  const StepOutcome& outcome = step.outcome;
+  state.skip = outcome.skipped;
+  state.clip = options_.clip_norm > 0 ? std::min(1.0, options_.clip_norm / (outcome.gradient_norm + 1e-6)) : 1.0;
   optimizer_.correct_bias(state, updates + 1);
-  step.copy_wait_seconds += await_copies();
+  step.times.copy_wait += await_copies();
   update(state);
-  if (!step.skipped) ++updates;
+  if (!outcome.skipped) ++updates;
   post_reduce_time_ = timer.read();
-  step.update_seconds = post_reduce_time_.passed - post_reduce_time_.waited;
+  step.times.update = post_reduce_time_.passed - post_reduce_time_.waited;
   return step;
 }
 
-// The copy of a save under way is made of what the update changes. Returns the host's wait; a device's is read later.
+// The update changes what a save under way is copying. Returns the seconds that the host waited; a device's wait is
+// read with the next step.
 double TrainingStep::await_copies() {
   const auto began = std::chrono::steady_clock::now();
   if (copies_) copies_->start();

@@ -22,31 +22,32 @@ struct StepOptions {
   double label_smoothing = 0;
   double clip_norm = 0;  // 0: gradients are not clipped
   Recompute recompute = Recompute::None;
-  bool graphs = false;  // steps are captured and replayed, on a device that has graphs
+  bool graphs = false;  // steps are captured and replayed if the device has graphs
 };
 StepOptions step_options(const JobConfig& job);
 
 // The key of a step's dropout masks: a function of the job's seed and the step alone.
 uint64_t dropout_key(int64_t seed, int64_t step);
 
-// What all ranks know after the one control all-reduce of a step.
-struct StepReport {
+// What all ranks know of a step after its one control all-reduce.
+struct StepOutcome {
   double loss = 0;            // mean over the step's target tokens, label smoothing included, nats
-  double nll = 0;             // the same without smoothing
-  int64_t target_tokens = 0;  // of the whole step
-  int64_t rows = 0;           // source and target rows of the whole step
+  double nll = 0;             // the same mean without smoothing, nats
+  int64_t target_tokens = 0;  // the tokens that the loss is the mean over
+  int64_t tokens = 0;         // source and target tokens
   double gradient_norm = 0;   // before clipping
   bool replayed = false;      // forward and backward were launched as a graph
-  bool skipped = false;       // loss or norm was not finite somewhere: nothing changed
+  bool skipped = false;       // loss or norm was not finite on some rank: nothing changed
   bool stop = false;          // some rank was asked to stop
-  SaveStates save;            // of the save under way, summed over the ranks
+  SaveStates save;            // ranks by how far they are with the save under way
   bool save_due = false;      // by rank 0's clock
-  bool unagreed = false;      // ranks may have computed with other algorithms: the step is to be done again
-  StepTimes times;            // of this rank, for this step's forward and backward and the last step's update
-  double update_seconds = 0;  // of this rank: gradient norm and update, without waiting for others
-  // That an update waited for the copy of a save: this one's, or on a device the last one's.
-  double copy_wait_seconds = 0;
-  size_t activation_bytes = 0;  // of this rank: the most that a micro-batch's forward pass left for its backward
+  bool unagreed = false;      // ranks may have computed with different algorithms: the step has to be repeated
+};
+
+struct StepReport {
+  StepOutcome outcome;
+  RankTimes times;              // this rank's
+  size_t activation_bytes = 0;  // this rank's: the most that a micro-batch's forward pass left for its backward
 };
 
 // What a rank brings to the control all-reduce besides its sums.
@@ -62,33 +63,34 @@ class TrainingStep {
  public:
   TrainingStep(Transformer& model, Optimizer& optimizer, const StepOptions& options);
   ~TrainingStep();
-  // state.learning_rate and dropout_key are the caller's; the rest is set here. `updates` counts the updates done
-  // so far and goes up unless the step is skipped. `next`, where it is there already, is the step of the next run():
-  // its first micro-batch is uploaded while the last of this one computes. Forward and backward are done again where
-  // ranks have measured algorithms meanwhile (trainer/step/agreed_algorithms.h).
+  // The caller sets state.learning_rate and dropout_key; run() sets the rest. `updates` counts the updates so far and
+  // rises unless the step is skipped. `next` is the step of the next run(), if it has been read: its first micro-batch
+  // is uploaded while the last of this step computes. If ranks have measured algorithms meanwhile, forward and backward
+  // are repeated (trainer/step/agreed_algorithms.h).
   StepReport run(const StepBatches& batches, StepState state, int64_t& updates, double data_seconds,
                  const StepRequests& requests, const StepBatches* next = nullptr);
-  // Forward and backward of `batches` as run() does them, and no more: no update, and gradients that the next step
-  // overwrites. Collective over dp, as run() is.
+  // Runs forward and backward of `batches` as run() does, without an update; the next step overwrites the gradients.
+  // Collective over dp, as run() is.
   void probe_largest_step(const StepBatches& batches);
 
  private:
-  // Forward and backward of a step, the sums over dp and the squared norm; leaves what report() reads in sums_. Either
+  // Forward and backward of a step, the sums over dp and the squared norm; what report() reads is left in sums_. Either
   // operation by operation, or as a graph.
-  StepCounts gradients(const StepBatches& batches, const StepState& state, const StepBatches* next);
-  StepCounts replayed_gradients(const StepBatches& batches, const StepState& state, const StepBatches* next);
-  // Where the micro-batches of a step come from: begin() is called before one is queued, end() after.
+  StepCounts run_eagerly(const StepBatches& batches, const StepState& state, const StepBatches* next);
+  StepCounts run_as_graph(const StepBatches& batches, const StepState& state, const StepBatches* next);
+  // The micro-batches of a step: begin() returns one before it is queued, end() is called after its backward.
   struct MicroBatches {
     size_t mine = 0;
-    int64_t most = 0;  // of a rank
+    int64_t most = 0;  // on any rank
     std::function<ModelBatch(size_t)> begin;
     std::function<void()> end;
   };
-  StepCounts queue_gradients(const MicroBatches& batches, const StepState& state);
+  // Queues forward, backward and reductions of all micro-batches.
+  StepCounts accumulate_gradients(const MicroBatches& batches, const StepState& state);
   double await_copies();
   void update(const StepState& state);
 
-  // A micro-batch that is on its way to the device while the ones before it compute.
+  // A micro-batch on its way to the device while those before it compute.
   struct Ahead {
     int64_t epoch = 0, step_in_epoch = 0;
     size_t micro = 0;
@@ -98,20 +100,20 @@ class TrainingStep {
     }
   };
   ModelBatch take(const StepBatches& batches, size_t micro);
-  // Takes the memory of a micro-batch that is not yet on its way, to be sent later.
+  // Takes the memory of a micro-batch that is not yet on its way; send() uploads it later.
   void prepare(const StepBatches& batches, size_t micro, std::vector<Ahead>& uploads);
   void send(std::vector<Ahead> uploads);
   class Timer;
-  // All of the step but its update: what no other call sees before the update is done.
+  // The step up to its update. It can be repeated, since only the update makes use of its gradients.
   StepReport compute(const StepBatches& batches, const StepState& state, Timer& timer, double data_seconds,
                      const StepRequests& requests, const StepBatches* next);
   template <class Work>
   void waiting(Work&& work);
   // The control point: reads the device, once, and does the control all-reduce.
-  StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts, StepTimes times,
-                    const StepRequests& requests);
+  StepReport report(const StepBatches& batches, const StepState& state, const StepCounts& counts,
+                    const RankTimes& times, const StepRequests& requests);
 
-  // Seconds that passed, and those of them in which collectives kept this rank waiting.
+  // Seconds that passed, and the part of them that this rank waited in collectives.
   struct Time {
     double passed = 0, waited = 0;
   };
@@ -120,13 +122,13 @@ class TrainingStep {
   Optimizer& optimizer_;
   StepOptions options_;
   GradientBuckets buckets_;
-  std::unique_ptr<DeviceStopwatch> waits_;   // for gradients, where the device waits and not the host
-  std::unique_ptr<DeviceStopwatch> copies_;  // for those of saves, likewise
+  std::unique_ptr<DeviceStopwatch> waits_;   // the device's waits for gradients; null: the host waits
+  std::unique_ptr<DeviceStopwatch> copies_;  // the device's waits for checkpoint copies; null: the host waits
   std::vector<Tensor> counted_gradients_;
   Tensor sums_;                         // f64[3]: loss, nll, squared norm of the step
   std::vector<Ahead> ahead_;            // sent
   std::unique_ptr<StepGraphs> graphs_;  // null: every operation is queued by itself
-  Time post_reduce_time_;               // of the last step, after its control all-reduce was begun
+  Time post_reduce_time_;               // the last step's, from its control all-reduce to its end
 };
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What readers of metrics.jsonl may rely on, whatever killed the writer.
+// Readers of metrics.jsonl may rely on this, whatever has killed the writer.
 #include "trainer/run/metrics.h"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(Metrics, LaterAttemptsSupersedeFromTheStepTheyWentOnFrom) {
   const Scratch scratch;
   write_steps(scratch.path(), 0, {1, 2, 3, 4, 5, 6});
   {
-    // Restored at step 3, and told less often: the first attempt's 4 is not of this run any more.
+    // The attempt resumes at step 3 and writes fewer lines: the first attempt's step 4 is superseded.
     MetricsLog log(scratch.path(), "run", 1);
     log.write("start", 3, {});
     log.write("train", 5, {{"loss", 105.0}});
@@ -95,7 +95,7 @@ TEST(Metrics, LaterAttemptsSupersedeFromTheStepTheyWentOnFrom) {
   EXPECT_EQ(steps_of(lines), (std::vector<int64_t>{1, 2, 3, 5, 8}));
   EXPECT_EQ(lines[2]["attempt"], 0);
   EXPECT_EQ(lines[3]["attempt"], 1);
-  // An attempt that is killed before its first line has superseded all the same.
+  // An attempt that is killed before its first line supersedes earlier ones all the same.
   MetricsLog(scratch.path(), "run", 2).write("start", 2, {});
   EXPECT_EQ(steps_of(read_metrics(scratch.path(), "train")), (std::vector<int64_t>{1, 2}));
   EXPECT_EQ(next_attempt(scratch.path()), 3);

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-// Of two ranks, one of which waits; a line every four steps and one after the last of ten.
+// One of two ranks waits. Lines are written every four steps and after the last of ten.
 TEST(Reporter, GathersTimesOnlyForALineOfMetrics) {
   const test::Scratch scratch;
   test::SmallRun run(scratch);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps a run from being begun for ever, and from overrunning its time.
+// train.max_restarts ends a run that is restarted without progress, and train.max_time one that would overrun its time.
 #include "trainer/run/restarts.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(Restarts, InVainAreCountedAndThenRefused) {
     FAIL() << "a third restart at the same step";
   } catch (const NoProgressError& error) {
     EXPECT_EQ(static_cast<int>(error.code()), 7);
-    EXPECT_NE(std::string(error.what()).find("2 restarts in a row came to no checkpoint later than step 30"),
+    EXPECT_NE(std::string(error.what()).find("2 restarts in a row saved no checkpoint later than step 30"),
               std::string::npos)
         << error.what();
     EXPECT_NE(error.hint().find("restarts.json"), std::string::npos);
@@ -47,22 +47,22 @@ TEST(Restarts, AreNotCountedUnlessAsked) {
   }
 }
 
-// Dies after step 7, each time: the checkpoint of step 3 is committed by then, since the save of step 6 waits for that,
-// and step 6's is not.
+// The run dies after step 7 each time. The checkpoint of step 3 is committed by then, since the save of step 6 waits
+// for it, and step 6's is not.
 TEST(Restarts, ARunThatDiesAtTheSameStepIsNotBegunForEver) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().train.max_restarts = 1;
   const auto die = [](int64_t step) { require<DeviceError>(step != 7, "it broke"); };
   const auto start = [&] { return error_of([&] { run.train({}, {}, die); }); };
-  EXPECT_EQ(start(), "it broke");  // began at step 0
-  EXPECT_EQ(start(), "it broke");  // at step 3: that was progress
-  EXPECT_EQ(start(), "it broke");  // the restart that may be
+  EXPECT_EQ(start(), "it broke");  // begins at step 0
+  EXPECT_EQ(start(), "it broke");  // begins at step 3, which is progress
+  EXPECT_EQ(start(), "it broke");  // the one restart that is allowed
   EXPECT_THROW(run.train({}, {}, die), NoProgressError);
-  EXPECT_NE(start().find("1 restarts in a row came to no checkpoint later than step 3"), std::string::npos);
+  EXPECT_NE(start().find("1 restarts in a row saved no checkpoint later than step 3"), std::string::npos);
   run.job().train.max_restarts = 2;
   EXPECT_EQ(run.train().step, 8);
-  EXPECT_EQ(run.train().step, 8);  // nothing to do is no start
+  EXPECT_EQ(run.train().step, 8);  // a start with nothing left to do is not counted
 }
 
 TEST(TimeLimit, LeavesRoomForTwoStepsAndSaves) {
@@ -83,7 +83,7 @@ TEST(TimeLimit, LeavesRoomForTwoStepsAndSaves) {
   EXPECT_FALSE(limit.up());
   now = 950;
   EXPECT_TRUE(limit.up());
-  limit.save_committed();  // of no save
+  limit.save_committed();  // no save was begun
   EXPECT_TRUE(limit.up());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks verify what they read, and agree: what is damaged for one of them is passed over by all.
+// Each rank verifies what it reads, and all ranks pass over a checkpoint that is damaged for one of them.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ using namespace test;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Two replicas that divide the optimizer's state: each reads its own moments, and nobody else's.
+// Two replicas divide the optimizer's state: each reads only its own moments.
 class ResumeDamage : public testing::Test {
  protected:
   void SetUp() override {
@@ -32,7 +32,7 @@ class ResumeDamage : public testing::Test {
       EXPECT_EQ(trainer.run(choice).step, 12);
     });
   }
-  // Turns a bit of what rank 1 alone reads: its part of a moment.
+  // Flips bits that only rank 1 reads: its part of a moment.
   void damage(int64_t step) const {
     const CheckpointManifest manifest = read_checkpoint_manifest(run_.checkpoint(step));
     const auto index = read_index(run_.checkpoint(step), manifest.files.at(1));
@@ -40,7 +40,7 @@ class ResumeDamage : public testing::Test {
     ASSERT_NE(moment, index->arrays.end());
     flip_bits(run_.checkpoint(step) / manifest.files[1].name, moment->offset, 4);
   }
-  int64_t went_on_from() const { return read_metrics(run_.directory(), "start").back()["step"].get<int64_t>(); }
+  int64_t resumed_step() const { return read_metrics(run_.directory(), "start").back()["step"].get<int64_t>(); }
 
   const Scratch scratch_;
   SmallRun run_{scratch_};
@@ -51,18 +51,18 @@ TEST_F(ResumeDamage, WhatOneRankCannotReadIsPassedOverByAll) {
   fs::remove_all(run_.checkpoint(12));
   damage(9);
   train();
-  EXPECT_EQ(went_on_from(), 6);
+  EXPECT_EQ(resumed_step(), 6);
   EXPECT_EQ(tensor_hashes(run_.checkpoint(12)), undamaged_);
 }
 
-// Nothing is left to do, says the newest; but it is damaged, so there is.
+// By the newest checkpoint the run is over; but it is damaged, so that a step is left to do.
 TEST_F(ResumeDamage, TheEndOfARunIsVerifiedToo) {
   damage(12);
   train();
-  EXPECT_EQ(went_on_from(), 9);
+  EXPECT_EQ(resumed_step(), 9);
   EXPECT_EQ(tensor_hashes(run_.checkpoint(12)), undamaged_);
   train();
-  EXPECT_EQ(went_on_from(), 9);  // now there is nothing left to do
+  EXPECT_EQ(resumed_step(), 9);  // nothing is left to do
 }
 
 TEST_F(ResumeDamage, OneThatWasAskedForIsRefusedByAll) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run that goes on says, refuses and stores.
+// What a run that resumes reports, refuses and stores.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -45,7 +45,7 @@ TEST(ResumeChanges, OverrideNamesKeysOrSections) {
   EXPECT_EQ(keys_of(changes.harmless), std::vector<std::string>{"log.every_steps"});
   EXPECT_EQ(keys_of(changes.allowed), (std::vector<std::string>{"batch.sequences", "schedule.warmup_steps"}));
   EXPECT_EQ(keys_of(changes.refused), std::vector<std::string>{"schedule.learning_rate"});
-  EXPECT_FALSE(overrides(now, "schedule.initial_learning_rate"));  // begins alike, but is another key
+  EXPECT_FALSE(overrides(now, "schedule.initial_learning_rate"));  // a longer key with the same beginning
 }
 
 TEST(Fingerprint, DifferencesAreNamedAndAnOlderOneLacksNames) {
@@ -97,7 +97,7 @@ TEST(StoredJob, OldFormsMeanWhatTheyMeant) {
 
 class Resume : public testing::Test {
  protected:
-  // A run of 8 steps, and the directory of another that holds its checkpoint of step 3 alone.
+  // A run of 8 steps, and the directory of another run that holds only its checkpoint of step 3.
   void SetUp() override {
     straight_.train();
     stopped_.job() = straight_.job();
@@ -161,7 +161,7 @@ TEST_F(Resume, AChangedScheduleBatchOrLengthIsRefusedAndNothingIsTouched) {
 }
 
 TEST_F(Resume, OtherBatchesGoOnAfterTheSameShareOfTheEpoch) {
-  // Three steps of 4 windows are six of 2.
+  // Three steps of 4 windows are six steps of 2.
   stopped_.job().batch.sequences = 2;
   stopped_.job().train.max_steps = 4;
   stopped_.job().allow_changes = {"batch", "train.max_steps"};
@@ -174,7 +174,7 @@ TEST_F(Resume, AFinishedRunHasNothingToDo) {
   const auto before = fs::last_write_time(straight_.directory() / "job.yaml");
   testing::internal::CaptureStderr();
   EXPECT_EQ(straight_.train().exit, ExitCode::Done);
-  straight_.job().train.max_steps = 5;  // less than was done: still nothing
+  straight_.job().train.max_steps = 5;  // fewer than were done: nothing is left to do
   const TrainResult result = straight_.train();
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(result.exit, ExitCode::Done);
@@ -224,7 +224,7 @@ TEST_F(Resume, CheckpointAndRunDirectoryTellWhereTheyComeFrom) {
   EXPECT_NE(text.find("weft 9.9, revision abc123-dirty"), std::string::npos) << text;
   EXPECT_NE(text.find("--set model.width=16"), std::string::npos) << text;
   EXPECT_NE(text.find("HDF5: compiled with 1."), std::string::npos) << text;
-  EXPECT_EQ(describe_provenance(nullptr), "");  // of a checkpoint from before it was stored
+  EXPECT_EQ(describe_provenance(nullptr), "");  // early checkpoints have no provenance
   EXPECT_NO_THROW(describe_provenance({{"libraries", {{"HDF5", 3}}}, {"overrides", {1}}}));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run that has diverged goes back to its last good checkpoint, all ranks together, and so often and no oftener.
+// A run that has diverged rolls back to its last good checkpoint, on all ranks together, at most train.max_rollbacks
+// times.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -20,7 +21,7 @@ struct Rollback : testing::Test {
     run.job().train.max_steps = 10;
   }
 
-  // Trains on `ranks` replicas. They find a weight infinite after step 4, the first `times` times that they come there:
+  // Trains on `ranks` replicas. A weight is infinite after step 4, the first `times` times that the run comes there:
   // steps 5, 6 and 7 are skipped, and that is one too many.
   void train(int ranks, int times) {
     run_in_process({.dp = ranks}, [&](Mesh& mesh, int) {
@@ -55,7 +56,7 @@ TEST_F(Rollback, GoesOnFromTheLastGoodCheckpointWithLaterData) {
     EXPECT_EQ(end.rollbacks, 1);
     EXPECT_EQ(end.skips, 3);
     EXPECT_EQ(end.updates, 10);
-    // Steps 4 to 7 were taken twice, from other data.
+    // The run took steps 4 to 7 twice, the second time on other data.
     SmallRun longer(scratch, "longer");
     longer.job().train.max_steps = 14;
     longer.train();

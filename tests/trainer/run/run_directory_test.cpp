@@ -21,7 +21,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-// What each of some ranks hears where rank r is given the directory `of_rank[r]`; "" for nothing.
+// The error on each rank if rank r is given the directory `of_rank[r]`; "" for no error.
 template <size_t kRanks>
 std::array<std::string, kRanks> heard(const std::array<fs::path, kRanks>& of_rank) {
   std::array<std::string, kRanks> texts;
@@ -54,7 +54,7 @@ TEST(RunDirectory, ThatSomeRanksDoNotSeeIsRefusedByAll) {
   }
 }
 
-// A copy of the directory, made while another run began, holds another run's words.
+// A copy of the directory that was made while another run began holds that run's token.
 TEST(RunDirectory, AnotherRunsTokenIsNotItsOwn) {
   const Scratch scratch;
   const fs::path run = scratch / "run", copy = scratch / "copy";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run owns a run directory; its end, however it comes, makes it free.
+// One run owns a run directory; it is free again when that run ends, in whatever way.
 #include "trainer/run/run_lock.h"
 
 #include <gmock/gmock.h>
@@ -82,11 +82,11 @@ TEST(RunLock, SigkillFreesIt) {
   ASSERT_TRUE(owner.took());
   EXPECT_FALSE(RunLock::try_take(scratch.path()));
   owner.kill_it();
-  EXPECT_TRUE(fs::exists(scratch / "run.lock"));  // which means nothing
+  EXPECT_TRUE(fs::exists(scratch / "run.lock"));  // a file without a lock
   EXPECT_TRUE(RunLock::try_take(scratch.path()));
 }
 
-// The save that the owner has under way stays as it is.
+// A refused run leaves the save that the owner has under way alone.
 TEST(RunLock, ASecondRunIsRefusedAndTouchesNothing) {
   const Scratch scratch;
   SmallRun run(scratch);

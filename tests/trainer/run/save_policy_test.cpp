@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run does when a save fails, and what it looks at before the first.
+// What a run does when a save fails, and what it checks before the first one.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -35,9 +35,9 @@ std::vector<std::string> names_in(const fs::path& directory) {
   return names;
 }
 
-// Saves every 10 of `steps` steps. Once the save of step `last_good` is committed, files may not grow beyond 16 KiB,
-// which a checkpoint is and the metrics are not; where `recovers`, that ends with the first failure that the run has
-// told. A save goes on beside the steps: they wait for it, the longer the nearer the next one is.
+// Saves every 10 of `steps` steps. Once the save of step `last_good` is committed, no file may grow beyond 16 KiB,
+// which fails checkpoints and leaves metrics alone; if `recovers`, until the run has reported the first failure. A save
+// runs beside the steps, which wait for it, the longer the nearer the next one is.
 std::string train_with_limit(SmallRun& run, OnFailure policy, int64_t steps, int64_t last_good, bool recovers) {
   run.job().train.max_steps = steps;
   run.job().checkpoint.on_failure = policy, run.job().checkpoint.every_steps = 10;
@@ -69,7 +69,7 @@ TEST(SavePolicy, StopEndsTheRunAndKeepsWhatWasSaved) {
   });
   EXPECT_EQ(result, ChildResult::Passed);
   run.job().train.max_steps = 40;
-  EXPECT_EQ(run.train().step, 40);  // it goes on from there
+  EXPECT_EQ(run.train().step, 40);  // it resumes from there
 }
 
 TEST(SavePolicy, ContinueTriesAgainAtTheNextSave) {
@@ -120,7 +120,7 @@ TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
                 AllOf(HasSubstr((run.directory() / "checkpoints").string()), HasSubstr(" bytes are free, but 12 "),
                       HasSubstr("11 that checkpoint.keep_* keep"), HasSubstr("lower checkpoint.keep_last")));
     EXPECT_FALSE(fs::exists(run.directory() / "metrics.jsonl"));
-    // Asked to continue it tells the same and goes as far as it can.
+    // With on_failure: continue it reports the same and trains as far as it can.
     run.job().checkpoint.on_failure = OnFailure::Continue;
     run.job().checkpoint.keep_last = 1;
     EXPECT_EQ(error_of([&] { run.train(); }), "no error");
@@ -129,7 +129,7 @@ TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
   EXPECT_EQ(result, ChildResult::Passed);
 }
 
-// A disk that is full is no reason to stop training, as far as metrics go; they go on once there is room.
+// A full disk does not stop training for the sake of metrics, which are written again once the disk has room.
 TEST(SavePolicy, MetricsOutliveAFullDisk) {
   const Scratch scratch;
   const auto result = on_small_disk(scratch.path(), 64 << 10, [&] {
@@ -144,7 +144,7 @@ TEST(SavePolicy, MetricsOutliveAFullDisk) {
     EXPECT_EQ(lines.front()["step"], 1);
     EXPECT_EQ(lines.back()["step"], 41);
     const std::string text = read_file(scratch / "metrics.jsonl");
-    EXPECT_EQ(std::ranges::count(text, '\n'), static_cast<std::ptrdiff_t>(lines.size()));  // no line is in two
+    EXPECT_EQ(std::ranges::count(text, '\n'), static_cast<std::ptrdiff_t>(lines.size()));  // no line is broken in two
   });
   if (result == ChildResult::NoMount) GTEST_SKIP() << kNoMount;
   EXPECT_EQ(result, ChildResult::Passed);

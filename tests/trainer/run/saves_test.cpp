@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which checkpoints of a run are there at every moment: the best one, and the branch that a run was told to go on from.
+// The checkpoints that a run has at every moment: the best one, and those of the branch that it resumed from.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -30,7 +30,7 @@ class RunSaves : public testing::Test {
     directory_.create();
     saves_.begin();
   }
-  // Step `step` was evaluated as the best one.
+  // The evaluation of `step` is the best so far.
   void found_best(int64_t step, double loss, std::optional<double> bleu = {}) {
     state_.step = state_.best_step = step, state_.best_loss = loss, state_.best_score = bleu;
   }
@@ -61,7 +61,7 @@ TEST_F(RunSaves, TheBestStaysUntilItsSuccessorIsCommitted) {
   found_best(3, 2.0);
   save(3);
   state_.step = 6;
-  saves_.start();  // under way still when step 8 is found to be better
+  saves_.start();  // still under way when step 8 is found to be better
   found_best(8, 1.0);
   saves_.start();
   EXPECT_TRUE(is_there(3)) << "the best one went before the better one was there";
@@ -85,7 +85,7 @@ TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
   EXPECT_FALSE(is_there(8));
   EXPECT_EQ(state_.best_step, 3);
   EXPECT_EQ(state_.best_score, 20.0);
-  EXPECT_EQ(state_.best_loss, 2.0);  // so that the next one that is better than what there is counts
+  EXPECT_EQ(state_.best_loss, 2.0);  // so that the next evaluation that beats the checkpoints that exist counts
   save(9);
   EXPECT_TRUE(is_there(3));
   EXPECT_EQ(best_of_the_latest(), 3);
@@ -108,7 +108,7 @@ TEST_F(RunSaves, NumbersGoUp) {
   EXPECT_EQ(manifest.attempt, 0);
 }
 
-// Nothing but the update changes what a save copies, so nothing but the update waits for the copy.
+// Only the update changes what a save copies, so only the update waits for the copy.
 TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
   const Tensor& master = setup_.parameters().master().data;
   const std::vector<float> before(master.data<float>(), master.data<float>() + master.elements());
@@ -118,13 +118,13 @@ TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
   Loader loader = make_loader(job_, mesh_, data_.plan, make_reader(data_.train));
   int64_t updates = 0;
   const StepReport report = setup_.step().run(*loader.next(), {.learning_rate = 1e-2}, updates, 0, {});
-  EXPECT_GT(report.copy_wait_seconds, 0);
+  EXPECT_GT(report.times.copy_wait, 0);
   snapshot.wait();
   EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
   EXPECT_FALSE(std::ranges::equal(master.span<float>(), before));
 }
 
-// A save that is still under way when the next is due is waited for, and both are what they are in a run without haste.
+// The next save waits for one that is still under way, and both checkpoints are the same as in a slower run.
 TEST(SlowSaves, OneMayTakeLongerThanTheStepsToTheNext) {
   const Scratch scratch;
   SmallRun run(scratch), slow(scratch, "slow");
@@ -145,7 +145,7 @@ TEST(SlowSaves, OneMayTakeLongerThanTheStepsToTheNext) {
 }
 
 // A run goes back to an earlier checkpoint with another learning rate, is killed on the new branch, and is started
-// again as a scheduler would: it goes on with the branch.
+// again as a scheduler would: it continues the branch.
 TEST(Branch, ARunThatWasToldToGoBackGoesOnWithItsBranch) {
   const Scratch scratch;
   SmallRun run(scratch);

@@ -52,7 +52,7 @@ TEST(CountEvaluation, TheHigherBleuIsBetterWhateverTheLoss) {
     ++state.step;
     return count_evaluation(report, kBleu, state);
   };
-  EXPECT_TRUE(better(found(2.0, 0.0))) << "there was none before";
+  EXPECT_TRUE(better(found(2.0, 0.0))) << "the first BLEU";
   EXPECT_TRUE(better(found(1.9, 0.0))) << "of equal ones that with the lower loss";
   EXPECT_FALSE(better(found(1.9, 0.0)));
   EXPECT_TRUE(better(found(3.0, 12.5)));
@@ -154,7 +154,7 @@ TEST_F(ByBleu, ItIsTheSameInARunThatWasStopped) {
   EXPECT_EQ(state(24), whole);
 }
 
-// A stop that only one of two ranks hears of, once the loss is known and translations are to be made.
+// One of two ranks is asked to stop once the loss is known and before translations are made.
 TEST_F(ByBleu, AStopInTheMidstOfItIsThatOfAllRanks) {
   train("whole");
   const auto expected = evaluations();
@@ -183,7 +183,7 @@ TEST_F(ByBleu, AStopInTheMidstOfItIsThatOfAllRanks) {
   }
 }
 
-// Layouts round otherwise, in the last bits of logits that lie far apart: the texts are the same.
+// Layouts round differently in the last bits of logits that lie far apart, so that the texts are the same.
 TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
   train("alone");
   const auto expected = evaluations();
@@ -211,7 +211,7 @@ TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
   }
 }
 
-// A run that its patience has ended goes on where evaluations are made otherwise: those before do not count.
+// A run that patience has ended continues if the evaluation settings change: earlier evaluations do not count.
 TEST_F(ByBleu, ChangedEvaluationsBeginAnew) {
   job.evaluation.metric = ValidationMetric::Loss, job.evaluation.translation = {};
   job.evaluation.every_steps = 1, job.evaluation.patience = 2, job.checkpoint.every_steps = 1;

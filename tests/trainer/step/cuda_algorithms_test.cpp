@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The algorithms of matrix products that a run measures on the simulated device go with its checkpoints and lie in its
-// directory: a run that goes on, or shares them, has the same bits. WEFT_CUDA_DEVICE_TIMES stands for a device on which
-// another measurement has another winner.
+// directory: a run that resumes with them, or shares them, has the same bits. WEFT_CUDA_DEVICE_TIMES stands for a
+// device on which another measurement has another winner.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,12 +25,12 @@ class CudaAlgorithms : public testing::Test {
   void TearDown() override { times(0); }
 
   static void times(int number) { setenv("WEFT_CUDA_DEVICE_TIMES", std::to_string(number).c_str(), 1); }
-  // In a context of its own, as in a process of its own.
+  // Trains in a context of its own, as a process of its own would.
   static std::vector<uint64_t> trained(const SmallRun& run) {
     Context cuda(Device{DeviceKind::Cuda});
     return tensor_hashes(*run.train_on(cuda).last_checkpoint);
   }
-  // Its last checkpoint is of the third step, as if it had been killed before the sixth.
+  // Leaves the third step's checkpoint as the last one, as if the run had been killed before the sixth.
   static void break_off(const SmallRun& run) {
     trained(run);
     for (const int64_t step : {6, 8}) fs::remove_all(run.checkpoint(step));
@@ -66,7 +66,7 @@ TEST_F(CudaAlgorithms, ARunGoesOnWithThoseOfItsCheckpoint) {
   EXPECT_TRUE(fs::exists(file(resumed)));
 }
 
-// What came after the checkpoint is in the file alone: what validation takes, which a run begins with at its end.
+// Only the file holds what was measured after the checkpoint, such as the algorithms of the validation at the end.
 TEST_F(CudaAlgorithms, TheFileHasWhatWasMeasuredAfterTheCheckpoint) {
   SmallRun run(scratch);
   break_off(run);
@@ -122,7 +122,7 @@ TEST_F(CudaAlgorithms, Tf32IsPartOfTheFingerprintAndOfTraining) {
   EXPECT_THAT(error_of([&] { rounded.train_on(cuda); }), HasSubstr("train.tf32: true -> false"));
 }
 
-// Tables that grew between two checkpoints are no other tokenizers.
+// Algorithm tables may differ between checkpoints that are averaged; tokenizers may not.
 TEST_F(CudaAlgorithms, CheckpointsWithDifferentTablesAreAveraged) {
   SmallRun run(scratch);
   trained(run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that are replayed as CUDA graphs are those that are not, to the bit: on one device and on several.
+// Steps that are replayed as CUDA graphs have the bits of steps that are not, on one device and on several.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 using namespace test;
 using test::Layout;
 
-// An epoch of the case's windows is eight steps of one shape and one of another. The first step of each is not
+// An epoch of the case's windows is eight steps of one shape and one of another. The first step of each shape is not
 // replayed.
 constexpr int64_t kOneShape = 4, kBothShapes = 10;
 int64_t replays_of(int64_t steps) { return steps - (steps > 8 ? 2 : 1); }
@@ -57,7 +57,7 @@ TEST_P(CudaStepGraphs, GiveTheBitsOfStepsWithout) {
 }
 
 std::vector<Cell> cells() {
-  const LayoutCase brief{.vocabulary = 200, .steps = kOneShape};  // 128 rows of it a rank
+  const LayoutCase brief{.vocabulary = 200, .steps = kOneShape};  // 128 rows on every rank
   const LoraConfig adapters{.rank = 4, .dropout = 0.1, .targets = {"attention.*", "ffn.*"}};
   const ZeroStage optimizer = ZeroStage::Optimizer, gradients = ZeroStage::Gradients;
   return {{"Gpt", {.steps = kBothShapes}, {}},
@@ -72,7 +72,7 @@ std::vector<Cell> cells() {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, CudaStepGraphs, testing::ValuesIn(cells()), cell_name);
 
-// Steps that are replayed go on after one that is skipped, which changes nothing.
+// A skipped step changes nothing, and replayed steps continue after it.
 TEST(CudaGraphRun, AStepThatIsNotFiniteIsSkipped) {
   const auto run = [](bool graphs) {
     Context cuda(Device{DeviceKind::Cuda});
@@ -87,10 +87,10 @@ TEST(CudaGraphRun, AStepThatIsNotFiniteIsSkipped) {
       const float nan = std::numeric_limits<float>::quiet_NaN();
       if (i == 3) upload(cuda, std::span(&nan, 1), bias);
       const StepReport report = trained.step({.learning_rate = 3e-3, .dropout_key = i});
-      EXPECT_EQ(report.skipped, i == 3);
-      EXPECT_EQ(report.replayed, graphs && i > 0);
+      EXPECT_EQ(report.outcome.skipped, i == 3);
+      EXPECT_EQ(report.outcome.replayed, graphs && i > 0);
       if (i == 3) upload(cuda, std::span<const float>(&kept, 1), bias);
-      if (i != 3) losses.push_back(report.loss);
+      if (i != 3) losses.push_back(report.outcome.loss);
       for (const uint64_t hash : value_hashes(cuda, trained.model().parameters())) hashes.push_back(hash);
     }
     const size_t each = hashes.size() / 6;
@@ -100,7 +100,7 @@ TEST(CudaGraphRun, AStepThatIsNotFiniteIsSkipped) {
   EXPECT_EQ(run(true), run(false));
 }
 
-// The graph has the memory that the first step had: later ones ask for none.
+// The graph uses the memory of the first step, so that later steps allocate nothing.
 TEST(CudaGraphRun, AReplayedStepAllocatesNothing) {
   Context cuda(Device{DeviceKind::Cuda});
   Mesh mesh = Mesh::single();
@@ -108,11 +108,12 @@ TEST(CudaGraphRun, AReplayedStepAllocatesNothing) {
   for (uint64_t i = 0; i < 3; ++i) trained.step({.learning_rate = 1e-3, .dropout_key = i});
   const size_t held = cuda.memory().use().held();
   cuda.memory().reset_peak();
-  for (uint64_t i = 3; i < 6; ++i) EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = i}).replayed);
+  for (uint64_t i = 3; i < 6; ++i)
+    EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = i}).outcome.replayed);
   EXPECT_EQ(cuda.memory().use().peak, held);
 }
 
-// Nothing waits for a snapshot's copy but the device, whose graph of the update comes after it.
+// Only the device waits for a snapshot's copy: its graph of the update comes after it.
 TEST(CudaGraphRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   Context cuda(Device{DeviceKind::Cuda});
   Mesh mesh = Mesh::single();
@@ -125,31 +126,31 @@ TEST(CudaGraphRun, TheUpdateComesAfterTheSnapshotOfWhatItChanges) {
   const Tensor copy(memory->allocate(master.bytes()), 0, master.shape(), master.dtype());
   const std::span<std::byte> place(copy.raw(), copy.bytes());
   Snapshot snapshot(cuda, {&master, 1}, {&place, 1});
-  EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = 4}).replayed);
+  EXPECT_TRUE(trained.step({.learning_rate = 1e-3, .dropout_key = 4}).outcome.replayed);
   snapshot.wait();
   EXPECT_TRUE(std::ranges::equal(copy.span<float>(), before));
 }
 
-// What is derived from the weights, such as those packed for decoding, goes by it.
+// Values derived from the weights, such as the weights packed for decoding, depend on the version.
 TEST(CudaGraphRun, AReplayedUpdateIsANewVersionOfTheWeights) {
   Context cuda(Device{DeviceKind::Cuda});
   Mesh mesh = Mesh::single();
   LayoutModel trained({}, {.graphs = true}, mesh, cuda);
   for (uint64_t i = 0; i < 3; ++i) {
     const uint64_t before = trained.model().parameters().weights_version();
-    EXPECT_EQ(trained.step({.learning_rate = 1e-3, .dropout_key = i}).replayed, i > 0);
+    EXPECT_EQ(trained.step({.learning_rate = 1e-3, .dropout_key = i}).outcome.replayed, i > 0);
     EXPECT_NE(trained.model().parameters().weights_version(), before);
   }
 }
 
-// What a run says and saves, without what it took.
+// The metrics and tensors of a run, without its times.
 struct Said {
   std::vector<std::string> metrics;
   std::vector<uint64_t> tensors;
   bool operator==(const Said&) const = default;
 };
 
-// Training, evaluations, generations and saves in turn; broken off after step 5 and resumed.
+// Trains, evaluates, generates and saves in turn; the run is broken off after step 5 and resumed.
 Said run_with(const Scratch& scratch, bool graphs) {
   SmallRun run(scratch, graphs ? "graphs" : "plain");
   run.job().train.graphs = graphs;

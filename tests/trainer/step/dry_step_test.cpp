@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole training step of any layout on the meta device: no data, no other rank, the traffic counted.
+// A whole training step of any layout runs dry: no data, no other rank, the traffic counted.
 #include <gtest/gtest.h>
 
 #include "parallel/local/dry_communicator.h"
@@ -64,7 +64,7 @@ TEST(DryStep, CountsTheGradientsOfEveryLayout) {
   }
 }
 
-// What the dry run says is what every rank of a real one does.
+// The dry run counts what every rank of a real run sends.
 TEST(DryStep, EqualsARealStepOnEveryLayout) {
   for (const auto& [layout, zero] : {std::pair{MeshLayout{.dp = 2}, ZeroStage::Whole},
                                      {{.dp = 2}, ZeroStage::Optimizer},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks whose devices find different algorithms the fastest compute with the same ones, and nothing that counts is
+// Ranks whose devices find different algorithms the fastest compute with the same ones, and no result counts that was
 // computed before they do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,10 +26,10 @@ using test::LayoutRun;
 struct MeasuredRun {
   std::vector<LayoutRun> ranks;
   std::string table;              // rank 0's, at the end
-  std::set<std::string> choices;  // of all ranks, as their fingerprints name them
+  std::set<std::string> choices;  // all ranks', as their fingerprints name them
 };
 
-// Each rank begins with what `table` says, and measures the rest.
+// Each rank begins with the algorithms of `table` and measures the rest.
 MeasuredRun measured(const LayoutCase& c, const Layout& layout, const std::string& table = {}) {
   const MeshLayout grid{.dp = layout.dp, .tp = layout.tp};
   const auto ranks = static_cast<size_t>(grid.ranks());
@@ -75,7 +75,7 @@ TEST_P(NcclAlgorithms, EveryStepIsComputedWithTheTableOfAll) {
     EXPECT_EQ(again.ranks[rank].losses, first.ranks[rank].losses) << "rank " << rank;
     EXPECT_EQ(again.ranks[rank].values, first.ranks[rank].values) << "rank " << rank;
   }
-  // That the devices do differ: those of another table are other bits.
+  // The devices do differ: another table gives other bits.
   times("3");
   EXPECT_NE(measured(what, GetParam()).ranks[0].values, first.ranks[0].values);
 }

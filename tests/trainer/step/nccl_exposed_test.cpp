@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long devices wait for the gradients of other replicas is timed by the devices.
+// Devices time how long they wait for the gradients of other replicas.
 #include <gtest/gtest.h>
 
 #include "parallel/local/in_process.h"
@@ -11,7 +11,7 @@ namespace {
 
 using test::Layout;
 
-// Of each step, on every rank.
+// The largest time of any rank, by step.
 std::vector<double> exposed_seconds(const Layout& layout) {
   const MeshLayout grid{.dp = layout.dp, .tp = layout.tp};
   std::vector<std::vector<double>> seen(static_cast<size_t>(grid.ranks()));
@@ -36,7 +36,7 @@ TEST(NcclExposed, IsWhatDevicesWaitForTheLastBuckets) {
     const Layout layout{.dp = 2, .zero = zero, .micro_rows = zero == ZeroStage::Gradients ? 40 : 0};
     const std::vector<double> exposed = exposed_seconds(layout);
     for (const double seconds : exposed) EXPECT_GT(seconds, 10e-6) << layout.name();
-    // By the device's own time, and not by the host's, which is never the same twice.
+    // The device's own time repeats exactly; the host's never would.
     EXPECT_EQ(exposed_seconds(layout), exposed) << layout.name();
   }
 }

@@ -35,9 +35,9 @@ TEST(Control, SumsWhatEveryRankBrings) {
 
 TEST(Control, TimesAreGatheredOnRank0) {
   run_in_process({.dp = 3}, [](Mesh& mesh, int rank) {
-    StepTimes mine{.busy = 1.0 + rank, .data = 2.0 + rank, .wait = 3.0 + rank, .exposed = 4.0 + rank};
+    RankTimes mine{.busy = 1.0 + rank, .data = 2.0 + rank, .wait = 3.0 + rank, .exposed = 4.0 + rank};
     mine += mine;
-    const RankTimes times = gather_times(mesh.world(), mine);
+    const TimesByRank times = gather_times(mesh.world(), mine);
     using Values = std::vector<double>;
     EXPECT_EQ(times.busy, rank == 0 ? (Values{2, 4, 6}) : Values());
     EXPECT_EQ(times.data, rank == 0 ? (Values{4, 6, 8}) : Values());

@@ -15,7 +15,7 @@ namespace {
 
 using namespace test;
 
-RankTimes window(std::vector<double> busy, std::vector<double> data) {
+TimesByRank window(std::vector<double> busy, std::vector<double> data) {
   return {.busy = std::move(busy), .data = std::move(data), .wait = {}};
 }
 
@@ -28,10 +28,10 @@ TEST(Stragglers, SpreadIsLeastMiddleMost) {
   EXPECT_EQ(spread_of({}).max, 0);
 }
 
-// More than 1.2 times the median in three windows in a row; told once.
+// The rank takes more than 1.2 times the median in three windows in a row, and is reported once.
 TEST(Stragglers, ARankIsNamedAfterThreeSlowWindows) {
   StragglerWatch watch(0);
-  const RankTimes slow = window({1.0, 1.0, 1.3, 1.1}, {0, 0, 0, 0});
+  const TimesByRank slow = window({1.0, 1.0, 1.3, 1.1}, {0, 0, 0, 0});
   EXPECT_TRUE(watch.add(slow).empty());
   EXPECT_TRUE(watch.add(slow).empty());
   const auto found = watch.add(slow);
@@ -40,7 +40,7 @@ TEST(Stragglers, ARankIsNamedAfterThreeSlowWindows) {
   EXPECT_DOUBLE_EQ(found[0].times, 1.3);
   EXPECT_FALSE(found[0].by_data);
   EXPECT_TRUE(watch.add(slow).empty());
-  watch.add(window({1, 1, 1, 1}, {0, 0, 0, 0}));  // it kept up once: counting starts anew
+  watch.add(window({1, 1, 1, 1}, {0, 0, 0, 0}));  // it kept up once, so that counting restarts
   EXPECT_TRUE(watch.add(slow).empty());
   EXPECT_TRUE(watch.add(slow).empty());
   EXPECT_EQ(watch.add(slow).size(), 1U);
@@ -55,7 +55,7 @@ TEST(Stragglers, AOneTimeDelayIsNoStraggler) {
 
 TEST(Stragglers, SlowDataIsSaidToBeThat) {
   StragglerWatch watch(0);
-  const RankTimes slow = window({1.0, 1.05}, {0.1, 0.9});
+  const TimesByRank slow = window({1.0, 1.05}, {0.1, 0.9});
   watch.add(slow), watch.add(slow);
   const auto found = watch.add(slow);
   ASSERT_EQ(found.size(), 1U);
@@ -65,10 +65,10 @@ TEST(Stragglers, SlowDataIsSaidToBeThat) {
 
 TEST(Stragglers, ShortTimesArePutTogether) {
   StragglerWatch watch(5);
-  int told = 0;
+  int reported = 0;
   for (int i = 1; i <= 30; ++i) {
-    told += !watch.add(window({0.4, 0.5}, {0, 0})).empty();  // 10 of these are a window of 5 s
-    EXPECT_EQ(told, i >= 30 ? 1 : 0) << i;
+    reported += !watch.add(window({0.4, 0.5}, {0, 0})).empty();  // 10 of these are a window of 5 s
+    EXPECT_EQ(reported, i >= 30 ? 1 : 0) << i;
   }
 }
 
@@ -81,9 +81,9 @@ TEST(Stragglers, EqualRanksAndOneRankAreQuiet) {
 }
 
 // Real steps of three ranks, one of which starts late each time: all take the same wall time, yet what the control
-// all-reduce carries tells who waited for data and who waited for that rank.
+// all-reduce carries shows which rank waited for data and which ranks waited for that one.
 TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
-  constexpr double kReported = 10;  // seconds; what is really slept is less, so that the test is quick and sure
+  constexpr double kReported = 10;  // seconds; the rank sleeps for less, so that the test is quick
   run_in_process({.dp = 3}, [&](Mesh& mesh, int rank) {
     Context context;
     const auto model = make_model(context, mesh, test::small_spec(false));
@@ -93,7 +93,7 @@ TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
     TrainingStep step(*model, optimizer, {});
     StragglerWatch watch(0);
     std::vector<StragglerWatch::Straggler> found;
-    RankTimes all;
+    TimesByRank all;
     int64_t updates = 0;
     for (int i = 0; i < StragglerWatch::kWindows; ++i) {
       MicroBatch micro;
@@ -105,7 +105,7 @@ TEST(Stragglers, LockstepDoesNotHideTheSlowRank) {
       if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(200));
       StepState state;
       const StepReport report = step.run(batches, state, updates, rank == 1 ? kReported : 0, {});
-      const RankTimes times = gather_times(mesh.world(), report.times);
+      const TimesByRank times = gather_times(mesh.world(), report.times);
       if (rank != 0) {
         EXPECT_TRUE(times.busy.empty());
         continue;
