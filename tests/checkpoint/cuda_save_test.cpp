@@ -41,9 +41,9 @@ struct Saved {
   CheckpointWriter writer;
 };
 
-class CudaSave : public CheckpointTest {};
+class CudaSave : public Checkpoints {};
 
-TEST_F(CudaSave, WhatChangesRightAfterItBeganIsNotInTheFile) {
+TEST_F(CudaSave, ChangesAfterTheStartOfASaveAreNotInTheFile) {
   Context cpu, cuda(Device{DeviceKind::Cuda});
   Saved expected(cpu, directory_ / "cpu"), found(cuda, directory_ / "cuda");
   expected.start(1);
@@ -56,7 +56,7 @@ TEST_F(CudaSave, WhatChangesRightAfterItBeganIsNotInTheFile) {
 }
 
 // The run ended by an error while a save was under way: its model, and the memory that is copied to, are gone at once.
-TEST_F(CudaSave, OneThatIsNeverFinishedLeavesInOrder) {
+TEST_F(CudaSave, AnUnfinishedSaveEndsInOrder) {
   Context cuda(Device{DeviceKind::Cuda});
   {
     Saved saved(cuda, directory_);

@@ -46,7 +46,7 @@ int kills() {
   return text ? std::atoi(text) : 25;
 }
 
-TEST(Kill, AtAnyInstantACompleteCheckpointIsThere) {
+TEST(Kill, ACompleteCheckpointSurvivesAnyInstant) {
   const Scratch scratch;
   std::mt19937 random(11);
   int64_t last = 0;

@@ -78,10 +78,10 @@ struct SavingRank {
   CheckpointWriter writer;
 };
 
-class SaveBeside : public CheckpointTest {};
+class SaveBeside : public Checkpoints {};
 
 // Nobody has begun to copy when what is copied is about to change: whoever changes it makes the copy first.
-TEST(Snapshots, WhoeverAwaitsThemMakesThem) {
+TEST(Snapshots, AwaitingSnapshotsMakesTheCopies) {
   Context context;
   const int64_t elements = 3 << 20;
   const Tensor x = context.zeros({elements}, DType::F32), copy = context.zeros({elements}, DType::F32);
@@ -133,7 +133,7 @@ TEST_F(SaveBeside, AllRanksFinishTogether) {
 }
 
 // The lowest rank that failed speaks for all, and the others' parts go with its own.
-TEST_F(SaveBeside, OneThatFailsEndsTheSaveOfAll) {
+TEST_F(SaveBeside, AFailedRankEndsTheSaveOfAll) {
   run_in_process({3, 1}, [&](Mesh& mesh, int rank) {
     SavingRank me(mesh, directory_);
     auto arrays = owned_arrays(me.registry, std::vector<NamedBuffer>{{"master", me.registry.master()}});
@@ -170,7 +170,7 @@ TEST_F(SaveBeside, WhatComesAfterTheCommitRunsBesideTheRank) {
 
 // A run that ends by an error does not wait for its save: of a hundred tensors, that a slow disk takes one by one, most
 // are never written, and what there is of them looks like no checkpoint.
-TEST_F(SaveBeside, OneThatIsGivenUpEndsAtOnce) {
+TEST_F(SaveBeside, AnAbandonedSaveEndsAtOnce) {
   constexpr int kTensors = 200;
   std::atomic<int> written = 0;
   {

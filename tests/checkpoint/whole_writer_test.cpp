@@ -15,7 +15,7 @@ using namespace test;
 
 using testing::HasSubstr;
 
-struct WholeWriter : CheckpointTest {
+struct WholeWriter : Checkpoints {
   void SetUp() override {
     for (const char* theirs : {"out.tmp", "out.parts"}) {
       fs::create_directory(directory_ / theirs);

@@ -14,7 +14,7 @@ namespace {
 using namespace test;
 using testing::HasSubstr;
 
-using ValidationBleuTest = BleuRun;
+using BleuOfAStep = BleuRun;
 
 // What `weft evaluate --split valid --beam BEAM --max-sequences PAIRS --bleu tokenizer=... lowercase=...` says.
 BleuScore evaluated(const JobConfig& job, const fs::path& checkpoint) {
@@ -34,7 +34,7 @@ std::shared_ptr<const Dataset> valid_of(const JobConfig& job) {
   return std::make_shared<const Dataset>(Dataset::open(job.data.directory, "valid"));
 }
 
-TEST_F(ValidationBleuTest, OfAStepIsWhatWeftEvaluateSaysOfItsCheckpoint) {
+TEST_F(BleuOfAStep, EqualsWeftEvaluateOnItsCheckpoint) {
   for (const int64_t beam : {1, 3}) {
     job.evaluation.bleu.beam = beam;
     job.evaluation.bleu.max_pairs = beam == 1 ? 0 : 5;
@@ -53,7 +53,7 @@ TEST_F(ValidationBleuTest, OfAStepIsWhatWeftEvaluateSaysOfItsCheckpoint) {
   }
 }
 
-TEST_F(ValidationBleuTest, OfAModelIsTheSameOnAnyLayout) {
+TEST_F(BleuOfAStep, IsTheSameOnAnyLayout) {
   train();
   const BleuScore expected = evaluated(job, checkpoint(24));
   for (const MeshLayout layout :
@@ -72,7 +72,7 @@ TEST_F(ValidationBleuTest, OfAModelIsTheSameOnAnyLayout) {
   }
 }
 
-TEST_F(ValidationBleuTest, TakesTheFewestPairsThatTheJobAllows) {
+TEST_F(BleuOfAStep, TakesTheFewestPairsThatTheJobAllows) {
   const auto pairs = [&](int64_t max_sequences, int64_t max_pairs) {
     job.evaluation.max_sequences = max_sequences, job.evaluation.bleu.max_pairs = max_pairs;
     Context context(Device{}, 1);

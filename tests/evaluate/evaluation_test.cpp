@@ -51,7 +51,7 @@ TEST_F(LanguageModelEvaluation, CountsTargetsWordsAndBytes) {
   EXPECT_FALSE(json.contains("bleu"));
 }
 
-TEST_F(LanguageModelEvaluation, OfSeveralSplitsTheOneThatIsHeldOutIsTaken) {
+TEST_F(LanguageModelEvaluation, TheHeldOutSplitIsTaken) {
   EvaluateOptions unsaid = options();
   unsaid.split.clear();
   EXPECT_EQ(evaluate(unsaid).split, "valid");

@@ -122,7 +122,7 @@ TEST_F(ScoredText, ChoosesTheLikeliestEnding) {
   EXPECT_NE(report.format().find("3 questions"), std::string::npos);
 }
 
-TEST(ChoiceQuestions, WhatIsNoneIsRefusedWithItsLine) {
+TEST(ChoiceQuestions, InvalidQuestionsAreRefusedWithTheirLine) {
   const Scratch scratch;
   const std::string good = R"({"ctx": "a", "endings": ["b", "c"], "label": "1"})";
   EXPECT_EQ(read_choice_questions(scratch.write("good", good)).at(0).right, 1u);

@@ -114,7 +114,7 @@ TEST_F(ExportKeys, MarianRepresentsOrRefusesAll) {
 }
 
 // peft has a GPT-2 of `transformers` beside them.
-TEST_F(ExportKeys, AdaptersAreThoseOfAGpt2) {
+TEST_F(ExportKeys, AdaptersBelongToAGpt2) {
   JobConfig job{.model = kSmall, .lora = {.rank = 2}};
   job.model.norm_placement = NormPlacement::Post;
   write_model(scratch / "model", job, *tokenizer, half);

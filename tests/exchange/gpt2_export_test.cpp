@@ -74,7 +74,7 @@ TEST_F(Gpt2Export, TheDtypeCanBeChosen) {
 }
 
 // What a run of weft saves on many ranks, its vocabulary padded in memory.
-TEST_F(Gpt2Export, AnyLayoutGivesTheSame) {
+TEST_F(Gpt2Export, FilesAreTheSameFromAnyLayout) {
   const fs::path whole = imported();
   const auto expected = exported(whole);
   const Checkpoint checkpoint = Checkpoint::open(whole);
@@ -116,7 +116,7 @@ TEST_F(Gpt2Export, ProvenanceIsKept) {
 }
 
 // Models without biases (nanoGPT's) are GPT-2s whose biases are zero.
-TEST_F(Gpt2Export, BiasesThatAreNotThereAreZeros) {
+TEST_F(Gpt2Export, MissingBiasesAreWrittenAsZeros) {
   TransformerConfig model = kSmall;
   model.bias = model.norm_bias = false;
   const auto tokenizer = tokenizer_of({.kind = TokenizerKind::Bytes});

@@ -100,7 +100,7 @@ TEST_P(AttentionEdge, AKeyOrValueBehindTheMaskIsNotRead) {
 }
 
 // An output gradient or a query that is not finite reaches the gradients of the keys that its row sees, and no others.
-TEST_P(AttentionEdge, KeysThatARowDoesNotSeeGetNothingOfIt) {
+TEST_P(AttentionEdge, KeysOutsideARowsWindowGetNoGradientFromTheRow) {
   AttentionRun clean(what());
   clean.forward(), clean.backward();
   const int64_t all = clean.out.rows(), wide = clean.dqkv.columns(), width = std::get<1>(GetParam()).head_dim;

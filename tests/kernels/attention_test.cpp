@@ -152,7 +152,7 @@ TEST(AttentionDropout, ChannelsBeginAtTheFirstKey) {
 }
 
 // A CUDA device takes the largest score of a row before the scale.
-TEST(AttentionScale, OnlyThoseAboveZeroOnACudaDevice) {
+TEST(AttentionScale, CudaRefusesScalesNotAboveZero) {
   AttentionRun run({.query_offsets = {0, 3}, .key_offsets = {0, 3}, .dtype = DType::F32});
   for (const double scale : {0.0, -0.5}) {
     const std::string forward = test::error_of([&] { run.forward(scale, run.dropout()); });

@@ -117,7 +117,7 @@ class Choose : public testing::TestWithParam<Case> {
   Problem p{GetParam()};
 };
 
-TEST_P(Choose, TheBestComeInOrder) {
+TEST_P(Choose, BestTokensComeInOrder) {
   const Case& c = GetParam();
   const double penalty = c.rules ? kPenalty : 1;
   const auto out = run({.count = c.count,

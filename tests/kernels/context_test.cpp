@@ -100,7 +100,7 @@ TEST(Memory, TheDryDeviceKeepsItsBlocksAsARealOneDoes) {
 }
 
 // A block may be larger than what it is lent for: what is held counts the block, and the two add up.
-TEST(Memory, WhatIsHeldIsBlocks) {
+TEST(Memory, HeldMemoryIsCountedInBlocks) {
   Context context;
   { const Tensor large = context.empty({30000}, DType::F32); }
   const size_t held = context.memory().use().held();

@@ -99,7 +99,7 @@ TEST(DropoutMask, KeepsTheExpectedShareAndScalesByItsInverse) {
   }
 }
 
-TEST(DropoutMask, DependsOnTheIdsAloneAndOnEachOfThem) {
+TEST(DropoutMask, DependsOnEachIdAndNothingElse) {
   const Source s(0.5);
   const std::vector<float> mask = s.row(0, 0, 256);
   Source moved(0.5);  // the same ids in another row

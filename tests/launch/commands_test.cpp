@@ -306,7 +306,7 @@ TEST_F(Commands, WeightsOfAnotherFormat) {
   }
 }
 
-TEST_F(Commands, InspectTellsTheOrigin) {
+TEST_F(Commands, InspectShowsTheOrigin) {
   must({"prepare", "gpt.yaml"});
   must({"train", "gpt.yaml", "--set", "model.width=32"});
   const Finished shown = run_weft(scratch_.path(), {"inspect", "run", "--job"});
@@ -322,7 +322,7 @@ TEST_F(Commands, InspectTellsTheOrigin) {
   EXPECT_EQ(again.err.find("another job"), std::string::npos) << again.err;
 }
 
-TEST_F(Commands, AFinishedRunSaysThatItsJobWasAnother) {
+TEST_F(Commands, AFinishedRunReportsThatItsJobDiffers) {
   must({"prepare", "gpt.yaml"});
   must({"train", "gpt.yaml", "--set", "model.width=32"});
   const Finished other = run_weft(scratch_.path(), {"train", "gpt.yaml", "--set", "model.width=48"});

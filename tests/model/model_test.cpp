@@ -219,7 +219,7 @@ TEST_P(Decoding, PacksEachWeightOnceUntilTheWeightsChange) {
 }
 
 // The memory is free for training, which changes what was packed.
-TEST(PackedWeights, AForwardPassThatRecordsDropsThem) {
+TEST(PackedWeights, ARecordingForwardPassDropsThePacks) {
   Context context;
   Mesh mesh = Mesh::single();
   const auto model = make_model(context, mesh, test::small_config(false), test::small_vocabularies(false));
@@ -296,7 +296,7 @@ TEST_P(Decoding, SourcesWithoutATokenAreDecoded) {
 }
 
 // Rows that begin while others are under way are those of a cache of their own.
-TEST_P(Decoding, RowsMayBeginWhileOthersGoOn) {
+TEST_P(Decoding, RowsMayBeginWhileOthersContinue) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
   Transformer& model = *built.model;
@@ -327,7 +327,7 @@ TEST_P(Decoding, RowsMayBeginWhileOthersGoOn) {
   EXPECT_THROW(model.admit(*cache, source({2}, {0, 1}), 1), InternalError);
 }
 
-TEST_P(Decoding, ReorderedRowsGoOnFromTheirParents) {
+TEST_P(Decoding, ReorderedRowsContinueFromTheirParents) {
   const auto [seq2seq, precision] = GetParam();
   Built built(seq2seq, precision);
   const ModelBatch batch = test::random_batch(built.context, built.model->vocabularies(), {6, 6});

@@ -147,7 +147,7 @@ TEST(GradientBuckets, SumWhateverTheOrderOfContributions) {
 
 // What the replicas divide: each gets the sum of what it owns, over micro-batches too, and one with fewer of them waits
 // for nobody.
-TEST(GradientBuckets, ReplicasGetTheSumOfWhatTheyOwn) {
+TEST(GradientBuckets, ReplicasGetTheSumsOfTheRangesTheyOwn) {
   for (const ZeroStage zero : {ZeroStage::Optimizer, ZeroStage::Gradients}) {
     run_in_process({.dp = 2}, [&](Mesh& mesh, int rank) {
       Buckets t(mesh, zero);

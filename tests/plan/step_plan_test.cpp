@@ -66,7 +66,7 @@ TEST(StepPlan, RowsWithoutALimitAreAsLongAsTheModelAllows) {
 }
 
 // What is kept for backward grows with a micro-batch's tokens and shrinks with recomputation; weights do not.
-TEST(StepPlan, TellsWhatMemoryIsFor) {
+TEST(StepPlan, BreaksDownTheMemory) {
   const auto plan = [](const std::vector<std::string>& overrides) {
     return plan_step(unprepared("gpt3/125m.yaml", overrides), {.dp = 8, .tp = 2});
   };

@@ -53,7 +53,7 @@ class MixedRun : public testing::Test {
   SmallRun run_{scratch_};
 };
 
-TEST_F(MixedRun, GoesOnAsIfItHadNotStopped) {
+TEST_F(MixedRun, ResumesAsIfItHadNotStopped) {
   run_.train();
   const auto straight = tensor_hashes(run_.checkpoint(8));
   begin_at_step_3();
@@ -87,7 +87,7 @@ TEST_F(MixedRun, HasTheSameLossesOnAnyLayout) {
   }
 }
 
-TEST_F(MixedRun, TellsHowOftenItHasGoneThroughEach) {
+TEST_F(MixedRun, ReportsTheEpochsOfEachDataset) {
   run_.job().evaluation.every_steps = 4;
   testing::internal::CaptureStdout();  // where messages go until a program starts its log
   run_.train();
@@ -106,7 +106,7 @@ TEST_F(MixedRun, TellsHowOftenItHasGoneThroughEach) {
   EXPECT_NEAR(events[0]["sources"][1]["epochs"].get<double>(), 4.0 / 42, 0.01);
 }
 
-TEST_F(MixedRun, ValidatesOnWhatAllOfThemHoldOut) {
+TEST_F(MixedRun, ValidatesOnTheHeldOutTextOfAllDatasets) {
   run_.job().evaluation.every_steps = 8;
   run_.train();
   int64_t held_out = -1;  // all but the first token is predicted
@@ -142,7 +142,7 @@ TEST_F(MixedRun, ADatasetMayMoveAndItsTextMayNotChange) {
 }
 
 // The place in the epoch is one that a shorter epoch need not have.
-TEST_F(MixedRun, MayGoOnWithoutOneOfItsDatasets) {
+TEST_F(MixedRun, MayResumeWithoutOneOfItsDatasets) {
   const std::string own = run_.job().data.directory;
   run_.job().data.directory = run_.job().data.mixture[0].directory;
   run_.job().data.mixture[0].directory = own;

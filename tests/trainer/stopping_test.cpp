@@ -48,7 +48,7 @@ RunState state_at(const SmallRun& run, int64_t step) {
   return run_state_from(read_checkpoint_manifest(run.checkpoint(step)).state, "test");
 }
 
-TEST(Stopping, OneRanksRequestIsAllRanks) {
+TEST(Stopping, ARequestOfOneRankStopsAllRanks) {
   const Scratch scratch;
   const SmallRun run(scratch);
   for (const int asked_rank : {0, 1}) {
@@ -94,7 +94,7 @@ TEST(Stopping, TimeIsUpForAllRanksAtOnce) {
   }
 }
 
-TEST(Stopping, AnEvaluationIsLeftAndDoneFirstAfterwards) {
+TEST(Stopping, AnInterruptedEvaluationIsDoneFirstOnResume) {
   const Scratch scratch;
   SmallRun whole(scratch, "whole"), stopped(scratch, "stopped");
   for (SmallRun* run : {&whole, &stopped}) run->job().evaluation.every_steps = 3;
@@ -113,7 +113,7 @@ TEST(Stopping, AnEvaluationIsLeftAndDoneFirstAfterwards) {
 }
 
 // Asked during the step, so that its own control all-reduce says so.
-TEST(Stopping, WhatIsDueAfterTheStepIsLeft) {
+TEST(Stopping, WorkDueAfterTheStepIsSkipped) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().evaluation.every_steps = 3;
@@ -124,7 +124,7 @@ TEST(Stopping, WhatIsDueAfterTheStepIsLeft) {
   EXPECT_EQ(read_metrics(run.directory(), "eval").size(), 3u);  // of steps 3, 6, and 8, the last
 }
 
-TEST(Stopping, TheLastEvaluationIsLeftToo) {
+TEST(Stopping, TheLastEvaluationIsInterruptedToo) {
   const Scratch scratch;
   SmallRun run(scratch);
   for (const int64_t step : {7, 8}) {
@@ -156,7 +156,7 @@ TEST(Stopping, TheBestFoundAfterwardsIsKept) {
   EXPECT_TRUE(has_manifest(run.checkpoint(3)));
 }
 
-TEST(Stopping, SamplesAreLeft) {
+TEST(Stopping, PendingSamplesAreDroppedOnAStop) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().log.generations = {.every_steps = 1, .prompts = {"the "}, .temperatures = {0, 1}, .max_tokens = 3};

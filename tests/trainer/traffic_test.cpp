@@ -111,7 +111,7 @@ TEST(Traffic, EqualsItsFormulas) {
   }
 }
 
-TEST(Traffic, OfBf16IsHalfButForThePartsOfRowParallelSums) {
+TEST(Traffic, Bf16TrafficIsHalfExceptForPartsOfRowParallelSums) {
   for (const Layout& layout : layouts()) {
     if (layout.tp == 1) continue;
     const LayoutCase c{.steps = 1, .precision = Precision::Bf16};

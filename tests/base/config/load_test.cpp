@@ -53,7 +53,7 @@ TEST_F(ConfigFiles, LaterFilesWinKeyByKeyAndListsAreReplaced) {
   EXPECT_EQ(tree.limit, 4);
 }
 
-TEST_F(ConfigFiles, ProblemsNameTheFileThatHasThem) {
+TEST_F(ConfigFiles, ProblemsNameTheirFile) {
   const std::string base = write("base.yaml", "seed: wrong\n");
   const std::string job = write("job.yaml", "extends: base.yaml\nnaem: x\n");
   const std::string found = problems_of(job, {"branch.rate=7"});

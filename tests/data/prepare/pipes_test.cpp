@@ -75,7 +75,7 @@ TEST(Pipes, GiveTheDatasetOfAFile) {
   }
 }
 
-TEST(Pipes, TheSameBytesAgainAreTheSameText) {
+TEST(Pipes, EqualBytesAreEqualText) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {});
   const auto prepare_from = [&](const char* name, const std::string& text) {
@@ -99,7 +99,7 @@ TEST(Pipes, ErrorsNameThePipe) {
   }
 }
 
-TEST(Pipes, NothingIsNoText) {
+TEST(Pipes, AnEmptyPipeIsNoText) {
   const Scratch scratch;
   EXPECT_THAT(error_of([&] { prepare(text_config(scratch, {"/dev/null"}), bytes_tokenizer()); }),
               HasSubstr("split train holds no document"));

@@ -83,7 +83,7 @@ TEST(PrepareChecks, FilesAreThereAndTokenizersLoad) {
 }
 
 // Not first when the training text, which may take hours, has been read.
-TEST(PrepareChecks, TheFirstRecordsOfEverySplitAreWhatTheFormatSays) {
+TEST(PrepareChecks, TheFirstRecordsOfEverySplitMatchTheFormat) {
   const Scratch scratch;
   DataConfig data = text_config(scratch, {scratch.write("a.jsonl", "{\"text\": \"one\"}\n")});
   data.format = TextFormat::Jsonl;

@@ -172,7 +172,7 @@ TEST(Prepare, HeldOutPairsAreNeitherDroppedNorCutAndKeepTheirText) {
   EXPECT_THAT(verify_dataset(data.directory), ElementsAre());
 }
 
-TEST(Prepare, HeldOutPairsAreDroppedOrCutWhereTheJobSaysSo) {
+TEST(Prepare, HeldOutPairsAreDroppedOrCutIfTheJobAsksForIt) {
   const Scratch scratch;
   DataConfig data = tsv_config(scratch, {scratch.write("a.tsv", "ab\tcd\n")});
   data.test.files = {scratch.write("t.tsv", "ab\tcd\nabc\tdef\n \tx\n")};
@@ -269,7 +269,7 @@ TEST(Prepare, TooManyUnknownsAreAnErrorAndLeaveNothing) {
   EXPECT_FALSE(fs::exists(data.directory));
 }
 
-TEST(Prepare, EntropyIsThatOfSingleTokens) {
+TEST(Prepare, EntropyCountsSingleTokens) {
   const Scratch scratch;
   const DataConfig data = text_config(scratch, {scratch.write("a.txt", "a a b c\n")});
   const SideCounts counts = prepare(data, words_tokenizer()).manifest.splits.at("train").source;

@@ -95,7 +95,7 @@ TEST(PromptAnswer, BucketsAndBudgetsGoByTheWholeSequence) {
   EXPECT_EQ(evaluation->step(0, 0).target_tokens(), 40 * 41 / 2 + 40);
 }
 
-TEST(PromptAnswer, WhatDoesNotFitIsNamed) {
+TEST(PromptAnswer, PairsThatDoNotFitAreNamed) {
   const Scratch scratch;
   const auto error = [&](const std::string& line) {
     return error_of([&] { prepare(config_of(scratch, line + "\n"), bytes_tokenizer(), std::nullopt); });

@@ -35,7 +35,7 @@ std::string many_lines() {
 }
 
 // Whoever writes waits for the answer, so that nothing is asked for beyond the line, whatever it begins like.
-TEST(CompressedText, ALineIsThereAsSoonAsItIsWritten) {
+TEST(CompressedText, ALineIsReadAsSoonAsItIsWritten) {
   const Scratch scratch;
   const std::string pipe = (scratch / "pipe").string();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

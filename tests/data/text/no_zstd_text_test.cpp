@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 
-TEST(NoZstdText, ItIsNamedAndWhatToDo) {
+TEST(NoZstdText, TheErrorNamesZstdAndWhatToInstall) {
   const Scratch scratch;
   const std::string file = scratch.write("a.zst", kZstdText);
   EXPECT_THAT(error_of([&] { TextInput input{TextFile(file)}; }),

@@ -35,7 +35,7 @@ TEST_F(ZstdText, FramesOneAfterAnotherAreOneText) {
   EXPECT_EQ(text_of(skippable + kZstdText), "one\ntwo\n");
 }
 
-TEST_F(ZstdText, CutAnywhereItIsAnError) {
+TEST_F(ZstdText, ATextCutAnywhereIsAnError) {
   for (size_t size = 4; size < kZstdText.size(); ++size) {
     EXPECT_THAT(error_of([&] { text_of(kZstdText.substr(0, size)); }), HasSubstr("a.zst: the zstd file is truncated"))
         << size;
@@ -43,7 +43,7 @@ TEST_F(ZstdText, CutAnywhereItIsAnError) {
   }
 }
 
-TEST_F(ZstdText, DamagedItIsAnErrorOrTheSameText) {
+TEST_F(ZstdText, ADamagedTextIsAnErrorOrTheSameText) {
   int errors = 0;
   for (size_t byte = 4; byte < kZstdText.size(); ++byte) {
     for (int bit = 0; bit < 8; ++bit) {

@@ -90,7 +90,7 @@ TEST(Bpe, DoesNotDependOnThreads) {
 }
 
 // A text's ids do not depend on what was encoded before (the cache), nor on who encodes at the same time.
-TEST(Bpe, EncodesAlikeFromManyThreads) {
+TEST(Bpe, EncodingDoesNotDependOnThreads) {
   const auto tokenizer = train(bpe_config(), {kText});
   std::mt19937 random(3);
   std::vector<std::string> texts;
@@ -135,7 +135,7 @@ TEST(Specials, AreFoundInTextOnlyWhenAskedFor) {
   EXPECT_EQ(tokenizer->decode(Ids{'x', 256, 'y'}, {.show_specials = true}), "x<a>y");
 }
 
-TEST(Tokenizer, RefusesIdsThatStandForNothing) {
+TEST(Tokenizer, RefusesUnknownIds) {
   const auto tokenizer = train({.kind = TokenizerKind::Bytes}, {});
   for (int32_t id : {-1, 256, INT32_MAX, INT32_MIN}) {
     EXPECT_NE(message_of([&] {

@@ -63,7 +63,7 @@ TEST(Nccl, AnExchangeInAGraphIsACallAtEachLaunch) {
   });
 }
 
-TEST(Nccl, WhatIsReceivedIsReadInTheOrderOfItsStreamAlone) {
+TEST(Nccl, ReceivedDataIsOrderedByItsStreamOnly) {
   IN_A_PROCESS({
     on_three_ranks([](Rank& rank) {
       OnDevice<float> x(to_each(rank.number)), y(Floats(6, -1)), z(Floats(6, -1));
@@ -102,7 +102,7 @@ TEST(Nccl, ASendBesideACollectiveIsReported) {
   });
 }
 
-TEST(Nccl, AnAbortedExchangeLetsItsStreamGo) {
+TEST(Nccl, AnAbortedExchangeReleasesItsStream) {
   IN_A_PROCESS(on_three_ranks([](Rank& rank) {
     OnDevice<float> x(Floats(6, 1)), y(Floats(6, 2));
     if (rank.number == 0) {

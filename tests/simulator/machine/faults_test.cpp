@@ -32,7 +32,7 @@ class Fault : public testing::TestWithParam<Wrong> {
   }
 };
 
-TEST_P(Fault, IsFoundWhereItIs) {
+TEST_P(Fault, IsReportedInItsKernel) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     TestDevice device;
     device.random.seed(seed);
@@ -47,7 +47,7 @@ TEST_P(Fault, IsFoundWhereItIs) {
   }
 }
 
-TEST_P(Fault, IsNotFoundWhereItIsNot) {
+TEST_P(Fault, NoReportWithoutAFault) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     TestDevice device;
     device.random.seed(seed);

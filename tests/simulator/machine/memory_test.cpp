@@ -58,7 +58,7 @@ TEST(Memory, AnotherDevicesMemoryIsOutOfReach) {
   EXPECT_EQ(device.count(ReportKind::Bounds), 1u);
 }
 
-TEST(MemoryDeathTest, TheHostCannotTouchIt) {
+TEST(MemoryDeathTest, TheHostCannotTouchDeviceMemory) {
   TestDevice device;
   const uint64_t at = device.put(U32(8));
   auto* pointer = reinterpret_cast<volatile uint32_t*>(at);

@@ -47,7 +47,7 @@ class ResumeDamage : public testing::Test {
   std::vector<uint64_t> undamaged_;
 };
 
-TEST_F(ResumeDamage, WhatOneRankCannotReadIsPassedOverByAll) {
+TEST_F(ResumeDamage, ACheckpointThatOneRankCannotReadIsSkippedByAll) {
   fs::remove_all(run_.checkpoint(12));
   damage(9);
   train();
@@ -65,13 +65,13 @@ TEST_F(ResumeDamage, TheEndOfARunIsVerifiedToo) {
   EXPECT_EQ(went_on_from(), 9);  // now there is nothing left to do
 }
 
-TEST_F(ResumeDamage, OneThatWasAskedForIsRefusedByAll) {
+TEST_F(ResumeDamage, ADamagedCheckpointThatWasAskedForIsRefusedByAll) {
   damage(6);
   const std::string error = error_of([&] { train({.kind = ResumeChoice::Kind::Path, .path = run_.checkpoint(6)}); });
   EXPECT_THAT(error, AllOf(HasSubstr("rank 1: "), HasSubstr("rank-00001.h5"), HasSubstr("is damaged")));
 }
 
-TEST_F(ResumeDamage, WithoutAnIntactOneNothingIsBegunAnew) {
+TEST_F(ResumeDamage, NothingIsStartedOverWithoutAnIntactCheckpoint) {
   for (const int64_t step : {3, 6, 9, 12}) fs::resize_file(run_.checkpoint(step) / "rank-00001.h5", 10);
   EXPECT_THAT(error_of([&] { train(); }), HasSubstr("none of the 4 checkpoints"));
 }

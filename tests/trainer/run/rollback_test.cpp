@@ -42,7 +42,7 @@ struct Rollback : testing::Test {
   SmallRun run{scratch};
 };
 
-TEST_F(Rollback, GoesOnFromTheLastGoodCheckpointWithLaterData) {
+TEST_F(Rollback, ContinuesFromTheLastGoodCheckpointWithLaterData) {
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
     train(ranks, 1);
@@ -70,7 +70,7 @@ TEST_F(Rollback, GoesOnFromTheLastGoodCheckpointWithLaterData) {
   }
 }
 
-TEST_F(Rollback, IsDoneSoOftenAndNoOftener) {
+TEST_F(Rollback, IsLimitedInNumber) {
   run.job().train.max_rollbacks = 2;
   for (const int ranks : {1, 2}) {
     fs::remove_all(run.directory());
@@ -85,7 +85,7 @@ TEST_F(Rollback, NeedsACheckpoint) {
   EXPECT_NE(error_of([&] { train(1, 1); }).find("no checkpoint from before them to roll back to"), std::string::npos);
 }
 
-TEST_F(Rollback, IsForThoseWhoAskForIt) {
+TEST_F(Rollback, IsOffByDefault) {
   run.job().train.on_divergence = OnDivergence::Stop;
   EXPECT_NE(error_of([&] { train(2, 1); }).find("step 7: 3 steps in a row"), std::string::npos);
 }

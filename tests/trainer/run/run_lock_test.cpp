@@ -76,7 +76,7 @@ class OwnerProcess {
   bool took_ = false;
 };
 
-TEST(RunLock, SigkillFreesIt) {
+TEST(RunLock, SigkillReleasesTheLock) {
   const Scratch scratch;
   OwnerProcess owner(scratch.path());
   ASSERT_TRUE(owner.took());

@@ -109,7 +109,7 @@ TEST(SavePolicy, ARunWhoseLastSaveFailsHasFailed) {
   EXPECT_EQ(names_in(run.directory() / "checkpoints"), (std::vector<std::string>{"step-00000010", "step-00000020"}));
 }
 
-TEST(SavePolicy, TooSmallADiskIsToldBeforeTheFirstStep) {
+TEST(SavePolicy, TooSmallADiskIsReportedBeforeTheFirstStep) {
   const Scratch scratch;
   SmallRun run(scratch);
   fs::create_directories(run.directory());

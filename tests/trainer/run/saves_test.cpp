@@ -91,7 +91,7 @@ TEST_F(RunSaves, ABestThatCouldNotBeSavedIsForgotten) {
   EXPECT_EQ(best_of_the_latest(), 3);
 }
 
-TEST_F(RunSaves, ABestThatIsNotThereIsForgotten) {
+TEST_F(RunSaves, AMissingBestIsForgotten) {
   found_best(5, 1.0, 20.0);
   saves_.begin();
   EXPECT_EQ(state_.best_step, -1);
@@ -125,7 +125,7 @@ TEST_F(RunSaves, TheUpdateWaitsForTheCopyOfWhatItChanges) {
 }
 
 // A save that is still under way when the next is due is waited for, and both are what they are in a run without haste.
-TEST(SlowSaves, OneMayTakeLongerThanTheStepsToTheNext) {
+TEST(SlowSaves, ASaveMayTakeLongerThanTheStepsToTheNext) {
   const Scratch scratch;
   SmallRun run(scratch), slow(scratch, "slow");
   run.job().checkpoint.every_steps = slow.job().checkpoint.every_steps = 1;
@@ -146,7 +146,7 @@ TEST(SlowSaves, OneMayTakeLongerThanTheStepsToTheNext) {
 
 // A run goes back to an earlier checkpoint with another learning rate, is killed on the new branch, and is started
 // again as a scheduler would: it goes on with the branch.
-TEST(Branch, ARunThatWasToldToGoBackGoesOnWithItsBranch) {
+TEST(Branch, ARunSentBackResumesItsBranch) {
   const Scratch scratch;
   SmallRun run(scratch);
   run.job().train.max_steps = 12;

@@ -64,7 +64,7 @@ TEST(CountEvaluation, TheHigherBleuIsBetterWhateverTheLoss) {
 
 using ByBleu = BleuRun;
 
-TEST_F(ByBleu, TheBestIsKeptToldAndStored) {
+TEST_F(ByBleu, TheBestIsKeptReportedAndStored) {
   job.evaluation.every_steps = job.checkpoint.every_steps = 2;
   job.checkpoint.keep_last = 1;
   const TrainResult result = train();
@@ -85,7 +85,7 @@ TEST_F(ByBleu, TheBestIsKeptToldAndStored) {
   EXPECT_TRUE(has_manifest(checkpoint(best_step)));
 }
 
-TEST_F(ByBleu, PatienceWaitsForItAndNotForTheLoss) {
+TEST_F(ByBleu, PatienceFollowsBleuAndNotTheLoss) {
   job.evaluation.every_steps = 2, job.evaluation.patience = 1;
   const TrainResult result = train();
   const auto lines = evaluations();
@@ -99,7 +99,7 @@ TEST_F(ByBleu, PatienceWaitsForItAndNotForTheLoss) {
   EXPECT_EQ(result.best_bleu, before.at("bleu"));
 }
 
-TEST_F(ByBleu, ItIsTheSameInARunThatWasStopped) {
+TEST_F(ByBleu, AStoppedRunHasTheScoresOfAWholeOne) {
   train("whole");
   const auto expected = evaluations();
   RunState whole = state(24);
@@ -119,7 +119,7 @@ TEST_F(ByBleu, ItIsTheSameInARunThatWasStopped) {
 }
 
 // A stop that only one of two ranks hears of, once the loss is known and translations are to be made.
-TEST_F(ByBleu, AStopInTheMidstOfItIsThatOfAllRanks) {
+TEST_F(ByBleu, AStopDuringTheEvaluationStopsAllRanks) {
   train("whole");
   const auto expected = evaluations();
   for (const int asked_rank : {0, 1}) {
@@ -148,7 +148,7 @@ TEST_F(ByBleu, AStopInTheMidstOfItIsThatOfAllRanks) {
 }
 
 // Layouts round otherwise, in the last bits of logits that lie far apart: the texts are the same.
-TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
+TEST_F(ByBleu, ScoresAreTheSameOnEveryLayout) {
   train("alone");
   const auto expected = evaluations();
   struct Divided {
@@ -176,7 +176,7 @@ TEST_F(ByBleu, ItIsTheSameOnEveryLayout) {
 }
 
 // A run that its patience has ended goes on where evaluations are made otherwise: those before do not count.
-TEST_F(ByBleu, ChangedEvaluationsBeginAnew) {
+TEST_F(ByBleu, ChangedEvaluationsResetTheBest) {
   job.evaluation.metric = ValidationMetric::Loss, job.evaluation.bleu = {};
   job.evaluation.every_steps = 1, job.evaluation.patience = 2, job.checkpoint.every_steps = 1;
   job.checkpoint.keep_last = 1;
@@ -199,7 +199,7 @@ TEST_F(ByBleu, ChangedEvaluationsBeginAnew) {
   EXPECT_FALSE(state(12).best_bleu);
 }
 
-TEST(ChangesEvaluation, WhatIsMeasuredAndNotWhen) {
+TEST(ChangesEvaluation, ByWhatIsMeasuredAndNotByWhen) {
   for (const char* key : {"evaluation.metric", "evaluation.bleu.beam", "evaluation.max_sequences"}) {
     EXPECT_TRUE(changes_evaluation(key)) << key;
     EXPECT_FALSE(changes_training(key)) << key;
@@ -209,7 +209,7 @@ TEST(ChangesEvaluation, WhatIsMeasuredAndNotWhen) {
   }
 }
 
-TEST_F(ByBleu, IsRefusedWhereNothingCanBeCompared) {
+TEST_F(ByBleu, RefusedIfNothingCanBeCompared) {
   const auto said = [&](const std::vector<std::string>& overrides) {
     return error_of([&] { load_job((scratch / "job.yaml").string(), overrides); });
   };

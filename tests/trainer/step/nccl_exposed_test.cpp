@@ -41,7 +41,7 @@ TEST(NcclExposed, IsWhatDevicesWaitForTheLastBuckets) {
   }
 }
 
-TEST(NcclExposed, ALayoutWithoutReplicasWaitsForNone) {
+TEST(NcclExposed, ALayoutWithoutReplicasDoesNotWait) {
   for (const double seconds : exposed_seconds({.tp = 2})) EXPECT_LT(seconds, 10e-6);
 }
 
