@@ -7,7 +7,7 @@
 begin_hosts() {
   folder=$1 prefix=weft-$$ net=10.77.$((RANDOM % 256))
   declare -gA holder=()
-  trap end_hosts EXIT
+  at_end end_hosts
   mkdir -p "$folder"
   local host
   for host in a b; do ip netns add "$prefix-$host"; done
@@ -64,7 +64,7 @@ end_hosts() {
   end_jobs
   for host in a b; do
     [[ -z ${holder[$host]:-} ]] || kill -KILL "${holder[$host]}" 2>/dev/null || true
-    # Whoever is still in its network: ranks, mpirun and its daemon.
+    # What is still in its network: ranks, mpirun and its daemon.
     ip netns pids "$prefix-$host" 2>/dev/null | xargs -r kill -KILL 2>/dev/null || true
     ip netns delete "$prefix-$host" 2>/dev/null || true
   done

@@ -104,6 +104,12 @@ expect() { run_expecting contains_text "$@"; }
 expect_match() { run_expecting matches_line "$@"; }
 refused() { run_expecting tells_error "$@"; }
 
+# prints_no PATTERN: no line that the last command printed matches.
+prints_no() {
+  lacks "$stdout" "$1"
+  lacks "$stderr" "$1"
+}
+
 contains_text() { grep -qFe "$1" "$stdout" "$stderr"; }
 matches_line() { grep -qEe "$1" "$stdout" "$stderr"; }
 tells_error() { says_in "$stderr" "$1"; }

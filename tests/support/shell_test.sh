@@ -39,6 +39,7 @@ expect 3 'in the error' -- bash -c 'echo in the error >&2; exit 3'
 expect_match 0 '^a+$' '^b$' -- printf 'aa\nb\n'
 refused 2 'broken.lines +here' -- bash -c 'printf "broken\nlines\nhere" >&2; exit 2'
 expect 0 'handed on' -- cat <<<'handed on'
+prints_no 'out|err'
 refused 4 -- bash -c 'exit 4'
 run bash -c 'echo out; echo err >&2; exit 5'
 [[ $status == 5 && $(<"$stdout") == out && $(<"$stderr") == err ]]
@@ -62,15 +63,16 @@ ends_with 1 $'expected: b\ngot:      a' <<<'expect 0 a b -- echo a'
 ends_with 1 $'expected: ^b' <<<'expect_match 0 "^b" -- echo ab'
 ends_with 1 $'expected: a b' <<<'expect_match 0 "a b" -- printf "a\nb\n"'
 ends_with 1 $'expected: a\ngot:      a' <<<'refused 0 a -- echo a'
+ends_with 1 '/stdout: 1 lines match: ^a' <<<$'run echo ab\nprints_no ^a'
+ends_with 1 '/stderr: 1 lines match: ^a' <<<$'run cat a-file\necho ab >"$stderr"\nprints_no ^a'
 
 # The lines of a test's own functions, and the files that it wants to be shown.
-ends_with 1 'FAILED: a_test.sh:6: a_test.sh:4: wrong' '--- the last lines of b.log' 'what b says' <<'END'
+ends_with 1 'FAILED: a_test.sh:6: a_test.sh:4: wrong' <<'END'
 checked() {
   fail "wrong"
 }
 checked
 END
-rm -f ./*.log
 ends_with 1 'the last lines of b.log' 'what b says' <<<$'shown=("*.log")\necho what b says >b.log\nfail so'
 
 # What a test began is ended, the last first, however the test ends.
