@@ -14,18 +14,18 @@ mkdir room
 printf '// %s\nint f();\n' "$licence" >room/good.h
 printf '#!/bin/sh\n# %s\ndate\n' "$licence" >good.sh
 commit "good files"
-expect 0 'licence: nothing found' "$here/lint.sh"
+expect 0 'licence: nothing found' -- "$here/lint.sh"
 
 # wrong NAME TEXT FINDING CHECK: the file is found by the check of that name and by no other.
 wrong() {
   local check
   mkdir -p "$(dirname "$1")"
   printf '%b' "$2" >"$1"
-  expect 0 'nothing found' "$here/lint.sh" # nobody asked git to keep it
+  expect 0 'nothing found' -- "$here/lint.sh" # nobody asked git to keep it
   git add "$1"
-  expect 1 "$3" "$here/lint.sh"
+  expect 1 "$3" -- "$here/lint.sh"
   for check in format shell licence; do
-    expect "$([[ $check == "$4" ]] && echo 1 || echo 0)" '' "$here/lint.sh" "$check"
+    expect "$([[ $check == "$4" ]] && echo 1 || echo 0)" -- "$here/lint.sh" "$check"
   done
   git rm -qf "$1"
 }
@@ -41,10 +41,10 @@ wrong NOTICE 'weft\nroom/good.h and room/*.h are here, room/gone.h is not\n' 'NO
 wrong empty.py '' 'empty.py:1: no licence' licence
 
 printf '// %s\nint  f();\n' "$licence" >room/good.h
-expect 0 'format: nothing found' "$here/lint.sh" --fix format
+expect 0 'format: nothing found' -- "$here/lint.sh" --fix format
 [[ $(<room/good.h) == *'int f();' ]] || fail "--fix did not lay out room/good.h"
 
-expect 2 'there is no check colour' "$here/lint.sh" colour
+expect 2 'there is no check colour' -- "$here/lint.sh" colour
 cd "$1" && rm -rf .git
-GIT_CEILING_DIRECTORIES=$(dirname "$PWD") expect 77 'not in a git repository' "$here/lint.sh"
+GIT_CEILING_DIRECTORIES=$(dirname "$PWD") expect 77 'not in a git repository' -- "$here/lint.sh"
 echo "lint: all as expected"
