@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft prepare on several ranks: the bytes that one rank writes, whichever rank encodes what, however often they are killed.
+# weft prepare on several ranks: the bytes that one rank writes, however the ranks share the encoding and however often they are killed.
 # usage: prepare_ranks_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft translate and weft rescore as streams: line n of the output belongs to line n of the input, whichever rank writes it.
+# weft translate and weft rescore as streams: line n of the output belongs to line n of the input, on any number of ranks.
 # usage: translate_test.sh WEFT SCRATCH
 set -euo pipefail
 export LC_ALL=C  # what is translated here may be any bytes

@@ -73,7 +73,7 @@ TEST(Convert, BetweenFloats) {
   EXPECT_EQ(evaluate<float>("cvt.rn.f32.f64 %d, %a;", F64{v}), (F32{1 + 0x1p-23f}));
   EXPECT_EQ(evaluate<float>("cvt.rz.f32.f64 %d, %a;", F64{v}), (F32{1}));
   EXPECT_EQ(evaluate<double>("cvt.f64.f32 %d, %a;", F32{0.1f}), (F64{double(0.1f)}));
-  const double small = FLT_MIN / 4;  // of fp32 subnormal
+  const double small = FLT_MIN / 4;  // subnormal in fp32
   EXPECT_EQ(evaluate<double>("cvt.f64.f32 %d, %a;", F32{float(small)}), (F64{small}));
   EXPECT_EQ(evaluate<double>("cvt.ftz.f64.f32 %d, %a;", F32{float(small), 3}), (F64{0, 3}));
   EXPECT_EQ(evaluate<float>("cvt.rn.f32.f64 %d, %a;", F64{small}), (F32{float(small)}));
