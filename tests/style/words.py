@@ -41,7 +41,7 @@ PATTERNS = ["*.h", "*.cpp", "*.cu", "*.cuh", "*.inc", "*.in", "*.py", "*.sh", "*
             "tests/*.supp"]
 EXCEPT = [":!tests/**/golden/*", ":!LICENSES/*"]
 
-EXEMPT = re.compile(r"\ballow-words: \S.{9,}")
+EXEMPT = re.compile(r"(?:#|//|<!--|--) allow-words: \S.{9,}")
 # What stands between two words of one sentence: blanks; and at the end of a line the marks of a string or a comment.
 BREAK = str.maketrans("\n\t\"'/#*>|", " " * 9)
 GAP = r"[ \t]+|[ \t]*[\"']?[ \t]*\n[ \t]*(?://+|#+|\*|[\"'>|])?[ \t]*"
