@@ -13,7 +13,7 @@
 #include "checkpoint/retention.h"
 #include "checkpoint/writer.h"
 #include "parallel/local/in_process.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"
 

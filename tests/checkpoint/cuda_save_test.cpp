@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "kernels/ops/elementwise.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/hash.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/deep_json.h"
 #include "tests/support/error_of.h"
 

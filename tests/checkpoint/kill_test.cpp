@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "checkpoint/retention.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/scratch.h"
 
 namespace weft {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "kernels/ops/elementwise.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"
 

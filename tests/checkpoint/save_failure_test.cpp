@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/space.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/small_disk.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/retention.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/scratch.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "checkpoint/average.h"
-#include "tests/checkpoint/small_model.h"
+#include "tests/checkpoint/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

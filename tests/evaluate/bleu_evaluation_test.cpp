@@ -6,7 +6,7 @@
 
 #include "evaluate/evaluation.h"
 #include "parallel/local/in_process.h"
-#include "tests/evaluate/bleu_run.h"
+#include "tests/evaluate/fixture.h"
 
 namespace weft {
 namespace {

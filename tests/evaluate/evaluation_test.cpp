@@ -14,7 +14,7 @@
 #include "generate/generations.h"
 #include "generate/shared_translation.h"
 #include "parallel/local/in_process.h"
-#include "tests/generate/translation_run.h"
+#include "tests/generate/fixture.h"
 
 namespace weft {
 namespace {

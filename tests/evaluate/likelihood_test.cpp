@@ -15,7 +15,7 @@
 #include "generate/text_vectors.h"
 #include "kernels/transfer.h"
 #include "parallel/local/in_process.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

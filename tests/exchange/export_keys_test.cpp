@@ -7,7 +7,7 @@
 #include "exchange/export.h"
 #include "exchange/export_plan.h"
 #include "exchange/gpt2_config.h"
-#include "tests/exchange/export_fixture.h"
+#include "tests/exchange/fixture/export.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

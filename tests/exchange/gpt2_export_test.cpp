@@ -15,8 +15,8 @@
 #include "job/migration.h"
 #include "kernels/transfer.h"
 #include "parallel/local/in_process.h"
-#include "tests/exchange/export_fixture.h"
-#include "tests/exchange/gpt2_fixture.h"
+#include "tests/exchange/fixture/export.h"
+#include "tests/exchange/fixture/gpt2.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "kernels/transfer.h"
-#include "tests/exchange/gpt2_fixture.h"
+#include "tests/exchange/fixture/gpt2.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

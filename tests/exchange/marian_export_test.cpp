@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "exchange/export.h"
-#include "tests/exchange/export_fixture.h"
+#include "tests/exchange/fixture/export.h"
 #include "tests/support/scratch.h"
 
 namespace weft {

@@ -10,7 +10,7 @@
 #include "evaluate/rescoring.h"
 #include "generate/one_line.h"
 #include "parallel/local/in_process.h"
-#include "tests/generate/translation_run.h"
+#include "tests/generate/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

@@ -2,7 +2,7 @@
 // Which keys a row sees. What lies behind the mask is not multiplied by 0 but left out: 0 times an infinity is not 0.
 #include <gtest/gtest.h>
 
-#include "tests/kernels/attention_case.h"
+#include "tests/kernels/fixture/attention_case.h"
 
 namespace weft {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tests/kernels/attention_case.h"
+#include "tests/kernels/fixture/attention_case.h"
 
 namespace weft {
 namespace {

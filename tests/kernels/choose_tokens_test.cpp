@@ -9,7 +9,7 @@
 #include <random>
 
 #include "kernels/transfer.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

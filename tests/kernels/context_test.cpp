@@ -7,7 +7,7 @@
 #include "kernels/backend/dispatch.h"
 #include "kernels/device/devices.h"
 #include "kernels/ops/matmul.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {

@@ -2,7 +2,7 @@
 #include "kernels/cpu/dropout.h"
 
 #include "kernels/ops/linear.h"
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {

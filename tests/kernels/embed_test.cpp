@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/kernels/check.h"
+#include "tests/kernels/fixture/check.h"
 
 namespace weft {
 namespace {

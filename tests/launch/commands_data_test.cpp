@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/launch/commands_fixture.h"
+#include "tests/launch/fixture/commands.h"
 #include "tests/support/deep_json.h"
 #include "tests/support/gzip.h"
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What users get when something is wrong: the exit code of the documentation, a message that says what, where and what
 // to do, nothing half-written, inputs as they were. The program itself is run.
+#include "tests/launch/fixture/commands.h"
+
 #include <sys/resource.h>
 
 #include <nlohmann/json.hpp>
 
-#include "tests/launch/commands_fixture.h"
 #include "tests/support/small_disk.h"
 
 namespace weft {

@@ -6,8 +6,8 @@
 #include "data/text/utf8.h"
 #include "metrics/bleu.h"
 #include "metrics/chrf.h"
-#include "tests/metrics/every_code_point.h"
-#include "tests/metrics/stored_scores.h"
+#include "tests/metrics/fixture/every_code_point.h"
+#include "tests/metrics/fixture/stored_scores.h"
 
 namespace weft {
 namespace {

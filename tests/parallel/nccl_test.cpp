@@ -10,7 +10,7 @@
 #include "kernels/ops/elementwise.h"
 #include "parallel/local/in_process.h"
 #include "parallel/nccl/communicator.h"
-#include "tests/parallel/collective_checks.h"
+#include "tests/parallel/fixture.h"
 
 namespace weft {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "bench/synthetic_data.h"
 #include "kernels/device/devices.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 #include "tests/support/source_dir.h"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "tests/trainer/covering_layouts.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/covering_layouts.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

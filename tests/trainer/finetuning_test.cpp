@@ -11,7 +11,7 @@
 #include "job/vocabularies.h"
 #include "model/layers/lora.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/metrics.h"
 
 namespace weft {

@@ -4,7 +4,7 @@
 
 #include "parallel/local/dry_communicator.h"
 #include "parallel/local/in_process.h"
-#include "tests/trainer/layout_run.h"
+#include "tests/trainer/fixture/layout_run.h"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/config/reader.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "tests/base/config/sample.h"
+#include "tests/base/config/fixture.h"
 #include "tests/support/scratch.h"
 
 namespace weft {

@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "base/hdf5.h"
 #include "data/dataset/open_shards.h"
-#include "tests/data/dataset/dataset_builder.h"
+#include "tests/data/dataset/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "data/dataset/inspect.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 

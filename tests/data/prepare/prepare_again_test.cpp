@@ -3,7 +3,7 @@
 
 #include "data/dataset/inspect.h"
 #include "data/prepare/output.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

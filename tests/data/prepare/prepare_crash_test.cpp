@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "data/dataset/inspect.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 // Whatever stops a preparation, readers find what was there before, the new dataset, or none.

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "data/dataset/inspect.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gzip.h"
 #include "tests/support/shared_data.h"

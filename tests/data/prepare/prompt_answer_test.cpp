@@ -4,7 +4,7 @@
 
 #include "data/batches/batch_plan.h"
 #include "data/batches/loader.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/error_of.h"
 
 namespace weft {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "data/prepare/journal.h"
-#include "tests/data/prepare/prepare_fixture.h"
+#include "tests/data/prepare/fixture.h"
 #include "tests/support/gzip.h"
 
 namespace weft {

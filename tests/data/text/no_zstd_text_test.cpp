@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "data/text/text_input.h"
-#include "tests/data/text/zstd_text.h"
+#include "tests/data/text/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where weft is built with zstd.
-#include "tests/data/text/zstd_text.h"
-
 #include <gmock/gmock.h>
 
 #include "data/text/text_input.h"
+#include "tests/data/text/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/scratch.h"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "tests/data/tokenizer/tokenizer_golden.h"
+#include "tests/data/tokenizer/fixture/golden.h"
 
 namespace weft {
 namespace {

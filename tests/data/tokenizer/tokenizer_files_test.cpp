@@ -7,7 +7,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "tests/data/tokenizer/make_tokenizer.h"
+#include "tests/data/tokenizer/fixture/make_tokenizer.h"
 #include "tests/support/deep_json.h"
 #include "tests/support/scratch.h"
 

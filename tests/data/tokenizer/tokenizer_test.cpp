@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "tests/data/tokenizer/make_tokenizer.h"
-#include "tests/data/tokenizer/tokenizer_golden.h"
+#include "tests/data/tokenizer/fixture/golden.h"
+#include "tests/data/tokenizer/fixture/make_tokenizer.h"
 #include "tests/support/scratch.h"
 #include "tests/support/shared_data.h"
 

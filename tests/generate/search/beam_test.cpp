@@ -4,7 +4,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "tests/generate/search/toy_model.h"
+#include "tests/generate/search/fixture.h"
 
 namespace weft {
 namespace {

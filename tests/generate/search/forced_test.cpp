@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "generate/search/search.h"
-#include "tests/generate/search/toy_model.h"
+#include "tests/generate/search/fixture.h"
 
 namespace weft {
 namespace {

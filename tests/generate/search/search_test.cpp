@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "generate/search/rules.h"
-#include "tests/generate/search/toy_model.h"
+#include "tests/generate/search/fixture.h"
 
 namespace weft {
 namespace {

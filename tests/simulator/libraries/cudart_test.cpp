@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "tests/simulator/libraries/device_test.h"
+#include "tests/simulator/libraries/fixture/device_test.h"
 
 namespace weft::cuda_device {
 namespace {

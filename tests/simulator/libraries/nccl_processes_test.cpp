@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "tests/simulator/libraries/nccl_ranks.h"
+#include "tests/simulator/libraries/fixture/nccl_ranks.h"
 
 namespace weft::cuda_device {
 namespace {

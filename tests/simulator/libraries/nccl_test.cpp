@@ -2,7 +2,7 @@
 // Collectives of the simulated NCCL, between ranks that are threads.
 #include <gmock/gmock.h>
 
-#include "tests/simulator/libraries/nccl_ranks.h"
+#include "tests/simulator/libraries/fixture/nccl_ranks.h"
 
 namespace weft::cuda_device {
 namespace {

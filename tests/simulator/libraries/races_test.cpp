@@ -7,7 +7,7 @@
 #include <bitset>
 #include <random>
 
-#include "tests/simulator/libraries/device_test.h"
+#include "tests/simulator/libraries/fixture/device_test.h"
 
 namespace weft::cuda_device {
 namespace {

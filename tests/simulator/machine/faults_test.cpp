@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything that can be wrong with a kernel, made on purpose: found, with the place named; and its counter-proof, the
 // same kernel without the mistake, clean.
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {

@@ -2,7 +2,7 @@
 // Device memory by itself: allocations, orders between operations, and what is forgotten.
 #include <gmock/gmock.h>
 
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {

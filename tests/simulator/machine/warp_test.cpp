@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lanes do together, and how they part and meet again.
-#include "tests/simulator/machine/test_device.h"
+#include "tests/simulator/machine/fixture.h"
 
 namespace weft::cuda_device {
 namespace {

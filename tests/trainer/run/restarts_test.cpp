@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/time_limit.h"
 
 namespace weft {

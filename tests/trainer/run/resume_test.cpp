@@ -8,7 +8,7 @@
 #include "job/changes.h"
 #include "job/migration.h"
 #include "tests/support/error_of.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 #include "trainer/run/metrics.h"
 #include "trainer/run/provenance.h"
 

@@ -10,7 +10,7 @@
 
 #include "tests/support/error_of.h"
 #include "tests/support/small_disk.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

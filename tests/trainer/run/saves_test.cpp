@@ -10,7 +10,7 @@
 #include "job/dataset_checks.h"
 #include "job/vocabularies.h"
 #include "tests/support/small_disk.h"
-#include "tests/trainer/small_run.h"
+#include "tests/trainer/fixture/small_run.h"
 
 namespace weft {
 namespace {

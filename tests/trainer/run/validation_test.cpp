@@ -10,7 +10,7 @@
 #include "job/changes.h"
 #include "job/dataset_checks.h"
 #include "parallel/local/in_process.h"
-#include "tests/evaluate/bleu_run.h"
+#include "tests/evaluate/fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/source_dir.h"
 
