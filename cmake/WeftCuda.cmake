@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA backend, where there is a compiler for it: -DWEFT_CUDA=AUTO (the default) looks for nvcc and says in one line
 # what it found, ON insists, OFF does without. The compiler is the one of CMAKE_CUDA_COMPILER or CUDACXX, of
-# CUDAToolkit_ROOT, or on the PATH; a toolkit that Python wheels brought serves like an installed one.
+# CUDAToolkit_ROOT, or on the PATH; a toolkit that Python wheels brought is as good as an installed one.
 #
 # Sets WEFT_CUDA_FOUND. weft_cuda_runtime is what links with the runtime; cuBLASLt is opened when a device is first used
 # (kernels/cuda/products/blas_library.h), since loading it costs a process 0.1 s and 190 MB that the CPU has no use for.
@@ -70,7 +70,7 @@ if(WEFT_CUDA_FOUND)
   endif()
   add_library(weft_cuda_runtime INTERFACE)
   target_link_libraries(weft_cuda_runtime INTERFACE CUDA::cudart)
-  # -no-compress: programs other than the driver can read the PTX. -lineinfo: reports name source lines.
+  # -no-compress: whoever runs the PTX otherwise than the driver can read it. -lineinfo: reports name source lines.
   target_compile_options(weft_cuda_runtime INTERFACE
     $<$<COMPILE_LANGUAGE:CUDA>:-no-compress -lineinfo -Werror=cross-execution-space-call -Xcompiler=-Wall,-Wextra,-Werror=switch>)
   string(REPLACE ";" " " weft_cuda_architectures "${WEFT_CUDA_ARCHITECTURES}")

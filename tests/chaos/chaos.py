@@ -5,8 +5,8 @@
     chaos.py WEFT FAULT_LIBRARY SCRATCH [--faults N] [--seed S] [--json FILE]
 
 A small job runs once undisturbed. Then, for each fault, the same command runs with the library preloaded (fault.cpp)
-and is disturbed in one of eight phases; a fault that did not come is not counted. The same command again must then
-resume, and end in the tensors, losses and norms of the undisturbed run, bit for bit. Without --faults: each phase once, and
+and is disturbed in one of eight phases; a fault that did not come is not counted. The same command again must then go
+on, and end in the tensors, losses and norms of the undisturbed run, bit for bit. Without --faults: each phase once, and
 what else can happen to a run: bytes of checkpoints that change, files that are cut, a full disk, a second job on the
 same directory, a branch. Exit status 1 where anything was lost.
 """
@@ -262,7 +262,7 @@ cp -r {run}/run {run}-after"""
     if runs.result("full-after") != runs.expected:
         raise Lost("after a full disk the run ends in other values")
     found["full-disk"] += 1
-    print("full disk: refused, and continued once there was room", flush=True)
+    print("full disk: refused, and gone on with when there was room", flush=True)
 
 
 def two_jobs(runs, found):

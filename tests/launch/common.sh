@@ -30,7 +30,7 @@ checksums() {
   done
 }
 
-# Jobs in the background end with the test that began them: what reads its output would wait for theirs.
+# Jobs in the background end with the script that began them: a reader of its output would wait for theirs.
 end_jobs() {
   local job
   for job in $(jobs -p); do

@@ -79,7 +79,7 @@ configure 0 -DWEFT_ZSTD=OFF -Uzstd_ROOT
 matches "$log" 'weft: without zstd \(-DWEFT_ZSTD=OFF\)'
 configure 0 -UWEFT_ZSTD
 
-# CUDA: an invalid choice; without; and insisted on without a compiler for it.
+# CUDA: an unknown choice; without; and insisted on where there is no compiler for it.
 configure 1 -DWEFT_CUDA=perhaps
 matches "$log" '-DWEFT_CUDA=perhaps: say AUTO, ON or OFF'
 configure 0 -DWEFT_CUDA=OFF

@@ -64,7 +64,7 @@ end_hosts() {
   end_jobs
   for host in a b; do
     [[ -z ${holder[$host]:-} ]] || kill -KILL "${holder[$host]}" 2>/dev/null || true
-    # What is still in its network: ranks, mpirun and its daemon.
+    # The processes still in its network: ranks, mpirun and its daemon.
     ip netns pids "$prefix-$host" 2>/dev/null | xargs -r kill -KILL 2>/dev/null || true
     ip netns delete "$prefix-$host" 2>/dev/null || true
   done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# weft prepare on several ranks: the bytes that one rank writes, however the ranks share the encoding and however often they are killed.
+# weft prepare on several ranks: the bytes that one rank writes, no matter which ranks encode and how often they are killed.
 # usage: prepare_ranks_test.sh WEFT SCRATCH
 set -euo pipefail
 weft=$(realpath "$1")
@@ -79,7 +79,7 @@ for ranks in 1 3; do
     prepare "$ranks" chars.yaml "chars-$ranks" --set data.tokenizer_file=clean/tokenizer.json
 done
 
-# Killed while ranks encode, and resumed by another number of them.
+# Killed while ranks encode, and resumed on another number of them.
 prepare 3 stream.yaml killed --threads 1 >log 2>&1 &
 until [[ -e killed/train-00002.h5.tmp || -e killed/dataset.json ]]; do sleep 0.01; done
 pkill -KILL -f "data.directory=killed" || true

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# cuDNN is never needed: attention_choice_test.sh WEFT SIMULATED
-# A job that asks for cuDNN's attention, on the simulated device: where cuDNN refuses, and where it cannot be opened, one line says
+# Nothing needs cuDNN: attention_choice_test.sh WEFT SIMULATED
+# A job that asks for cuDNN's attention, on the simulated device: if cuDNN refuses, and if it cannot be opened, one line says
 # why, weft's own kernels compute, and the losses are those of a job that asked for them.
 set -euo pipefail
 weft=$1 simulated=$2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The shipped program's commands on the simulated device beside the CPU: commands_test.sh WEFT SIMULATED
-# Small models that the CPU trained until they write some text: the same perplexity to five digits, the same texts by greedy and
+# Small models that the CPU trained until they produce text: the same perplexity to five digits, the same texts by greedy and
 # by beam search; a run that resumes where the CPU left it, and back again; the mean of checkpoints of both.
 set -euo pipefail
 weft=$1 simulated=$2
@@ -18,7 +18,7 @@ on() {
     *) LD_LIBRARY_PATH=$simulated "$weft" "$command" "$@" --device "$device" 2>log || fail "$command on $device" ;;
   esac
 }
-# both WHAT COMMAND ...: of the file `input`, standard output is the same on both devices, and is not empty.
+# both WHAT COMMAND ...: for the file `input`, standard output is the same on both devices, and not empty.
 input=/dev/null
 both() {
   local what=$1 cpu cuda
@@ -33,7 +33,7 @@ perplexity() { sed -nE 's/.*"perplexity": ?([0-9.]+).*/\1/p'; }
 LD_LIBRARY_PATH=$simulated "$weft" doctor >log
 matches log '^CUDA .*0: simulated'
 lacks log '^links' # one device has none
-# links_of DEVICES NEIGHBOURS: what doctor says of how they reach each other.
+# links_of DEVICES NEIGHBOURS: how doctor says that they reach each other.
 links_of() {
   LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_COUNT=$1 WEFT_CUDA_DEVICE_LINKED=$2 "$weft" doctor | sed -n 's/^links between devices *//p'
 }
@@ -41,7 +41,7 @@ same "no links" "through the host's memory, which is slower" "$(links_of 4 1)"
 [[ $(links_of 4 2) == "0-1, 2-3 directly"*"; others through"* ]] || fail "some links: $(links_of 4 2)"
 [[ $(links_of 4 4) == "all directly"* ]] || fail "all links: $(links_of 4 4)"
 
-# A device that the program has no code for is named before anything is computed.
+# A device that the program has no code for is refused by name before anything is computed.
 if LD_LIBRARY_PATH=$simulated WEFT_CUDA_DEVICE_CAPABILITY=75 "$weft" bench --model gpt2-124m --set device=cuda >log 2>&1; then
   fail "a device without code was taken"
 fi

@@ -21,7 +21,7 @@ ends_after() {
   code=0
   on_ranks 2 bash -c "$only_rank_1" "WEFT_CUDA_DEVICE_$fault" "$weft" train "$job" "${small[@]}" \
     --set run_dir="$run" "${sets[@]}" >log 2>&1 || code=$?
-  # The start, the step's budget, the release of the devices, and a machine with much else to do.
+  # The start, the step's budget, the release of the devices, and a busy machine.
   ((SECONDS - began <= 240)) || fail "$run: it took $((SECONDS - began)) s"
   different "$run: exit status of the job" 0 "$code"
   matches "$run/metrics.jsonl" '"event":"train","step":2,'
@@ -32,21 +32,21 @@ collective='all_reduce number [0-9]+ over dp \(gradient bucket [0-9]+, [0-9]+ by
 ln -s "$root/configs" configs # the jobs name their text from there
 "$weft" prepare "$job" "${small[@]}" >/dev/null 2>&1
 
-# No process runs that could say anything but rank 0's watchdog, which sees what its own device waits for.
+# Only rank 0's watchdog can report: it sees what its own device waits for.
 ends_after STOP_COLLECTIVE=30 stopped
 same "exit status with a rank that stops" 5 "$code"
 tells log "\[rank 0 [^ ]+ cuda:0 pid [0-9]+\] no progress for [0-9]+ s in phase step, step [0-9]+; waiting for its device, which is at $collective [^;]*; arrived, but stopped in it: ${rank_1}stopped by a signal"
 
-# Rank 0 learns it from NCCL at once. mpirun, which also knows, leaves it the time to say so.
+# NCCL reports it to rank 0 at once. mpirun, which also knows, leaves rank 0 the time for its message.
 OMPI_MCA_odls_base_sigkill_timeout=20 ends_after KILL_COLLECTIVE=30 killed timeouts.step_seconds=1000
 tells log "rank 0 \([^ ]+, cuda:0\): NCCL over dp has failed in $collective: remote process exited.*arrived, but stopped in it: ${rank_1}dead"
 
-# It is the rank that failed which speaks, and not the one that lost it.
+# The failed rank reports, not the one that lost it.
 ends_after FAIL_COLLECTIVE=30 failed timeouts.step_seconds=1000
 same "exit status with a rank whose NCCL fails" 1 "$code"
 tells log "\[rank 1 [^ ]+\] error: rank 1 \([^ ]+, cuda:1\): NCCL over dp has failed in $collective: unhandled system error: rank 0 \(process"
 
-# A device that hangs in tensor parallelism, whose collectives nobody has named.
+# A device that hangs in tensor parallelism, whose collectives have no names.
 ends_after STOP_COLLECTIVE=200 stopped-tp parallel.tp=2
 same "exit status with a rank that stops" 5 "$code"
 tells log "waiting for its device, which is at [a-z_]+ number [0-9]+ over tp \([0-9]+ bytes\)[^;]*; arrived, but stopped in it: ${rank_1}stopped"

@@ -18,7 +18,7 @@ on() {
   on_ranks "$ranks" env LD_LIBRARY_PATH="$simulated" WEFT_CUDA_DEVICE_COUNT="$ranks" "$weft" train "$job" "${small[@]}" \
     --set device=cuda --set run_dir="$run" "${sets[@]}" >log 2>&1
 }
-# said RUN: losses, norms and what the checkpoint holds.
+# said RUN: losses, norms and the contents of the checkpoint.
 said() {
   grep -oE '"(loss|nll|grad_norm)":[^,}]*' "$1/metrics.jsonl"
   checksums "$1"/checkpoints/step-*

@@ -18,7 +18,7 @@ on() {
   on_ranks "$ranks" env LD_LIBRARY_PATH="$simulated" WEFT_CUDA_DEVICE_COUNT="${devices:-$ranks}" "$weft" train "$job" \
     "${small[@]}" --set device="$device" --set run_dir="$run" "${sets[@]}" >log 2>&1
 }
-# losses RUN: "STEP LOSS", of each step what was said last.
+# losses RUN: "STEP LOSS", the last ones of each step.
 losses() {
   sed -nE 's/.*"event":"train","step":([0-9]+),.*"loss":([0-9.e+-]+),.*/\1 \2/p' "$1/metrics.jsonl" |
     awk '{ last[$1] = $2 } END { for (step in last) print step, last[step] }' | sort
@@ -76,7 +76,7 @@ matches log 'several ranks would compute on one CUDA device'
 matches log 'rank 1 GPU-' # the map of ranks and devices
 devices=1 on cuda 2 shared train.max_steps=6 parallel.share_device=true || fail "two ranks share a device"
 same "losses on a device that is shared" "$(losses dp2)" "$(losses shared)"
-devices=1 on auto 2 auto train.max_steps=3 || fail "device: auto where there are too few"
+devices=1 on auto 2 auto train.max_steps=3 || fail "device: auto with too few devices"
 matches log 'device: auto: the CPU'
 left=$(find /dev/shm -maxdepth 1 \( -iname '*simulated*' -o -iname '*weft*' \))
 same "what is left behind" '' "$left"

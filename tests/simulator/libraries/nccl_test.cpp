@@ -192,7 +192,7 @@ TEST(Nccl, AnAbortedCommunicatorReleasesItsStreams) {
   }));
 }
 
-// Each rank aborts for itself: a stream of another that waits in a collective keeps waiting, and NCCL says why.
+// Each rank aborts for itself: a stream of another rank that waits in a collective keeps waiting, and NCCL says why.
 TEST(Nccl, ARankThatAbortsIsAnErrorOfTheOthers) {
   IN_A_PROCESS(on_three_ranks([](Rank& rank) {
     OnDevice<float> x(Floats(3, 1));

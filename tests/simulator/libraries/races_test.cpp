@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs of copies and memsets on several streams. Which accesses nothing orders is worked out from streams
-// and events by hand; a report must come where there are such, in whatever order they ran, and nowhere else. Without
-// a race the bytes are those of running one after the other.
+// and events by hand; a report must come where there are such, in whatever order they ran, and nowhere else. Where
+// there are no races the bytes are those of running one after the other.
 #include <gmock/gmock.h>
 
 #include <bitset>

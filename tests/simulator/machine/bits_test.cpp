@@ -54,8 +54,7 @@ TEST(Bits, PermutesBytes) {
 TEST(Bits, Fields) {
   EXPECT_EQ(evaluate<uint32_t>("bfe.u32 %d, %a, 8, 12;", U32{0x12345678u}), (U32{0x456}));
   EXPECT_EQ(evaluate<int32_t>("bfe.s32 %d, %a, 4, 4;", S32{0x000000f0, 0x00000070}), (S32{-1, 7}));
-  EXPECT_EQ(evaluate<int32_t>("bfe.s32 %d, %a, 28, 8;", S32{INT32_MIN}),
-            (S32{-8}));  // past the end the sign is repeated
+  EXPECT_EQ(evaluate<int32_t>("bfe.s32 %d, %a, 28, 8;", S32{INT32_MIN}), (S32{-8}));  // past the end the sign continues
   EXPECT_EQ(evaluate<uint32_t>("bfe.u32 %d, %a, 28, 8;", U32{0x80000000u}), (U32{8}));
   EXPECT_EQ(evaluate<uint32_t>("bfi.b32 %d, %a, %b, 8, 12;", U32{0xabc}, U32{0xffffffffu}), (U32{0xfffabcffu}));
   EXPECT_EQ(evaluate<uint32_t>("bfi.b32 %d, %a, %b, 40, 12;", U32{0xabc}, U32{7}), (U32{7}));

@@ -34,7 +34,7 @@ TEST_F(Guard, TheHostMayReadWhatACopyReadsAndMayNotWriteIt) {
   EXPECT_DEATH(memory[5] = 1, "");
   EXPECT_EQ(touch(5, true),
             "the host writes byte 5 of the pinned memory that the upload reads, and has not waited for it");
-  memory[5] = 1;  // reported once, then it can continue
+  memory[5] = 1;  // reported once; then the access succeeds
 }
 TEST_F(Guard, TheHostMayNotEvenReadWhatACopyWrites) {
   guard.add(1, at(kPage), kPage, true, "the download");
